@@ -1,9 +1,9 @@
-//! Asks a person from a program without an async runtime, and tells what happens meanwhile.
+//! Asks a person from a program without an async runtime, and reports events meanwhile.
 //!
 //! ```text
 //! PLACET_URL=http://127.0.0.1:7420 PLACET_API_KEY=… cargo run -p placet --features blocking --example blocking
 //! ```
-#![expect(clippy::print_stdout, reason = "an example talks to whoever runs it")]
+#![expect(clippy::print_stdout, reason = "an example talks to the person who runs it")]
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use anyhow::Context;
 use placet::blocking::Client;
 use placet::{Engagement, EngagementSignals, Hooks, Question, Source, SuspensionRecord, TransportError};
 
-/// Tells whoever runs the program what it waits for.
+/// Reports to the person who runs the program.
 struct Narrator;
 
 impl Hooks for Narrator {
@@ -39,7 +39,7 @@ fn main() -> anyhow::Result<()> {
             return Ok(());
         }
         Engagement::Defer(_) => {
-            println!("Too risky to decide here, whatever anybody answers.");
+            println!("Too risky to decide here, whatever a person answers.");
             return Ok(());
         }
         Engagement::RequestInput(why) | Engagement::RequireInput(why) => why,
@@ -49,7 +49,7 @@ fn main() -> anyhow::Result<()> {
     match (answer.value, answer.source) {
         (true, Source::Human { by, .. }) => println!("{by} said yes: deploying."),
         (false, Source::Human { by, .. }) => println!("{by} said no."),
-        (_, Source::Fallback { .. }) => println!("Nobody answered: not deploying."),
+        (_, Source::Fallback { .. }) => println!("No person answered: not deploying."),
     }
     Ok(())
 }

@@ -4,8 +4,8 @@
 //! PLACET_URL=http://127.0.0.1:7420 PLACET_API_KEY=… cargo run -p placet --example refund
 //! ```
 //!
-//! Stop it while it waits and start it again with `PLACET_INTENT` set to the id it printed: it finds its question.
-#![expect(clippy::print_stdout, reason = "an example talks to whoever runs it")]
+//! Stop it while it waits and start it again with `PLACET_INTENT` set to the id that it printed: it finds its question.
+#![expect(clippy::print_stdout, reason = "an example talks to the person who runs it")]
 
 use anyhow::Context;
 use placet::{Choice, Choices, Client, Question, RequestInputError, Source, Status, Style};
@@ -59,7 +59,7 @@ async fn main() -> anyhow::Result<()> {
 
     match &answer.source {
         Source::Human { by, at } => println!("{by} answered at {at}."),
-        Source::Fallback { at } => println!("Nobody answered by {at}; the fallback stands in."),
+        Source::Fallback { at } => println!("No person answered by {at}; the fallback is used."),
     }
     match answer.value {
         RefundDecision::Approve => println!("Issue the refund."),

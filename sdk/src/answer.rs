@@ -1,4 +1,4 @@
-//! How a question ended, as a type: an answer says whether a person gave it.
+//! The ending of a question, as a type: an answer tells whether a person gave it.
 
 use chrono::{DateTime, Utc};
 use domain::base::ids::SuspensionId;
@@ -10,44 +10,45 @@ use crate::error::{CancelReason, RequestInputError, TimeoutReason};
 
 /// The answer to a question (RFC-0025 §10).
 #[derive(Clone, Debug, PartialEq)]
-#[must_use = "an answer decides what happens next"]
+#[must_use = "an answer decides how the program goes on"]
 pub struct Answer<T> {
     /// The answer.
     pub value: T,
     /// Whether a person gave it.
     pub source: Source,
-    /// The answer as recorded.
+    /// The answer as it was recorded.
     pub raw: Value,
     /// The question it answers: a capability, not for logs.
     pub suspension_id: SuspensionId,
-    /// What people read, which counts. Found under its idempotency key, the question may be worded otherwise than by this call.
+    /// The words that people read, which count. A question that was found under its idempotency key may have other words than
+    /// this call.
     pub question: String,
     /// The label of the selected choice.
     pub choice_label: Option<String>,
     /// Its description.
     pub choice_description: Option<String>,
-    /// Who answered; nobody, if [`source`](Answer::source) is a fallback.
+    /// The person who answered; `None` if [`source`](Answer::source) is a fallback.
     pub responded_by: Option<String>,
-    /// When; absent for a fallback.
+    /// When the answer was given; absent for a fallback.
     pub responded_at: Option<DateTime<Utc>>,
-    /// What came with the answer, such as a comment.
+    /// Further data that came with the answer, for example a comment.
     pub metadata: Map<String, Value>,
-    /// Whether the question had ended before this call asked it: the answer was meant for an earlier call, which may have acted
-    /// on it. Expected after a restart; see [`Question::again`](crate::Question::again) if it is not what you want.
+    /// Whether the question had ended before this call asked it: then an earlier call may have acted on the answer. This is
+    /// expected after a restart; see [`Question::again`](crate::Question::again) if you want a new question.
     pub replayed: bool,
 }
 
-/// Where an answer comes from: silence can never be mistaken for a person.
+/// The origin of an answer: a program cannot mistake silence for a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// A person answered.
     Human {
-        /// Who, by credential.
+        /// The name of the person, by credential.
         by: String,
-        /// When.
+        /// The time of the answer.
         at: DateTime<Utc>,
     },
-    /// Nobody answered; the question's own fallback stands in.
+    /// No person answered; the question's own fallback is used.
     Fallback {
         /// When the deadline passed.
         at: DateTime<Utc>,
@@ -75,7 +76,7 @@ pub(crate) fn outcome<T>(
     let source = match (record.resolution?, record.resolution_reason) {
         (Resolution::Responded, _) => match (&record.responded_by, record.responded_at) {
             (Some(by), Some(at)) => Source::Human { by: by.clone(), at },
-            // Without a name nobody can say that a person answered.
+            // Without a name there is no proof that a person answered.
             (None, _) | (_, None) => return Some(Err(invalid("the record does not say who answered and when".to_owned()))),
         },
         (Resolution::Expired, _) => match (record.fallback_policy, at) {
@@ -159,7 +160,7 @@ mod tests {
         let answer = ended(more).unwrap().unwrap();
         assert_eq!(answer.source, Source::Fallback { at: domain::base::time::parse(AT).unwrap() });
         assert_eq!((answer.value.as_str(), answer.responded_by), ("no", None));
-        // Nor is an answer that nobody signed.
+        // An answer without a name does not count either.
         let nobody = json!({"resolution": "responded", "response": "yes", "resolved_at": AT});
         assert!(matches!(ended(nobody), Some(Err(RequestInputError::InvalidAnswer { .. }))));
     }
@@ -172,7 +173,7 @@ mod tests {
         let reason = |word: &str| ended(json!({"resolution": "cancelled", "resolution_reason": word, "resolved_at": AT}));
         let undeliverable = reason("undeliverable").unwrap().unwrap_err();
         assert!(matches!(&undeliverable, RequestInputError::InputTimeout { reason: TimeoutReason::Undeliverable, .. }));
-        // Mail may be in order, and the messages kept from a person who got many of this agent.
+        // Mail may work, and the messages may have been kept back because the person got many from this agent.
         let said = undeliverable.to_string();
         assert!(said.contains("no message") && said.contains("/deliveries") && !said.contains(ID), "{said}");
         assert!(matches!(

@@ -1,4 +1,4 @@
-//! When a failed call is sent again: what failed says whether, this says when.
+//! When a failed call is sent again. The kind of failure decides whether it is; this module decides when.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
@@ -10,12 +10,12 @@ use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
 const PAUSE_FIRST: Duration = Duration::from_millis(250);
 /// The longest pause, unless the server asks for a longer one.
 const PAUSE_MAX: Duration = Duration::from_secs(15);
-/// The shortest pause, however the dice fall.
+/// The shortest pause, whatever the random number.
 const PAUSE_MIN: Duration = Duration::from_millis(50);
-/// The longest pause the server may ask for: a wrong number in a header must not put an agent to sleep for days.
+/// The longest pause that the server may ask for: a wrong number in a header must not stop an agent for days.
 const RETRY_AFTER_MAX: Duration = Duration::from_mins(5);
 
-/// What a server says that found no room for a request; other reasons for 503 leave open whether it was done.
+/// The code of a server that had no room for a request; after other codes with 503 it is unknown whether the request was done.
 pub(crate) const OVERLOADED: &str = "overloaded";
 /// The refusal of a server whose disk is nearly full: it keeps the rest for answers, and has written nothing.
 pub(crate) const NO_ROOM: &str = "no_room";
@@ -23,28 +23,28 @@ pub(crate) const NO_ROOM: &str = "no_room";
 /// Whether a call may be carried out twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Repeat {
-    /// Twice is as good as once: reading, and writes the server recognises.
+    /// Doing it twice is harmless: reads, and writes that the server recognizes.
     Safe,
-    /// Twice does it twice: only what certainly did not arrive is sent again.
+    /// Doing it twice has two effects: only a call that certainly did not arrive is sent again.
     Unsafe,
 }
 
-/// Whether sending again helps.
+/// Whether another try helps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// It may, after what the server asks for.
+    /// Another try may help, after the pause that the server asks for.
     Retry {
-        /// From `Retry-After`.
+        /// The pause from `Retry-After`.
         after: Option<Duration>,
     },
-    /// It does not, or it would do it twice.
+    /// Another try does not help, or would do the call twice.
     Permanent,
 }
 
-/// Judges an HTTP status that is no success, and the code that came with it.
+/// Judges an HTTP status that is no success, with its code.
 pub(crate) fn judge_status(status: u16, code: Option<&str>, repeat: Repeat, headers: &HeaderMap) -> Verdict {
     match (status, code, repeat) {
-        // Refused before anything is done, so nothing was done.
+        // Refused before the server has done anything.
         (429, _, _) | (503, Some(OVERLOADED), _) | (408 | 502 | 503 | 504, _, Repeat::Safe) => {
             Verdict::Retry { after: retry_after(headers) }
         }
@@ -61,23 +61,24 @@ pub(crate) fn judge_network(error: &reqwest::Error, repeat: Repeat) -> Verdict {
     if error.is_connect() || repeat == Repeat::Safe { Verdict::Retry { after: None } } else { Verdict::Permanent }
 }
 
-/// A certificate does not become valid by waiting, nor does what speaks no TLS begin to; the caller should hear of it at once.
+/// Waiting makes no certificate valid and no server speak TLS, so the caller should learn of these failures at once.
 fn is_of_encryption(error: &reqwest::Error) -> bool {
     let mut cause = std::error::Error::source(error);
     while let Some(this) = cause {
         if let Some(error) = this.downcast_ref::<rustls::Error>() {
             return matches!(error, rustls::Error::InvalidCertificate(_) | rustls::Error::InvalidMessage(_));
         }
-        // An I/O error stands for what it wraps, and hides that from `source`.
+        // An I/O error wraps another error, and hides it from `source`.
         let inner = this.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
         cause = inner.map(|inner| inner as &(dyn std::error::Error + 'static)).or_else(|| this.source());
     }
     false
 }
 
-/// The pause before repetition number `tries` (from 0): anything up to a bound that doubles, on top of what the server asked for.
+/// The pause before repetition number `tries` (from 0): a random time up to a bound that doubles, on top of the pause that the
+/// server asked for.
 ///
-/// The whole pause is random (full jitter), so that agents stopped by one outage do not return in one moment.
+/// The whole pause is random (full jitter), so that agents stopped by one outage do not all return at one moment.
 pub(crate) fn pause(tries: u32, after: Option<Duration>, jitter: f64) -> Duration {
     let bound = PAUSE_FIRST.saturating_mul(2_u32.saturating_pow(tries)).min(PAUSE_MAX);
     let spread = bound.mul_f64(jitter.clamp(0.0, 1.0));
@@ -87,13 +88,13 @@ pub(crate) fn pause(tries: u32, after: Option<Duration>, jitter: f64) -> Duratio
     }
 }
 
-/// A number from 0 to 1, different each time; it spreads load and guards nothing.
+/// A number from 0 to 1, different each time; it spreads load and protects nothing.
 pub(crate) fn jitter() -> f64 {
     let bits = u32::try_from(RandomState::new().hash_one(()) >> 32).unwrap_or(0);
     f64::from(bits) / f64::from(u32::MAX)
 }
 
-/// Reads `Retry-After`: seconds, or a date, which is measured against the server's own clock.
+/// Reads `Retry-After`: seconds, or a date, which is compared with the server's own clock.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     let wanted = text(RETRY_AFTER)?;

@@ -1,7 +1,7 @@
 //! The client for programs without an async runtime (feature `blocking`).
 //!
-//! The same calls as the crate's own, each of which returns when it is done. Questions, answers, errors, hooks and retries are the
-//! same types and behave the same.
+//! The calls are the same as in the crate itself, and each returns when it is done. Questions, answers, errors, hooks and retries
+//! have the same types and behave the same.
 //!
 //! ```no_run
 //! use placet::{Question, Source, blocking::Client};
@@ -12,7 +12,7 @@
 //! let answer = intent.request_input(Question::confirm("Deploy to production?").timeout_seconds(600).fallback(false))?;
 //! match answer.source {
 //!     Source::Human { by, .. } => println!("{by} said {}", answer.value),
-//!     Source::Fallback { .. } => println!("nobody answered: {}", answer.value),
+//!     Source::Fallback { .. } => println!("no person answered: {}", answer.value),
 //! }
 //! # Ok(())
 //! # }
@@ -20,14 +20,14 @@
 //!
 //! # Threads
 //!
-//! A client may be shared among threads, and each may wait for a question of its own. The calls run on a small runtime of the
-//! client's own, by the threads that make them; there is no thread in the background.
+//! Threads may share a client, and each may wait for a question of its own. The calls run on a small runtime of the client's own,
+//! by the threads that make them; there is no thread in the background.
 //!
 //! # Inside an async runtime
 //!
-//! Calls work there too and never panic, at the price of a short-lived thread for each. They do block the thread they are called
-//! on, and with it every task that shares it: from async code use [`crate::Client`], or wrap the call in
-//! `tokio::task::spawn_blocking`. A [hook](crate::Hooks) must not call a blocking client: it would wait for itself.
+//! Calls work there too and never panic; each then uses a short-lived thread of its own. But a call blocks its thread, and with
+//! it every task on that thread: from async code use [`crate::Client`], or wrap the call in `tokio::task::spawn_blocking`. A
+//! [hook](crate::Hooks) must not call a blocking client: it would wait for itself.
 
 use std::fmt;
 use std::panic::resume_unwind;
@@ -56,14 +56,14 @@ use crate::question::Question;
 
 /// A client of one Placet server with one agent's key, for programs without a runtime. Clones share their connections.
 ///
-/// See [`crate::Client`] for what its calls do when they fail.
+/// [`crate::Client`] tells what its calls do when they fail.
 #[derive(Clone)]
 pub struct Client {
     client: crate::Client,
     driver: Arc<Driver>,
 }
 
-/// Runs calls to their end on whatever thread makes them.
+/// Runs calls to their end on the thread that makes them.
 struct Driver {
     /// Taken by `drop` alone.
     runtime: Option<Runtime>,
@@ -71,13 +71,13 @@ struct Driver {
 
 impl Driver {
     fn new() -> Result<Self, SetupError> {
-        // One thread after the other drives it: there is never more to do than what the callers wait for.
+        // One thread at a time drives it: the only work is that for which callers wait.
         let runtime = Builder::new_current_thread().enable_all().build().map_err(SetupError::Runtime)?;
         Ok(Self { runtime: Some(runtime) })
     }
 
     fn run<F: Future<Output: Send> + Send>(&self, call: F) -> F::Output {
-        // Unwrap safety: only `drop` takes it, and nobody calls what is dropped.
+        // Unwrap safety: only `drop` takes it, and a dropped client cannot be called.
         let runtime = self.runtime.as_ref().expect("the runtime is there until the client is dropped");
         if Handle::try_current().is_err() {
             return runtime.block_on(call);
@@ -90,7 +90,7 @@ impl Driver {
 impl Drop for Driver {
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
-            // Dropping it would wait, which panics inside another runtime; there is nothing to wait for.
+            // A normal drop would wait, which panics inside another runtime; there is nothing to wait for.
             runtime.shutdown_background();
         }
     }
@@ -104,12 +104,12 @@ impl ClientBuilder {
 }
 
 impl Client {
-    /// Makes a client for the server at `base_url`, such as `https://placet.example.com`, with the defaults.
+    /// Makes a client for the server at `base_url`, for example `https://placet.example.com`, with the defaults.
     pub fn new(base_url: impl Into<String>, api_key: impl Into<SecretString>) -> Result<Self, SetupError> {
         Self::builder(base_url, api_key).build_blocking()
     }
 
-    /// Makes a client with other settings; [`build_blocking`](ClientBuilder::build_blocking) ends it.
+    /// Makes a client with other settings; finish with [`build_blocking`](ClientBuilder::build_blocking).
     pub fn builder(base_url: impl Into<String>, api_key: impl Into<SecretString>) -> ClientBuilder {
         crate::Client::builder(base_url, api_key)
     }
@@ -121,7 +121,7 @@ impl Client {
         self
     }
 
-    /// Begins an intent.
+    /// Starts the creation of an intent.
     pub fn create_intent(&self, title: impl Into<String>) -> CreateIntent<'_> {
         CreateIntent { client: self, intent: self.client.create_intent(title) }
     }
@@ -132,15 +132,15 @@ impl Client {
         Ok(Intent { client: self.clone(), intent })
     }
 
-    /// Brings an intent to `status`; see [`crate::Client::set_status`].
+    /// Changes the status of an intent to `status`; see [`crate::Client::set_status`].
     pub fn set_status(&self, id: IntentId, status: Status, reason: Option<&str>) -> Result<IntentView, CallError> {
         self.driver.run(self.client.set_status(id, status, reason))
     }
 
     /// Asks a person, and waits for the answer (RFC-0025 §9.1); see [`crate::Client::request_input`].
     ///
-    /// It returns when the question has ended, which takes as long as the question's deadline allows. To stop waiting earlier,
-    /// [`ask`](Client::ask) and use [`Pending::answer_within`]. Ending the process loses nothing: asking again finds the question.
+    /// It returns when the question has ended, which may take until the question's deadline. To stop waiting earlier, use
+    /// [`ask`](Client::ask) and [`Pending::answer_within`]. Ending the process loses nothing: asking again finds the question.
     pub fn request_input<T: Send>(&self, intent_id: IntentId, question: Question<T>) -> Result<Answer<T>, RequestInputError> {
         self.driver.run(self.client.request_input(intent_id, question))
     }
@@ -151,12 +151,12 @@ impl Client {
         Ok(Pending { driver: self.driver.clone(), pending })
     }
 
-    /// Says who would be told when if `question` were asked now; see [`crate::Client::preview`].
+    /// Tells who would be told when, if `question` were asked now; see [`crate::Client::preview`].
     pub fn preview<T: Send>(&self, question: Question<T>) -> Result<SuspensionPreview, CallError> {
         self.driver.run(self.client.preview(question))
     }
 
-    /// Takes up the wait for a question by its id; see [`crate::Client::pending`].
+    /// Resumes the wait for a question by its id; see [`crate::Client::pending`].
     pub fn pending<T: Send>(&self, id: SuspensionId, question: &Question<T>) -> Result<Pending<T>, RequestInputError> {
         let pending = self.driver.run(self.client.pending(id, question))?;
         Ok(Pending { driver: self.driver.clone(), pending })
@@ -197,7 +197,7 @@ impl Client {
         self.driver.run(self.client.open_suspensions(cursor))
     }
 
-    /// Answers `question`, which somebody else asked; see [`crate::Client::respond`].
+    /// Answers `question`, which another key asked; see [`crate::Client::respond`].
     pub fn respond(
         &self,
         question: &SuspensionRecord,
@@ -212,12 +212,12 @@ impl Client {
         self.driver.run(self.client.extend(question, seconds, reason))
     }
 
-    /// Tells people of a question again, now; see [`crate::Client::remind`].
+    /// Reminds people of a question, now; see [`crate::Client::remind`].
     pub fn remind(&self, id: SuspensionId) -> Result<SuspensionRecord, CallError> {
         self.driver.run(self.client.remind(id))
     }
 
-    /// What the server tells about itself: the server's level of the retry cascade.
+    /// The server's public configuration: its level of the retry cascade.
     pub fn server_config(&self) -> Result<ServerConfigView, CallError> {
         self.driver.run(self.client.server_config())
     }
@@ -237,7 +237,7 @@ impl<T: Send> Pending<T> {
         self.pending.suspension_id()
     }
 
-    /// The question as the server last told it.
+    /// The question as the server last sent it.
     pub fn record(&self) -> &SuspensionRecord {
         self.pending.record()
     }
@@ -247,9 +247,9 @@ impl<T: Send> Pending<T> {
         self.driver.run(self.pending.answer())
     }
 
-    /// Waits for the end, but no longer than `time`; `None` means that it is open still, and this can be called again.
+    /// Waits for the end, but no longer than `time`. `None` means that the question is still open, and this can be called again.
     pub fn answer_within(&mut self, time: Duration) -> Option<Result<Answer<T>, RequestInputError>> {
-        // Inside the call: a timer needs the runtime that runs it.
+        // The timer is made inside the call, because it needs the runtime that runs it.
         self.driver.run(async { timeout(time, self.pending.answer()).await.ok() })
     }
 
@@ -259,7 +259,7 @@ impl<T: Send> Pending<T> {
     }
 }
 
-/// An intent and the way to its server.
+/// An intent, with the client for its server.
 #[derive(Clone)]
 pub struct Intent {
     client: Client,
@@ -272,12 +272,12 @@ impl Intent {
         self.intent.id()
     }
 
-    /// The intent as it was when it was last read; see [`refresh`](Intent::refresh).
+    /// The intent as it was last read; see [`refresh`](Intent::refresh).
     pub fn view(&self) -> &IntentView {
         self.intent.view()
     }
 
-    /// Reads it again.
+    /// Reads the intent again.
     pub fn refresh(&mut self) -> Result<&IntentView, CallError> {
         self.client.driver.run(self.intent.refresh())
     }

@@ -1,4 +1,4 @@
-//! What a person can choose from.
+//! The choices that a question offers to a person.
 
 use domain::suspension::Style;
 use domain::wire::ChoiceRequest;
@@ -10,19 +10,19 @@ pub struct Choice(pub(crate) ChoiceRequest);
 
 impl Choice {
     /// Offers `label` to the person; the program receives `value`. Both are 1 to 200 characters, and no two choices of a question
-    /// have one value.
+    /// have the same value.
     pub fn new(value: impl Into<String>, label: impl Into<String>) -> Self {
         Self(ChoiceRequest { value: value.into(), label: label.into(), ..ChoiceRequest::default() })
     }
 
-    /// Explains what choosing it does, in at most 2,000 characters.
+    /// Explains the effect of the choice, in at most 2,000 characters.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.0.description = Some(description.into());
         self
     }
 
-    /// Hints at how it looks; size, order and wording stay as they are.
+    /// Suggests a style; the size, the order and the words of the choices stay as they are.
     #[must_use]
     pub fn style(mut self, style: Style) -> Self {
         let word = match style {
@@ -34,7 +34,7 @@ impl Choice {
         self
     }
 
-    /// Attaches anything else.
+    /// Attaches any other data.
     #[must_use]
     pub fn metadata(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.0.metadata.get_or_insert_default().insert(key.into(), value.into());
@@ -44,7 +44,7 @@ impl Choice {
 
 /// A type whose values are the choices of a question, usually an enum without fields.
 ///
-/// The one list says both what is offered and what each answer means, so the two cannot drift apart.
+/// One list holds both the offered choices and the meaning of each answer, so the two cannot drift apart.
 ///
 /// ```
 /// use placet::{Choice, Choices, Style};
@@ -65,6 +65,6 @@ impl Choice {
 /// }
 /// ```
 pub trait Choices: PartialEq + Sized {
-    /// Lists the values with what people see, in the order in which people see it.
+    /// Lists the values with the choices that people see, in the order in which people see them.
     fn choices() -> Vec<(Self, Choice)>;
 }

@@ -1,4 +1,4 @@
-//! The client: one server, one key, and what an agent does with them.
+//! The client: one server, one key, and the calls of an agent.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -33,7 +33,7 @@ use crate::transport::{Call, Options, Patience, Reply, Transport};
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long failing calls are repeated, unless the builder says otherwise.
 const RETRY_FOR: Duration = Duration::from_mins(1);
-/// How often a change of status starts over because somebody else changed the intent meanwhile.
+/// How often a change of status starts over because another caller changed the intent meanwhile.
 const CONFLICTS_MAX: u32 = 3;
 /// Events read per request.
 const EVENTS_PAGE: usize = 200;
@@ -44,21 +44,21 @@ const EVENTS_PAGE: usize = 200;
 ///
 /// # Many questions at a time
 ///
-/// A client asks as many questions at a time as there are intents: clone it, or share it, into as many tasks. Each call that waits
-/// holds one connection for up to 50 seconds; a key may hold 2,000 of them, and what is beyond is refused (429) and tried again
-/// until there is room.
+/// A client can have as many questions open at a time as there are intents: clone it, or share it, into as many tasks. Each call
+/// that waits holds one connection for up to 50 seconds. A key may hold 2,000 waits; a further one is refused (429) and tried
+/// again until there is room.
 ///
 /// # When calls fail
 ///
-/// Calls that may be carried out twice (all reads, and writes with an idempotency key or another way to be recognised) are repeated
-/// after network failures, 408, 429, 502, 503 and 504; others only when they certainly did not take effect: after a failure to
-/// connect and after a 429. The pauses are random below a bound that doubles from 250 ms to 15 seconds, on top of `Retry-After`
-/// (seconds or a date, at most 5 minutes of it). Other refusals are reported at once. A failing call is repeated for
-/// [`retry_for`](ClientBuilder::retry_for), except the wait for an answer, see [`outage_tolerance`](ClientBuilder::outage_tolerance).
-/// Redirects are not followed.
+/// Calls that may be carried out twice (all reads, and writes with an idempotency key or another way to be recognized) are
+/// repeated after network failures, 408, 429, 502, 503 and 504. Other calls are repeated only if they certainly did not take
+/// effect: after a failure to connect, after a 429, and after a 503 with the code `overloaded`. The pauses are random below a
+/// bound that doubles from 250 ms to 15 seconds, on top of `Retry-After` (seconds or a date, at most 5 minutes of it). Other
+/// refusals are reported at once. A failing call is repeated for [`retry_for`](ClientBuilder::retry_for); for the wait for an
+/// answer see [`outage_tolerance`](ClientBuilder::outage_tolerance). Redirects are not followed.
 ///
-/// TLS uses the process's default cryptography provider; if there is none, making a client installs *ring* as such. The system's
-/// root certificates are trusted.
+/// TLS uses the process's default cryptography provider; if there is none, making a client installs *ring* as the default. The
+/// system's root certificates are trusted.
 #[derive(Clone)]
 pub struct Client {
     transport: Arc<Transport>,
@@ -66,7 +66,7 @@ pub struct Client {
     default_retry_policy: Option<PartialRetryPolicy>,
 }
 
-/// Settles what is settled once, from [`Client::builder`].
+/// Collects the settings of a client, from [`Client::builder`].
 #[must_use = "a builder does nothing until build"]
 pub struct ClientBuilder {
     base_url: String,
@@ -78,23 +78,23 @@ pub struct ClientBuilder {
 }
 
 impl ClientBuilder {
-    /// How long one request may take, 30 seconds by default. Waiting for an answer is not counted in.
+    /// Sets how long one request may take, 30 seconds by default. The wait for an answer does not count.
     pub fn request_timeout(mut self, timeout: Duration) -> Self {
         self.options.request_timeout = timeout;
         self
     }
 
-    /// How long a failing call is repeated before its failure is reported, one minute by default; zero for never.
+    /// Sets how long a failing call is repeated before its failure is reported, one minute by default; zero for never.
     pub fn retry_for(mut self, time: Duration) -> Self {
         self.options.retry_for = time;
         self
     }
 
-    /// How long the server may be away in one go while an answer is awaited; the question outlives it in any case.
+    /// Sets how long the server may be away in one go during the wait for an answer; the question stays open in any case.
     ///
-    /// By default until 15 minutes after the question's deadline, because before that nothing is lost, and without a deadline for
-    /// ever. The deadline is counted from when this program asked, so that no clock has to be right; for a question asked
-    /// before, it is therefore later than the server's.
+    /// By default a wait goes on until 15 minutes after the question's deadline, because before that nothing is lost, and without
+    /// a deadline for ever. The deadline is counted from when this program asked, so that no clock has to be right; for a question
+    /// asked earlier, this deadline is therefore later than the server's.
     pub fn outage_tolerance(mut self, time: Duration) -> Self {
         self.outage_tolerance = Some(time);
         self
@@ -106,21 +106,21 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets the agent's level of the retry cascade (RFC-0026): it fills what a question leaves open and is filled from the
-    /// server's level.
+    /// Sets the agent's level of the retry cascade (RFC-0026): it fills the fields that a question leaves out, and the server's
+    /// level fills the fields that it leaves out.
     pub fn default_retry_policy(mut self, policy: PartialRetryPolicy) -> Self {
         self.default_retry_policy = Some(policy);
         self
     }
 
-    /// Lets `hooks` watch; may be said several times, and then all of them do.
+    /// Registers `hooks`; several may be registered, and then all of them are called.
     pub fn hooks(mut self, hooks: impl Hooks) -> Self {
         self.hooks.push(Arc::new(hooks));
         self
     }
 
-    /// Allows plain http beyond this machine. The key and everything asked then travel in the clear: only for networks that are
-    /// themselves trusted.
+    /// Allows plain http beyond this machine. The key and every question then travel unencrypted: use it only on networks that
+    /// are themselves trusted.
     pub fn allow_insecure(mut self) -> Self {
         self.options.allow_insecure = true;
         self
@@ -136,7 +136,7 @@ impl ClientBuilder {
 }
 
 impl Client {
-    /// Makes a client for the server at `base_url`, such as `https://placet.example.com`, with the defaults.
+    /// Makes a client for the server at `base_url`, for example `https://placet.example.com`, with the defaults.
     pub fn new(base_url: impl Into<String>, api_key: impl Into<SecretString>) -> Result<Self, SetupError> {
         Self::builder(base_url, api_key).build()
     }
@@ -165,7 +165,7 @@ impl Client {
         self
     }
 
-    /// Begins an intent.
+    /// Starts the creation of an intent.
     ///
     /// ```no_run
     /// # async fn example(client: placet::Client) -> Result<(), placet::CallError> {
@@ -186,11 +186,12 @@ impl Client {
         self.send(Call::read(&["intents", &id.to_string()])).await
     }
 
-    /// Brings an intent to `status`, whatever its version is by now; if it is there already, nothing happens.
+    /// Changes the status of an intent to `status`, whatever its present version; an intent that has this status already is left
+    /// alone.
     ///
     /// # Errors
     ///
-    /// `Refused` with `invalid_transition` if the lifecycle has no such step.
+    /// `Refused` with `invalid_transition` if the lifecycle has no step of this kind.
     pub async fn set_status(&self, id: IntentId, status: Status, reason: Option<&str>) -> Result<IntentView, CallError> {
         let request = SetStatusRequest { status: status.as_str().to_owned(), reason: reason.map(str::to_owned) };
         let segment = id.to_string();
@@ -198,7 +199,7 @@ impl Client {
         let mut conflicts = 0;
         loop {
             let view = self.intent_view(id).await?;
-            // Also where a repetition ends up whose first sending took effect, which is why it is safe to repeat.
+            // A repetition whose first sending took effect also ends here, so repeating is safe.
             if view.status == status {
                 return Ok(view);
             }
@@ -212,8 +213,8 @@ impl Client {
 
     /// Asks a person, and waits for the answer (RFC-0025 §9.1).
     ///
-    /// Dropping the future is safe at any time: the question stays open, people can answer it, and asking again finds it (see
-    /// [`Question`]). The same holds for a crash.
+    /// Dropping the future is safe at any time, and so is a crash: the question stays open, people can answer it, and asking
+    /// again finds it (see [`Question`]).
     ///
     /// ```no_run
     /// # async fn example(client: placet::Client, id: placet::IntentId) -> Result<(), placet::RequestInputError> {
@@ -223,7 +224,7 @@ impl Client {
     /// let answer = client.request_input(id, question).await?;
     /// match (answer.value, answer.source) {
     ///     (true, Source::Human { by, .. }) => println!("{by} said yes"),
-    ///     (true, Source::Fallback { .. }) => println!("nobody answered, the fallback says yes"),
+    ///     (true, Source::Fallback { .. }) => println!("no person answered, the fallback says yes"),
     ///     (false, _) => println!("no"),
     /// }
     /// # Ok(())
@@ -240,7 +241,7 @@ impl Client {
     /// Asks a person, without waiting yet.
     ///
     /// Dropping the future before it is done is safe too: whether or not the server took the question, asking again finds it or
-    /// asks it, and never twice. [`Question`] says what makes it the same one.
+    /// asks it, and never twice. [`Question`] tells when two questions are the same.
     pub async fn ask<T>(&self, intent_id: IntentId, question: Question<T>) -> Result<Pending<T>, RequestInputError> {
         let prepared = question.prepare(intent_id, self.default_retry_policy.as_ref()).map_err(RequestInputError::Refused)?;
         let segment = intent_id.to_string();
@@ -261,7 +262,7 @@ impl Client {
         Ok(Pending::new(self.clone(), record, prepared.read))
     }
 
-    /// The question that was asked under the same key with other words; `refusal` stands if it is another question.
+    /// The question that was asked under the same key with other words. If that is another question, `refusal` is returned.
     async fn asked_before<T>(
         &self,
         question: &Prepared<T>,
@@ -269,10 +270,10 @@ impl Client {
     ) -> Result<SuspensionRecord, RequestInputError> {
         let key = question.key.to_str().unwrap_or_default();
         let looked = self.send(Call::read(&["suspensions"]).query("idempotency_key", key)).await;
-        // The question may be open, however often this client has called.
+        // The question may be open even if this look-up is refused because there were too many calls.
         let page: SuspensionPage = match looked.map_err(CallError::or_unavailable) {
             Ok(page) => page,
-            // Also by a server that cannot look a key up.
+            // A server that cannot look up a key also answers in this way.
             Err(CallError::Refused(_)) => return Err(RequestInputError::Refused(refusal)),
             Err(CallError::Transport(error)) => return Err(error.into()),
         };
@@ -281,7 +282,8 @@ impl Client {
         Ok(found)
     }
 
-    /// Says who would be told when, and what silence would do, if `question` were asked now. Nothing is kept, and nobody is told.
+    /// Tells who would be told when, and what would happen if no answer came, if `question` were asked now. Nothing is kept, and
+    /// no person is told.
     ///
     /// ```no_run
     /// # async fn example(client: placet::Client) -> Result<(), placet::CallError> {
@@ -295,16 +297,16 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// `Refused` with what asking would refuse about the question itself.
+    /// `Refused` for the fields of the question that asking would refuse.
     pub async fn preview<T>(&self, question: Question<T>) -> Result<SuspensionPreview, CallError> {
         let request = question.into_request(self.default_retry_policy.as_ref()).map_err(CallError::Refused)?;
         self.send(Call::write(&["suspensions", "preview"], &request, Repeat::Safe)?).await
     }
 
-    /// Takes up the wait for a question by its id, for programs that keep it; `question` says as what the answer is read, and
-    /// nothing else of it counts.
+    /// Resumes the wait for a question by its id, for programs that keep the id. Of `question` only the type of its answer is
+    /// used.
     ///
-    /// The id is a capability: keep it like a key. Asking again needs none, see [`Question`].
+    /// The id is a capability: keep it as secret as a key. Asking again does not need it, see [`Question`].
     ///
     /// ```no_run
     /// # async fn example(client: placet::Client, id: placet::SuspensionId) -> Result<(), placet::RequestInputError> {
@@ -316,7 +318,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// `Refused` with `not_found` if there is no such question, or none this key may read.
+    /// `Refused` with `not_found` if the question does not exist, or if this key may not read it.
     pub async fn pending<T>(&self, id: SuspensionId, question: &Question<T>) -> Result<Pending<T>, RequestInputError> {
         Ok(Pending::new(self.clone(), self.suspension(id).await?, question.reader()))
     }
@@ -333,7 +335,7 @@ impl Client {
     ///     Engagement::RequestInput(why) | Engagement::RequireInput(why) => {
     ///         client.request_input(id, Question::confirm("Proceed?").decision(&why)).await?.value
     ///     }
-    ///     Engagement::Defer(_) => false, // Not ours to decide, nor to ask.
+    ///     Engagement::Defer(_) => false, // This agent may neither decide nor ask.
     /// };
     /// # Ok(())
     /// # }
@@ -361,7 +363,7 @@ impl Client {
 
     /// All events of an intent, oldest first.
     ///
-    /// Payloads of suspension events name suspension ids, which are capabilities: do not log events as a whole.
+    /// Payloads of suspension events hold suspension ids, which are capabilities: do not log events as a whole.
     pub async fn events(&self, id: IntentId) -> Result<Vec<EventView>, CallError> {
         let segment = id.to_string();
         let path = ["intents", segment.as_str(), "events"];
@@ -375,9 +377,10 @@ impl Client {
             let page: Vec<EventView> = self.send(call).await?;
             let read = page.len();
             offset += read;
-            // Pages are newest first, so an event appended meanwhile moves the rest one place back: seen twice, never missed.
+            // Pages are newest first, so an event appended meanwhile moves the rest one place back: an event may come twice, but
+            // none is missed.
             events.extend(page.into_iter().map(|event| (event.sequence, event)));
-            // A page may end early, so only an empty one, or the first event, is the end.
+            // A page may end early, so only an empty page, or the first event, marks the end.
             if read == 0 || events.contains_key(&1) {
                 return Ok(events.into_values().collect());
             }
@@ -405,7 +408,7 @@ impl Client {
         self.send(Call::read(&["suspensions", &id.expose()])).await
     }
 
-    /// A question as it stands when it is newer than `record`, or when the server has waited long enough.
+    /// The state of a question when it is newer than `record`, or when the server has waited long enough.
     pub(crate) async fn wait(&self, record: &SuspensionRecord, patience: Patience) -> Result<SuspensionRecord, CallError> {
         let segment = record.id.expose();
         let path = ["suspensions", segment.as_str()];
@@ -415,25 +418,25 @@ impl Client {
         self.send(call.patient(wait, patience)).await
     }
 
-    /// Takes a question back; whoever waits for it hears so, and so do the people asked. What is withdrawn already stays
-    /// withdrawn, and that is no error.
+    /// Takes a question back; a program that waits for it learns this, and so do the people who were asked. A question that was
+    /// withdrawn before stays withdrawn, and that is no error.
     ///
     /// # Errors
     ///
-    /// `Refused` with `already_resolved` or `expired` if it has ended otherwise: read [`suspension`](Client::suspension) then,
-    /// there may be an answer.
+    /// `Refused` with `already_resolved` or `expired` if the question has ended in another way. Read
+    /// [`suspension`](Client::suspension) then: there may be an answer.
     pub async fn cancel(&self, id: SuspensionId, reason: Option<&str>) -> Result<SuspensionRecord, CallError> {
         let segment = id.expose();
         let path = ["suspensions", segment.as_str(), "cancel"];
         let request = CancelRequest { reason: reason.map(str::to_owned) };
         match self.send(Call::write(&path, &request, Repeat::Safe)?).await {
-            // Also what a repetition hears whose first sending took effect.
+            // A repetition whose first sending took effect gets this answer too.
             Err(CallError::Refused(problem)) if is_withdrawn(&problem) => self.suspension(id).await,
             outcome => outcome,
         }
     }
 
-    /// What the server tells about itself: the server's level of the retry cascade.
+    /// The server's public configuration: its level of the retry cascade.
     pub async fn server_config(&self) -> Result<ServerConfigView, CallError> {
         self.send(Call::read(&["server", "config"])).await
     }
@@ -460,7 +463,7 @@ impl fmt::Debug for ClientBuilder {
     }
 }
 
-/// Whether the server does not know the route (RFC-0025 §12). One that does names its refusals: an unknown intent is `not_found`.
+/// Whether the server does not know the route (RFC-0025 §12). A server that does gives a code: for an unknown intent `not_found`.
 fn lacks_suspensions(problem: &Problem) -> bool {
     match problem.status {
         404 => problem.code.is_none(),
@@ -478,7 +481,7 @@ fn is_withdrawn(problem: &Problem) -> bool {
 mod tests {
     use super::*;
 
-    /// Agents ask from tasks that move between threads, about types that may not.
+    /// Agents ask from tasks that move between threads, even about types that may not.
     #[expect(dead_code, reason = "compiling it is the test")]
     fn waiting_can_move_between_threads(client: &Client, id: IntentId, question: Question<*const u8>) {
         fn is_send(_: impl Send) {}

@@ -1,21 +1,21 @@
-//! Whether to ask at all, as a type that cannot be skipped.
+//! The decision whether to ask at all, as a type that cannot be ignored.
 
 use domain::asking::engagement::{EngagementDecision, EngagementMode};
 
 /// How to engage people (RFC-0025 §7.2), to be matched.
 ///
-/// There is deliberately no way to ask this for a boolean: the wire's `should_ask` is false both for "act" and for "do not act at
-/// all", and the second kind are the riskiest acts.
+/// There is deliberately no way to get this as a boolean: the wire's `should_ask` is false both for "act" and for "do not act at
+/// all", and the second case has the riskiest acts.
 #[derive(Clone, Debug, PartialEq)]
-#[must_use = "the decision may forbid to act"]
+#[must_use = "the decision may forbid acting"]
 pub enum Engagement {
     /// Act without asking.
     Autonomous(EngagementDecision),
-    /// A person should answer: ask, and fall back if nobody does.
+    /// A person should answer: ask, and use a fallback if no person does.
     RequestInput(EngagementDecision),
     /// A person must answer: ask, and do not act without an answer.
     RequireInput(EngagementDecision),
-    /// Do not act, and do not ask here: somebody else must take this over.
+    /// Do not act, and do not ask here: another agent or person must take this over.
     Defer(EngagementDecision),
 }
 

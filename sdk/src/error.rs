@@ -1,4 +1,4 @@
-//! What can go wrong, by what the caller can do about it. No message here names a key, a suspension id or an answer.
+//! The errors, by what the caller can do about them. No message here names a key, a suspension id or an answer.
 
 use chrono::{DateTime, Utc};
 use domain::base::ids::SuspensionId;
@@ -15,13 +15,13 @@ pub enum SetupError {
     /// The address is not a URL.
     #[error("the server's address is not a URL")]
     InvalidAddress(#[source] url::ParseError),
-    /// The address is a URL, but not one of a server: wrong scheme, or with a user, a query or a fragment.
+    /// The address is a URL, but not that of a server: it has the wrong scheme, or a user, a query or a fragment.
     #[error("the server's address must be a plain https:// or http:// URL, without user, query or fragment")]
     UnsuitableAddress,
-    /// The key would travel in the clear.
+    /// The key would travel unencrypted.
     #[error("plain http is for loopback addresses only; use https, or allow_insecure() if the network itself is trusted")]
     Insecure,
-    /// The key holds characters no header can carry.
+    /// The key holds characters that no header can carry.
     #[error("the API key is empty or holds characters that no HTTP header can carry")]
     InvalidApiKey,
     /// The HTTP client could not be made, for example because the system has no root certificates.
@@ -35,28 +35,29 @@ pub enum SetupError {
 /// Why a call failed.
 #[derive(Debug, Error)]
 pub enum CallError {
-    /// The server refused and has done nothing: a 4xx, where sending the same again will not help, a 429 with a code (`rate_limited`,
-    /// `bytes_spent`), which was repeated for a while and may be sent again later, or a 507 `no_room`, where the disk of the server is
-    /// nearly full and the operator has to make room first.
+    /// The server refused and has done nothing. A 4xx: sending the same request again will not help. A 429 with a code
+    /// (`rate_limited`, `bytes_spent`): it was repeated for a while and may be sent again later. A 507 `no_room`: the server's
+    /// disk is nearly full, and the operator has to make room first.
     #[error("the server refused: {0}")]
     Refused(Box<Problem>),
-    /// No answer, or none of use: sending the same again later may help.
+    /// There was no answer, or no usable one: sending the same request again later may help.
     #[error(transparent)]
     Transport(#[from] TransportError),
 }
 
-/// Why there is no answer to a call that may have been fine. What can safely be repeated was repeated before this was reported.
+/// Why there is no answer to a call that may have been fine. A call that can safely be repeated was repeated before this was
+/// reported.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum TransportError {
     /// The server could not be reached, or the connection broke.
     #[error("the server could not be reached")]
     Network(#[source] reqwest::Error),
-    /// The server, or a proxy before it, failed or was overloaded (5xx but `no_room`, 429 without a code). Whether the call took effect is
-    /// unknown.
+    /// The server, or a proxy before it, failed or was overloaded (5xx except `no_room`, 429 without a code). It is unknown
+    /// whether the call took effect.
     ///
-    /// A 429 with a code is here only where something else is open: an earlier try may have taken effect, or the call was the wait for
-    /// an answer.
+    /// A 429 with a code is here only if there is another doubt: an earlier try may have taken effect, or the call was the wait
+    /// for an answer.
     #[error("the server is unavailable: {0}")]
     Unavailable(Box<Problem>),
     /// The server redirects. Redirects are not followed, so that the key goes nowhere else.
@@ -65,16 +66,17 @@ pub enum TransportError {
         /// The HTTP status.
         status: u16,
     },
-    /// The body is not what this call answers; probably the address is not that of the server.
+    /// The body is not an answer to this call; probably the address is not that of the server.
     #[error("the server's answer cannot be read: {reason}")]
     Unreadable {
-        /// Where reading stopped. The body itself is left out: it may hold capabilities.
+        /// Where reading stopped. The body itself is left out, because it may hold capabilities.
         reason: String,
     },
 }
 
 impl CallError {
-    /// The same, but a refusal of too many calls (429) is a failure that passes: it leaves open what was done before.
+    /// The same error, except that a refusal of too many calls (429) becomes a failure that passes: it tells nothing about
+    /// earlier tries.
     pub(crate) fn or_unavailable(self) -> Self {
         match self {
             Self::Refused(problem) if problem.status == 429 => TransportError::Unavailable(problem).into(),
@@ -88,7 +90,7 @@ impl TransportError {
     pub(crate) fn is_outage(&self) -> bool {
         match self {
             Self::Network(_) => true,
-            // A server that says it has too much to do is there.
+            // A server that reports that it is too busy is not out of reach.
             Self::Unavailable(problem) => matches!(problem.status, 502..=504) && !problem.is(OVERLOADED),
             Self::Redirected { .. } | Self::Unreadable { .. } => false,
         }
@@ -98,10 +100,10 @@ impl TransportError {
 /// Why a question has no answer.
 #[derive(Debug, Error)]
 pub enum RequestInputError {
-    /// The deadline passed without an answer and nothing stands in for one: the intent is abandoned.
+    /// The deadline passed without an answer and there is no fallback: the intent is abandoned.
     #[error("{}", timeout_words(*.reason))]
     InputTimeout {
-        /// Whether people kept silent or were never reached.
+        /// Whether people did not answer or were never reached.
         reason: TimeoutReason,
         /// When the question ended.
         at: Option<DateTime<Utc>>,
@@ -110,42 +112,42 @@ pub enum RequestInputError {
         /// The question that ended.
         suspension_id: SuspensionId,
     },
-    /// The question was taken back before anybody answered.
+    /// The question was taken back before a person answered.
     #[error("{}", cancel_words(*.reason))]
     InputCancelled {
         /// Withdrawn or superseded.
         reason: CancelReason,
-        /// When.
+        /// When it was taken back.
         at: Option<DateTime<Utc>>,
         /// The question that ended.
         suspension_id: SuspensionId,
     },
-    /// There is an answer on record, but it does not fit the type asked for. The answer stands; only this program cannot read it.
+    /// There is a recorded answer, but it does not fit the requested type. The answer is valid; only this program cannot read it.
     #[error("the recorded answer does not fit the type asked for")]
     InvalidAnswer {
-        /// What does not fit. It may quote the answer, so it is not part of the message.
+        /// Why it does not fit. The text may quote the answer, so it is not part of the message.
         reason: String,
         /// The recorded answer.
         raw: Value,
         /// The question it answers.
         suspension_id: SuspensionId,
     },
-    /// The server has no suspensions (RFC-0025 §12): nobody was asked.
+    /// The server has no suspensions (RFC-0025 §12): no person was asked.
     #[error("the server at this address does not implement suspensions (RFC-0025)")]
     Unsupported,
     /// The server refused the question, or refused to tell how it ended.
     #[error("the server refused: {0}")]
     Refused(Box<Problem>),
-    /// The server took the question, but while its answer was awaited it stopped accepting this client's key (401, 403): revoked,
-    /// expired, or of another role now.
+    /// The server took the question, but during the wait it stopped accepting this client's key (401, 403): the key was revoked,
+    /// has expired, or has another role now.
     ///
-    /// The question stays open and people can answer it. A client with a valid key of the same agent finds it by asking again,
-    /// or by [`Client::pending`](crate::Client::pending).
+    /// The question stays open and people can answer it. A client with a valid key of the same agent finds it by asking again, or
+    /// by [`Client::pending`](crate::Client::pending).
     #[error(
         "the server no longer accepts this API key ({problem}); the question stays open: ask again with a valid key of the same agent"
     )]
     AccessLost {
-        /// What the server said.
+        /// The server's refusal.
         problem: Box<Problem>,
         /// The question that stays open.
         suspension_id: SuspensionId,
@@ -158,7 +160,7 @@ pub enum RequestInputError {
 /// Why no person answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeoutReason {
-    /// People were reached and kept silent.
+    /// People were reached and did not answer.
     Unanswered,
     /// No message reached a person. The list of the question's messages says why: `GET /api/v1/suspensions/{id}/deliveries`.
     Undeliverable,
@@ -175,7 +177,7 @@ pub enum CancelReason {
 
 fn timeout_words(reason: TimeoutReason) -> &'static str {
     match reason {
-        TimeoutReason::Unanswered => "nobody answered before the deadline",
+        TimeoutReason::Unanswered => "no person answered before the deadline",
         TimeoutReason::Undeliverable => {
             "no message about the question reached a person; the list of its messages says why (GET /api/v1/suspensions/ID/deliveries)"
         }

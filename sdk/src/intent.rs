@@ -1,4 +1,4 @@
-//! An intent, as its agent holds it.
+//! An intent, as its agent uses it.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ use crate::problem::Problem;
 use crate::question::Question;
 use crate::transport::Call;
 
-/// An intent and the way to its server.
+/// An intent, with the client for its server.
 #[derive(Clone)]
 pub struct Intent {
     client: Client,
@@ -35,12 +35,12 @@ impl Intent {
         self.view.id
     }
 
-    /// The intent as it was when it was last read; see [`refresh`](Intent::refresh).
+    /// The intent as it was last read; see [`refresh`](Intent::refresh).
     pub fn view(&self) -> &IntentView {
         &self.view
     }
 
-    /// Reads it again.
+    /// Reads the intent again.
     pub async fn refresh(&mut self) -> Result<&IntentView, CallError> {
         self.view = self.client.intent_view(self.view.id).await?;
         Ok(&self.view)
@@ -70,7 +70,7 @@ impl Intent {
 
 impl fmt::Debug for Intent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Not the state: `state._suspension` holds the id of the open question.
+        // The state is left out: `state._suspension` holds the id of the open question.
         f.debug_struct("Intent")
             .field("id", &self.view.id)
             .field("status", &self.view.status)
@@ -92,7 +92,7 @@ impl<'a> CreateIntent<'a> {
         Self { client, request: CreateIntentRequest { title, ..CreateIntentRequest::default() }, idempotency_key: None }
     }
 
-    /// Describes it.
+    /// Sets the description.
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.request.description = Some(description.into());
         self
@@ -104,14 +104,14 @@ impl<'a> CreateIntent<'a> {
         self
     }
 
-    /// Begins it as `active` instead of `draft`; only an active intent can ask.
+    /// Creates the intent as `active` instead of `draft`; only an active intent can ask.
     pub fn active(mut self) -> Self {
         self.request.status = Some(Status::Active.as_str().to_owned());
         self
     }
 
-    /// Makes it safe to repeat: for 24 hours the same key is the same intent. Without one, a creation whose fate is unknown is
-    /// reported, not repeated.
+    /// Makes the creation safe to repeat: for 24 hours the same key is the same intent. Without a key, a creation of unknown
+    /// outcome is reported, not repeated.
     pub fn idempotency_key(mut self, key: impl Into<String>) -> Self {
         self.idempotency_key = Some(key.into());
         self

@@ -1,4 +1,4 @@
-//! What makes two questions the same question.
+//! The key that decides whether two questions are the same question.
 
 use domain::base::field::FieldError;
 use domain::base::ids::IntentId;
@@ -10,15 +10,15 @@ use serde::Serialize;
 /// The longest key, in bytes.
 const KEY_BYTES_MAX: usize = 255;
 
-/// Where the idempotency key of a question comes from.
+/// The origin of a question's idempotency key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
-    /// From what is asked, where, and on which occasion.
+    /// Derived from the question, its intent and the occasion.
     Derived {
-        /// Tells apart questions that are otherwise the same.
+        /// Distinguishes questions that are otherwise the same.
         occasion: Option<String>,
     },
-    /// From the caller.
+    /// Given by the caller.
     Given(String),
 }
 
@@ -28,7 +28,7 @@ impl Default for Key {
     }
 }
 
-/// What a derived key covers: everything that is sent, because the server refuses the same key with another body.
+/// The input of a derived key: everything that is sent, because the server refuses the same key with another body.
 #[derive(Serialize)]
 struct Covered<'a> {
     intent_id: IntentId,
@@ -61,7 +61,7 @@ pub(crate) fn key_header(key: &str) -> Result<HeaderValue, FieldError> {
     if key.is_empty() || key.len() > KEY_BYTES_MAX {
         return Err(unusable("must be 1 to 255 bytes"));
     }
-    // A header would carry other bytes too, but not every proxy does.
+    // A header could carry other bytes too, but not every proxy passes them on.
     if !key.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(unusable("must be printable ASCII without spaces"));
     }

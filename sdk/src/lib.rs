@@ -1,8 +1,8 @@
 //! Ask a person from an agent, and get a typed answer.
 //!
-//! The client of the Placet approval server (OpenIntent RFC-0025 and RFC-0026). An agent suspends its intent with a question;
-//! the server owns the deadline, the reminders and the fallback, and carries the question to people; the agent gets an
-//! [`Answer`] whose [`Source`] says whether a person gave it.
+//! This is the client of the Placet approval server (OpenIntent RFC-0025 and RFC-0026). An agent suspends its intent with a
+//! question; the server keeps the deadline, the reminders and the fallback, and carries the question to people; the agent gets an
+//! [`Answer`] whose [`Source`] tells whether a person gave it.
 //!
 //! ```no_run
 //! use placet::{Choice, Choices, Client, Question, Source, Style};
@@ -33,19 +33,20 @@
 //! match (answer.value, answer.source) {
 //!     (RefundDecision::Approve, Source::Human { by, .. }) => println!("{by} approved"),
 //!     (RefundDecision::Deny, Source::Human { by, .. }) => println!("{by} denied"),
-//!     (_, Source::Fallback { .. }) => println!("nobody answered, so no refund"),
+//!     (_, Source::Fallback { .. }) => println!("no person answered, so no refund"),
 //! }
 //! # Ok(())
 //! # }
 //! ```
 //!
 //! * Waiting survives crashes: asking again finds the question asked before, see [`Question`].
-//! * Silence is never a person: a fallback arrives as [`Source::Fallback`], and every other way not to be answered is its own
-//!   variant of [`RequestInputError`].
-//! * Whether to ask at all is an [`Engagement`], an enum to be matched, because "do not ask" also means "do not act".
-//! * [`Hooks`] tell a program what happens meanwhile; [`Client::pending`] takes up a wait by the question's id.
+//! * A program cannot mistake silence for a person: a fallback arrives as [`Source::Fallback`], and every other ending without an
+//!   answer is a variant of [`RequestInputError`].
+//! * The decision whether to ask at all is an [`Engagement`], an enum to be matched, because "do not ask" may also mean "do not
+//!   act".
+//! * [`Hooks`] tell a program about events meanwhile; [`Client::pending`] resumes a wait by the question's id.
 //! * The feature `blocking` adds `placet::blocking`, the same client for programs without an async runtime.
-//! * A key and a suspension id are secrets: nothing here logs or shows them.
+//! * A key and a suspension id are secrets: this crate never logs or shows them.
 #![warn(missing_docs)]
 
 mod answer;
@@ -88,7 +89,7 @@ pub use crate::pending::Pending;
 pub use crate::problem::Problem;
 pub use crate::question::Question;
 
-/// The examples of the documents, which compile as they stand.
+/// The examples of the documents, which compile unchanged.
 #[cfg(doctest)]
 mod documents {
     #[doc = include_str!("../../README.md")]

@@ -1,4 +1,4 @@
-//! What a program does on the other side of a question, with an operator's key: look for open ones, and answer.
+//! The calls on the other side of a question, with an operator's key: look for open questions, and answer them.
 
 use domain::base::field::FieldError;
 use domain::base::ids::SuspensionId;
@@ -35,14 +35,14 @@ impl Client {
         self.send(call).await
     }
 
-    /// Answers `question`, which somebody else asked. `metadata` is kept with the answer, such as `{"comment": …}`.
+    /// Answers `question`, which another key asked. `metadata` is kept with the answer, for example `{"comment": …}`.
     ///
-    /// Safe to repeat: the same answer of the same key is recorded once, and a repetition hears what the first one heard.
+    /// Safe to repeat: the same answer of the same key is recorded once, and a repetition gets the same reply.
     ///
     /// # Errors
     ///
-    /// `Refused` with `invalid_choice`, with `expired`, `already_resolved` or `suspension_mismatch` if it is no longer open, and with
-    /// `self_response` or `forbidden` if this key may not answer it.
+    /// `Refused` with `invalid_choice`; with `expired`, `already_resolved` or `suspension_mismatch` if the question is no longer
+    /// open; and with `self_response` or `forbidden` if this key may not answer it.
     pub async fn respond(
         &self,
         question: &SuspensionRecord,
@@ -57,14 +57,15 @@ impl Client {
         self.send(Call::write(&path, &request, Repeat::Safe)?.header("idempotency-key", key)).await
     }
 
-    /// Moves the deadline of `question`, which somebody else asked, `seconds` later; never beyond 366 days after it was asked.
+    /// Moves the deadline of `question`, which another key asked, `seconds` later; never beyond 366 days after it was asked.
     ///
-    /// Safe to repeat: it is meant for `question` as it was read, and another's extension in between is a `version_conflict`.
+    /// Safe to repeat: the call is based on `question` as it was read, and another extension in between gives a
+    /// `version_conflict`.
     ///
     /// # Errors
     ///
-    /// `Refused` with `invalid`, `version_conflict`, with `expired` or `already_resolved` if it is no longer open, and with `forbidden`
-    /// if this key may not do it: who asked may not.
+    /// `Refused` with `invalid` or `version_conflict`; with `expired` or `already_resolved` if the question is no longer open;
+    /// and with `forbidden` if this key may not do it: the agent that asked may not.
     pub async fn extend(
         &self,
         question: &SuspensionRecord,
@@ -79,13 +80,14 @@ impl Client {
         self.send(call.header("if-match", HeaderValue::from(question.version))).await
     }
 
-    /// Tells the people in force of a question again, now; at most once in five minutes and question.
+    /// Reminds the people who are asked at present of a question, now; at most once in five minutes for each question.
     ///
     /// # Errors
     ///
-    /// `Refused` with `rate_limited` if that is too soon and the pause the server names, 300 seconds at most, is longer than
-    /// [`retry_for`](crate::ClientBuilder::retry_for); a shorter one is waited for. `Refused` with `expired` or `already_resolved` if it is
-    /// no longer open, and with `forbidden` if this key may not do it: who asked may not.
+    /// `Refused` with `rate_limited` if that is too soon and the pause that the server asks for, 300 seconds at most, is longer
+    /// than [`retry_for`](crate::ClientBuilder::retry_for); the call waits for a shorter pause. `Refused` with `expired` or
+    /// `already_resolved` if the question is no longer open, and with `forbidden` if this key may not do it: the agent that asked
+    /// may not.
     pub async fn remind(&self, id: SuspensionId) -> Result<SuspensionRecord, CallError> {
         let segment = id.expose();
         let path = ["suspensions", segment.as_str(), "remind"];

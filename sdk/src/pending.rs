@@ -17,20 +17,21 @@ use crate::transport::Patience;
 pub(crate) const WAIT_SECONDS: u32 = 50;
 /// The least time between two requests, when the server does not wait.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
-/// How long after a question's deadline the server may still be away: time to mend it, and the answer is not lost.
+/// How long after a question's deadline the server may still be away: in this time it can be repaired, and the answer is not
+/// lost.
 const GRACE: Duration = Duration::from_mins(15);
 
 /// A question that was asked, from [`Client::ask`] or [`Client::pending`].
 ///
-/// Dropping it changes nothing: the question stays open, people can answer it, and asking again finds it. To take the question
-/// back, say so: [`cancel`](Pending::cancel).
+/// Dropping it changes nothing: the question stays open, people can answer it, and asking again finds it. Only
+/// [`cancel`](Pending::cancel) takes the question back.
 pub struct Pending<T> {
     client: Client,
     record: SuspensionRecord,
     read: fn(&Value) -> Result<T, String>,
     replayed: bool,
     asked_at: Instant,
-    /// Whether the hooks know how it ended.
+    /// Whether the hooks were told the ending.
     told: bool,
 }
 
@@ -45,22 +46,25 @@ impl<T> Pending<T> {
         self.record.id
     }
 
-    /// The question as the server last told it, with its deadline, its recipients and the server's warnings.
+    /// The question as the server last sent it, with its deadline, its recipients and the server's warnings.
     pub fn record(&self) -> &SuspensionRecord {
         &self.record
     }
 
     /// Waits for the end, through restarts of the server and broken connections.
     ///
-    /// Dropping the future is safe: call this again, or ask again. Once it has ended, this returns at once, the same every time.
+    /// Dropping the future is safe: call this again, or ask again. Once the question has ended, this returns at once, with the
+    /// same result every time.
     ///
     /// # Errors
     ///
-    /// See [`RequestInputError`]. After `Transport` and `AccessLost` the question may be open still, and this can be called again.
+    /// See [`RequestInputError`]. After `Transport` and `AccessLost` the question may still be open, and this can be called
+    /// again.
     pub async fn answer(&mut self) -> Result<Answer<T>, RequestInputError> {
         loop {
             if let Some(outcome) = outcome(&self.record, self.read, self.replayed) {
-                // No await between telling and returning: whoever drops the future before this has not been told.
+                // There is no await between the hooks and the return: if the future is dropped before this, the hooks have not
+                // been called.
                 if !std::mem::replace(&mut self.told, true) {
                     self.client.hooks().ended(&self.record, self.replayed);
                 }
@@ -86,12 +90,12 @@ impl<T> Pending<T> {
             CallError::Refused(problem) if matches!(problem.status, 401 | 403) => {
                 RequestInputError::AccessLost { problem, suspension_id: self.record.id }
             }
-            // Too many waits say nothing about the question, which stays open.
+            // Too many waits tell nothing about the question, which stays open.
             CallError::Refused(_) | CallError::Transport(_) => error.or_unavailable().into(),
         }
     }
 
-    /// Takes the question back; see [`Client::cancel`]. Whoever waits for it then hears that it was withdrawn.
+    /// Takes the question back; see [`Client::cancel`]. A program that waits for it then learns that it was withdrawn.
     pub async fn cancel(&mut self, reason: Option<&str>) -> Result<(), CallError> {
         self.record = self.client.cancel(self.record.id, reason).await?;
         Ok(())
@@ -99,7 +103,7 @@ impl<T> Pending<T> {
 }
 
 /// How long the server may be away: until a while after the question's deadline, counted from when this program asked. A question
-/// without one waits for ever, and so does its agent.
+/// without a deadline waits for ever, and so does its agent.
 fn patience(record: &SuspensionRecord, asked_at: Instant) -> Patience {
     let Some(expires_at) = record.expires_at else { return Patience::Endless };
     let window = (expires_at - record.suspended_at).to_std().unwrap_or_default();
@@ -137,7 +141,7 @@ mod tests {
         let asked_at = Instant::now();
         let hour = patience(&record(Some("2026-11-21T09:00:00Z")), asked_at);
         assert_eq!(hour, Patience::Until(asked_at + Duration::from_hours(1) + GRACE));
-        // An extension extends it.
+        // An extension moves it.
         let two_hours = patience(&record(Some("2026-11-21T10:00:00Z")), asked_at);
         assert_eq!(two_hours, Patience::Until(asked_at + Duration::from_hours(2) + GRACE));
         assert_eq!(patience(&record(None), asked_at), Patience::Endless);

@@ -1,4 +1,4 @@
-//! What the server said when it refused or failed, from either of its two error formats.
+//! The server's words when it refuses or fails, from either of its two error formats.
 
 use std::fmt;
 
@@ -7,15 +7,15 @@ use serde_json::{Map, Value};
 
 /// A refusal or a failure in the server's words.
 ///
-/// Match on [`code`](Problem::code): it is stable, the words are not. It is read from `application/problem+json` and from the
-/// OpenIntent form (`{"detail": …, "message": …, "code": …}`); a server or proxy that sends neither leaves it empty.
+/// Match on [`code`](Problem::code): it is stable, the words are not. The code is read from `application/problem+json` and from
+/// the OpenIntent form (`{"detail": …, "message": …, "code": …}`); it is empty if a server or proxy sends neither.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
     /// The HTTP status.
     pub status: u16,
     /// The stable code: `not_active`, `version_conflict`, `idempotency_mismatch`, …
     pub code: Option<String>,
-    /// What happened, for people.
+    /// A description of the problem, for people.
     pub detail: String,
     /// The fields that break rules.
     pub errors: Vec<FieldError>,
@@ -24,10 +24,10 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// Reads an error body. Whatever it is, there is a problem to report, so this cannot fail.
+    /// Reads an error body. Every body leads to a problem that can be reported, so this cannot fail.
     pub(crate) fn read(status: u16, body: &[u8]) -> Self {
         let Ok(Value::Object(mut more)) = serde_json::from_slice(body) else {
-            // A proxy's HTML page tells nobody anything; the status does.
+            // A proxy's HTML page is of no use to the caller; the status is.
             return Self { status, code: None, detail: format!("HTTP status {status}"), errors: Vec::new(), more: Map::new() };
         };
         for known in ["type", "title", "status"] {
@@ -45,12 +45,12 @@ impl Problem {
         Self { status, code, detail, errors, more }
     }
 
-    /// The refusal of a question that cannot be written down, in the form the server's own would have.
+    /// The refusal of a question that cannot be serialized, in the form of the server's own refusal.
     pub(crate) fn invalid(errors: Vec<FieldError>) -> Self {
         Self { status: 422, code: Some("invalid".to_owned()), detail: "invalid request".to_owned(), errors, more: Map::new() }
     }
 
-    /// Whether the server said this code.
+    /// Whether the server sent this code.
     pub fn is(&self, code: &str) -> bool {
         self.code.as_deref() == Some(code)
     }

@@ -19,10 +19,10 @@ use crate::problem::Problem;
 
 /// A question to a person, and the type `T` of its answer.
 ///
-/// Made by [`Question::choice`], [`Question::choices`], [`Question::confirm`], [`Question::text`] or [`Question::form`], then
-/// asked with [`Client::request_input`](crate::Client::request_input).
+/// It is made by [`Question::choice`], [`Question::choices`], [`Question::confirm`], [`Question::text`] or [`Question::form`],
+/// and asked with [`Client::request_input`](crate::Client::request_input).
 ///
-/// What breaks a limit named below is refused by the server (`Refused` with `invalid`, and the fields in
+/// The server refuses a question that breaks a limit named below (`Refused` with `invalid`, and the fields in
 /// [`Problem::errors`](crate::Problem::errors)). The question itself is 1 byte to 4 KiB, everything together at most 256 KiB.
 ///
 /// Neither the question nor its context may hold secrets or personal data, unless the channel is encrypted end to end
@@ -33,19 +33,19 @@ use crate::problem::Problem;
 /// A question is asked under an idempotency key. Asking again under the same key, after a crash, after a lost connection or from
 /// another process of the same agent, finds the question asked before and waits for it, or returns its answer if it has one.
 ///
-/// * Without further words the key is derived from the intent and everything the question says: the same question on the same
-///   intent *is* the same question, also after it was answered. Say in the context what makes it different (an order number, a
-///   batch), or say [`again`](Question::again) to ask the very same once more.
+/// * By default the key is derived from the intent and all fields of the question: the same question on the same intent *is* the
+///   same question, even after it was answered. To make it different, name the difference in the context (an order number, a
+///   batch), or use [`again`](Question::again) to ask exactly the same question once more.
 ///   [`Answer::replayed`](crate::Answer::replayed) tells whether the question had ended before this call.
-/// * If the wording comes from a language model or holds a time, it is different after every restart. Give it a name of its own
-///   with [`idempotency_key`](Question::idempotency_key) then.
+/// * If the wording comes from a language model or holds a time, it is different after every restart. Then give the question a
+///   name of its own with [`idempotency_key`](Question::idempotency_key).
 ///
-/// What counts is the question as it was first asked: its words, its people, its deadline. Words may differ under a key, and so may
-/// the client's [default policy](crate::ClientBuilder::default_retry_policy) under any key, but not what an answer means. Another kind
-/// of answer, other values to choose from, another fallback while nobody has answered, and another intent are refused
-/// (`idempotency_mismatch`), and so is a question that [`supersedes`](Question::supersedes) the one it would find.
-/// [`Answer::question`](crate::Answer::question) says what the person read.
-#[must_use = "a question reaches nobody until it is asked"]
+/// The question as it was first asked counts: its words, its people, its deadline. Words may differ under a key, and the client's
+/// [default policy](crate::ClientBuilder::default_retry_policy) may differ under any key, but the meaning of an answer may not.
+/// The SDK refuses another kind of answer, other values to choose from, another fallback while no person has answered, and
+/// another intent (`idempotency_mismatch`), and so it does a question that [`supersedes`](Question::supersedes) the one it would
+/// find. [`Answer::question`](crate::Answer::question) has the words that the person read.
+#[must_use = "a question reaches no person until it is asked"]
 pub struct Question<T> {
     request: SuspendRequest,
     key: Key,
@@ -69,7 +69,7 @@ impl Question<()> {
         Question::new(question, ResponseType::Choice, codec).offering(offered)
     }
 
-    /// Asks to select one of `choices`, at most 50, which are known at run time only; the answer is its value.
+    /// Asks to select one of `choices`, at most 50, which are known only at run time; the answer is the value of the choice.
     pub fn choices(question: impl Into<String>, choices: impl IntoIterator<Item = Choice>) -> Question<String> {
         let codec = Codec { read: read_text, write: write_text };
         Question::new(question, ResponseType::Choice, codec).offering(choices)
@@ -86,9 +86,9 @@ impl Question<()> {
         Question::new(question, ResponseType::Text, Codec { read: read_text, write: write_text })
     }
 
-    /// Asks for fields, whose names the [context](Question::context) says (RFC-0025 §4.1).
+    /// Asks for fields, whose names are in the [context](Question::context) (RFC-0025 §4.1).
     ///
-    /// The server passes the values through as they are: an answer that is no `F` is
+    /// The server passes the values through unchanged: an answer that is no `F` is
     /// [`InvalidAnswer`](crate::RequestInputError::InvalidAnswer).
     pub fn form<F: Serialize + DeserializeOwned>(question: impl Into<String>) -> Question<F> {
         let codec = Codec {
@@ -100,7 +100,7 @@ impl Question<()> {
 }
 
 impl Question<bool> {
-    /// Words the two answers; "Yes" and "No" without it.
+    /// Sets the labels of the two answers; without it they are "Yes" and "No".
     pub fn labels(self, yes: impl Into<String>, no: impl Into<String>) -> Self {
         self.offering([Choice::new("yes", yes), Choice::new("no", no)])
     }
@@ -118,13 +118,14 @@ impl<T> Question<T> {
         self
     }
 
-    /// Shows the person one more thing to decide by; all of them together are at most 64 KiB of JSON.
+    /// Shows the person one more fact for the decision; all of them together are at most 64 KiB of JSON.
     pub fn context(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.request.context.get_or_insert_default().insert(key.into(), value.into());
         self
     }
 
-    /// Prefers a channel, such as `email`; at most 200 characters. One the server does not have is a warning or a refusal there.
+    /// Prefers a channel, for example `email`; at most 200 characters. The server warns about a channel that it does not have, or
+    /// refuses the question.
     pub fn channel_hint(mut self, channel: impl Into<String>) -> Self {
         self.request.channel_hint = Some(channel.into());
         self
@@ -143,11 +144,11 @@ impl<T> Question<T> {
         self
     }
 
-    /// Lets `value` stand in when nobody answers (`complete_with_fallback`, RFC-0025 §6). It arrives as [`Source::Fallback`], never
-    /// as a person's answer.
+    /// Uses `value` if no person answers (`complete_with_fallback`, RFC-0025 §6). It arrives as [`Source::Fallback`], never as a
+    /// person's answer.
     ///
-    /// It must be a valid answer, at most 16 KiB of JSON, and the question needs a deadline. The operator of the server may forbid
-    /// fallbacks or ask for a longer window; and by default a fallback counts only if somebody was reached.
+    /// It must be a valid answer, at most 16 KiB of JSON, and the question needs a deadline. The operator of the server may
+    /// forbid fallbacks or ask for a longer window; and by default a fallback counts only if a person was reached.
     ///
     /// [`Source::Fallback`]: crate::Source::Fallback
     pub fn fallback(mut self, value: impl Into<T>) -> Self {
@@ -161,30 +162,30 @@ impl<T> Question<T> {
         self
     }
 
-    /// Names the policy itself; [`fallback`](Question::fallback) and [`fail`](Question::fail) say it shorter.
+    /// Sets the policy itself; [`fallback`](Question::fallback) and [`fail`](Question::fail) are shorter.
     pub fn fallback_policy(mut self, policy: FallbackPolicy) -> Self {
         self.request.fallback_policy = Some(policy);
         self
     }
 
-    /// Abandons the intent when nobody answers, also where a default says otherwise.
+    /// Abandons the intent if no person answers, even if a default sets a fallback.
     pub fn fail(mut self) -> Self {
         self.request.fallback_policy = Some(FallbackPolicy::Fail);
         self.request.fallback_value = None;
         self
     }
 
-    /// Reminds and escalates (RFC-0026): 1 to 20 attempts, an interval of 1 to 2,592,000 seconds (30 days), all of them within 366
-    /// days. What it leaves open comes from the agent's default, then from the server's.
+    /// Reminds and escalates (RFC-0026): 1 to 20 attempts, an interval of 1 to 2,592,000 seconds (30 days), all of them within
+    /// 366 days. Fields that it leaves out come from the agent's default, then from the server's.
     pub fn retry_policy(mut self, policy: PartialRetryPolicy) -> Self {
         self.request.retry_policy = Some(policy);
         self
     }
 
-    /// States how sure the agent is, 0 to 1.
+    /// Sets how sure the agent is, 0 to 1.
     pub fn confidence(mut self, confidence: f64) -> Self {
         if confidence.is_nan() {
-            // JSON would turn it into null, and the question would pass as one that states nothing.
+            // JSON would turn it into null, and the question would look as if it had no confidence.
             self.errors.push(FieldError::new("confidence", "range", "must be a number from 0 to 1"));
         } else {
             self.request.confidence = Some(confidence);
@@ -192,7 +193,7 @@ impl<T> Question<T> {
         self
     }
 
-    /// Records the engagement decision that led here.
+    /// Records the engagement decision that led to this question.
     pub fn decision(mut self, decision: &EngagementDecision) -> Self {
         match serde_json::to_value(decision) {
             Ok(Value::Object(decision)) => self.request.decision_record = Some(decision),
@@ -201,15 +202,16 @@ impl<T> Question<T> {
         self
     }
 
-    /// Replaces a question that is still open; whoever waits for that one hears that it was superseded.
+    /// Replaces a question that is still open; a program that waits for that one learns that it was superseded.
     pub fn supersedes(mut self, suspension_id: SuspensionId) -> Self {
         self.request.supersedes = Some(suspension_id.expose());
         self
     }
 
-    /// Names this question, in 1 to 255 printable ASCII characters without spaces, so that it is found again however it is worded.
-    /// One key is one question of one agent on one intent, for as long as the question is kept; [`Question`] says what is refused.
-    /// An intent's own key ([`CreateIntent::idempotency_key`](crate::CreateIntent::idempotency_key)) finds it for 24 hours.
+    /// Names this question, in 1 to 255 printable ASCII characters without spaces, so that it is found again whatever its words.
+    /// One key is one question of one agent on one intent, for as long as the question is kept; [`Question`] tells which changes
+    /// are refused. An intent's own key ([`CreateIntent::idempotency_key`](crate::CreateIntent::idempotency_key)) finds the
+    /// intent for 24 hours.
     ///
     /// Replaces [`again`](Question::again).
     pub fn idempotency_key(mut self, key: impl Into<String>) -> Self {
@@ -217,7 +219,7 @@ impl<T> Question<T> {
         self
     }
 
-    /// Asks what was asked before once more: `occasion` tells the two apart, and finds this one again after a crash.
+    /// Asks once more a question that was asked before: `occasion` distinguishes the two, and finds this one again after a crash.
     ///
     /// Replaces [`idempotency_key`](Question::idempotency_key).
     pub fn again(mut self, occasion: impl Into<String>) -> Self {
@@ -230,19 +232,19 @@ impl<T> Question<T> {
         self.codec.read
     }
 
-    /// What would be sent, for a look at it.
+    /// The request that would be sent, for a preview.
     pub(crate) fn into_request(mut self, agent: Option<&PartialRetryPolicy>) -> Result<SuspendRequest, Box<Problem>> {
         cascade(&mut self.request, agent);
         if self.errors.is_empty() { Ok(self.request) } else { Err(Box::new(Problem::invalid(self.errors))) }
     }
 
-    /// What is sent, under which key, and how the answer is read.
+    /// The request to be sent, its key, and the reader of its answer.
     pub(crate) fn prepare(
         mut self,
         intent_id: IntentId,
         agent: Option<&PartialRetryPolicy>,
     ) -> Result<Prepared<T>, Box<Problem>> {
-        // The key covers what the question says itself: a client with another default must find it.
+        // The key covers only the question's own fields: a client with another default must find it.
         cascade(&mut self.request, None);
         let key = self.key.header(intent_id, &self.request).map_err(|error| self.errors.push(error));
         cascade(&mut self.request, agent);
@@ -262,8 +264,8 @@ pub(crate) struct Prepared<T> {
 }
 
 impl<T> Prepared<T> {
-    /// Whether `asked`, which was asked under this key, is this question in other words: an answer to it, or silence, must mean here
-    /// what it meant there.
+    /// Whether `asked`, which was asked under this key, is this question in other words: an answer to it, or silence, must have
+    /// the same meaning for both.
     pub(crate) fn is(&self, asked: &SuspensionRecord) -> bool {
         let Self { intent_id, request, .. } = self;
         let offered: BTreeSet<&str> = request.choices.iter().flatten().map(|choice| choice.value.as_str()).collect();
@@ -274,7 +276,7 @@ impl<T> Prepared<T> {
         let silence_alike = asked.resolution == Some(Resolution::Responded)
             || asked.fallback_policy == FallbackPolicy::Fail
             || asked.fallback_value == request.fallback_value;
-        // To replace the question that the key names is not to find it.
+        // A question that replaces the one that the key names is another question.
         let replaces = request.supersedes.as_ref() == Some(&asked.id.expose());
         *intent_id == asked.intent_id && answers_alike && silence_alike && !replaces
     }
@@ -282,14 +284,14 @@ impl<T> Prepared<T> {
 
 /// Merges the agent's level of the cascade into the call (RFC-0026): the call wins, field by field.
 ///
-/// As with the server's level, a call that states a time but no policy wants a single attempt, and gets it.
+/// As with the server's level, a call that sets a time but no policy wants a single attempt, and gets it.
 fn cascade(request: &mut SuspendRequest, agent: Option<&PartialRetryPolicy>) {
     let policy = match (request.retry_policy.take(), request.timeout_seconds, agent) {
         (None, _, None) | (None, Some(_), Some(_)) => return,
         (policy, _, _) => policy.unwrap_or_default(),
     };
-    // With a policy, `fallback_policy` is another name for its last field (RFC-0025 §5). Said in the call, it outranks what the
-    // agent's and the server's defaults say there.
+    // With a policy, `fallback_policy` is another name for its last field (RFC-0025 §5). If the call sets it, it wins over that
+    // field of the agent's and the server's defaults.
     let called = PartialRetryPolicy { final_fallback_policy: policy.final_fallback_policy.or(request.fallback_policy), ..policy };
     request.retry_policy = Some(match agent {
         Some(agent) => called.over(agent, request.timeout_seconds, request.fallback_value.as_ref()),
@@ -299,7 +301,7 @@ fn cascade(request: &mut SuspendRequest, agent: Option<&PartialRetryPolicy>) {
 
 impl<T> fmt::Debug for Question<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Not the context, which is not for logs, nor the id it may supersede.
+        // The context is left out, which is not for logs, and so is the id of the superseded question.
         f.debug_struct("Question")
             .field("question", &self.request.question)
             .field("response_type", &self.request.response_type)
@@ -423,7 +425,7 @@ mod tests {
         let ask = || Question::confirm("Go?");
         let twice = policy(ask().timeout_seconds(60).retry_policy(attempts(2)));
         assert_eq!(twice, json!({"max_attempts": 2, "interval_seconds": 60, "escalation_ladder": [{"attempt": 2}]}));
-        // The agent's last word needs a value to stand in.
+        // The agent's final policy needs a fallback value.
         assert_eq!(policy(ask()).get("final_fallback_policy"), None);
         assert_eq!(policy(ask().fallback(false))["final_fallback_policy"], json!("complete_with_fallback"));
         let explicit = ask().fallback_policy(FallbackPolicy::CompleteWithFallback);
@@ -445,7 +447,7 @@ mod tests {
         assert_eq!(policy(ask()), whole);
         let mixed = policy(ask().retry_policy(partial(Some(5), None, None)));
         assert_eq!(mixed, json!({"max_attempts": 5, "interval_seconds": 600, "final_fallback_policy": "fail"}));
-        // A time of its own is a schedule of its own.
+        // A call with a time of its own has a schedule of its own.
         assert_eq!(policy(ask().timeout_seconds(60)), json!(null));
         // The call's fallback is the call's final fallback.
         assert_eq!(policy(ask().fallback(false))["final_fallback_policy"], json!("complete_with_fallback"));

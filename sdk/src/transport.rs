@@ -1,4 +1,4 @@
-//! One request and its answer: the key, the limits, the repetitions. What is asked is decided elsewhere.
+//! One request and its answer: the key, the limits, the repetitions. The callers decide the contents.
 
 use std::time::Duration;
 
@@ -17,14 +17,14 @@ use crate::problem::Problem;
 
 /// The largest answer read, in bytes: a page of events with the largest contexts fits, an endless stream does not.
 const BODY_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// How long a connection may take to come about.
+/// How long making a connection may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a connection is kept for the next call: less than the server keeps it, or a call might leave just when it closes.
 const IDLE_MAX: Duration = Duration::from_mins(1);
-/// Says that the reply is to an earlier sending under the same idempotency key.
+/// Tells that the reply belongs to an earlier sending under the same idempotency key.
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
-/// What the builder was told.
+/// The settings from the builder.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     pub(crate) request_timeout: Duration,
@@ -33,7 +33,7 @@ pub(crate) struct Options {
     pub(crate) allow_insecure: bool,
 }
 
-/// The way to one server with one key.
+/// The connection to one server with one key.
 pub(crate) struct Transport {
     http: reqwest::Client,
     base: Url,
@@ -51,7 +51,7 @@ pub(crate) struct Call<'a> {
     headers: Vec<(HeaderName, HeaderValue)>,
     body: Option<Vec<u8>>,
     repeat: Repeat,
-    /// How long the server may think on purpose, on top of the request timeout.
+    /// How long the server may wait on purpose, on top of the request timeout.
     wait: Duration,
     /// How long failures are repeated; the client's `retry_for` if absent.
     patience: Option<Patience>,
@@ -60,9 +60,9 @@ pub(crate) struct Call<'a> {
 /// How long failures are repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Patience {
-    /// So long after the first of them.
+    /// For this long after the first failure.
     For(Duration),
-    /// Until then, whenever they began.
+    /// Until this time, whenever the failures began.
     Until(Instant),
     /// For ever.
     Endless,
@@ -79,21 +79,21 @@ impl Patience {
     }
 }
 
-/// What came back, and what its headers said.
+/// The body of a reply, with a fact from its headers.
 pub(crate) struct Reply<T> {
     pub(crate) body: T,
-    /// An earlier sending under the same key took effect, and this is what it did.
+    /// An earlier sending under the same key took effect, and this is its result.
     pub(crate) replayed: bool,
 }
 
 impl<'a> Call<'a> {
-    /// Reads, which can always be repeated. `path` is what follows `/api/v1`, one segment each.
+    /// A read, which can always be repeated. `path` is the part after `/api/v1`, one segment each.
     pub(crate) fn read(path: &'a [&'a str]) -> Self {
         let (query, headers) = (Vec::new(), Vec::new());
         Self { method: Method::GET, path, query, headers, body: None, repeat: Repeat::Safe, wait: Duration::ZERO, patience: None }
     }
 
-    /// Writes `body`.
+    /// A write of `body`.
     pub(crate) fn write(path: &'a [&'a str], body: &impl Serialize, repeat: Repeat) -> Result<Self, TransportError> {
         let body = serde_json::to_vec(body).map_err(|error| unreadable(&error))?;
         Ok(Self { method: Method::POST, body: Some(body), repeat, ..Self::read(path) })
@@ -111,7 +111,7 @@ impl<'a> Call<'a> {
         self
     }
 
-    /// Lets the server think for `wait`, and outages last as long as `patience` says.
+    /// Lets the server wait for `wait`, and repeats failures for as long as `patience` allows.
     pub(crate) fn patient(mut self, wait: Duration, patience: Patience) -> Self {
         (self.wait, self.patience) = (wait, Some(patience));
         self
@@ -122,7 +122,7 @@ impl<'a> Call<'a> {
 struct Failure {
     error: CallError,
     verdict: Verdict,
-    /// Whether it may have taken effect all the same.
+    /// Whether the call may have taken effect all the same.
     in_doubt: bool,
 }
 
@@ -144,7 +144,7 @@ impl Transport {
             .connect_timeout(CONNECT_TIMEOUT)
             .pool_idle_timeout(IDLE_MAX);
         if loopback {
-            // A proxy from the environment would see the key in the clear, and could not reach this machine anyway.
+            // A proxy from the environment would see the key unencrypted, and could not reach this machine anyway.
             http = http.no_proxy();
         }
         let http = http.build().map_err(|error| SetupError::Http(error.without_url()))?;
@@ -159,10 +159,10 @@ impl Transport {
         &self.hooks
     }
 
-    /// Sends until there is an answer, a refusal, or no point in going on.
+    /// Sends until there is an answer or a refusal, or until further tries make no sense.
     pub(crate) async fn send<T: DeserializeOwned>(&self, call: Call<'_>) -> Result<Reply<T>, CallError> {
         let patience = call.patience.unwrap_or(Patience::For(self.retry_for));
-        // Counted from the first failure, not from the start: a long wait that breaks at its end has failed just once.
+        // The time counts from the first failure, not from the start: a long wait that breaks at its end has failed just once.
         let mut failing_since = None;
         let mut tries = 0_u32;
         let mut in_doubt = false;
@@ -171,7 +171,7 @@ impl Transport {
             self.watch_connection(&outcome);
             let failure = match outcome {
                 Ok(Reply { body, replayed }) => {
-                    // Of two members of one name another reader may see the other one.
+                    // If an object names a member twice, another reader may see the other value.
                     domain::base::json::unambiguous(&body).map_err(|error| unreadable(&error))?;
                     let body = serde_json::from_slice(&body).map_err(|error| unreadable(&error))?;
                     return Ok(Reply { body, replayed });
@@ -183,7 +183,7 @@ impl Transport {
             let now = Instant::now();
             in_doubt |= failure.in_doubt;
             if !patience.allows(pause, *failing_since.get_or_insert(now), now) {
-                // A 429 says that this try did nothing, and nothing about the tries before it.
+                // A 429 tells that this try did nothing, and nothing about the tries before it.
                 return Err(if in_doubt { failure.error.or_unavailable() } else { failure.error });
             }
             tries = tries.saturating_add(1);
@@ -192,7 +192,7 @@ impl Transport {
         }
     }
 
-    /// Any answer proves the server is there, a refusal too; a 429 or a 500 is one.
+    /// Any answer proves that the server is there, even a refusal, a 429 or a 500.
     fn watch_connection(&self, outcome: &Result<Reply<Vec<u8>>, Failure>) {
         match outcome {
             Err(Failure { error: CallError::Transport(error), .. }) if error.is_outage() => self.hooks.connection_lost(error),
@@ -223,7 +223,8 @@ impl Transport {
         let in_doubt = judge_status(status, problem.code.as_deref(), Repeat::Unsafe, &headers) == Verdict::Permanent;
         let error = match status {
             300..=399 => TransportError::Redirected { status }.into(),
-            // Said before anything is written, so it leaves nothing open. Without a code, a proxy may have said it.
+            // The server sends this before it writes anything, so it leaves no doubt. A status without a code may come from a
+            // proxy.
             507 if problem.is(NO_ROOM) => CallError::Refused(problem),
             429 if problem.code.is_some() => CallError::Refused(problem),
             429 | 500.. => TransportError::Unavailable(problem).into(),
@@ -260,14 +261,14 @@ impl Transport {
     }
 
     fn key_header(&self) -> HeaderValue {
-        // `new` has checked that the key makes a header; an empty one would merely be refused.
+        // `new` has checked that the key fits into a header; an empty one would only be refused.
         let mut value = HeaderValue::from_str(self.api_key.expose_secret()).unwrap_or_else(|_| HeaderValue::from_static(""));
         value.set_sensitive(true);
         value
     }
 }
 
-/// Reads a body up to its limit; `None` means it is beyond.
+/// Reads a body up to its limit; `None` means that the body is longer.
 async fn read_body(mut response: Response) -> Result<Vec<u8>, Option<reqwest::Error>> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await? {
@@ -283,7 +284,7 @@ fn too_large() -> TransportError {
     TransportError::Unreadable { reason: format!("it is longer than {BODY_BYTES_MAX} bytes") }
 }
 
-/// Says where reading stopped, not what was there: serde quotes the text, which may hold a suspension id.
+/// Tells where reading stopped, not the text there: serde quotes the text, which may hold a suspension id.
 fn unreadable(error: &serde_json::Error) -> TransportError {
     let (line, column) = (error.line(), error.column());
     let reason = match error.classify() {
@@ -295,7 +296,7 @@ fn unreadable(error: &serde_json::Error) -> TransportError {
     TransportError::Unreadable { reason }
 }
 
-/// Checks that the key can be trusted to this address; tells whether it is on this machine.
+/// Checks that the key may be sent to this address; returns whether the address is on this machine.
 fn check_address(base: &Url, allow_insecure: bool) -> Result<bool, SetupError> {
     let secure = match base.scheme() {
         "https" => true,
@@ -316,7 +317,7 @@ fn check_address(base: &Url, allow_insecure: bool) -> Result<bool, SetupError> {
     }
 }
 
-/// Provides TLS with cryptography, unless the program has chosen its own.
+/// Gives TLS its cryptography, unless the program has chosen its own.
 fn provide_crypto() {
     if rustls::crypto::CryptoProvider::get_default().is_none()
         && rustls::crypto::ring::default_provider().install_default().is_err()
@@ -354,7 +355,7 @@ mod tests {
         for wrong in ["ftp://a", "https://user@a", "https://:pass@a", "https://a?x=1", "https://a#x", "data:x", "mailto:a@b"] {
             assert!(matches!(new(wrong, true), Err(SetupError::UnsuitableAddress)), "{wrong}");
         }
-        // A password with a slash in it is no host to send the key to.
+        // A password with a slash in it must not become the host to which the key is sent.
         assert!(matches!(new("https://pass/word@placet.example", true), Err(SetupError::UnsuitableAddress)));
         assert!(matches!(new("placet.example", true), Err(SetupError::InvalidAddress(_))));
         for key in ["", "line\nbreak"] {

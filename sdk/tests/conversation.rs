@@ -1,4 +1,4 @@
-//! The client against a server that follows a script: what is sent, how often, and what comes of it.
+//! The client against a server that follows a script: which requests it sends, how often, and with which results.
 #![expect(clippy::unwrap_used, reason = "the script is part of the tests, and fails like them")]
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -30,13 +30,13 @@ impl Seen {
     }
 }
 
-/// What the server does about one request.
+/// The server's reaction to one request.
 enum Step {
     /// It answers with this status and body.
     Answer(u16, Value),
     /// It answers with this status, these header lines and an empty object.
     Headed(u16, &'static str),
-    /// It says that there were too many calls, and to come back in a minute.
+    /// It answers that there were too many calls, and that the client may come back in a minute.
     TooMany,
     /// It reads the request and breaks the connection.
     HangUp,
@@ -155,7 +155,7 @@ async fn a_question_survives_a_broken_connection_and_is_asked_under_one_key() {
     assert_eq!(seen[4].line, format!("GET /api/v1/suspensions/{SUSPENSION}?wait=50&after_version=1 HTTP/1.1"));
 }
 
-/// At stake: a server that answers at once must not be asked in a loop without a breath.
+/// At stake: a client must not send requests in a tight loop to a server that answers at once.
 #[tokio::test]
 async fn a_server_that_does_not_wait_is_polled_at_a_pace() {
     let (client, server) = serve(vec![ok(record(json!({}))), ok(record(json!({}))), ok(answered())]);
@@ -173,8 +173,8 @@ async fn an_answer_given_while_the_agent_was_away_is_marked_as_replayed() {
     assert_eq!(server.join().unwrap()[0].header("idempotency-key"), Some("deploy-7"));
 }
 
-/// At stake: the answer to a question that is worded anew after a crash, also while the connection is bad. A server that cannot look a
-/// key up refuses as before.
+/// At stake: the answer to a question that is worded anew after a crash, even while the connection is bad. A server that cannot
+/// look up a key refuses as before.
 #[tokio::test]
 async fn a_question_in_other_words_is_looked_up_by_its_key() {
     let page = json!({"suspensions": [record(json!({"question": "Shall I?"}))], "next_cursor": null});
@@ -208,12 +208,12 @@ async fn a_write_of_unknown_fate_is_not_repeated() {
     }
     assert_eq!(server.join().unwrap().len(), 2);
 
-    // A server that had no room has done nothing, and says so.
+    // A server that had no room has done nothing, and tells so.
     let (client, server) = serve(vec![problem(503, "overloaded"), ok(intent(1, "active"))]);
     client.create_intent("T").send().await.unwrap();
     server.join().unwrap();
 
-    // With a key, twice is once.
+    // With a key, sending twice creates one intent.
     let (client, server) = serve(vec![problem(503, "unavailable"), ok(intent(1, "active"))]);
     let created = client.create_intent("T").state("order", 5).active().idempotency_key("k").send().await.unwrap();
     assert!(!format!("{created:?}").contains(SUSPENSION));
@@ -228,7 +228,7 @@ async fn a_status_is_set_whatever_the_version_and_once() {
         ok(intent(3, "active")),
         problem(409, "version_conflict"),
         ok(intent(4, "active")),
-        // It took effect, but nobody heard: the repetition conflicts, and reading again tells.
+        // The change took effect, but the reply was lost: the repetition conflicts, and reading again finds out.
         HangUp,
         problem(409, "version_conflict"),
         ok(intent(5, "completed")),
@@ -314,7 +314,7 @@ async fn the_agents_default_policy_travels_with_the_call() {
     assert_eq!(server.join().unwrap()[0].body["retry_policy"], expected);
 }
 
-/// Writes down what it is told, in order.
+/// Writes down the calls of its hooks, in order.
 #[derive(Clone, Default)]
 struct Told(Arc<Mutex<Vec<String>>>);
 
@@ -339,7 +339,7 @@ impl Hooks for Told {
     }
 }
 
-/// Fails whatever it is told.
+/// Panics in every hook.
 struct Panics;
 
 impl Hooks for Panics {
@@ -361,7 +361,7 @@ async fn an_outage_is_told_once_and_so_is_its_end() {
     server.join().unwrap();
 }
 
-/// At stake: a server that is busy or says no is there; "lost" would send people looking for a network fault.
+/// At stake: a server that is busy or refuses is there; "lost" would send people looking for a network fault.
 #[tokio::test]
 async fn a_refusal_or_a_busy_server_is_no_outage() {
     let script = vec![problem(404, "not_found"), problem(429, "too_many"), problem(503, "overloaded"), problem(500, "internal")];
@@ -374,7 +374,7 @@ async fn a_refusal_or_a_busy_server_is_no_outage() {
     server.join().unwrap();
 }
 
-/// At stake: a server that asks for a pause asks because it has too much to do.
+/// At stake: a server that asks for a pause does so because it is too busy.
 #[tokio::test]
 async fn a_pause_the_server_asks_for_is_kept() {
     let seconds = "retry-after: 1\r\n";
@@ -386,7 +386,7 @@ async fn a_pause_the_server_asks_for_is_kept() {
         assert!(begun.elapsed() >= Duration::from_secs(1), "{status} {asked}");
         server.join().unwrap();
     }
-    // One that would outlast the caller's patience is not begun.
+    // A pause that is longer than the caller's patience is not begun.
     let (base, server) = listen(vec![Headed(503, "retry-after: 3\r\n")]);
     let client = Client::builder(base, "the-key").retry_for(Duration::from_secs(2)).build().unwrap();
     let begun = Instant::now();
@@ -396,8 +396,8 @@ async fn a_pause_the_server_asks_for_is_kept() {
     server.join().unwrap();
 }
 
-/// At stake: an agent that believes its call may have taken effect looks for a question that was never asked, and an agent that believes
-/// it did not asks twice.
+/// At stake: an agent that believes its call may have taken effect looks for a question that was never asked, and an agent that
+/// believes it did not take effect asks twice.
 #[tokio::test]
 async fn too_many_calls_are_a_refusal_unless_an_earlier_try_may_have_taken_effect() {
     let impatient = |base: String, time| Client::builder(base, "the-key").retry_for(time).build().unwrap();
@@ -410,12 +410,12 @@ async fn too_many_calls_are_a_refusal_unless_an_earlier_try_may_have_taken_effec
         assert!(matches!(&asked, RequestInputError::Refused(problem) if problem.is(code)), "{asked:?}");
         server.join().unwrap();
     }
-    // A proxy that names no code says nothing of what the server did.
+    // A proxy that sends no code tells nothing about what the server did.
     let (base, server) = listen(vec![Headed(429, "")]);
     let created = impatient(base, Duration::ZERO).create_intent("T").send().await.unwrap_err();
     assert!(matches!(&created, CallError::Transport(TransportError::Unavailable(_))), "{created:?}");
     server.join().unwrap();
-    // Which of the first two it was decides: one of them may have asked.
+    // The first of the two tries decides: it may have asked.
     for (first, is_refused) in [(HangUp, false), (problem(503, "unavailable"), false), (problem(503, "overloaded"), true)] {
         let (base, server) = listen(vec![first, TooMany]);
         let asked = impatient(base, Duration::from_secs(2)).ask(intent_id(), Question::confirm("Go?")).await.unwrap_err();
@@ -448,7 +448,7 @@ async fn a_wait_outlasts_an_outage_that_other_calls_give_up_on() {
     assert!(client.request_input(intent_id(), Question::confirm("Go?")).await.unwrap().value);
     server.join().unwrap();
 
-    // Who wants to hear of it sooner says so; the wait can go on afterwards.
+    // A program that wants to learn of an outage sooner can set that; the wait can go on afterwards.
     let (base, server) = listen(vec![ok(record(json!({}))), HangUp, ok(answered())]);
     let client = Client::builder(base, "the-key").outage_tolerance(Duration::ZERO).build().unwrap();
     let mut asked = client.ask(intent_id(), Question::confirm("Go?")).await.unwrap();

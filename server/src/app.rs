@@ -46,12 +46,12 @@ use crate::{api, edge};
 
 /// How long requests may take to end when the server stops, in seconds.
 const DRAIN_SECONDS: u64 = 25;
-/// How long the rest of what was refused is read, so that the client gets to read the refusal.
+/// How long the rest of a refused body is read, so that the client can read the refusal.
 const LINGER: Duration = Duration::from_secs(1);
-/// How many connections wait in the system's queue to be taken.
+/// How many connections wait in the system's queue until they are accepted.
 #[cfg(unix)]
 const BACKLOG: i32 = 1_024;
-/// How long a client may leave what was sent to it untaken.
+/// How long a client may leave the data that was sent to it untaken.
 #[cfg(target_os = "linux")]
 const UNTAKEN_MAX: Duration = Duration::from_secs(30);
 
@@ -76,7 +76,7 @@ impl App {
     ///
     /// # Errors
     ///
-    /// What is wrong with the configuration, the database or the port.
+    /// The errors in the configuration, the database or the port.
     pub async fn build(config: Config, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> anyhow::Result<Self> {
         let listener = TcpListener::bind(config.listen).with_context(|| {
             format!("failed to listen on {}; stop what uses it, or choose another address with PLACET_LISTEN", config.listen)
@@ -84,18 +84,18 @@ impl App {
         Self::build_on(listener, config, clock, entropy).await
     }
 
-    /// As [`App::build`], on a port that is bound already, so that a server which is restarted keeps its port.
+    /// Like [`App::build`], on a port that is bound already, so that a restarted server keeps its port.
     ///
     /// # Errors
     ///
-    /// What is wrong with the configuration or the database.
+    /// The errors in the configuration or the database.
     pub async fn build_on(
         listener: TcpListener,
         config: Config,
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
     ) -> anyhow::Result<Self> {
-        // Before the database: a server that cannot start leaves no file behind.
+        // The lanes are made before the database, so that a server that cannot start leaves no file behind.
         let mailbox = config.mode.is_development().then(MemoryMailbox::new);
         let address = listener.local_addr()?;
         let lanes = lanes(&config, mailbox.as_ref(), address)?;
@@ -159,17 +159,17 @@ impl App {
         })
     }
 
-    /// Where it listens.
+    /// The address at which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The address people reach it under.
+    /// The address at which people reach it.
     pub fn public_url(&self) -> &Url {
         &self.public_url
     }
 
-    /// What it proves itself by.
+    /// The identity that it proves.
     pub(crate) fn instance(&self) -> Instance {
         self.instance.clone()
     }
@@ -184,7 +184,7 @@ impl App {
         self.mailbox.clone()
     }
 
-    /// The address that lets one browser in to what development mode shows; when it was used, another takes its place.
+    /// The address that lets one browser in to the pages of development mode; once it has been used, another replaces it.
     pub fn development_address(&self) -> Option<watch::Receiver<String>> {
         self.pages.development_address()
     }
@@ -269,7 +269,7 @@ impl App {
     }
 }
 
-/// One lane per channel. Development never sends: whoever tries things out must not reach people by accident.
+/// One lane per channel. Development never sends: a person who tries Placet out must not reach people by accident.
 fn lanes(config: &Config, mailbox: Option<&MemoryMailbox>, address: SocketAddr) -> anyhow::Result<Vec<Lane>> {
     let mut lanes = Vec::new();
     match (&config.mail, mailbox) {
@@ -307,8 +307,8 @@ fn lanes(config: &Config, mailbox: Option<&MemoryMailbox>, address: SocketAddr) 
     Ok(lanes)
 }
 
-/// Keeps development, in which mails go nowhere, off data that people rely on: a start that has lost its settings must not find silence
-/// where nobody was told, and take it for an answer.
+/// Keeps development, in which no mail leaves, off data that people rely on. A start that has lost its settings must not take
+/// silence for an answer where people were never told.
 async fn keep_off_production(store: &dyn Store, config: &Config, mailbox: Option<&MemoryMailbox>) -> anyhow::Result<()> {
     if !config.mode.is_development() || !store.was_in_production().await? {
         return Ok(());
@@ -328,21 +328,21 @@ async fn keep_off_production(store: &dyn Store, config: &Config, mailbox: Option
     Ok(())
 }
 
-/// Prepares a database that was restored, before a server is built on it: see [`Store::hold_after_restore`].
+/// Prepares a restored database before a server is built on it: see [`Store::hold_after_restore`].
 ///
 /// # Errors
 ///
-/// A database that is not there, cannot be used, or is served by another server.
+/// A database that does not exist, cannot be used, or is served by another server.
 pub async fn hold_after_restore(database: &Database, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> anyhow::Result<()> {
     database.must_exist().await?;
     let store = store::open(database, Exclusive::Serve, Surroundings::alone(clock, entropy)).await?;
     let held = store.hold_after_restore().await;
     store.close().await;
-    // What stands in the way is said by itself.
+    // The cause alone is reported.
     held.map_err(|error| if let StoreError::Failed(why) = error { why } else { error.into() })
 }
 
-/// Makes the messages due again that a server before this one had under way. The lock on the file proves that the server is gone; to wait
+/// Makes messages due again that an earlier server had under way. The lock on the file proves that this server is gone; waiting
 /// until its leases run out would keep people waiting.
 async fn release_leases(store: &dyn Store) -> anyhow::Result<()> {
     let released = store.release_deliveries().await?;
@@ -352,8 +352,9 @@ async fn release_leases(store: &dyn Store) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Before anything is served or fires: records that a server before this one was away. From then on nothing that time decides happens
-/// until the deadline loop has given every open question its time back; with many of them that takes minutes in which people can answer.
+/// Records, before the server serves requests or fires deadlines, that an earlier server was away. From then on nothing that
+/// depends on time happens until the deadline loop has given every open question its time back. With many questions that takes
+/// minutes, in which people can answer.
 async fn recover(store: &dyn Store) -> anyhow::Result<()> {
     let recovered = store.recover().await?;
     if let Some(since) = recovered.held_since {
@@ -368,7 +369,8 @@ async fn recover(store: &dyn Store) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Says when this server was last there. Without it the next one takes the last heartbeat, and is a little more generous.
+/// Records when this server was last running. Without it the next one goes by the last heartbeat, and gives a little more time
+/// back.
 async fn depart(store: &dyn Store) {
     if let Err(error) = store.depart().await {
         tracing::warn!(error = %error, "failed to leave a last sign of life");
@@ -385,7 +387,7 @@ pub struct Serving {
 }
 
 impl Serving {
-    /// Serves nothing more, and lets another server have the database.
+    /// Stops serving, and lets another server have the database.
     pub async fn stop(self) {
         let (store, traces) = (self.store.clone(), self.traces.clone());
         self.stop_requests().await;
@@ -394,11 +396,11 @@ impl Serving {
         last_spans(traces).await;
     }
 
-    /// Ends long waits, takes no new requests, and waits for those under way.
+    /// Ends long waits, takes no new requests, and waits for the requests under way.
     async fn stop_requests(self) {
         self.shared.stopping.send_replace(true);
         self.handle.stop(true).await;
-        // A panic in it was logged where it happened.
+        // A panic in the task was logged where it happened.
         drop(self.task.await);
     }
 }
@@ -412,13 +414,13 @@ async fn last_spans(traces: Option<Arc<Traces>>) {
 }
 
 fn serve(listener: TcpListener, shared: web::Data<Shared>, pages: web::Data<Pages>, limits: &Limits) -> anyhow::Result<Server> {
-    // The standard library's queue is shorter than a crowd.
+    // The standard library's queue is too short for many clients at once.
     #[cfg(unix)]
     rustix::net::listen(&listener, BACKLOG).context("failed to listen on the port")?;
     // One worker per two cores: the writer and the loops need the rest.
     let workers = std::thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(2));
     let room = UntakenRoom::default();
-    // What `HttpServer` does, around connections of our own.
+    // The same as `HttpServer` does, around connections of our own.
     let worker = move || {
         let (stopping, room) = (shared.clone(), room.clone());
         let http = HttpService::build()
@@ -443,7 +445,7 @@ fn serve(listener: TcpListener, shared: web::Data<Shared>, pages: web::Data<Page
     };
     let server = Server::build()
         .workers(workers)
-        // Beyond that, new ones wait in the system's queue.
+        // Further connections wait in the system's queue.
         .max_concurrent_connections(limits.connections.div_ceil(workers))
         .shutdown_timeout(DRAIN_SECONDS)
         .disable_signals()
@@ -452,7 +454,7 @@ fn serve(listener: TcpListener, shared: web::Data<Shared>, pages: web::Data<Page
     Ok(server.run())
 }
 
-/// The routes, in the layers every request goes through.
+/// The routes, in the layers that every request passes.
 fn app(
     shared: web::Data<Shared>,
     pages: web::Data<Pages>,
@@ -476,7 +478,7 @@ fn app(
         .default_service(web::to(edge::route::no_route))
 }
 
-/// Lets the system end a connection whose client takes nothing of what was sent to it.
+/// Lets the system end a connection whose client takes none of the data sent to it.
 #[cfg(target_os = "linux")]
 fn bound_what_is_untaken(stream: &TcpStream) {
     let milliseconds = u32::try_from(UNTAKEN_MAX.as_millis()).unwrap_or(u32::MAX);
@@ -488,13 +490,14 @@ fn bound_what_is_untaken(stream: &TcpStream) {
 #[cfg(not(target_os = "linux"))]
 fn bound_what_is_untaken(_: &TcpStream) {}
 
-/// The address of a server that was told none: where it listens, or, if that is everywhere, this machine's address in its network.
+/// The address of a server without a configured one: the address at which it listens, or, if it listens on all, this machine's
+/// address in its network.
 fn own_url(listening: SocketAddr) -> anyhow::Result<Url> {
     let mut address = listening;
     if address.ip().is_unspecified() {
         address.set_ip(network_address(listening.ip()).with_context(|| {
             format!(
-                "this machine has no network address that a phone could reach; listen on one address instead, such as --listen 192.168.1.5:{}",
+                "this machine has no network address that a phone could reach; listen on one address instead, for example --listen 192.168.1.5:{}",
                 address.port()
             )
         })?);
@@ -502,7 +505,8 @@ fn own_url(listening: SocketAddr) -> anyhow::Result<Url> {
     Ok(Url::parse(&format!("http://{address}"))?)
 }
 
-/// The address this machine would use to speak to others. Nothing is sent: connecting a datagram socket only looks at the routes.
+/// The address that this machine would use to reach others. Nothing is sent: connecting a datagram socket only looks at the
+/// routes.
 fn network_address(unspecified: IpAddr) -> std::io::Result<IpAddr> {
     // Documentation addresses lead out of every network (RFC 5737, RFC 3849).
     let (here, beyond) = match unspecified {

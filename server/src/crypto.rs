@@ -1,6 +1,6 @@
 //! The cryptography of TLS.
 
-/// Provides TLS with cryptography, unless the process has some.
+/// Gives TLS its cryptography, unless the process has some already.
 pub(crate) fn provide_crypto() {
     if rustls::crypto::CryptoProvider::get_default().is_none()
         && rustls::crypto::ring::default_provider().install_default().is_err()

@@ -1,26 +1,26 @@
-//! The terminal of the person who reads: whether there is one, how wide it is, and other people's words laid out for it.
+//! The terminal of the person who reads: whether there is one, how wide it is, and the layout of foreign words for it.
 //!
-//! Guarantee: no line of somebody else's words begins at the margin, whatever they write and however narrow the terminal. Mechanism:
-//! lines are broken here, by the most columns any terminal gives a character, and each begins with words or a bar of ours. Failure: a
-//! terminal of fewer than [`COLUMNS_MIN`] columns, or one that is made narrower afterwards, breaks lines itself.
+//! Guarantee: no line of foreign words begins at the margin, whatever the words and however narrow the terminal. Mechanism: lines
+//! are broken here, by the most columns that any terminal gives a character, and each begins with words or a bar of ours.
+//! Failure: a terminal of fewer than [`COLUMNS_MIN`] columns, or one that is made narrower afterwards, breaks lines itself.
 
 use std::io::IsTerminal;
 
 use unicode_width::UnicodeWidthChar;
 
-/// The columns of what is no terminal: a pipe, or a file that is read on one later.
+/// The columns where there is no terminal: a pipe, or a file that is read on a terminal later.
 const COLUMNS_DEFAULT: usize = 80;
-/// The fewest columns that lines are broken for.
+/// The fewest columns for which lines are broken.
 const COLUMNS_MIN: usize = 24;
-/// The fewest columns left to the words behind what stands before them.
+/// The fewest columns that remain for the words behind their prefix.
 const TEXT_COLUMNS_MIN: usize = 8;
 
-/// Whether a person can be asked: what is typed is theirs, and they see the question and what became of it.
+/// Whether a person can be asked: the person types the input, and sees the question and its result.
 pub(crate) fn can_ask() -> bool {
     std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && std::io::stderr().is_terminal()
 }
 
-/// How many columns the person's terminal has, whichever of the three streams leads to it.
+/// How many columns the person's terminal has; any of the three streams may lead to it.
 #[cfg(unix)]
 pub(crate) fn columns() -> usize {
     use rustix::termios::tcgetwinsize;
@@ -34,7 +34,7 @@ pub(crate) fn columns() -> usize {
     COLUMNS_DEFAULT
 }
 
-/// Forgets what was typed before the question was there to be read.
+/// Discards keys that were pressed before the question could be read.
 #[cfg(unix)]
 pub(crate) fn forget_what_was_typed() {
     use rustix::termios::{QueueSelector, tcflush};
@@ -46,7 +46,7 @@ pub(crate) fn forget_what_was_typed() {
 #[cfg(not(unix))]
 pub(crate) fn forget_what_was_typed() {}
 
-/// Lays `text`, which is inert already, out in `columns`: `before` stands before the first line, `between` before all others.
+/// Lays out `text`, which is inert already, in `columns`: `before` stands before the first line, `between` before all others.
 pub(crate) fn laid_out(text: &str, before: &str, between: &str, columns: usize) -> String {
     let taken = width(before).max(width(between));
     let room = columns.saturating_sub(taken).max(TEXT_COLUMNS_MIN);
@@ -77,11 +77,11 @@ fn broken(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
-/// Where a line has to end for want of room; at least one character fits. Our own colours take none: nobody else's are left in a text
-/// that is inert.
+/// The place where a line must end because the width is used up; at least one character fits. Colour codes take no width: they
+/// are our own, because inert text has no others.
 fn overflow(line: &str, columns: usize) -> Option<usize> {
     let (mut used, mut in_colour) = (0, false);
-    // Where the letter or emoji begins that is being looked at, with all that belongs to it.
+    // The place where the present letter or emoji begins, with all characters that belong to it.
     let (mut whole, mut is_joined) = (0, false);
     for (at, c) in line.char_indices() {
         in_colour |= c == '\u{1B}';
@@ -112,8 +112,8 @@ fn width(text: &str) -> usize {
     text.chars().map(columns_of).sum()
 }
 
-/// The most columns any terminal gives a character. Terminals differ about characters that East Asian fonts draw wide, about joined
-/// emoji, and about accents; a line that ends early costs nothing, and one that is too long goes on at the margin.
+/// The most columns that any terminal gives a character. Terminals differ about characters that East Asian fonts draw wide, about
+/// joined emoji, and about accents. A line that ends early costs nothing; a line that is too long continues at the margin.
 fn columns_of(c: char) -> usize {
     match c {
         ' '..='~' => 1,

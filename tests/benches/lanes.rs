@@ -1,16 +1,16 @@
-//! What one endpoint that never answers costs the others: fifty webhooks, with and without one of them hanging.
+//! The cost of one endpoint that never answers for the other endpoints: fifty webhooks, with and without one that hangs.
 //!
 //! ```text
 //! cargo bench -p placet-tests --bench lanes
 //! ```
 //!
 //! The server is its own process; it, the endpoints and this one share the machine. Figures are from the request that asks to the
-//! request that tells the endpoint. Goal: the others' p99 does not change with the one that hangs; both kinds of rounds ask
-//! the same number of questions, so that what differs is the hanging alone.
+//! request that tells the endpoint. Goal: the p99 of the other endpoints does not change with the one that hangs. Both kinds of
+//! rounds ask the same number of questions, so that only the hanging endpoint differs.
 #![expect(
     clippy::print_stdout,
     clippy::unwrap_used,
-    reason = "a benchmark talks to whoever runs it and ends when it cannot go on"
+    reason = "a benchmark talks to the person who runs it and ends when it cannot go on"
 )]
 
 use std::collections::HashMap;
@@ -27,16 +27,16 @@ use serde_json::json;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
 const ENDPOINTS: usize = 50;
-/// Rounds of each kind: every round has a p99 of its own, and the median of them is compared.
+/// Rounds of each kind: every round has a p99 of its own, and the medians are compared.
 const ROUNDS: usize = 5;
 /// Measured questions of a round, spread over the endpoints that answer.
 const QUESTIONS: usize = 1_000;
 /// The time from one question to the next.
 const PACE: Duration = Duration::from_millis(20);
-/// Further questions of a round, all to the endpoint that hangs, or in a calm round all to one that answers; and as many
-/// wait for the one that hangs before its first round.
+/// Further questions of a round, all to the endpoint that hangs, or in a calm round all to one that answers. The same number
+/// waits for the endpoint that hangs before its first round.
 const FURTHER: usize = 100;
-/// How often it is looked what has arrived: the figures are as exact as this.
+/// How often the benchmark looks for new requests: the figures are as exact as this.
 const LOOK: Duration = Duration::from_millis(1);
 
 /// One `[[channels.webhook]]` per endpoint; the last one hangs.
@@ -73,7 +73,7 @@ async fn watch(receiver: &Receiver, questions: usize) -> HashMap<String, Instant
     arrived
 }
 
-/// Asks one after the other, and of `further` in between; returns how long each question took to its endpoint, in
+/// Asks one question after the other, with `further` ones in between; returns how long each question took to its endpoint, in
 /// milliseconds, sorted.
 async fn round(agent: &Api, healthy: &Receiver, further: usize) -> Vec<f64> {
     let told = if further + 1 == ENDPOINTS { QUESTIONS } else { QUESTIONS + FURTHER };
@@ -98,7 +98,7 @@ async fn round(agent: &Api, healthy: &Receiver, further: usize) -> Vec<f64> {
     latencies
 }
 
-/// Takes up the rounds of a kind; returns the median of their p99.
+/// Adds the rounds of a kind to the report; returns the median of their p99.
 fn add(report: &mut Report, name: &str, rounds: &[Vec<f64>]) -> f64 {
     let figure = |quantile, percent: &str| {
         let figures = rounds.iter().map(|latencies| percentile(latencies, quantile)).collect();
@@ -111,7 +111,7 @@ fn add(report: &mut Report, name: &str, rounds: &[Vec<f64>]) -> f64 {
     median
 }
 
-/// There is nothing to choose.
+/// There are no options.
 #[derive(Parser)]
 struct Arguments {}
 
@@ -125,7 +125,7 @@ async fn measure(_: Arguments, report: &mut Report) {
     let mut server = site.start(site.command(["serve", "--config", file.to_str().unwrap()]));
     server.line_with("Placet listens on ").await;
 
-    round(&agent, &healthy, 0).await; // The first one warms everything up.
+    round(&agent, &healthy, 0).await; // The first round warms everything up.
     let mut calm = Vec::new();
     for _ in 0..ROUNDS {
         calm.push(round(&agent, &healthy, 0).await);

@@ -1,11 +1,12 @@
-//! What many open questions cost: memory, the start, and the time of asking, answering and reading beside them (W6, W8, W10).
+//! The cost of many open questions: memory, the start, and the time of asking, answering and reading beside them (W6, W8, W10).
 //!
 //! ```text
 //! cargo bench -p placet-tests --bench open -- --open 10000 --probes 5000 --starts 5 --outage
 //! ```
 //!
-//! With `--outage` the server is at last started as after an outage of ten minutes in which every open question had a fallback: the most
-//! a start ever has to do. With `--database` the questions are asked once, into a file that stays, and measured as often as one likes.
+//! With `--outage` the last start comes after an outage of ten minutes in which every open question had a fallback: the most work
+//! that a start can have. With `--database` the questions are asked once, into a file that stays, and can be measured again and
+//! again.
 
 use std::path::PathBuf;
 
@@ -22,7 +23,7 @@ use uuid::Uuid;
 const CLIENTS: usize = 32;
 /// Pages of each kind that are read.
 const PAGES: usize = 500;
-/// How long an outage the last start makes good for, in seconds.
+/// The length of the outage before the last start, in seconds.
 const OUTAGE_SECONDS: i64 = 600;
 
 #[derive(Parser)]
@@ -42,7 +43,7 @@ struct Arguments {
     /// Starts once more, after an outage.
     #[arg(long)]
     outage: bool,
-    /// Where the open questions are; they are asked if there is no such file.
+    /// The file with the open questions; they are asked if it does not exist.
     #[arg(long, conflicts_with = "outage")]
     database: Option<PathBuf>,
 }
@@ -66,14 +67,14 @@ fn beside_open<R, S>(what: &str, open: usize, beside: &Done<R>, empty: &Done<S>)
     [figure("", "ms", beside), figure(", against none", "×", beside / empty).at_most(2.0)]
 }
 
-/// How long a page takes beside everything that is open, asked for once at a time.
+/// How long a page takes beside all open questions, one request at a time.
 async fn page(subject: &Subject, what: &str, path: String) -> Figure {
     let step = async |connection: &mut Connection, ()| assert_eq!(connection.get(&path).await.status, 200);
     let read = closed_loop(&subject.operator, 1, vec![(); PAGES], step).await;
     Figure::new("W10", what, "ms", vec![percentile(&read.milliseconds, 0.99)]).at_most(30.0)
 }
 
-/// How long requests take where nothing is open.
+/// How long requests take where no question is open.
 async fn empty(question: &str, probes: usize) -> (Done<Open>, Done<()>) {
     let mut subject = Subject::start(Told::Nobody).await;
     probe(&subject, question, probes / 5).await; // Warms up.

@@ -4,8 +4,8 @@
 //! cargo bench -p placet-tests --bench timers -- --per-second 1000 --seconds 60 --at-once 10000
 //! ```
 //!
-//! The lateness of a question is what its record says: `resolved_at` was read in the transaction that ended it. From there to the disk it
-//! is one commit more.
+//! The lateness of a question comes from its record: `resolved_at` was read in the transaction that ended it. From there to the
+//! disk it takes one more commit.
 #![expect(clippy::unwrap_used, reason = "a benchmark ends when it cannot go on")]
 
 use std::collections::BTreeSet;
@@ -29,7 +29,7 @@ use uuid::Uuid;
 const CLIENTS: usize = 32;
 /// Records of one page.
 const PAGE: usize = 1_000;
-/// From the last question asked until the first is due, in seconds: nobody asks while deadlines come.
+/// The pause from the last question until the first deadline, in seconds: no question is asked while deadlines come.
 const CALM_SECONDS: u32 = 3;
 /// How long the last deadline may take before the run counts as failed.
 const LAST_WITHIN: Duration = Duration::from_mins(2);
@@ -50,7 +50,7 @@ async fn intents(subject: &Subject, count: u32) -> Vec<Uuid> {
     closed_loop(&subject.agent, CLIENTS, items, async |connection, ()| create(connection).await).await.results
 }
 
-/// Asks so many a second, so that so many are due a second later on.
+/// Asks this many questions a second, so that the same number is due each second later on.
 async fn steadily(subject: &Subject, per_second: u32, seconds: u32) -> Vec<Open> {
     let intents = intents(subject, per_second * seconds).await;
     let question = question(seconds + CALM_SECONDS);
@@ -62,7 +62,7 @@ async fn steadily(subject: &Subject, per_second: u32, seconds: u32) -> Vec<Open>
 async fn at_once(subject: &Subject, count: u32) -> Vec<Open> {
     let began = Instant::now();
     let intents = intents(subject, count).await;
-    // Asking and moving take a few times what preparing took; nothing may be due before all are moved.
+    // Asking and moving take a few times as long as the preparation did; no question may be due before all are moved.
     let window = u32::try_from(began.elapsed().as_secs()).unwrap() * 6 + 10;
     let question = question(window);
     let ask = async |connection: &mut Connection, intent| suspend(connection, intent, &question).await;

@@ -1,4 +1,4 @@
-//! How fast a log is verified, and in how much memory (W11): one intent's, as the server gave it out, line by line.
+//! How fast a log is verified, and in how much memory (W11): the log of one intent, as the server returned it, line by line.
 //!
 //! ```text
 //! cargo bench -p placet-tests --bench verify
@@ -8,7 +8,7 @@
 #![expect(
     clippy::print_stdout,
     clippy::unwrap_used,
-    reason = "a benchmark talks to whoever runs it and ends when it cannot go on"
+    reason = "a benchmark talks to the person who runs it and ends when it cannot go on"
 )]
 
 use std::fs::File;
@@ -26,11 +26,11 @@ use serde_json::Value;
 
 /// Events of one page.
 const PAGE: usize = 1_000;
-/// Events one request can reach; a question that is answered makes some four.
+/// Events that one request can reach; a question that is answered makes about four.
 const EVENTS_MAX: usize = 20_000;
-/// A log so many times shorter is verified for comparison.
+/// For comparison a log is verified that is this many times shorter.
 const SHORTER: usize = 10;
-/// What asks this program for nothing but to verify a log, and for the memory it took.
+/// The option with which this program only verifies a log and reports the memory it took.
 const PEAK: &str = "--peak-of";
 
 #[derive(Parser)]
@@ -118,7 +118,7 @@ async fn measure(arguments: Arguments, report: &mut Report) {
         }
         let took = processor_seconds(this) - began;
         paces.push(f64::from(u32::try_from(length * arguments.times).unwrap()) / took);
-        // Less than none is the noise of pages.
+        // A negative difference is noise from whole pages.
         grown.push((peak_mebibytes(&file) - peak_mebibytes(&shorter)).max(0.0));
     }
     let what = format!("events verified in a second of processor time, {} bytes each", bytes / length);

@@ -1,4 +1,4 @@
-//! How long after an answer is sent the agent that waits for it has it (W5): 1,000 agents wait, people answer one by one, then many a
+//! The time from sending an answer until the waiting agent has it (W5): 1,000 agents wait, people answer one by one, then many a
 //! second.
 //!
 //! ```text
@@ -9,7 +9,7 @@
 #![expect(
     clippy::print_stdout,
     clippy::unwrap_used,
-    reason = "a benchmark talks to whoever runs it and ends when it cannot go on"
+    reason = "a benchmark talks to the person who runs it and ends when it cannot go on"
 )]
 
 use std::cell::RefCell;
@@ -32,25 +32,25 @@ use uuid::Uuid;
 
 /// Agents that wait at the same time, each on a connection of its own.
 const WAITERS: usize = 1_000;
-/// Answers of a round that comes first and does not count.
+/// Answers of a first round that does not count.
 const WARM_UP: usize = 200;
 /// Answers a second when the machine is idle between them.
 const IDLE_PER_SECOND: u32 = 250;
-/// Answers a second when it is not; one of five is waited for.
+/// Answers a second when the machine is busy; an agent waits for one of five.
 const BUSY_PER_SECOND: u32 = 5_000;
 const BUSY_FACTOR: usize = 5;
 /// Requests under way at the same time while a round is prepared, and connections that answer.
 const CLIENTS: usize = 32;
-/// How long the server waits before it answers that nothing has happened; a round must be over by then.
+/// How long the server waits before it answers that the question is still open; a round must be over by then.
 const WAIT_SECONDS: u32 = 50;
 /// How long it takes until all agents wait: if all came at the same moment, some would be told to come again.
 const GATHERING: Duration = Duration::from_secs(1);
-/// From the last connection until the first answer: what was asked has arrived by then.
+/// The pause from the last connection until the first answer: by then all questions have arrived.
 const CALM: Duration = Duration::from_secs(2);
 
-/// Syncs that show what the disk alone costs.
+/// Syncs that show the cost of the disk alone.
 const SYNCS: usize = 300;
-/// Roughly what the commit of an answer adds to the log: five pages.
+/// Roughly the bytes that the commit of an answer adds to the log: five pages.
 const COMMIT_BYTES: usize = 5 * 4_096;
 
 #[derive(Parser)]
@@ -62,22 +62,22 @@ struct Arguments {
     program: Option<PathBuf>,
 }
 
-/// What an agent hears.
+/// The answer that an agent receives.
 #[derive(Deserialize)]
 struct Heard {
     id: Uuid,
     response: String,
 }
 
-/// What a round came to.
+/// The results of a round.
 struct Round {
     /// How long each answer took to the agent that waited for it, in milliseconds, sorted.
     latencies: Vec<f64>,
-    /// What each wait took of the server's memory, in KiB.
+    /// The memory that each wait takes in the server, in KiB.
     waiter_kibibytes: f64,
 }
 
-/// Asks `count` questions, lets an agent wait for every `factor`-th, then answers all, so many a second.
+/// Asks `count` questions, lets an agent wait for every `factor`-th, then answers all at the given rate per second.
 async fn round(subject: &Subject, count: usize, factor: usize, per_second: u32) -> Round {
     let question = question(3_600);
     let asked =
@@ -120,11 +120,12 @@ async fn hear(mut connection: Connection, place: usize, open: Open) -> (usize, I
     (place, at)
 }
 
-/// How long the disk alone takes to keep what one commit writes, at the same pace, in milliseconds, sorted: no answer can be quicker.
+/// How long the disk alone takes to keep the bytes of one commit, at the same pace, in milliseconds, sorted: no answer can be
+/// quicker.
 async fn disk(subject: &Subject) -> Vec<f64> {
     let mut file = File::create(subject.site.folder().join("disk")).unwrap();
     let pages = vec![7; COMMIT_BYTES];
-    // Like the database's log, which is overwritten from its start over and over: a file that grows costs more.
+    // The file is overwritten from its start over and over, like the database's log: a file that grows costs more.
     file.write_all(&pages.repeat(SYNCS)).unwrap();
     file.sync_all().unwrap();
     file.rewind().unwrap();

@@ -1,4 +1,4 @@
-//! Raw requests, for what the SDK would not send.
+//! Raw requests, for calls that the SDK would not send.
 
 use domain::base::ids::IntentId;
 use reqwest::{Method, RequestBuilder};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::crawler::http_client_builder;
 
-/// One actor's way to the server: a base URL, a key, and no comfort.
+/// The connection of one actor to the server: a base URL and a key, without retries or other help.
 #[derive(Clone)]
 pub struct Api {
     http: reqwest::Client,
@@ -14,11 +14,11 @@ pub struct Api {
     key: Option<String>,
 }
 
-/// What the server answered.
+/// The server's answer.
 #[derive(Clone, Debug)]
 pub struct Reply {
     pub status: u16,
-    /// The body as JSON; null if it is none.
+    /// The body as JSON; null if it is not JSON.
     pub body: Value,
     pub text: String,
     pub headers: reqwest::header::HeaderMap,
@@ -45,7 +45,7 @@ impl Reply {
 }
 
 impl Api {
-    /// A way to the server at `base` (with a slash at its end), with a key or without.
+    /// A connection to the server at `base` (with a slash at its end), with a key or without.
     pub fn new(base: &str, key: Option<&str>) -> Self {
         let http = http_client_builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
         Self { http, base: base.to_owned(), key: key.map(str::to_owned) }
@@ -75,7 +75,7 @@ impl Api {
         self.try_send(request).await.unwrap()
     }
 
-    /// As [`Api::send`], for servers that may be gone.
+    /// Like [`Api::send`], for servers that may be gone.
     pub async fn try_send(&self, request: RequestBuilder) -> reqwest::Result<Reply> {
         let response = request.send().await?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
@@ -101,7 +101,7 @@ impl Api {
         self.send(self.request("POST", path).header("idempotency-key", key).json(&body)).await
     }
 
-    /// Posts bytes as they are, as JSON.
+    /// Posts bytes unchanged, as JSON.
     pub async fn post_bytes(&self, path: &str, body: impl Into<Vec<u8>>) -> Reply {
         self.send(self.request("POST", path).header("content-type", "application/json").body(body.into())).await
     }
@@ -112,13 +112,13 @@ impl Api {
         intent["id"].as_str().unwrap().parse().unwrap()
     }
 
-    /// Asks on an active intent of its own; the intent and the question's id.
+    /// Asks on a new active intent; returns the intent and the question's id.
     pub async fn ask(&self, change: Value) -> (IntentId, String) {
         let intent = self.active_intent().await;
         (intent, self.suspend(intent, change).await.ok()["id"].as_str().unwrap().to_owned())
     }
 
-    /// Asks; the question is approve or deny, with what `change` adds or replaces.
+    /// Asks; the question is approve or deny, with the members of `change` added or replaced.
     pub async fn suspend(&self, intent: IntentId, change: Value) -> Reply {
         let mut body = json!({
             "question": "Refund order 12345?",
@@ -171,7 +171,7 @@ impl Api {
         self.events(intent).await.iter().map(|event| event["event_type"].as_str().unwrap().to_owned()).collect()
     }
 
-    /// What a refused request must leave as it was: the intent and its whole log.
+    /// The parts that a refused request must leave unchanged: the intent and its whole log.
     pub async fn everything(&self, intent: IntentId) -> (Value, Vec<Value>) {
         (self.intent(intent).await, self.events(intent).await)
     }

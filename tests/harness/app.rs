@@ -1,4 +1,4 @@
-//! A whole server in the test's process: real HTTP, a real SMTP dialogue, a real database file, a clock the test owns.
+//! A whole server in the test's process: real HTTP, a real SMTP dialogue, a real database file, and a clock that the test moves.
 
 use std::net::{SocketAddr, TcpListener};
 use std::num::NonZeroU32;
@@ -41,10 +41,10 @@ use crate::person::Person;
 use crate::postgres::{Cluster, Scratch};
 use crate::smtp::{Received, SmtpSink};
 
-/// How long a stopped server may hold on to its database.
+/// How long a stopped server may keep its database.
 const RESTART_WAIT_MAX: Duration = Duration::from_secs(20);
 
-/// Who is asked when a test names nobody.
+/// The person who is asked when a test names no recipient.
 pub const OPERATOR: &str = "ops@example.com";
 
 /// The kinds of database a server runs on.
@@ -80,7 +80,7 @@ pub struct Replica {
 }
 
 impl Replica {
-    /// An actor's way to this server.
+    /// The connection of an actor to this server.
     pub fn api(&self, actor: &Api) -> Api {
         Api::new(&self.base, Some(actor.key()))
     }
@@ -137,7 +137,7 @@ impl TestApp {
             asking: asking_policy(),
             display_time_zone: None,
             otlp_endpoint: None,
-            // Tests try more wrong keys from one address than anybody should.
+            // Tests try more wrong keys from one address than people would.
             limits: Limits { bad_keys_per_minute: NonZeroU32::MAX, ..Limits::of_this_machine() },
         };
         change(&mut config);
@@ -154,7 +154,7 @@ impl TestApp {
 
     async fn boot(&mut self) {
         self.boot_alone().await;
-        // What the deadline loop does first; no loop runs here.
+        // The deadline loop begins with this; no loop runs here.
         while !self.store().recover().await.unwrap().done {}
     }
 
@@ -164,7 +164,7 @@ impl TestApp {
             let listener = self.listener.try_clone().unwrap();
             match App::build_on(listener, self.config.clone(), self.clock.clone(), Arc::new(SystemEntropy)).await {
                 Ok(app) => break app,
-                // The server before this one holds the database until its last thread has ended, a moment after it said it has.
+                // An earlier server holds the database until its last thread has ended, a moment after it reported its end.
                 Err(error) if error.to_string().ends_with("stop it first") && Instant::now() < give_up => {
                     tokio::task::yield_now().await;
                 }
@@ -187,20 +187,20 @@ impl TestApp {
         self.boot().await;
     }
 
-    /// As [`TestApp::restart`], with other settings.
+    /// Like [`TestApp::restart`], with other settings.
     pub async fn restart_with(&mut self, change: impl FnOnce(&mut Config)) {
         change(&mut self.config);
         self.restart().await;
     }
 
-    /// Stops the server for so many seconds: what happened to it in the meantime was an outage.
+    /// Stops the server for this many seconds, as in an outage.
     pub async fn outage(&mut self, seconds: i64) {
         self.running.take().unwrap().serving.stop().await;
         self.clock.jump(TimeDelta::seconds(seconds));
         self.boot().await;
     }
 
-    /// As [`TestApp::outage`], up to the moment when requests are served and the deadline loop has not turned yet.
+    /// Like [`TestApp::outage`], up to the moment when requests are served and the deadline loop has not turned yet.
     pub async fn outage_until_served(&mut self, seconds: i64) {
         self.running.take().unwrap().serving.stop().await;
         self.clock.jump(TimeDelta::seconds(seconds));
@@ -220,7 +220,7 @@ impl TestApp {
         self.settle().await;
     }
 
-    /// Asks as the usual agent, on an intent of its own, and delivers what is due.
+    /// Asks as the usual agent, on an intent of its own, and delivers due messages.
     pub async fn ask(&self, change: Value) -> (IntentId, String) {
         let asked = self.agent().ask(change).await;
         self.settle().await;
@@ -238,7 +238,7 @@ impl TestApp {
         }
     }
 
-    /// The next mail, carried as soon as another task's question is committed.
+    /// The next mail, which is sent as soon as another task's question is committed.
     pub async fn carried(&self) -> Received {
         while !self.smtp.has_unread() {
             self.store().hub().delivery().await;
@@ -257,11 +257,11 @@ impl TestApp {
         Person::new(&self.base)
     }
 
-    /// Another server on the same database, clock and mail server; PostgreSQL alone allows one.
+    /// Another server on the same database, clock and mail server; only PostgreSQL allows one.
     pub async fn replica(&self) -> Replica {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let base = format!("http://{}/", listener.local_addr().unwrap());
-        // Links lead to where people go, whichever server sends them.
+        // Links lead to the address that people use, whichever server sends them.
         let config = Config { public_url: Some(self.base.parse().unwrap()), ..self.config.clone() };
         let app = App::build_on(listener, config, self.clock.clone(), Arc::new(SystemEntropy)).await.unwrap();
         let (store, deadlines, deliveries) = (app.store(), app.deadlines(), app.deliveries());
@@ -278,17 +278,17 @@ impl TestApp {
         self.running().deadlines.clone()
     }
 
-    /// The places of requests, for who takes them.
+    /// The places of requests, for tests that take them.
     pub fn admission(&self) -> Arc<Admission> {
         self.running().admission.clone()
     }
 
-    /// Where it listens.
+    /// The address at which it listens.
     pub fn address(&self) -> SocketAddr {
         self.config.listen
     }
 
-    /// How much the server takes.
+    /// The limits of the server.
     pub fn limits(&self) -> &Limits {
         &self.config.limits
     }
@@ -298,12 +298,12 @@ impl TestApp {
         self.running().deliveries.clone()
     }
 
-    /// The store, for what no surface shows.
+    /// The store, for facts that no surface shows.
     pub fn store(&self) -> Arc<dyn Store> {
         self.running().store.clone()
     }
 
-    /// The address that lets a browser in to what development mode shows; another one after each use.
+    /// The address that lets a browser in to the pages of development mode; there is a new one after each use.
     pub fn development_address(&self) -> String {
         let address = self.running().development_address.as_ref();
         address.unwrap_or_else(|| panic!("the server is not in development mode")).borrow().clone()
@@ -378,7 +378,7 @@ impl TestApp {
         Client::new(self.base.clone(), self.agent().key().to_owned()).unwrap()
     }
 
-    /// Ends a test: nothing may be left that is due, and every chain must verify.
+    /// Ends a test: no work may be left that is due, and every chain must verify.
     pub async fn finish(self) {
         self.settle().await;
         let auditor = self.api(Role::Auditor);
@@ -406,7 +406,8 @@ impl TestApp {
     }
 }
 
-/// What the tests' server allows: operators and anybody at example.com, all fallbacks, windows from one second, asking as often as one likes.
+/// The policy of the tests' server: operators and every address at example.com, all fallbacks, windows from one second, asking
+/// without limits.
 pub fn asking_policy() -> AskingPolicy {
     AskingPolicy {
         default_retry_policy: None,
@@ -423,14 +424,14 @@ pub fn asking_policy() -> AskingPolicy {
     }
 }
 
-/// Whether some JSON holds a text anywhere.
+/// Whether a JSON value contains a text anywhere.
 pub fn mentions(value: &Value, text: &str) -> bool {
     value.to_string().contains(text)
 }
 
 /// A test on each database the store supports.
 ///
-/// The body gets a running [`TestApp`]; afterwards nothing may be left that is due, and every chain must verify.
+/// The body gets a running [`TestApp`]; afterwards no work may be left that is due, and every chain must verify.
 #[macro_export]
 macro_rules! on_each_store {
     ($($(#[$doc:meta])* async fn $name:ident($app:ident: &mut TestApp) $body:block)*) => {
@@ -438,7 +439,7 @@ macro_rules! on_each_store {
     };
 }
 
-/// A test of what no database changes: how things look.
+/// A test that does not depend on the database, for example of how pages look.
 #[macro_export]
 macro_rules! on_one_store {
     ($($(#[$doc:meta])* async fn $name:ident($app:ident: &mut TestApp) $body:block)*) => {

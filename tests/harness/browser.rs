@@ -1,7 +1,7 @@
 //! A person's browser: headless Chromium, driven through chromedriver by W3C's `WebDriver` protocol.
 //!
-//! No sleeps: [`Browser::open`] and [`Browser::press`] return when the page they led to is there and complete. A test that fails
-//! prints what the browser showed.
+//! No sleeps: [`Browser::open`] and [`Browser::press`] return when the next page is there and complete. A test that fails prints
+//! the page that the browser showed.
 
 #![expect(clippy::missing_panics_doc, reason = "a harness reports by panicking: the test that called it fails")]
 
@@ -22,10 +22,10 @@ use crate::crawler::http_client_builder;
 
 /// How long one `WebDriver` command may take, page loads and the start of Chromium included.
 const COMMAND_TIMEOUT: Duration = Duration::from_mins(1);
-/// How often chromedriver is started before the test fails: each time the odds of a taken port are those of all servers
-/// in the tests to all ports.
+/// How often chromedriver is started before the test fails. Each start may meet a taken port, with the odds of all servers in the
+/// tests against all ports.
 const STARTS_MAX: u32 = 10;
-/// Narrower viewports behave as a phone: the viewport meta tag counts and scroll bars take no room.
+/// Narrower viewports behave like a phone: the viewport meta tag counts and scroll bars take no room.
 const PHONE_WIDTH_MAX: u32 = 600;
 /// Tallest screenshot, in CSS pixels.
 const SCREENSHOT_HEIGHT_MAX: f64 = 10_000.0;
@@ -36,23 +36,24 @@ const OWN_PAGES: [&str; 4] = ["chrome:", "chrome-untrusted:", "chrome-extension:
 /// The key under which `WebDriver` names an element.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
-/// Runs chromedriver until standard input ends, which it does however the test ends, a SIGKILL included.
+/// Runs chromedriver until standard input ends, which it does however the test ends, even by SIGKILL.
 ///
-/// chromedriver and Chromium share the shell's process group, so `kill 0` is all of them and nobody else.
+/// chromedriver and Chromium share the shell's process group, so `kill 0` ends exactly these processes.
 ///
-/// Started by root, Chromium gives its own threads a higher priority than anything else has, and on a machine of two cores a database beside it
-/// then waits for seconds; so that right is taken from it, where it can be.
+/// If root starts it, Chromium gives its own threads a higher priority than any other process has, and on a machine of two cores
+/// a database beside it then waits for seconds. So that right is taken from it where possible.
 const SUPERVISE: &str = "calm='setpriv --bounding-set=-sys_nice'; $calm true 2>/dev/null || calm=; \
     { $calm chromedriver --port=0; kill -KILL 0; } & read -r _; kill -KILL 0";
 
-/// axe-core, unchanged as its authors publish it (MPL-2.0, see the licence beside it); nothing that is shipped has it.
+/// axe-core, unchanged as its authors publish it (MPL-2.0, see the licence beside it); no shipped program contains it.
 const AXE: &str = include_str!("../vendor/axe-core-4.10.3.min.js");
 
-/// Every rule of WCAG 2.0 to 2.2, A and AA, and what else is good practice, the size of targets and unfinished rules included.
+/// Every rule of WCAG 2.0 to 2.2, A and AA, and further rules of good practice, the size of targets and unfinished rules
+/// included.
 const AXE_RUN: &str = "axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice', 'experimental'] })\
     .then((result) => result.violations.flatMap((rule) => rule.nodes.map((node) => `${rule.id}: ${node.html} ${node.failureSummary}`)))";
 
-/// What the person looks at.
+/// The properties of the person's screen.
 #[derive(Clone, Copy, Debug)]
 pub struct BrowserOptions {
     /// Width of the viewport in CSS pixels.
@@ -69,7 +70,7 @@ pub struct BrowserOptions {
 pub struct Browser {
     client: Client,
     session_url: String,
-    // Last: fields drop in this order, and the processes have to be there for what comes before.
+    // Last, because fields drop in this order, and the other fields need the processes.
     _driver: Driver,
 }
 
@@ -107,12 +108,13 @@ impl Browser {
 
     /// Opens `url` and waits until the document of this very navigation, redirections included, is there and complete.
     ///
-    /// `WebDriver`'s own command returns when the tab has stopped loading. A page that was still loading when the command came, as the
-    /// browser's own first page is, can stop in between: the command then returns while that page is still there.
+    /// `WebDriver`'s own command returns when the tab has stopped loading. If another page was still loading when the command
+    /// came, as the browser's own first page does, that page can stop in between: the command then returns while it is still
+    /// there.
     pub async fn open(&self, url: &str) {
         let navigation = self.devtools("Page.navigate", json!({ "url": url })).await;
         assert!(navigation.get("errorText").is_none(), "failed to open {url}: {}", navigation["errorText"]);
-        // A part of the page that is there already has no document of its own.
+        // A link to a part of the present page has no document of its own.
         let Some(document) = navigation["loaderId"].as_str() else { return };
         let give_up = Instant::now() + COMMAND_TIMEOUT;
         while !self.shows(document).await {
@@ -136,7 +138,7 @@ impl Browser {
         text_of(&self.get("/title").await)
     }
 
-    /// Where the browser is.
+    /// The address of the present page.
     pub async fn url(&self) -> String {
         text_of(&self.get("/url").await)
     }
@@ -147,14 +149,14 @@ impl Browser {
         self.post(&format!("/element/{element}/click"), json!({})).await;
     }
 
-    /// Clicks what leads to another page, and waits until that page has loaded.
+    /// Clicks an element that leads to another page, and waits until that page has loaded.
     ///
     /// chromedriver waits only for a page whose loading has begun, and a form's begins a moment after the click.
     pub async fn press(&self, css: &str) {
         self.leaving(css, self.click(css)).await;
     }
 
-    /// Presses Enter on whatever has the focus, and waits until the page that leads to has loaded.
+    /// Presses Enter on the element that has the focus, and waits until the next page has loaded.
     pub async fn press_enter(&self) {
         self.leaving("Enter", self.key("\u{E007}")).await;
     }
@@ -189,7 +191,7 @@ impl Browser {
         texts
     }
 
-    /// The width of the content and the width there is for it; the page scrolls sideways when they differ.
+    /// The width of the content and the available width; the page scrolls sideways when they differ.
     pub async fn scroll_width(&self) -> (u64, u64) {
         let widths = self.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]").await;
         (widths[0].as_u64().expect("a width"), widths[1].as_u64().expect("a width"))
@@ -223,17 +225,18 @@ impl Browser {
         result["result"]["value"].take()
     }
 
-    /// Shows the page as another medium (`print`; empty is the screen) and with other wishes (`forced-colors` and the like).
+    /// Shows the page in another medium (`print`; empty is the screen) and with other preferences (`forced-colors` and the like).
     pub async fn show_as(&self, medium: &str, wishes: &[(&str, &str)]) {
         let wishes: Vec<Value> = wishes.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect();
         self.devtools("Emulation.setEmulatedMedia", json!({ "media": medium, "features": wishes })).await;
     }
 
-    /// What a person with other senses or means would stumble over on this page, by axe-core; works with the page's own scripts off, too.
+    /// The obstacles on this page for people with disabilities or other devices, by axe-core; works with the page's own scripts
+    /// off, too.
     pub async fn accessibility_violations(&self) -> Vec<String> {
         let scripts_off = self.evaluate("matchMedia('(scripting: none)').matches").await == true;
         self.devtools("Emulation.setScriptExecutionDisabled", json!({ "value": false })).await;
-        // By way of the developer tools, which the page's policy does not bind.
+        // Through the developer tools, to which the page's policy does not apply.
         self.evaluate(&format!("{AXE};0")).await;
         let found = self.evaluate(AXE_RUN).await;
         self.devtools("Emulation.setScriptExecutionDisabled", json!({ "value": scripts_off })).await;
@@ -247,8 +250,8 @@ impl Browser {
         self.post("/actions", json!({ "actions": [{ "type": "key", "id": "keys", "actions": actions }] })).await;
     }
 
-    /// Errors the console has shown since the last call: broken scripts, refused styles, missing files. Those of the browser's own
-    /// pages say nothing about ours.
+    /// Errors that the console has shown since the last call: broken scripts, refused styles, missing files. Errors of the
+    /// browser's own pages tell nothing about ours.
     pub async fn console_errors(&self) -> Vec<String> {
         let log = self.post("/se/log", json!({ "type": "browser" })).await;
         let entries = log.as_array().expect("a list of log entries").iter();
@@ -288,7 +291,7 @@ impl Browser {
         self.devtools("Emulation.setTimezoneOverride", json!({ "timezoneId": time_zone })).await;
     }
 
-    /// Lets no request to addresses like this one out of the browser.
+    /// Blocks requests of the browser to addresses that match the pattern.
     pub async fn refuse(&self, pattern: &str) {
         self.devtools("Network.enable", json!({})).await;
         self.devtools("Network.setBlockedURLs", json!({ "urls": [pattern] })).await;
@@ -352,7 +355,7 @@ fn capabilities(profile: &Path) -> Value {
     flags.push(format!("--user-data-dir={}", profile.display()));
     json!({ "capabilities": { "alwaysMatch": {
         "browserName": "chrome",
-        // Starts blank: the browser's own first page would go on loading beside the first that a test opens.
+        // The browser starts blank: its own first page would go on loading beside the first page that a test opens.
         "goog:chromeOptions": { "args": flags, "prefs": { "session.restore_on_startup": 4, "session.startup_urls": ["about:blank"] } },
         "goog:loggingPrefs": { "browser": "ALL" },
     } } })
@@ -373,8 +376,8 @@ impl Drop for Browser {
 impl Driver {
     /// Starts chromedriver on a port of its own choice and returns the port.
     ///
-    /// chromedriver lets the system choose a port of IPv6 and then takes the same one of IPv4, which a server of
-    /// another test may have: it then gives up, so it is started again.
+    /// chromedriver lets the system choose a port of IPv6 and then takes the same one of IPv4. If a server of another test has
+    /// that port, chromedriver gives up, and is started again.
     fn start() -> (Self, u16) {
         for _ in 0..STARTS_MAX {
             match Self::try_start() {
@@ -386,12 +389,12 @@ impl Driver {
         panic!("chromedriver found no port that is free, {STARTS_MAX} times");
     }
 
-    /// The error is what chromedriver printed before it ended.
+    /// The error is the text that chromedriver printed before it ended.
     fn try_start() -> Result<(Self, u16), String> {
         let profile = tempfile::Builder::new().prefix("placet-browser-").tempdir().expect("failed to make a folder");
         let supervisor = Command::new("sh")
             .args(["-c", SUPERVISE])
-            // Killed, Chromium cannot tidy up: whatever it writes goes with the folder.
+            // A killed Chromium cannot clean up: its files disappear with the folder.
             .env("TMPDIR", profile.path())
             .env("XDG_CONFIG_HOME", profile.path())
             .stdin(Stdio::piped())
@@ -403,11 +406,11 @@ impl Driver {
         let mut driver = Self { supervisor, profile };
         let mut output = BufReader::new(driver.supervisor.stdout.take().expect("standard output is piped"));
         let mut said = String::new();
-        // Ends without a port when chromedriver is missing or fails: the supervisor then ends the group, and the output.
+        // The output ends without a port when chromedriver is missing or fails: the supervisor then ends the group.
         while output.read_line(&mut said).is_ok_and(|length| length > 0) {
             let port = said.split_once("started successfully on port ").map(|(_, port)| port.trim_end().trim_end_matches('.'));
             if let Some(port) = port.and_then(|port| port.parse().ok()) {
-                driver.supervisor.stdout = Some(output.into_inner()); // Held open: chromedriver may have more to say.
+                driver.supervisor.stdout = Some(output.into_inner()); // Held open: chromedriver may print more.
                 return Ok((driver, port));
             }
         }
@@ -459,7 +462,7 @@ mod tests {
             browser.evaluate("document.body.append(document.createElement('div'))").await;
             browser.evaluate("document.querySelector('div').style.width = '2000px'").await;
             assert_eq!(browser.evaluate("document.querySelector('div').style.width").await, "2000px");
-            // A page without a language and with an unnamed field is found out, whether its own scripts may run or not.
+            // A page without a language and with an unnamed field is reported, whether its own scripts may run or not.
             let found = browser.accessibility_violations().await;
             for rule in ["html-has-lang", "label", "landmark-one-main"] {
                 assert!(

@@ -6,17 +6,17 @@ use std::time::Duration;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::base::clock::Clock;
 
-/// When every test begins: a Tuesday morning.
+/// The time at which every test begins: a Tuesday morning.
 const START: &str = "2026-11-24T08:00:00Z";
 
 /// A clock that stands still until a test moves it.
 pub struct FakeClock(Mutex<Hands>);
 
-/// What the wall shows, and how long the machine has run.
+/// The time on the wall clock, and how long the machine has run.
 struct Hands {
     wall: DateTime<Utc>,
     since_boot: Duration,
-    /// By how much the wall is set back once it has been looked at.
+    /// How far the wall clock is set back once it has been read.
     set_back_by: TimeDelta,
 }
 
@@ -38,7 +38,7 @@ impl FakeClock {
         Self(Mutex::new(Hands::at(wall)))
     }
 
-    /// Lets time pass; backwards it can only be set.
+    /// Lets time pass; only setting the clock can move it back.
     pub fn jump(&self, by: TimeDelta) {
         let mut hands = self.0.lock().unwrap();
         hands.wall += by;
@@ -50,7 +50,7 @@ impl FakeClock {
         self.0.lock().unwrap().wall += by;
     }
 
-    /// Sets the wall clock back as soon as somebody has looked at it.
+    /// Sets the wall clock back as soon as it has been read.
     pub fn set_back_after_a_look(&self, by: TimeDelta) {
         self.0.lock().unwrap().set_back_by = by;
     }

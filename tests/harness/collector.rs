@@ -1,4 +1,4 @@
-//! A collector of traces that keeps what it is sent.
+//! A collector of traces that keeps all requests.
 
 use std::sync::{Arc, Mutex};
 
@@ -9,7 +9,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use url::Url;
 
-/// A collector of traces that keeps what it is sent.
+/// A collector of traces that keeps all requests.
 pub struct Collector {
     url: Url,
     kept: Arc<Mutex<Kept>>,
@@ -42,7 +42,7 @@ impl Collector {
         self.url.clone()
     }
 
-    /// Everything it was sent, in words.
+    /// All requests, as text.
     pub fn said(&self) -> String {
         let kept = self.kept.lock().unwrap();
         format!("{:?}\n{:?}", kept.heads, kept.resources)

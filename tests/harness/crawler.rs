@@ -1,7 +1,7 @@
 //! `ScannerSim`: a mail scanner, which visits every link of a mail before, and again after, a person does.
 //!
-//! It reads and never presses: GET, HEAD and OPTIONS, redirects followed, cookies kept, every round from another
-//! address. Whatever it does, no question may be decided by it.
+//! It reads and never presses: GET, HEAD and OPTIONS, redirects followed, cookies kept, every round from another address. No
+//! request of it may decide a question.
 
 #![expect(clippy::missing_panics_doc, reason = "a harness reports by panicking: the test that called it fails")]
 
@@ -24,9 +24,9 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
 pub struct Visit {
     /// GET, HEAD or OPTIONS.
     pub method: Method,
-    /// The address that was asked, redirects included.
+    /// The requested address, redirects included.
     pub url: Url,
-    /// What it answered.
+    /// The status of the answer.
     pub status: StatusCode,
 }
 
@@ -73,7 +73,7 @@ impl ScannerSim {
             self.keep_cookies(&response);
             visits.push(Visit { method: method.clone(), url, status: response.status() });
             next = redirect(&response, method);
-            // Read to the end, as a scanner does: the page is what it came for.
+            // Read to the end, as a scanner does, because it wants the page.
             response.bytes().await.unwrap_or_else(|error| panic!("failed to read a page: {error}"));
         }
     }
@@ -99,7 +99,7 @@ impl ScannerSim {
     }
 }
 
-/// Where a response sends its reader, and with which method (RFC 9110 §15.4).
+/// The address to which a response redirects, and the method (RFC 9110 §15.4).
 fn redirect(response: &Response, method: Method) -> Option<(Method, Url)> {
     let location = response.headers().get(LOCATION).filter(|_| response.status().is_redirection())?;
     let location = location.to_str().expect("a Location header is ASCII");
@@ -124,10 +124,10 @@ fn scanner_client(round: u8) -> Client {
 
 /// The start of every client in the harness: no proxy from the environment, and a TLS provider.
 ///
-/// reqwest without a provider of its own panics when a client is built, even one that only speaks plain http.
+/// reqwest without a provider of its own panics when a client is built, even a client for plain http only.
 pub fn http_client_builder() -> ClientBuilder {
     if rustls::crypto::CryptoProvider::get_default().is_none() {
-        // Another test may win the race to install it: the same provider, so losing is as good.
+        // Another test may install it first: it is the same provider, so losing that race does no harm.
         rustls::crypto::ring::default_provider().install_default().ok();
     }
     Client::builder().no_proxy()
@@ -140,8 +140,8 @@ mod tests {
 
     use super::*;
 
-    /// Answers `requests` requests: `/` sets a cookie and leads to `/page`. Returns what was asked, from where, with
-    /// which cookies.
+    /// Answers `requests` requests: `/` sets a cookie and leads to `/page`. Returns the requests, their senders and their
+    /// cookies.
     async fn serve(listener: TcpListener, requests: usize) -> Vec<(String, IpAddr, String)> {
         let mut seen = Vec::new();
         for _ in 0..requests {

@@ -1,4 +1,4 @@
-//! What the tests stand on: a whole server, a mail server, a browser, a clock that stands still.
+//! The harness of the tests: a whole server, a mail server, a browser, a clock that stands still.
 #![expect(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a harness that cannot go on ends its test by panicking")]
 
 pub mod api;

@@ -12,7 +12,7 @@ pub struct Person {
     http: Client,
     /// `name=value`, as it is sent back.
     pub cookie: Option<String>,
-    /// What the browser says it comes from when it sends a form.
+    /// The origin that the browser names when it sends a form.
     pub origin: String,
 }
 
@@ -50,7 +50,7 @@ impl Page {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
 
-    /// The attributes of the cookie it sets.
+    /// The attributes of the cookie that the page sets.
     pub fn set_cookie(&self) -> Option<&str> {
         self.headers.get(SET_COOKIE).map(|value| value.to_str().unwrap())
     }
@@ -77,13 +77,13 @@ impl Person {
         self.bare_form(url, fields).header("origin", &self.origin).header("sec-fetch-site", "same-origin")
     }
 
-    /// A form without a word about where it comes from.
+    /// A form without any header about its origin.
     pub fn bare_form(&self, url: &str, fields: &[(&str, &str)]) -> RequestBuilder {
         let body = Url::parse_with_params("http://form/", fields).unwrap().query().unwrap_or_default().to_owned();
         self.request(Method::POST, url).header("content-type", "application/x-www-form-urlencoded").body(body)
     }
 
-    /// Sends a request and keeps the cookie it brings.
+    /// Sends a request and keeps the cookie of the answer.
     pub async fn send(&mut self, request: RequestBuilder) -> Page {
         let response = request.send().await.unwrap();
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
@@ -100,7 +100,7 @@ impl Person {
         self.send(request).await
     }
 
-    /// Sends a form and stays where the server says it was: a redirect is not followed.
+    /// Sends a form and stays on the page of the answer: a redirect is not followed.
     pub async fn post(&mut self, url: &str, fields: &[(&str, &str)]) -> Page {
         let request = self.form(url, fields);
         self.send(request).await

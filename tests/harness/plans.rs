@@ -1,4 +1,4 @@
-//! How a database finds the rows it is asked for: every statement a server sends, and the plan of each.
+//! How a database finds rows: every statement that a server sends, and its plan.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::app::TestApp;
 use crate::postgres::Cluster;
 
-/// What a copied row's id is above its original's.
+/// The difference between the id of a copied row and its original's.
 const APART: i64 = 1_000_000;
 /// Copies made of each row.
 const COPIES: i64 = 1_000;
@@ -20,7 +20,7 @@ const COPIES: i64 = 1_000;
 /// Statements in short, and the steps of their plans.
 pub type Plans = BTreeMap<String, Vec<String>>;
 
-/// Statements sent to `SQLite` files, by file; files nobody asked for are not listened to.
+/// Statements sent to `SQLite` files, by file; only files that a test has registered are listened to.
 static HEARD: Mutex<BTreeMap<String, BTreeSet<String>>> = Mutex::new(BTreeMap::new());
 
 /// Listens to one connection.
@@ -40,7 +40,7 @@ impl Instrumentation for Listening {
     }
 }
 
-/// From the next start of its server on, listens to what it asks its `SQLite` file.
+/// From the next start of its server on, listens to the statements for its `SQLite` file.
 pub fn listen(app: &TestApp) {
     HEARD.lock().unwrap().insert(file_of(app), BTreeSet::new());
     set_default_instrumentation(|| Some(Box::new(Listening(None)))).unwrap();
@@ -50,7 +50,7 @@ fn file_of(app: &TestApp) -> String {
     app.folder().join("placet.db").to_str().unwrap().to_owned()
 }
 
-/// The plans of all that was heard, made by `SQLite` without looking at the rows.
+/// The plans of all statements heard, made by `SQLite` without a look at the rows.
 pub fn of_sqlite(app: &TestApp) -> Plans {
     #[derive(QueryableByName)]
     struct Step {
@@ -68,13 +68,13 @@ pub fn of_sqlite(app: &TestApp) -> Plans {
     deduplicated(plans)
 }
 
-/// Fills the tables of a server with copies of what is in them, as a server of some years has them, and lets PostgreSQL count.
+/// Fills the tables of a server with copies of their rows, like a server of some years, and lets PostgreSQL count.
 pub async fn multiply(app: &TestApp) {
     let copies = format!("CROSS JOIN generate_series(1, {COPIES}) AS n");
     let above = |column: &str| format!("{column} + n * {APART}");
     let rid = above("rid");
     let suspension = above("suspension");
-    // What has ended stays so, and what is due one day is not due in this test.
+    // An ended question stays ended, and the copies must not become due in this test.
     let far = "due_at + interval '10 years'";
     let id = "md5(id::text || n)::uuid";
     let mut sql = String::from("SET session_replication_role = replica;"); // Rows are copied in no order.
@@ -117,24 +117,24 @@ pub async fn multiply(app: &TestApp) {
         let (columns, values) = (columns.join(", "), values.join(", "));
         write!(sql, "INSERT INTO {table} ({columns}){overriding} SELECT {values} FROM {table} {copies};").unwrap();
     }
-    // Every row is looked at: a sample would differ from run to run.
+    // The statistics read every row: a sample would differ from run to run.
     sql.push_str("SET default_statistics_target = 1000; ANALYZE");
     Cluster::of_this_process().sql(app.scratch().unwrap().name(), &sql).await;
 }
 
-/// From now on PostgreSQL logs the plan of whatever a server asks.
+/// From now on PostgreSQL logs the plan of every statement of a server.
 pub async fn log_plans(app: &TestApp) {
     let settings =
         ["session_preload_libraries = 'auto_explain'", "auto_explain.log_min_duration = 0", "auto_explain.log_format = 'json'"];
     set(app, &settings).await;
 }
 
-/// From now on PostgreSQL logs whatever a server says.
+/// From now on PostgreSQL logs every statement of a server.
 pub async fn log_statements(app: &TestApp) {
     set(app, &["log_statement = 'all'"]).await;
 }
 
-/// Changes settings of a server's database; connections of the time before are closed.
+/// Changes settings of a server's database; connections from before are closed.
 async fn set(app: &TestApp, settings: &[&str]) {
     let name = app.scratch().unwrap().name();
     let settings = settings.iter().map(|setting| format!("ALTER DATABASE {name} SET {setting};")).collect::<Vec<_>>().concat();
@@ -142,7 +142,8 @@ async fn set(app: &TestApp, settings: &[&str]) {
     Cluster::of_this_process().sql("postgres", &format!("{settings}{leave}")).await;
 }
 
-/// What PostgreSQL has logged of a server's statements, in short; what is said to the other servers is not asked for an answer.
+/// The statements of a server that PostgreSQL has logged, in short form, without notifications to other servers, because the
+/// server does not wait for those.
 pub fn statements(app: &TestApp) -> Vec<String> {
     let log = Cluster::of_this_process().log(app.scratch().unwrap().name());
     let said = log.iter().filter_map(|entry| {
@@ -153,7 +154,7 @@ pub fn statements(app: &TestApp) -> Vec<String> {
     said.filter(|sql| !sql.contains("pg_notify")).collect()
 }
 
-/// The plans PostgreSQL has logged of a server's statements.
+/// The plans of a server's statements that PostgreSQL has logged.
 pub fn of_postgres(app: &TestApp) -> Plans {
     let log = Cluster::of_this_process().log(app.scratch().unwrap().name());
     let mut plans = Plans::new();
@@ -166,7 +167,8 @@ pub fn of_postgres(app: &TestApp) -> Plans {
     deduplicated(plans)
 }
 
-/// How tables are read, by which index, and whether rows are sorted: what is around it, and what it costs, differs from version to version.
+/// How tables are read, by which index, and whether rows are sorted; other parts of a plan, and its cost, differ from version to
+/// version.
 fn walk(node: &Value, steps: &mut Vec<String>) {
     let kind = node["Node Type"].as_str().unwrap();
     let table = node["Relation Name"].as_str();
@@ -195,7 +197,7 @@ fn in_short(sql: &str) -> String {
         short.push_str(&rest[..columns]);
         rest = &rest[columns..];
         let Some(from) = rest.find(" FROM ") else { break };
-        // A list is cut, a count or a time is not.
+        // A list is shortened; a count or a time is not.
         if rest[..from].contains(',') {
             short.push('…');
             rest = &rest[from..];

@@ -1,8 +1,9 @@
-//! A Postfix of a test's own, with the settings it is shipped with: the mail server that most addresses are read by.
+//! A Postfix that belongs to a test, with the settings of its package: many addresses are read by a mail server like this.
 //!
-//! It receives for `example.com`, as the mail server of a company does, and carries what is for any other domain on. Both ends are sinks of
-//! the test's, so that it is seen where a mail goes. It goes away with the process however that ends: the shell that minds it waits on a
-//! pipe which only this process holds. Postfix starts as root alone; anybody else needs `sudo` without a password.
+//! It receives for `example.com`, as the mail server of a company does, and carries mail for any other domain on. Both ends are
+//! sinks of the test, so the test sees where a mail goes. The server disappears with the process, however that ends: the shell
+//! that supervises it waits on a pipe that only this process holds. Postfix starts only as root; other users need `sudo` without
+//! a password.
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
@@ -16,10 +17,10 @@ use tokio::net::TcpStream;
 use crate::process::free_port;
 use crate::smtp::SmtpSink;
 
-/// Where Debian keeps the services of a Postfix as it is shipped.
+/// The folder where Debian keeps the services of a Postfix as packaged.
 const SERVICES: &str = "/usr/share/postfix/master.cf.dist";
 
-/// Minds the server: `$1` its folder. What waits in its queue goes with it.
+/// Supervises the server: `$1` is its folder. The mails in its queue disappear with it.
 const MINDER: &str = r#"
 set -e
 mkdir "$1/queue" "$1/data"
@@ -33,14 +34,14 @@ postfix -c "$1/conf" stop >>"$1/said" 2>&1 || true
 rm -rf "$1"
 "#;
 
-/// A running Postfix, and where its mails go.
+/// A running Postfix, with the targets of its mails.
 pub struct Postfix {
-    /// What it delivers to `example.com`.
+    /// The sink for mails to `example.com`.
     pub home: SmtpSink,
-    /// What it carries on to any other domain.
+    /// The sink for mails that it carries on to any other domain.
     pub elsewhere: SmtpSink,
     port: u16,
-    // Its pipe is what keeps the server alive.
+    // Its pipe keeps the server alive.
     _minder: Child,
 }
 
@@ -55,7 +56,7 @@ impl Postfix {
             minder.args(["--non-interactive", "sh"]);
         }
         minder.args(["-c", MINDER, "sh"]).arg(&folder).current_dir(&folder).stdin(Stdio::piped()).stdout(Stdio::piped());
-        // Ctrl-C goes to a whole group of processes; the minder must outlive this one, to put away what it started.
+        // Ctrl-C goes to a whole group of processes; the supervisor must outlive this one to clean up.
         std::os::unix::process::CommandExt::process_group(&mut minder, 0);
         let mut minder = minder.spawn().unwrap();
         let mut said = String::new();
@@ -64,12 +65,12 @@ impl Postfix {
         Self { home, elsewhere, port, _minder: minder }
     }
 
-    /// Where it listens, as `PLACET_SMTP_URL` takes it.
+    /// The address at which it listens, in the form of `PLACET_SMTP_URL`.
     pub fn url(&self) -> String {
         format!("smtp://127.0.0.1:{}", self.port)
     }
 
-    /// Hands it a mail for an address, as a program would that checks nothing; false if it refuses the address.
+    /// Gives it a mail for an address, like a program that checks nothing; false if it refuses the address.
     pub async fn offer(&self, recipient: &str) -> bool {
         let mut wire = BufStream::new(TcpStream::connect(("127.0.0.1", self.port)).await.unwrap());
         let rcpt = format!("RCPT TO:<{recipient}>");
@@ -108,9 +109,10 @@ fn next_hop(sink: &SmtpSink) -> String {
     sink.url().replace("smtp://127.0.0.1:", "[127.0.0.1]:")
 }
 
-/// What has no line here is as Postfix has it by default. The services are those of the package, on another port and outside of a jail.
+/// Settings without a line here have Postfix's defaults. The services are those of the package, on another port and outside of a
+/// jail.
 fn configure(folder: &Path, port: u16, home: &str, elsewhere: &str) {
-    // Its services run as a user of their own.
+    // The services of Postfix run as a user of their own.
     std::fs::set_permissions(folder, PermissionsExt::from_mode(0o755)).unwrap();
     let conf: PathBuf = folder.join("conf");
     std::fs::create_dir(&conf).unwrap();
@@ -127,7 +129,7 @@ fn configure(folder: &Path, port: u16, home: &str, elsewhere: &str) {
     std::fs::write(conf.join("master.cf"), services.join("\n") + "\n").unwrap();
 }
 
-/// A line about a service, with the word that locks it into its queue's folder taken back; the usual port is left to others.
+/// A line about a service, without the word that locks it into its queue's folder; the usual port is left to others.
 fn outside_a_jail(line: &str) -> String {
     let words: Vec<&str> = line.split_whitespace().collect();
     match words[..] {

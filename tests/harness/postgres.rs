@@ -1,7 +1,7 @@
-//! A PostgreSQL of the test process's own: a scratch cluster, one database for each test.
+//! A PostgreSQL that belongs to the test process: a scratch cluster, one database for each test.
 //!
-//! It is started once, from the system's binaries, and goes away with the process however that ends: the shell that minds it waits on a
-//! pipe which only this process holds.
+//! It is started once, from the system's binaries, and disappears with the process, however that ends: the shell that supervises
+//! it waits on a pipe that only this process holds.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -20,25 +20,25 @@ use tokio_postgres::{Client, NoTls};
 
 use crate::process::free_port;
 
-/// Where Debian keeps the servers of each version.
+/// The folder where Debian keeps the servers of each version.
 const DEBIAN: &str = "/usr/lib/postgresql";
-/// PostgreSQL does not run as root; then it runs as this user, who owns nothing else.
+/// PostgreSQL does not run as root; then it runs as this user, who owns no other files.
 const NOBODY: u32 = 65_534;
-/// The password over TCP; over the socket in a private folder there is none.
+/// The password over TCP; the socket in a private folder needs none.
 pub const PASSWORD: &str = "correct horse";
 /// Connections of one test server: as many as a server needs and a few more.
 pub const CONNECTIONS: u32 = 12;
 
-/// What the tests give up for speed: a crash of the machine may take everything.
+/// The durability that tests give up for speed: a crash of the machine may lose everything.
 const FORGETFUL: &str = "-c fsync=off -c full_page_writes=off -c synchronous_commit=off -c autovacuum=off";
 
-/// Minds the cluster: `$1` its folder, `$2` its port, `$3` the programs, `$4` a password, `$5` settings.
+/// Supervises the cluster: `$1` its folder, `$2` its port, `$3` the programs, `$4` a password, `$5` settings.
 const MINDER: &str = r#"
 set -e
 printf '%s' "$4" >"$1/password"
 "$3/initdb" --pgdata="$1/data" --username=placet --auth-local=trust --auth-host=scram-sha-256 --pwfile="$1/password" \
     --encoding=UTF8 --locale=C --no-sync >"$1/log" 2>&1 </dev/null || { cat "$1/log" >&2; exit 1; }
-# Two authorities nobody else trusts, and the certificate of one of them for the name localhost, and for no address.
+# Two authorities that no other program trusts; one of them signs a certificate for the name localhost, and for no address.
 certify() { # NAME OPTIONS…
     name=$1
     shift
@@ -65,13 +65,13 @@ rm -rf "$1"
 pub struct Cluster {
     folder: PathBuf,
     port: u16,
-    // Its pipe is what keeps the cluster alive.
+    // Its pipe keeps the cluster alive.
     _minder: Child,
     databases: AtomicU32,
     template: OnceCell<()>,
 }
 
-/// Somebody else's connection to a database, which keeps its transaction open.
+/// A foreign connection to a database, which keeps its transaction open.
 pub struct Rival {
     client: tokio_postgres::Client,
 }
@@ -95,12 +95,14 @@ impl Cluster {
         CLUSTER.get_or_init(|| Self::start(FORGETFUL))
     }
 
-    /// A cluster whose commits outlive the machine, as PostgreSQL is by default: for benchmarks and for tests that restart it.
+    /// A cluster whose commits survive a crash of the machine, as PostgreSQL's do by default: for benchmarks and for tests that
+    /// restart it.
     pub fn durable() -> Self {
         Self::start("")
     }
 
-    /// A cluster that keeps in memory, for as long as it may, what nobody committed: a crash takes it back, transactions' numbers too.
+    /// A cluster that keeps uncommitted data in memory as long as it may: a crash takes it back, and the numbers of transactions
+    /// too.
     pub fn lazy() -> Self {
         Self::start("-c wal_writer_delay=10s -c wal_level=minimal -c max_wal_senders=0 -c autovacuum=off")
     }
@@ -111,7 +113,7 @@ impl Cluster {
         let mut minder = Command::new("sh");
         minder.args(["-c", MINDER, "sh"]).arg(&folder).arg(port.to_string()).arg(programs()).arg(PASSWORD).arg(settings);
         minder.current_dir(&folder).stdin(Stdio::piped()).stdout(Stdio::piped());
-        // Ctrl-C goes to a whole group of processes; the minder must outlive this one, to put away what it started.
+        // Ctrl-C goes to a whole group of processes; the supervisor must outlive this one to clean up.
         std::os::unix::process::CommandExt::process_group(&mut minder, 0);
         if am_root(&folder) {
             std::os::unix::fs::chown(&folder, Some(NOBODY), Some(NOBODY)).unwrap();
@@ -146,7 +148,7 @@ impl Cluster {
         self.folder.join("authority.pem")
     }
 
-    /// The file with the certificate of an authority that has signed nothing.
+    /// The file with the certificate of an authority that has signed no certificate.
     pub fn stranger(&self) -> PathBuf {
         self.folder.join("stranger.pem")
     }
@@ -168,7 +170,7 @@ impl Cluster {
         assert!(restart.stdin(Stdio::null()).stdout(Stdio::null()).status().unwrap().success(), "PostgreSQL did not start again");
     }
 
-    /// A database as it is at this moment, to be read in peace.
+    /// A database as it is at this moment, to be read without interference.
     #[expect(clippy::disallowed_methods, reason = "the connection ends with the snapshot")]
     pub async fn snapshot(&self, database: &str) -> Snapshot {
         let (client, wire) = tokio_postgres::connect(&self.url(database), NoTls).await.unwrap();
@@ -224,7 +226,7 @@ impl Cluster {
         tokio::join!(asked, wire).0
     }
 
-    /// What PostgreSQL has logged about a database, entry by entry.
+    /// The entries of PostgreSQL's log about a database.
     pub fn log(&self, database: &str) -> Vec<String> {
         let log = std::fs::read_to_string(self.folder.join("log")).unwrap();
         let mut entries: Vec<String> = Vec::new();
@@ -264,7 +266,7 @@ impl Cluster {
         let address = Box::new(Address::parse(&self.url("placet_template")).unwrap());
         let store = open(&Database::Postgres { address, connections: CONNECTIONS_MIN }, Exclusive::Beside, outside).await;
         store.unwrap().close().await;
-        // A database is copied while nobody is connected to it.
+        // A database can be copied only while no connection to it is open.
         let leave = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'placet_template'";
         self.sql("postgres", leave).await;
     }
@@ -301,16 +303,16 @@ impl Scratch {
         Rival { client }
     }
 
-    /// As a server's configuration names it.
+    /// The database as a server's configuration names it.
     pub fn database(&self) -> Database {
         Database::Postgres { address: Box::new(Address::parse(&self.url()).unwrap()), connections: CONNECTIONS }
     }
 
-    /// Everything it holds, rows of bytes as their bytes.
+    /// Everything in the database, with bytes as they are.
     pub fn dump(&self) -> Vec<u8> {
         let dumped = Command::new(programs().join("pg_dump")).arg(self.url()).output().unwrap();
         assert!(dumped.status.success(), "{}", String::from_utf8_lossy(&dumped.stderr));
-        // pg_dump guards what psql will read with a word it draws anew each time.
+        // pg_dump protects the text for psql with a word that it draws anew each time.
         let lines = dumped.stdout.split_inclusive(|byte| *byte == b'\n');
         let guard = |line: &&[u8]| !line.starts_with(b"\\restrict") && !line.starts_with(b"\\unrestrict");
         let mut held = lines.filter(guard).collect::<Vec<_>>().concat();
@@ -322,18 +324,18 @@ impl Scratch {
         held
     }
 
-    /// Makes room: hundreds of tests would fill the disk.
+    /// Deletes the database: hundreds of them would fill the disk.
     pub async fn forget(self) {
         Cluster::of_this_process().sql("postgres", &format!("DROP DATABASE {} WITH (FORCE)", self.name)).await;
     }
 }
 
-/// Whether files this process makes belong to root.
+/// Whether files that this process makes belong to root.
 fn am_root(folder: &Path) -> bool {
     std::os::unix::fs::MetadataExt::uid(&std::fs::metadata(folder).unwrap()) == 0
 }
 
-/// The folder of `initdb`: the newest of Debian's, or what the PATH has.
+/// The folder of `initdb`: Debian's newest version, or the one on the PATH.
 fn programs() -> PathBuf {
     let versions = std::fs::read_dir(DEBIAN).into_iter().flatten().flatten();
     let newest = versions

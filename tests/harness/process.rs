@@ -23,22 +23,22 @@ use tokio::time::timeout;
 use crate::api::Api;
 use crate::clock::FakeClock;
 
-/// How long a program may take to say or do what a test waits for.
+/// How long a program may take until it prints or does the thing that a test waits for.
 pub const PATIENCE: Duration = Duration::from_secs(40);
-/// What the server says when it can be reached.
+/// The text that the server prints when it can be reached.
 const LISTENS: &str = "Placet listens on ";
-/// The newest migration, as it stands in a database.
+/// The newest migration, as a database stores it.
 pub const MIGRATION: &str = "20261121000000";
-/// Ports no system hands out by itself: a server that was killed finds its own still free.
+/// Ports that no system assigns by itself: a server that was killed finds its own still free.
 const PORTS: std::ops::Range<u16> = 20_000..32_000;
 
 /// The program that runs.
 static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
 
-/// The program handed in to run instead.
+/// The program that was handed in to run instead.
 static INSTEAD: OnceLock<PathBuf> = OnceLock::new();
 
-/// Runs this program instead of one built from these sources: how a benchmark compares two builds.
+/// Runs this program instead of one built from these sources: in this way a benchmark compares two builds.
 pub fn run_instead(program: PathBuf) {
     assert!(PROGRAM.get().is_none(), "no program has run yet");
     INSTEAD.set(program).expect("one program is handed in");
@@ -63,7 +63,7 @@ pub fn program() -> &'static Path {
             other => other.to_owned(),
         };
         let mut cargo = std::process::Command::new(env!("CARGO"));
-        // What cargo tells a test about its own package would make build scripts run again, and again when cargo next runs.
+        // Cargo's variables about a test's own package would make build scripts run again, and again when cargo next runs.
         for (name, _) in std::env::vars_os().filter(|(name, _)| is_about_a_package(&name.to_string_lossy())) {
             cargo.env_remove(name);
         }
@@ -94,10 +94,10 @@ pub fn profile() -> String {
     folder.to_str().unwrap().to_owned()
 }
 
-/// What a server in production of the tests allows.
+/// The settings of the tests' servers in production.
 const LENIENT: &str =
     "[fallback]\nmin_window_seconds = 1\n\n[questions]\nmin_distance_seconds = 0\nasks_per_hour = 0\nmin_interval_seconds = 1\n";
-/// The file it stands in.
+/// The name of the file with these settings.
 const LENIENT_FILE: &str = "lenient.toml";
 
 /// A place to run the program in: an empty folder, a database to be, a port.
@@ -123,7 +123,7 @@ impl Site {
     }
 
     /// A site of a server in production, which sends its mails to `smtp_url`, and lets agents ask as often and as briefly as in
-    /// development: tests have no time to wait for an answer as people have.
+    /// development: tests have no time to wait as long as people do.
     pub fn production(smtp_url: String) -> Self {
         let site = Self { smtp_url: Some(smtp_url), ..Self::development() };
         std::fs::write(site.folder().join(LENIENT_FILE), LENIENT).unwrap();
@@ -136,18 +136,18 @@ impl Site {
         Self { database_url: Some(database_url), ..self }
     }
 
-    /// One of several servers in production on a database they share, behind a balancer people reach them at.
+    /// One of several servers in production that share a database, behind a balancer at which people reach them.
     pub fn replica(database_url: String, smtp_url: String, public_url: String) -> Self {
         let (database_url, public_url) = (Some(database_url), Some(public_url));
         Self { database_url, public_url, ..Self::production(smtp_url) }
     }
 
-    /// Where its server listens.
+    /// The port of its server.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Where the server's process finds itself.
+    /// The working folder of the server's process.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
@@ -161,7 +161,8 @@ impl Site {
         self.database_url.clone().unwrap_or_else(|| format!("sqlite://{}", self.database().display()))
     }
 
-    /// Writes what only another version or program would: `to` for `from`, of the same length, wherever it stands in the database.
+    /// Writes a change that only another version or program would make: `to` for `from`, of the same length, everywhere in the
+    /// database.
     pub fn rewrite_database(&self, from: &str, to: &str) {
         assert_eq!(from.len(), to.len());
         let log = std::fs::metadata(self.database().with_extension("db-wal"));
@@ -175,7 +176,7 @@ impl Site {
         std::fs::write(self.database(), bytes).unwrap();
     }
 
-    /// Makes it look as if the server, which does not run, had been away for so many seconds.
+    /// Makes it look as if the server, which does not run, had been away for this many seconds.
     pub async fn away_for(&self, seconds: i64) {
         let then = Arc::new(FakeClock::at(SystemClock.now() - TimeDelta::seconds(seconds)));
         let store =
@@ -192,7 +193,7 @@ impl Site {
     /// A command line of the program in this site.
     pub fn command<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Command {
         let mut command = Command::new(program());
-        // What the developer has set for a server of their own is not for these.
+        // The developer's own settings for a server must not reach these.
         for (name, _) in std::env::vars_os()
             .filter(|(name, _)| ["PLACET_", "OTEL_"].iter().any(|start| name.to_string_lossy().starts_with(start)))
         {
@@ -232,7 +233,7 @@ impl Site {
         script
     }
 
-    /// Starts a command; what it says on standard error goes to a file.
+    /// Starts a command; its standard error goes to a file.
     pub fn start(&self, mut command: Command) -> Running {
         let run = self.runs.fetch_add(1, Ordering::SeqCst);
         let log = self.folder().join(format!("stderr-{run}"));
@@ -251,7 +252,7 @@ impl Site {
     pub async fn run_with(&self, command: Command, input: &str) -> Finished {
         let mut running = self.start(command);
         let mut stdin = running.child.stdin.take().unwrap();
-        // A command that refuses before it reads closes the pipe; what it then says is what counts.
+        // A command that refuses before it reads closes the pipe; its message is what counts.
         drop(stdin.write_all(input.as_bytes()).await);
         drop(stdin);
         running.finish().await
@@ -281,9 +282,9 @@ impl Site {
 /// Ports handed out so far.
 static PORTS_USED: AtomicU16 = AtomicU16::new(0);
 
-/// A port that is free, and that nobody gets who does not ask for it by its number.
+/// A free port, which other programs get only if they ask for its number.
 pub(crate) fn free_port() -> u16 {
-    // Test runs beside this one begin elsewhere.
+    // Other test runs at the same time begin elsewhere.
     let start = u16::try_from(std::process::id() % 997 * 12).unwrap();
     loop {
         let port = PORTS.start + (start + PORTS_USED.fetch_add(1, Ordering::SeqCst)) % (PORTS.end - PORTS.start);
@@ -320,7 +321,7 @@ impl Running {
         found.unwrap_or_else(|| panic!("the process did not say {text:?}:\n{}\n{}", self.said, self.errors()))
     }
 
-    /// Waits until it has said `text` on standard output, also in the middle of a line.
+    /// Waits until the process has printed `text` on standard output, even in the middle of a line.
     pub async fn shows(&mut self, text: &str) {
         let mut character = Vec::new();
         let look = async {
@@ -340,7 +341,7 @@ impl Running {
         assert!(shown, "the process did not show {text:?}:\n{}\n{}", self.said, self.errors());
     }
 
-    /// Writes on its standard input, as somebody types.
+    /// Writes on its standard input, as a person types.
     pub async fn types(&mut self, text: &str) {
         let input = self.child.stdin.as_mut().expect("its input is open");
         input.write_all(text.as_bytes()).await.unwrap();
@@ -352,7 +353,7 @@ impl Running {
         drop(self.child.stdin.take());
     }
 
-    /// What it has said on standard error so far.
+    /// The text that it has printed on standard error so far.
     pub fn errors(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap()
     }
@@ -389,7 +390,7 @@ impl Running {
     }
 }
 
-/// A process that has ended, and everything it said.
+/// A process that has ended, with its output.
 #[derive(Debug)]
 pub struct Finished {
     pub status: ExitStatus,
@@ -398,13 +399,13 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// What it said on standard output; fails the test unless it ended well.
+    /// Its standard output; fails the test unless the process succeeded.
     pub fn succeeded(&self) -> &str {
         assert!(self.status.success(), "{}\n{}\n{}", self.status, self.stdout, self.stderr);
         &self.stdout
     }
 
-    /// Fails the test unless it refused, on standard error, with each of `words`.
+    /// Fails the test unless the process refused with each of `words` on standard error.
     pub fn refused(&self, words: &[&str]) {
         assert_eq!(self.status.code(), Some(1), "{}\n{}", self.stdout, self.stderr);
         let missing: Vec<_> = words.iter().filter(|word| !self.stderr.contains(**word)).collect();

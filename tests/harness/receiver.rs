@@ -1,4 +1,4 @@
-//! An HTTP endpoint that keeps what it is sent and misbehaves when it is told to.
+//! An HTTP endpoint that keeps all requests and misbehaves when a test tells it to.
 
 #![expect(clippy::missing_panics_doc, reason = "a harness reports by panicking: the test that called it fails")]
 
@@ -24,7 +24,7 @@ use tokio::task::JoinSet;
 /// The secret of [`webhook`].
 pub const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
-/// What one request is answered with.
+/// The answer to one request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// A status, and headers of one line each.
@@ -33,11 +33,11 @@ pub enum Answer {
     Hang,
     /// A 200 whose head comes one byte a second.
     SlowHead,
-    /// A 200 with a body of so many bytes.
+    /// A 200 with a body of this many bytes.
     Body(usize),
     /// A 200 with a body that begins and never ends.
     EndlessBody,
-    /// Something that is no HTTP.
+    /// Bytes that are no HTTP.
     Garbage,
     /// The connection drops after the request.
     HangUp,
@@ -57,7 +57,7 @@ impl Posted {
         serde_json::from_slice(&self.body).unwrap()
     }
 
-    /// Whether one of its signatures is made with `secret` (Standard Webhooks), by code of the tests' own.
+    /// Whether one of its signatures is made with `secret` (Standard Webhooks), checked by code of the tests themselves.
     pub fn is_signed_with(&self, secret: &str) -> bool {
         let key = STANDARD.decode(secret.strip_prefix("whsec_").unwrap()).unwrap();
         let mut mac = Hmac::<Sha256>::new_from_slice(&key).unwrap();
@@ -96,7 +96,7 @@ impl Receiver {
         self.address
     }
 
-    /// A URL of it, with a path like those that are secrets elsewhere.
+    /// A URL of the receiver, with a path like those that are secrets elsewhere.
     pub fn url(&self) -> String {
         format!("http://{}/services/T0/B0/s3cr3t-path", self.address)
     }
@@ -111,13 +111,13 @@ impl Receiver {
         std::mem::take(&mut *self.shared.posted.lock().unwrap())
     }
 
-    /// How often somebody connected.
+    /// How many connections were made.
     pub fn connections(&self) -> usize {
         self.shared.connections.load(Ordering::SeqCst)
     }
 }
 
-/// A webhook to `receiver`, each person by name and with the link, impatient enough for a test.
+/// A webhook to `receiver` that calls it for each person by name and with the link, with pauses short enough for a test.
 pub fn webhook(name: &str, receiver: &Receiver) -> WebhookConfig {
     let settings = WebhookSettings {
         name: name.to_owned(),
@@ -132,7 +132,7 @@ pub fn webhook(name: &str, receiver: &Receiver) -> WebhookConfig {
     WebhookConfig { settings, is_this_machine: true }
 }
 
-/// Gives a server webhooks beside its mails; `default` is used when a question prefers none.
+/// Gives a server webhooks beside its mails; `default` is used for questions that prefer no channel.
 pub fn add(config: &mut Config, webhooks: Vec<(WebhookConfig, Reach)>, default: &[&str]) {
     let mut known = vec![NamedChannel { name: EMAIL.to_owned(), reach: Reach::People, links: true }];
     for (webhook, reach) in webhooks {

@@ -1,4 +1,4 @@
-//! What the surfaces hand to the store, for tests that stand below HTTP.
+//! The requests that the surfaces hand to the store, for tests that stand below HTTP.
 
 use domain::base::field::FieldError;
 use domain::base::ids::IntentId;
@@ -10,7 +10,7 @@ use domain::people::principal::{Assurance, Principal, Role};
 use serde_json::{Map, json};
 use store::{CreateIntent, NewIntent, Precondition, Request, Target, Unreadable};
 
-/// Somebody with a key of their own, who speaks for nobody else.
+/// A principal with a key of its own, which speaks for no other.
 pub fn principal(name: &str, role: Role) -> Principal {
     let name = name.to_owned();
     Principal {
@@ -24,7 +24,7 @@ pub fn principal(name: &str, role: Role) -> Principal {
     }
 }
 
-/// An intent with nothing in it.
+/// An intent with an empty body.
 pub fn body(created_by: &Principal, title: &str) -> IntentBody {
     IntentBody {
         title: title.to_owned(),
@@ -45,7 +45,7 @@ pub fn create(principal: &Principal, id: IntentId, body: IntentBody) -> CreateIn
     CreateIntent { principal: principal.clone(), idempotency: None, intent: Ok(new) }
 }
 
-/// A write under no condition, and as often as it is sent.
+/// A write without conditions, and without an idempotency key.
 pub fn write(principal: &Principal, action: Action, target: Target, command: Result<Command, Vec<FieldError>>) -> Request {
     Request {
         principal: principal.clone(),

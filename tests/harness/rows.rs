@@ -1,4 +1,4 @@
-//! Rows as no program of today would have left them: changed behind a server's back.
+//! Rows that no present program would leave: changed behind a server's back.
 
 use diesel::connection::SimpleConnection;
 use diesel::sql_types::{BigInt, Text};
@@ -7,7 +7,7 @@ use diesel::{Connection, QueryableByName, RunQueryDsl, SqliteConnection};
 use crate::app::TestApp;
 use crate::postgres::Cluster;
 
-/// Runs SQL on a server's database, whichever it is.
+/// Runs SQL on a server's database, of either kind.
 pub async fn change(app: &TestApp, sql: &str) {
     if let Some(scratch) = app.scratch() {
         return Cluster::of_this_process().sql(scratch.name(), sql).await;
@@ -17,7 +17,7 @@ pub async fn change(app: &TestApp, sql: &str) {
     conn.batch_execute(&format!("PRAGMA busy_timeout = 5000; {sql}")).unwrap();
 }
 
-/// The number that a query for one `number` gives on a server's database, whichever it is.
+/// The result of a query for one `number` on a server's database, of either kind.
 pub async fn number(app: &TestApp, sql: &str) -> i64 {
     if let Some(scratch) = app.scratch() {
         return Cluster::of_this_process().number(scratch.name(), sql).await;
@@ -43,7 +43,7 @@ struct Line {
 }
 
 impl Untouched {
-    /// A new one, which goes away with this value.
+    /// A new database, which disappears with this value.
     pub fn in_memory() -> Self {
         Self(SqliteConnection::establish(":memory:").unwrap())
     }

@@ -8,12 +8,12 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 
-/// Where a commit is cut.
+/// The point at which a commit is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
-    /// The database never hears of it.
+    /// The database never gets the commit.
     Before = 1,
-    /// The database does it, and the server never hears of that.
+    /// The database commits, and the server never learns of it.
     After = 2,
 }
 
@@ -27,16 +27,16 @@ pub struct Wire {
 struct State {
     armed: AtomicU8,
     cuts: AtomicUsize,
-    /// Whether a cut is for good.
+    /// Whether the next cut is permanent.
     lasting: AtomicBool,
-    /// Whether nobody gets through any more.
+    /// Whether no connection gets through any more.
     dead: AtomicBool,
-    /// Whether whoever connects is heard by nobody.
+    /// Whether new connections get no answer.
     silent: AtomicBool,
     unheard: AtomicUsize,
-    /// Whether the database does not notice a cut for good.
+    /// Whether the database does not notice a permanent cut.
     unnoticed: AtomicBool,
-    /// The ends at the database of connections that were cut so.
+    /// The database's ends of connections that were cut in this way.
     kept: Mutex<Vec<(OwnedReadHalf, OwnedWriteHalf)>>,
 }
 
@@ -68,7 +68,7 @@ impl Wire {
         wire
     }
 
-    /// The port the server connects to.
+    /// The port to which the server connects.
     pub fn port(&self) -> u16 {
         self.port
     }
@@ -78,30 +78,30 @@ impl Wire {
         self.state.armed.store(cut as u8, Ordering::SeqCst);
     }
 
-    /// As [`Wire::arm`], and nobody connects any more after the cut.
+    /// Like [`Wire::arm`], and no connection gets through after the cut.
     pub fn arm_for_good(&self, cut: Cut) {
         self.state.lasting.store(true, Ordering::SeqCst);
         self.arm(cut);
     }
 
-    /// As [`Wire::arm_for_good`], and the database does not notice: else it rolls back, and writes that down at once.
+    /// Like [`Wire::arm_for_good`], and the database does not notice: otherwise it rolls back, and writes that down at once.
     pub fn arm_unnoticed(&self, cut: Cut) {
         self.state.unnoticed.store(true, Ordering::SeqCst);
         self.arm_for_good(cut);
     }
 
-    /// Lets through who connects again.
+    /// Lets new connections through again.
     pub fn mend(&self) {
         self.state.lasting.store(false, Ordering::SeqCst);
         self.state.dead.store(false, Ordering::SeqCst);
     }
 
-    /// From now on who connects finds somebody that says nothing.
+    /// From now on new connections get no answer.
     pub fn fall_silent(&self) {
         self.state.silent.store(true, Ordering::SeqCst);
     }
 
-    /// How many have connected and wait for a word.
+    /// How many connections wait for an answer.
     pub fn unheard(&self) -> usize {
         self.state.unheard.load(Ordering::SeqCst)
     }
@@ -126,7 +126,7 @@ async fn carry(server: TcpStream, database: TcpStream, state: &State) {
     }
 }
 
-/// What the server says to the database.
+/// Carries the bytes from the server to the database.
 async fn forth(mut from: OwnedReadHalf, to: &mut OwnedWriteHalf, state: &State, deaf: &Notify) {
     let mut bytes = vec![0; 64 * 1024];
     let mut writes = false;
@@ -151,7 +151,8 @@ async fn forth(mut from: OwnedReadHalf, to: &mut OwnedWriteHalf, state: &State, 
     }
 }
 
-/// What the database says to the server, until the server is deaf: then its next words, that it is done, are the last.
+/// Carries the bytes from the database to the server until the server is deaf: then only its next words, the end of the commit,
+/// still arrive.
 async fn back(from: &mut OwnedReadHalf, mut to: OwnedWriteHalf, deaf: &Notify) {
     let mut bytes = vec![0; 64 * 1024];
     loop {

@@ -1,7 +1,7 @@
-//! A mail server that keeps what it is given and fails when it is told to.
+//! A mail server that keeps all mails and fails when a test tells it to.
 //!
-//! It is strict where a real server may be lenient (a bare line feed is refused), so a sender that passes here has
-//! nothing to fear from smuggling filters in the field.
+//! It is strict where a real server may be lenient (a bare line feed is refused), so a sender that passes here has nothing to
+//! fear from smuggling filters elsewhere.
 
 #![expect(clippy::missing_panics_doc, reason = "a harness reports by panicking: the test that called it fails")]
 
@@ -27,22 +27,22 @@ pub const RECIPIENTS_MAX: usize = 100;
 /// How long [`SmtpSink::next_mail`] waits before the test fails.
 const WAIT_MAX: Duration = Duration::from_secs(20);
 
-/// What goes wrong with one message.
+/// The fault for one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Nothing: lets a script begin with a message that passes.
+    /// No fault: lets a script begin with a message that passes.
     Pass,
     /// 451 at RCPT: try again later.
     Defer,
-    /// 550 at RCPT: no such mailbox.
+    /// 550 at RCPT: the mailbox does not exist.
     RejectRecipient,
     /// 554 after the message: refused for its content.
     RejectMessage,
-    /// 554 after the message, which is kept; the reply quotes the lines with the link, as a filter of contents does.
+    /// 554 after the message, which is kept; the reply quotes the lines with the link, as a content filter does.
     QuoteMessage,
     /// The connection drops after the message, without a reply; the message is gone.
     DropBeforeReply,
-    /// The message is kept, but the connection drops before the reply: the sender cannot know.
+    /// The message is kept, but the connection drops before the reply: the sender cannot know that it was kept.
     KeepThenDrop,
     /// The message is kept and accepted, then the connection drops without a QUIT.
     DropAfterReply,
@@ -70,7 +70,7 @@ pub struct Received {
     pub from: String,
     /// The envelope's recipients, in the order they were named.
     pub to: Vec<String>,
-    /// The message as it was before dot-stuffing, lines ended by CRLF.
+    /// The message before dot-stuffing, with lines ended by CRLF.
     pub raw: Vec<u8>,
 }
 
@@ -94,7 +94,7 @@ impl Received {
     pub fn text(&self) -> String {
         match self.message().text_part(0).map(|part| &part.body) {
             Some(PartType::Text(text)) => text.to_string(),
-            // mail-parser would make a text part out of the HTML one; a reader of plain text gets no such help.
+            // mail-parser would make a text part out of the HTML one; a reader of plain text gets no help of that kind.
             _ => panic!("the mail has no plain text part"),
         }
     }
@@ -167,17 +167,17 @@ impl SmtpSink {
         Self { address, mailbox, read: AtomicUsize::new(0), _listener: listener }
     }
 
-    /// Where the sink listens, as `PLACET_SMTP_URL` takes it.
+    /// The address at which the sink listens, in the form of `PLACET_SMTP_URL`.
     pub fn url(&self) -> String {
         format!("smtp://{}", self.address)
     }
 
-    /// Everything kept so far.
+    /// All mails kept so far.
     pub fn received(&self) -> Vec<Received> {
         self.mailbox.received.borrow().clone()
     }
 
-    /// Who got a mail since the last look, in order of address.
+    /// The recipients of mails since the last look, in order of address.
     pub async fn mailed(&self) -> Vec<String> {
         let mut people = Vec::new();
         while self.has_unread() {
@@ -213,7 +213,7 @@ impl SmtpSink {
         self.mailbox.refused.lock().expect("no holder of the lock panics").insert(address.to_owned());
     }
 
-    /// Whether every connection is closed before a word is said.
+    /// Whether every connection is closed at once.
     pub fn set_down(&self, down: bool) {
         self.mailbox.down.store(down, Ordering::SeqCst);
     }
@@ -241,7 +241,7 @@ async fn listen(socket: TcpListener, mailbox: Arc<Mailbox>) {
         }
         let mailbox = Arc::clone(&mailbox);
         connections.spawn(async move { Connection { stream: BufStream::new(stream), mailbox }.serve().await });
-        // A connection's error is its client hanging up; what that means is the test's to say.
+        // A connection's error means that its client hung up; the test decides what that means.
         while connections.try_join_next().is_some() {}
     }
 }
@@ -342,7 +342,7 @@ impl Connection {
                 self.reply("250 2.0.0 kept").await?;
                 Err(io::ErrorKind::ConnectionAborted.into())
             }
-            // The faults of RCPT leave no recipient, so no message gets here with one of them.
+            // The faults of RCPT leave no recipient, so no message with one of them comes here.
             Fault::Pass | Fault::ReplyThenLose | Fault::Defer | Fault::RejectRecipient | Fault::DropAtRecipient => {
                 self.reply("250 2.0.0 kept").await
             }
@@ -358,7 +358,7 @@ impl Connection {
             if line == b"." {
                 return Ok((!too_big).then_some(content));
             }
-            // What follows the limit is read and thrown away, or the client would never get to read its 552.
+            // Bytes beyond the limit are read and thrown away; otherwise the client would never read its 552.
             too_big |= content.len() + line.len() + 2 > MESSAGE_BYTES_MAX;
             if !too_big {
                 content.extend_from_slice(line.strip_prefix(b".").unwrap_or(&line));

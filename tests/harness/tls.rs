@@ -1,4 +1,4 @@
-//! Endpoints behind TLS, with certificates as they should be and as they should not.
+//! Endpoints behind TLS, with good certificates and bad ones.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -17,25 +17,25 @@ use tokio_rustls::TlsAcceptor;
 /// The most of a request that is read.
 const REQUEST_BYTES_MAX: usize = 64 * 1024;
 
-/// Whoever signs certificates; trusted by who is told to.
+/// An authority that signs certificates; a client trusts it only if told to.
 pub struct Authority {
     issuer: Issuer<'static, KeyPair>,
     certificate: CertificateDer<'static>,
 }
 
 impl Authority {
-    /// A new one, known to nobody.
+    /// A new authority, which no client knows.
     pub fn new() -> Self {
         let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::new(Vec::new()).unwrap();
-        // A name of its own: one who signs themselves must not seem to be signed by it.
+        // A name of its own: a self-signed certificate must not seem to be signed by this authority.
         params.distinguished_name.push(DnType::CommonName, "an authority of the tests");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let certificate = params.self_signed(&key).unwrap().der().clone();
         Self { issuer: Issuer::new(params, key), certificate }
     }
 
-    /// What a client has to trust, as a PEM file has it.
+    /// The authority's certificate, as a PEM file.
     pub fn pem(&self) -> String {
         format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", STANDARD.encode(&self.certificate))
     }
@@ -65,7 +65,7 @@ impl Default for Authority {
     }
 }
 
-/// What an endpoint says who it is by.
+/// The certificate and key by which an endpoint identifies itself.
 pub struct Identity {
     certificate: CertificateDer<'static>,
     key: KeyPair,
@@ -92,7 +92,7 @@ impl TlsEndpoint {
     /// Starts one that shows this certificate.
     pub async fn start(identity: Identity) -> Self {
         if rustls::crypto::CryptoProvider::get_default().is_none() {
-            // Another test may have been faster.
+            // Another test may have installed it first.
             rustls::crypto::ring::default_provider().install_default().ok();
         }
         let key = PrivateKeyDer::Pkcs8(identity.key.serialize_der().into());
@@ -106,17 +106,17 @@ impl TlsEndpoint {
         Self { address, connections, requests, _serving: serving }
     }
 
-    /// Where it listens.
+    /// The address at which it listens.
     pub fn url(&self) -> String {
         format!("https://{}/hooks/s3cr3t", self.address)
     }
 
-    /// How often somebody connected.
+    /// How many connections were made.
     pub fn connections(&self) -> usize {
         self.connections.load(Ordering::SeqCst)
     }
 
-    /// How often somebody said anything that was for the endpoint.
+    /// How many connections sent data to the endpoint.
     pub fn requests(&self) -> usize {
         self.requests.load(Ordering::SeqCst)
     }
@@ -131,14 +131,14 @@ async fn serve(listener: TcpListener, acceptor: TlsAcceptor, connections: Arc<At
 }
 
 async fn converse(stream: TcpStream, acceptor: TlsAcceptor, requests: Arc<AtomicUsize>) {
-    // A client that does not believe the certificate ends it here.
+    // A client that does not trust the certificate ends the connection here.
     let Ok(mut stream) = acceptor.accept(stream).await else { return };
     let mut request = vec![0; REQUEST_BYTES_MAX];
     if !matches!(stream.read(&mut request).await, Ok(1..)) {
         return;
     }
     requests.fetch_add(1, Ordering::SeqCst);
-    // Whether the client still listens is not what is counted.
+    // The result does not depend on whether the client still listens.
     stream.write_all(b"HTTP/1.1 204 X\r\nconnection: close\r\n\r\n").await.ok();
     stream.shutdown().await.ok();
 }

@@ -1,4 +1,4 @@
-//! HTTP as bytes on a connection: for load, and for clients that misbehave. No pool, no patience, no comfort.
+//! HTTP as bytes on a connection: for load, and for clients that misbehave. It has no pool, no retries and no other help.
 
 use std::io;
 use std::net::SocketAddr;
@@ -15,7 +15,7 @@ pub struct Wire {
     unread: Vec<u8>,
 }
 
-/// What the server answered.
+/// The server's answer.
 #[derive(Clone, Debug)]
 pub struct Answer {
     pub status: u16,
@@ -30,7 +30,7 @@ impl Answer {
     }
 }
 
-/// A request with a key and a JSON body, as bytes; an empty body is none.
+/// A request with a key and a JSON body, as bytes; an empty body is left out.
 pub fn request(method: &str, path: &str, key: &str, body: &str) -> Vec<u8> {
     let length = if body.is_empty() {
         String::new()
@@ -45,7 +45,7 @@ impl Wire {
     ///
     /// # Errors
     ///
-    /// Nobody listens, or nobody takes it.
+    /// No server listens, or none accepts the connection.
     pub async fn connect(address: SocketAddr) -> io::Result<Self> {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
@@ -75,7 +75,7 @@ impl Wire {
     ///
     /// # Errors
     ///
-    /// The connection ended before all of it was there.
+    /// The connection ended before the whole answer was there.
     pub async fn read(&mut self) -> io::Result<Answer> {
         let end = self.head().await?;
         let head = String::from_utf8_lossy(&self.unread[..end]).into_owned();
@@ -94,7 +94,7 @@ impl Wire {
     ///
     /// # Errors
     ///
-    /// The connection ended before all of it was there.
+    /// The connection ended before the whole head was there.
     pub async fn head(&mut self) -> io::Result<usize> {
         loop {
             if let Some(end) = self.unread.windows(4).position(|bytes| bytes == b"\r\n\r\n") {

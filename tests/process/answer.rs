@@ -1,4 +1,5 @@
-//! `placet answer`: the operator's side in a shell, and on a terminal, where keystrokes become a decision and an agent's words are read.
+//! `placet answer`: the operator's side in a shell, and on a terminal, where keystrokes become a decision and a person reads an
+//! agent's words.
 
 use std::num::NonZero;
 
@@ -10,7 +11,7 @@ use super::desk::{Desk, code, text};
 use crate::pages::texts::{chosen, in_words, on_a_line, with_choices, with_fields};
 
 impl Desk {
-    /// A command line of `sh` with the operator's key, on a terminal of its own with so many columns.
+    /// A command line of `sh` with the operator's key, on a terminal of its own with this many columns.
     fn on_a_terminal(&self, line: &str, columns: u16) -> Command {
         let line = format!("stty cols {columns} rows 50; {line}");
         let mut command = self.script("exec script --quiet --return --echo never --command \"$LINE\" /dev/null");
@@ -26,7 +27,7 @@ impl Desk {
     }
 }
 
-/// What a terminal of so many columns shows of what was written to it, and whether it had to break a line itself.
+/// The rows that a terminal of this many columns shows of a text, and whether it had to break a line itself.
 fn on_screen(written: &str, columns: u16) -> (Vec<String>, bool) {
     let mut terminal = vt100::Parser::new(NonZero::new(2_000).unwrap(), NonZero::new(columns).unwrap(), 0);
     terminal.process(written.as_bytes());
@@ -35,7 +36,7 @@ fn on_screen(written: &str, columns: u16) -> (Vec<String>, bool) {
     (rows.into_iter().filter(|row| !row.is_empty()).collect(), broken)
 }
 
-/// The operator's side: what is open, one question whole, and an answer that lands on the question that was read.
+/// The operator's side: the list of open questions, one question whole, and an answer that goes to the question that was read.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_operator_lists_reads_and_answers_from_a_shell() {
     let desk = Desk::open().await;
@@ -118,7 +119,7 @@ async fn a_terminal_is_asked_for_the_answer() {
     assert_eq!(code(&asking.finish().await), (Some(0), "us\n"));
 }
 
-/// Two people read the same question. The answer of the second does not count, and the second learns who answered what.
+/// Two people read the same question. The answer of the second does not count, and that person learns who answered, and what.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_second_of_two_people_at_terminals_is_told_who_was_first() {
     let desk = Desk::open().await;
@@ -135,7 +136,8 @@ async fn the_second_of_two_people_at_terminals_is_told_who_was_first() {
     assert_eq!(code(&asking.finish().await), (Some(0), "eu\n"));
 }
 
-/// `placet answer … | less` shows nothing on the terminal that says "answer here", and its `q` and `ls` went on record as a person's words.
+/// With `placet answer … | less` the terminal shows nothing that asks for an answer. Once, keys typed for `less` (`q`, `ls`) were
+/// recorded as a person's words.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn keystrokes_for_another_program_are_no_answer() {
     let desk = Desk::open().await;
@@ -156,7 +158,7 @@ async fn keystrokes_for_another_program_are_no_answer() {
     assert_eq!(code(&asking.finish().await), (Some(0), "v1\n"));
 }
 
-/// Free text is whatever was typed, so it is shown once more before it counts; and what was typed ahead was typed for something else.
+/// Free text may be any typed text, so it is shown once more before it counts; text typed ahead was meant for another program.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn free_text_is_confirmed_and_nothing_typed_ahead_counts() {
     let desk = Desk::open().await;
@@ -171,7 +173,7 @@ async fn free_text_is_confirmed_and_nothing_typed_ahead_counts() {
     );
 
     let mut ahead = asked("sleep 1;");
-    ahead.types("qls\nyes\nyes\n").await; // In the terminal before the program is.
+    ahead.types("qls\nyes\nyes\n").await; // They reach the terminal before the program starts.
     ahead.shows(prompt).await;
     ahead.types("\n").await;
     assert!(ahead.finish().await.succeeded().contains("the question stays open"));
@@ -210,7 +212,7 @@ fn assert_at_their_margin(rows: &[String], id: &str) {
         "Answers",
         "Question ",
         "placet: ",
-        "  JSON, such as ",
+        "  JSON like ",
         "The words of these ",
         "  TEXT",
     ];
@@ -219,7 +221,8 @@ fn assert_at_their_margin(rows: &[String], id: &str) {
     }
 }
 
-/// The hostile texts of the browser's tests, in every field, on a terminal: no line is wider than it, and none begins at the margin.
+/// The hostile texts of the browser's tests, in every field, on a terminal: no line is wider than the terminal, and none begins
+/// at the margin.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hostile_texts_stay_between_the_margins_of_a_terminal() {
     let desk = Desk::open().await;
@@ -245,7 +248,8 @@ async fn hostile_texts_stay_between_the_margins_of_a_terminal() {
     }
 }
 
-/// An agent pads its words so that they go on at the margin of a terminal, and look like ours: like an answer, or like a message.
+/// An agent pads its words so that they continue at the margin of a terminal, and look like ours: like an answer, or like a
+/// message.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_agent_cannot_write_at_the_margin_of_a_terminal() {
     let desk = Desk::open().await;

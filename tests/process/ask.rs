@@ -1,4 +1,4 @@
-//! `placet ask`, as scripts and CI jobs run them: without a terminal, in pipes, interrupted, cut off.
+//! `placet ask`, as scripts and CI jobs run it: without a terminal, in pipes, interrupted, cut off.
 
 use std::time::{Duration, Instant};
 
@@ -12,15 +12,15 @@ use tokio::time::{sleep, timeout};
 
 use super::desk::{Desk, LOOK, code, heard, text};
 
-/// How long the program looks after what it asked once it was interrupted.
+/// How long the program takes care of its question after it was interrupted.
 const LAST_CALL: Duration = Duration::from_secs(10);
 
-/// What a command line in a message names.
+/// The word after a flag in a command line that a message names.
 fn word_after<'a>(said: &'a str, flag: &str) -> &'a str {
     said.split_whitespace().skip_while(|word| *word != flag).nth(1).expect(flag)
 }
 
-/// A script acts on the exit code alone. If one of these is wrong, it deploys on a no, or on silence.
+/// A script acts on the exit code alone. If one of these is wrong, it deploys on a no, or when no answer came.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_ending_has_its_exit_code_and_prints_the_answer_alone() {
     let desk = Desk::open().await;
@@ -30,7 +30,7 @@ async fn every_ending_has_its_exit_code_and_prints_the_answer_alone() {
     assert_eq!(code(&desk.hear(desk.ask(&choices), "us").await), (Some(0), "us\n"));
     assert_eq!(code(&desk.hear(desk.ask(&["Which tag?", "--text"]), "v1.2 \"final\"").await), (Some(0), "v1.2 \"final\"\n"));
 
-    // Silence counts only where somebody was reached in time, so the mail gets some seconds.
+    // A fallback counts only if a person was reached in time, so the mail gets some seconds.
     let window = ["--timeout", "10s"];
     let (confirm, choice, none) = tokio::join!(
         desk.site.run(desk.ask(&[&["Deploy?", "--fallback", "yes"], &window[..]].concat())),
@@ -40,7 +40,7 @@ async fn every_ending_has_its_exit_code_and_prints_the_answer_alone() {
     assert_eq!(code(&confirm), (Some(2), "yes\n"), "a fallback is nobody's yes");
     assert_eq!(code(&choice), (Some(2), "eu\n"));
     assert_eq!(code(&none), (Some(2), ""));
-    assert!(none.stderr.contains("nobody answered in time"), "{none:?}");
+    assert!(none.stderr.contains("no person answered in time"), "{none:?}");
 
     let asking = desk.site.start(desk.ask(&["Deploy?"]));
     let question = desk.question().await;
@@ -60,7 +60,7 @@ async fn every_ending_has_its_exit_code_and_prints_the_answer_alone() {
     assert!(superseded.stderr.contains("the question was superseded by a newer one"), "{superseded:?}");
 }
 
-/// Somebody who writes a job wants to see whom it will press, and when, without pressing anybody.
+/// A person who writes a job wants to see which people it will ask, and when, without asking them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_preview_says_who_would_be_told_when_and_asks_nobody() {
     let desk = Desk::open().await;
@@ -88,7 +88,8 @@ async fn a_preview_says_who_would_be_told_when_and_asks_nobody() {
     assert_eq!(desk.operator.get("api/v1/intents").await.ok()["intents"], json!([]));
 }
 
-/// The people are warned of choices that mislead, so the author of the script hears of it as well: before, and when the question is asked.
+/// People are warned of choices that mislead, so the author of the script learns of it as well: before, and when the question is
+/// asked.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_asker_hears_what_the_people_are_warned_of() {
     let desk = Desk::open().await;
@@ -100,7 +101,8 @@ async fn the_asker_hears_what_the_people_are_warned_of() {
     assert_eq!((code(&asked), asked.stderr.matches(words).count()), ((Some(0), "deny\n"), 1), "{asked:?}");
 }
 
-/// A question nobody received is no question: the script hears that no message arrived, and where it says why, not that people are slow.
+/// A question that no person received is no question. The script learns that no message arrived, and where the reason is; it must
+/// not look as if people were slow.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_question_that_reaches_nobody_is_undeliverable() {
     let site = Site::development();
@@ -121,7 +123,7 @@ async fn a_question_that_reaches_nobody_is_undeliverable() {
     assert!(ended.stderr.contains(why) && !ended.stderr.contains("doctor"), "{ended:?}");
 }
 
-/// The people who read a job's log must learn whom it waits for, and the log must not give away the question's id or the key.
+/// People who read a job's log must learn for whose answer it waits, and the log must not give away the question's id or the key.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_line_says_who_is_asked_until_when_and_what_silence_means() {
     let desk = Desk::open().await;
@@ -133,7 +135,7 @@ async fn one_line_says_who_is_asked_until_when_and_what_silence_means() {
     let ended = asking.finish().await;
     let lines: Vec<&str> = ended.stderr.lines().collect();
     assert_eq!(lines.len(), 2, "{lines:?}");
-    for word in ["asking bob@example.com: “Deploy?”", "; if nobody answers, \"no\" is printed (exit 2)"] {
+    for word in ["asking bob@example.com: “Deploy?”", "; if no answer comes, \"no\" is printed (exit 2)"] {
         assert!(lines[0].contains(word), "{word} is missing in {}", lines[0]);
     }
     // Asking may have taken a while.
@@ -153,7 +155,7 @@ async fn one_line_says_who_is_asked_until_when_and_what_silence_means() {
     assert_eq!(intent["status"], json!("completed"), "nothing is left behind");
 }
 
-/// Wrong usage that exits with 2 would look like silence, and with 1 like a no.
+/// Wrong usage that exits with 2 would look like a missing answer, and with 1 like a no.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn wrong_usage_is_told_in_a_line_and_exits_with_three() {
     let site = Site::development(); // No server: none of these may get that far.
@@ -197,7 +199,7 @@ async fn wrong_usage_is_told_in_a_line_and_exits_with_three() {
     assert_eq!(site.run(site.command(["keys", "nonsense"])).await.status.code(), Some(2), "other commands keep their code");
 }
 
-/// Refusals of the server: nobody was asked, and the line says what to do.
+/// Refusals of the server: no person was asked, and the line tells what to do.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_the_server_refuses_exits_with_three() {
     let desk = Desk::open().await;
@@ -220,7 +222,7 @@ async fn what_the_server_refuses_exits_with_three() {
     assert_eq!(code(&desk.hear(from_file, "yes").await), (Some(0), "yes\n"));
 }
 
-/// The shapes in which scripts use it. None has a terminal.
+/// The forms in which scripts use the command. None has a terminal.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn it_fits_into_scripts() {
     let desk = Desk::open().await;
@@ -236,7 +238,8 @@ async fn it_fits_into_scripts() {
     assert_eq!(code(&desk.hear(desk.script(closed), "no").await), (Some(1), ""), "everything is closed");
 }
 
-/// A reader that is gone must end in a sentence, never in a panic, and a text nobody could read is no success.
+/// If the reader of the output is gone, the command must end with a message, never with a panic; an answer that no program could
+/// read is no success.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_that_cannot_be_written_exits_with_three() {
     let desk = Desk::open().await;
@@ -246,12 +249,12 @@ async fn an_answer_that_cannot_be_written_exits_with_three() {
     assert!(ended.stderr.contains("could not be written") && !ended.stderr.contains("panicked"), "{ended:?}");
 }
 
-/// A cancelled job must not leave people with a question whose answer nobody hears.
+/// A cancelled job must not leave people with a question whose answer no program reads.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_signal_withdraws_the_question() {
     let desk = Desk::open().await;
     for (signal, exit_code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
-        // Whoever runs the tests under nohup passes that on.
+        // A person who runs the tests under nohup passes that on to them.
         let asking = desk.site.start(desk.script("exec env --default-signal=HUP \"$PLACET\" ask 'Deploy?' --timeout 10m"));
         heard(&asking, "waiting").await;
         let question = desk.question().await;
@@ -269,7 +272,8 @@ async fn a_signal_withdraws_the_question() {
     }
 }
 
-/// `nohup` says that a wait outlives its terminal. Then it must, or a question asked overnight is gone when the laptop is closed.
+/// `nohup` means that a wait outlives its terminal. If it did not, a question asked overnight would be gone when the laptop is
+/// closed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn under_nohup_a_closed_terminal_does_not_end_the_wait() {
     let desk = Desk::open().await;
@@ -280,7 +284,8 @@ async fn under_nohup_a_closed_terminal_does_not_end_the_wait() {
     assert_eq!(code(&asking.finish().await), (Some(0), "yes\n"));
 }
 
-/// A person who has answered was told that it counts. A Ctrl-C that comes a moment later must not turn a yes into an error.
+/// A person who has answered was told that the answer counts. A Ctrl-C that comes a moment later must not turn a yes into an
+/// error.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_that_comes_before_the_signal_counts() {
     let desk = Desk::open().await;
@@ -290,7 +295,7 @@ async fn an_answer_that_comes_before_the_signal_counts() {
         asking.signal("STOP").await;
         let question = desk.respond(value).await;
         asking.signal("INT").await;
-        asking.signal("CONT").await; // Wakes up to both, and the signal needs no network.
+        asking.signal("CONT").await; // The process finds both when it wakes up, and the signal needs no network.
         let ended = asking.finish().await;
         assert_eq!(code(&ended), (Some(exit_code), format!("{value}\n").as_str()), "{ended:?}");
         let intent = text(&question["intent_id"]).parse().unwrap();
@@ -298,7 +303,7 @@ async fn an_answer_that_comes_before_the_signal_counts() {
     }
 }
 
-/// The server may be gone when Ctrl-C comes. Then the person must know that the question is still open.
+/// The server may be gone when Ctrl-C comes. Then the person must learn that the question is still open.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_question_that_cannot_be_withdrawn_is_said_to_be_open() {
     let desk = Desk::open().await;
@@ -311,7 +316,7 @@ async fn a_question_that_cannot_be_withdrawn_is_said_to_be_open() {
     assert!(ended.stderr.contains("could not be withdrawn") && ended.stderr.contains("still open"), "{ended:?}");
 }
 
-/// Starts to ask where nobody listens for what is said yet; returns once the call is under way.
+/// Starts to ask at an address where the server does not read yet; returns once the call is under way.
 async fn asking_a_stranger(site: &Site, stranger: &TcpListener) -> (Running, TcpStream) {
     let mut ask = site.command(["ask", "Deploy?"]);
     ask.env("PLACET_URL", format!("http://{}/", stranger.local_addr().unwrap())).env("PLACET_API_KEY", "placet_agent_x");
@@ -335,7 +340,7 @@ async fn a_second_signal_ends_at_once() {
     assert!(first.elapsed() < LAST_CALL, "it ended by itself: {:?}", first.elapsed());
 }
 
-/// Whoever presses Ctrl-C wants to know whether people were bothered. A refusal says that they were not.
+/// A person who presses Ctrl-C wants to know whether people were asked. A refusal means that they were not.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_refusal_after_a_signal_says_that_nobody_was_asked() {
     let (site, stranger) = (Site::development(), TcpListener::bind("127.0.0.1:0").await.unwrap());
@@ -349,7 +354,8 @@ async fn a_refusal_after_a_signal_says_that_nobody_was_asked() {
     assert!(ended.stderr.contains("the question was not asked") && !ended.stderr.contains("still open"), "{ended:?}");
 }
 
-/// Whoever reads "probably not" asks once more, and two people decide the same thing apart. A server that broke off may have asked.
+/// A person who reads "probably not" asks once more, and then two people decide the same question separately. A server that broke
+/// off may have asked.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_failure_says_whether_the_question_may_be_open() {
     let failed = "HTTP/1.1 500 Oops\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}";
@@ -358,7 +364,7 @@ async fn a_failure_says_whether_the_question_may_be_open() {
     for (reply, may_be_open) in [(failed, true), (often, false)] {
         let (site, stranger) = (Site::development(), TcpListener::bind("127.0.0.1:0").await.unwrap());
         let (asking, mut connection) = asking_a_stranger(&site, &stranger).await;
-        // A reply to nothing asked yet would be thrown away.
+        // A reply before the request would be thrown away.
         assert!(connection.read(&mut [0; 64]).await.unwrap() > 0);
         connection.write_all(reply.as_bytes()).await.unwrap();
         let ended = asking.finish().await;
@@ -372,7 +378,7 @@ async fn a_failure_says_whether_the_question_may_be_open() {
     }
 }
 
-/// With `--keep`, a job that was cut off is run again and hears the answer to what it asked before.
+/// With `--keep`, a job that was cut off is run again and gets the answer to its first question.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_kept_question_is_found_again_open_or_answered() {
     let desk = Desk::open().await;
@@ -395,7 +401,7 @@ async fn a_kept_question_is_found_again_open_or_answered() {
     assert_eq!((&said["value"], &said["replayed"]), (&json!("no"), &json!(true)));
     let other = desk.site.run(desk.ask(&["Destroy?", "--idempotency-key", key])).await;
     assert!(other.status.code() == Some(3) && other.stderr.contains("names another question"), "{other:?}");
-    // Nor does a title of its own make the answer to one question the answer to another.
+    // A title of its own does not make the answer to one question the answer to another.
     let titled = desk.site.start(desk.ask(&["Deploy?", "--title", "T", "--idempotency-key", "deploy-7"]));
     heard(&titled, "waiting").await;
     desk.respond("yes").await;
@@ -404,7 +410,7 @@ async fn a_kept_question_is_found_again_open_or_answered() {
     assert!(other.status.code() == Some(3) && other.stderr.contains("names another question"), "{other:?}");
 }
 
-/// A server is restarted under every long wait sooner or later. The script must not notice.
+/// Sooner or later a server is restarted during a long wait. The script must not notice.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wait_survives_a_server_that_is_killed_and_comes_back() {
     let mut desk = Desk::open().await;
@@ -423,7 +429,7 @@ async fn a_wait_survives_a_server_that_is_killed_and_comes_back() {
     }
 }
 
-/// A server that does not come back must not hold a job for ever, and its silence is no answer.
+/// A server that does not come back must not hold a job for ever, and a missing server is no answer.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_stays_away_beyond_the_deadline_is_an_error() {
     let desk = Desk::open().await;
@@ -435,7 +441,7 @@ async fn a_server_that_stays_away_beyond_the_deadline_is_an_error() {
     assert!(ended.stderr.contains("lost the server until after the deadline"), "{ended:?}");
 }
 
-/// A revoked key hears nothing any more, least of all the answer.
+/// A revoked key gets no more replies, least of all the answer.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_key_revoked_during_the_wait_is_an_error() {
     let desk = Desk::open().await;
@@ -450,13 +456,14 @@ async fn a_key_revoked_during_the_wait_is_an_error() {
         }
     };
     timeout(PATIENCE, look).await.expect("the server goes on accepting a revoked key");
-    desk.respond("yes").await; // Ends the wait that is under way.
+    desk.respond("yes").await; // This ends the wait under way.
     let ended = asking.finish().await;
     assert_eq!(code(&ended), (Some(3), ""), "{ended:?}");
     assert!(ended.stderr.contains("revoked") && ended.stderr.contains("make another key"), "{ended:?}");
 }
 
-/// A key revoked while the server is away must not lose the question: the person learns that it is open, and comes back to it.
+/// A key revoked while the server is away must not lose the question: the person learns that it is open, and how to come back to
+/// it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_key_revoked_while_the_server_is_away_leaves_the_question_to_come_back_to() {
     let mut desk = Desk::open().await;

@@ -1,4 +1,4 @@
-//! What stands before several servers: hands connections round, and goes past a server that takes none.
+//! A balancer before several servers: it spreads connections, and skips a server that takes none.
 
 use std::net::TcpListener as StdListener;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use tokio::time::{sleep, timeout};
 
 /// How long a server may take to accept a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(250);
-/// How often all servers are tried before a connection is refused, as balancers do it.
+/// How often all servers are tried before a connection is refused, as balancers do.
 const ROUNDS: usize = 40;
 const PAUSE: Duration = Duration::from_millis(25);
 

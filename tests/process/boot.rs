@@ -1,4 +1,4 @@
-//! What the program needs to start, and what it says when it does not.
+//! The conditions under which the program starts, and its messages when it does not.
 
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ fn bare(site: &Site, arguments: &[&str]) -> Command {
     command
 }
 
-/// Whoever tries Placet out starts it without reading anything first.
+/// A person who tries Placet out starts it without reading anything first.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn development_needs_no_settings() {
     let site = Site::development();
@@ -29,12 +29,12 @@ async fn development_needs_no_settings() {
     server.kill().await;
 }
 
-/// Standard output may be a file that many can read: neither a key nor the way to the mailbox belongs there.
+/// Standard output may be a file that many can read: neither a key nor the address of the mailbox belongs there.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_a_terminal_no_secret_is_said() {
     let site = Site::development();
     let server = site.serve().await;
-    server.signal("TERM").await; // At once: a server that has said where it listens can also be stopped.
+    server.signal("TERM").await; // At once: a server that has printed its address can also be stopped.
     let ended = server.finish().await;
     assert!(ended.stdout.lines().all(|line| !line.starts_with('{')), "logs are among the results: {ended:?}");
     assert!(ended.stderr.contains("listening"), "the logs are not on standard error: {ended:?}");
@@ -59,12 +59,12 @@ async fn enter(address: &str, host: Option<&str>) -> (u16, Option<String>) {
     (reply.status, reply.headers.get("set-cookie").map(|cookie| cookie.to_str().unwrap().split(';').next().unwrap().to_owned()))
 }
 
-/// What the server says on a terminal.
+/// A start of the server on a terminal.
 fn on_a_terminal(site: &Site, arguments: &str) -> Command {
     site.script("sh", &format!("exec script --quiet --return --command 'placet serve {arguments}' /dev/null"))
 }
 
-/// The address that is printed is the one that opens; one that does not is the end of the first try.
+/// The printed address must be the one that opens; with another one the first try would end here.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_address_on_the_terminal_opens_once() {
     let site = Site::development();
@@ -74,7 +74,7 @@ async fn the_address_on_the_terminal_opens_once() {
     assert!(address.starts_with(&site.base()), "{line}");
     let (status, cookie) = enter(address, None).await;
     assert!(status == 303 && cookie.is_some(), "{status} {cookie:?}");
-    let next = server.line_with("Another one takes another address: ").await;
+    let next = server.line_with("For another browser, use this new address: ").await;
     let next = next.rsplit(' ').next().unwrap();
     assert_eq!(enter(address, None).await.0, 410);
     assert_eq!(enter(next, None).await.0, 303);
@@ -82,7 +82,7 @@ async fn the_address_on_the_terminal_opens_once() {
     server.kill().await;
 }
 
-/// Without a terminal the address is where nobody else reads it, and as long as it is of use.
+/// Without a terminal the address is in a file that only the owner can read, and only as long as it is of use.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_a_terminal_the_address_is_in_a_file_of_its_owner() {
     let site = Site::development();
@@ -90,7 +90,7 @@ async fn without_a_terminal_the_address_is_in_a_file_of_its_owner() {
     std::fs::create_dir_all(file.parent().unwrap()).unwrap();
     let elsewhere = site.folder().join("elsewhere");
     std::fs::write(&elsewhere, "kept").unwrap();
-    std::os::unix::fs::symlink(&elsewhere, &file).unwrap(); // Of somebody who was here before.
+    std::os::unix::fs::symlink(&elsewhere, &file).unwrap(); // Left by a user who was here before.
     let mut server = site.serve().await;
     let line = server.line_with("open the address in ").await;
     assert!(line.contains(file.to_str().unwrap()), "{line}");
@@ -100,7 +100,7 @@ async fn without_a_terminal_the_address_is_in_a_file_of_its_owner() {
     let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::symlink_metadata(&file).unwrap().permissions());
     assert_eq!(mode, 0o100_600, "{mode:o}");
     assert_eq!(enter(&address, None).await.0, 303);
-    // The next one takes its place a moment later.
+    // The next address replaces it a moment later.
     let give_up = Instant::now() + PATIENCE;
     while std::fs::read_to_string(&file).is_ok_and(|text| text.trim_end() == address) || !file.exists() {
         assert!(Instant::now() < give_up, "the file still holds the address that was used");
@@ -117,8 +117,8 @@ async fn without_a_terminal_the_address_is_in_a_file_of_its_owner() {
     assert!(!file.exists(), "an address that opens nothing any more is left behind");
 }
 
-/// A phone beside the computer: the address it is shown leads to this machine's own address in the network, and no other name for this
-/// machine is let in, because a page from elsewhere can go by any name.
+/// A phone near the computer: the address it is shown leads to this machine's own address in the network. No other name for this
+/// machine is let in, because a page from elsewhere can use any name.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn development_for_a_phone_is_reached_under_one_address() {
     let site = Site::development();
@@ -135,7 +135,7 @@ async fn development_for_a_phone_is_reached_under_one_address() {
     let line = server.line_with("it lets one browser in, once: ").await;
     let address = line.rsplit(' ').next().unwrap();
     assert!(address.starts_with(&format!("http://{here}/dev/")), "{line}");
-    server.line_with("▄").await; // The address as a picture, for the phone's camera.
+    server.line_with("▄").await; // The address as a QR code, for the phone's camera.
     let at_home = address.replace(&here, &format!("127.0.0.1:{}", site.port()));
     for (address, host) in [(at_home.as_str(), None), (address, Some("evil.example")), (address, Some("localhost"))] {
         assert_eq!(enter(address, host).await, (404, None), "{address} {host:?}");
@@ -148,13 +148,13 @@ async fn development_for_a_phone_is_reached_under_one_address() {
     server.kill().await;
 }
 
-/// A production server nobody has a key for would run for nobody; the refusal says what to type.
+/// A production server without any key would be of no use; the refusal tells what to type.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn production_needs_a_key_made_beforehand() {
     let smtp = SmtpSink::start().await;
     let site = Site::production(smtp.url());
     site.run(site.command(["serve"])).await.refused(&["there is no key yet", "placet keys create --role admin --name admin"]);
-    // What it says can be typed as it stands: without the file, the key would go into another database.
+    // The printed command can be typed unchanged: without the file, the key would go into another database.
     let file = site.folder().join("placet.toml");
     std::fs::write(&file, "operators = ['ops@example.com']\n").unwrap();
     let file = file.to_str().unwrap();
@@ -164,8 +164,8 @@ async fn production_needs_a_key_made_beforehand() {
     site.serve().await.kill().await;
 }
 
-/// What an administrator types after the server was stopped: the same command in the same folder, in a shell that has lost the settings.
-/// It must not become a server that tells nobody, and takes the silence for an answer.
+/// An administrator restarts a stopped server with the same command in the same folder, in a shell that has lost the settings. It
+/// must not become a server that tells no person, and then takes the silence for an answer.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_of_production_gets_into_development_only_on_purpose() {
     let smtp = SmtpSink::start().await;
@@ -212,7 +212,7 @@ async fn a_database_of_production_gets_into_development_only_on_purpose() {
     site.serve().await.kill().await;
 }
 
-/// A composition, or a service's environment, says `NAME=` for what it does not set.
+/// A composition, or a service's environment, writes `NAME=` for a setting that it leaves out.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_variable_set_to_nothing_is_not_set() {
     let site = Site::development();
@@ -245,7 +245,7 @@ async fn a_variable_set_to_nothing_is_not_set() {
     site.run(with(&["--config", file.to_str().unwrap()])).await.refused(&["the public URL must begin with https://"]); // The file's value counts.
 }
 
-/// Each of these would start a server that leaks links, reaches nobody, or does not do what its settings say.
+/// Each of these would start a server that leaks links, reaches no person, or ignores a setting.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn settings_that_cannot_be_meant_are_refused() {
     let site = Site::development();
@@ -288,7 +288,7 @@ async fn settings_that_cannot_be_meant_are_refused() {
     assert!(!plain.stderr.contains("hunter2"), "a password is in the refusal: {}", plain.stderr);
 }
 
-/// A newcomer forgets who is to be asked, and wonders why nobody is.
+/// A newcomer forgets to name operators, and wonders why no person is asked.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_start_says_that_nobody_is_asked_and_what_it_made() {
     let site = Site::development();
@@ -307,7 +307,7 @@ async fn a_start_says_that_nobody_is_asked_and_what_it_made() {
     assert!(!second.stdout.contains("Made a new database") && !second.stdout.contains("No operators"), "{first:?} {second:?}");
 }
 
-/// A clock that was set back holds deadlines up for as long, and the server is the first to know.
+/// A clock that was set back delays deadlines by that time, and the server is the first to know.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_start_with_a_clock_behind_says_so() {
     for (ahead_seconds, is_said) in [(3_600, true), (0, false)] {
@@ -322,7 +322,7 @@ async fn a_start_with_a_clock_behind_says_so() {
     }
 }
 
-/// A port that is taken is said by its number, not by a stack of errors.
+/// A port that is taken is named by its number, not by a stack of errors.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_port_that_is_taken_is_named() {
     let site = Site::development();
@@ -331,7 +331,7 @@ async fn a_port_that_is_taken_is_named() {
     site.run(bare(&site, &["--listen", &address])).await.refused(&["failed to listen on", &address, "PLACET_LISTEN", "in use"]);
 }
 
-/// A setting nobody can find is no setting.
+/// A setting that cannot be found is of no use.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn help_lists_every_setting() {
     let site = Site::development();
@@ -379,7 +379,7 @@ async fn help_lists_every_setting() {
     assert!(help.stdout.contains("placet serve --help"), "{}", help.stdout);
 }
 
-/// A setting of the server that cannot be understood is the server's trouble, not that of who manages keys.
+/// A wrong setting of the server is the server's problem, and must not stop a person who manages keys.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_setting_of_the_server_stops_no_other_command() {
     let site = Site::development();

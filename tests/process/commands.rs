@@ -1,5 +1,5 @@
-//! The commands about questions, for people and for scripts: what they do, and what they say without a server, with a wrong key, with one
-//! that does not count any more, and with one of another role.
+//! The commands about questions, for people and for scripts: their effects, and their messages without a server, with a wrong
+//! key, with a revoked key, and with a key of another role.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use tokio::time::sleep;
 
 use super::desk::{Desk, LOOK, code, heard, text};
 
-/// A person who waits must hear what for within this.
+/// A person who waits must learn the reason within this time.
 const FIRST_WORD_WITHIN: Duration = Duration::from_secs(1);
 
 impl Desk {
@@ -38,7 +38,7 @@ fn line(finished: &Finished) -> Value {
     serde_json::from_str(&finished.stdout).unwrap()
 }
 
-/// An operator's day in a shell, without a mail: what is there, more time, a word to the others, and what became of it.
+/// An operator's day in a shell, without a mail: the list of questions, more time, a reminder to the others, and the outcome.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn questions_are_listed_shown_extended_reminded_answered_and_logged() {
     let desk = Desk::open().await;
@@ -66,7 +66,7 @@ async fn questions_are_listed_shown_extended_reminded_answered_and_logged() {
     assert!(extended.succeeded().starts_with(&format!("{id}: The question is now open until ")), "{extended:?}");
     let after = line(&operator(&["show", id, "--json"]).await)["expires_at"].clone();
     assert!(text(&after) > text(&before), "{before} {after}");
-    assert!(operator(&["remind", id]).await.succeeded().contains("are told once more"));
+    assert!(operator(&["remind", id]).await.succeeded().contains("get the message once more"));
     let too_soon = operator(&["remind", id]).await;
     assert!(too_soon.status.code() == Some(3) && too_soon.stderr.contains("no reminder was sent"), "{too_soon:?}");
 
@@ -95,7 +95,7 @@ async fn questions_are_listed_shown_extended_reminded_answered_and_logged() {
     assert!(unknown.status.code() == Some(3) && unknown.stderr.contains("placet list --all"), "{unknown:?}");
 }
 
-/// Who asked may take it back; the people asked read why.
+/// The asker may take the question back; the people who were asked read why.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_asker_and_an_admin_withdraw_a_question() {
     let desk = Desk::open().await;
@@ -109,7 +109,7 @@ async fn the_asker_and_an_admin_withdraw_a_question() {
     }
 }
 
-/// A script that steers a question reads what became of it, and not the question's id, which is a capability.
+/// A script that changes a question reads the result, and not the question's id, which is a capability.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_done_to_a_question_is_told_as_json() {
     let desk = Desk::open().await;
@@ -141,7 +141,8 @@ async fn what_was_done_to_a_question_is_told_as_json() {
     assert_eq!(code(&asking.finish().await), (Some(0), "deny\n"));
 }
 
-/// Somebody types "yes", "Deny" or the first letters: that counts where it fits one choice, and that choice says what it sends.
+/// A person types "yes", "Deny" or the first letters: that counts if it fits one choice, and if that choice's label agrees with
+/// its value.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_may_be_a_label_or_its_beginning_but_never_against_its_value() {
     let desk = Desk::open().await;
@@ -177,7 +178,7 @@ async fn an_answer_may_be_a_label_or_its_beginning_but_never_against_its_value()
     assert_eq!(code(&asking.finish().await), (Some(0), "approve\n"));
 }
 
-/// Every command that speaks to a server, with what it needs besides, and a role whose keys may not do it.
+/// Every command that speaks to a server, with its further arguments, and a role whose keys may not do it.
 fn commands(id: &str) -> Vec<(Vec<String>, &'static str)> {
     let command = |words: &[&str], role| (words.iter().map(|word| (*word).to_owned()).collect(), role);
     vec![
@@ -205,7 +206,7 @@ fn fails(arguments: &[String], ended: &Finished, words: &[&str]) {
     }
 }
 
-/// A line that says what to do, exit 3 and nothing on standard output: scripts and people get no further with anything else.
+/// A line that tells what to do, exit 3 and nothing on standard output: other output would not help scripts or people.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_command_says_what_is_wrong_with_its_key() {
     let desk = Desk::open().await;
@@ -246,7 +247,7 @@ fn at(site: &Site, url: &str, arguments: &[String]) -> Command {
     command
 }
 
-/// An address is mistyped in few ways, and each has a right one that can be said.
+/// An address is mistyped in few ways, and for each the right one can be named.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_address_that_cannot_be_meant_is_answered_with_the_right_one() {
     let site = Site::development();
@@ -272,7 +273,7 @@ async fn an_address_that_cannot_be_meant_is_answered_with_the_right_one() {
             assert!(ended.stderr.contains(word), "{url}: {word} is missing in {}", ended.stderr);
         }
         assert!(!ended.stderr.contains("hunter2"), "{ended:?}");
-        // What does not become right by waiting is not waited for.
+        // The command does not wait for an error that waiting cannot fix.
         assert!(url.contains("invalid") || begun.elapsed() < Duration::from_secs(5), "{url} took {:?}", begun.elapsed());
     }
     for (arguments, _) in commands("00000000") {
@@ -286,7 +287,7 @@ async fn an_address_that_cannot_be_meant_is_answered_with_the_right_one() {
     }
 }
 
-/// Nobody looks at a shell that says nothing for fifteen seconds and believes that it works.
+/// A person does not watch a silent shell for fifteen seconds and believe that it works.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_is_away_is_said_within_a_second() {
     let site = Site::development();
@@ -316,7 +317,7 @@ async fn a_server_that_is_away_is_said_within_a_second() {
             }
         }
     }
-    // What a process takes to start on a busy machine is not its fault.
+    // The time that a process takes to start on a busy machine is not its fault.
     let begun = Instant::now();
     site.run(site.command(["--version"])).await.succeeded();
     let start = begun.elapsed();

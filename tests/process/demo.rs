@@ -10,7 +10,7 @@ use tempfile::TempDir;
 /// The longest an unattended demo takes.
 const UNATTENDED_WITHIN: Duration = Duration::from_secs(50);
 
-/// A demo in a folder of its own, with a folder of its own for what is temporary.
+/// A demo in a folder of its own, with a temporary folder of its own.
 struct Demo {
     site: Site,
     folder: TempDir,
@@ -43,7 +43,7 @@ fn entries(folder: &Path) -> Vec<String> {
     std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
-/// The link in the line the demo prints, and the base under which it stands.
+/// The link in the line that the demo prints, and its base.
 async fn link(demo: &mut Running) -> (String, String) {
     let link = demo.line_with("/a/").await.trim().to_owned();
     let base = link.split_once("a/").unwrap().0.to_owned();
@@ -56,7 +56,7 @@ fn printed_events(stdout: &str) -> Vec<&str> {
     log.lines().filter_map(|line| line.split_whitespace().nth(2)).filter(|word| word.contains(['_', '.'])).collect()
 }
 
-/// One command shows the whole loop. If it needs a setting, a folder or a second try, the newcomer is gone.
+/// One command shows all steps. If it needs a setting, a folder or a second try, the newcomer is gone.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_unattended_demo_shows_the_whole_loop_and_leaves_nothing_behind() {
     for (value, started) in ["approve", "deny"].map(|value| (value, Instant::now())) {
@@ -69,7 +69,7 @@ async fn an_unattended_demo_shows_the_whole_loop_and_leaves_nothing_behind() {
         assert_eq!(events[..3], ["intent_created", "intent.suspended", "status_changed"], "{stdout}");
         let mut rest = events[3..].to_vec();
         rest.sort_unstable();
-        // The mail's report may be recorded before or after the answer.
+        // The report of the mail may be recorded before or after the answer.
         assert_eq!(rest, ["delivery.sent", "intent.resumed", "status_changed"], "{stdout}");
         assert!(stdout.contains("The chain of 6 events verifies."), "{stdout}");
         assert_eq!(ended.stderr, "", "a demo that goes well has nothing to log");
@@ -96,8 +96,8 @@ async fn answered(demo: &Demo) -> (Running, Api, String) {
     (running, browser, path)
 }
 
-/// Attended, it waits for a person with a browser. Everything is over when the answer is recorded, but the person has seen nothing yet:
-/// the browser still has to load the page it is led to, and must not find that the server has gone.
+/// With a person, the demo waits for a browser. All work is done when the answer is recorded, but the person has seen nothing
+/// yet: the browser still has to load the next page, and must not find that the server is gone.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_attended_demo_ends_when_its_last_page_was_shown() {
     let demo = Demo::new();
@@ -113,7 +113,7 @@ async fn an_attended_demo_ends_when_its_last_page_was_shown() {
     demo.leaves_nothing_behind();
 }
 
-/// A browser that was closed after the answer loads nothing more: the demo ends all the same, and well.
+/// A browser that was closed after the answer loads nothing more: the demo still ends, and with success.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_attended_demo_does_not_wait_for_ever_for_its_last_page() {
     let demo = Demo::new();
@@ -135,7 +135,7 @@ async fn an_attended_demo_does_not_wait_for_ever_for_its_last_page() {
     demo.leaves_nothing_behind();
 }
 
-/// Ctrl-C is how people end what they have seen enough of; a scratch database they never hear of again would stay.
+/// People end a demo with Ctrl-C when they have seen enough; a scratch database must not stay behind unknown to them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_signal_ends_the_demo_without_leaving_anything_behind() {
     for signal in ["INT", "TERM"] {

@@ -1,4 +1,4 @@
-//! A server, an agent that asks and an operator who answers: for tests of what is typed in a shell.
+//! A server, an agent that asks and an operator who answers: for tests of commands typed in a shell.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio::process::Command;
 use tokio::time::{sleep, timeout};
 
-/// How often a test looks for what another process does.
+/// How often a test looks for the effects of another process.
 pub(super) const LOOK: Duration = Duration::from_millis(50);
 
 /// A server with an agent that asks and an operator who answers.
@@ -67,7 +67,7 @@ impl Desk {
         timeout(PATIENCE, look).await.expect("nobody asks")
     }
 
-    /// The question `id` as it stands.
+    /// The present state of the question `id`.
     pub(super) async fn record(&self, question: &Value) -> Value {
         self.operator.get(&format!("api/v1/suspensions/{}", text(&question["id"]))).await.ok()
     }
@@ -80,7 +80,7 @@ impl Desk {
         question
     }
 
-    /// Runs a command that asks, and answers it.
+    /// Runs a command that asks, and answers its question.
     pub(super) async fn hear(&self, command: Command, value: &str) -> Finished {
         let mut asking = self.site.start(command);
         asking.close_input();
@@ -97,7 +97,7 @@ pub(super) fn code(finished: &Finished) -> (Option<i32>, &str) {
     (finished.status.code(), finished.stdout.as_str())
 }
 
-/// Waits until a process has said something on standard error.
+/// Waits until a process has printed a text on standard error.
 pub(super) async fn heard(running: &Running, words: &str) {
     let look = async {
         while !running.errors().contains(words) {

@@ -1,4 +1,4 @@
-//! `placet doctor`: finds what keeps a server from working, beside a running one, and changes nothing.
+//! `placet doctor`: finds the faults that keep a server from working, beside a running one, and changes nothing.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -12,7 +12,7 @@ use harness::smtp::SmtpSink;
 use serde_json::Value;
 use tokio::process::Command;
 
-/// What the doctor says of a site, as JSON.
+/// The doctor's findings about a site, as JSON.
 struct Said {
     findings: Vec<Value>,
     ended: Finished,
@@ -90,7 +90,7 @@ fn answering(reply: &'static str) -> SocketAddr {
     address
 }
 
-/// The whole of a healthy installation, also while a server runs: whoever is told of troubles that are none stops listening.
+/// The whole of a healthy installation, even while a server runs: an operator who is told of false problems stops listening.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_healthy_server_has_nothing_to_mend() {
     let smtp = SmtpSink::start().await;
@@ -99,7 +99,7 @@ async fn a_healthy_server_has_nothing_to_mend() {
     let server = site.serve().await;
     let file = site.folder().join("placet.toml");
     std::fs::write(&file, "[fallback]\nmin_window_seconds = 300\n").unwrap();
-    // The log grows by the server's own signs of life, so it must be there, however long.
+    // The log grows by the server's own signs of life, so it must exist, at any length.
     let found = || {
         let mut found = files(site.folder());
         found.get_mut("data/placet.db-wal").unwrap().0 = 0;
@@ -127,7 +127,7 @@ async fn a_healthy_server_has_nothing_to_mend() {
     assert!(server.finish().await.status.success(), "the server beside it was not disturbed");
 }
 
-/// Before the first start nothing is there, and the doctor must not make it: it may run as another user.
+/// Before the first start there is no database, and the doctor must not make one: it may run as another user.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_missing_database_is_said_and_not_made() {
     let site = Site::development();
@@ -141,7 +141,7 @@ async fn a_missing_database_is_said_and_not_made() {
     Said::by(&site, nowhere).await.has("database", "fail", &["/proc", "takes no files"]);
 }
 
-/// Looking at a stopped server's file must leave no trace beside it, and say that nobody serves it.
+/// Looking at a stopped server's file must leave no trace beside it, and must report that no server serves it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stopped_server_is_no_trouble_and_a_foreign_or_newer_database_is() {
     let site = Site::development();
@@ -164,7 +164,7 @@ async fn a_stopped_server_is_no_trouble_and_a_foreign_or_newer_database_is() {
     examine(&site, &[]).await.has("database", "fail", &["no SQLite database"]);
 }
 
-/// A question nobody is mailed waits until its fallback: each cause has its own remedy.
+/// A question that is mailed to no person waits until its fallback: each cause has its own remedy.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_trouble_with_the_mail_server_has_its_own_sentence() {
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -186,7 +186,7 @@ async fn each_trouble_with_the_mail_server_has_its_own_sentence() {
     }
 }
 
-/// A mail server that says these lines, one after each line it hears; then it hangs up.
+/// A mail server that sends these lines, one after each line it receives; then it hangs up.
 fn smtp_answering(lines: &'static str) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -206,7 +206,7 @@ fn smtp_answering(lines: &'static str) -> SocketAddr {
     address
 }
 
-/// A server that answers 200 is not yet this one: links in mails would lead people elsewhere, with their tokens.
+/// A server that answers 200 may still be another one: links in mails would lead people elsewhere, with their tokens.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_public_url_must_lead_back_to_this_very_server() {
     let site = Site::development();
@@ -234,7 +234,7 @@ async fn a_public_url_must_lead_back_to_this_very_server() {
     examine(&site, &["--public-url", &site.base()]).await.has("public URL", "ok", &["leads to this server"]);
 }
 
-/// The server says so as well, once, in its log: few people run a doctor while they feel fine.
+/// The server warns as well, once, in its log: few people run a doctor while all seems well.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_whose_public_url_leads_elsewhere_says_so_in_its_log() {
     let site = Site::development();
@@ -289,7 +289,7 @@ async fn files_that_others_can_read_or_change_are_found() {
     examine(&site, &["--dev"]).await.has("permissions", "ok", &[]);
 }
 
-/// Settings a server would refuse are a finding like any other: the rest is looked at all the same.
+/// Settings that a server would refuse are a finding like any other: the rest is still examined.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn settings_that_are_wrong_or_unwise_are_found() {
     let smtp = SmtpSink::start().await;
@@ -300,7 +300,7 @@ async fn settings_that_are_wrong_or_unwise_are_found() {
     said.has("configuration", "fail", &["unencrypted", "https://"]);
     said.has("database", "warn", &["no database"]);
 
-    let (id, _) = site.key("admin", "admin").await; // It makes the database.
+    let (id, _) = site.key("admin", "admin").await; // This makes the database.
     site.run(site.command(["keys", "revoke", &id])).await.succeeded();
     let said = examine(&site, &[]).await;
     said.has("public URL", "warn", &["No server has run"]);
@@ -342,11 +342,11 @@ async fn in_a_second_terminal_the_running_server_is_examined() {
         !text.contains("development mode") && !text.contains("no operators") && !text.contains("No person may be asked"),
         "{text}"
     );
-    // Who cannot read the database learns nothing of the settings.
+    // A program that cannot read the database learns nothing of the settings.
     let (stranger, challenge) = (harness::api::Api::new(&site.base(), None), "a".repeat(43));
     let asked = format!(".well-known/placet.json?challenge={challenge}");
     let proof = stranger.get(&asked).await.ok()["proof"].as_str().unwrap().to_owned();
-    // 32 bytes that prove nothing, and the server's own word about the same challenge, which the server gives to everybody.
+    // 32 bytes that prove nothing, and the server's own proof for the same challenge, which every caller can get.
     for reader in ["A".repeat(43), proof] {
         let answer = stranger.get(&format!("{asked}&reader={reader}")).await.ok();
         assert_eq!(answer.as_object().unwrap().keys().collect::<Vec<_>>(), ["implementation", "proof"], "{reader}");
@@ -357,20 +357,20 @@ async fn in_a_second_terminal_the_running_server_is_examined() {
     lost.env("PLACET_LISTEN", format!("127.0.0.1:{}", site.port()));
     let said = Said::by(&elsewhere, lost).await;
     said.has("server", "warn", &["has another database", &site.base(), "PLACET_DATABASE_URL"]);
-    // Settings that are named are examined, for the next start.
+    // Settings on the command line are examined, for the next start.
     let mut named = site.command(["doctor", "--json", "--public-url", "http://placet.example.com"]);
     named.env_remove("PLACET_OPERATORS");
     Said::by(&site, named).await.has("configuration", "fail", &["unencrypted"]);
 }
 
-/// A healthy server that listens in a private network must not be called broken for settings that only this terminal lacks.
+/// A healthy server in a private network must not be called broken for settings that only this terminal lacks.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_at_an_unencrypted_address_is_not_judged_by_this_terminals_settings() {
     let smtp = SmtpSink::start().await;
     let site = Site::production(smtp.url());
     site.key("admin", "admin").await;
     let _server = site.serve().await;
-    let address = format!("http://0.0.0.0:{}/", site.port()); // It leads to this machine, and does not say so.
+    let address = format!("http://0.0.0.0:{}/", site.port()); // It leads to this machine, but does not look like it.
     let mut bare = site.command(["doctor", "--json"]);
     for name in ["LISTEN", "PUBLIC_URL", "OPERATORS", "NOTIFY_ALLOW", "SMTP_URL", "MAIL_FROM", "CONFIG"] {
         bare.env_remove(format!("PLACET_{name}"));
@@ -382,7 +382,7 @@ async fn a_server_at_an_unencrypted_address_is_not_judged_by_this_terminals_sett
     for wrong in ["evelopment", "No person may be asked", "does not run"] {
         assert!(!said.ended.stdout.contains(wrong), "{wrong}: {:#?}", said.findings);
     }
-    // Settings that are here are examined beside it.
+    // Settings on the command line are examined beside it.
     let mut with_settings = site.command(["doctor", "--json"]);
     with_settings.env("PLACET_URL", &address).env("PLACET_LISTEN", "127.0.0.1:1").env("PLACET_NOTIFY_ALLOW", "*@example.org");
     let said = Said::by(&site, with_settings).await;

@@ -1,7 +1,7 @@
-//! The examples of the documents: whoever copies one must get what the document says.
+//! The examples of the documents: a person who copies one must get the documented result.
 //!
-//! Rust is compiled as tests of the SDK's documentation (`sdk/src/lib.rs`), signatures of webhooks are verified by `tests/webhooks/verify`;
-//! the rest is here: scripts are run against a server where a server is all they need, and read by their shell elsewhere.
+//! Rust is compiled as tests of the SDK's documentation (`sdk/src/lib.rs`), and `tests/webhooks/verify` verifies signatures of
+//! webhooks. The rest is here: scripts that need only a server are run against one, the others are only parsed by their shell.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::process::Command;
 use tokio::time::{sleep, timeout};
 
-/// How often the list of questions is looked at.
+/// How often the test looks at the list of questions.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// A fenced example.
@@ -51,7 +51,7 @@ fn blocks() -> Vec<Block> {
     blocks
 }
 
-/// The one example of a document with these words in it, with what stands for a real server and a real key replaced.
+/// The one example of a document that contains these words, with its placeholders for server and key replaced.
 fn example(site: &Site, document: &str, words: &str, key: &str) -> String {
     let found: Vec<Block> =
         blocks().into_iter().filter(|block| block.document == document && block.text.contains(words)).collect();
@@ -67,7 +67,7 @@ fn example(site: &Site, document: &str, words: &str, key: &str) -> String {
     text
 }
 
-/// A server with somebody who answers.
+/// A server with an operator who answers.
 struct Desk {
     site: Site,
     operator: Api,
@@ -98,7 +98,7 @@ impl Desk {
         timeout(PATIENCE, look).await.expect("nobody asks")
     }
 
-    /// Runs a script that asks, and answers what it asks, one after the other.
+    /// Runs a script that asks, and answers its questions, one after the other.
     async fn hear(&self, script: Command, answers: &[&str]) -> Finished {
         let mut running = self.site.start(script);
         running.close_input();
@@ -110,7 +110,7 @@ impl Desk {
         running.finish().await
     }
 
-    /// A program the examples call, which says that it was called.
+    /// A program that the examples call; it prints that it was called.
     fn program(&self, name: &str) {
         let path = self.site.folder().join(name);
         std::fs::write(&path, format!("#!/bin/sh\necho {name} runs\n")).unwrap();
@@ -118,7 +118,7 @@ impl Desk {
     }
 }
 
-/// An example in a language nobody checks would be the first to be wrong.
+/// An example in a language that no test checks would be the first to be wrong.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_example_can_be_read_by_what_it_is_for() {
     let tested = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../sdk/src/lib.rs")).unwrap();
@@ -137,7 +137,7 @@ async fn every_example_can_be_read_by_what_it_is_for() {
                 let read = read.await.unwrap();
                 assert!(read.status.success(), "{place}: {}", String::from_utf8_lossy(&read.stderr));
             }
-            // By tests/webhooks/verify, and below.
+            // Checked by tests/webhooks/verify, and below.
             "js" => assert!(text.contains("new Webhook(secret).verify"), "{place}"),
             // A drawing.
             "" => {}
@@ -147,7 +147,7 @@ async fn every_example_can_be_read_by_what_it_is_for() {
     }
 }
 
-/// The first thing a newcomer copies after the server runs.
+/// The first example that a newcomer copies after the server runs.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_first_questions_of_the_readme_are_asked_and_answered() {
     let desk = Desk::open().await;
@@ -164,7 +164,7 @@ async fn the_first_questions_of_the_readme_are_asked_and_answered() {
     assert!(answering.succeeded().is_empty() || answering.stdout.contains("open"), "{answering:?}");
 }
 
-/// What scripts do with the answer depends on the very words of the examples.
+/// Scripts depend on the exact words of the examples.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_scripts_of_the_shell_document_do_what_they_say() {
     let desk = Desk::open().await;
@@ -196,7 +196,7 @@ async fn the_scripts_of_the_shell_document_do_what_they_say() {
     assert_eq!(asking.finish().await.succeeded(), "yes\n");
 }
 
-/// A job that is copied must find the program it runs, and its question must be asked.
+/// A copied job must find its program, and its question must be asked.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_job_for_ci_installs_what_it_runs() {
     let desk = Desk::open().await;
@@ -212,7 +212,7 @@ async fn the_job_for_ci_installs_what_it_runs() {
     assert_eq!(asked.succeeded(), "yes\n");
 }
 
-/// The ladder of the document is one that this server climbs.
+/// The server must accept the ladder of the document.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_ladder_of_the_http_document_is_accepted() {
     let desk = Desk::open().await;

@@ -1,4 +1,5 @@
-//! A whole server on a small file system that fills up. Where the system lets nobody mount one, this says so and proves nothing.
+//! A whole server on a small file system that fills up. If the system does not allow mounting one, the test prints that, and
+//! proves nothing.
 
 use std::fs::File;
 use std::io::Write;
@@ -14,19 +15,19 @@ use tokio::time::sleep;
 
 use super::startup::assert_kept;
 
-/// Mounts 8 MiB over the data folder, for itself alone, makes a key outside of it, and becomes the server.
+/// Mounts 8 MiB over the data folder, only for itself, makes a key outside of it, and becomes the server.
 const SCRIPT: &str = "mount -t tmpfs -o size=8m none \"$1\" && \"$0\" keys create --role agent --name asker --json >agent-key && \
      \"$0\" keys create --role operator --name desk --json >operator-key && exec \"$0\" serve";
-/// How long the server may take to find that there is room.
+/// How long the server may take to notice that there is room.
 const READY_AFTER_MAX: Duration = Duration::from_secs(20);
 
-/// Whether somebody without rights may mount something only they see.
+/// Whether a user without rights may mount a file system that only that user sees.
 async fn may_mount() -> bool {
     let tried = Command::new("unshare").args(["-rm", "mount", "-t", "tmpfs", "none", "/mnt"]).output().await;
     tried.is_ok_and(|tried| tried.status.success())
 }
 
-/// Starts a server on it that keeps so many bytes of it for people; the ways of an agent and of an operator.
+/// Starts a server there that keeps this many bytes for people; returns the connections of an agent and of an operator.
 async fn serve(site: &Site, reserve_bytes: u64) -> (Running, Api, Api) {
     let settings = site.folder().join("placet.toml");
     std::fs::write(&settings, format!("[limits]\nreserve_bytes = {reserve_bytes}\n")).unwrap();
@@ -50,7 +51,7 @@ async fn serve(site: &Site, reserve_bytes: u64) -> (Running, Api, Api) {
     (server, way("agent-key"), way("operator-key"))
 }
 
-/// The folder of the data as the server sees it: nobody else sees what is mounted there.
+/// The data folder as the server sees it: no other process sees the mounted file system.
 fn mounted(server: &Running, site: &Site) -> String {
     format!("/proc/{}/root{}", server.id(), site.database().parent().unwrap().display())
 }
@@ -62,10 +63,10 @@ fn free_bytes(folder: &str) -> u64 {
     said.split_whitespace().map(|number| number.parse::<u64>().unwrap()).product()
 }
 
-/// Kept for people on the small file system.
+/// The bytes kept for people on the small file system.
 const RESERVE_BYTES: u64 = 3 * 1024 * 1024;
 
-/// The same file system with the kernel's own word on how much is left: what an agent can no longer write, people still can.
+/// The same file system, with the kernel's own count of free space: an agent can no longer write, but people still can.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn people_answer_from_what_is_kept_of_a_small_file_system() {
     if !may_mount().await {
@@ -99,7 +100,7 @@ async fn people_answer_from_what_is_kept_of_a_small_file_system() {
     server.finish().await.succeeded();
 }
 
-/// The real thing once, with a kernel that says ENOSPC, also to the memory connections share, where it could be a SIGBUS.
+/// A real full disk, once: the kernel reports ENOSPC, also for the memory that connections share, where it could be a SIGBUS.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_on_a_small_file_system_outlives_that_it_is_full() {
     if !may_mount().await {

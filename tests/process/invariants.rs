@@ -1,6 +1,7 @@
-//! What must be true of a database whatever happened to the servers on it, read from its rows and not from what the servers say.
+//! Facts that must hold in a database, whatever happened to its servers. They are read from the rows and not from the servers'
+//! replies.
 //!
-//! The log is the truth: each question's ending, and each intent's state, is what its events say, once.
+//! The log decides: each question's ending, and each intent's state, is the one that its events tell, once.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +10,7 @@ use domain::log::{Follower, Hash, Sealed};
 use harness::postgres::{Cluster, Row, Snapshot};
 use serde_json::Value;
 
-/// What was looked at.
+/// The numbers of rows that were checked.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Looked {
     pub(super) intents: usize,
@@ -31,7 +32,7 @@ impl Event {
     }
 }
 
-/// Checks everything; fails the test at the first thing that is not as it must be.
+/// Checks everything; fails the test at the first violation.
 pub(super) async fn hold(cluster: &Cluster, database: &str) -> Looked {
     let rows = cluster.snapshot(database).await;
     let logs = logs(&rows).await;
@@ -75,7 +76,7 @@ async fn logs(snapshot: &Snapshot) -> BTreeMap<i64, Vec<Event>> {
     logs
 }
 
-/// One ending for each question that ended, none for one that is open, and each by the clock and by what was answered.
+/// Each question that ended has one ending, an open one has none, and each ending fits the clock and the answer.
 async fn questions(snapshot: &Snapshot, logs: &BTreeMap<i64, Vec<Event>>, looked: &mut Looked) {
     let sql = "SELECT intent, id::text, resolution, resolution_reason, resolved_at, expires_at, response::text, \
                clock_timestamp() FROM suspensions";
@@ -90,7 +91,7 @@ async fn questions(snapshot: &Snapshot, logs: &BTreeMap<i64, Vec<Event>>, looked
         let must = match resolution {
             None => (0, 0, 0),
             Some(0) => (1, 0, 0),
-            // What nobody could be told of in time has run out as well.
+            // Questions about which no person could be told in time have run out as well.
             Some(_) if resolution == Some(1) || reason == Some(2) => (0, 1, 0),
             Some(_) => (0, 0, 1),
         };
@@ -113,7 +114,7 @@ async fn questions(snapshot: &Snapshot, logs: &BTreeMap<i64, Vec<Event>>, looked
     }
 }
 
-/// An intent waits exactly when one of its questions is open; nothing is leased for longer than a lease.
+/// An intent waits exactly when one of its questions is open; no message is leased for longer than a lease.
 async fn states(snapshot: &Snapshot) {
     let waits = "SELECT i.rid FROM intents i LEFT JOIN suspensions s ON s.intent = i.rid AND s.resolution IS NULL \
                  GROUP BY i.rid HAVING (i.status = 3) <> (count(s.rid) = 1) OR count(s.rid) > 1 \
@@ -124,7 +125,7 @@ async fn states(snapshot: &Snapshot) {
     assert_eq!(snapshot.rows(overdue).await.len(), 0, "timers of open questions were forgotten");
 }
 
-/// Everybody who had to be told has a message, each message came to one end, and the log tells of that end once.
+/// Each person who had to be told has a message, each message came to one end, and the log tells that end once.
 async fn messages(snapshot: &Snapshot, logs: &BTreeMap<i64, Vec<Event>>, looked: &mut Looked) {
     let sql = "SELECT s.intent, o.id::text, o.state, o.lease IS NOT NULL AND o.due_at < clock_timestamp() - interval '10 s', \
                s.resolution IS NULL, o.state = 0 AND o.lease IS NULL AND o.due_at < clock_timestamp() - interval '30 s' \

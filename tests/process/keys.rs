@@ -1,4 +1,4 @@
-//! One server a file, and `placet keys` beside it.
+//! One server per file, and `placet keys` beside it.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::time::{Duration, Instant};
@@ -9,16 +9,16 @@ use serde_json::{Value, json};
 
 /// A secret with more than 128 bits.
 const STRONG: &str = "b7Kq2x9LmP4vT8wZ3nR6cY1h";
-/// How long a revoked key may go on counting.
+/// How long a revoked key may still be accepted.
 const REVOKED_WITHIN: Duration = Duration::from_secs(1);
 
-/// What an unauthenticated or authenticated read answers.
+/// The status of a read with a key, or without one.
 async fn status(site: &Site, key: &str) -> u16 {
     Api::new(&site.base(), Some(key)).get("api/v1/intents").await.status
 }
 
 /// Two servers on one file would each fire deadlines and send mails. A lock that outlives its holder would be as bad: after a
-/// crash nothing would start.
+/// crash no server would start.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_second_server_on_the_same_file_is_refused_until_the_first_is_gone() {
     let site = Site::development();
@@ -32,7 +32,7 @@ async fn a_second_server_on_the_same_file_is_refused_until_the_first_is_gone() {
     assert_eq!(Api::new(&site.base(), None).get("healthz").await.status, 200);
 }
 
-/// Scripts read the last line; a log line among the results would end up in somebody's configuration.
+/// Scripts read the last line; a log line among the results would end up in a configuration.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_created_key_is_one_line_of_json_and_works_at_once_beside_a_server() {
     let site = Site::development();
@@ -53,14 +53,14 @@ async fn a_created_key_is_one_line_of_json_and_works_at_once_beside_a_server() {
     assert_eq!(status(&site, "placet_agent_unknown").await, 401);
 
     let text = site.run(site.command(["keys", "create", "--role", "operator", "--name", "alice"])).await;
-    // A shell keeps what stands on standard output: the secret and nothing else.
+    // A shell keeps the text on standard output: the secret and nothing else.
     let secret = text.succeeded().strip_suffix('\n').unwrap();
     assert!(secret.starts_with("placet_operator_") && !secret.contains(char::is_whitespace), "{text:?}");
     assert!(text.stderr.contains("alice") && !text.stderr.contains(secret), "{text:?}");
     assert_eq!(status(&site, secret).await, 200);
 }
 
-/// A list shows who can come in, never with what.
+/// A list shows which keys exist, never their secrets.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn keys_are_listed_without_their_secrets() {
     let site = Site::development();
@@ -79,7 +79,7 @@ async fn keys_are_listed_without_their_secrets() {
     assert!(!list.stdout.contains(&secret));
 }
 
-/// On the command line as over HTTP: a name in the log is one that can be seen, and not the server's own.
+/// On the command line as over HTTP: a name in the log is visible, and is not the server's own.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_name_that_hides_something_is_refused_on_the_command_line_too() {
     let site = Site::development();
@@ -94,7 +94,7 @@ async fn a_name_that_hides_something_is_refused_on_the_command_line_too() {
     site.run(wrong).await.refused(&["--name", "server's own name"]);
 }
 
-/// A gateway's reach is said when its key is made, checked by the file if that is at hand, and looked at by the doctor.
+/// The reach of a gateway is set when its key is made, checked against the file if there is one, and examined by the doctor.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_gateways_key_says_what_it_is_for() {
     let site = Site::development();
@@ -123,8 +123,8 @@ async fn a_gateways_key_says_what_it_is_for() {
     assert!(warnings[1].contains("is unbound") && looked.stdout.contains("placet keys revoke"), "{looked:?}");
 }
 
-/// In another folder, or without the server's settings, an empty list would look like a server without keys, and a key that leaked would
-/// look as if it had been revoked long ago. And the folder would have a database nobody asked for.
+/// In another folder, or without the server's settings, an empty list would look like a server without keys, and a leaked key
+/// would look as if it had been revoked long ago. And the folder would get a database by mistake.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn only_a_key_that_is_made_makes_a_database() {
     let site = Site::development();
@@ -140,7 +140,7 @@ async fn only_a_key_that_is_made_makes_a_database() {
     assert!(!site.database().exists() && !named.exists());
 }
 
-/// Who can mint keys can be anybody: the log says who did.
+/// A caller who can make keys can act under any name: the log names the caller.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_log_says_who_made_and_revoked_a_key() {
     let site = Site::development();
@@ -212,13 +212,13 @@ async fn a_revoked_key_stops_counting_within_a_second() {
     assert!(site.run(site.command(["keys", "list"])).await.succeeded().contains("revoked"));
     let named = site.run(site.command(["keys", "revoke", "other"])).await;
     named.refused(&["revoked by its id", "is the name of one", "agent, made "]);
-    site.run(site.command(["keys", "revoke", "leaked"])).await.refused(&["no key that counts has this name", "placet keys list"]);
+    site.run(site.command(["keys", "revoke", "leaked"])).await.refused(&["no valid key has this name", "placet keys list"]);
     assert_eq!(status(&site, &other).await, 200, "a name revokes nothing");
     let unknown = ["keys", "revoke", "0190a6c0-0000-7000-8000-000000000001"];
     site.run(site.command(unknown)).await.refused(&["failed to revoke", "not found"]);
 }
 
-/// A secret somebody thought up guards what people decide: it must not be guessable by accident.
+/// A secret that a person made up protects people's decisions: it must not be easy to guess.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn imported_secrets_come_from_standard_input_and_must_be_strong() {
     let site = Site::development();
@@ -243,7 +243,8 @@ async fn imported_secrets_come_from_standard_input_and_must_be_strong() {
     assert_eq!(status(&site, &longest).await, 200);
 }
 
-/// The first command of a new installation is `keys create`: there is no database yet, and nobody else may read the one it makes.
+/// The first command of a new installation is `keys create`: there is no database yet, and no other user may read the one it
+/// makes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_first_command_makes_a_database_only_its_owner_can_read() {
     let site = Site::development();
@@ -264,7 +265,8 @@ async fn the_first_command_makes_a_database_only_its_owner_can_read() {
     assert!(seen.iter().any(|name| name == "placet.db-wal"), "{seen:?}");
 }
 
-/// In another folder, `keys create` makes a database of its own, and its keys count nowhere: it says so, and where the server is.
+/// In another folder, `keys create` makes a database of its own, and its keys are valid nowhere else: the command says so, and
+/// names the server.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_that_is_made_beside_a_server_with_another_one_is_told() {
     let site = Site::development();

@@ -1,4 +1,4 @@
-//! SIGKILL at any moment, again and again, with everybody at work.
+//! SIGKILL at any moment, again and again, while agents and operators work.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -17,7 +17,7 @@ use tokio::time::sleep;
 
 use super::ledger::{Asked, Ledger};
 
-/// How often the server is killed, unless `PLACET_KILLS` says otherwise.
+/// How often the server is killed, unless `PLACET_KILLS` sets another number.
 const KILLS_DEFAULT: u32 = 20;
 pub(super) const AGENTS: usize = 4;
 pub(super) const OPERATORS: usize = 3;
@@ -25,9 +25,9 @@ pub(super) const OPERATORS: usize = 3;
 const LIFE_MILLIS_MAX: u64 = 400;
 /// The pause before the same request is sent again.
 pub(super) const PAUSE: Duration = Duration::from_millis(5);
-/// How long one request may take; beyond that a client takes its server for dead.
+/// How long one request may take; after that a client assumes that its server is dead.
 pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long mails and deadlines may take once nothing is killed any more.
+/// How long mails and deadlines may take once no server is killed any more.
 const SETTLED_AFTER_MAX: Duration = Duration::from_secs(90);
 /// The window of every third question, in seconds: its deadline comes among the kills.
 const SHORT_SECONDS: u32 = 2;
@@ -45,7 +45,8 @@ impl World {
     }
 }
 
-/// Sends a request until a server answers it. One that stood still takes whom it had not read for slow, and has done nothing.
+/// Sends a request until a server answers it. After standing still a server takes clients for slow whose requests it has not read
+/// (408); it has done nothing then.
 pub(super) async fn until_answered(api: &Api, request: impl Fn() -> RequestBuilder) -> Reply {
     loop {
         match api.try_send(request().timeout(REQUEST_TIMEOUT)).await {
@@ -97,7 +98,7 @@ pub(super) async fn agent(world: Arc<World>, api: Api, name: usize, questions: m
     }
 }
 
-/// Answers until nobody asks any more. Every fourth question has a rival who answers at the same time.
+/// Answers until no more questions come. Every fourth question has a rival who answers at the same time.
 pub(super) async fn operator(
     world: Arc<World>,
     api: Api,
@@ -135,7 +136,7 @@ fn accepted(asked: &Asked, contested: bool, replies: &[Reply]) -> Vec<Value> {
             (409, "already_resolved") => contested,
             _ => false,
         };
-        // A repetition of an answer that counted is told so: its own success never looks like somebody else's.
+        // A repeated answer that counted is recognized: its own success never looks like another person's.
         assert!(allowed, "{} for {asked:?}", refusal.text);
     }
     let accepted: Vec<Value> = replies.iter().filter(|reply| reply.status == 200).map(|reply| reply.body.clone()).collect();
@@ -180,8 +181,8 @@ pub(super) async fn settle(ledger: &Ledger, reader: &Api, smtp: &SmtpSink) {
     }
 }
 
-/// A 200 is a promise, and a crash is no excuse: what was acknowledged is there, what is open can be answered, nothing is decided
-/// twice, everybody who had to be asked was asked.
+/// A 200 is a promise, and a crash is no excuse: acknowledged writes are there, open questions can be answered, no question is
+/// decided twice, and every person who had to be asked was asked.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_acknowledged_is_lost_when_the_server_is_killed_again_and_again() {
     let smtp = SmtpSink::start().await;
@@ -190,7 +191,7 @@ async fn nothing_acknowledged_is_lost_when_the_server_is_killed_again_and_again(
     let reader = site.api("auditor", "reader").await;
     let mut agents = JoinSet::new();
     let mut operators = JoinSet::new();
-    // Bounded, so that agents do not run away from operators.
+    // Bounded, so that agents do not get too far ahead of operators.
     let (questions, asked) = mpsc::channel(AGENTS);
     let asked = Arc::new(tokio::sync::Mutex::new(asked));
     for number in 0..AGENTS {

@@ -1,5 +1,5 @@
-//! A crash at each point where one could lose or repeat something: the process ends there, another one starts, and all is as it was
-//! promised. (`kill.rs` kills at random moments; this finds the narrow ones.)
+//! A crash at each point where it could lose or repeat something: the process ends there, another one starts, and every promise
+//! holds. (`kill.rs` kills at random moments; this test finds the narrow ones.)
 
 use std::os::unix::process::ExitStatusExt;
 use std::time::{Duration, Instant};
@@ -12,14 +12,14 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-/// What `abort` ends a process with.
+/// The signal by which `abort` ends a process.
 const SIGABRT: i32 = 6;
-/// Questions that wait for more than one batch of time to be given back.
+/// This many questions need more than one batch when time is given back.
 const QUESTIONS: usize = 70;
 /// Requests sent at once, so that some share a commit.
 const TOGETHER: usize = 24;
 
-/// A server that will die at a point, and those who talk to it.
+/// A server that will die at a point, with its clients.
 struct Doomed {
     site: Site,
     smtp: SmtpSink,
@@ -35,7 +35,7 @@ impl Doomed {
         Self { site, smtp, agent, reader }
     }
 
-    /// A server that dies at the point once [`Doomed::arm`] says so.
+    /// A server that dies at the point once [`Doomed::arm`] arms it.
     async fn serve(&self, point: &str) -> Running {
         let mut command = self.site.command(["serve"]);
         command.env("PLACET_KILL_AT", point).env("PLACET_KILL_ARMED_BY", self.site.folder().join("armed"));
@@ -89,7 +89,7 @@ async fn died(server: Running) {
     assert_eq!(ended.status.signal(), Some(SIGABRT), "{ended:?}");
 }
 
-/// Before the commit nothing was promised: the same request, sent again, is the first one.
+/// Before the commit nothing was promised: the same request, sent again, counts as the first one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn before_a_commit_nothing_has_happened() {
     let doomed = Doomed::new().await;
@@ -106,7 +106,8 @@ async fn before_a_commit_nothing_has_happened() {
     assert_eq!(doomed.sent(intent).await.len(), 1);
 }
 
-/// After the commit all of it has happened, though nobody was told: the message leaves, and asking again finds the question.
+/// After the commit everything has happened, although no client was told: the message leaves, and asking again finds the
+/// question.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_a_commit_everything_has_happened() {
     let doomed = Doomed::new().await;
@@ -123,7 +124,7 @@ async fn after_a_commit_everything_has_happened() {
     assert_eq!(operator.respond(intent, again["id"].as_str().unwrap(), "approve").await.status, 200);
 }
 
-/// Requests that share a transaction share its fate; each of them, sent again, happens once.
+/// Requests that share a transaction share its outcome; each of them, sent again, happens once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn within_a_batch_all_of_it_is_lost_and_none_of_it_was_promised() {
     let doomed = Doomed::new().await;
@@ -160,7 +161,7 @@ async fn after_a_lease_the_message_leaves_once() {
     assert_eq!(doomed.sent(intent).await.len(), 1);
 }
 
-/// A message that left without a record leaves once more, and both copies say that they are one.
+/// A message that left without a record leaves once more, and both copies have the same id.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_a_send_one_copy_more_leaves_under_the_same_message_id() {
     let doomed = Doomed::new().await;
@@ -182,7 +183,7 @@ async fn after_a_send_one_copy_more_leaves_under_the_same_message_id() {
     }
 }
 
-/// While time is given back after an outage, the server may die wherever it likes: every question gets it, once.
+/// While time is given back after an outage, the server may die at any point: every question gets its time back, once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn while_time_is_given_back_a_crash_gives_nothing_twice() {
     let doomed = Doomed::new().await;
@@ -196,7 +197,7 @@ async fn while_time_is_given_back_a_crash_gives_nothing_twice() {
     }
     server.kill().await;
     doomed.site.away_for(2 * 3_600).await;
-    // Recorded and nothing given; some of the first batch; the first batch; some of the second.
+    // Recorded but nothing given; a part of the first batch; the first batch; a part of the second.
     for point in ["between-recoveries", "within-recovery:5", "between-recoveries", "within-recovery:2"] {
         doomed.start_and_die(point).await;
     }
@@ -211,7 +212,7 @@ async fn while_time_is_given_back_a_crash_gives_nothing_twice() {
     }
 }
 
-/// Tables are made all or none: a start that dies while it makes them leaves nothing half made.
+/// Tables are made all or none: a start that dies while it makes them leaves no half-made schema.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn within_a_migration_nothing_is_half_made() {
     let smtp = SmtpSink::start().await;
@@ -225,12 +226,12 @@ async fn within_a_migration_nothing_is_half_made() {
     assert_eq!(agent.suspension(&asked).await["resolution"], json!(null));
 }
 
-/// All of them together, the server dying under load at one point after the other: nothing promised is lost, and a crash costs a person
-/// one mail too many at most.
+/// All points together: the server dies under load at one point after the other. No promise is broken, and a crash costs a person
+/// one extra mail at most.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn point_after_point_under_load_nothing_promised_is_lost() {
     let doomed = Doomed::new().await;
-    // However many of them the writer takes together, there are five commits: creating, asking, leasing twice, and completing.
+    // However many requests the writer takes together, there are five commits: creating, asking, leasing twice, and completing.
     let points = ["after-commit:5", "after-send:3", "before-commit:5", "after-lease:2"];
     let mut promised = Vec::new();
     for (round, point) in points.into_iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What a server has acknowledged, kept outside of it, and the check that all of it is there.
+//! A record of everything that a server has acknowledged, kept outside of it, and the check that all of it is there.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,17 +11,17 @@ use serde_json::{Value, json};
 /// The events that end a suspension.
 const ENDINGS: &[&str] = &["intent.resumed", "intent.suspension_expired", "intent.suspension_cancelled"];
 
-/// One question, as far as its agent and its operators heard of it.
+/// One question, as far as its agent and its operators know about it.
 #[derive(Clone, Debug)]
 pub(super) struct Asked {
     pub(super) intent: IntentId,
     pub(super) suspension: String,
     pub(super) question: String,
-    /// Nobody else is asked, so that mails can be told apart.
+    /// No other person is asked, so that mails can be told apart.
     pub(super) recipient: String,
     /// Whether its deadline comes while the test runs.
     pub(super) short: bool,
-    /// Whether somebody tried to answer it, with whatever result.
+    /// Whether an operator tried to answer it, with whatever result.
     pub(super) tried: bool,
     /// The body of every 200 to an answer.
     pub(super) answers: Vec<Value>,
@@ -47,13 +47,13 @@ pub(super) struct Counts {
 }
 
 impl Ledger {
-    /// Holds the server to what it acknowledged.
+    /// Compares the server with its acknowledgements.
     pub(super) async fn check(&self, reader: &Api, smtp: &SmtpSink) -> Counts {
         let mails = by_recipient(&smtp.received());
         let mut counts = Counts { acks: self.intents.len(), ..Counts::default() };
         self.check_intents(reader).await;
         for asked in self.asked.values() {
-            // Two answers acknowledged are one answer, told twice: a repetition under the same idempotency key.
+            // Two acknowledged answers are one answer, told twice: a repetition under the same idempotency key.
             assert!(asked.answers.windows(2).all(|two| two[0] == two[1]), "{asked:?}");
             counts.acks += 1 + asked.answers.len();
             let record = reader.suspension(&asked.suspension).await;
@@ -69,7 +69,7 @@ impl Ledger {
                 Some(_) => counts.expired += 1,
             }
             if mails.is_empty() {
-                // Nobody is asked what has ended before its mail could leave.
+                // No person is asked a question that ended before its mail could leave.
                 assert!(record["resolution"].is_string(), "the mail about an open question is lost: {asked:?}");
                 assert!(!types.contains(&"delivery.sent".to_owned()), "a mail was reported sent and is lost: {asked:?}");
                 counts.unmailed += 1;
@@ -120,7 +120,7 @@ fn by_recipient(mails: &[Received]) -> BTreeMap<String, Vec<Received>> {
     by_recipient
 }
 
-/// The record says what was asked and, if that was acknowledged, what was answered.
+/// The record holds the question and, if it was acknowledged, the answer.
 fn check_record(asked: &Asked, record: &Value) {
     assert_eq!(record["intent_id"], json!(asked.intent));
     assert_eq!(record["question"], json!(asked.question));
@@ -156,7 +156,7 @@ fn check_endings(asked: &Asked, record: &Value, types: &[String]) {
     }
 }
 
-/// Copies of a mail can be recognised as such, and every copy leads to the question.
+/// Copies of a mail can be recognized as copies, and every copy leads to the question.
 async fn check_mails(asked: &Asked, record: &Value, mails: &[Received], reader: &Api) {
     let ids: BTreeSet<_> = mails.iter().map(|mail| mail.header("message-id")).collect();
     assert!(ids.len() <= 1, "copies under several ids: {ids:?}");

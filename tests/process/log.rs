@@ -1,4 +1,4 @@
-//! The server's log: what an operator reads of each question, and what nobody may read there.
+//! The server's log: the lines that an operator reads about each question, and the contents that must not stand there.
 
 use std::time::{Duration, Instant};
 
@@ -6,10 +6,10 @@ use harness::process::{PATIENCE, Running, Site};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-/// How often the log is looked at.
+/// How often the test looks at the log.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// The lines about one intent, as soon as there are so many, without what every line has.
+/// The lines about one intent, as soon as there are this many, without the members that every line has.
 async fn lines(server: &Running, intent: &str, count: usize) -> Vec<Value> {
     let give_up = Instant::now() + PATIENCE;
     loop {
@@ -24,8 +24,8 @@ async fn lines(server: &Running, intent: &str, count: usize) -> Vec<Value> {
     }
 }
 
-/// Whoever runs a server sees in its log that it works: each question once for each thing that happens to it. Nothing in it lets a reader
-/// answer, or tells what was asked.
+/// A person who runs a server sees in its log that it works: one line for each event of each question. No line lets a reader
+/// answer, or tells the question.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_log_tells_of_each_question_and_gives_nothing_away() {
     let site = Site::development();
@@ -45,7 +45,7 @@ async fn the_log_tells_of_each_question_and_gives_nothing_away() {
         secrets.extend([question.to_owned(), id.clone(), id.replace('-', "")]);
         asked.push((intent, id));
     }
-    // Each has gone out before it ends.
+    // Each message has left before its question ends.
     for (intent, _) in &asked {
         lines(&server, &intent.to_string(), 2).await;
     }

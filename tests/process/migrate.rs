@@ -1,4 +1,4 @@
-//! `placet migrate`: everything moves, once, whatever interrupts it, and nothing is ever served from two places.
+//! `placet migrate`: everything moves, once, whatever interrupts it, and no data is ever served from two places.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use serde_json::json;
 use tokio::process::Command;
 use tokio::time::sleep;
 
-/// What a process that fills a database holds.
+/// The lock that a process holds while it fills a database.
 const FILLING_LOCK: i64 = 0x706c_6163_6d76;
 /// Rows of the largest table: more than two batches.
 const INTENTS: usize = 420;
@@ -26,7 +26,7 @@ fn over_tcp(scratch: &Scratch) -> String {
     Cluster::of_this_process().tcp_url(scratch.name(), PASSWORD)
 }
 
-/// What is refused says why, in at most two lines and without a password.
+/// A refusal tells the reason, in at most two lines and without a password.
 fn refused(ended: &Finished, words: &[&str]) {
     ended.refused(words);
     assert!(ended.stderr.starts_with("placet: ") && ended.stderr.lines().count() <= 2, "{}", ended.stderr);
@@ -52,7 +52,7 @@ async fn stop(server: Running) {
     server.finish().await.succeeded();
 }
 
-/// A file with something in every table a server fills by itself: an open question, an answered one, one that ran out, keys.
+/// A file with rows in every table that a server fills by itself: an open question, an answered one, an expired one, keys.
 async fn filled(site: &Site, smtp: &SmtpSink) -> (Api, String, String) {
     let agent = site.api("agent", "agent").await;
     let operator = site.api("operator", "alice").await;
@@ -77,8 +77,8 @@ async fn filled(site: &Site, smtp: &SmtpSink) -> (Api, String, String) {
     (agent, open, link)
 }
 
-/// Whoever outgrows a file must not lose a question on the way: the mail that lies in somebody's inbox leads to the same question, and
-/// the agent that waits for it hears the answer.
+/// An operator who outgrows a file must not lose a question on the way: the mail in a person's inbox leads to the same question,
+/// and the waiting agent gets the answer.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_question_asked_before_the_move_is_answered_after_it() {
     let smtp = SmtpSink::start().await;
@@ -109,7 +109,7 @@ async fn a_question_asked_before_the_move_is_answered_after_it() {
     assert_eq!((&again["title"], &again["state"]), (&awkward["title"], &awkward["state"]));
     let intents = agent.get("api/v1/intents?limit=100").await.ok();
     assert_eq!(intents["intents"].as_array().unwrap().len(), 4, "a repetition was recognised");
-    agent.asked(agent.active_intent().await).await; // Row ids go on where they ended.
+    agent.asked(agent.active_intent().await).await; // New row ids follow the old ones.
     let said = site.run(on(&site, &["doctor", "--json"], &to)).await;
     assert!(said.stdout.contains("is whole and of this version"), "{said:?}");
 
@@ -135,8 +135,8 @@ fn on(site: &Site, arguments: &[&str], url: &str) -> Command {
     command
 }
 
-/// A move of a large file takes hours, and machines restart. What was moved stays moved, nothing is there twice, and until the end no
-/// server starts on the half.
+/// A move of a large file takes hours, and machines restart. Moved rows stay moved, no row is there twice, and until the end no
+/// server starts on a half-filled database.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_interrupted_move_goes_on_where_it_ended() {
     let smtp = SmtpSink::start().await;
@@ -150,7 +150,7 @@ async fn an_interrupted_move_goes_on_where_it_ended() {
     stop(server).await;
     let scratch = Cluster::of_this_process().empty().await;
     let to = over_tcp(&scratch);
-    // Among the rows of events, after all of them, after the last mark but one.
+    // Among the rows of events, after all of them, and after the last mark but one.
     for point in ["within-move:3", "within-move:9", "between-marks"] {
         let mut command = migrate(&site, &to);
         command.env("PLACET_KILL_AT", point);
@@ -170,7 +170,7 @@ async fn an_interrupted_move_goes_on_where_it_ended() {
     scratch.forget().await;
 }
 
-/// After an interruption somebody may decide to go on with the file for another week. What changed must not be missing then.
+/// After an interruption the operator may decide to use the file for another week. Changes of that time must not be missing then.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_file_that_changed_after_an_interruption_is_moved_anew() {
     let smtp = SmtpSink::start().await;
@@ -196,7 +196,7 @@ async fn a_file_that_changed_after_an_interruption_is_moved_anew() {
     scratch.forget().await;
 }
 
-/// A move that only counts would call this whole. What is not the same to the byte, and a log that does not verify, is not moved, and the
+/// A move that only counts would call this whole. If a byte differs, or a log does not verify, the data is not moved, and the
 /// file can be served as before.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_not_whole_at_the_end_is_not_called_moved() {
@@ -226,7 +226,7 @@ async fn what_is_not_whole_at_the_end_is_not_called_moved() {
     scratch.forget().await;
 }
 
-/// Others on the machine read command lines, and shells keep them.
+/// Other users of the machine read command lines, and shells keep them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_password_on_the_command_line_is_refused() {
     let site = Site::development();
@@ -236,7 +236,7 @@ async fn a_password_on_the_command_line_is_refused() {
     let words = ["must not be given on the command line", "PLACET_DATABASE_URL_FILE"];
     refused(&site.run(site.command(["migrate", "--from", &from, "--to", &to])).await, &words);
     let mut both = site.command(["migrate", "--from", &from, "--to", &to]);
-    both.env("PLACET_DATABASE_URL", &to); // `--to "$PLACET_DATABASE_URL"` is seen as well.
+    both.env("PLACET_DATABASE_URL", &to); // `--to "$PLACET_DATABASE_URL"` is visible as well.
     refused(&site.run(both).await, &words);
     for command in [vec!["serve"], vec!["keys", "list"], vec!["doctor"]] {
         let arguments = [command.as_slice(), &["--database-url", &to]].concat();
@@ -244,7 +244,8 @@ async fn a_password_on_the_command_line_is_refused() {
         assert!(!said.status.success() && format!("{}{}", said.stdout, said.stderr).contains(words[0]), "{said:?}");
         tells_no_password(&said);
     }
-    // A shell writes the value of `"$PLACET_DATABASE_URL"` on the command line: others see it, although the environment holds the same.
+    // A shell writes the value of `"$PLACET_DATABASE_URL"` on the command line: others see it, although the environment holds the
+    // same.
     for command in [vec!["serve"], vec!["keys", "list"], vec!["doctor"]] {
         let arguments = [command.as_slice(), &["--database-url", &to]].concat();
         let mut both = site.command(arguments);
@@ -261,7 +262,7 @@ async fn a_password_on_the_command_line_is_refused() {
     scratch.forget().await;
 }
 
-/// Each of these would lose or mix something if it were tried.
+/// Each of these would lose or mix data if it were tried.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_stands_in_the_way_of_a_move_is_said() {
     let site = Site::development();
@@ -310,10 +311,10 @@ async fn what_stands_in_the_way_of_a_move_is_said() {
     used.forget().await;
 }
 
-/// The number of a server, and what it holds while it lives.
+/// The number of a server, and the lock that it holds while it lives.
 const SERVER: &str = "SELECT pg_advisory_lock(1886151011, 7)";
 
-/// Returns when somebody waits for a lock in a database.
+/// Returns when a connection waits for a lock in a database.
 async fn until_waiting(scratch: &Scratch) {
     let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
     while Cluster::of_this_process().number(scratch.name(), waiting).await == 0 {
@@ -321,7 +322,7 @@ async fn until_waiting(scratch: &Scratch) {
     }
 }
 
-/// Whether the file says that it was moved.
+/// Whether the file is marked as moved.
 async fn is_moved(site: &Site) -> bool {
     site.run(site.command(["doctor"])).await.stdout.contains("was moved to")
 }
@@ -338,18 +339,18 @@ async fn interrupted() -> (SmtpSink, Site, Scratch) {
     (smtp, site, scratch)
 }
 
-/// A server that starts while a move begins is seen by it, and what the move has done is taken back: the server may start again.
+/// A move notices a server that starts while the move begins, and takes its own steps back: the server may start again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_move_that_begins_while_a_server_starts_gives_way() {
     let site = Site::development();
     site.key("admin", "admin").await;
-    // With the tables of a first start, and no row.
+    // A database with the tables of a first start, and without rows.
     let scratch = Cluster::of_this_process().scratch().await;
     let rival = scratch.rival().await;
     rival.sql("BEGIN; LOCK TABLE intents IN ACCESS EXCLUSIVE MODE").await;
     let server = scratch.rival().await;
     let start = async {
-        // It has looked for servers, and looks whether there are rows.
+        // It has looked for servers, and now looks for rows.
         until_waiting(&scratch).await;
         server.sql(SERVER).await;
         rival.sql("ROLLBACK").await;
@@ -363,14 +364,14 @@ async fn a_move_that_begins_while_a_server_starts_gives_way() {
     scratch.forget().await;
 }
 
-/// From the file's mark on nobody looks at the file any more. Until then what was written must be on the database's disk, and nobody may
-/// serve it: a crash or a second server would cost what the file still has.
+/// From the file's mark on no program reads the file any more. Until then the rows must be on the database's disk, and no server
+/// may serve it: a crash or a second server would lose data that the file still has.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_file_is_not_marked_before_its_rows_are_durable_and_nobody_serves_them() {
     let (_smtp, site, scratch) = interrupted().await;
     let to = over_tcp(&scratch);
     let (rival, server) = (scratch.rival().await, scratch.rival().await);
-    // What makes the rows durable is a write to the mark, which has to wait.
+    // A write to the mark makes the rows durable, and that write has to wait.
     rival.sql("BEGIN; LOCK TABLE moving IN SHARE MODE").await;
     let started = async {
         until_waiting(&scratch).await;
@@ -387,8 +388,8 @@ async fn a_file_is_not_marked_before_its_rows_are_durable_and_nobody_serves_them
     scratch.forget().await;
 }
 
-/// A database somebody made anew, filled from elsewhere, or set back to the middle of the move holds less than the file. It must not be
-/// taken for the end of the move: the file would be thrown away.
+/// A database that was made anew, filled from elsewhere, or set back to the middle of the move holds less than the file. It must
+/// not be taken for the end of the move: the file would be thrown away.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_move_is_not_finished_in_a_database_that_does_not_hold_it() {
     let (_smtp, site, scratch) = interrupted().await;

@@ -1,4 +1,5 @@
-//! Tests of whole processes: the program as it is shipped, killed, stopped, misused. Their clock is the real one, so they may wait.
+//! Tests of whole processes: the program as it is shipped, killed, stopped, misused. Their clock is the real one, so they may
+//! wait.
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and everything here serves tests alone")]
 

@@ -1,7 +1,7 @@
-//! More than the server can take: it does as much as ever, refuses the rest at once, and takes every answer of a person.
+//! More load than the server can take: it does as much as ever, refuses the rest at once, and accepts every answer of a person.
 //!
-//! Clients are raw connections. They share the machine with the server, so a short run in a test proves what is said, and a long one
-//! (`PLACET_OVERLOAD_SECONDS=20`, on a release build, alone on the machine) gives figures.
+//! Clients are raw connections. They share the machine with the server, so a short run in a test proves the claims, and a long
+//! one (`PLACET_OVERLOAD_SECONDS=20`, on a release build, alone on the machine) gives figures.
 #![expect(clippy::print_stdout, reason = "a long run by hand is read by who asked for it")]
 
 use std::net::SocketAddr;
@@ -20,39 +20,39 @@ use serde_json::json;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-/// How long each phase lasts, unless `PLACET_OVERLOAD_SECONDS` says otherwise.
+/// How long each phase lasts, unless `PLACET_OVERLOAD_SECONDS` sets another time.
 const SECONDS_DEFAULT: u64 = 3;
-/// Connections that find out what the server can do: the peak is the best of these.
+/// Numbers of connections that measure the server's peak, which is the best of these.
 const PEAK_CONNECTIONS: [usize; 3] = [64, 256, 512];
 /// Connections of an overload: five times as many as there are places on the smallest server.
 const OVERLOAD_CONNECTIONS: usize = 2_560;
-/// How many times the peak they would ask for if each had its answer at once.
+/// How many times the peak they would ask for if each got its answer at once.
 const OVERLOAD: f64 = 5.0;
-/// The part of the peak that is done under it.
+/// The part of the peak that must be done under overload.
 const GOODPUT_MIN: f64 = 0.9;
-/// The same beside other tests, in a build that nobody ships: the machine is not the server's own, and only a collapse shows.
+/// The same beside other tests, in a build that is not shipped: the machine is busy with other work, and only a collapse shows.
 const GOODPUT_MIN_UNMEASURED: f64 = 0.2;
 /// How long a refusal may take.
 const REFUSED_P99_MILLISECONDS_MAX: f64 = 100.0;
 /// Answers that people give meanwhile, by link and by key, in each of the two overloads.
 const ANSWERS: usize = 20;
-/// How often the overload is repeated for figures; what counts is the median.
+/// How often the overload is repeated for figures; the median counts.
 const ROUNDS: usize = 5;
 /// Clients that ask for 8 MiB each and take nothing.
 const TAKERS: u32 = 40;
-/// Memory of the server when large bodies arrive from everywhere (half of it is what 1,000 connections read ahead), or large answers are
-/// not taken.
+/// The memory that the server may use when large bodies arrive from many clients (half of it is read ahead for 1,000
+/// connections), or when large answers are not taken.
 const RESIDENT_MEBIBYTES_MAX: f64 = 256.0;
-/// The same of a build that nobody ships, which is larger and slower to give back.
+/// The same for a build that is not shipped, which is larger and slower to give memory back.
 const RESIDENT_MEBIBYTES_MAX_DEBUG: f64 = 384.0;
 
-#[expect(clippy::disallowed_methods, reason = "how long a test may take is for whoever runs it to say")]
+#[expect(clippy::disallowed_methods, reason = "the person who runs the test decides how long it may take")]
 fn seconds() -> Duration {
     let seconds = std::env::var("PLACET_OVERLOAD_SECONDS");
     Duration::from_secs(seconds.map_or(SECONDS_DEFAULT, |text| text.parse().expect("PLACET_OVERLOAD_SECONDS is a number")))
 }
 
-/// Whether this run is for figures: only a release build alone on the machine is held to them.
+/// Whether this run is for figures: only a release build alone on the machine must reach them.
 fn is_measured() -> bool {
     std::env::var_os("PLACET_OVERLOAD_SECONDS").is_some() && profile() != "debug"
 }
@@ -62,23 +62,23 @@ fn resident_mebibytes_max() -> f64 {
     if profile() == "debug" { RESIDENT_MEBIBYTES_MAX_DEBUG } else { RESIDENT_MEBIBYTES_MAX }
 }
 
-/// What came of one request: its answer, and how long it took.
+/// The result of one request: its answer, and how long it took.
 struct Outcome {
     answer: Answer,
     took: Duration,
 }
 
-/// What came of a phase.
+/// The results of a phase.
 #[derive(Default)]
 struct Tally {
     done: u64,
     refused_milliseconds: Vec<f64>,
     done_milliseconds: Vec<f64>,
-    /// Anything but a success and a refusal that says when to come back.
+    /// Replies that are neither a success nor a refusal that tells when to come back.
     odd: Vec<String>,
-    /// Until the last answer, so that what is under way when the clients stop adds to no rate.
+    /// The time until the last answer, so that requests under way when the clients stop add to no rate.
     lasted: Duration,
-    /// Of the server, and of its clients.
+    /// Processor time of the server, and of its clients.
     processor_seconds: [f64; 2],
 }
 
@@ -95,12 +95,12 @@ impl Tally {
         }
     }
 
-    /// How many were done in a second.
+    /// How many requests were done in a second.
     fn rate(&self) -> f64 {
         f64::from(u32::try_from(self.done).unwrap()) / self.lasted.as_secs_f64()
     }
 
-    /// How many were asked for in a second; each was done or refused.
+    /// How many requests were sent in a second; each was done or refused.
     fn offered(&self) -> f64 {
         let refused = u32::try_from(self.refused_milliseconds.len()).unwrap();
         self.rate() + f64::from(refused) / self.lasted.as_secs_f64()
@@ -177,21 +177,22 @@ impl World {
     }
 }
 
-/// How a client goes on.
+/// How a client goes on after a reply.
 #[derive(Clone, Copy)]
 enum Manner {
     /// At once.
     Greedy,
-    /// So long after its last request, or at once when that is late; refusals do not bother it.
+    /// This long after its last request, or at once if that is late; refusals do not matter to it.
     Deaf(Duration),
-    /// The same, but whoever is refused waits as long as it was told, and up to as long again, so that not all come back together.
+    /// The same, but a client that is refused waits as long as it was told, and up to as long again, so that not all come back
+    /// together.
     Heeding(Duration),
 }
 
-/// Sends one request after the other; `part` is where this client stands among all of them.
+/// Sends one request after the other; `part` is the place of this client among all of them.
 async fn press_on(mut wire: Wire, request: Vec<u8>, manner: Manner, part: f64, until: Instant) -> Tally {
     let mut tally = Tally::default();
-    // Spread over the first interval, so that they do not come in step.
+    // Spread over the first interval, so that the clients do not act in step.
     let mut next = match manner {
         Manner::Greedy => Instant::now(),
         Manner::Deaf(pace) | Manner::Heeding(pace) => Instant::now() + pace.mul_f64(part),
@@ -216,7 +217,7 @@ fn fraction(part: usize, whole: usize) -> f64 {
     part as f64 / whole as f64
 }
 
-/// Answers one question after the other, by link and by key in turn; every one must be taken.
+/// Answers one question after the other, by link and by key in turn; every answer must be accepted.
 async fn people_answer(world: &World, questions: Vec<(String, String, String)>, lasting: Duration) -> Vec<f64> {
     let pause = lasting / u32::try_from(questions.len()).unwrap();
     let mut took = Vec::new();
@@ -236,13 +237,13 @@ async fn people_answer(world: &World, questions: Vec<(String, String, String)>, 
     took
 }
 
-/// What an overload came to.
+/// The results of an overload.
 struct Pressed {
     goodput: f64,
     refused_p99_milliseconds: f64,
 }
 
-/// Wants five times the peak while people answer, and says what came of it.
+/// Sends five times the peak while people answer, and prints the results.
 async fn overload(world: &World, create: &[u8], peak: f64, heeding: bool, questions: Vec<(String, String, String)>) -> Pressed {
     let pace = Duration::from_secs_f64(f64::from(u32::try_from(OVERLOAD_CONNECTIONS).unwrap()) / (peak * OVERLOAD));
     let manner = if heeding { Manner::Heeding(pace) } else { Manner::Deaf(pace) };
@@ -271,7 +272,7 @@ async fn overload(world: &World, create: &[u8], peak: f64, heeding: bool, questi
     Pressed { goodput, refused_p99_milliseconds }
 }
 
-/// The most that is done in a second, by however many connections.
+/// The most requests that are done in a second, with any number of connections.
 async fn peak(world: &World, create: &[u8]) -> f64 {
     world.press(PEAK_CONNECTIONS[0], create, Manner::Greedy, seconds() / 4).await; // Warms up.
     let mut best = 0.0_f64;
@@ -309,10 +310,12 @@ fn median(rounds: &[[Pressed; 2]], of: impl Fn(&[Pressed; 2]) -> f64) -> f64 {
     percentile(&figures, 0.5)
 }
 
-/// A server that collapses under load, or lets agents crowd out the people they wait for, is of no use when it matters.
+/// A server that collapses under load, or lets agents crowd out the people for whose answers they wait, is of no use when it
+/// matters.
 ///
-/// The clients want five times the peak. On two cores, which they share with the server, that much does not arrive: a connection has one
-/// request at a time, so what 2,560 of them offer is bounded by how soon they are answered. What did arrive is printed.
+/// The clients want five times the peak. On two cores, which they share with the server, that much does not arrive: a connection
+/// has one request at a time, so the load of 2,560 connections is limited by how soon they are answered. The test prints the load
+/// that did arrive.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn five_connections_a_place_do_not_slow_the_server_and_no_answer_is_refused() {
     let mut rounds = Vec::new();
@@ -335,7 +338,7 @@ async fn five_connections_a_place_do_not_slow_the_server_and_no_answer_is_refuse
     }
 }
 
-/// Reads one thing at a steady pace until told to stop; returns how long each took, in milliseconds.
+/// Reads one thing at a steady pace until told to stop; returns how long each read took, in milliseconds.
 async fn read_steadily(address: SocketAddr, read: Vec<u8>, stop: Arc<AtomicBool>) -> Vec<f64> {
     let mut wire = Wire::connect(address).await.unwrap();
     let mut took = Vec::new();
@@ -348,7 +351,7 @@ async fn read_steadily(address: SocketAddr, read: Vec<u8>, stop: Arc<AtomicBool>
     took
 }
 
-/// Sends a few bytes now and then; returns how long the server put up with it.
+/// Sends a few bytes now and then; returns how long the server kept the connection.
 async fn drip(address: SocketAddr, start: Vec<u8>, ended: Arc<AtomicU64>) -> Duration {
     let mut wire = Wire::connect(address).await.unwrap();
     let began = Instant::now();
@@ -365,7 +368,8 @@ async fn drip(address: SocketAddr, start: Vec<u8>, ended: Arc<AtomicU64>) -> Dur
     began.elapsed()
 }
 
-/// Connections that send their heads or bodies byte by byte cost a server that waits for them everything, and this one almost nothing.
+/// Connections that send their heads or bodies byte by byte would cost a server everything if it waited for them; they cost this
+/// one almost nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn slow_clients_are_ended_and_keep_nobody_waiting() {
     let slow = if is_measured() { 2_000 } else { 300 };
@@ -385,7 +389,7 @@ async fn slow_clients_are_ended_and_keep_nobody_waiting() {
     let half_a_head = b"GET /api/v1/suspensions HTTP/1.1\r\nhost: placet\r\nx-slow: ".to_vec();
     let mut with_a_key = request("POST", "api/v1/intents", world.agent.key(), &"x".repeat(1_000));
     with_a_key.truncate(with_a_key.len() - 999);
-    // After a request that was answered, where no library looks at the clock any more.
+    // After a request that was answered, where the libraries no longer watch the clock.
     let second_head = [b"GET /healthz HTTP/1.1\r\nhost: placet\r\n\r\n".to_vec(), half_a_head.clone()].concat();
     let token = questions[1].2.rsplit('/').next().unwrap();
     let of_a_page = format!("POST /a/{token} HTTP/1.1\r\nhost: placet\r\ncontent-length: 1000\r\n\r\nvalue=").into_bytes();
@@ -422,7 +426,8 @@ async fn slow_clients_are_ended_and_keep_nobody_waiting() {
     world.server.kill().await;
 }
 
-/// Answers that nobody takes are given up when too many wait, so that they do not fill the memory; who takes an answer late gets all of it.
+/// Answers that clients do not take are given up when too many wait, so that they do not fill the memory; a client that takes its
+/// answer late gets all of it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn answers_that_nobody_takes_do_not_fill_the_memory() {
     let (world, _) = World::start().await;

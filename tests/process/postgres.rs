@@ -1,4 +1,4 @@
-//! The program on PostgreSQL: the whole loop, two servers, and refusals that say what to do and never the password.
+//! The program on PostgreSQL: all steps, two servers, and refusals that tell what to do and never the password.
 
 use harness::api::Api;
 use harness::postgres::{Cluster, PASSWORD};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 /// Every command that opens a database.
 const COMMANDS: [&[&str]; 3] = [&["serve"], &["keys", "list"], &["release"]];
-/// A password nobody may read anywhere.
+/// A password that must not appear anywhere.
 const HUNTER: &str = "hunter2";
 
 /// Fails the test unless the program refused in at most two lines of plain words, without a password.
@@ -30,12 +30,12 @@ async fn refused_everywhere(url: &str, words: &[&str]) {
     let failed = said["findings"].as_array().unwrap().iter().find(|finding| finding["level"] == "fail").unwrap();
     assert_eq!(doctor.status.code(), Some(1));
     let missing: Vec<_> = words.iter().filter(|word| !failed.to_string().contains(**word)).collect();
-    // The doctor says what is wrong in its own words where it has looked at the tables; in the same ones where it could not.
+    // If the doctor has examined the tables, it has words of its own; if it could not, it uses the same words.
     assert!(missing.is_empty() || failed["what"].as_str().unwrap().contains("postgres://"), "{missing:?}: {failed}");
     assert!(!doctor.stdout.contains(HUNTER) && !doctor.stdout.contains(PASSWORD), "{doctor:?}");
 }
 
-/// Each of these is read by somebody who wants to go on: what is wrong, where, and what to do.
+/// A person who wants to go on reads each of these: what is wrong, where, and what to do.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_that_cannot_be_used_is_refused_in_words() {
     let cluster = Cluster::of_this_process();
@@ -51,7 +51,7 @@ async fn a_database_that_cannot_be_used_is_refused_in_words() {
     refused_everywhere("postgres://ann:hunter2@db.example/placet?sslmode=perhaps", &["sslmode", "disable or verify-full"]).await;
 }
 
-/// A URL with a password may stand in a file, as the mail server's does.
+/// A URL with a password may stand in a file, like the mail server's.
 async fn in_a_file(url: &str) {
     let site = Site::on("sqlite://nowhere.db".to_owned());
     let file = site.folder().join("database-url");
@@ -64,7 +64,7 @@ async fn in_a_file(url: &str) {
     refused_in_words(&site.run(alone).await, &["postgres://ann@127.0.0.1:9/placet"]);
 }
 
-/// Whoever mistypes a name must not find our tables among those of their shop.
+/// A person who mistypes a name must not find our tables among those of their shop.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_tables_of_another_program_are_left_alone() {
     let cluster = Cluster::of_this_process();
@@ -82,7 +82,7 @@ async fn the_tables_of_another_program_are_left_alone() {
     }
 }
 
-/// Whoever lists keys in the wrong database must hear that, not see an empty list and leave tables there.
+/// A person who lists keys in the wrong database must learn that, not see an empty list and leave tables there.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_command_that_needs_a_servers_tables_makes_none() {
     let scratch = Cluster::of_this_process().empty().await;
@@ -95,7 +95,7 @@ async fn a_command_that_needs_a_servers_tables_makes_none() {
     scratch.forget().await;
 }
 
-/// An older program does not know what a newer one promised.
+/// An older program does not know the promises of a newer one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_of_a_newer_version_is_refused_and_left_alone() {
     let cluster = Cluster::of_this_process();
@@ -107,12 +107,12 @@ async fn a_database_of_a_newer_version_is_refused_and_left_alone() {
     scratch.forget().await;
 }
 
-/// What the README shows with a file works with a database of several servers: a key, a question, an answer at the other server.
+/// The README's example for a file works with a database of several servers: a key, a question, an answer at the other server.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_processes_share_a_database() {
     let scratch = Cluster::of_this_process().empty().await;
     let (here, there) = (Site::on(scratch.url()), Site::on(scratch.url()));
-    let agent = here.api("agent", "asker").await; // Makes the tables.
+    let agent = here.api("agent", "asker").await; // This makes the tables.
     let (one, two) = (here.serve().await, there.serve().await);
     let operator = Api::new(&there.base(), Some(&there.key("operator", "alice").await.1));
     let intent = agent.post("api/v1/intents", json!({"title": "x", "status": "active"})).await.ok();

@@ -1,6 +1,7 @@
-//! Several servers, each its own process, on one PostgreSQL: raced, killed, stopped and restarted under load, like the database itself.
+//! Several servers, each its own process, on one PostgreSQL: raced, killed, stopped and restarted under load, like the database
+//! itself.
 //!
-//! The long runs are asked for by variables: `PLACET_RACES` (20,000 takes minutes) and `PLACET_DRILL_SECONDS` (120).
+//! Variables ask for the long runs: `PLACET_RACES` (20,000 takes minutes) and `PLACET_DRILL_SECONDS` (120).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -26,11 +27,11 @@ const RACES_DEFAULT: usize = 240;
 const DRILL_SECONDS_DEFAULT: usize = 10;
 /// Requests under way at the same time.
 const AT_ONCE: usize = 12;
-/// Questions whose deadlines all servers see come.
+/// Questions whose deadlines come while all servers run.
 const DEADLINES: usize = 120;
 /// How long writes may fail after the database is back.
 const RECOVERED_WITHIN: Duration = Duration::from_secs(5);
-/// A stop that outlives a message's lease, where there is time for it.
+/// A stop that outlives a message's lease, if there is time for it.
 const LONG_STOP: Duration = Duration::from_secs(130);
 
 #[expect(clippy::disallowed_methods, reason = "a long run by hand is asked for by a variable")]
@@ -55,7 +56,7 @@ impl Replicas {
         let (listener, base) = Balancer::reserve();
         let url = cluster.tcp_url("replicas", PASSWORD);
         let sites: Vec<Site> = (0..count).map(|_| Site::replica(url.clone(), smtp.url(), base.clone())).collect();
-        sites[0].key("admin", "admin").await; // Makes the tables.
+        sites[0].key("admin", "admin").await; // This makes the tables.
         let balancer = Balancer::start(listener, sites.iter().map(Site::port).collect());
         Self { cluster, database: "replicas".into(), smtp, sites, balancer }
     }
@@ -68,12 +69,12 @@ impl Replicas {
         running
     }
 
-    /// The way to one of them, by name of its key.
+    /// A key for direct requests to one of them, by its name.
     async fn key(&self, role: &str, name: &str) -> String {
         self.sites[0].key(role, name).await.1
     }
 
-    /// The way through the balancer.
+    /// A connection through the balancer.
     async fn api(&self, role: &str, name: &str) -> Api {
         Api::new(&self.balancer.base(), Some(&self.key(role, name).await))
     }
@@ -126,7 +127,7 @@ async fn of_opposite_answers_at_different_processes_one_counts() {
     }
 }
 
-/// All servers see the same deadlines come: each binds once, and each person gets one mail.
+/// All servers see the same deadlines come: each takes effect once, and each person gets one mail.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_deadline_binds_once_at_three_processes() {
     let replicas = Replicas::of(3).await;
@@ -190,7 +191,7 @@ async fn under_load(replicas: &Replicas, mut servers: Vec<Running>, trouble: imp
     drop(servers);
 }
 
-/// One server dies and another one stands still while a third goes on. What was acknowledged is there, nothing happens twice.
+/// One server dies and another one stands still while a third goes on. Acknowledged writes are there, and nothing happens twice.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_lost_or_twice_when_processes_are_killed_and_stopped() {
     let replicas = Replicas::of(3).await;
@@ -222,8 +223,8 @@ async fn nothing_is_lost_or_twice_when_processes_are_killed_and_stopped() {
     println!("{kills} kills, {stops} stops in {time:?}");
 }
 
-/// The database restarts and loses every connection again and again. Writes go on within seconds of its return, and a commit whose reply
-/// was lost is neither taken for done nor for not done.
+/// The database restarts and loses every connection again and again. Writes go on within seconds of its return. A commit whose
+/// reply was lost is counted neither as done nor as not done.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_lost_when_the_database_restarts_and_cuts_every_connection() {
     let replicas = Replicas::of(2).await;
@@ -247,7 +248,8 @@ async fn nothing_is_lost_when_the_database_restarts_and_cuts_every_connection() 
             let back = Instant::now();
             for site in &replicas.sites {
                 let api = Api::new(&site.base(), Some(&probe));
-                // Every write of its own, so that one which counted although nobody heard of it is none that is there twice.
+                // Each write has an id of its own, so a write that counted although its reply was lost is not taken for a
+                // duplicate.
                 for attempt in 0.. {
                     let body = json!({"title": format!("probe {restarts} {} {attempt}", site.port()), "status": "active"});
                     let posted = api.try_send(api.request("POST", "api/v1/intents").json(&body)).await;
@@ -269,7 +271,7 @@ async fn nothing_is_lost_when_the_database_restarts_and_cuts_every_connection() 
     println!("{storms} storms, {restarts} restarts; writing again after {slowest:?} at most");
 }
 
-/// An update must not cost anybody a request: servers are replaced one after the other while agents ask and people answer.
+/// An update must not cost a client a request: servers are replaced one after the other while agents ask and people answer.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_rolling_restart_fails_no_request() {
     let replicas = Replicas::of(2).await;
@@ -285,7 +287,7 @@ async fn a_rolling_restart_fails_no_request() {
             let mut asked = 0_usize;
             while !stopping.load(Ordering::SeqCst) {
                 asked += 1;
-                // What cannot be recognised when it comes again is not repeated by anybody; agents that matter give a key.
+                // No client repeats a request that cannot be recognized; important agents give a key.
                 let begun = client.create_intent(format!("order {asked}")).active().idempotency_key(format!("{number}-{asked}"));
                 let intent = begun.send().await.expect("no call fails").id();
                 let question = Question::confirm("Refund?").timeout_seconds(600);

@@ -6,7 +6,7 @@ use harness::process::{PATIENCE, Site};
 use harness::smtp::SmtpSink;
 use tokio::time::sleep;
 
-/// A restored server waits, over starts without the flag as well, and goes on by itself when it is released beside it.
+/// A restored server waits, even over starts without the flag, and goes on by itself when it is released from beside it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_restored_server_waits_until_it_is_released_beside_it() {
     let smtp = SmtpSink::start().await;
@@ -53,7 +53,7 @@ async fn there_must_be_something_to_restore() {
     assert!(!site.database().exists());
 }
 
-/// What the server's file says about the database holds for every command that opens one.
+/// The database in the server's file is used by every command that opens one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn keys_and_release_find_the_database_in_the_file() {
     let site = Site::development();

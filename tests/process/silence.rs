@@ -46,8 +46,8 @@ async fn ended(reader: &Api, suspension: &str) -> Value {
     panic!("the deadline did not come");
 }
 
-/// RFC-0025 §6 promises an ending, not an agent that lives to see it. An agent that crashed while it waited must find its intent
-/// decided, not stuck.
+/// RFC-0025 §6 promises an ending even if the agent does not live to see it. An agent that crashed while it waited must find its
+/// intent decided, not stuck.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_fallback_is_applied_when_the_agent_is_dead() {
     let smtp = SmtpSink::start().await;
@@ -80,7 +80,7 @@ async fn every_fallback_is_applied_when_the_agent_is_dead() {
     server.kill().await;
 }
 
-/// The control: the same process, left alive, hears how its question ended.
+/// The control: the same process, left alive, learns how its question ended.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_agent_that_lives_hears_of_the_fallback() {
     let smtp = SmtpSink::start().await;
@@ -110,8 +110,8 @@ async fn a_deadline_that_passed_while_the_server_was_down_is_applied_at_its_star
     assert_eq!(reader.get(&format!("api/v1/intents/{}", question.intent)).await.ok()["status"], json!("abandoned"));
 }
 
-/// The agent dies as soon as it has asked, the server is killed between any two attempts: the ladder is played out to its end all the same,
-/// nobody is asked early, and nobody twice by anything but a crash.
+/// The agent dies as soon as it has asked, and the server is killed between any two attempts. The ladder still runs to its end,
+/// no person is asked early, and none is asked twice except after a crash.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_ladder_plays_out_when_the_agent_is_dead_and_the_server_is_killed_between() {
     const INTERVAL_SECONDS: u32 = 3;

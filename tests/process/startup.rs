@@ -1,4 +1,5 @@
-//! What goes wrong at the start and on a full disk: what happened and what to do, in a line or two, without a panic.
+//! Faults at the start and on a full disk: the message tells in a line or two what happened and what to do, and there is no
+//! panic.
 
 use std::time::{Duration, Instant};
 
@@ -25,7 +26,7 @@ fn on(site: &Site, arguments: &[&str], url: &str) -> Command {
     command
 }
 
-/// A folder that takes no files: of the kernel for whoever is root, of the file system for everybody else.
+/// A folder that takes no files: the kernel's, if the test runs as root, otherwise a read-only one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_folder_that_cannot_be_written_is_named() {
     let site = Site::development();
@@ -42,7 +43,7 @@ async fn a_folder_that_cannot_be_written_is_named() {
     }
 }
 
-/// The demo keeps its data in a folder of its own, which may be as impossible to make.
+/// The demo keeps its data in a folder of its own, and making that folder may fail too.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_demo_without_room_for_scratch_data_says_so() {
     let site = Site::development();
@@ -51,16 +52,16 @@ async fn a_demo_without_room_for_scratch_data_says_so() {
     refused_in_words(&site.run(demo).await, &["scratch database", "TMPDIR", "/proc"]);
 }
 
-/// Whoever starts on a full disk must learn that it is the disk.
+/// A person who starts on a full disk must learn that the disk is full.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_start_on_a_full_disk_is_refused_in_words() {
     let site = Site::development();
-    let mut command = through_a_shell(&site, "trap '' XFSZ; ulimit -f 8; exec \"$0\" serve"); // 8 blocks: a few words, no database.
+    let mut command = through_a_shell(&site, "trap '' XFSZ; ulimit -f 8; exec \"$0\" serve"); // Too small for a database.
     command.env("RUST_LOG", "error");
     refused_in_words(&site.run(command).await, &["placet.db", "is there room", "disk I/O error"]);
 }
 
-/// The program of a site, started by a shell that first sets the limits a full disk would.
+/// The program of a site, started by a shell that first sets limits like those of a full disk.
 fn through_a_shell(site: &Site, script: &str) -> Command {
     let mut command = Command::new("sh");
     command.args(["-c", script]).arg(harness::process::program()).current_dir(site.folder());
@@ -85,7 +86,7 @@ async fn a_file_that_is_no_database_is_refused_and_left_alone() {
     assert_eq!(std::fs::read_to_string(&file).unwrap(), letter);
 }
 
-/// An older program does not know what a newer one promised.
+/// An older program does not know the promises of a newer one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_of_a_newer_version_is_refused() {
     let site = Site::development();
@@ -99,7 +100,7 @@ async fn a_database_of_a_newer_version_is_refused() {
     }
 }
 
-/// Each of these refusals is read by somebody who wants to go on: one line, the setting's name, what to write instead.
+/// A person who wants to go on reads each of these refusals: one line, the setting's name, and the value to write instead.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn settings_that_cannot_be_used_are_refused_in_a_line() {
     let site = Site::development();
@@ -135,7 +136,7 @@ async fn settings_that_cannot_be_used_are_refused_in_a_line() {
     assert!(!site.database().exists(), "a refused server leaves nothing behind");
 }
 
-/// Mail servers come and go; a server that will not start without one would take answering and deadlines down with it.
+/// Mail servers come and go; if a server did not start without one, answering and deadlines would stop with it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_mail_server_that_refuses_does_not_stop_the_server_and_is_in_the_log() {
     let site = Site::production("smtp://127.0.0.1:9".to_owned());
@@ -156,7 +157,7 @@ async fn said_in_log(server: &Running, words: &str) {
     }
 }
 
-/// What was promised is there, what was refused is not.
+/// Promised writes are there, refused ones are not.
 pub(super) async fn assert_kept(agent: &Api, mut promised: Vec<String>) {
     let listed = agent.get("api/v1/intents?limit=300").await.ok();
     let mut titles: Vec<&str> =
@@ -166,20 +167,20 @@ pub(super) async fn assert_kept(agent: &Api, mut promised: Vec<String>) {
     assert_eq!(titles, promised, "what was promised is there, what was refused is not");
 }
 
-/// Lets the server write files of so many bytes and no larger, like a disk that has no more room; `unlimited` makes room.
+/// Lets the server write files of this size and no larger, like a disk without more room; `unlimited` makes room.
 async fn limit_files(server: &Running, bytes: &str) {
     let id = server.id().to_string();
     let limited = Command::new("prlimit").args(["--pid", &id, &format!("--fsize={bytes}:")]).status().await.unwrap();
     assert!(limited.success());
 }
 
-/// On a full disk nothing may be promised and nothing forgotten, and room must be all it takes to go on.
+/// On a full disk the server may neither promise nor lose a write, and it must go on as soon as there is room.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_on_a_full_disk_refuses_loses_nothing_and_goes_on_when_there_is_room() {
     let smtp = SmtpSink::start().await;
     let site = Site::production(smtp.url());
     site.key("admin", "admin").await;
-    // Without this the kernel kills who writes too much, where a full disk only says no.
+    // Without this the kernel kills a process that writes too much, where a full disk only refuses.
     let command = through_a_shell(&site, "trap '' XFSZ; exec \"$0\" serve");
     let mut server = site.start(command);
     server.line_with("Placet listens on ").await;

@@ -1,4 +1,4 @@
-//! Stopping: what is under way is finished, nothing new is taken, and nobody waits longer than promised.
+//! Stopping: requests under way are finished, no new ones are taken, and no client waits longer than promised.
 
 use std::io::ErrorKind;
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ const AT_ONCE: Duration = Duration::from_secs(3);
 /// How long a body may take to arrive.
 const BODY_WAIT: Duration = Duration::from_secs(10);
 
-/// A connection that says what it is told, byte by byte.
+/// A connection that sends the given bytes, one by one.
 struct Slow(TcpStream);
 
 impl Slow {
@@ -39,7 +39,7 @@ impl Slow {
         second.to_owned()
     }
 
-    /// Everything until the server hangs up.
+    /// All bytes until the server hangs up.
     async fn rest(&mut self) -> String {
         let mut answer = String::new();
         match self.0.read_to_string(&mut answer).await {
@@ -59,7 +59,7 @@ async fn waiting(site: &Site, agent: &Api) -> tokio::task::JoinSet<(u16, Value)>
         let reply = api.get(&format!("api/v1/suspensions/{suspension}?wait=50")).await;
         (reply.status, reply.body)
     });
-    // Nothing tells that the request has arrived; another one that has is a good sign.
+    // Nothing shows that the request has arrived; another one that has is a good sign.
     assert_eq!(Api::new(&site.base(), None).get("readyz").await.status, 200);
     tokio::time::sleep(Duration::from_millis(300)).await;
     task
@@ -71,8 +71,8 @@ async fn ends_well(server: Running, signalled: Instant) {
     assert!(signalled.elapsed() < STOPPED_WITHIN, "{:?}", signalled.elapsed());
 }
 
-/// A new version is rolled out while agents wait and people answer. Both must come away with an answer they can use, and nobody
-/// may be let in to a server that is about to go.
+/// A new version is rolled out while agents wait and people answer. Both must get an answer that they can use, and no client may
+/// be let in to a server that is about to stop.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_signal_ends_waits_finishes_requests_and_lets_nobody_in() {
     for signal in ["TERM", "INT"] {
@@ -115,7 +115,7 @@ async fn nobody_can_hold_up_a_stop() {
     silent.0.write_all(b"GET /healthz HTTP/1.1\r\n").await.unwrap();
     let mut half = Slow::connect(&site).await.unwrap();
     half.half_a_request(agent.key()).await;
-    let idle = Api::new(&site.base(), None); // Keeps its connection for more requests.
+    let idle = Api::new(&site.base(), None); // It keeps its connection for more requests.
     assert_eq!(idle.get("healthz").await.status, 200);
     server.signal("TERM").await;
     ends_well(server, Instant::now()).await;

@@ -1,4 +1,4 @@
-//! An endpoint that cannot prove who it is gets nothing, and everybody concerned learns why.
+//! An endpoint that cannot prove its identity gets nothing, and the people concerned learn why.
 
 use std::time::{Duration, Instant};
 
@@ -27,7 +27,7 @@ async fn tried(api: &Api, id: &str) -> Value {
     }
 }
 
-/// The link that answers a question stands in the message: whoever stands between us and an endpoint must not get it.
+/// The link that answers a question stands in the message: an attacker between us and an endpoint must not get it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_endpoint_with_a_wrong_certificate_is_sent_nothing() {
     let authority = Authority::new();

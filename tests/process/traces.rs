@@ -1,11 +1,11 @@
-//! A collector that is gone, or that never answers, is nobody's problem.
+//! A collector that is gone, or that never answers, must not disturb the server.
 
 use std::net::TcpListener;
 use std::time::Duration;
 
 use harness::process::Site;
 
-/// Shorter than the 5 seconds a send waits for a collector, so that a call that waits for one is too late.
+/// Shorter than the 5 seconds for which a send waits for a collector, so that a call that waits for one is too late.
 const CALL: Duration = Duration::from_secs(4);
 /// A server that stops gives the collector 2 seconds; the rest is for a slow machine.
 const STOP: Duration = Duration::from_secs(30);
@@ -17,7 +17,7 @@ async fn at_once<T>(call: impl Future<Output = T>) -> T {
 
 #[tokio::test]
 async fn a_collector_that_is_gone_or_silent_slows_nothing_down() {
-    // Bound and never accepted from: the system takes connections, and nobody answers on them.
+    // Bound but never accepted from: the system takes connections, and no program answers on them.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for collector in [silent.local_addr().unwrap(), gone] {

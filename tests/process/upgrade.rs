@@ -1,4 +1,4 @@
-//! A newer program on what an older one left: `tests/upgrade/*.sql` are dumps of databases that older programs filled.
+//! A newer program on the database of an older one: `tests/upgrade/*.sql` are dumps of databases that older programs filled.
 
 use std::io::Write;
 use std::path::Path;
@@ -11,7 +11,7 @@ use harness::process::Site;
 use harness::smtp::SmtpSink;
 use serde_json::{Value, json};
 
-/// Dumps, with what their people still hold: keys, a mail's link, ids.
+/// Dumps, with the things that their users still hold: keys, a mail's link, ids.
 const LEFT: [&str; 1] = ["before-presence"];
 
 fn left(name: &str) -> (String, Value) {
@@ -22,7 +22,7 @@ fn left(name: &str) -> (String, Value) {
     (read("sql"), serde_json::from_str(&read("json")).unwrap())
 }
 
-/// People have mails and keys from before the update, agents wait for questions from before it. None of them may notice.
+/// People have mails and keys from before the update, and agents wait for questions from before it. None of them may notice.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_an_older_program_left_is_gone_on_with() {
     for name in LEFT {
@@ -63,7 +63,7 @@ async fn what_an_older_program_left_is_gone_on_with() {
     }
 }
 
-/// Makes a database of a dump; Python has SQLite built in.
+/// Makes a database from a dump; Python has SQLite built in.
 fn load(path: &Path, dump: &str) {
     let script = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).executescript(sys.stdin.read())";
     let mut python = Command::new("python3").args(["-c", script]).arg(path).stdin(Stdio::piped()).spawn().unwrap();

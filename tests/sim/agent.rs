@@ -1,4 +1,5 @@
-//! Agents: each works on one intent, asks, waits, asks again under the same key when it is not sure, is killed, withdraws, supersedes.
+//! Agents. Each works on one intent, asks, waits, asks again under the same key when it is not sure, is killed, withdraws,
+//! supersedes.
 
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ use crate::executor::{MILLISECOND, SECOND};
 use crate::operator::OUTCOME_KEPT;
 use crate::world::{Failed, World};
 
-/// How often an agent asks after its own question.
+/// How often an agent looks at its own question.
 const LOOKS: u32 = 60;
 
 /// One agent and the intent it works on.
@@ -50,7 +51,7 @@ pub(crate) fn start(world: &Arc<World>, number: u64) {
     });
 }
 
-/// Creates an intent, however often it takes, and no second one.
+/// Creates an intent, in as many tries as that takes, and no second one.
 async fn begin(world: &Arc<World>, principal: &Principal) -> Option<IntentId> {
     let idempotency = Some(Idempotency { key_hash: hash(&format!("{} begins", principal.name)), body_hash: [7; 32] });
     loop {
@@ -71,7 +72,7 @@ async fn begin(world: &Arc<World>, principal: &Principal) -> Option<IntentId> {
 }
 
 impl Agent {
-    /// Asks a question and waits for its end; says whether the agent may ask another.
+    /// Asks a question and waits for its end; returns whether the agent may ask another.
     async fn ask(&mut self, question: u64) -> bool {
         if self.world.draw(|chance| chance.happens(40)) {
             self.work().await;
@@ -80,7 +81,7 @@ impl Agent {
         let Some(record) = self.suspend(&format!("question {question}"), asked).await else { return false };
         let mut id = record.id;
         if self.world.draw(|chance| chance.happens(10)) {
-            // Refused while the first one is open, and fine once it has ended.
+            // This is refused while the first question is open, and accepted once it has ended.
             self.suspend(&format!("question {question}, impatiently"), draw_question(&self.world)).await;
         }
         if self.world.draw(|chance| chance.happens(20)) {
@@ -98,7 +99,7 @@ impl Agent {
         self.wait(id).await
     }
 
-    /// Some change their mind soon, some at the very end.
+    /// Some agents change their mind soon, some at the very end.
     async fn wait_before_changing(&self, record: &SuspensionRecord) {
         let world = &self.world;
         let Some(at) = record.expires_at.filter(|_| world.draw(|chance| chance.happens(30))) else {
@@ -108,7 +109,7 @@ impl Agent {
         world.executor.after(left).await;
     }
 
-    /// Asks under one key until an answer comes back: killed in between, it does not know whether it has asked.
+    /// Asks under one key until an answer comes back: an agent killed in between does not know whether it has asked.
     async fn suspend(&mut self, key: &str, asked: SuspendRequest) -> Option<SuspensionRecord> {
         let (world, name) = (self.world.clone(), self.principal.name.clone());
         let body = serde_json::to_string(&asked).unwrap();
@@ -126,7 +127,7 @@ impl Agent {
             let asked =
                 world.call(format!("{name} asks {key}"), |store| async move { store.execute(request).await }.boxed()).await;
             if world.era() != era {
-                // What was asked before is not known any more.
+                // After a restore the earlier question is no longer known.
                 (first, era) = (None, world.era());
             }
             match asked {
@@ -179,7 +180,7 @@ impl Agent {
         }
     }
 
-    /// Asks after the question until it has ended; says whether the intent goes on.
+    /// Looks at the question until it has ended; returns whether the intent goes on.
     async fn wait(&mut self, id: SuspensionId) -> bool {
         let world = self.world.clone();
         let known = |world: &World| world.watch.lock().unwrap().asked.contains_key(&id.expose());
@@ -190,7 +191,7 @@ impl Agent {
             let record = world.call(name, move |store| async move { store.suspension(principal, id).await }.boxed()).await;
             let record = match record {
                 Ok(record) => record,
-                // What was asked after a backup is gone with what it was set back from.
+                // A question asked after the backup is gone after the restore.
                 Err(Failed::Rejected(_)) if !known(&world) => return false,
                 Err(Failed::Rejected(_)) => {
                     world.fail("I22: an agent's question is gone");
@@ -216,7 +217,7 @@ impl Agent {
         false
     }
 
-    /// Does something on the intent besides asking; a refusal is fine, an effect must be consistent.
+    /// Does something on the intent other than asking; a refusal is fine, an effect must be consistent.
     async fn work(&mut self) {
         let world = self.world.clone();
         self.calls += 1;
@@ -314,7 +315,7 @@ fn draw_question(world: &World) -> SuspendRequest {
         timeout_seconds,
         retry_policy,
         fallback_policy: falls_back.then_some(FallbackPolicy::CompleteWithFallback),
-        // One in twenty breaks a rule: a fallback that says nothing.
+        // One in twenty breaks a rule: a fallback policy without a value.
         fallback_value: (falls_back && world.draw(|chance| chance.happens(95))).then_some(fallback),
         notify_to: world.draw(|chance| chance.happens(70)).then(|| people(world)),
         channel_hint: channel_hint(world),
@@ -322,7 +323,7 @@ fn draw_question(world: &World) -> SuspendRequest {
     }
 }
 
-/// A channel somebody prefers; some do not exist.
+/// A preferred channel; some do not exist.
 fn channel_hint(world: &World) -> Option<String> {
     let hint = world.draw(|chance| match chance.below(10) {
         0..6 => None,

@@ -1,4 +1,5 @@
-//! Somebody who tries what nobody may: answer one's own question, guess a link, reach `_suspension`, ask twice, use another's id.
+//! An attacker who tries forbidden requests: answer one's own question, guess a link, reach `_suspension`, ask twice, use
+//! another's id.
 
 use std::sync::Arc;
 
@@ -36,7 +37,7 @@ pub(crate) fn start(world: &Arc<World>, number: u64) {
     });
 }
 
-/// Opens a link nobody was sent: the right row with a wrong secret.
+/// Opens a link that was never sent: the right row with a wrong secret.
 async fn guess(world: &Arc<World>) {
     let token = LinkToken::new(world.draw(|chance| chance.within(1..=20)), world.entropy.bytes32());
     let opened = world.call("an attacker guesses a link", |store| async move { store.link(token).await }.boxed()).await;
@@ -57,7 +58,7 @@ fn principal(name: &str, owner: &str, role: Role) -> Principal {
     }
 }
 
-/// Some intent, who works on it, and a question of it: the open one if there is one.
+/// An intent, its agent, and a question of it: the open one if there is one.
 fn target(world: &World) -> Option<(IntentId, String, String)> {
     let watch = world.watch.lock().unwrap();
     let intents: Vec<_> = watch.intents.values().collect();
@@ -66,7 +67,7 @@ fn target(world: &World) -> Option<(IntentId, String, String)> {
     Some((intent.id.parse().ok()?, intent.creator.clone(), named))
 }
 
-/// What is tried, by whom.
+/// The forbidden request, and its caller.
 fn draw_trespass(world: &World, creator: &str, named: String) -> (&'static str, Principal, Command) {
     let team = format!("team-{}", creator.trim_start_matches("agent-").parse::<u64>().unwrap_or(0) % 2);
     let respond = |suspension_id: String| {

@@ -1,4 +1,4 @@
-//! Who reports that messages came back: once, several times, late, and sometimes with what nobody sent.
+//! The gateway that reports returned mail: once, several times, late, and sometimes for a mail that was never sent.
 
 use std::sync::Arc;
 
@@ -19,10 +19,10 @@ use crate::world::{Failed, World};
 const TRIES: u32 = 4;
 /// How many of the mails from before a restore come back after it.
 const RETURNED_LATE_MAX: usize = 8;
-/// How often somebody looks whether another message stands in the row of one that comes back late.
+/// How often the gateway looks whether another message has the row of one that comes back late.
 const LOOKS: u32 = 8;
 
-/// Reports a message after a while: that it never arrives, or only that it is late.
+/// Reports a message after a while: that it will never arrive, or only that it is late.
 pub(crate) fn report_later(world: &Arc<World>, mail: &Mail) {
     let (world, mail) = (world.clone(), mail.clone());
     world.clone().spawn(format!("{}'s mail comes back", mail.recipient), async move {
@@ -41,7 +41,8 @@ pub(crate) fn report_later(world: &Arc<World>, mail: &Mail) {
     });
 }
 
-/// Reports mails that were sent before the database was set back, first those it knows nothing of, once others stand in their rows.
+/// Reports mails that were sent before the database was set back. The mails that the database no longer knows come first, once
+/// other messages have their rows.
 pub(crate) fn report_from_before(world: &Arc<World>) {
     let mut posted = std::mem::take(&mut *world.posted.lock().unwrap());
     posted.sort_by_key(|mail| operator::is_known(world, &mail.delivery));
@@ -61,14 +62,14 @@ pub(crate) fn report_from_before(world: &Arc<World>) {
     }
 }
 
-/// Whether another message stands where this one was recorded.
+/// Whether another message has the row in which this one was recorded.
 fn is_anothers_row(world: &World, mail: &Mail) -> bool {
     let row = mail.bounce_token.split_once('.').and_then(|(row, _)| i64::from_str_radix(row, 16).ok());
     let watch = world.watch.lock().unwrap();
     row.and_then(|row| watch.messages.get(&row)).is_some_and(|other| hyphenated(&other.id) != mail.delivery)
 }
 
-/// Who reports.
+/// The principal that reports.
 fn gateway() -> Principal {
     requests::principal("bounces", Role::Channel)
 }
@@ -93,7 +94,7 @@ async fn report(world: &Arc<World>, mail: &Mail, kind: BounceKind) {
                 }
                 return;
             }
-            // It was sent by what was set back since.
+            // The mail was sent by a database that has been set back since.
             Err(Failed::Rejected(_)) if mail.era != world.era() => return,
             Err(Failed::Rejected(rejection)) => {
                 world.fail(format!("I33: a true report was refused with {}", rejection.entry().code));
@@ -104,7 +105,7 @@ async fn report(world: &Arc<World>, mail: &Mail, kind: BounceKind) {
     }
 }
 
-/// Reports what nobody sent: the right row with a wrong proof.
+/// Reports a mail that was never sent: the right row with a wrong proof.
 async fn forge(world: &Arc<World>, mail: &Mail) {
     let Some((row, proof)) = mail.bounce_token.split_once('.') else { return };
     let last = if proof.ends_with('0') { '1' } else { '0' };

@@ -1,4 +1,4 @@
-//! Everything that is drawn, drawn from the seed.
+//! All random draws of a run come from its seed.
 
 use std::ops::RangeInclusive;
 use std::sync::Mutex;
@@ -11,7 +11,7 @@ use rand_chacha::rand_core::{RngCore, SeedableRng};
 pub(crate) struct Chance(ChaCha8Rng);
 
 impl Chance {
-    /// The stream of a seed that serves one purpose.
+    /// The stream of a seed for one purpose.
     pub(crate) fn new(seed: u64, purpose: u64) -> Self {
         let mut stream = ChaCha8Rng::seed_from_u64(seed);
         stream.set_stream(purpose);
@@ -24,7 +24,7 @@ impl Chance {
 
     /// A number from 0, less than `end`.
     pub(crate) fn below(&mut self, end: u64) -> u64 {
-        // The bias is far below anything a run could notice.
+        // The bias is far too small for any run to notice.
         if end == 0 { 0 } else { self.bits() % end }
     }
 
@@ -33,12 +33,12 @@ impl Chance {
         range.start() + i64::try_from(self.below(span)).unwrap()
     }
 
-    /// Whether something happens that happens `percent` times in a hundred.
+    /// True in `percent` of a hundred cases.
     pub(crate) fn happens(&mut self, percent: u32) -> bool {
         self.below(1_000) < u64::from(percent) * 10
     }
 
-    /// As [`Chance::happens`], in a thousand.
+    /// Like [`Chance::happens`], in a thousand.
     pub(crate) fn rarely(&mut self, per_mille: u32) -> bool {
         self.below(1_000) < u64::from(per_mille)
     }

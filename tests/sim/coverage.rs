@@ -1,9 +1,9 @@
-//! What happened how often: a simulator that does not reach the rare places proves nothing about them.
+//! Counts the rare events: a simulator that does not reach them proves nothing about them.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-/// What must have happened at least so often in two thousand seeds.
+/// The least number of times that each event must happen in two thousand seeds.
 pub(crate) const FLOORS: &[(&str, u64)] = &[
     ("absence noticed by a starting process", 100),
     ("answer accepted", 1_000),

@@ -1,4 +1,5 @@
-//! The endpoints of webhooks, which are not ours: they take messages, refuse them, hang, and are away for a while or for ever.
+//! The endpoints of webhooks, which are not part of the server: they take messages, refuse them, hang, and are away for a while
+//! or for ever.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,9 +15,9 @@ use crate::world::World;
 
 /// Calls to one endpoint at the same time.
 const IN_FLIGHT_MAX: u64 = 4;
-/// So many failures in a row, and it is left alone.
+/// After this many failures in a row the server leaves an endpoint alone.
 const FAILURES_IN_A_ROW: u64 = 10;
-/// The shortest time it is left alone before a first probe, which doubles up to the longest.
+/// The shortest time for which it is left alone before a first probe; it doubles up to the longest.
 const LEFT_ALONE: i64 = 24 * SECOND;
 const LEFT_ALONE_MAX: i64 = 720 * SECOND;
 
@@ -27,7 +28,7 @@ pub(crate) struct Endpoint {
     pub(crate) line: Line,
 }
 
-/// What one process has seen of an endpoint, and how often it called nonetheless.
+/// The experience of one process with an endpoint, and the calls it made all the same.
 #[derive(Default)]
 pub(crate) struct Calls {
     in_flight: u64,
@@ -39,7 +40,7 @@ pub(crate) struct Calls {
 }
 
 impl Calls {
-    /// Takes the endpoint for one that works.
+    /// Assumes that the endpoint works.
     pub(crate) fn believe(&mut self) {
         *self = Self { in_flight: self.in_flight, ..Self::default() };
     }
@@ -66,7 +67,7 @@ impl Endpoint {
         change(self.world.endpoints.lock().unwrap().entry((self.process, self.line.name)).or_default())
     }
 
-    /// A call begins: one that may not is the server's fault (I39).
+    /// A call begins; a forbidden call is the server's fault (I39).
     fn begin(&self) {
         let (world, name, now) = (&self.world, self.line.name, self.world.executor.micros());
         let wrong = self.calls(|calls| {
@@ -76,11 +77,11 @@ impl Endpoint {
             if calls.in_flight > IN_FLIGHT_MAX {
                 return Some(format!("I39: {} calls to {name} at the same time", calls.in_flight));
             }
-            // Those that were on their way when it was found out do not count.
+            // Calls that were on their way when the endpoint said it was gone do not count.
             if calls.after_gone > IN_FLIGHT_MAX {
                 return Some(format!("I39: {name} said that it is gone, and is called again"));
             }
-            // Those that were taken when it was found out do not count, either.
+            // Messages that were leased when the endpoint was left alone do not count, either.
             let allowed = || IN_FLIGHT_MAX + 1 + probes(now - calls.failing_since, world.plan.faults.jump == 0);
             let is_left_alone = calls.failures < FAILURES_IN_A_ROW || calls.since <= allowed();
             (!is_left_alone).then(|| format!("I39: {name} fails, and was called {} times since", calls.since))
@@ -159,7 +160,7 @@ impl Endpoint {
         Ok(Receipt { reply: "204".to_owned() })
     }
 
-    /// Whether it takes nothing at present: some are away for a moment, some longer than any message is tried.
+    /// Whether it takes no messages at present: some are away for a moment, some for longer than any message is tried.
     fn is_down(&self) -> bool {
         let (world, now) = (&self.world, self.world.executor.micros());
         if !world.is_healed() && world.down_until.lock().unwrap().get(self.line.name).is_some_and(|until| now < *until) {
@@ -175,7 +176,7 @@ impl Endpoint {
         true
     }
 
-    /// Somebody of the audience reads it; a room only shows it.
+    /// A person of the audience reads it; a room only shows it.
     fn hand_over(&self, mail: mail::Mail) {
         self.world.tell(format!("a message for {} is taken", mail.recipient));
         if self.line.links {
@@ -184,7 +185,7 @@ impl Endpoint {
     }
 }
 
-/// How often an endpoint that fails may have been probed after such a time. By a clock that jumps, each pause may end at once.
+/// How often a failing endpoint may have been probed after this time. With a clock that jumps, each pause may end at once.
 fn probes(failing: i64, is_clock_steady: bool) -> u64 {
     let (mut left, mut pause, mut probes) = (failing, LEFT_ALONE, 0);
     while left >= pause {

@@ -1,4 +1,4 @@
-//! One thread that runs everything: time is a number, and whoever is ready runs in an order the seed draws.
+//! One thread that runs everything: time is a number, and tasks that are ready run in an order that the seed draws.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -14,23 +14,23 @@ use tokio::runtime::Runtime;
 
 use crate::chance::Chance;
 
-/// One process of the simulated server; everything else (people, agents, the network) belongs to none.
+/// One process of the simulated server; everything else (people, agents, the network) belongs to no process.
 pub(crate) type ProcessId = usize;
 
 /// A microsecond, the unit of simulated time.
 pub(crate) const MILLISECOND: i64 = 1_000;
 pub(crate) const SECOND: i64 = 1_000_000;
 
-/// How often an idle loop turns at least, as in production.
+/// The longest time between two turns of an idle loop, as in production.
 const LULL: i64 = 5 * SECOND;
-/// How many of those who did most are named.
+/// How many of the busiest tasks are named.
 const BUSIEST: usize = 6;
 /// Rounds of the runtime's queue after each step.
 const ROUNDS: usize = 4;
 
 type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// What a task belongs to and does next.
+/// A task with its process and its future.
 struct Slot {
     process: Option<ProcessId>,
     name: String,
@@ -65,24 +65,24 @@ struct State {
     chance: Chance,
     next: u64,
     slots: BTreeMap<u64, Slot>,
-    /// By time; the seed draws who is first among equals.
+    /// By time; the seed draws the order of equal times.
     timers: BinaryHeap<Reverse<(i64, u64, u64)>>,
     wakers: BTreeMap<u64, Waker>,
-    /// Until when a process is paused as a whole.
+    /// The end of the pause of each paused process.
     paused: BTreeMap<ProcessId, i64>,
-    /// When idle loops were last said to have turned.
+    /// When the turns of idle loops were last made up for.
     lulled_at: i64,
-    /// Who did something how often, once somebody wants to know.
+    /// How often each task did something, once counting has begun.
     tally: Option<BTreeMap<String, u64>>,
 }
 
-/// What one step did.
+/// The result of one step.
 pub(crate) enum Step {
     /// A task ran.
     Ran { panicked: Option<String> },
-    /// Nothing happens for a while: what loops do meanwhile, turn after turn, is to be made up for.
+    /// Nothing happens for a while: the effect of the loops' turns in that time is to be made up for.
     Lull,
-    /// There was nothing to run, and nobody waits for time.
+    /// There was nothing to run, and no task waits for time.
     Nothing,
 }
 
@@ -128,19 +128,19 @@ impl Executor {
         self.ready.0.lock().unwrap().push(id);
     }
 
-    /// From now on, counts who does something.
+    /// From now on, counts what tasks do.
     pub(crate) fn begin_tally(&self) {
         self.state.lock().unwrap().tally.get_or_insert_default();
     }
 
-    /// Somebody does something.
+    /// Counts one action of a task.
     pub(crate) fn tally(&self, who: impl FnOnce() -> String) {
         if let Some(tally) = &mut self.state.lock().unwrap().tally {
             *tally.entry(who()).or_default() += 1;
         }
     }
 
-    /// Who did most since counting began.
+    /// The busiest tasks since counting began.
     pub(crate) fn busiest(&self) -> String {
         let state = self.state.lock().unwrap();
         let mut all: Vec<(&String, &u64)> = state.tally.iter().flatten().collect();
@@ -149,14 +149,14 @@ impl Executor {
         named.join(", ")
     }
 
-    /// Forgets every task of a process, wherever it stands: what it held in memory is gone.
+    /// Forgets every task of a process, wherever it is: its memory is gone.
     pub(crate) fn kill(&self, process: ProcessId) {
         let mut state = self.state.lock().unwrap();
         let doomed: Vec<u64> = state.slots.iter().filter(|(_, slot)| slot.process == Some(process)).map(|(id, _)| *id).collect();
         let dropped: Vec<Slot> = doomed.iter().filter_map(|id| state.slots.remove(id)).collect();
         state.paused.remove(&process);
         drop(state);
-        // Surroundings the lock: dropping a task may wake others.
+        // Outside the lock: dropping a task may wake others.
         drop(dropped);
     }
 
@@ -166,7 +166,7 @@ impl Executor {
         state.paused.get(&process).is_some_and(|until| *until > state.now)
     }
 
-    /// Stops a process from running until some time has passed.
+    /// Stops a process from running until this time has passed.
     pub(crate) fn pause_process(&self, process: ProcessId, micros: i64) {
         let mut state = self.state.lock().unwrap();
         let until = state.now + micros;
@@ -187,7 +187,7 @@ impl Executor {
         }
     }
 
-    /// Resolves after so much simulated time.
+    /// Resolves after this much simulated time.
     pub(crate) fn after(self: &Arc<Self>, micros: i64) -> After {
         After { executor: self.clone(), due: self.micros() + micros.max(0), timer: None }
     }
@@ -202,14 +202,14 @@ impl Executor {
         id
     }
 
-    /// Lets one task run, moving time to the next timer if nobody is ready. Tasks the server spawns itself run on `runtime`, whenever
-    /// they can. `must_turn` says whether an idle loop has something to do that it does not know of.
+    /// Lets one task run; if none is ready, time moves to the next timer. Tasks that the server itself spawns run on `runtime`,
+    /// whenever they can. `must_turn` tells whether an idle loop has work that it does not know of.
     pub(crate) fn step(self: &Arc<Self>, runtime: &Runtime, must_turn: impl FnOnce() -> bool) -> Step {
         let step = self.step_alone(runtime, must_turn);
         if runtime.metrics().num_alive_tasks() == 0 {
             return step;
         }
-        // Once for each round of its queue: what becomes ready by this runs in the next one.
+        // Once for each round of its queue: tasks that become ready in one round run in the next.
         runtime.block_on(async {
             for _ in 0..ROUNDS {
                 tokio::task::yield_now().await;
@@ -223,13 +223,13 @@ impl Executor {
             let mut state = self.state.lock().unwrap();
             let (due, tie, timer, waker) = loop {
                 let Some(Reverse((due, tie, timer))) = state.timers.pop() else { return Step::Nothing };
-                // Whoever waited for a timer that is gone has stopped waiting.
+                // A task whose timer is gone no longer waits for it.
                 if let Some(waker) = state.wakers.remove(&timer) {
                     break (due, tie, timer, waker);
                 }
             };
             if due - state.lulled_at > LULL {
-                // Turns that do something happen in their own time, all others are made up for just before something else does.
+                // Turns with an effect happen in their own time; all others are made up for just before the next event.
                 let turn = state.chance.within(1..=LULL);
                 drop(state);
                 let must_turn = must_turn();
@@ -309,7 +309,7 @@ impl Future for After {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let Some(timer) = self.timer else {
-            // Even no time at all lets others run first.
+            // Even a pause of no time lets others run first.
             self.timer = Some(self.executor.register(self.due, context.waker().clone()));
             return Poll::Pending;
         };

@@ -1,4 +1,5 @@
-//! The mail server, which is not ours: it takes messages, refuses them, loses them, and says one thing while doing another.
+//! The mail server, which is not part of Placet: it takes messages, refuses them, loses them, and reports one thing while doing
+//! another.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +21,7 @@ pub(crate) struct MailServer {
     pub(crate) process: ProcessId,
 }
 
-/// A message in somebody's mailbox.
+/// A message in a person's mailbox.
 #[derive(Clone)]
 pub(crate) struct Mail {
     pub(crate) recipient: String,
@@ -28,7 +29,7 @@ pub(crate) struct Mail {
     pub(crate) token: String,
     /// The delivery's id.
     pub(crate) delivery: String,
-    /// What its return is known by.
+    /// The token by which its return is recognized.
     pub(crate) bounce_token: String,
     /// How often the database had been set back when it was sent.
     pub(crate) era: u64,
@@ -69,7 +70,7 @@ impl MailServer {
             return Err(DeliveryError::Permanent { reason: "550 no such mailbox".to_owned() });
         }
         if world.strikes(faults.hangs) {
-            // Longer than a lease, now and then: a promise of the channel that does not hold.
+            // Longer than a lease, now and then: a promise of the channel that it does not keep.
             let seconds = world.draw(|chance| *chance.pick(&[30, 30, 300]));
             world.executor.after(seconds * SECOND).await;
             if world.draw(|chance| chance.happens(50)) {
@@ -88,7 +89,7 @@ impl MailServer {
         }
         if world.strikes(faults.bounces) {
             bounce::report_later(world, &mail);
-            // Some systems report a message that somebody reads nonetheless.
+            // Some systems report a message as returned although a person reads it.
             if world.draw(|chance| chance.happens(70)) {
                 return Ok(Receipt { reply: "250 2.0.0 Ok".to_owned() });
             }
@@ -103,7 +104,7 @@ impl MailServer {
     }
 }
 
-/// What a person sees of a message; its secrets are remembered, to be looked for where they must not be.
+/// A message as a person sees it; its secrets are remembered, so that the checks can look for them where they must not be.
 pub(crate) fn opened(world: &World, message: &Message) -> Mail {
     let token = message.link.rsplit('/').next().unwrap_or_default().to_owned();
     let bytes = URL_SAFE_NO_PAD.decode(token.trim_start_matches("plc_")).unwrap_or_default();

@@ -38,7 +38,7 @@ use crate::world::{Report, run};
 /// Seeds that failed once; they run first, for ever.
 const KEPT: &str = include_str!("seeds.txt");
 
-/// Runs the server in simulated worlds and checks what must always be so.
+/// Runs the server in simulated worlds and checks the rules that must always hold.
 #[derive(Parser)]
 struct Arguments {
     /// Run one seed and print its trace.
@@ -54,7 +54,7 @@ struct Arguments {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    // Simulated channels panic on purpose, and a panic elsewhere is reported with its seed.
+    // Simulated channels panic on purpose; any other panic is reported with its seed.
     std::panic::set_hook(Box::new(|_| {}));
     match arguments.seed {
         Some(seed) => one(seed),
@@ -62,7 +62,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Where the tasks run that the server spawns itself: on this thread, and without a clock.
+/// The runtime for tasks that the server itself spawns: on this thread, and without a clock.
 fn runtime() -> Runtime {
     tokio::runtime::Builder::new_current_thread().build().unwrap()
 }
@@ -90,7 +90,7 @@ fn print(seed: u64, report: &Report) {
     }
 }
 
-/// What all threads share.
+/// The parts that all threads share.
 #[derive(Default)]
 struct Total {
     next: AtomicU64,
@@ -140,7 +140,7 @@ fn work(seeds: &[u64], total: &Total) {
         total.coverage.add(&report.coverage);
         let Report { violation, hash, .. } = report;
         let mut violation = violation;
-        // One in a hundred runs again: a run that is not repeatable cannot be examined.
+        // One in a hundred runs again: a run that cannot be repeated cannot be examined.
         if violation.is_none() && index.is_multiple_of(100) && run(seed, &Change::default(), &database, &runtime).hash != hash {
             violation = Some("the same seed took another course".to_owned());
         }

@@ -1,6 +1,7 @@
-//! The reference: what one intent's events say happened, told a second time and in the plainest way.
+//! The reference: the history of one intent according to its events, computed a second time and in the plainest way.
 //!
-//! It shares no code with the server. Each event is checked against what was known before it; the state it leaves is what the rows must be.
+//! It shares no code with the server. Each event is checked against the state before it; the state after it is the one that the
+//! rows must have.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,10 +11,10 @@ use serde_json::Value;
 
 use crate::routes::{Lines, Route, add, contains};
 
-/// What a step of the model finds wrong.
+/// The violation that a step of the model finds.
 pub(crate) type Checked = Result<(), String>;
 
-/// Says what must hold, or fails with the number of the invariant.
+/// Checks a condition, or fails with the number of the invariant.
 macro_rules! must {
     ($holds:expr, $($said:tt)*) => {
         if !$holds {
@@ -23,14 +24,14 @@ macro_rules! must {
 }
 pub(crate) use must;
 
-/// What all questions of a world have in common.
+/// The rules that all questions of a world share.
 #[derive(Clone)]
 pub(crate) struct Rules {
     pub(crate) requires_delivery: bool,
     pub(crate) lines: Lines,
 }
 
-/// One intent as its events tell it.
+/// One intent according to its events.
 #[derive(Clone, Default)]
 pub(crate) struct ModelIntent {
     pub(crate) id: String,
@@ -43,25 +44,25 @@ pub(crate) struct ModelIntent {
     pub(crate) sequence: i64,
     pub(crate) last_hash: Option<Hash>,
     pub(crate) open: Option<String>,
-    /// What the ending of a question makes of the intent.
+    /// The status that the ending of a question gives the intent.
     next_status: Option<&'static str>,
     pub(crate) suspensions: BTreeMap<String, ModelSuspension>,
 }
 
-/// One suspension as the events tell it.
+/// One suspension according to its events.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, and all combinations occur")]
 #[derive(Clone, Default)]
 pub(crate) struct ModelSuspension {
     pub(crate) suspended_at: i64,
     pub(crate) expires_at: Option<i64>,
     pub(crate) interval: Option<i64>,
-    /// What somebody who is asked has at least: an attempt's time, or all of it.
+    /// The least time that a person has to answer: an attempt's time, or all of it.
     window: Option<i64>,
     pub(crate) max_attempts: i64,
-    /// From which attempt on who is told; nobody named means the question's own recipients.
+    /// The people who are told, by the attempt from which they are told; an empty list means the question's own recipients.
     pub(crate) rungs: BTreeMap<i64, Vec<String>>,
     pub(crate) recipients: Vec<String>,
-    /// From which attempt on which channel is preferred, and the one of the question.
+    /// The preferred channel, by the attempt from which it is preferred, and the one of the question.
     hints: BTreeMap<i64, Option<String>>,
     hint: Option<String>,
     pub(crate) response_type: String,
@@ -77,20 +78,20 @@ pub(crate) struct ModelSuspension {
     pub(crate) reached_perhaps: bool,
     pub(crate) refusals: i64,
     pub(crate) reminded_at: Option<i64>,
-    /// Who was asked at an attempt in the place of people who cannot be reached.
+    /// The people who were asked at an attempt in place of people who cannot be reached.
     pub(crate) stand_ins: BTreeMap<i64, Vec<Route>>,
-    /// Whom each attempt that was not skipped told.
+    /// The people that each attempt told; skipped attempts told none.
     pub(crate) told: BTreeMap<i64, Vec<Route>>,
     pub(crate) resolution: Option<Resolved>,
-    /// Messages by what the log says became of them.
+    /// Messages with their final state according to the log.
     pub(crate) finished: BTreeMap<String, &'static str>,
-    /// Messages a mail server or an endpoint took that somebody can answer, and the ways they went.
+    /// Messages that a mail server or an endpoint took and that a person can answer, with their ways.
     answerable: BTreeMap<String, Route>,
-    /// Whether the server was away while it was open, and it has not got that time back.
+    /// Whether the server was away while the question was open, and the question has not got that time back.
     pub(crate) is_owed_time: bool,
-    /// Whether people were told, and their links are dead since a restore.
+    /// Whether people were told, and their links are invalid since a restore.
     pub(crate) is_without_links: bool,
-    /// Whether they must have new ones before it ends.
+    /// Whether they must get new ones before it ends.
     pub(crate) is_owed_a_link: bool,
 }
 
@@ -105,7 +106,7 @@ pub(crate) struct Resolved {
 }
 
 impl ModelSuspension {
-    /// Who is told at an attempt.
+    /// The people who are told at an attempt.
     pub(crate) fn people_at(&self, attempt: i64) -> &[String] {
         let rung = self.rungs.range(..=attempt).next_back().map(|(_, people)| people);
         rung.filter(|people| !people.is_empty()).unwrap_or(&self.recipients)
@@ -122,7 +123,7 @@ impl ModelSuspension {
         lines.routes(self.hint_at(attempt), once(self.people_at(attempt).iter()).iter())
     }
 
-    /// Every way by which somebody may get a message of this attempt.
+    /// Every way by which a person may get a message of this attempt.
     fn ways_at(&self, attempt: i64, lines: &Lines) -> Vec<Route> {
         let past = self.told.range(..=attempt).chain(self.stand_ins.range(..=attempt));
         past.flat_map(|(_, routes)| routes.iter().cloned()).chain(self.routes_at(attempt, lines)).collect()
@@ -133,7 +134,8 @@ impl ModelSuspension {
         contains(&self.ways_at(attempt, lines), channel, recipient)
     }
 
-    /// Whether somebody can be asked in the place of these, who cannot be reached: at a later attempt, by a way that was not tried.
+    /// Whether other people can be asked in place of these, who cannot be reached: at a later attempt, by a way that was not
+    /// tried.
     pub(crate) fn has_stand_ins(&self, tried: &[Route], lines: &Lines) -> bool {
         (self.attempt + 1..=self.max_attempts).any(|later| {
             let routes = self.routes_at(later, lines);
@@ -177,7 +179,7 @@ fn once<'a>(people: impl Iterator<Item = &'a String>) -> Vec<String> {
     people.filter(|person| seen.insert(person.to_lowercase())).cloned().collect()
 }
 
-/// The least time between two reminders somebody asked for.
+/// The least time between two reminders on request.
 const REMINDER_PAUSE: i64 = 300 * 1_000_000;
 
 const TRANSITIONS: &[(&str, &str)] = &[
@@ -194,7 +196,7 @@ const TRANSITIONS: &[(&str, &str)] = &[
 ];
 
 impl ModelIntent {
-    /// Takes in the next event of this intent, as stored.
+    /// Applies the next event of this intent, as stored.
     pub(crate) fn fold(&mut self, event: &Value, hash: Hash, bytes: &[u8], rules: &Rules) -> Checked {
         let at = time(&event["created_at"]).ok_or("an event without a time")?;
         must!(event["sequence"] == self.sequence + 1, "I25: event {} follows {}", event["sequence"], self.sequence);
@@ -202,7 +204,8 @@ impl ModelIntent {
         must!(event["previous_event_hash"] == previous, "I25: event {} does not name the one before it", event["sequence"]);
         must!(Hash::of(bytes) == hash, "I25: the hash of event {} is not that of its bytes", event["sequence"]);
         must!(at >= self.updated_at, "I19: event {} is older than the one before it", event["sequence"]);
-        // An event is not dated before the one it follows. One with the same date may have happened earlier, by a clock that was set back.
+        // No event has an earlier date than the one it follows. An event with the same date may have happened earlier, by a clock
+        // that was set back.
         self.is_dated_later = at == self.updated_at;
         self.sequence += 1;
         self.last_hash = Some(hash);
@@ -362,7 +365,7 @@ impl ModelIntent {
             for (channel, recipient) in (since..=attempt).flat_map(|attempt| open.routes_at(attempt, lines)) {
                 add(&mut routes, &channel, &recipient);
             }
-            // An attempt that is due at a release asks afresh whom it tells, and nobody else does.
+            // An attempt that is due at a release asks its own people afresh, and no one else.
             if open.answerable.values().all(|(channel, recipient)| contains(&routes, channel, recipient)) {
                 (open.is_without_links, open.is_owed_a_link) = (false, false);
             }
@@ -429,7 +432,7 @@ impl ModelIntent {
 
     fn expired(&mut self, payload: &Value, at: i64) -> Checked {
         if payload["reason"] == "undeliverable" {
-            // Told twice for readers of the RFC; the first telling ended it.
+            // The ending is reported twice, for readers of the RFC; the first event ended the question.
             let ended = self.any(payload)?.resolution.clone();
             must!(ended.is_some_and(|ended| ended.reason.as_deref() == Some("undeliverable")), "I15: expired as undeliverable");
             return Ok(());

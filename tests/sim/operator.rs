@@ -1,4 +1,4 @@
-//! Operators: they answer with keys from the list of open questions, and send again what may have been lost.
+//! Operators: they answer with keys from the list of open questions, and send again messages that may have been lost.
 
 use std::sync::Arc;
 
@@ -19,7 +19,8 @@ use crate::world::{Failed, World};
 
 /// How many questions one operator answers.
 const ANSWERS: u64 = 4;
-/// How long a replay finds what the first call did; a little less than a day, because nobody knows when exactly that was.
+/// How long a replay finds the outcome of the first call; a little less than a day, because the exact time of that call is
+/// unknown.
 pub(crate) const OUTCOME_KEPT: i64 = 20 * 3_600 * SECOND;
 /// How often an answer is sent that may have been lost.
 const TRIES: u32 = 4;
@@ -100,7 +101,7 @@ async fn nudge(world: &Arc<World>, name: &str, record: &SuspensionRecord) {
         trace_parent: None,
         command: Ok(command),
     };
-    // Who presses once presses again.
+    // An operator who presses once presses again.
     let times = if what == "reminds" && world.draw(|chance| chance.happens(30)) { 2 } else { 1 };
     for _ in 0..times {
         let sent = request.clone();
@@ -111,7 +112,7 @@ async fn nudge(world: &Arc<World>, name: &str, record: &SuspensionRecord) {
     }
 }
 
-/// Some act at the very deadline of a question, when it may have passed and nothing has come of that yet.
+/// Some act at the very deadline of a question, when it may have passed and has had no effect yet.
 async fn wait_for_the_deadline(world: &Arc<World>, question: &str) {
     let deadline = world.watch.lock().unwrap().suspension_named(question).and_then(|open| open.expires_at);
     let Some(at) = deadline.filter(|_| world.draw(|chance| chance.happens(30))) else { return };
@@ -119,9 +120,9 @@ async fn wait_for_the_deadline(world: &Arc<World>, question: &str) {
     world.executor.after(left).await;
 }
 
-/// Sends a message again that has failed; says whether there was one.
+/// Sends a failed message again; returns whether there was one.
 async fn redrive(world: &Arc<World>, name: &str) -> bool {
-    // Whoever sends again what has failed is an admin as well.
+    // The operator who sends failed messages again is an admin as well.
     let who = Principal { role: Role::Admin, ..principal(name) };
     let (filter, admin) = (FailedFilter { limit: 5, before: None }, who.clone());
     let listed = world.call(format!("{name} lists what failed"), move |store| {
@@ -151,19 +152,19 @@ async fn redrive(world: &Arc<World>, name: &str) -> bool {
     true
 }
 
-/// Whether there is a message of this id now.
+/// Whether there is a message with this id now.
 pub(crate) fn is_known(world: &World, delivery: &str) -> bool {
     let watch = world.watch.lock().unwrap();
     watch.messages.values().any(|message| crate::watch::hyphenated(&message.id) == delivery)
 }
 
-/// Sends until an answer comes back, then once more: a replay must say the same. Says whether it was accepted.
+/// Sends until an answer comes back, then once more: a replay must give the same result. Returns whether the answer was accepted.
 async fn send(world: &Arc<World>, name: &str, request: &Request, record: &SuspensionRecord, value: &Value) -> bool {
     let mut first: Option<Value> = None;
     let (kept_until, era) = (world.clock() + OUTCOME_KEPT, world.era());
     for _ in 0..TRIES {
         if world.era() != era {
-            // What a key did is forgotten when the database is set back.
+            // The effect of a key is forgotten when the database is set back.
             return false;
         }
         let (sent, what) = (request.clone(), format!("{name} answers {value}"));

@@ -17,10 +17,10 @@ use crate::executor::{MILLISECOND, SECOND};
 use crate::mail::Mail;
 use crate::world::{Failed, World};
 
-/// How often somebody tries again whose answer may have been lost.
+/// How often a person tries again whose answer may have been lost.
 const TRIES: u32 = 4;
 
-/// Somebody, or something, gets a mail.
+/// A person, or a program, gets a mail.
 pub(crate) async fn read(world: &Arc<World>, mail: Mail) {
     let Some(link) = open(world, &mail).await else { return };
     if world.draw(|chance| chance.happens(20)) {
@@ -41,7 +41,7 @@ pub(crate) async fn read(world: &Arc<World>, mail: Mail) {
     }
     let value = value_for(world, link.suspension.response_type, &link.suspension.choices);
     if world.draw(|chance| chance.happens(20)) {
-        // A double click, or a second tab with another mind.
+        // A double click, or a second tab with another answer.
         let second = if world.draw(|chance| chance.happens(50)) {
             value.clone()
         } else {
@@ -54,7 +54,7 @@ pub(crate) async fn read(world: &Arc<World>, mail: Mail) {
     answer(world, &mail, value).await;
 }
 
-/// Opens a link; it must lead to the one question it was sent for, and to nothing else.
+/// Opens a link; it must lead to the one question for which it was sent, and to nothing else.
 async fn open(world: &Arc<World>, mail: &Mail) -> Option<LinkView> {
     let Some(token) = LinkToken::parse(&mail.token) else {
         world.fail(format!("I32: a mailed link holds no token: {}", mail.token));
@@ -62,7 +62,7 @@ async fn open(world: &Arc<World>, mail: &Mail) -> Option<LinkView> {
     };
     let opened = world.call(format!("{} opens a link", mail.recipient), |store| async move { store.link(token).await }.boxed());
     let link = match opened.await {
-        // A restore ends every link there was.
+        // A restore ends every link from before.
         Ok(None) if mail.era != world.era() => {
             world.coverage.count("link from before a restore");
             return None;
@@ -97,7 +97,7 @@ async fn wait_before_answering(world: &Arc<World>, link: &LinkView) {
     let left = link.suspension.expires_at.map(|at| micros(at) - now);
     let wait = match left {
         Some(left) if world.draw(|chance| chance.happens(50)) => {
-            // So long before that the answer arrives about then.
+            // As long before that the answer arrives about then.
             left - world.draw(|chance| chance.within(0..=9)) * MILLISECOND
         }
         Some(left) => world.draw(|chance| chance.within(0..=left.max(0) * 5 / 4)),
@@ -106,7 +106,7 @@ async fn wait_before_answering(world: &Arc<World>, link: &LinkView) {
     world.executor.after(wait).await;
 }
 
-/// A value the question takes.
+/// A value that the question accepts.
 pub(crate) fn value_for(world: &World, response_type: ResponseType, choices: &[SuspensionChoice]) -> Value {
     match response_type {
         ResponseType::Choice | ResponseType::Confirm => {
@@ -149,14 +149,14 @@ pub(crate) fn request(
         command: Ok(Command::Respond(Box::new(Respond {
             suspension_id: id.expose(),
             value: Some(value),
-            // What the body claims is kept, and decides nothing.
+            // The claim in the body is kept, and decides nothing.
             claimed_responded_by: Some("the boss".to_owned()),
             metadata: None,
         }))),
     }
 }
 
-/// Sends an answer once and holds what comes back against the rules; says whether anything definite came back.
+/// Sends an answer once and checks the result against the rules; returns whether the result was definite.
 async fn submit(world: &Arc<World>, request: Request, suspension: &Suspension, value: &Value, by: &str) -> bool {
     let id = suspension.id.expose();
     let answered = world.call(format!("{by} answers {value}"), |store| async move { store.execute(request).await }.boxed()).await;
@@ -180,7 +180,7 @@ async fn submit(world: &Arc<World>, request: Request, suspension: &Suspension, v
     }
 }
 
-/// Somebody was told that an answer counts: it is the only one, and stays.
+/// A person was told that an answer counts: it is the only one, and stays.
 pub(crate) fn accepted(world: &Arc<World>, id: String, value: &Value, by: &str) {
     world.coverage.count("answer accepted");
     let mut watch = world.watch.lock().unwrap();

@@ -1,4 +1,4 @@
-//! What one seed is like: how large its world is, which faults happen and how often.
+//! The properties of one seed: how large its world is, which faults happen and how often.
 
 use crate::chance::Chance;
 use crate::executor::SECOND;
@@ -11,7 +11,7 @@ pub(crate) struct Faults {
     pub(crate) refused: u32,
     /// A transaction breaks at one of its rows.
     pub(crate) broken: u32,
-    /// A transaction is committed or not, and nobody hears which.
+    /// A transaction is committed or not, and the caller does not learn which.
     pub(crate) unheard: u32,
     /// The store takes up to a minute.
     pub(crate) slow: u32,
@@ -27,31 +27,31 @@ pub(crate) struct Faults {
     pub(crate) webhook: WebhookFaults,
 }
 
-/// What a mail server does besides taking a message.
+/// The faults of a mail server.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MailFaults {
     pub(crate) not_now: u32,
     pub(crate) never: u32,
-    /// It takes the message, and we do not hear of it.
+    /// It takes the message, and the server does not learn of it.
     pub(crate) doubtful: u32,
     pub(crate) hangs: u32,
     pub(crate) panics: u32,
-    /// It says yes, and nobody gets the message.
+    /// It accepts the message, and no person gets it.
     pub(crate) lost: u32,
-    /// Somebody gets it twice.
+    /// A person gets it twice.
     pub(crate) twice: u32,
-    /// It says yes, and reports later that the message came back.
+    /// It accepts the message, and reports later that the message came back.
     pub(crate) bounces: u32,
 }
 
-/// What the endpoint of a webhook does besides taking a message.
+/// The faults of a webhook's endpoint.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WebhookFaults {
-    /// It takes nothing for a while.
+    /// It takes no messages for a while.
     pub(crate) down: u32,
     pub(crate) not_now: u32,
     pub(crate) never: u32,
-    /// It says that it will never take anything again, in a thousand messages.
+    /// It says that it will never take a message again, in a thousand messages.
     pub(crate) gone: u32,
     pub(crate) doubtful: u32,
     pub(crate) hangs: u32,
@@ -64,15 +64,15 @@ pub(crate) struct Plan {
     pub(crate) processes: usize,
     pub(crate) intents: u64,
     pub(crate) questions: u64,
-    /// The seconds between attempts are drawn around this.
+    /// The seconds between attempts are drawn around this value.
     pub(crate) scale_seconds: i64,
-    /// How long the loops sleep at most.
+    /// The longest sleep of the loops.
     pub(crate) poll: i64,
     pub(crate) requires_delivery: bool,
     pub(crate) operators: u64,
     pub(crate) attackers: u64,
     pub(crate) lines: Lines,
-    /// Whether the database is once set back to a backup.
+    /// Whether the database is set back to a backup once.
     pub(crate) restores: bool,
     pub(crate) faults: Faults,
     /// How many steps the world may take before everything heals.
@@ -102,7 +102,7 @@ impl Plan {
                 bounces: 2 * rate(chance),
             },
             webhook: WebhookFaults {
-                // Some take nothing until everything heals.
+                // Some take no messages until everything heals.
                 down: if chance.happens(20) { 100 } else { rate(chance) },
                 not_now: rate(chance),
                 never: rate(chance),
@@ -114,7 +114,7 @@ impl Plan {
         };
         Self {
             processes: if chance.happens(30) { 2 } else { 1 },
-            // Now and then a crowd, so that more is on its way than an endpoint takes at a time.
+            // Now and then a crowd, so that more messages are on their way than an endpoint takes at a time.
             intents: if chance.happens(5) { 12 } else { 1 + chance.below(4) },
             questions: 1 + chance.below(3),
             scale_seconds,
@@ -136,8 +136,8 @@ impl Plan {
 }
 
 impl Plan {
-    /// Now and then a crowd before an endpoint that hangs, or takes nothing, until everything heals. Drawn apart, so that every other
-    /// world is what it would be without.
+    /// Now and then a crowd asks by an endpoint that hangs or takes no messages, until everything heals. Drawn separately, so
+    /// that every other world stays the same.
     pub(crate) fn crowded(self, chance: &mut Chance) -> Self {
         if !chance.happens(3) {
             return self;
@@ -153,7 +153,7 @@ impl Plan {
             operators: 0,
             attackers: 0,
             restores: false,
-            // Twelve beginnings take a thousand.
+            // The beginnings of twelve intents take a thousand steps.
             chaos_steps: 3_000,
             scale_seconds,
             poll: poll(scale_seconds),
@@ -169,12 +169,12 @@ impl Plan {
     }
 }
 
-/// How long loops sleep at most where everything takes so long.
+/// The longest sleep of loops in a world of this scale.
 fn poll(scale_seconds: i64) -> i64 {
     (scale_seconds * SECOND / 3).max(5 * SECOND)
 }
 
-/// None for one in three, often for one in eight.
+/// Zero for one in three, high for one in eight.
 fn rate(chance: &mut Chance) -> u32 {
     match chance.below(24) {
         0..8 => 0,

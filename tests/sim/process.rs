@@ -1,4 +1,4 @@
-//! The processes of the server: production loops over a simulated store, and what befalls them.
+//! The processes of the server: production loops over a simulated store, with their faults.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -22,24 +22,25 @@ use crate::routes::Line;
 use crate::watch::{Moment, Watch};
 use crate::world::{World, WorldClock};
 
-/// How long a loop sleeps after the faults if it knows of nothing to do before: a message may wait a day for its next try, and the turns
-/// of that day would find what the one before found. Who must be told of more is told by who wrote it, or is late (I20).
+/// How long a loop sleeps after the faults if it knows of nothing to do before. A message may wait a day for its next try, and
+/// the turns of that day would find the same as the one before. A loop that must learn of new work is told by the writer, or is
+/// late (I20).
 const REST: i64 = 300 * SECOND;
 
 /// One process; `None` while it is down.
 pub(crate) struct Process {
     store: Option<Arc<SimulatedStore>>,
-    /// Whether it died, and is to start again some time.
+    /// Whether it died, and will start again later.
     is_down: bool,
-    /// Whether its deadline loop waits for something to do.
+    /// Whether its deadline loop waits for work.
     is_idle: bool,
-    /// Messages it has taken and not finished.
+    /// Messages that it has taken and not finished.
     pub(crate) under_way: u64,
-    /// How often it was started before its time: who meant to start it again then does not.
+    /// How often it was started before its time: a restart that was planned earlier is then dropped.
     era: u64,
 }
 
-/// What surrounds the store of one process.
+/// The surroundings of the store of one process.
 struct Weather {
     world: Arc<World>,
     process: ProcessId,
@@ -112,7 +113,7 @@ impl Scheduler for Weather {
     }
 }
 
-/// Counts the rare things one transaction did; `leased` are the messages that were leased before it, with their tries.
+/// Counts the rare effects of one transaction; `leased` are the messages that were leased before it, with their tries.
 fn count(world: &World, watch: &Watch, leased: &[(i64, i64)]) {
     if watch.news.iter().filter(|(_, event)| event == "intent.suspension_renotified").count() > 1 {
         world.coverage.count("catch-up over more than one attempt");
@@ -123,7 +124,7 @@ fn count(world: &World, watch: &Watch, leased: &[(i64, i64)]) {
             "delivery.bounced" => world.coverage.count("message came back"),
             "delivery.redriven" => {
                 world.coverage.count("message sent again by hand");
-                // Whoever does so knows that the endpoint works.
+                // A caller who does this knows that the endpoint works.
                 world.gone.lock().unwrap().clear();
                 world.endpoints.lock().unwrap().values_mut().for_each(Calls::believe);
             }
@@ -149,7 +150,7 @@ fn count(world: &World, watch: &Watch, leased: &[(i64, i64)]) {
     }
 }
 
-/// Starts a process: what it does first, and its loops.
+/// Starts a process: its first steps, and its loops.
 pub(crate) fn start(world: &Arc<World>, process: ProcessId) {
     let clock = Arc::new(WorldClock(world.clone()));
     let scheduler = Arc::new(Weather { world: world.clone(), process });
@@ -201,7 +202,7 @@ fn lanes(world: &Arc<World>, process: ProcessId) -> Vec<Lane> {
     world.plan.lines.0.iter().map(lane).collect()
 }
 
-/// What a server does before it serves, as `serve` and `App::build_on` do it.
+/// The steps of a server before it serves, as in `serve` and `App::build_on`.
 async fn prepare(world: &Arc<World>, process: ProcessId, store: &Arc<SimulatedStore>) {
     // A restored database is served first with `--after-restore`, by one process alone.
     while world.is_to_hold.load(Ordering::SeqCst) {
@@ -213,7 +214,7 @@ async fn prepare(world: &Arc<World>, process: ProcessId, store: &Arc<SimulatedSt
             world.executor.after(SECOND).await;
         }
     }
-    // Whoever had leased messages is gone, if this process knows itself to be alone.
+    // The process that had leased messages is gone, if this process knows that it is alone.
     while world.plan.processes == 1 && store.release_deliveries().await.is_err() {
         world.executor.after(SECOND).await;
     }
@@ -236,7 +237,7 @@ async fn fire(world: Arc<World>, process: ProcessId, store: Arc<SimulatedStore>,
     loop {
         let turned = deadlines.run_due().await;
         let wait = match &turned {
-            // What it does besides, when nothing is due, the simulator knows of: see `must_turn`.
+            // The simulator knows of its other work when nothing is due: see `must_turn`.
             Ok((_, next)) => until(&world, next.map_or(i64::MAX, micros)),
             Err(error) => failed(&world, error),
         };
@@ -246,19 +247,19 @@ async fn fire(world: Arc<World>, process: ProcessId, store: Arc<SimulatedStore>,
     }
 }
 
-/// The processes that run, whose deadline loop waits.
+/// The running processes whose deadline loop waits.
 fn idle(world: &World) -> Vec<Arc<SimulatedStore>> {
     let processes = world.processes.lock().unwrap();
     let idle = processes.iter().enumerate().filter(|(process, of)| of.is_idle && !world.executor.is_paused(*process));
     idle.filter_map(|(_, of)| of.store.clone()).collect()
 }
 
-/// Whether a deadline loop that waits has something to do at its next turn.
+/// Whether a waiting deadline loop has work at its next turn.
 pub(crate) fn must_turn(world: &World) -> bool {
     idle(world).iter().any(|store| store.must_turn().unwrap())
 }
 
-/// Makes up for what idle deadline loops have done in a lull, or has them turn.
+/// Makes up for the turns of idle deadline loops in a lull, or lets them turn.
 pub(crate) fn turn_meanwhile(world: &World) {
     for store in idle(world) {
         if store.must_turn().unwrap() {
@@ -272,7 +273,7 @@ pub(crate) fn turn_meanwhile(world: &World) {
 async fn deliver(world: Arc<World>, store: Arc<SimulatedStore>, deliveries: Arc<Deliveries>) {
     loop {
         let wait = match deliveries.run_due().await {
-            // Nothing is due, or everything waits until the clock can be believed.
+            // Nothing is due, or everything waits until the clock can be trusted.
             Ok((_, None)) => world.plan.poll,
             Ok((_, Some(next))) => until(&world, micros(next)),
             Err(error) => failed(&world, &error),
@@ -281,7 +282,7 @@ async fn deliver(world: Arc<World>, store: Arc<SimulatedStore>, deliveries: Arc<
     }
 }
 
-/// A loop pauses after a failure; one that is not the disk's is a bug.
+/// A loop pauses after a failure; a failure that is not the disk's is a bug.
 fn failed(world: &World, error: &StoreError) -> i64 {
     if let StoreError::Failed(error) = error {
         world.fail(format!("I24: a loop failed: {error:#}"));
@@ -289,26 +290,26 @@ fn failed(world: &World, error: &StoreError) -> i64 {
     SECOND
 }
 
-/// How long a loop sleeps whose next thing to do is due then.
+/// How long a loop sleeps whose next work is due at this time.
 fn until(world: &World, next: i64) -> i64 {
     let longest = if world.is_healed() { world.plan.poll.max(REST) } else { world.plan.poll };
     next.saturating_sub(world.clock()).saturating_add(MILLISECOND).clamp(MILLISECOND, longest)
 }
 
-/// The processes that run, with their stores.
+/// The running processes, with their stores.
 pub(crate) fn running(world: &World) -> Vec<(ProcessId, Arc<dyn Store>)> {
     let processes = world.processes.lock().unwrap();
     processes.iter().enumerate().filter_map(|(process, of)| Some((process, of.store.clone()? as Arc<dyn Store>))).collect()
 }
 
-/// Counts messages a process has taken over from the store.
+/// Counts messages that a process has taken over from the store.
 pub(crate) fn under_way(world: &World, process: ProcessId, change: i64) {
     if let Some(process) = world.processes.lock().unwrap().get_mut(process) {
         process.under_way = process.under_way.saturating_add_signed(change);
     }
 }
 
-/// May stop a process where it stands: for good, or for a while.
+/// May stop a process at this point: for good, or for a while.
 pub(crate) fn strike(world: &Arc<World>, process: ProcessId, at: &'static str) {
     if world.is_healed() {
         return;
@@ -333,7 +334,7 @@ pub(crate) fn strike(world: &Arc<World>, process: ProcessId, at: &'static str) {
     }
 }
 
-/// Ends the processes that are doomed; nothing has run since they were.
+/// Ends the processes that are doomed; nothing has run since then.
 pub(crate) fn bury(world: &Arc<World>) {
     let doomed = std::mem::take(&mut *world.doomed.lock().unwrap());
     for (process, at) in doomed {
@@ -341,7 +342,7 @@ pub(crate) fn bury(world: &Arc<World>) {
     }
 }
 
-/// Takes a process away; what it had in memory is gone. Says how many messages were under way, and which of its lives it was.
+/// Ends a process; its memory is gone. Returns the number of messages under way, and which of its lives it was.
 fn end(world: &World, process: ProcessId) -> (u64, u64) {
     let ended = {
         let mut processes = world.processes.lock().unwrap();
@@ -396,14 +397,15 @@ pub(crate) fn jump_clock(world: &Arc<World>) {
     world.tell(format!("the clock jumps by {seconds} s"));
 }
 
-/// Ends every fault. An outage is one: whatever is down starts now, not when everybody has asked in vain for as long as it was to last.
+/// Ends every fault. An outage is one: a process that is down starts now, not when all clients have asked in vain for its whole
+/// length.
 pub(crate) fn heal(world: &Arc<World>) {
     world.healed.store(true, Ordering::SeqCst);
     world.tell("everything heals");
     for process in 0..world.plan.processes {
         let is_down = {
             let of = &mut world.processes.lock().unwrap()[process];
-            // Whoever meant to start it again later then does not.
+            // A restart that was planned for later is dropped.
             of.era += u64::from(of.is_down);
             of.is_down
         };

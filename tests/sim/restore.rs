@@ -1,4 +1,4 @@
-//! Somebody sets the database back to a backup, serves it with `--after-restore`, and releases it when all is well.
+//! An operator sets the database back to a backup, serves it with `--after-restore`, and releases it when all is well.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -23,7 +23,7 @@ pub(crate) fn start(world: &Arc<World>) {
         };
         world.tell("a backup is made");
         world.think(3 * world.plan.scale_seconds * SECOND).await;
-        // What happened until then has happened: people were told, messages have left.
+        // Earlier events stay: people were told, messages have left.
         if !world.befalls(|_| true) {
             return;
         }
@@ -42,14 +42,14 @@ pub(crate) fn start(world: &Arc<World>) {
     });
 }
 
-/// Lets everything go on, however often that takes.
+/// Releases the database, in as many tries as that takes.
 async fn release(world: &Arc<World>) {
     loop {
         if !world.is_healed() {
             world.think(2 * world.plan.scale_seconds * SECOND).await;
         }
         if !world.watch.lock().unwrap().is_held {
-            // Nobody has served it yet.
+            // No process has served it yet.
             world.pause().await;
             continue;
         }

@@ -1,4 +1,4 @@
-//! The reference for channels: which ways the worlds have, and by which of them an attempt's messages go to whom.
+//! The reference for channels: the ways in the worlds, and those by which an attempt's messages go to each person.
 //!
 //! It shares no code with the server.
 
@@ -8,20 +8,20 @@ use domain::suspension::channel::{Channels, EMAIL, NamedChannel, Reach};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line {
     pub(crate) name: &'static str,
-    /// The one audience it reaches; none for mail, which reaches each person.
+    /// The one audience that it reaches; none for mail, which reaches each person.
     pub(crate) audience: Option<&'static str>,
     pub(crate) links: bool,
     is_default: bool,
 }
 
-/// A way a message takes: the channel, and whom it is for.
+/// The way of a message: the channel and the recipient.
 pub(crate) type Route = (String, String);
 
 const MAIL: Line = Line { name: EMAIL, audience: None, links: true, is_default: true };
 const PAGER: Line = Line { name: "pager", audience: Some("on-call"), links: true, is_default: false };
 const ROOM: Line = Line { name: "room", audience: Some("ops"), links: false, is_default: false };
 
-/// Everything a world is reached by.
+/// All ways of a world.
 #[derive(Clone, Debug)]
 pub(crate) struct Lines(pub(crate) Vec<Line>);
 
@@ -46,7 +46,7 @@ impl Lines {
         Self(vec![Line { is_default: false, ..MAIL }, Line { is_default: true, ..PAGER }, ROOM])
     }
 
-    /// The same, as the server knows them.
+    /// The same ways as the server knows them.
     pub(crate) fn channels(&self) -> Channels {
         let reach = |line: &Line| line.audience.map_or(Reach::People, |audience| Reach::Audience(audience.to_owned()));
         let known = self.0.iter().map(|line| NamedChannel { name: line.name.to_owned(), reach: reach(line), links: line.links });
@@ -58,7 +58,7 @@ impl Lines {
         self.0.iter().find(|line| line.name == name)
     }
 
-    /// Whether somebody can answer a message by this channel.
+    /// Whether a person can answer a message by this channel.
     pub(crate) fn carries_links(&self, name: &str) -> bool {
         self.find(name).is_some_and(|line| line.links)
     }
@@ -69,7 +69,7 @@ impl Lines {
         let preferred = hint.and_then(|hint| self.find(hint));
         let chosen: Vec<&Line> = match preferred {
             Some(line) if line.links => vec![line],
-            // Where nobody can answer, the others are told as well.
+            // If no person can answer by it, the others are told as well.
             Some(line) => {
                 std::iter::once(line).chain(self.0.iter().filter(|other| other.is_default && other.name != line.name)).collect()
             }

@@ -1,4 +1,4 @@
-//! Takes away from a world that went wrong whatever it goes wrong without.
+//! Removes from a failed world everything without which it still fails.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,21 +10,21 @@ use crate::plan::{Faults, Plan};
 use crate::routes::Lines;
 use crate::world::{Report, run};
 
-/// How many runs finding the shortest course may take.
+/// How many runs the search for the shortest course may take.
 const RUNS_MAX: u32 = 400;
 
-/// What is left out of a seed's world.
+/// The parts that are left out of a seed's world.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Change {
     cuts: Vec<Cut>,
     /// Faults from this one on do not happen.
     faults_end: Option<u64>,
-    /// Nor do these.
+    /// These faults do not happen either.
     without: BTreeSet<u64>,
     chaos_steps: Option<u64>,
 }
 
-/// One kind of thing that is left out.
+/// A kind of part that is left out.
 #[derive(Clone, Copy, Debug)]
 enum Cut {
     OneProcess,
@@ -61,7 +61,7 @@ const CUTS: [Cut; 14] = [
 ];
 
 impl Change {
-    /// What is left of a plan.
+    /// The rest of a plan.
     pub(crate) fn of(&self, mut plan: Plan) -> Plan {
         for cut in &self.cuts {
             let faults = &mut plan.faults;
@@ -93,7 +93,7 @@ impl Change {
     }
 }
 
-/// What is looked for: the shortest course on which the same rule is broken.
+/// The search for the shortest course on which the same rule is broken.
 struct Search<'a> {
     seed: u64,
     database: &'a Arc<SimulatedDatabase>,
@@ -104,7 +104,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Takes over a change if the same rule is broken with it, on no longer a course.
+    /// Accepts a change if the same rule is broken with it, on no longer a course.
     fn attempt(&mut self, change: Change) -> bool {
         if self.runs >= RUNS_MAX {
             return false;
@@ -127,7 +127,7 @@ impl Search<'_> {
         }
     }
 
-    /// Fewer steps before everything heals, then fewer faults: half of what is left, then less.
+    /// Fewer steps before everything heals, then fewer faults: half of the rest, then less.
     fn shorten(&mut self) {
         let mut less = self.best.plan.chaos_steps / 2;
         while less > 0 {
@@ -145,7 +145,7 @@ impl Search<'_> {
         }
     }
 
-    /// Each fault that is left by itself, the last first.
+    /// Leaves out each remaining fault by itself, the last first.
     fn thin_out(&mut self) {
         let faults = self.change.faults_end.unwrap_or(self.best.drawn);
         for fault in (0..faults).rev() {
@@ -157,12 +157,12 @@ impl Search<'_> {
     }
 }
 
-/// The number of the rule a violation begins with.
+/// The number of the rule at the beginning of a violation.
 fn rule(violation: &str) -> &str {
     violation.split_once(':').map_or(violation, |(rule, _)| rule)
 }
 
-/// Finds a shorter course of a seed that fails; says what was left out.
+/// Finds a shorter course of a failed seed; returns the parts that were left out.
 pub(crate) fn shrink(seed: u64, failed: Report, database: &Arc<SimulatedDatabase>, runtime: &Runtime) -> (Change, Report) {
     let mut search = Search { seed, database, runtime, runs: 0, change: Change::default(), best: failed };
     loop {

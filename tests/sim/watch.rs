@@ -1,4 +1,4 @@
-//! Looks at the rows after every transaction and holds them against the reference and against what people were told.
+//! Looks at the rows after every transaction and compares them with the reference, and with what people were told.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use crate::model::{Checked, ModelIntent, ModelSuspension, Rules, must};
 use crate::plan::Plan;
 use crate::routes::Route;
 
-/// The rows that were written and say where things stand, one JSON array each, told apart by their first element.
+/// The rows that were written and hold state, one JSON array each, distinguished by their first element.
 const ROWS: &str = "\
 SELECT json_array('intent', rid, lower(hex(id)), status, version, updated_at, open_suspension, last_sequence, lower(hex(last_hash))) FROM intents \
 WHERE rid IN (SELECT rid FROM written WHERE place = 'intents') \
@@ -30,17 +30,18 @@ UNION ALL SELECT json_array('restored', held_since IS NOT NULL OR released OR (r
 /// The events that were appended since, oldest first.
 const EVENTS: &str =
     "SELECT json_array(rid, intent, previous, event_type, created_at, hex(hash), CAST(bytes AS TEXT)) FROM events WHERE rid > ";
-/// A row for each change since the database was opened.
+/// A number that grows with each change since the database was opened.
 const CHANGES: &str = "SELECT CAST(total_changes() AS TEXT)";
 const FORGET_WRITTEN: &str = "DELETE FROM written RETURNING place";
 /// How many letters follow `plc_` in an answer link's token, at least.
 const TOKEN_LETTERS: usize = 40;
-/// So many transactions, and every row is looked at, whether it was written or not.
+/// After this many transactions every row is checked, whether it was written or not.
 const LOOKS_APART: u64 = 64;
-/// The longest time between two turns that is surely no absence, and a little more: a sign of life is left every ten seconds.
+/// The longest time between two turns that is surely no absence, and a little more: the server leaves a sign of life every ten
+/// seconds.
 const ABSENCE_MIN: i64 = 75 * 1_000_000;
 
-/// So many of the timers and messages that wait are named.
+/// This many of the timers and messages that wait are named.
 const WAITING_NAMED: usize = 3;
 
 /// In the order of their codes.
@@ -55,7 +56,7 @@ const FAILED: i64 = 2;
 const OBSOLETE: i64 = 3;
 const BOUNCED: i64 = 4;
 
-/// Events a refused call may leave behind: a record of the try, and what time had done by then.
+/// Events that a refused call may leave behind: a record of the try, and effects of the time that passed.
 const MAY_FOLLOW_A_REFUSAL: [&str; 5] = [
     "intent.late_answer",
     "intent.response_rejected",
@@ -64,7 +65,7 @@ const MAY_FOLLOW_A_REFUSAL: [&str; 5] = [
     "status_changed",
 ];
 
-/// Events by which time decides.
+/// Events that happen because of time.
 const TIMES_OWN: [&str; 3] = ["intent.suspension_expired", "intent.suspension_renotified", "intent.suspension_undeliverable"];
 
 /// A message's row.
@@ -81,14 +82,14 @@ pub(crate) struct MessageRow {
     pub(crate) channel: String,
 }
 
-/// A moment by the server's clock, and truly.
+/// A moment by the server's clock, and in true time.
 #[derive(Clone, Copy)]
 pub(crate) struct Moment {
     pub(crate) clock: i64,
     pub(crate) truly: i64,
 }
 
-/// Everything that is known about the rows, and what they were before.
+/// Everything known about the rows, and their earlier values.
 #[derive(Clone)]
 pub(crate) struct Watch {
     pub(crate) intents: BTreeMap<i64, ModelIntent>,
@@ -100,17 +101,17 @@ pub(crate) struct Watch {
     kept: Value,
     last_event: i64,
     changes: String,
-    /// Open questions by their intents, as the rows have them.
+    /// Open questions by their intents, according to the rows.
     open: BTreeMap<i64, BTreeSet<i64>>,
     looks: u64,
     rules: Rules,
-    /// Whether the clock goes as time does.
+    /// Whether the clock runs like the true time.
     is_steady: bool,
     /// When a deadline loop last did its work.
     turned: Option<Moment>,
-    /// Whether everything waits for a release.
+    /// Whether deadlines and messages wait for a release.
     pub(crate) is_held: bool,
-    /// Whether the database was restored, and not everything is done yet that follows.
+    /// Whether the database was restored, and the consequences are not all done yet.
     is_restored: bool,
     /// Deliveries that were truly reported as never arriving.
     pub(crate) returned: BTreeSet<String>,
@@ -118,11 +119,11 @@ pub(crate) struct Watch {
     lost_now: Option<(String, i64)>,
     /// How many questions got time back at the last look.
     pub(crate) given_back: usize,
-    /// What people were told: the one accepted answer to each question.
+    /// The results that people were told: the one accepted answer to each question.
     pub(crate) accepted: BTreeMap<String, (Value, String)>,
-    /// Questions agents were told of, and how they were told they ended.
+    /// Questions that agents were told of, and the endings that they were told.
     pub(crate) asked: BTreeMap<String, Option<Value>>,
-    /// Deliveries whose message the mail server took and said so.
+    /// Deliveries whose message the mail server took and acknowledged.
     pub(crate) taken: BTreeSet<String>,
     /// The new events of the last look, oldest first.
     pub(crate) news: Vec<(i64, String)>,
@@ -170,7 +171,7 @@ impl Watch {
         }
     }
 
-    /// Looks at everything one transaction has written.
+    /// Checks everything that one transaction has written.
     pub(crate) fn look(&mut self, database: &SimulatedDatabase, ended: Ended, now: Moment) -> Checked {
         self.news.clear();
         self.given_back = 0;
@@ -210,7 +211,7 @@ impl Watch {
         if self.news.is_empty() { Ok(()) } else { self.check_told() }
     }
 
-    /// Looks at every row, whoever wrote it.
+    /// Checks every row, whichever transaction wrote it.
     pub(crate) fn look_at_all(&mut self, database: &SimulatedDatabase, now: i64) -> Checked {
         mark_all(database)?;
         self.take_rows(database, None, now)?;
@@ -218,7 +219,7 @@ impl Watch {
         Ok(())
     }
 
-    /// Takes in the rows that were written since the last look, and checks them.
+    /// Reads the rows that were written since the last look, and checks them.
     fn take_rows(&mut self, database: &SimulatedDatabase, ended: Option<Ended>, now: i64) -> Checked {
         let rows = lines(database, ROWS, None)?;
         lines(database, FORGET_WRITTEN, None)?;
@@ -263,7 +264,7 @@ impl Watch {
         touched.iter().try_for_each(|suspension| self.check_told_by_messages(*suspension, now))
     }
 
-    /// Takes note of a turn of a deadline loop: if none was for long, questions are owed that time.
+    /// Notes a turn of a deadline loop: after a long time without one, questions must get that time back.
     fn attend(&mut self, unit: &str, now: Moment) {
         match unit {
             "hold_after_restore" => self.is_held = true,
@@ -285,7 +286,7 @@ impl Watch {
         }
     }
 
-    /// An idle deadline loop has turned all along.
+    /// An idle deadline loop has turned all the time.
     pub(crate) fn turned(&mut self, database: &SimulatedDatabase, truly: i64, clock: i64) {
         if !self.is_held {
             self.turned = Some(Moment { clock, truly });
@@ -293,8 +294,8 @@ impl Watch {
         self.overlook(database);
     }
 
-    /// A restored database was released, and everything that follows is done: whoever could answer before can answer again, or is told
-    /// in a moment by an attempt that is due.
+    /// A restored database was released, and all consequences are done: people who could answer before can answer again, or are
+    /// told in a moment by an attempt that is due.
     fn check_asked_afresh(&self, now: i64) -> Checked {
         let all = self.intents.values().flat_map(|intent| intent.suspensions.values());
         for open in all.filter(|one| one.resolution.is_none() && one.is_without_links) {
@@ -310,7 +311,8 @@ impl Watch {
         all.filter(|suspension| suspension.resolution.is_none())
     }
 
-    /// The database is what it was when a backup was made: what is known of it is what was known then. What is known of the world stays.
+    /// The database has the contents of the time when a backup was made, and so has this record of it. The record of the world
+    /// stays.
     pub(crate) fn set_back(&mut self, backup: Self, database: &SimulatedDatabase, now: i64) -> Checked {
         let (taken, returned) = (std::mem::take(&mut self.taken), std::mem::take(&mut self.returned));
         *self = Self { taken, returned, looks: self.looks, ..backup };
@@ -324,7 +326,7 @@ impl Watch {
         self.look_at_all(database, now)
     }
 
-    /// What was written lately was written by nobody who is watched.
+    /// The latest writes came from no process that is watched.
     pub(crate) fn overlook(&mut self, database: &SimulatedDatabase) {
         self.changes = lines(database, CHANGES, None).unwrap_or_default().concat();
     }
@@ -403,7 +405,7 @@ impl Watch {
         Ok(())
     }
 
-    /// The suspension in a row, as the events tell it.
+    /// The suspension in a row, according to the events.
     pub(crate) fn suspension(&self, rid: i64) -> Option<&ModelSuspension> {
         let (intent, id) = self.suspensions.get(&rid)?;
         self.intents.get(intent)?.suspensions.get(id)
@@ -450,7 +452,8 @@ impl Watch {
         };
         must!(in_log, "I11: a message is in state {}, the log says {finished:?}", message.state);
         let Some(before) = self.messages.get(&rid) else {
-            // Who is asked instead may be leased in the very transaction that asks them, or given up in it: their endpoint is gone as well.
+            // People asked as replacements may be leased in the very transaction that asks them, or given up in it, if their
+            // endpoint is gone as well.
             let begins = (message.state == QUEUED && message.tries <= 1) || (message.state == FAILED && message.tries == 0);
             must!(begins, "I11: a message that begins in state {}", message.state);
             return Ok(());
@@ -478,7 +481,7 @@ impl Watch {
         Ok(())
     }
 
-    /// Holds all messages about one question against whom it told, and whom it must ask instead.
+    /// Compares all messages about one question with the people that it told, and with the replacements that it must ask.
     fn check_told_by_messages(&self, suspension: i64, now: i64) -> Checked {
         let model = self.suspension(suspension).ok_or("I26: a suspension without its event")?;
         let mut told: BTreeMap<i64, Vec<(Route, i64)>> = BTreeMap::new();
@@ -501,7 +504,7 @@ impl Watch {
             let queued: Vec<Route> = told.remove(attempt).unwrap_or_default().into_iter().map(|(route, _)| route).collect();
             let begins = queued.len() >= routes.len() && queued[..routes.len()] == *routes;
             must!(begins, "I11: attempt {attempt} tells {routes:?}, queued were {queued:?}");
-            // What comes after was asked for by somebody, and goes to the same people.
+            // Further messages came from requests for reminders, and go to the same people.
             let asked_for = &queued[routes.len()..];
             must!(
                 asked_for.is_empty() || model.reminded_at.is_some() || model.stand_ins.contains_key(attempt),
@@ -513,12 +516,12 @@ impl Watch {
         Ok(())
     }
 
-    /// Whether a message of the attempt in force was lost just now: that is when others are asked.
+    /// Whether a message of the present attempt was just lost: then other people are asked.
     fn has_lost(&self, model: &ModelSuspension) -> bool {
         self.lost_now.as_ref().is_some_and(|(id, attempt)| *attempt == model.attempt && model.finished.contains_key(id))
     }
 
-    /// What people heard must be what is so, after whatever crash.
+    /// The results that people were told must be true, after any crash.
     pub(crate) fn check_told(&self) -> Checked {
         for (id, (value, by)) in &self.accepted {
             let model = self.suspension_named(id).ok_or("I22: an answered question is gone")?;
@@ -542,7 +545,7 @@ impl Watch {
         Ok(())
     }
 
-    /// The whole log, with the production verifier, and the whole database for what must not be in it.
+    /// Checks the whole log with the production verifier, and the whole database for secrets that must not be in it.
     pub(crate) fn check_whole(&self, database: &SimulatedDatabase, secrets: &[[u8; 32]]) -> Checked {
         for chain in self.chains.values() {
             must!(verify_chain(chain) == Ok(chain.len() as u64), "I25: the chain does not verify: {:?}", verify_chain(chain));
@@ -557,7 +560,7 @@ impl Watch {
             )
             .map_err(|error| format!("{error:#}"))?
             .join("\n");
-        // Ids are as random as tokens, and some hold these four letters; none goes on for as long.
+        // Ids are as random as tokens, and some hold these four letters, but none goes on for as long.
         let is_of_a_token = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
         let is_token = |rest: &str| rest.chars().take_while(|letter| is_of_a_token(*letter)).count() >= TOKEN_LETTERS;
         must!(!everything.split("plc_").skip(1).any(is_token), "I34: an answer link's token is in the database");
@@ -568,7 +571,7 @@ impl Watch {
         Ok(())
     }
 
-    /// What must be so once every fault is over and time has passed (I20).
+    /// Checks the state once every fault is over and time has passed (I20).
     pub(crate) fn check_quiet(&self, now: i64, poll: i64) -> Checked {
         for (due_at, suspension, kind, attempt) in &self.timers {
             must!(*due_at + 2 * poll > now, "I20: timer {kind}/{attempt} of suspension {suspension} was due long ago");
@@ -594,7 +597,7 @@ impl Watch {
         leased.map(|(rid, message)| (*rid, message.tries))
     }
 
-    /// What is left to happen by itself, in words.
+    /// The work that will still happen by itself, in words.
     pub(crate) fn what_waits(&self, now: i64) -> String {
         let seconds = |at: i64| (at - now) / 1_000_000;
         let queued = self.messages.values().filter(|message| message.state == QUEUED).count();
@@ -640,7 +643,7 @@ fn lines(database: &SimulatedDatabase, query: &str, number: Option<i64>) -> Resu
     database.lines(query, number).map_err(|error| format!("{error:#}"))
 }
 
-/// Has every row looked at.
+/// Marks every row to be checked.
 fn mark_all(database: &SimulatedDatabase) -> Checked {
     let mark = "INSERT OR IGNORE INTO written SELECT 'intents', rid FROM intents UNION ALL SELECT 'suspensions', rid FROM suspensions \
                 UNION ALL SELECT 'outbox', rid FROM outbox RETURNING place";

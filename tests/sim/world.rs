@@ -1,4 +1,4 @@
-//! One seed's world: the database, the server's processes, the people, and the record of it all.
+//! One seed's world: the database, the server's processes, the people, and the record of everything.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
@@ -29,18 +29,18 @@ use crate::{agent, attacker, operator, restore};
 
 /// The lines of the trace that are kept.
 const TRACE_LINES: usize = 200;
-/// The steps healing may take, times the steps of chaos; more is a loop that never ends.
+/// The steps that healing may take, as a multiple of the steps of chaos; more steps mean a loop that never ends.
 const HEALING_STEPS: u64 = 60_000;
-/// Who is busy in the last of them is told.
+/// The busiest tasks in the last of these steps are named.
 const TALLIED_STEPS: u64 = 2_000;
-/// How long deadlines may wait after a jump of the clock, or while a process makes good for its absence and stands still meanwhile.
+/// How long deadlines may wait after a jump of the clock, or while a process makes up for its absence and stands still meanwhile.
 const HOLD_MAX: i64 = 2 * 3_600 * SECOND;
-/// How long what was begun before the healing may last: a process that stands still, then a channel that hangs, then a lease.
+/// How long work begun before the healing may last: a process that stands still, then a channel that hangs, then a lease.
 const AFTERMATH: i64 = 2 * 3_600 * SECOND;
 /// A Tuesday morning.
 const START: i64 = 1_795_507_200 * SECOND;
 
-/// What went wrong or right in one run.
+/// The result of one run.
 pub(crate) struct Report {
     pub(crate) violation: Option<String>,
     pub(crate) trace: Vec<String>,
@@ -70,30 +70,30 @@ pub(crate) struct World {
     pub(crate) watch: Mutex<Watch>,
     pub(crate) coverage: Coverage,
     pub(crate) processes: Mutex<Vec<Process>>,
-    /// Processes that die before anything else happens, and where they stood.
+    /// Processes that die before anything else happens, with the point at which they die.
     pub(crate) doomed: Mutex<BTreeMap<ProcessId, &'static str>>,
-    /// What the server's clock is ahead of the true time.
+    /// How far the server's clock is ahead of the true time.
     pub(crate) clock_ahead: AtomicI64,
-    /// Until when deadlines may wait for the clock to be steady, or for a starting process to make good for its absence.
+    /// Until when deadlines may wait for the clock to be steady, or for a starting process to make up for its absence.
     pub(crate) unsteady_until: AtomicI64,
     pub(crate) healed: AtomicBool,
-    /// How often the database was set back; what was known before may not be so any more.
+    /// How often the database was set back; earlier knowledge may then be wrong.
     pub(crate) era: AtomicU64,
     /// Whether the database was set back and is served with `--after-restore` next.
     pub(crate) is_to_hold: AtomicBool,
-    /// What each process has seen of each webhook's endpoint since it started.
+    /// The experience of each process with each webhook's endpoint since it started.
     pub(crate) endpoints: Mutex<BTreeMap<(ProcessId, &'static str), Calls>>,
-    /// Until when an endpoint takes nothing.
+    /// The time until which an endpoint takes no messages.
     pub(crate) down_until: Mutex<BTreeMap<&'static str, i64>>,
-    /// Endpoints that said they are gone, until somebody sends a message again by hand.
+    /// Endpoints that said they are gone, until an admin sends a message again.
     pub(crate) gone: Mutex<BTreeSet<&'static str>>,
-    /// Which faults happen, of those that are drawn.
+    /// Which of the drawn faults happen.
     change: Change,
     /// Faults drawn so far.
     drawn: AtomicU64,
     /// Faults injected so far.
     pub(crate) faults: AtomicU64,
-    /// Mails a server took while the database may still be set back: some are returned only afterwards.
+    /// Mails that a server took while the database may still be set back: some are returned only afterwards.
     pub(crate) posted: Mutex<Vec<Mail>>,
     /// People and agents that are not done.
     pub(crate) busy: AtomicI64,
@@ -108,7 +108,7 @@ struct Record {
     hash: u64,
 }
 
-/// The server's clock: the true time, and what it is wrong by.
+/// The server's clock: the true time, and its error.
 pub(crate) struct WorldClock(pub(crate) Arc<World>);
 
 impl Clock for WorldClock {
@@ -179,7 +179,7 @@ impl World {
         self.befalls(|chance| chance.happens(percent))
     }
 
-    /// Whether a fault happens now that is drawn like this.
+    /// Whether a fault happens now that is drawn in this way.
     pub(crate) fn befalls(&self, draw: impl FnOnce(&mut Chance) -> bool) -> bool {
         if !self.draw(draw) || self.is_healed() || !self.change.allows(self.drawn.fetch_add(1, Ordering::SeqCst)) {
             return false;
@@ -203,12 +203,12 @@ impl World {
 
     /// Resolves after a time up to this.
     pub(crate) async fn think(&self, micros_max: i64) {
-        // In whole milliseconds: what is aimed at an instant then hits it, now and then, to the microsecond.
+        // In whole milliseconds, so that an action aimed at an instant sometimes hits it to the microsecond.
         let millis = self.draw(|chance| chance.within(0..=micros_max / MILLISECOND));
         self.executor.after(millis * MILLISECOND).await;
     }
 
-    /// Resolves after a pause before another try: longer where everything takes longer.
+    /// Resolves after a pause before another try; the pause is longer in worlds of a larger scale.
     pub(crate) async fn pause(&self) {
         self.think((self.plan.scale_seconds * SECOND / 8).max(SECOND)).await;
     }
@@ -244,7 +244,7 @@ impl World {
         }
     }
 
-    /// Starts somebody outside the server.
+    /// Starts a task outside the server.
     pub(crate) fn spawn(self: &Arc<Self>, name: impl Into<String>, task: impl Future<Output = ()> + Send + 'static) {
         self.busy.fetch_add(1, Ordering::SeqCst);
         let world = self.clone();
@@ -254,7 +254,7 @@ impl World {
         });
     }
 
-    /// Sends a request to one of the processes and waits for what comes back, if anything does.
+    /// Sends a request to one of the processes and waits for the reply, if there is one.
     pub(crate) async fn call<T: Send + 'static>(
         self: &Arc<Self>,
         what: impl Into<String>,
@@ -265,7 +265,8 @@ impl World {
         let running: Vec<(ProcessId, Arc<dyn Store>)> = process::running(self);
         if running.is_empty() {
             self.tell(format!("{what}: no server"));
-            // A server that stands still for long comes back; who asked ever more often would use up the steps until then.
+            // A server that stands still for long comes back; a client that asked ever more often would use up the steps until
+            // then.
             if self.is_healed() {
                 self.executor.after(30 * SECOND).await;
             }
@@ -276,7 +277,7 @@ impl World {
         let (reply, answer) = oneshot::channel();
         self.executor.spawn(Some(process), what.clone(), async move {
             let result = work(store).await;
-            // Whoever asked may have stopped listening.
+            // The caller may have stopped listening.
             reply.send(result).unwrap_or_default();
         });
         match answer.await {
@@ -321,7 +322,7 @@ impl World {
     }
 }
 
-/// Runs one seed, perhaps with less in it, on an empty database.
+/// Runs one seed, perhaps with parts left out, on an empty database.
 pub(crate) fn run(seed: u64, variant: &Change, database: &Arc<SimulatedDatabase>, runtime: &Runtime) -> Report {
     database.clear().unwrap();
     let world = World::new(seed, variant, database.clone());
@@ -358,7 +359,7 @@ pub(crate) fn run(seed: u64, variant: &Change, database: &Arc<SimulatedDatabase>
     finish(&world, steps, runtime)
 }
 
-/// Runs until everything that can happen by itself has happened: the liveness half (I20).
+/// Runs until everything that can happen by itself has happened: the check of liveness (I20).
 fn settle(world: &Arc<World>, runtime: &Runtime) -> u64 {
     let mut steps = 0;
     let caught_up = world.executor.micros() + AFTERMATH + world.plan.outage_max();
@@ -407,7 +408,7 @@ fn step(world: &Arc<World>, runtime: &Runtime) -> bool {
 
 fn finish(world: &Arc<World>, steps: u64, runtime: &Runtime) -> Report {
     world.executor.clear();
-    // What was spawned goes with whoever spawned it, when its runtime turns.
+    // Spawned tasks disappear with their owner when its runtime turns.
     world.executor.step(runtime, || false);
     let processes = std::mem::take(&mut *world.processes.lock().unwrap());
     drop(processes);

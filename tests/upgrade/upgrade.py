@@ -20,7 +20,7 @@ mails = []
 
 
 class Session(socketserver.StreamRequestHandler):
-    """Takes every mail and keeps it."""
+    """Accepts every mail and keeps it."""
 
     def handle(self):
         def say(line):
@@ -78,7 +78,7 @@ def key(program, role):
 
 
 class Server:
-    """A running program; it is stopped in order."""
+    """A running program, which is stopped in order at the end."""
 
     def __init__(self, program):
         self.process = subprocess.Popen([program, "serve"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
@@ -127,7 +127,7 @@ def ask(agent, question, **more):
 
 
 def fill():
-    """Everything an older program leaves: keys, questions in every state, mails, a lease, a changed state."""
+    """Fills the database with the older program: three keys, an open, an answered and an expired question, and their mails."""
     facts = {role: key(older, role) for role in ("admin", "agent", "operator")}
     with Server(older):
         agent, operator = facts["agent"], facts["operator"]
@@ -144,7 +144,7 @@ def fill():
 
 
 def use(facts):
-    """Every surface of the newer program on what the older one left."""
+    """Uses the older program's database with the newer program: reads, the page of a link, an answer and a new question."""
     agent, operator = facts["agent"], facts["operator"]
     with Server(newer):
         assert len(ok("GET", "/api/v1/intents?limit=100", agent)["intents"]) == 3

@@ -1,4 +1,4 @@
-"""Starts a server with one webhook, asks it a question, and writes down what it posts."""
+"""Starts a server with one webhook, asks it a question, and writes the posted message to a file."""
 
 import base64, http.server, json, os, subprocess, sys, threading, urllib.request
 

@@ -1,4 +1,4 @@
-//! Messages about a question: where they stand, and that one came back.
+//! Messages about a question: their states, and reports that one came back.
 
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
@@ -26,7 +26,7 @@ pub(super) fn routes(routes: &mut Routes<'_>) {
     routes.keyed(Surface::Ours, "/deliveries/{delivery_id}/redrive", [post(Work::Write, redrive)]);
 }
 
-/// Lists the messages about a question, oldest first: to whom, how far each has come, and what the other side said.
+/// Lists the messages about a question, oldest first: recipient, state, and the last reply of the other side.
 #[utoipa::path(get, path = "/api/v1/suspensions/{suspension_id}/deliveries", tag = "deliveries",
     params(("suspension_id" = String, Path), ("limit" = Option<u32>, Query, description = "1 to 1,000; 100 by default"),
     ("cursor" = Option<String>, Query)), responses((status = 200, body = DeliveryPage), (status = 403), (status = 404), (status = 422)))]
@@ -59,9 +59,10 @@ pub(super) async fn failed(request: HttpRequest, shared: Data<Shared>) -> Result
     Ok(HttpResponse::Ok().json(shared.store.failed_deliveries(caller.principal, filter).await?))
 }
 
-/// Sends a message again that has failed, while its question is open; for admins.
+/// Sends a failed message again, while its question is open; for admins.
 ///
-/// It is the same message with the same id, tried as if for the first time. An endpoint that was thought gone is tried again.
+/// It is the same message with the same id, and its tries are counted from the beginning. An endpoint that said it was gone is
+/// tried again.
 #[utoipa::path(post, path = "/api/v1/deliveries/{delivery_id}/redrive", tag = "deliveries",
     params(("delivery_id" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
     responses((status = 200, body = DeliveryView), (status = 403),
@@ -71,7 +72,7 @@ pub(super) async fn failed(request: HttpRequest, shared: Data<Shared>) -> Result
 pub(super) async fn redrive(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
     let id = request.match_info().get("delivery_id").and_then(|text| text.parse().ok()).ok_or(Rejection::NotFound);
-    // It takes no body: the id alone tells two requests apart.
+    // The request has no body: the id alone distinguishes two requests.
     let key = idempotency(&request, &caller.principal, "POST /deliveries/{id}/redrive", &Json(Value::Null));
     let key = key.map_err(|error| Rejection::Invalid { errors: vec![error] });
     let redrive = id.and_then(|id| Ok(Redrive { id, idempotency: key? }));
@@ -80,7 +81,7 @@ pub(super) async fn redrive(request: HttpRequest, shared: Data<Shared>) -> Resul
 
 /// Reports that a message came back; for keys with the role `channel`.
 ///
-/// A repeat changes nothing and shows the message as it is by then. What was decided stays decided.
+/// A repeated report changes nothing and shows the present state of the message. A report never changes a decision.
 #[utoipa::path(post, path = "/api/v1/deliveries/bounces", tag = "deliveries", request_body = BounceRequest, responses(
     (status = 200, body = BounceReceipt), (status = 403), (status = 404, description = "`not_found`: no message of this server has this token"), (status = 422)))]
 pub(super) async fn report_bounce(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {

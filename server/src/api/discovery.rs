@@ -1,4 +1,4 @@
-//! What this server is, for clients that ask before they call (RFC-0025 §12).
+//! Facts about this server, for clients that ask before they call (RFC-0025 §12).
 
 use actix_web::http::Method;
 use actix_web::web::{self, Data};
@@ -50,9 +50,9 @@ pub(super) async fn compat() -> HttpResponse {
     }))
 }
 
-/// Proves, without a key, that this is the server on its database: whoever can read the database can check the proof.
+/// Proves, without a key, that this is the server on its database: a program that can read the database can check the proof.
 ///
-/// No limit on how often: it costs one hash of a few bytes, less than reading the request.
+/// There is no limit on calls: one costs a hash of a few bytes, less than reading the request.
 #[utoipa::path(get, path = "/.well-known/placet.json", tag = "discovery",
     params(
         ("challenge" = String, Query, description = "43 characters of base64url, fresh for each question"),
@@ -67,7 +67,7 @@ pub(super) async fn placet(request: HttpRequest, shared: Data<Shared>) -> Result
     query.finish(true)?;
     let missing = || Rejection::Invalid { errors: vec![FieldError::new("challenge", "required", "must be given")] };
     let challenge = challenge.ok_or_else(missing)?;
-    // Whoever kept a proof could pass for this server.
+    // A cache that kept a proof could pass for this server.
     let mut response = HttpResponse::Ok();
     response.insert_header(("cache-control", "no-store"));
     let mut said = json!({ "implementation": "placet", "proof": shared.instance.prove(&challenge) });

@@ -22,7 +22,7 @@ pub(super) fn routes(routes: &mut Routes<'_>) {
     routes.keyed(Surface::OpenIntent, "/intents/{intent_id}/events", [get(Work::List, list), post(Work::Write, append)]);
 }
 
-/// Reads the log, newest first: the OpenIntent client's vocabulary, or everything with `include=all`.
+/// Reads the log, newest first: the event types of the OpenIntent client, or all types with `include=all`.
 #[utoipa::path(get, path = "/api/v1/intents/{intent_id}/events", tag = "events", params(("intent_id" = String, Path),
     ("limit" = Option<u32>, Query, description = "1 to 1,000; 100 by default"), ("offset" = Option<u32>, Query),
     ("event_type" = Option<String>, Query), ("since" = Option<String>, Query), ("include" = Option<String>, Query, description = "all")),
@@ -43,7 +43,7 @@ pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<H
     Ok(HttpResponse::Ok().content_type("application/json").body(format!("[{}]", events.join(","))))
 }
 
-/// Appends an event of a type clients may write; the actor is the credential's.
+/// Appends an event of a type that clients may write; the log takes the actor from the credential.
 #[utoipa::path(post, path = "/api/v1/intents/{intent_id}/events", tag = "events", request_body = AppendEventRequest,
     params(("intent_id" = String, Path), ("Idempotency-Key" = Option<String>, Header)), responses(
     (status = 200, body = EventView), (status = 403, description = "`reserved_event_type`: only the server writes events of this type; `forbidden`"), (status = 404), (status = 422)))]

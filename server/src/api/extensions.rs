@@ -21,9 +21,9 @@ pub(super) fn routes(routes: &mut Routes<'_>) {
     routes.keyed(Surface::Ours, "/suspensions/{suspension_id}/extend", [post(Work::Write, extend)]);
 }
 
-/// Moves the deadline of an open question, later only; for operators and admins, never for who asked.
+/// Moves the deadline of an open question, later only; for operators and admins, never for the agent that asked.
 ///
-/// People get more time, and every message from now on names it; reminders keep their times.
+/// People get more time, and every later message names the new deadline; reminders keep their times.
 #[utoipa::path(post, path = "/api/v1/suspensions/{suspension_id}/extend", tag = "suspensions", request_body = ExtendRequest,
     params(("suspension_id" = String, Path), ("If-Match" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
     (status = 200, body = SuspensionRecord), (status = 400, description = "`if_match_required`: `If-Match` is there and is no version"), (status = 403), (status = 404), (status = 409, description = "`version_conflict`, `already_resolved`, `expired`"), (status = 422, description = "`invalid`: not later, more than 366 days in all, or there is no deadline to move; `malformed_json`, `idempotency_mismatch`")))]

@@ -15,14 +15,15 @@ pub(super) fn routes(routes: &mut Routes<'_>) {
     routes.open(Surface::Ours, "/readyz", [(Method::GET, web::to(readyz)), (Method::HEAD, web::to(readyz))]);
 }
 
-/// The process serves requests.
+/// Answers 200 while the process serves requests.
 #[utoipa::path(get, path = "/healthz", tag = "health", responses((status = 200, body = String, content_type = "text/plain")))]
 pub(super) async fn healthz() -> HttpResponse {
     HttpResponse::Ok().content_type("text/plain").body("ok\n")
 }
 
-/// A write can be committed, deadlines are watched and the clock can be trusted; says nothing about mail servers, which are somebody
-/// else's. The body is `ready`, and a line `held: true` while everything waits after a restore.
+/// Answers 200 when a write can be committed, deadlines are watched and the clock can be trusted. It says nothing about mail
+/// servers, which are not part of this server. The body is `ready`, and a line `held: true` while deadlines and messages wait
+/// after a restore.
 #[utoipa::path(get, path = "/readyz", tag = "health", responses((status = 200, body = String, content_type = "text/plain"), (status = 503, description = "`unavailable`")))]
 pub(super) async fn readyz(shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let look = async {
@@ -37,7 +38,7 @@ pub(super) async fn readyz(shared: Data<Shared>) -> Result<HttpResponse, Problem
     if !shared.health.deadlines_alive() {
         return Err(Failure::edge(edge::UNAVAILABLE, "the deadline loop does not run").into());
     }
-    // Whoever restored it looks at it before it goes on: a proxy must let them.
+    // After a restore an operator looks at the data before it is released, so a proxy must let requests through.
     let body = if hold.is_some() { "ready\nheld: true\n" } else { "ready\n" };
     Ok(HttpResponse::Ok().content_type("text/plain").body(body))
 }

@@ -88,7 +88,7 @@ pub(super) async fn patch_state(request: HttpRequest, shared: Data<Shared>) -> R
     Ok(respond(outcome))
 }
 
-/// Changes the status; `suspended_awaiting_input` is reached by asking a question.
+/// Changes the status; to reach `suspended_awaiting_input`, ask a question.
 #[utoipa::path(post, path = "/api/v1/intents/{intent_id}/status", tag = "intents", request_body = SetStatusRequest,
     params(("intent_id" = String, Path), ("If-Match" = String, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
     (status = 200, body = IntentView), (status = 400), (status = 403), (status = 404), (status = 409, description = "`version_conflict`, `invalid_transition`, `use_suspend`"), (status = 422)))]

@@ -49,7 +49,7 @@ pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<H
     Ok(HttpResponse::Ok().json(KeyList { keys: shared.store.keys(caller.principal).await? }))
 }
 
-/// Revokes a key; it stops counting at once on this server, within a second on others.
+/// Revokes a key: at once on this server, within a second on others.
 #[utoipa::path(delete, path = "/api/v1/keys/{key_id}", tag = "keys", params(("key_id" = String, Path)),
     responses((status = 200, body = KeyView), (status = 403), (status = 404)))]
 pub(super) async fn revoke(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {

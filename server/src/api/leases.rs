@@ -1,4 +1,4 @@
-//! Leases (RFC-0003), and what a suspension does to them (RFC-0025 §2).
+//! Leases (RFC-0003), and the effect of a suspension on them (RFC-0025 §2).
 
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
@@ -53,7 +53,7 @@ pub(super) async fn acquire(request: HttpRequest, shared: Data<Shared>) -> Resul
     Ok(respond(outcome))
 }
 
-/// Prolongs a lease; succeeds while the intent is suspended, also when its time ran out meanwhile.
+/// Prolongs a lease. It succeeds while the intent is suspended, even if the lease's time has run out meanwhile.
 #[utoipa::path(patch, path = "/api/v1/intents/{intent_id}/leases/{lease_id}", tag = "leases", request_body = RenewLeaseRequest,
     params(("intent_id" = String, Path), ("lease_id" = String, Path), ("X-Agent-ID" = Option<String>, Header)), responses(
     (status = 200, body = Lease), (status = 403), (status = 404), (status = 422)))]

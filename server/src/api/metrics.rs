@@ -1,4 +1,4 @@
-//! What Prometheus scrapes.
+//! The metrics for Prometheus.
 
 use actix_web::http::Method;
 use actix_web::web::{self, Data};

@@ -27,7 +27,7 @@ pub(crate) fn routes(config: &mut ServiceConfig) {
     declare(&mut Routes::registered(config));
 }
 
-/// The routes, those of every question first: paths are tried one after the other.
+/// Declares the routes, those of questions first: paths are tried one after the other.
 fn declare(routes: &mut Routes<'_>) {
     routes.under("/api/v1", |routes| {
         suspensions::intent_routes(routes);

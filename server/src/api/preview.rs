@@ -1,4 +1,4 @@
-//! Who would be told when, before anything is asked.
+//! Tells who would be told when, before a question is asked.
 
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
@@ -17,11 +17,12 @@ pub(super) fn routes(routes: &mut Routes<'_>) {
     routes.keyed(Surface::Ours, "/suspensions/preview", [post(Work::Read, preview)]);
 }
 
-/// Says who would be told when, and what silence would do, if this question were asked now. Nothing is kept, and nobody is told.
+/// Tells who would be told when, and what would happen if no answer came, if this question were asked now. Nothing is kept, and
+/// no person is told.
 ///
-/// It refuses what asking would refuse about the question's own fields.
+/// It refuses the fields that asking would refuse, with the same errors.
 #[utoipa::path(post, path = "/api/v1/suspensions/preview", tag = "suspensions", request_body = SuspendRequest,
-    responses((status = 200, body = SuspensionPreview), (status = 403), (status = 422, description = "`invalid`: what asking would refuse; `malformed_json`")))]
+    responses((status = 200, body = SuspensionPreview), (status = 403), (status = 422, description = "`invalid`: asking would refuse this question; `malformed_json`")))]
 pub(super) async fn preview(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
     let body = Json::of(&request)?;

@@ -26,9 +26,9 @@ use crate::edge::write::{Write, respond};
 
 /// The longest wait, in seconds.
 pub const WAIT_SECONDS_MAX: u32 = 50;
-/// Where the keys of questions live.
+/// The scope of questions' idempotency keys.
 const SUSPEND_SCOPE: &str = "suspend";
-/// Says that the question was asked before, under the same key.
+/// Tells that the question was asked before, under the same key.
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 /// The routes of questions on an intent.
@@ -45,7 +45,8 @@ pub(super) fn routes(routes: &mut Routes<'_>) {
 
 /// Asks a question: suspends an active intent, or replaces the open question with `supersedes`.
 ///
-/// A repeat with the same `Idempotency-Key` shows the suspension as it is by then, with `Idempotency-Replayed: true`.
+/// A repeated request with the same `Idempotency-Key` gets the suspension in its present state, with
+/// `Idempotency-Replayed: true`.
 #[utoipa::path(post, path = "/api/v1/intents/{intent_id}/suspend", tag = "suspensions", request_body = SuspendRequest,
     params(("intent_id" = String, Path), ("If-Match" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
     (status = 200, body = SuspensionRecord), (status = 400, description = "`if_match_required`: `If-Match` is there and is no version"), (status = 403), (status = 404), (status = 409, description = "`version_conflict`, `not_active`; with `supersedes` also `suspension_mismatch`, `already_resolved`, `expired`"), (status = 422)))]
@@ -75,7 +76,7 @@ pub(super) async fn suspend(request: HttpRequest, shared: Data<Shared>) -> Resul
     };
     let mut response = respond(outcome);
     if replayed {
-        // Nothing else in the reply tells a question just asked from one asked before.
+        // Only this header distinguishes a question just asked from one asked before.
         response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
     }
     Ok(response)
@@ -83,8 +84,8 @@ pub(super) async fn suspend(request: HttpRequest, shared: Data<Shared>) -> Resul
 
 /// Answers the open question (RFC-0025 §8).
 ///
-/// Never applied twice: a repeat finds the suspension ended and gets 409. The suspension id is a capability (§11): it stays out of
-/// spans, logs and error bodies.
+/// An answer is never applied twice: a repeated one finds the suspension ended and gets 409. The suspension id is a capability
+/// (§11): it stays out of spans, logs and error bodies.
 #[utoipa::path(post, path = "/api/v1/intents/{intent_id}/suspend/respond", tag = "suspensions", request_body = RespondRequest,
     params(("intent_id" = String, Path), ("If-Match" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
     (status = 200, body = RespondResponse), (status = 400, description = "`if_match_required`: `If-Match` is there and is no version"), (status = 403, description = "`self_response`: the asker or a key of its owner answers; `forbidden`: this role does not answer"), (status = 404), (status = 409, description = "`expired`, `already_resolved`, `suspension_mismatch`, `not_suspended`, `version_conflict`"), (status = 422, description = "`invalid_choice` with `valid_choices`; `invalid`, `malformed_json`, `idempotency_mismatch`")))]
@@ -96,7 +97,8 @@ pub(super) async fn respond_to(request: HttpRequest, shared: Data<Shared>) -> Re
     Ok(respond(write.send(&request, caller, &shared, body, answer).await?))
 }
 
-/// Reads a suspension; with `wait`, when it has ended or the wait is over, with `after_version` also when it changed.
+/// Reads a suspension. With `wait`, it answers when the suspension has ended or the wait is over; with `after_version`, also when
+/// it has changed.
 #[utoipa::path(get, path = "/api/v1/suspensions/{suspension_id}", tag = "suspensions", params(("suspension_id" = String, Path),
     ("wait" = Option<u32>, Query, description = "Seconds, 0 to 50"), ("after_version" = Option<u32>, Query)),
     responses((status = 200, body = SuspensionRecord), (status = 404), (status = 422), (status = 429, description = "`rate_limited`: the key holds too many waits")))]
@@ -107,7 +109,7 @@ pub(super) async fn get(request: HttpRequest, shared: Data<Shared>) -> Result<Ht
     let wait = query.number("wait", 0..=WAIT_SECONDS_MAX, 0);
     let after_version = query.parsed("after_version", "a version", |text| text.parse::<u32>().ok());
     let checked = query.finish(true);
-    // Register before you look: a change between the two is not lost.
+    // The watch is registered before the first look, so a change between the two is not lost.
     let watch = (wait > 0).then(|| shared.store.hub().watch(id));
     let mut changed = watch.as_ref().map(Watch::changed);
     let mut record = shared.store.suspension(caller.principal.clone(), id).await?;
@@ -121,17 +123,17 @@ pub(super) async fn get(request: HttpRequest, shared: Data<Shared>) -> Result<Ht
         let mut place = request.extensions_mut().remove::<Place>();
         let class = place.as_ref().map_or(Class::Read, Place::class);
         while let Some(announced) = changed.take().filter(|_| waiting && !done(&record)) {
-            // Who sleeps keeps nobody from working.
+            // A wait that sleeps gives its place back to requests that work.
             drop(place.take());
             waiting = tokio::select! {
                 woken = timeout_at(until, announced) => woken.is_ok(),
-                // The look tells.
+                // The look below finds out that the key was revoked.
                 () = shared.authenticator.until_revoked(caller.key_hash, caller.principal.key_id()) => true,
-                // A server that stops answers with what there is; the client asks the next one.
+                // A server that stops answers with the present state; the client asks the next server.
                 () = shared.stopped() => false,
             };
             place = Some(shared.admission.enter_again(class).await?);
-            // What is shown is as it is now, to whom may see it now.
+            // Each look reads the present state, and checks that the caller may still see it.
             changed = Some(watch.changed());
             record = look(&shared, &caller, id, record, watch).await?;
         }
@@ -140,10 +142,10 @@ pub(super) async fn get(request: HttpRequest, shared: Data<Shared>) -> Result<Ht
     Ok(respond(Outcome::Suspension { record: Box::new(record), version }))
 }
 
-/// Looks at a suspension again, for a caller whose key still counts.
+/// Looks at a suspension again, for a caller whose key is still valid.
 ///
-/// One that has ended stays as it was announced, and its words are those of the look before: only where the caller is somebody else by
-/// now, or nobody told how it ended, is there anything to read.
+/// A suspension that has ended keeps its announced ending, and its texts are known from the look before. So the rows are read
+/// only if the key now stands for another caller, or if the ending was not announced.
 async fn look(
     shared: &Shared,
     caller: &Caller,
@@ -158,9 +160,9 @@ async fn look(
     }
 }
 
-/// Lists the suspensions the caller may read, newest first.
+/// Lists the suspensions that the caller may read, newest first.
 ///
-/// With `idempotency_key`, the one this caller's name asked under that key, if there is one: whatever its words, and open or not.
+/// With `idempotency_key`, it lists only the one that this caller's name asked under that key, whatever its words, open or not.
 #[utoipa::path(get, path = "/api/v1/suspensions", tag = "suspensions", params(
     ("state" = Option<String>, Query, description = "open or all; open by default, all with idempotency_key"),
     ("idempotency_key" = Option<String>, Query),

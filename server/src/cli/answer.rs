@@ -1,6 +1,7 @@
 //! `placet answer`: the questions that are open, on a terminal, and a person's answer to one.
 //!
-//! Only a person who sees the question answers it here: without a terminal to type on and one to read on, the answer is an argument.
+//! Only a person who sees the question may answer it here. So without a terminal for input and output, the answer must be an
+//! argument.
 
 use std::io::{BufRead, Write};
 use std::process::ExitCode;
@@ -22,10 +23,10 @@ use crate::terminal;
 
 /// The longest answer read from a terminal, in bytes; the server allows less.
 const LINE_BYTES_MAX: u64 = 64 * 1024;
-/// Who may answer.
+/// The role of a key that may answer.
 const ROLE: &str = "operator";
 
-/// What has no flag.
+/// Help for the parts that have no flag.
 const AFTER_HELP: &str = "\
 Without an id it lists the open questions; with one it shows that question whole, and on a terminal asks for the answer.
 A choice is named by its value, its label, or the beginning of either, in any case, where that fits one choice alone.
@@ -76,7 +77,7 @@ async fn act(args: &AnswerArgs) -> anyhow::Result<()> {
     }
     print_laid_out(&question::whole(&question, SystemClock.now(), terminal::columns())?)?;
     if !terminal::can_ask() {
-        // What an agent wrote has no place in a command line that somebody may copy.
+        // Text of an agent must not stand in a command line that a person may copy.
         tell(format!("to answer, say which of the answers: placet answer {wanted} ANSWER"));
         return Ok(());
     }
@@ -87,7 +88,7 @@ async fn act(args: &AnswerArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What was typed as a value for the question.
+/// The value that the typed text means for this question.
 fn understood(question: &SuspensionRecord, typed: &str) -> anyhow::Result<Value> {
     match question.response_type {
         ResponseType::Choice | ResponseType::Confirm if !question.choices.is_empty() => {
@@ -96,17 +97,17 @@ fn understood(question: &SuspensionRecord, typed: &str) -> anyhow::Result<Value>
         }
         ResponseType::Choice | ResponseType::Confirm | ResponseType::Text => Ok(Value::from(typed)),
         ResponseType::Form => {
-            serde_json::from_str(typed).context("this question has a form, so the answer must be JSON, such as '{\"field\": 1}'")
+            serde_json::from_str(typed).context("this question has a form, so the answer must be JSON like '{\"field\": 1}'")
         }
     }
 }
 
-/// Asks on the terminal; `None` where nothing was answered.
+/// Asks on the terminal; `None` if the person gave no answer.
 ///
-/// A whole value that is offered counts at once. Anything else, a text or the beginning of a label, is shown once more and confirmed, and
-/// what was typed before the question could be read is forgotten.
+/// A whole value that is offered counts at once. Anything else, a text or the beginning of a label, is shown once more and
+/// confirmed. Keys that were pressed before the question could be read are discarded.
 fn prompted(question: &SuspensionRecord) -> anyhow::Result<Option<Value>> {
-    // In our words: a choice is as long as its agent likes.
+    // In our words: a choice may be as long as its agent likes.
     let what = match question.response_type {
         ResponseType::Confirm => "yes or no",
         ResponseType::Choice => "one of the values above",
@@ -123,13 +124,14 @@ fn prompted(question: &SuspensionRecord) -> anyhow::Result<Option<Value>> {
     Ok(confirmed.filter(|confirmed| confirmed.eq_ignore_ascii_case("yes")).map(|_| answer))
 }
 
-/// Whether what was typed is a whole value that the question offers. A text that is the same as a choice of its question is still a text:
-/// an agent may name `q` or `y`, which were typed for something else.
+/// Whether the typed text is a whole value that the question offers. A text that equals a choice of its question is still a text:
+/// an agent may name `q` or `y`, which the person typed for another program.
 fn counts_at_once(question: &SuspensionRecord, typed: &str) -> bool {
     offered(question).iter().any(|choice| choice.value == typed)
 }
 
-/// One line typed behind `prompt`; `None` for an empty one, and for one that was never ended: the terminal was closed in its middle.
+/// One line typed behind `prompt`. `None` for an empty line, and for a line without an end: the terminal was closed in its
+/// middle.
 fn line(prompt: &str) -> anyhow::Result<Option<String>> {
     terminal::forget_what_was_typed();
     let mut errors = std::io::stderr();
@@ -140,7 +142,7 @@ fn line(prompt: &str) -> anyhow::Result<Option<String>> {
     Ok(ended(&line).map(str::to_owned))
 }
 
-/// What a person has typed and ended; nothing else was meant.
+/// The text of a line that the person has ended; a line without an end is no answer.
 fn ended(line: &str) -> Option<&str> {
     line.strip_suffix('\n').map(str::trim).filter(|line| !line.is_empty())
 }
@@ -150,7 +152,7 @@ async fn record(remote: &Remote, question: &SuspensionRecord, answer: Value, arg
     let metadata = comment.map(|comment| Map::from_iter([("comment".to_owned(), Value::from(comment))]));
     let recorded = match remote.heard(remote.client.respond(question, answer, metadata)).await {
         Ok(recorded) => recorded,
-        // Somebody was quicker: who, and with what, is worth more than that it was too late.
+        // Another person was quicker: the name and the answer of that person say more than a refusal.
         Err(CallError::Refused(problem)) if problem.is("already_resolved") || problem.is("expired") => {
             let now = remote.client.suspension(question.id).await.map_err(|error| remote.failed(error))?;
             let ended = Ending::of(&now).map_or_else(|| problem.to_string(), |ending| ending.words(&now));
@@ -174,7 +176,8 @@ mod tests {
     use super::super::question::tests::open;
     use super::*;
 
-    /// The choices of a question that is answered in words are its agent's, and may be what people type for other programs.
+    /// The choices of a question that is answered in words come from its agent, and may equal keys that people type for other
+    /// programs.
     #[test]
     fn a_text_is_confirmed_whatever_choices_its_question_has() {
         let mut question = open(1);
@@ -192,7 +195,7 @@ mod tests {
         }
     }
 
-    /// A terminal that is closed, or Ctrl-D in the middle of a word, hands over what stands there.
+    /// A terminal that is closed, or Ctrl-D in the middle of a word, passes on the characters typed so far.
     #[test]
     fn only_a_line_that_was_ended_is_an_answer() {
         assert_eq!(ended("yes\n"), Some("yes"));

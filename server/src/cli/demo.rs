@@ -25,11 +25,11 @@ use super::{say, serve};
 use crate::app::App;
 use crate::config::{Config, Limits, Mode};
 
-/// Who is asked.
+/// The person who is asked.
 const OPERATOR: &str = "you@example.com";
 /// How long the question waits for a person, in seconds.
 const TIMEOUT_SECONDS: u32 = 3_600;
-/// How often the mailbox is looked at until the mail is there.
+/// How often the demo looks into the mailbox until the mail is there.
 const LOOK: Duration = Duration::from_millis(50);
 /// How long the mail may take.
 const MAIL_WAIT: Duration = Duration::from_secs(20);
@@ -76,13 +76,14 @@ pub(super) async fn run(args: DemoArgs) -> anyhow::Result<()> {
     done
 }
 
-/// Waits until the browser that answered has loaded what it was led to: a server that ends before shows that person an error.
+/// Waits until the browser that answered has loaded the page behind the redirect: a server that ended earlier would show that
+/// person an error.
 async fn until_shown(mut last_page: watch::Receiver<bool>) -> anyhow::Result<()> {
     if *last_page.borrow() {
         return Ok(());
     }
     say(format!("Waiting for your browser to load the last page, {} seconds at most …", LAST_PAGE_WAIT.as_secs()))?;
-    // Either way it is over.
+    // The demo is over in either case.
     drop(tokio::time::timeout(LAST_PAGE_WAIT, last_page.wait_for(|shown| *shown)).await);
     Ok(())
 }
@@ -136,7 +137,7 @@ async fn converse(
     let answer = answer?;
     match &answer.source {
         Source::Human { by, .. } => say(format!("The agent received {:?}, decided by {by}.", answer.value))?,
-        Source::Fallback { .. } => say(format!("Nobody answered; the agent goes on with {:?}.", answer.value))?,
+        Source::Fallback { .. } => say(format!("No person answered; the agent goes on with {:?}.", answer.value))?,
     }
     print_log(&client.events(intent.id()).await?)
 }

@@ -1,5 +1,5 @@
-//! Where the address that lets a browser in is told: on the terminal, or in a file for its owner alone beside the database. Never in a
-//! log, which others read.
+//! Tells the address that lets a browser in: on the terminal, or in a file beside the database that only its owner can read.
+//! Never in a log, which others read.
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, IsTerminal, Write};
@@ -15,20 +15,20 @@ use url::Url;
 use super::say;
 use crate::config::is_loopback;
 
-/// What the name of the file has behind the database's.
+/// The end of the file's name, behind the name of the database.
 const FILE_END: &str = "-address";
 
-/// The person the address is for, and how that person reads it. Dropping it takes the file away.
+/// Shows the address to the person who started the server. Dropping it removes the file.
 pub(super) struct Door {
     way: Way,
-    /// Whether a phone can be let in: then the address is also drawn.
+    /// Whether a phone can be let in: then the address is also drawn as a QR code.
     is_drawn: bool,
 }
 
 enum Way {
     Terminal,
     File(PathBuf),
-    /// There is no terminal, and no folder of this database's own.
+    /// There is no terminal, and no folder that belongs to this database.
     None,
 }
 
@@ -42,7 +42,7 @@ impl Door {
         Self { way, is_drawn: !is_loopback(public_url) }
     }
 
-    /// Says where mails are read, and why there.
+    /// Tells where mails can be read, and why there.
     pub(super) fn open(&self, why: &str, address: &str) -> anyhow::Result<()> {
         match &self.way {
             Way::Terminal => {
@@ -58,7 +58,7 @@ impl Door {
         }
     }
 
-    /// Tells each address that takes the place of one that was used.
+    /// Tells each new address that replaces a used one.
     pub(super) async fn keep(self, mut address: watch::Receiver<String>) {
         while address.changed().await.is_ok() {
             let next = address.borrow_and_update().clone();
@@ -71,7 +71,7 @@ impl Door {
     fn again(&self, address: &str) -> anyhow::Result<()> {
         match &self.way {
             Way::Terminal => {
-                say(format!("A browser was let in. Another one takes another address: {address}"))?;
+                say(format!("A browser was let in. For another browser, use this new address: {address}"))?;
                 self.draw(address)
             }
             Way::File(file) => write(file, address),
@@ -84,7 +84,7 @@ impl Door {
             return Ok(());
         }
         let code = QrCode::new(address).context("failed to draw the address")?;
-        // Terminals are dark more often than not, and phones read it the other way round as well.
+        // The colours suit dark terminals, which are more common; phones read the inverse as well.
         let drawn = code.render::<Dense1x2>().dark_color(Dense1x2::Light).light_color(Dense1x2::Dark).build();
         Ok(say(drawn)?)
     }
@@ -93,7 +93,7 @@ impl Door {
 impl Drop for Door {
     fn drop(&mut self) {
         if let Way::File(file) = &self.way {
-            // What is left opens nothing once this server has stopped.
+            // A file that stays behind opens nothing once this server has stopped.
             drop(std::fs::remove_file(file));
         }
     }
@@ -106,7 +106,7 @@ fn beside(database: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Writes a file that only its owner reads. A new one each time: one that is there may be open elsewhere, or be a link.
+/// Writes a file that only its owner can read. It always makes a new file: an existing one may be open elsewhere, or be a link.
 fn write(file: &Path, address: &str) -> anyhow::Result<()> {
     let unwritten = || format!("failed to write {}", file.display());
     match std::fs::remove_file(file) {

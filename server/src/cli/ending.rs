@@ -1,4 +1,4 @@
-//! How a question ended, as scripts and people are told.
+//! How a question ended, in the words for scripts and for people.
 
 use domain::base::text::truncated;
 use domain::base::time::rfc3339;
@@ -17,13 +17,13 @@ pub(in crate::cli) enum Ending {
     Answered,
     /// A person said no.
     Declined,
-    /// Nobody answered, and the fallback stands in.
+    /// No person answered, and the fallback is used.
     Fallback,
-    /// Nobody answered.
+    /// No person answered.
     Expired,
-    /// Nobody was reached.
+    /// No person was reached.
     Undeliverable,
-    /// Somebody took it back.
+    /// The question was taken back.
     Withdrawn,
     /// A newer question replaced it.
     Superseded,
@@ -60,7 +60,7 @@ impl Ending {
         })
     }
 
-    /// A fallback is never a person's answer, whatever its value.
+    /// A fallback never counts as a person's answer, whatever its value.
     pub(in crate::cli) fn of_answer<T>(answer: &Answer<T>, positive: fn(&T) -> bool) -> Self {
         match answer.source {
             Source::Fallback { .. } => Self::Fallback,
@@ -96,7 +96,8 @@ impl Ending {
         }
     }
 
-    /// The status of the intent from then on; `None` where the server has ended it, or another question is open on it.
+    /// The status of the intent from then on; `None` if the server has already ended the intent, or another question is open on
+    /// it.
     pub(in crate::cli) fn closes_as(self) -> Option<Status> {
         match self {
             Self::Answered | Self::Declined | Self::Fallback => Some(Status::Completed),
@@ -105,7 +106,7 @@ impl Ending {
         }
     }
 
-    /// The answer, or what stands in for it.
+    /// The answer, or the fallback that replaces it.
     pub(in crate::cli) fn value(self, record: &SuspensionRecord) -> Option<String> {
         match self {
             Self::Answered | Self::Declined | Self::Fallback => {
@@ -125,8 +126,8 @@ impl Ending {
                 let comment = comment.map(|comment| format!(", and said: {}", inert_line(comment))).unwrap_or_default();
                 format!("{by} answered {value:?}{comment}")
             }
-            Self::Fallback => format!("nobody answered in time, so the fallback {value:?} was used"),
-            Self::Expired => "nobody answered in time".to_owned(),
+            Self::Fallback => format!("no person answered in time, so the fallback {value:?} is used"),
+            Self::Expired => "no person answered in time".to_owned(),
             // Only the path: the question's id is a capability.
             Self::Undeliverable => {
                 "no message about the question reached a person; the list of its messages says why (GET /api/v1/suspensions/ID/deliveries)"
@@ -137,7 +138,7 @@ impl Ending {
         }
     }
 
-    /// Everything but the question's id, which is a capability and has no place in a CI log.
+    /// Everything but the question's id, which is a capability and must not stand in a CI log.
     pub(in crate::cli) fn json(self, record: &SuspensionRecord, replayed: bool) -> Value {
         let value = match self.value(record) {
             Some(_) => record.response.clone(),

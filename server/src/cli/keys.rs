@@ -28,31 +28,31 @@ pub(super) enum KeysCommand {
     Create(CreateArgs),
     /// List keys, without their secrets.
     List(ListArgs),
-    /// Stop a key from counting.
+    /// Revoke a key.
     Revoke(RevokeArgs),
-    /// Keep a secret somebody else made; it is read from standard input.
+    /// Store a secret that was made elsewhere; it is read from standard input.
     Import(ImportArgs),
 }
 
 #[derive(Args)]
 pub(super) struct Identity {
-    /// What the key is for: agent, operator, admin, auditor or channel.
+    /// The role of the key: agent, operator, admin, auditor or channel.
     #[arg(long)]
     role: Role,
-    /// The actor in the log; for agents their identity.
+    /// The name in the log; for an agent it is its identity.
     #[arg(long)]
     name: String,
-    /// Who answers with it; the name by default.
+    /// The name recorded for answers with this key; the name by default.
     #[arg(long)]
     subject: Option<String>,
-    /// Groups keys that belong together: none of them answers what another asked; the name by default.
+    /// Groups keys: none of them may answer a question that another of them asked; the name by default.
     #[arg(long)]
     owner: Option<String>,
-    /// For a gateway (role channel): the webhooks it passes messages on for. It sees and answers what was sent by them, for those it was
-    /// sent to; with `email` it reports returned mail, and nothing else.
+    /// For a gateway (role channel): the webhooks it passes messages on for. It sees and answers only questions sent by these
+    /// webhooks, for the people they were sent to; with `email` it reports returned mail, and nothing else.
     #[arg(long = "for", value_name = "NAME", num_args = 1..)]
     tied_to: Option<Vec<String>>,
-    /// For a gateway (role channel): it sees and answers every question it knows the id of, in anybody's name.
+    /// For a gateway (role channel): it sees and answers every question whose id it knows, in the name of any person.
     #[arg(long)]
     unbound: bool,
 }
@@ -70,7 +70,7 @@ pub(super) struct CreateArgs {
 
 #[derive(Args)]
 pub(super) struct ListArgs {
-    /// Print JSON, one key a line.
+    /// Print JSON, one key per line.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -110,7 +110,8 @@ pub(super) async fn run(command: KeysCommand) -> anyhow::Result<()> {
     }
 }
 
-/// The id somebody typed. Names are not ids, because several keys may have one; so which of them is said, and none is taken.
+/// Reads the id of a key. A name is not accepted, because several keys may have one name; the error lists the ids of the keys
+/// with that name.
 async fn id(store: &dyn Store, typed: &str) -> anyhow::Result<KeyId> {
     if let Ok(id) = typed.parse() {
         return Ok(id);
@@ -119,13 +120,14 @@ async fn id(store: &dyn Store, typed: &str) -> anyhow::Result<KeyId> {
     let named = keys.iter().filter(|key| name::is_same(&key.name, typed) && key.revoked_at.is_none());
     let ids: Vec<String> = named.map(|key| format!("{} ({}, made {})", key.id, key.role, key.created_at.date_naive())).collect();
     match ids.as_slice() {
-        [] => bail!("{typed:?} is no id of a key, and no key that counts has this name; placet keys list shows all"),
+        [] => bail!("{typed:?} is no id of a key, and no valid key has this name; placet keys list shows all"),
         [one] => bail!("a key is revoked by its id, and {typed:?} is the name of one: {one}"),
         _ => bail!("a key is revoked by its id, and {typed:?} is the name of {}: {}", ids.len(), ids.join(", ")),
     }
 }
 
-/// As [`open`], but makes none: an empty list, or a key that is not found, would hide that this is not the server's database.
+/// Like [`open`], but makes no database: an empty list, or a key that is not found, would hide that this is not the server's
+/// database.
 async fn open_existing(database: &DatabaseArgs) -> anyhow::Result<Arc<dyn Store>> {
     database.database()?.must_exist().await?;
     open(database).await
@@ -133,7 +135,7 @@ async fn open_existing(database: &DatabaseArgs) -> anyhow::Result<Arc<dyn Store>
 
 async fn open(settings: &DatabaseArgs) -> anyhow::Result<Arc<dyn Store>> {
     let database = settings.database()?;
-    // What cannot be reached is said by opening it.
+    // A database that cannot be reached is reported when it is opened.
     let is_new = database.is_new().await.unwrap_or(false);
     let surroundings = Surroundings::alone(Arc::new(SystemClock), Arc::new(SystemEntropy));
     let store = store::open(&database, Exclusive::Beside, surroundings).await?;
@@ -169,7 +171,7 @@ async fn create(args: CreateArgs) -> anyhow::Result<()> {
         let created = CreatedKey { id: key.id, name: key.name, role: key.role, key: secret.expose_secret().to_owned() };
         return Ok(say(serde_json::to_string(&created)?)?);
     }
-    // The secret alone on standard output, so that a shell can keep it: KEY=$(placet keys create …).
+    // Only the secret goes to standard output, so that a shell can keep it: KEY=$(placet keys create …).
     let shown = if std::io::stdout().is_terminal() { "shown this once:" } else { "written to standard output this once" };
     tell(format!("key {} for {} ({}), {shown}", key.id, key.name, key.role));
     Ok(say(secret.expose_secret())?)
@@ -201,7 +203,7 @@ async fn list(args: ListArgs) -> anyhow::Result<()> {
 
 async fn import(args: ImportArgs) -> anyhow::Result<()> {
     let mut text = String::new();
-    // One byte more than allowed tells a secret that is too long from one that fits.
+    // One byte more than allowed distinguishes a secret that is too long from one that fits.
     std::io::stdin()
         .take(KEY_CHARS_MAX as u64 + 2)
         .read_to_string(&mut text)

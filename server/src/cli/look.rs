@@ -1,4 +1,5 @@
-//! `placet list | show | log | status`: what is asked, how it ended, and whether the server is ready, for every key that may read it.
+//! `placet list | show | log | status`: the questions, how they ended, and whether the server is ready, for every key that may
+//! read them.
 
 use std::collections::HashSet;
 use std::process::ExitCode;
@@ -20,13 +21,13 @@ use super::remote::{self, EXIT_CODES, RemoteArgs, inert_line, line_of_result, pr
 use crate::cli::reach;
 use crate::terminal;
 
-/// Who may read questions.
+/// The roles whose keys may read questions.
 const READERS: &str = "agent, operator, admin or auditor";
 /// Who may read the server's own log.
 const AUDITORS: &str = "admin or auditor";
 /// The members of events that hold the id of a question.
 const NAMES_A_QUESTION: [&str; 3] = ["suspension_id", "supersedes", "superseded_by"];
-/// The longest type of an event, and the longest name of who caused it, in characters.
+/// The longest type of an event, and the longest name of its actor, in characters.
 const WORD_CHARS_MAX: usize = 40;
 
 #[derive(Args)]
@@ -84,7 +85,7 @@ async fn listed(args: &ListArgs) -> anyhow::Result<()> {
     let questions = if args.all { question::all(&remote).await? } else { question::open(&remote).await? };
     print_list(&questions, args.json)?;
     if questions.is_empty() && !args.json {
-        tell(if args.all { "no question was asked yet that this key may read" } else { "no question is open" });
+        tell(if args.all { "there is no question yet that this key may read" } else { "no question is open" });
     }
     Ok(())
 }
@@ -181,16 +182,16 @@ fn in_a_line_of_the_server(event: &ServerEventView) -> String {
 
 fn in_a_line(event: &EventView) -> String {
     let word = |word: &str| text::truncated(word, WORD_CHARS_MAX);
-    // Our own types have dots, and are no address to be broken.
+    // Our own event types have dots but are no addresses, so they are not broken up.
     let kind =
         if client_may_append(&event.event_type) { inert_line(&event.event_type) } else { text::visible_line(&event.event_type) };
     let about = format!("{}  {}, {}", event.created_at, word(&kind), word(&inert_line(&event.actor)));
     line_of_result(&format!("{:>4}  ", event.sequence), &about, "      ")
 }
 
-/// Events with the short ids of questions instead of their ids, which are capabilities.
+/// Events with short ids in place of the ids of questions, which are capabilities.
 ///
-/// The events themselves say which ids those are: a list of questions ends somewhere, and a log names questions beyond that end.
+/// The ids are collected from the events themselves, because a log may name questions that a list of questions does not reach.
 fn shortened(events: &[EventView]) -> anyhow::Result<Vec<Value>> {
     let events: Vec<Value> = events.iter().map(serde_json::to_value).collect::<Result<_, _>>()?;
     let mut ids = HashSet::new();
@@ -200,7 +201,7 @@ fn shortened(events: &[EventView]) -> anyhow::Result<Vec<Value>> {
     Ok(events.into_iter().map(|event| without_ids(event, &ids)).collect())
 }
 
-/// Collects the ids of questions: what stands in a member that names one.
+/// Collects the ids of questions from the members that hold one.
 fn collect_ids(value: &Value, ids: &mut HashSet<SuspensionId>) {
     match value {
         Value::Array(items) => items.iter().for_each(|item| collect_ids(item, ids)),
@@ -231,7 +232,7 @@ pub(super) async fn status(args: StatusArgs) -> ExitCode {
     remote::exit_code(stated(&args).await)
 }
 
-/// Whether the server is ready, and what waits there for the holder of this key.
+/// Whether the server is ready, and how many questions wait there for the holder of this key.
 async fn stated(args: &StatusArgs) -> anyhow::Result<()> {
     let remote = args.remote.connect("status", READERS)?;
     let open = question::open(&remote).await?;
@@ -260,7 +261,8 @@ async fn stated(args: &StatusArgs) -> anyhow::Result<()> {
 mod tests {
     use super::*;
 
-    /// A log is pasted into chats; with the id of an open question in it, every reader of the chat with a key could act on that question.
+    /// People paste logs into chats. With the id of an open question in a log, every reader of the chat with a key could act on
+    /// the question.
     #[test]
     fn a_log_has_no_id_of_any_question_it_names() {
         let id = |number: u128| uuid::Uuid::from_u128(number).to_string();

@@ -1,14 +1,15 @@
-//! Which choice a person means by what they typed: its value, its label, the beginning of either, in any case.
+//! Finds the choice that a person means by the typed text: its value, its label, or the beginning of either, in any case.
 //!
-//! Guarantee: whatever is less than a whole value counts for one choice alone, and for none whose words say something else than its value
-//! sends. Mechanism: all values and labels are compared, and the choices judged as a page judges them. Failure: it asks for the whole value.
+//! Guarantee: the beginning of a value or label counts only if it fits one choice alone, and never for a choice whose label says
+//! something else than its value sends. Mechanism: the text is compared with all values and labels, and the choices are judged as
+//! a page judges them. Failure: the person is asked for the whole value.
 
 use std::fmt;
 
 use domain::asking::choice::{Misleading, judge};
 use domain::suspension::SuspensionChoice;
 
-/// Why what was typed is no answer.
+/// Why the typed text is no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unclear {
     /// It is none of the values and labels, nor the beginning of one.
@@ -25,7 +26,7 @@ impl fmt::Display for Unclear {
             Self::Unknown => "that is none of the answers to this question",
             Self::Ambiguous => "that fits more than one of the answers; type the whole value of one",
             Self::Misleading => {
-                "the words of these answers may not say what they send, so only a whole value counts; read the values again"
+                "the labels of these answers may differ from the values they send, so type a whole value; read the values again"
             }
         })
     }
@@ -52,7 +53,7 @@ pub(super) fn meant(choices: &[SuspensionChoice], typed: &str) -> Result<String,
         [_, _, ..] => return Err(Unclear::Ambiguous),
     };
     let honest = judge(choices).misleading.is_empty() && !contradicts(&typed, &choice.value);
-    // A "no" is no beginning of `notify-all`.
+    // A "no" is not taken as the beginning of `notify-all`.
     let means_so_much = is_whole || lean(&typed).is_none_or(|leaning| lean(&choice.value) == Some(leaning));
     if honest && means_so_much { Ok(choice.value.clone()) } else { Err(Unclear::Misleading) }
 }
@@ -119,12 +120,12 @@ mod tests {
         let cases = choices(&[("Go", "One"), ("go", "Two")]);
         assert_eq!(meant(&cases, "GO"), Err(Unclear::Ambiguous));
         assert_eq!(meant(&cases, "go"), Ok("go".to_owned()));
-        // A whole label counts before the beginning of another.
+        // A whole label wins over the beginning of another.
         let once = choices(&[("approve_once", "Approve"), ("approve_always", "Approve always")]);
         assert_eq!(meant(&once, "approve"), Ok("approve_once".to_owned()));
     }
 
-    /// A person types "deny", and the agent has labelled `approve` so.
+    /// A person types "deny", and the agent has put that label on `approve`.
     #[test]
     fn a_label_that_contradicts_its_value_needs_the_whole_value() {
         let swapped = choices(&[("approve", "Deny"), ("other", "Something else")]);

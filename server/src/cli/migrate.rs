@@ -22,17 +22,17 @@ file does not exist.
 A database with a password is named in PLACET_DATABASE_URL, or in a file that PLACET_DATABASE_URL_FILE names, and not with --to: others
 can see command lines.")]
 pub(super) struct MigrateArgs {
-    /// The file everything is moved from: `sqlite://PATH`.
-    #[arg(long, value_name = "URL", help = "The file everything is moved from: sqlite://PATH")]
+    /// The file from which everything is moved: `sqlite://PATH`.
+    #[arg(long, value_name = "URL", help = "The file to move from: sqlite://PATH")]
     from: String,
-    /// The database everything is moved to: `postgres://USER@HOST/DATABASE`.
+    /// The database to which everything is moved: `postgres://USER@HOST/DATABASE`.
     #[arg(
         long,
         value_name = "URL",
-        help = "The database everything is moved to: postgres://USER@HOST/DATABASE, without a password [default: PLACET_DATABASE_URL]"
+        help = "The database to move to: postgres://USER@HOST/DATABASE, without a password [default: PLACET_DATABASE_URL]"
     )]
     to: Option<String>,
-    /// The server's settings, where they name the database: the file `serve --config` reads.
+    /// The server's settings file, if it names the database: the file that `serve --config` reads.
     #[arg(long, env = "PLACET_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
 }
@@ -47,8 +47,8 @@ pub(super) async fn run(args: MigrateArgs) -> anyhow::Result<()> {
             bail!("--from and --to (or PLACET_DATABASE_URL) are the same database, {}", from.display())
         }
         (Database::Sqlite(_), Database::Sqlite(to)) => bail!(
-            "--to (or PLACET_DATABASE_URL) must be a PostgreSQL database, postgres://user:password@host/database, and is the file {}; \
-             to copy a file, stop the server and copy the file",
+            "--to (or PLACET_DATABASE_URL) must be a PostgreSQL database, postgres://user:password@host/database, not \
+             the file {}; to copy a file, stop the server and copy the file",
             to.display()
         ),
         (Database::Postgres { .. }, _) => bail!(
@@ -80,7 +80,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
     whole(one) == whole(other)
 }
 
-/// Tells on standard error how far it is: on a terminal in one line that changes, else in a line for each table.
+/// Shows the progress on standard error: on a terminal in one line that changes, otherwise in a line for each table.
 struct Display {
     bar: bool,
     open: bool,
@@ -89,7 +89,7 @@ struct Display {
 impl Display {
     fn show(&mut self, step: Step) {
         let (what, done, of) = match step {
-            Step::GoingOn => return line("A move was interrupted here; going on where it ended."),
+            Step::GoingOn => return line("A move was interrupted here; going on where it stopped."),
             Step::Anew => return line("A move was interrupted here, and its file has changed since; beginning anew."),
             Step::Copied { table, rows, of } => (format!("moved {table}"), rows, of),
             Step::Compared { table, rows, of } => (format!("compared {table}"), rows, of),
@@ -110,7 +110,7 @@ impl Display {
         }
     }
 
-    /// Leaves what stands in the line that changes.
+    /// Ends the line that changes, and leaves its text on the terminal.
     fn end(&mut self) {
         if std::mem::take(&mut self.open) {
             tell("\n");
@@ -124,6 +124,6 @@ fn line(text: &str) {
 
 fn tell(text: &str) {
     let mut errors = std::io::stderr();
-    // Nobody looks any more; the move goes on.
+    // If no terminal is left to read this, the move goes on.
     drop(errors.write_all(text.as_bytes()).and_then(|()| errors.flush()));
 }

@@ -34,9 +34,9 @@ use self::remote::{FAILED, REMOTE_COMMANDS};
 use crate::config::{WITHOUT_FLAGS, is_only_in_the_file, is_set_to_nothing};
 use crate::observe::telemetry::{COMMAND_FILTER, SERVER_FILTER};
 
-/// What commands log that say themselves whatever there is to say, in words for people.
+/// The log filter of commands that print their own messages for people.
 const SPEAKING_FILTER: &str = "off";
-/// What the program is called.
+/// The name of the program.
 const NAME: &str = "placet";
 
 /// The Placet approval server: agents ask, people decide, and a log says who decided what.
@@ -49,7 +49,7 @@ pub struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Run the server: what `placet` does without a command.
+    /// Run the server; `placet` without a command does the same.
     #[command(after_help = WITHOUT_FLAGS)]
     Serve(Box<serve::StartArgs>),
     /// Create, list, revoke and import API keys; works beside a running server.
@@ -67,11 +67,11 @@ enum Command {
     Log(look::LogArgs),
     /// Withdraw a question, with a key of the agent that asked it or an admin's.
     Withdraw(steer::WithdrawArgs),
-    /// Tell the people who are asked once more, now; with an operator's or an admin's key.
+    /// Send the people who are asked the message once more, now, with an operator's or an admin's key.
     Remind(question::QuestionArgs),
     /// Give people more time for a question, with an operator's or an admin's key.
     Extend(steer::ExtendArgs),
-    /// Say whether a server is ready, and how many questions are open there.
+    /// Tell whether a server is ready, and how many questions are open there.
     Status(look::StatusArgs),
     /// Let deadlines and messages go on after `serve --after-restore`; works beside a running server and before the next start.
     Release(release::ReleaseArgs),
@@ -82,7 +82,7 @@ enum Command {
     Doctor(Box<doctor::DoctorArgs>),
     /// Run a server and an agent that asks one question, and wait for your answer.
     Demo(demo::DemoArgs),
-    /// Print what lets a shell complete these commands: bash, elvish, fish, powershell or zsh.
+    /// Print a completion script for a shell: bash, elvish, fish, powershell or zsh.
     Completions {
         /// The shell.
         shell: Shell,
@@ -99,11 +99,11 @@ impl Cli {
     ///
     /// # Errors
     ///
-    /// What to exit with once everything is said: 2 for wrong usage, 0 for help. For `ask`, whose 2 means something else,
-    /// and for all that speak to a server as it does, wrong usage is 3.
+    /// The exit code, after the message has been printed: 2 for wrong usage, 0 for help. For `ask` the code 2 means something
+    /// else, so wrong usage of `ask`, and of every other command that speaks to a server, is 3.
     pub fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, ExitCode> {
         let mut arguments: Vec<OsString> = arguments.into_iter().collect();
-        // Not flags of the root: a server's setting that cannot be understood must not stop `ask`.
+        // Only the options of the root are left alone. With `serve` in front, a wrong setting of the server cannot stop `ask`.
         let of_serve = |word: &str| word.starts_with('-') && !["-h", "--help", "-V", "--version"].contains(&word);
         if arguments.get(1).is_none_or(|word| word.to_str().is_some_and(of_serve)) {
             arguments.insert(1.min(arguments.len()), "serve".into());
@@ -117,14 +117,14 @@ impl Cli {
         let command = arguments.get(1).and_then(|word| word.to_str()).filter(|word| REMOTE_COMMANDS.contains(word));
         let hint = without_flag(&error);
         let Some(command) = command.filter(|_| error.use_stderr()) else {
-            // Nothing is left to tell if the output is gone.
+            // If the output is gone, the message cannot be printed anywhere else.
             drop(error.print());
             if let Some(hint) = hint {
                 tell(hint);
             }
             return Err(ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(FAILED)));
         };
-        // The first paragraph says what is wrong, on one line: scripts' logs are read line by line.
+        // The first paragraph tells the error. It is put on one line, because scripts read logs line by line.
         let told = error.to_string();
         let what: Vec<&str> = told.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
         let see = hint.unwrap_or_else(|| format!("see placet {command} --help"));
@@ -132,7 +132,7 @@ impl Cli {
         Err(ExitCode::from(FAILED))
     }
 
-    /// What is logged unless `RUST_LOG` says otherwise.
+    /// The log filter unless `RUST_LOG` sets another.
     pub fn log_filter(&self) -> &'static str {
         match self.command {
             Command::Serve(_) => SERVER_FILTER,
@@ -153,11 +153,11 @@ impl Cli {
         }
     }
 
-    /// Does what the command line says.
+    /// Runs the command.
     ///
     /// # Errors
     ///
-    /// One or two lines that say what happened and what to do.
+    /// One or two lines that tell what happened and what to do.
     pub async fn run(self) -> anyhow::Result<ExitCode> {
         match self.command {
             Command::Serve(args) => serve::run(*args).await?,
@@ -182,7 +182,7 @@ impl Cli {
     }
 }
 
-/// Where a setting belongs that was given as a flag and is none.
+/// The place where a setting belongs that was given as a flag and has no flag.
 fn without_flag(error: &clap::Error) -> Option<String> {
     let Some(ContextValue::String(flag)) =
         error.get(ContextKind::InvalidArg).filter(|_| error.kind() == ErrorKind::UnknownArgument)
@@ -202,7 +202,7 @@ fn without_flag(error: &clap::Error) -> Option<String> {
                 .to_owned(),
         ),
         name if is_only_in_the_file(name) => {
-            Some(format!("{name} has no flag: it stands in the file of --config, as docs/operating.md tells"))
+            Some(format!("{name} has no flag: set it in the file of --config, as docs/operating.md tells"))
         }
         _ => None,
     }
@@ -221,7 +221,7 @@ fn manual(command: Option<&str>) -> anyhow::Result<()> {
     Ok(clap_mangen::Man::new(page).render(&mut std::io::stdout())?)
 }
 
-/// Takes a variable that is set to nothing for one that is not set: so compositions and service files say that there is none.
+/// Treats a variable with an empty value as not set: compositions and service files leave a setting out in this way.
 fn without_empty_variables(command: clap::Command) -> clap::Command {
     let of_one = |argument: Arg| {
         let is_nothing = argument.get_env().and_then(OsStr::to_str).is_some_and(is_set_to_nothing);
@@ -233,6 +233,6 @@ fn without_empty_variables(command: clap::Command) -> clap::Command {
 /// Prints a line on standard output, where results go; logs are on standard error.
 fn say(text: impl AsRef<str>) -> std::io::Result<()> {
     let (text, mut out) = (text.as_ref(), std::io::stdout());
-    // What others said may be in it: a mail server, a host that redirects, a key's name.
+    // The text may quote others: a mail server, a host that redirects, a key's name.
     if out.is_terminal() { writeln!(out, "{}", visible(text)) } else { writeln!(out, "{text}") }
 }

@@ -1,7 +1,7 @@
 //! A question as a terminal shows it, and how it is found by its short id.
 //!
-//! The short id is made from the question's id, which is a capability: command lines are seen by others and kept in histories. It names
-//! one question for good, so an answer meant for one never lands on the next.
+//! The short id is made from the question's id. That id is a capability, and command lines are seen by others and kept in
+//! histories. A short id names one question for good, so an answer to one question never goes to the next.
 
 use std::fmt::Write as _;
 
@@ -21,14 +21,14 @@ use super::ending::Ending;
 use super::remote::{EXIT_CODES, Remote, RemoteArgs, inert, inert_line, tell};
 use crate::terminal::laid_out;
 
-/// The most pages of open questions looked at.
+/// The most pages of open questions that are read.
 const PAGES_MAX: usize = 100;
 /// The longest question in the list, in characters; one question alone is shown whole.
 const QUESTION_CHARS_MAX: usize = 100;
-/// Stands before what an agent wrote, on each of its lines.
+/// Marks each line that an agent wrote.
 const BAR: &str = "  │ ";
 
-/// Which question a command is about.
+/// The question on which a command works.
 #[derive(Args)]
 #[command(after_help = EXIT_CODES)]
 pub(super) struct QuestionArgs {
@@ -73,7 +73,7 @@ async fn pages(remote: &Remote, which: Which) -> anyhow::Result<Vec<SuspensionRe
             return Ok(questions);
         }
     }
-    tell(format!("there are more questions than the {} newest, which are looked at", questions.len()));
+    tell(format!("there are more questions; only the {} newest are searched", questions.len()));
     Ok(questions)
 }
 
@@ -95,7 +95,7 @@ pub(super) async fn find(remote: &Remote, wanted: &str) -> anyhow::Result<Suspen
 ///
 /// # Errors
 ///
-/// How it has ended, if it has.
+/// Tells how the question has ended, if it has.
 pub(super) async fn find_open(remote: &Remote, wanted: &str) -> anyhow::Result<SuspensionRecord> {
     let question = find(remote, wanted).await?;
     match Ending::of(&question) {
@@ -106,7 +106,7 @@ pub(super) async fn find_open(remote: &Remote, wanted: &str) -> anyhow::Result<S
 
 fn named(mut questions: Vec<SuspensionRecord>, wanted: &str) -> anyhow::Result<Option<SuspensionRecord>> {
     questions.retain(|question| short_id(question.id) == wanted);
-    // Rare as it is, an answer may not land on a question that was not read.
+    // This is rare, but an answer must not go to a question that the person has not read.
     ensure!(questions.len() <= 1, "two questions have this short id; answer from the mail or over HTTP");
     Ok(questions.pop())
 }
@@ -125,17 +125,18 @@ pub(super) fn listed(question: &SuspensionRecord, now: DateTime<Utc>, columns: u
     .join("\n")
 }
 
-/// A terminal of so many columns, and what stands where on it.
+/// The width of a terminal in columns, and the places of words on it.
 #[derive(Clone, Copy)]
 struct Margins(usize);
 
 impl Margins {
-    /// An agent's words.
+    /// Lays out an agent's words.
     fn framed(self, text: &str, before: &str) -> String {
         laid_out(&inert(text), before, BAR, self.0)
     }
 
-    /// An agent's words behind a word of ours. Only the first line has it: what is broken after a value is no other value.
+    /// Lays out an agent's words behind a label of ours. Only the first line has the label, so a value that is longer than a line
+    /// does not look like a second value.
     fn labelled(self, text: &str, label: &str) -> String {
         laid_out(&inert(text), label, "        │ ", self.0)
     }
@@ -144,13 +145,15 @@ impl Margins {
         laid_out(text, "", "    ", self.0)
     }
 
-    /// An entry of an agent's. Only an entry begins with a dot, so no line of a value looks like an entry of its own.
+    /// Lays out an entry that an agent wrote. Only an entry begins with a dot, so no line of a value looks like an entry of its
+    /// own.
     fn entry(self, name: &str, value: &Value) -> String {
         self.framed(&format!("{name}: {}", typed(value)), "  • ")
     }
 }
 
-/// One question with everything to decide by. Each line an agent wrote stands behind a bar of ours, so that it cannot pass for our words.
+/// One question with all facts for a decision. Each line that an agent wrote stands behind a bar of ours, so it cannot look like
+/// our words.
 pub(super) fn whole(question: &SuspensionRecord, now: DateTime<Utc>, columns: usize) -> anyhow::Result<String> {
     let margins = Margins(columns);
     let framed = |text: &str, before: &str| margins.framed(text, before);
@@ -202,7 +205,7 @@ pub(super) fn whole(question: &SuspensionRecord, now: DateTime<Utc>, columns: us
     Ok(out.trim_end().to_owned())
 }
 
-/// The choices that are answers: none where any text, or a form, is the answer.
+/// The choices that are answers: none if the answer is a free text or a form.
 pub(super) fn offered(question: &SuspensionRecord) -> &[SuspensionChoice] {
     match question.response_type {
         ResponseType::Choice | ResponseType::Confirm => &question.choices,
@@ -210,8 +213,8 @@ pub(super) fn offered(question: &SuspensionRecord) -> &[SuspensionChoice] {
     }
 }
 
-/// What the agent sent beside the context, as a page has it: how sure it is, why it asked, and what belongs to its choices and is not
-/// among the answers.
+/// The other fields that the agent sent, in the page's words: its confidence, its reasons for asking, and the members of choices
+/// that are not among the answers.
 fn beside(question: &SuspensionRecord) -> Vec<(String, Value)> {
     let mut entries = Vec::new();
     if let Some(sure) = question.confidence_at_suspension {
@@ -235,7 +238,7 @@ fn beside(question: &SuspensionRecord) -> Vec<(String, Value)> {
     entries
 }
 
-/// The members of an object, each with the name of all of it.
+/// The members of an object, each named with the object's name in front.
 fn each(name: &str, members: &Map<String, Value>) -> Vec<(String, Value)> {
     let named = |(key, value): (&String, &Value)| (format!("{name}, {}", text::visible_line(key)), value.clone());
     members.iter().map(named).collect()
@@ -252,7 +255,7 @@ fn until(question: &SuspensionRecord, now: DateTime<Utc>) -> String {
     }
 }
 
-/// The value the agent goes on with when nobody answers.
+/// The value with which the agent goes on if no person answers.
 fn stands_in(question: &SuspensionRecord) -> Option<String> {
     match (question.fallback_policy, &question.fallback_value) {
         (FallbackPolicy::Fail, _) | (_, None) => None,
@@ -265,7 +268,7 @@ pub(super) fn typed(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// What an answer looks like.
+/// The form of an answer to this question, in words.
 pub(super) fn expected(question: &SuspensionRecord) -> String {
     match question.response_type {
         ResponseType::Choice | ResponseType::Confirm if !question.choices.is_empty() => {
@@ -274,7 +277,7 @@ pub(super) fn expected(question: &SuspensionRecord) -> String {
         }
         ResponseType::Confirm => "yes | no".to_owned(),
         ResponseType::Choice | ResponseType::Text => "TEXT".to_owned(),
-        ResponseType::Form => "JSON, such as '{\"field\": 1}'".to_owned(),
+        ResponseType::Form => "JSON like '{\"field\": 1}'".to_owned(),
     }
 }
 
@@ -333,7 +336,7 @@ pub(super) mod tests {
         assert!(named(questions(), "00000000").unwrap().is_none());
     }
 
-    /// The page shows all of it, and a person at a terminal decides the same thing.
+    /// The page shows all of it, and a person at a terminal decides the same question.
     #[test]
     fn all_that_an_agent_sent_is_shown() {
         let mut question = open(1);
@@ -351,9 +354,7 @@ What else the agent sent
         let offered = "Answers\n  value │ q\n  label │ Quit\n        │ Stop it";
         let as_choice = shown(&question);
         assert!(as_choice.ends_with(&format!("{beside}  • Attached to “Quit”, cost: 12\n\n{offered}")), "{as_choice}");
-        for (response_type, expected) in
-            [(ResponseType::Text, "  TEXT"), (ResponseType::Form, "  JSON, such as '{\"field\": 1}'")]
-        {
+        for (response_type, expected) in [(ResponseType::Text, "  TEXT"), (ResponseType::Form, "  JSON like '{\"field\": 1}'")] {
             question.response_type = response_type;
             let shown = shown(&question);
             let choice = "  • Choice “Quit”, not offered as a button, value: q
@@ -395,7 +396,7 @@ What else the agent sent
         texts
     }
 
-    /// The person who decides on a terminal knows our words from the agent's by where they stand, on each line.
+    /// A person who decides on a terminal recognizes our words by their place, on each line.
     #[test]
     fn no_line_of_an_agent_begins_where_ours_do() {
         let now = DateTime::UNIX_EPOCH;
@@ -429,7 +430,7 @@ What else the agent sent
                     "The words of these answers",
                     "    ",
                     "  TEXT",
-                    "  JSON, such as ",
+                    "  JSON like ",
                 ];
                 let theirs = ["  │", "  •", "  value │", "  label │", "        │"];
                 for line in shown.lines().filter(|line| !line.is_empty()) {
@@ -438,7 +439,7 @@ What else the agent sent
                 let heads = |start: &str| shown.lines().filter(|line| line.starts_with(start)).count();
                 let once = ["Question ", "Context", "What else the agent sent", "Answers"];
                 assert!(once.iter().all(|start| heads(start) == 1) && heads("  •") == entries, "{shown}");
-                // One value stands in when nobody answers.
+                // One value is used if no person answers.
                 let offered = usize::from(response_type == ResponseType::Confirm);
                 assert!(heads("  value │") == 1 + offered && heads("  label │") == offered, "{shown}");
                 for line in listed(&question, now, columns).lines().skip(1) {

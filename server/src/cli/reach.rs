@@ -1,4 +1,4 @@
-//! Whether an address leads to this server: it is asked for a proof only this server can give.
+//! Finds out whether an address leads to this server: it asks for a proof that only this server can give.
 
 use std::error::Error as _;
 use std::fmt;
@@ -15,12 +15,12 @@ use crate::crypto::provide_crypto;
 use crate::edge::instance::{Instance, challenge};
 use crate::edge::settings::Settings;
 
-/// How long one question may take.
+/// How long one request may take.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// A proof fits many times over; whatever is longer is no proof and is not read.
+/// A proof fits many times over; a longer answer is no proof and is not read.
 const ANSWER_BYTES_MAX: usize = 4 * 1024;
 
-/// What an address leads to.
+/// The result of asking an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Reached {
     /// This server.
@@ -31,7 +31,7 @@ pub(crate) enum Reached {
     Other(u16),
     /// A redirection, with its status and the host it names.
     Redirected(u16, String),
-    /// Something in front, which says with this status that there is nothing behind it.
+    /// A proxy, which says with this status that there is no server behind it.
     Gateway(u16),
     /// Nothing.
     Nothing(Unreached),
@@ -44,7 +44,7 @@ pub(crate) enum Unreached {
     Refused,
     Timeout,
     Encryption(String),
-    /// What answers there speaks no TLS.
+    /// The program that answers there speaks no TLS.
     Plain,
     Broken(String),
 }
@@ -56,25 +56,25 @@ impl fmt::Display for Reached {
             Self::OtherPlacet => f.write_str("another placet, with another database, answers"),
             Self::Other(status) => write!(f, "something else answers, with status {status}"),
             Self::Redirected(status, host) => write!(f, "it redirects to {host} (status {status})"),
-            Self::Gateway(status) => write!(f, "a proxy answers with status {status}, for want of a server behind it"),
+            Self::Gateway(status) => write!(f, "a proxy answers with status {status}, because it finds no server behind it"),
             Self::Nothing(Unreached::Name(name)) => write!(f, "the name {name} does not resolve"),
             Self::Nothing(Unreached::Refused) => f.write_str("the connection was refused"),
             Self::Nothing(Unreached::Timeout) => write!(f, "there was no answer within {} seconds", TIMEOUT.as_secs()),
-            Self::Nothing(Unreached::Plain) => f.write_str("the connection cannot be encrypted: what answers speaks no TLS"),
+            Self::Nothing(Unreached::Plain) => f.write_str("the connection cannot be encrypted: the server there speaks no TLS"),
             Self::Nothing(Unreached::Encryption(why)) => write!(f, "the connection cannot be encrypted: {why}"),
             Self::Nothing(Unreached::Broken(why)) => f.write_str(why),
         }
     }
 }
 
-/// The members of the answer that count.
+/// The members of the answer that are read.
 #[derive(Deserialize)]
 struct Answer {
     implementation: String,
     proof: String,
 }
 
-/// Asks `address` whether it is `instance`. Redirections are reported, not followed.
+/// Asks `address` whether it is `instance`. It reports redirections and does not follow them.
 pub(crate) async fn ask(address: &Url, instance: &Instance, entropy: &dyn Entropy) -> anyhow::Result<Reached> {
     let client = client()?;
     if let Some(unknown) = unknown_name(address).await {
@@ -104,10 +104,10 @@ pub(crate) async fn ask(address: &Url, instance: &Instance, entropy: &dyn Entrop
     })
 }
 
-/// The settings the server at an address runs with, if it is `instance` and says so.
+/// The settings of the server at an address, if it is `instance` and tells them.
 ///
-/// Anyone who sees the proof of a reader can ask with it for two minutes. So it travels encrypted or stays on this machine, and it goes to no
-/// server but `instance`.
+/// Anyone who sees the proof of a reader can ask with it for two minutes. So the proof travels encrypted or stays on this
+/// machine, and it goes only to `instance`.
 pub(crate) async fn settings(address: &Url, instance: &Instance, entropy: &dyn Entropy, now: DateTime<Utc>) -> Option<Settings> {
     if !keeps_secrets(address) || ask(address, instance, entropy).await.ok()? != Reached::This {
         return None;
@@ -120,18 +120,18 @@ pub(crate) async fn settings(address: &Url, instance: &Instance, entropy: &dyn E
     told.settings
 }
 
-/// Whether what is sent to an address can be read by this machine and the server there alone.
+/// Whether only this machine and the server there can read the data sent to an address.
 pub(crate) fn keeps_secrets(address: &Url) -> bool {
     address.scheme() == "https" || is_loopback(address)
 }
 
-/// What a server says to a program that can read its database; an older one says nothing of its settings.
+/// The answer of a server to a program that can read its database; an older server does not tell its settings.
 #[derive(Deserialize)]
 struct Told {
     settings: Option<Settings>,
 }
 
-/// Whether the server at an address is ready, and what it says of that.
+/// Whether the server at an address is ready, and its explanation if it is not.
 pub(crate) async fn readiness(address: &Url) -> (bool, String) {
     let url = with_path(address, &["readyz"]);
     let response = match client().map(|client| client.get(url).send()) {
@@ -150,13 +150,13 @@ pub(crate) async fn readiness(address: &Url) -> (bool, String) {
     (ready, detail.unwrap_or(if ready { text } else { format!("not ready, with status {status}") }))
 }
 
-/// What a server that is not ready says of it.
+/// The explanation of a server that is not ready.
 #[derive(Deserialize)]
 struct NotReady {
     detail: String,
 }
 
-/// Below the path of a server's address.
+/// An address below the path of a server's address.
 fn with_path(address: &Url, path: &[&str]) -> Url {
     let mut url = address.clone();
     // An address with a host has segments.
@@ -176,7 +176,7 @@ fn client() -> reqwest::Result<reqwest::Client> {
         .build()
 }
 
-/// A body, as far as it may be an answer.
+/// Reads a body up to the length that an answer may have.
 async fn read(mut response: reqwest::Response) -> Vec<u8> {
     let mut body = Vec::new();
     while let Ok(Some(chunk)) = response.chunk().await {
@@ -188,7 +188,7 @@ async fn read(mut response: reqwest::Response) -> Vec<u8> {
     body
 }
 
-/// The host, if it is a name that leads nowhere: a request would fail at it as well, but not say so.
+/// The host, if its name does not resolve: a request would fail as well, but would not tell why.
 async fn unknown_name(address: &Url) -> Option<String> {
     let Some(url::Host::Domain(name)) = address.host() else { return None };
     let port = address.port_or_known_default()?;
@@ -215,7 +215,7 @@ pub(crate) fn why(error: &reqwest::Error) -> Unreached {
             if io.kind() == io::ErrorKind::ConnectionRefused {
                 return Unreached::Refused;
             }
-            // An I/O error stands for what it wraps and names only its source's source.
+            // An I/O error represents the error it wraps, and names only the source of its source.
             cause = io.get_ref().map(|inner| inner as &(dyn std::error::Error + 'static)).or(cause);
         }
     }
@@ -226,7 +226,7 @@ pub(crate) fn why(error: &reqwest::Error) -> Unreached {
 mod tests {
     use super::*;
 
-    /// A proof that crosses a network in the clear tells every listener on the way what the server runs with.
+    /// A proof that crosses a network unencrypted would tell the server's settings to every listener on the way.
     #[test]
     fn a_proof_is_sent_encrypted_or_stays_on_this_machine() {
         let keeps = |address: &str| keeps_secrets(&Url::parse(address).unwrap());

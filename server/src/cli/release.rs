@@ -22,7 +22,7 @@ pub(super) async fn run(args: ReleaseArgs) -> anyhow::Result<()> {
     let surroundings = Surroundings::alone(Arc::new(SystemClock), Arc::new(SystemEntropy));
     let store = store::open(&database, Exclusive::Beside, surroundings).await?;
     say(if store.release().await? {
-        "Released. The server goes on within five seconds, or when it starts: open questions get time back and are mailed afresh."
+        "Released. The server goes on within five seconds, or when it starts: open questions get more time and are mailed again."
     } else {
         "Nothing waits to be released."
     })?;

@@ -1,4 +1,4 @@
-//! A server somewhere else, as the commands that speak to one are told about it.
+//! The server to which a command speaks, and the arguments that name it.
 
 use std::io::{IsTerminal, Read, Write};
 use std::path::PathBuf;
@@ -19,33 +19,33 @@ use crate::edge::keys::KEY_CHARS_MAX;
 use crate::observe::telemetry::in_ascii;
 use crate::terminal::{self, laid_out};
 
-/// What the commands that speak to a server exit with when something failed.
+/// The exit code of the commands that speak to a server, after a failure.
 pub(super) const FAILED: u8 = 3;
-/// The commands that do: wrong usage of them exits with [`FAILED`] as well.
+/// The commands that speak to a server: wrong usage of them exits with [`FAILED`] as well.
 pub(super) const REMOTE_COMMANDS: [&str; 9] = ["answer", "ask", "extend", "list", "log", "remind", "show", "status", "withdraw"];
-/// How long a call is repeated before its failure is told: somebody waits at a shell.
+/// How long a failing call is repeated before the failure is reported: a person waits at a shell.
 const RETRY_FOR: Duration = Duration::from_secs(15);
-/// How long a server may take before the person who waits hears that it does.
+/// How long a server may take before the person who waits is told about the delay.
 const FIRST_WORD: Duration = Duration::from_millis(400);
-/// How long an outage may last before it is worth a word to the person who waits.
+/// How long an outage may last before the person who waits is told about it.
 pub(super) const BLIP: Duration = Duration::from_secs(2);
-/// What every server of ours adds to its address.
+/// The path of the API, which every Placet server adds to its address.
 const API_PATH: &str = "/api/v1";
 
-/// How the commands about questions end, and what has no flag.
+/// Help about the exit codes and the environment, for the commands about questions.
 pub(super) const EXIT_CODES: &str = "\
-Exit codes: 0 done, 3 an error (usage, key, server, or the question is not as it must be)
+Exit codes: 0 done, 3 an error (usage, key, server, or the question is not in the needed state)
 
 Environment:
   PLACET_URL           --url
   PLACET_API_KEY       The key. No flag takes it: others see command lines
   PLACET_API_KEY_FILE  A file that holds it (--key-file)";
 
-/// Which server, with which key.
+/// Names the server and the key.
 #[derive(Args)]
 pub(super) struct RemoteArgs {
-    /// The server's address, such as <https://placet.example.com>.
-    #[arg(long, env = "PLACET_URL", value_name = "URL", help = "The server's address, such as https://placet.example.com")]
+    /// The server's address, for example <https://placet.example.com>.
+    #[arg(long, env = "PLACET_URL", value_name = "URL", help = "The server's address, for example https://placet.example.com")]
     url: Option<String>,
     /// A file that holds the API key, instead of `PLACET_API_KEY`. No flag takes the key itself: others see command lines.
     #[arg(long, value_name = "FILE")]
@@ -55,13 +55,13 @@ pub(super) struct RemoteArgs {
     allow_insecure: bool,
 }
 
-/// A server that is spoken to with one key.
+/// A server, and the one key with which the commands speak to it.
 pub(super) struct Remote {
     pub(super) client: Client,
     pub(super) url: Url,
     /// The roles whose keys may do what the command does.
     needs: &'static str,
-    /// Whether the person knows that it takes a while.
+    /// Whether the person has been told that the call takes a while.
     told: AtomicBool,
 }
 
@@ -70,7 +70,7 @@ impl RemoteArgs {
     ///
     /// # Errors
     ///
-    /// What is wrong with its address or the key, and what to write instead.
+    /// The error tells what is wrong with the address or the key, and what to write instead.
     pub(super) fn connect(&self, command: &str, needs: &'static str) -> anyhow::Result<Remote> {
         let url = self.server()?;
         let builder = Client::builder(url.as_str(), self.key()?)
@@ -96,7 +96,7 @@ impl RemoteArgs {
                  (a server on this machine without settings is at http://{LISTEN_DEFAULT})"
             );
         };
-        // It is not repeated: it may hold a password.
+        // The address is not repeated, because it may hold a password.
         if given.contains('@') {
             bail!("the server's address must hold no user, no password and no @; write https://placet.example.com");
         }
@@ -117,7 +117,7 @@ impl RemoteArgs {
                 .context("there is no API key; set PLACET_API_KEY, or name a file that holds it with --key-file");
         };
         let mut text = String::new();
-        // A file that was meant to be another one may have no end.
+        // A file that was named by mistake may have no end.
         std::fs::File::open(file)
             .and_then(|opened| opened.take(KEY_CHARS_MAX as u64 + 2).read_to_string(&mut text))
             .with_context(|| format!("failed to read the API key from {}", file.display()))?;
@@ -125,25 +125,25 @@ impl RemoteArgs {
     }
 }
 
-/// An address with the scheme it was probably meant to have.
+/// An address with the scheme that was probably meant.
 fn with_scheme(given: &str) -> String {
     let local = Url::parse(&format!("http://{given}")).is_ok_and(|url| is_loopback(&url));
     format!("{}://{given}", if local { "http" } else { "https" })
 }
 
-/// The same server without what follows `path`, and without a login.
+/// The same server without the path from `path` on, and without a login.
 fn with_path(url: &Url, path: &str) -> String {
     let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
     format!("{}://{}{port}{path}", url.scheme(), url.host_str().unwrap_or_default())
 }
 
 impl Remote {
-    /// The address, for messages: the client refuses one that holds a login.
+    /// The address, for messages. It holds no login, because the client refuses one.
     pub(super) fn shown(&self) -> &str {
         self.url.as_str()
     }
 
-    /// What the server says to `call`. If that takes longer than a moment, the person at the shell hears what is waited for.
+    /// The result of `call`. If the call takes longer than a moment, the person at the shell is told about the wait.
     pub(super) async fn heard<T>(&self, call: impl Future<Output = T>) -> T {
         let mut call = pin!(call);
         if let Ok(said) = tokio::time::timeout(FIRST_WORD, &mut call).await {
@@ -156,7 +156,7 @@ impl Remote {
         call.await
     }
 
-    /// A refusal in words that say what to do.
+    /// A refusal in words that tell what to do.
     pub(super) fn refused(&self, problem: &Problem) -> anyhow::Error {
         match problem.status {
             401 => anyhow::anyhow!("{} does not accept this API key: it is unknown there, or was revoked", self.url),
@@ -168,13 +168,13 @@ impl Remote {
         }
     }
 
-    /// Why there was no answer, in words that say what to do.
+    /// The reason why no answer came, in words that tell what to do.
     pub(super) fn lost(&self, error: TransportError) -> anyhow::Error {
         let TransportError::Network(network) = &error else { return anyhow::Error::new(error).context(self.url.to_string()) };
         let url = &self.url;
         match why(network) {
             Unreached::Refused => anyhow::anyhow!(
-                "nothing answers at {url} (the connection was refused): start the server, or say with PLACET_URL or --url where it is"
+                "nothing answers at {url} (the connection was refused): start the server, or correct PLACET_URL or --url"
             ),
             Unreached::Plain => {
                 let plain = with_path(url, url.path()).replacen("https", "http", 1);
@@ -190,7 +190,7 @@ impl Remote {
         }
     }
 
-    /// Why a call failed, in words that say what to do.
+    /// The reason why a call failed, in words that tell what to do.
     pub(super) fn failed(&self, error: CallError) -> anyhow::Error {
         match error {
             CallError::Refused(problem) => self.refused(&problem),
@@ -199,7 +199,7 @@ impl Remote {
     }
 }
 
-/// What a command exits with; why it failed is told.
+/// The exit code of a command; a failure is printed first.
 pub(super) fn exit_code(done: anyhow::Result<()>) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -210,49 +210,50 @@ pub(super) fn exit_code(done: anyhow::Result<()>) -> ExitCode {
     }
 }
 
-/// Says something to the person, on standard error: one line for scripts, as many as it takes on a terminal. Nothing is left to tell if
-/// that is gone, and the work goes on.
+/// Prints a message for the person on standard error: one line for scripts, several on a terminal if needed. If standard error is
+/// gone, the message is lost and the work goes on.
 pub fn tell(text: impl AsRef<str>) {
     let (text, mut errors) = (visible_line(text.as_ref()), std::io::stderr());
     let columns = if errors.is_terminal() { terminal::columns() } else { usize::MAX };
     drop(writeln!(errors, "{}", laid_out(&text, "placet: ", "        ", columns)));
 }
 
-/// A line of a result: whole for scripts; on a terminal broken before its end, so that nothing goes on at the margin.
+/// A line of a result: whole for scripts, wrapped on a terminal so that its continuation does not begin at the margin.
 pub(super) fn line_of_result(before: &str, text: &str, between: &str) -> String {
     let columns = if std::io::stdout().is_terminal() { terminal::columns() } else { usize::MAX };
     laid_out(&visible_line(text), before, between, columns)
 }
 
-/// Prints a result on standard output: as it is for programs, inert on a terminal, where text can move the cursor and worse.
+/// Prints a result on standard output: unchanged for programs, made inert on a terminal, where text can move the cursor and do
+/// worse.
 pub(super) fn print(text: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout();
     let written = if out.is_terminal() { writeln!(out, "{}", visible(text)) } else { writeln!(out, "{text}") };
     written.and_then(|()| out.flush()).context("the result could not be written to standard output")
 }
 
-/// Prints on standard output what is inert and laid out already.
+/// Prints text on standard output that is already inert and laid out.
 pub(super) fn print_laid_out(text: &str) -> anyhow::Result<()> {
     writeln!(std::io::stdout(), "{text}").context("the result could not be written to standard output")
 }
 
-/// Prints a line of JSON. Beyond ASCII everything is escaped: the value is the same, and a terminal is safe from it.
+/// Prints a line of JSON. Everything beyond ASCII is escaped: the value stays the same, and a terminal is safe from it.
 pub(super) fn print_json(value: &serde_json::Value) -> anyhow::Result<()> {
     print(&in_ascii(&value.to_string()))
 }
 
-/// Somebody else's text for a terminal, on as many lines as it has.
+/// A foreign text for a terminal, on as many lines as it has.
 pub(super) fn inert(text: &str) -> String {
     defanged(&visible(text))
 }
 
-/// Somebody else's text for a terminal, on one line.
+/// A foreign text for a terminal, on one line.
 pub(super) fn inert_line(text: &str) -> String {
     defanged(&visible_line(text))
 }
 
-/// The name of a person or a key, on one line. A plain e-mail address is shown as it is: it has no character that could mislead, and a
-/// reader wants to copy it.
+/// The name of a person or a key, on one line. A plain e-mail address is shown unchanged: it has no character that could mislead,
+/// and a reader wants to copy it.
 pub(super) fn name(text: &str) -> String {
     if domain::base::address::exact(text).is_some() && text.is_ascii() { text.to_owned() } else { inert_line(text) }
 }
@@ -269,7 +270,7 @@ mod tests {
         assert_eq!(name("a@b\u{fc}cher.example"), "a@b\u{fc}cher[.]example");
     }
 
-    /// What an agent writes must not drive the terminal of the person who decides.
+    /// An agent's text must not drive the terminal of the person who decides.
     #[test]
     fn text_for_a_terminal_has_no_controls_and_no_links() {
         let shown = inert("see https://evil.example\u{1B}]0;owned\u{7}\u{202E}\nnext");

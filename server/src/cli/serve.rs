@@ -28,7 +28,7 @@ use crate::edge::instance::Instance;
 use crate::edge::keys::{generate, new_key};
 use crate::edge::settings::asks_by_default;
 
-/// When the server looks for itself: what stands before it may need to see it first.
+/// When the server asks its own public URL: a proxy before it may need some time to see the server first.
 const LOOK_AFTER: Duration = Duration::from_secs(3);
 
 /// Why mails stay in memory.
@@ -40,7 +40,7 @@ const MAIL_SERVER_UNUSED: &str = "This is development, so mails stay in memory a
 pub(super) struct StartArgs {
     #[command(flatten)]
     settings: ServeArgs,
-    /// The database was restored: kill all answer links, hold deadlines and messages until `placet release`.
+    /// The database was restored: make all answer links useless, and hold deadlines and messages until `placet release`.
     #[arg(long)]
     after_restore: bool,
 }
@@ -54,7 +54,7 @@ pub(super) async fn run(args: StartArgs) -> anyhow::Result<()> {
     let (mode, has_mail_server, database) = (config.mode, config.mail.is_some(), config.database.clone());
     let told_public_url = config.public_url.is_some();
     let nobody_is_asked = !asks_by_default(&config.asking);
-    // What cannot be reached is said by opening it.
+    // A database that cannot be reached is reported when it is opened.
     let new_database = if config.database.is_new().await.unwrap_or(false) { Some(config.database.place()) } else { None };
     say_if_the_clock_is_wrong()?;
     if after_restore {
@@ -66,7 +66,7 @@ pub(super) async fn run(args: StartArgs) -> anyhow::Result<()> {
     if let Some(address) = app.development_address() {
         let door = Door::new(&database, app.public_url());
         door.open(if has_mail_server { MAIL_SERVER_UNUSED } else { NO_MAIL_SERVER }, &address.borrow())?;
-        // Ends with the process; a file it has written goes with the door.
+        // The task ends with the process. A file that it has written is removed with the door.
         drop(spawn_named("development-door", async move { door.keep(address).await }));
     }
     if let Some(place) = new_database {
@@ -80,13 +80,14 @@ pub(super) async fn run(args: StartArgs) -> anyhow::Result<()> {
     tracing::info!(address = %app.address(), development = mode.is_development(), "listening");
     if told_public_url {
         let (public_url, instance) = (app.public_url().clone(), app.instance());
-        // Ends with the process, and needs nothing put away.
+        // The task ends with the process, and leaves nothing to clean up.
         drop(spawn_named("public-url", async move { look_for_itself(public_url, instance).await }));
     }
     app.run_until(stop).await
 }
 
-/// Says so in the log when the clock cannot be right. One that is merely behind is noticed by the store, which knows when a server last lived.
+/// Warns in the log if the clock cannot be right. A clock that is only slow is noticed by the store, which knows when a server
+/// last lived.
 fn say_if_the_clock_is_wrong() -> anyhow::Result<()> {
     let (now, written) = (SystemClock.now(), written()?);
     if now < written {
@@ -99,9 +100,9 @@ fn say_if_the_clock_is_wrong() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Says so in the log when the links in mails lead to somebody else.
+/// Warns in the log if the links in mails lead to another server.
 ///
-/// Only a word, once: what stands before the server may need it to run first, or not let it out to its own address.
+/// It only warns, once: a proxy before the server may need the server to run first, or may not let it reach its own address.
 async fn look_for_itself(public_url: Url, instance: Instance) {
     tokio::time::sleep(LOOK_AFTER).await;
     match ask(&public_url, &instance, &SystemEntropy).await {
@@ -117,7 +118,7 @@ async fn look_for_itself(public_url: Url, instance: Instance) {
     }
 }
 
-/// A server nobody has a key for is of no use: development makes one, anything else says how.
+/// A server without any key is of no use: development makes one, and production tells how to make one.
 async fn first_key(store: &dyn Store, mode: Mode, database: &DatabaseArgs) -> anyhow::Result<()> {
     if !store.keys(account::principal()).await?.is_empty() {
         return Ok(());
@@ -126,7 +127,7 @@ async fn first_key(store: &dyn Store, mode: Mode, database: &DatabaseArgs) -> an
     if !mode.is_development() {
         anyhow::bail!("there is no key yet; make one first: placet keys create --role admin --name admin{flags}");
     }
-    // A secret goes to a terminal, never into a file somebody redirected the output to.
+    // A secret goes to a terminal, never into a file to which a person redirected the output.
     if !std::io::stdout().is_terminal() {
         say(format!("No key exists yet. Make one: {} keys create --role agent --name my-agent{flags}", program()))?;
         return Ok(());
@@ -137,7 +138,7 @@ async fn first_key(store: &dyn Store, mode: Mode, database: &DatabaseArgs) -> an
     Ok(())
 }
 
-/// What a person types to start this program, which cargo does not put on the path.
+/// The command that starts this program, as a person types it; cargo does not put it on the path.
 fn program() -> String {
     std::env::args_os().next().map_or_else(|| "placet".to_owned(), |name| name.to_string_lossy().into_owned())
 }
@@ -153,9 +154,9 @@ pub(super) async fn make_key(store: &dyn Store, role: Role, name: &str) -> anyho
     Ok(secret)
 }
 
-/// Listens for the system or a person asking the process to stop, from now on; the future resolves when one does.
+/// Listens for the system, or a person, asking the process to stop; the future resolves when one does.
 ///
-/// From the call on, not from the first poll: a signal that comes while the server starts stops it in order as well.
+/// It listens from the call on, not from the first poll, so a signal that comes while the server starts also stops it in order.
 #[cfg(unix)]
 pub(super) fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};

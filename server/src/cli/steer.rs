@@ -1,4 +1,5 @@
-//! `placet withdraw | remind | extend`: what is done to an open question besides answering it. The server says who may.
+//! `placet withdraw | remind | extend`: changes to an open question other than answering it. The server decides which key may
+//! make them.
 
 use std::process::ExitCode;
 
@@ -17,7 +18,7 @@ use super::remote::{self, EXIT_CODES, print, print_json};
 pub(super) struct WithdrawArgs {
     #[command(flatten)]
     of: QuestionArgs,
-    /// Why; the people asked read it.
+    /// The reason; the people who were asked read it.
     #[arg(long)]
     reason: Option<String>,
 }
@@ -27,10 +28,10 @@ pub(super) struct WithdrawArgs {
 pub(super) struct ExtendArgs {
     #[command(flatten)]
     of: QuestionArgs,
-    /// How much later the deadline is to be: 90s, 10m, 2h, 1d, or seconds.
+    /// How far the deadline moves: 90s, 10m, 2h, 1d, or seconds.
     #[arg(value_parser = time)]
     time: u32,
-    /// Why; it goes on record.
+    /// The reason; it is recorded in the log.
     #[arg(long)]
     reason: Option<String>,
 }
@@ -56,7 +57,7 @@ async fn reminded(args: &QuestionArgs) -> anyhow::Result<()> {
     let question = question::find_open(&remote, &args.id).await?;
     let reminded = remote.heard(remote.client.remind(question.id)).await;
     let question = reminded.map_err(|error| remote.failed(error).context("no reminder was sent"))?;
-    done(&question, args.json, "The people who are asked are told once more.")
+    done(&question, args.json, "The people who are asked get the message once more.")
 }
 
 pub(super) async fn extend(args: ExtendArgs) -> ExitCode {

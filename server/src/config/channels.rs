@@ -54,7 +54,7 @@ pub struct WebhookConfig {
 }
 
 impl ChannelsSection {
-    /// What becomes of a hint that names none of them.
+    /// The treatment of a hint that names no channel of this server.
     pub(super) fn unknown(&self) -> UnknownChannel {
         match self.unknown {
             Some(Unknown::Reject) => UnknownChannel::Reject,
@@ -62,12 +62,12 @@ impl ChannelsSection {
         }
     }
 
-    /// What the channels are called, mails among them.
+    /// The names of the channels, mails included.
     pub(super) fn names(&self) -> Vec<String> {
         std::iter::once(EMAIL.to_owned()).chain(self.webhook.iter().map(|webhook| webhook.name.clone())).collect()
     }
 
-    /// The files that secrets of endpoints are read from. `environment` knows those named there by their variables.
+    /// The files from which secrets of endpoints are read. `environment` knows the files that variables name.
     pub(super) fn secret_files(&self, environment: &dyn Fn(&str) -> Option<PathBuf>) -> Vec<PathBuf> {
         let of_one = |section: &WebhookSection| {
             let named = environment(&variable(&section.name));
@@ -76,7 +76,8 @@ impl ChannelsSection {
         self.webhook.iter().flat_map(of_one).flatten().collect()
     }
 
-    /// Checks the endpoints and joins them with the mails, if this server sends any. `environment` knows secrets by their variables.
+    /// Checks the endpoints and joins them with the mails, if this server sends any. `environment` knows the secrets that
+    /// variables hold.
     pub(super) fn resolve(
         self,
         sends_mails: bool,
@@ -108,7 +109,7 @@ impl ChannelsSection {
                 secret(what, text, file.as_deref()).with_context(|| format!("channels.webhook {name:?}"))
             };
             let previous_secret = in_file("previous_secret", section.previous_secret, section.previous_secret_file)?;
-            // The environment first: what it says must not fail for a file that it makes superfluous.
+            // The environment comes first: if it holds the secret, a bad file that it makes superfluous must not cause a failure.
             let secret = match environment(&variable(&name))? {
                 Some(secret) => Some(secret),
                 None => in_file("secret", section.secret, section.secret_file)?,
@@ -134,14 +135,16 @@ impl ChannelsSection {
             Some(default) => default,
             None if sends_mails => vec![EMAIL.to_owned()],
             None if webhooks.len() == 1 => vec![webhooks[0].settings.name.clone()],
-            None => bail!("channels.default must say which of these is used when a question prefers none: {}", names(&webhooks)),
+            None => {
+                bail!("channels.default must name the channels for questions that prefer none, from these: {}", names(&webhooks))
+            }
         };
         let channels = Channels::new(known, default).map_err(|error| anyhow!("channels: {error}"))?;
         Ok((channels, webhooks))
     }
 }
 
-/// A secret of one endpoint, as it stands in the file or in a file of its own.
+/// The secret of an endpoint, from the file itself or from a file of its own.
 fn secret(what: &str, text: Option<SecretString>, file: Option<&Path>) -> anyhow::Result<Option<SecretString>> {
     match (text, file) {
         (Some(_), Some(_)) => bail!("{what} and {what}_file are both set; keep one of them"),
@@ -154,8 +157,8 @@ fn secret(what: &str, text: Option<SecretString>, file: Option<&Path>) -> anyhow
     }
 }
 
-/// The variable that holds the secret of an endpoint: `PLACET_WEBHOOK_OPS_ROOM_SECRET`. The one before has none: whatever a second one
-/// were called, an endpoint could be named so that its first is called the same.
+/// The variable that holds the secret of an endpoint: `PLACET_WEBHOOK_OPS_ROOM_SECRET`. The previous secret has no variable:
+/// whatever its name, another endpoint could be named so that its own variable is the same.
 fn variable(webhook: &str) -> String {
     format!("PLACET_WEBHOOK_{}_SECRET", webhook.replace('-', "_").to_uppercase())
 }
@@ -198,7 +201,8 @@ mod tests {
         assert!(settings.previous_secret.is_none() && !settings.links && settings.template == Template::Placet);
     }
 
-    /// A file that is kept in a repository holds no secret; who mounts secrets as files, or sets them, writes none into it.
+    /// A file that is kept in a repository must hold no secret; an operator who mounts secrets as files, or sets variables,
+    /// writes none into it.
     #[test]
     fn a_secret_may_come_from_a_file_or_the_environment() {
         const OTHER: &str = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
@@ -240,7 +244,7 @@ mod tests {
         }
     }
 
-    /// Without mails the only webhook is the default; of several, the operator must say which.
+    /// Without mails the only webhook is the default; of several, the operator must choose.
     #[test]
     fn a_server_without_mails_needs_a_default_that_is_clear() {
         let (channels, _) = resolve(&webhook("pager", ""), false).unwrap();
@@ -251,7 +255,7 @@ mod tests {
         assert!(resolve(&format!("default = ['email']\n{both}"), false).is_err(), "there are no mails");
     }
 
-    /// Refusals end up in logs and tickets: they name the endpoint, and nothing of what must stay between it and us.
+    /// Refusals end up in logs and tickets. They name the endpoint, and repeat nothing that must stay secret.
     #[test]
     fn what_is_wrong_is_refused_without_its_secrets() {
         let url = |url: &str| webhook("pager", "").replace("https://hooks.example/s3cr3t", url);

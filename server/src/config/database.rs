@@ -1,4 +1,4 @@
-//! Where the data is: the settings every command has that works on the database.
+//! The place of the data: the settings of every command that works on the database.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
@@ -15,12 +15,12 @@ use super::defaults::LISTEN_DEFAULT;
 use super::environment::{environment, secret_from_environment};
 use super::file::{FileConfig, read_file};
 
-/// The setting that says where the data is; with `_FILE`, a file that does.
+/// The variable that names the database; with `_FILE`, a file that holds the URL.
 pub const DATABASE_URL: &str = "PLACET_DATABASE_URL";
-/// Where it keeps its data by default.
+/// The default place of the data.
 const DATABASE_URL_DEFAULT: &str = "sqlite://placet-data/placet.db";
 
-/// What is said of a password on a command line.
+/// The refusal of a password on a command line.
 const PASSWORD_SEEN: &str = "a database URL with a password must not be given on the command line, where others see it; put it into \
      PLACET_DATABASE_URL, or into a file that PLACET_DATABASE_URL_FILE names, and change the password if others use this machine";
 
@@ -31,11 +31,11 @@ struct UrlFlag {
     database_url: Option<String>,
 }
 
-/// The database's URL, and where it came from.
+/// The database's URL, and its origin.
 #[derive(Clone, Debug, Default)]
 pub struct DatabaseUrl {
     url: Option<String>,
-    /// Whether it stands on the command line, where others see it; also when the environment holds the same.
+    /// Whether it stands on the command line, where others see it; this is true even if the environment holds the same.
     is_typed: bool,
 }
 
@@ -73,7 +73,7 @@ impl Args for DatabaseUrl {
     }
 }
 
-/// Where the data is, for every command that needs it.
+/// The place of the data, for every command that needs it.
 #[derive(Args, Clone, Debug, Default)]
 pub struct DatabaseArgs {
     /// The database.
@@ -85,16 +85,16 @@ pub struct DatabaseArgs {
 }
 
 impl DatabaseArgs {
-    /// Where the database is, for a command that does one thing with it; also when other settings are wrong.
+    /// The database, for a command that does one thing with it; it is found even if other settings are wrong.
     ///
     /// # Errors
     ///
-    /// A file that cannot be understood or read, a URL of another kind of database, or one that names none.
+    /// A file that cannot be understood or read, a URL of another kind of database, or a URL that names no database.
     pub fn database(&self) -> anyhow::Result<Database> {
         self.parse(&self.file()?, CONNECTIONS_MIN)
     }
 
-    /// The names of the channels of the settings' file, if there is one.
+    /// The names of the channels in the settings' file, if there is one.
     ///
     /// # Errors
     ///
@@ -103,20 +103,22 @@ impl DatabaseArgs {
         Ok(self.config.as_deref().map(read_file).transpose()?.map(|file| file.channels.names()))
     }
 
-    /// What another command needs on its line to find the same database: what did not come from the environment, which both share.
+    /// The flags that another command needs to find the same database. Values from the environment are left out, because both
+    /// commands share it.
     pub fn flags(&self) -> String {
         let config = self.config.as_ref().map(|path| path.display().to_string());
         let given = [("--config", "PLACET_CONFIG", config), ("--database-url", DATABASE_URL, self.url.url.clone())];
         let said = given.into_iter().filter_map(|(flag, variable, value)| {
             Some((flag, value.filter(|value| environment(variable).as_ref() != Some(value))?))
         });
-        // A password is not repeated; whoever typed it knows it.
+        // A password is not repeated; the person who typed it knows it.
         let words =
             said.map(|(flag, value)| if value.contains('@') { format!(" {flag} …") } else { format!(" {flag} '{value}'") });
         words.collect::<Vec<_>>().concat()
     }
 
-    /// Where a server may be found from here: the one `PLACET_URL` names, and the one these settings would start on this machine.
+    /// The addresses at which a server may be found from here: the one in `PLACET_URL`, and the one that these settings would
+    /// start on this machine.
     pub fn servers(&self) -> Vec<Url> {
         let listen = environment("PLACET_LISTEN")
             .or_else(|| Some(self.file().ok()?.listen?.to_string()))
@@ -130,7 +132,7 @@ impl DatabaseArgs {
         Ok(self.config.as_deref().map(read_file).transpose()?.unwrap_or_default())
     }
 
-    /// The URL the environment's file or the settings' file holds, unless one was given; the default where there is none.
+    /// The URL that was given, or else the one in the environment's file or the settings' file, or else the default.
     pub(super) fn parse(&self, file: &FileConfig, connections: u32) -> anyhow::Result<Database> {
         let kept = secret_from_environment(DATABASE_URL)?;
         let given = self.url.url.as_deref().or(kept.as_ref().map(ExposeSecret::expose_secret));
@@ -152,7 +154,7 @@ impl DatabaseArgs {
     }
 }
 
-/// Where to reach what listens on `listen` from this machine: "every address" is its loopback here.
+/// The address at which this machine reaches a server that listens on `listen`: "every address" becomes a loopback address.
 pub fn dialled(listen: SocketAddr) -> SocketAddr {
     let ip = match listen.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),

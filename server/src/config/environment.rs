@@ -1,15 +1,15 @@
-//! The environment: the one place that reads it, besides the parser of the command line.
+//! The environment. Besides the parser of the command line, only this file reads it.
 
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use secrecy::SecretString;
 
-/// Reads the secrets the environment holds; they have no flags, because command lines are seen by others.
+/// Reads a secret from the environment; secrets have no flags, because other users can read command lines.
 ///
 /// # Errors
 ///
-/// A `…_FILE` that cannot be read, or one beside the secret itself.
+/// A `…_FILE` that cannot be read, or one that is set beside the secret itself.
 pub fn secret_from_environment(name: &str) -> anyhow::Result<Option<SecretString>> {
     let value = environment(name);
     let Some(file) = secret_file(name) else { return Ok(value.map(SecretString::from)) };
@@ -20,17 +20,17 @@ pub fn secret_from_environment(name: &str) -> anyhow::Result<Option<SecretString
     Ok(Some(text.trim_end_matches(['\n', '\r']).to_owned().into()))
 }
 
-/// The file a secret is read from, if the environment names one.
+/// The file from which a secret is read, if the environment names one.
 pub fn secret_file(name: &str) -> Option<PathBuf> {
     environment(&format!("{name}_FILE")).map(PathBuf::from)
 }
 
-/// A variable, unless it is set to nothing.
+/// A variable, unless its value is empty.
 pub(super) fn environment(name: &str) -> Option<String> {
     read(name).filter(|value| !value.is_empty())
 }
 
-/// Whether a variable is set, to nothing.
+/// Whether a variable is set to an empty value.
 pub fn is_set_to_nothing(name: &str) -> bool {
     read(name).is_some_and(|value| value.is_empty())
 }

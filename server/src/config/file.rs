@@ -15,7 +15,7 @@ use super::limits::LimitsSection;
 use super::place::{Place, without_values};
 use super::questions::QuestionsSection;
 
-/// The file. Unknown keys are refused: a setting nobody reads is a lie.
+/// The file. Unknown keys are refused, because the server would silently ignore a setting.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct FileConfig {
@@ -59,7 +59,7 @@ pub(super) struct FallbackSection {
 /// A file that cannot be read or understood; no value of it is repeated.
 pub(super) fn read_file(path: &Path) -> anyhow::Result<FileConfig> {
     let text = std::fs::read_to_string(path).with_context(|| format!("failed to read {}", path.display()))?;
-    // Not with the parser's own picture of the line: it may hold a password.
+    // The parser's own picture of the line is left out, because it may hold a password.
     toml::from_str(&text).map_err(|error| {
         let why = without_values(&error.message().trim().replace('\n', "; "));
         let file = path.display();
@@ -70,7 +70,8 @@ pub(super) fn read_file(path: &Path) -> anyhow::Result<FileConfig> {
     })
 }
 
-/// Whether a file holds the mail server's address, a webhook's or a database's; also one that cannot be understood may.
+/// Whether a file holds the address of the mail server, of a webhook or of a database. A file that cannot be understood may hold
+/// one too.
 pub fn holds_secret(path: &Path) -> bool {
     let postgres = |url: &String| url.starts_with("postgres");
     read_file(path).map_or(true, |file| {
@@ -78,7 +79,7 @@ pub fn holds_secret(path: &Path) -> bool {
     })
 }
 
-/// The files that secrets of the endpoints in a file are read from; none if it cannot be understood.
+/// The files from which secrets of the endpoints in a file are read; none if the file cannot be understood.
 pub fn secret_files(path: &Path) -> Vec<PathBuf> {
     read_file(path).map_or_else(|_| Vec::new(), |file| file.channels.secret_files(&secret_file))
 }

@@ -1,6 +1,7 @@
-//! What `--help` says of the settings that have no flag.
+//! The part of `--help` about settings that have no flag.
 
-/// What `--help` says of settings that have no flag. Those that hold secrets have none because command lines are seen by others.
+/// The part of `--help` about settings that have no flag. Settings that hold secrets have none, because other users can read
+/// command lines.
 pub const WITHOUT_FLAGS: &str = "\
 Environment only:
   PLACET_SMTP_URL               The mail server: smtps://user:password@mail.example.com, or smtp://host?tls=required
@@ -8,8 +9,8 @@ Environment only:
   PLACET_SMTP_URL_FILE, PLACET_DATABASE_URL_FILE, PLACET_WEBHOOK_NAME_SECRET_FILE
                                 A file that holds the value instead
   OTEL_EXPORTER_OTLP_HEADERS    Credentials for the collector; OTEL_RESOURCE_ATTRIBUTES describes this server to it
-  RUST_LOG                      What is logged on standard error [default: info]
-A variable that is set to nothing counts as not set.
+  RUST_LOG                      The filter of the log on standard error [default: info]
+A variable with an empty value counts as not set.
 
 In the file (--config), in TOML: the flags above but --config, --dev and --after-restore, as listen, database_url and so on; smtp_url; and
   [suspension.default_retry_policy]  max_attempts, interval_seconds, strategy, escalation_ladder, final_fallback_policy
@@ -19,4 +20,4 @@ In the file (--config), in TOML: the flags above but --config, --dev and --after
   [questions]           secrets = \"warn\" or \"refuse\", min_distance_seconds, asks_per_hour, min_interval_seconds
   [limits]              concurrent_requests, connections, key_requests_per_minute, agent_bytes_per_day, reserve_bytes
 
-What each of them means: docs/operating.md";
+docs/operating.md explains each of them";

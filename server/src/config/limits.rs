@@ -1,4 +1,4 @@
-//! How much at the same time: what the machine can take, unless the operator says otherwise.
+//! How much the server does at the same time: as much as the machine can take, unless the operator sets it.
 
 use std::num::NonZeroU32;
 
@@ -8,13 +8,13 @@ use store::allowance::{AGENT_BYTES_PER_DAY, RESERVE_BYTES};
 
 /// The fewest requests worked on at the same time, unless set otherwise: two full batches of the writer.
 const CONCURRENT_REQUESTS_MIN: usize = 512;
-/// As many requests more for each processor.
+/// This many more requests for each processor.
 const CONCURRENT_REQUESTS_PER_CORE: usize = 128;
-/// The most there may be: answers, writes, deadlines and messages together must not fill the writer's queue.
+/// The highest value allowed: answers, writes, deadlines and messages together must not fill the writer's queue.
 const CONCURRENT_REQUESTS_MAX: usize = 3_072;
 /// The most connections, unless set otherwise.
 const CONNECTIONS_DEFAULT: usize = 10_000;
-/// How many keys that do not count one address may present in a minute: more than people mistype, fewer than a program tries.
+/// How many invalid keys one address may present in a minute: more than people mistype, fewer than a program tries.
 const BAD_KEYS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(60).expect("60 is not zero");
 /// Files the server needs besides its connections: the database, mail servers, webhooks. A connection to PostgreSQL takes five, and there
 /// may be two hundred.
@@ -31,14 +31,14 @@ pub struct Limits {
     pub key_requests_per_minute: Option<NonZeroU32>,
     /// Bytes one agent may have written in a day.
     pub agent_bytes_per_day: u64,
-    /// Bytes of the volume under a SQLite database that are kept for people.
+    /// Bytes of the volume under a SQLite database that are kept free for people's answers.
     pub reserve_bytes: u64,
-    /// Keys from one address that do not count; no setting of the file's, because whose key counts is never refused by it.
+    /// Invalid keys from one address in a minute. The file has no setting for it, because it never refuses a valid key.
     pub bad_keys_per_minute: NonZeroU32,
 }
 
 impl Limits {
-    /// What this machine takes.
+    /// The limits of this machine.
     pub fn of_this_machine() -> Self {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let concurrent_requests = cores * CONCURRENT_REQUESTS_PER_CORE;
@@ -53,12 +53,12 @@ impl Limits {
     }
 }
 
-/// How many connections a process with so many files has room for.
+/// How many connections a process has room for that may open so many files.
 fn connections_within(files: usize) -> usize {
     files.saturating_sub(FILES_KEPT).max(files / 2).max(1)
 }
 
-/// How many files the process may have open, once it has asked for all it may.
+/// How many files the process may have open, after it has asked for as many as it can get.
 #[cfg(unix)]
 fn files_max() -> usize {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
@@ -70,7 +70,8 @@ fn files_max() -> usize {
     usize::MAX
 }
 
-/// Asks for as many open files as the system allows: a connection is one, and shells allow 1,024 where the system would allow more.
+/// Asks for as many open files as the system allows: each connection is a file, and shells allow 1,024 where the system would
+/// allow more.
 pub fn raise_files_max() {
     #[cfg(unix)]
     {
@@ -112,9 +113,7 @@ impl LimitsSection {
         }
         let connections_max = connections_within(files_max());
         if !(1..=connections_max).contains(&limits.connections) {
-            bail!(
-                "limits.connections must be 1 to {connections_max}, which is what the process's limit of open files has room for"
-            );
+            bail!("limits.connections must be 1 to {connections_max}; the process's limit of open files allows no more");
         }
         Ok(limits)
     }
@@ -139,7 +138,7 @@ mod tests {
         assert!(files_max() == usize::MAX || resolve(None, Some(files_max())).is_err());
     }
 
-    /// The database must be readable on a machine whose limit somebody forgot.
+    /// The database must stay readable on a machine whose limit is low by mistake.
     #[test]
     fn connections_leave_files_for_the_rest() {
         for (files, connections) in [(1, 1), (256, 128), (1_024, 512), (20_000, 18_464)] {

@@ -41,7 +41,7 @@ pub use self::mode::Mode;
 pub use self::place::is_only_in_the_file;
 use self::questions::QuestionsSection;
 
-/// What the command line and the environment say.
+/// The settings of the command line and the environment.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ServeArgs {
     /// Address and port to listen on.
@@ -53,44 +53,45 @@ pub struct ServeArgs {
     /// How many connections the server makes to a PostgreSQL database.
     #[arg(long, env = "PLACET_DATABASE_CONNECTIONS", value_name = "NUMBER", help = format!("How many connections the server makes to a PostgreSQL database, {CONNECTIONS_MIN} to {CONNECTIONS_MAX} [default: {CONNECTIONS_DEFAULT}]"))]
     pub database_connections: Option<u32>,
-    /// The address people reach this server under; `http://<listen>` by default.
+    /// The address at which people reach this server; `http://<listen>` by default.
     #[arg(long, env = "PLACET_PUBLIC_URL", value_name = "URL")]
     pub public_url: Option<String>,
     /// Development mode: mails stay in memory and are shown on a page; an admin key is printed at first start.
     #[arg(long)]
     pub dev: bool,
-    /// The mail server, such as `smtps://user:password@mail.example.com`. Environment or file only: command lines are seen by others.
+    /// The mail server, for example `smtps://user:password@mail.example.com`. It comes from the environment or the file only,
+    /// because other users can read command lines.
     #[arg(skip)]
     pub smtp_url: Option<SecretString>,
-    /// The sender of mails, such as "Placet <placet@example.com>".
+    /// The sender of mails, for example "Placet <placet@example.com>".
     #[arg(long, env = "PLACET_MAIL_FROM", value_name = "MAILBOX")]
     pub mail_from: Option<String>,
-    /// Where mails that cannot be delivered come back to, such as bounces@example.com; the sender's address by default.
+    /// The address to which undeliverable mails return, for example bounces@example.com; the sender's address by default.
     #[arg(long, env = "PLACET_MAIL_BOUNCE_TO", value_name = "ADDRESS")]
     pub mail_bounce_to: Option<String>,
-    /// Who is asked when a question names nobody: addresses, separated by commas.
+    /// The people who are asked when a question names no recipients: addresses, separated by commas.
     #[arg(long, env = "PLACET_OPERATORS", value_name = "ADDRESSES", value_delimiter = ',')]
     pub operators: Option<Vec<String>>,
-    /// Who may be asked: addresses and *@domain patterns, separated by commas; the operators by default.
+    /// The people who may be asked: addresses and *@domain patterns, separated by commas; the operators by default.
     #[arg(long, env = "PLACET_NOTIFY_ALLOW", value_name = "PATTERNS", value_delimiter = ',')]
     pub notify_allow: Option<Vec<String>>,
     /// Allow a mail server without TLS that is not on this machine.
     #[arg(long, env = "PLACET_SMTP_INSECURE", value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
     pub smtp_insecure: Option<bool>,
-    /// The time zone in which mails tell times beside UTC, such as Europe/Berlin; none by default.
+    /// A second time zone for the times in mails, beside UTC, for example Europe/Berlin; none by default.
     #[arg(long, env = "PLACET_DISPLAY_TIME_ZONE", value_name = "ZONE")]
     pub display_time_zone: Option<String>,
-    /// A collector of OpenTelemetry traces, such as `http://localhost:4318`; none by default.
+    /// A collector of OpenTelemetry traces, for example `http://localhost:4318`; none by default.
     #[arg(long, env = "OTEL_EXPORTER_OTLP_ENDPOINT", value_name = "URL", hide_env_values = true)]
     pub otlp_endpoint: Option<String>,
 }
 
 impl ServeArgs {
-    /// Where the server's database is, also when other settings are wrong.
+    /// The place of the server's database; it is found even if other settings are wrong.
     ///
     /// # Errors
     ///
-    /// As [`DatabaseArgs::database`], and a number of connections out of bounds.
+    /// The errors of [`DatabaseArgs::database`], and a number of connections out of bounds.
     pub fn database(&self) -> anyhow::Result<Database> {
         self.database_in(&self.database.file()?)
     }
@@ -110,25 +111,25 @@ pub struct MailConfig {
     /// May hold a password.
     pub smtp_url: SecretString,
     pub from: String,
-    /// Where mails come back to; the sender's own address without.
+    /// The address to which mails come back; without it, the sender's own address.
     pub bounce_to: Option<String>,
     pub allow_insecure: bool,
 }
 
-/// What the server runs with.
+/// The settings with which the server runs.
 #[derive(Clone, Debug)]
 pub struct Config {
     pub listen: SocketAddr,
     pub database: Database,
-    /// As given; `http://<the bound address>` otherwise.
+    /// The URL as it was given; `None` stands for `http://<the bound address>`.
     pub public_url: Option<Url>,
     pub mode: Mode,
     pub mail: Option<MailConfig>,
     pub webhooks: Vec<WebhookConfig>,
     pub asking: AskingPolicy,
-    /// In which zone mails tell times beside UTC, if in any.
+    /// The second time zone in mails, beside UTC, if there is one.
     pub display_time_zone: Option<Tz>,
-    /// Where spans are exported to, if anywhere.
+    /// The address to which spans are exported, if there is one.
     pub otlp_endpoint: Option<Url>,
     pub limits: Limits,
 }
@@ -138,7 +139,7 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// One or two lines that say what is wrong and what to do.
+    /// One or two lines that tell what is wrong and what to do.
     pub fn load(args: &ServeArgs) -> anyhow::Result<Self> {
         let file = args.database.file()?;
         let database = args.database_in(&file)?;
@@ -150,7 +151,7 @@ impl Config {
         let smtp_url = args.smtp_url.clone().or(file.smtp_url).filter(|url| !url.expose_secret().is_empty());
         let at_home = listen.ip().is_loopback() && public_url.as_ref().is_none_or(is_loopback);
         let mode = Mode::of(args.dev, smtp_url.is_some(), at_home);
-        // In development the server finds its own address in the network, for a phone beside it.
+        // In development the server finds its own address in the network, for a phone nearby.
         if public_url.is_none() && !listen.ip().is_loopback() && !args.dev {
             bail!(
                 "the server listens beyond this machine, so links need an address that people can open; set PLACET_PUBLIC_URL=https://…"
@@ -166,7 +167,7 @@ impl Config {
         }
         let operators = args.operators.clone().or(file.operators).unwrap_or_default();
         let notify_allow = args.notify_allow.clone().or(file.notify_allow);
-        // Development keeps mails in memory, so there they are always.
+        // Development keeps mails in memory, so there the e-mail channel always exists.
         let unknown = file.channels.unknown();
         let (channels, webhooks) = file.channels.resolve(mode.is_development() || mail.is_some(), &secret_from_environment)?;
         let rules = Rules { suspension: file.suspension, fallback: file.fallback, questions: file.questions };
@@ -181,7 +182,7 @@ impl Config {
 }
 
 fn check_public_url(text: &str) -> anyhow::Result<Url> {
-    // It is not repeated: whoever puts a password into it must not find it in the log.
+    // The URL is not repeated: a password that was put into it by mistake must not appear in the log.
     if !is_plain(text) {
         bail!("the public URL must be a scheme, a host and perhaps a port, nothing else, and no @");
     }
@@ -202,7 +203,7 @@ fn check_collector(text: &str) -> anyhow::Result<Url> {
     // The URL is not repeated: it may hold a password.
     match Url::parse(text) {
         Ok(_) if !is_plain(text) => bail!("OTEL_EXPORTER_OTLP_ENDPOINT must hold no login and no @; {LOGIN_RULE}"),
-        // A login in it would be sent nowhere.
+        // A login in it would never be sent.
         Ok(url) if has_login(&url) => {
             bail!("OTEL_EXPORTER_OTLP_ENDPOINT must hold no login; give it in OTEL_EXPORTER_OTLP_HEADERS")
         }
@@ -259,7 +260,7 @@ fn mail(
     }
 }
 
-/// What the file says about questions.
+/// The file's rules about questions.
 struct Rules {
     suspension: SuspensionSection,
     fallback: FallbackSection,
@@ -299,7 +300,7 @@ fn asking(
         fallback_min_window_seconds: min_window_seconds,
         fallback_requires_delivery: fallback.requires_delivery.unwrap_or(true),
     };
-    // A policy that breaks the server's own rules would have every call refused that relies on it.
+    // A policy that breaks the server's own rules would make the server refuse every call that relies on it.
     if let Err(errors) = asking.check_default_retry_policy() {
         let name = |error: &FieldError| error.field.trim_start_matches("retry_policy.").to_owned();
         let first = errors.first().map(|error| format!("{} {}", name(error), error.message)).unwrap_or_default();
@@ -353,7 +354,8 @@ mod tests {
         assert!(load(|args| args.public_url = Some("https://placet.example.com".into())).is_err());
     }
 
-    /// What a person cannot have read in time must not be taken for consent; whoever tries Placet out has no time to wait for that.
+    /// A text that a person cannot have read in time must not be taken for consent. A person who tries Placet out has no time to
+    /// wait for that.
     #[test]
     fn a_server_in_production_gives_people_five_minutes_before_a_fallback() {
         assert_eq!(load(smtp).unwrap().asking.fallback_min_window_seconds, FALLBACK_MIN_WINDOW_SECONDS);
@@ -490,7 +492,7 @@ mod tests {
             ("listen = 127.0.0.1:7420", vec!["line 1, listen:", "write it like this: listen = \"127.0.0.1:7420\""]),
             ("listen = 7420", vec!["line 1, listen:", "listen = \"127.0.0.1:7420\""]),
             ("listen = 'localhost'", vec!["line 1, listen:", "listen = \"127.0.0.1:7420\""]),
-            ("mail_from = hunter2@example.com", vec!["line 1, mail_from:", "a text stands in quotes: mail_from = \"…\""]),
+            ("mail_from = hunter2@example.com", vec!["line 1, mail_from:", "put the text in quotes: mail_from = \"…\""]),
             ("\n[fallbak]\nallowed = ['fail']", vec!["line 2, [fallbak]: unknown field"]),
             ("[[channel.webhook]]\nname = 'a'", vec!["line 1, [[channel.webhook]]", "unknown field"]),
             ("[channels] webhook = [{name = 'a', url = 'https://a.example', secret = 'hunter2'}]", vec!["line 1, [channels]: "]),
@@ -533,7 +535,7 @@ mod tests {
         "[limits]",
     ];
 
-    /// What the parser lists as possible is what a refusal may name, and nothing else.
+    /// A refusal may name the keys that the parser lists as possible, and no other word.
     #[test]
     fn the_keys_a_refusal_may_name_are_those_of_the_file() {
         let mut keys = std::collections::BTreeSet::new();
@@ -545,7 +547,8 @@ mod tests {
         assert_eq!(keys, KEYS.map(str::to_owned).into());
     }
 
-    /// A setting that is silently not read costs a day: each key and each table is misspelt once, and named with its line.
+    /// A setting that is silently not read costs a day: each key and each table is misspelt once, and must be named with its
+    /// line.
     #[test]
     fn every_key_and_table_misspelt_is_named() {
         let mut misspelt = 0;
@@ -568,8 +571,8 @@ mod tests {
         assert!(misspelt >= 2 * KEYS.len(), "{misspelt}");
     }
 
-    /// A setting nobody can find is no setting: every key of the file is a flag, or stands in what `--help` says besides; and so in the
-    /// table of the documents.
+    /// A setting that cannot be found is of no use: every key of the file is a flag, or stands in the rest of `--help`; and it
+    /// stands in the table of the documents.
     #[test]
     fn help_and_documents_know_every_key_of_the_file() {
         let command = ServeArgs::augment_args(clap::Command::new("serve"));

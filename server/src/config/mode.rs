@@ -1,13 +1,14 @@
 //! Development or production.
 
-/// Whether messages leave.
+/// Whether messages leave the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// They do.
+    /// Messages leave.
     Production,
-    /// Mails stay in memory and `/dev/…` exists, because the operator said `--dev`.
+    /// Mails stay in memory and `/dev/…` exists, because the operator gave `--dev`.
     Development,
-    /// The same, because no mail server is set and nobody but this machine reaches the server: what forgetting the settings looks like.
+    /// The same, because no mail server is set and only this machine reaches the server. A start with forgotten settings looks
+    /// like this.
     DevelopmentByDefault,
 }
 
@@ -17,7 +18,8 @@ impl Mode {
         self != Self::Production
     }
 
-    /// The mode of a server that was told so or not, has a mail server or not, and is reached from this machine alone or not.
+    /// The mode, from three facts: whether `--dev` was given, whether there is a mail server, and whether only this machine
+    /// reaches the server.
     pub(super) fn of(said: bool, has_mail_server: bool, at_home: bool) -> Self {
         match (said, has_mail_server, at_home) {
             (true, _, _) => Self::Development,

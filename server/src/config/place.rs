@@ -1,4 +1,5 @@
-//! Where something is wrong in the file, and in which words: what stands there may be a secret, and refusals end up in logs.
+//! The place in the file where something is wrong, in words that repeat no value: a value may be a secret, and refusals end up in
+//! logs.
 
 use std::fmt;
 
@@ -17,14 +18,14 @@ pub(super) const KEYS: [&str; 48] = [
     "concurrent_requests", "connections", "key_requests_per_minute", "agent_bytes_per_day", "reserve_bytes",
 ];
 
-/// Those of them that are flags as well.
+/// The keys that are flags as well.
 #[rustfmt::skip]
 pub(super) const FLAGS: [&str; 11] = [
     "listen", "database_url", "database_connections", "public_url", "smtp_insecure", "mail_from", "mail_bounce_to", "operators", "notify_allow", "display_time_zone",
     "otlp_endpoint",
 ];
 
-/// The longest word that is repeated as a setting somebody may have meant, in bytes.
+/// The longest word that a refusal repeats as a setting that may have been meant, in bytes.
 const WORD_MAX: usize = 24;
 
 /// Whether this is a key of the file that has no flag.
@@ -32,20 +33,20 @@ pub fn is_only_in_the_file(name: &str) -> bool {
     KEYS.contains(&name) && !FLAGS.contains(&name)
 }
 
-/// What the parser says, without what stands in the file: `invalid type: string "…", expected a sequence` repeats a value.
+/// The parser's message without the values of the file: `invalid type: string "…", expected a sequence` repeats a value.
 pub(super) fn without_values(why: &str) -> String {
     if why.starts_with("missing field") {
         return why.to_owned();
     }
-    // Behind the last of these stand our own names.
+    // Our own names stand behind the last of these.
     let (found, expected) = why.rfind(", expected").map_or((why, ""), |at| why.split_at(at));
     let found = found.split(['"', '`', '\'']).next().unwrap_or_default().trim_end();
     format!("{found}{expected}")
 }
 
-/// Where in the file something is wrong: the line, and the key it sets or the table it begins.
+/// The place in the file where something is wrong: the line, and the key it sets or the table it begins.
 ///
-/// Only a key of ours, or a word that may have been meant as one: what else stands there may be a secret.
+/// The place names only a key of ours, or a word that may have been meant as one: any other text may be a secret.
 pub(super) struct Place<'a> {
     line: usize,
     name: Option<Name<'a>>,
@@ -72,11 +73,11 @@ impl<'a> Place<'a> {
         Self { line: line + 1, name }
     }
 
-    /// How what stands there is written; empty where that is not what is wrong.
+    /// A hint about the right spelling; empty if the spelling is not the fault.
     pub(super) fn hint(&self) -> String {
         match self.name {
             Some(Name::Key("listen", _)) => format!("; write it like this: listen = \"{LISTEN_DEFAULT}\""),
-            Some(Name::Key(key, value)) if is_bare(value) => format!("; a text stands in quotes: {key} = \"…\""),
+            Some(Name::Key(key, value)) if is_bare(value) => format!("; put the text in quotes: {key} = \"…\""),
             Some(Name::Key(..) | Name::Table(_)) | None => String::new(),
         }
     }
@@ -92,20 +93,21 @@ impl fmt::Display for Place<'_> {
     }
 }
 
-/// The name of a table with its brackets, and nothing behind them: a comment or, by mistake, a setting with its secret.
+/// The name of a table with its brackets, without the text behind them: that may be a comment or, by mistake, a setting with its
+/// secret.
 fn header(line: &str) -> Option<&str> {
     let end = line.find(']')?;
     let end = if line[end..].starts_with("]]") { end + 1 } else { end };
     Some(&line[..=end])
 }
 
-/// Whether a value is a text that lacks its quotes: it is no number, no truth and no list.
+/// Whether a value is a text that lacks its quotes: it is no number, no boolean and no list.
 fn is_bare(value: &str) -> bool {
     let value = value.split('#').next().unwrap_or_default().trim();
     !value.starts_with(['"', '\'', '[', '{']) && !["true", "false", ""].contains(&value) && value.parse::<f64>().is_err()
 }
 
-/// Whether this reads like the name of a setting, so that who mistyped one finds it.
+/// Whether this reads like the name of a setting, so that a person who mistyped it can find it.
 fn is_word(name: &str) -> bool {
     (1..=WORD_MAX).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
 }

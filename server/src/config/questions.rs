@@ -1,4 +1,4 @@
-//! What a question may hold, and how often an agent may ask.
+//! The limits on the contents of questions, and on how often an agent may ask.
 
 use anyhow::bail;
 use domain::asking::pressing::{ASKS_PER_HOUR_MAX, MIN_DISTANCE_SECONDS_MAX, Pressing};
@@ -20,7 +20,7 @@ pub(super) struct QuestionsSection {
 }
 
 impl QuestionsSection {
-    /// What becomes of a question that seems to hold a secret.
+    /// The treatment of a question that seems to hold a secret.
     pub(super) fn seeming_secret(&self) -> SeemingSecret {
         match self.secrets {
             Some(Secrets::Refuse) => SeemingSecret::Refuse,
@@ -64,7 +64,7 @@ enum Secrets {
 mod tests {
     use super::*;
 
-    /// Whoever is pressed says yes at last; whoever tries Placet out asks again and again.
+    /// A person who is pressed says yes in the end. A person who tries Placet out asks again and again.
     #[test]
     fn a_server_in_production_keeps_agents_from_pressing_people() {
         let limits =

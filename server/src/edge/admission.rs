@@ -1,8 +1,9 @@
-//! Who may work at the same time: places for each class of requests, so that what matters most is refused last.
+//! Places for requests: each class of requests has its own, so that the most important class is refused last.
 //!
-//! Guarantee: the work under way is bounded whatever arrives, and agents, readers and lists together never fill the places of answers.
-//! Mechanism: one semaphore per class, and one more for answers alone; a request waits in a short line for a place, and holds it until its
-//! result is known. Failure: a request without a place is refused before anything was done, and told when to come back.
+//! Guarantee: the number of requests under way is limited, however many arrive, and agents, readers and lists together never fill
+//! the places of answers. Mechanism: one semaphore per class, and one more for answers alone; a request waits in a short line for
+//! a place, and holds it until its result is known. Failure: a request without a place is refused before the server has done
+//! anything, and is told when to come back.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -15,24 +16,25 @@ use crate::observe::metrics::{ClassMetrics, ClassSeries};
 
 /// How long a request waits for a place: its refusal must arrive within 100 milliseconds.
 const WAIT_MAX: Duration = Duration::from_millis(75);
-/// How long an answer waits, what is read to give it, and a reader whose long wait has ended: they would rather be late than refused.
+/// How long an answer waits, and also a read that leads to an answer, and a reader whose long wait has ended: for these a late
+/// reply is better than a refusal.
 const PATIENT_WAIT_MAX: Duration = Duration::from_secs(5);
 
 /// How often the log says that requests are refused.
 const SAID_EVERY: Duration = Duration::from_secs(10);
 
-/// What a request is, from the most to the least protected.
+/// The class of a request, from the most to the least protected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
     /// An answer by a person: a link that is opened or used, an answer with a key of an operator or a channel.
     Respond,
-    /// What operators and channels read in order to answer: the questions there are, one of them, its intent.
+    /// A read by an operator or a channel in order to answer: the list of questions, one of them, its intent.
     Inbox,
-    /// A question, and whatever else agents and admins write.
+    /// A question, and everything else that agents and admins write.
     Write,
-    /// One thing that is read.
+    /// A read of one thing.
     Read,
-    /// Many things that are read: lists and logs.
+    /// A read of many things: lists and logs.
     List,
 }
 
@@ -40,7 +42,7 @@ impl Class {
     /// All classes.
     pub const ALL: [Self; 5] = [Self::Respond, Self::Inbox, Self::Write, Self::Read, Self::List];
 
-    /// The word metrics have for it.
+    /// The name of the class in the metrics.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Respond => "respond",
@@ -51,7 +53,7 @@ impl Class {
         }
     }
 
-    /// When somebody refused should come back, in seconds: the less protected, the later.
+    /// After how many seconds a refused client should come back: the less protected the class, the later.
     pub fn retry_after_seconds(self) -> u32 {
         match self {
             Self::Respond | Self::Inbox | Self::Write => 1,
@@ -68,14 +70,14 @@ impl Class {
     }
 }
 
-/// What a route does; with the role of the caller it tells the class of a request.
+/// The work of a route; together with the role of the caller it decides the class of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Work {
     /// Gives an answer.
     Answer,
     /// Reads one thing that people read in order to answer.
     Look,
-    /// Lists what people read in order to answer.
+    /// Lists the things that people read in order to answer.
     Inbox,
     /// Writes.
     Write,
@@ -86,7 +88,8 @@ pub(crate) enum Work {
 }
 
 impl Work {
-    /// The class of a request by a caller with this role. Operators and channels answer; what they need for that comes before the rest.
+    /// The class of a request by a caller with this role. Operators and channels answer, so the reads that they need for an
+    /// answer come before others.
     pub(crate) fn class(self, role: Role) -> Class {
         let answers = matches!(role, Role::Operator | Role::Channel);
         match self {
@@ -109,14 +112,15 @@ struct Places {
     lists: usize,
 }
 
-/// The most lists at a time on whatever machine: the store reads for eight at a time, and people who open their link are among them.
+/// The most lists at a time on any machine: the store reads for eight requests at a time, and people who open their link are
+/// among them.
 const LISTS_MAX: usize = 4;
-/// The same of those that people need to answer; with the others they leave one of the eight free.
+/// The most reads of the inbox at a time. Together with the lists they leave one of the eight free.
 const INBOXES_MAX: usize = 3;
 
 impl Places {
-    /// Shares out `concurrent_requests`: four fifths are for writes, the last fifth for answers alone. Reads wait for connections of
-    /// which there are few, so more of them under way would only wait inside.
+    /// Shares out `concurrent_requests`: four fifths are for writes, the last fifth for answers alone. Reads wait for the few
+    /// connections to the database, so more of them under way would only wait inside.
     fn of(concurrent_requests: usize) -> Self {
         let reserved = concurrent_requests.div_ceil(5);
         Self {
@@ -129,7 +133,7 @@ impl Places {
     }
 }
 
-/// No place came free in time; nothing was done.
+/// No place came free in time; the server has done nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused(pub Class);
 
@@ -140,7 +144,8 @@ pub struct Admission {
     writes: Arc<Semaphore>,
     reads: Arc<Semaphore>,
     lists: Arc<Semaphore>,
-    /// Who may wait in line for a place: as many of each class as work at all. In what is longer, a turn would not come in time.
+    /// The lines for a place: each class may have as many requests in line as may work at all. In a longer line the last would
+    /// wait too long.
     lines: [Semaphore; Class::ALL.len()],
     /// In the order of [`Class::ALL`].
     series: [ClassSeries; Class::ALL.len()],
@@ -148,7 +153,7 @@ pub struct Admission {
 }
 
 impl Admission {
-    /// Places for so many requests under way.
+    /// Makes places for so many requests under way.
     pub(crate) fn new(concurrent_requests: usize, metrics: &ClassMetrics) -> Self {
         let places = Places::of(concurrent_requests);
         let semaphore = |places| Arc::new(Semaphore::new(places));
@@ -159,7 +164,7 @@ impl Admission {
             reads: semaphore(places.reads),
             lists: semaphore(places.lists),
             lines: Class::ALL.map(|class| match class {
-                // They are patient, and their line is no longer than there are connections.
+                // Requests of these classes wait long, and their line is no longer than the number of connections.
                 Class::Respond | Class::Inbox => Semaphore::new(Semaphore::MAX_PERMITS),
                 Class::Write | Class::Read | Class::List => Semaphore::new(concurrent_requests),
             }),
@@ -172,7 +177,7 @@ impl Admission {
     ///
     /// # Errors
     ///
-    /// None came free, or too many wait.
+    /// No place came free, or too many requests wait.
     pub async fn enter(&self, class: Class) -> Result<Place, Refused> {
         if let Some(permit) = self.free(class) {
             return Ok(self.admitted(class, permit));
@@ -185,7 +190,7 @@ impl Admission {
     ///
     /// # Errors
     ///
-    /// None came free, for seconds.
+    /// No place came free within seconds.
     pub(crate) async fn enter_again(&self, class: Class) -> Result<Place, Refused> {
         self.enter_within(class, PATIENT_WAIT_MAX).await
     }
@@ -211,7 +216,7 @@ impl Admission {
         Refused(class)
     }
 
-    /// Says so in the log, now and then: a line for each would be one more load.
+    /// Logs that requests are refused, but not for each one: a line for each would be one more load.
     fn say(&self, class: Class) {
         let mut last_said = self.last_said.lock().unwrap_or_else(PoisonError::into_inner);
         let last = &mut last_said[class as usize];
@@ -226,7 +231,7 @@ impl Admission {
 
     fn places_of(&self, class: Class) -> &Arc<Semaphore> {
         match class {
-            // Beyond their own, answers share the places of writes.
+            // Beyond their own places, answers share those of writes.
             Class::Respond | Class::Write => &self.writes,
             Class::Inbox => &self.inboxes,
             Class::Read => &self.reads,
@@ -234,16 +239,16 @@ impl Admission {
         }
     }
 
-    /// A place that is free now and that nobody waits for.
+    /// A place that is free now and for which no request waits.
     fn free(&self, class: Class) -> Option<OwnedSemaphorePermit> {
         let reserved = (class == Class::Respond).then(|| self.reserved.clone().try_acquire_owned().ok()).flatten();
         reserved.or_else(|| self.places_of(class).clone().try_acquire_owned().ok())
     }
 
-    /// The next place that comes free; first come, first served.
+    /// The next place that comes free, in the order of arrival.
     async fn freed(&self, class: Class) -> Option<OwnedSemaphorePermit> {
         let shared = self.places_of(class).clone().acquire_owned();
-        // No semaphore of ours is ever closed.
+        // This program never closes its semaphores.
         if class != Class::Respond {
             return shared.await.ok();
         }
@@ -254,7 +259,7 @@ impl Admission {
     }
 }
 
-/// A place among those that work; given back when dropped.
+/// A place for one request under way; dropping it gives it back.
 #[must_use = "a place that is dropped at once bounds nothing"]
 pub struct Place {
     _permit: OwnedSemaphorePermit,
@@ -263,7 +268,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// Whose place it is.
+    /// The class of the place.
     pub(crate) fn class(&self) -> Class {
         self.class
     }
@@ -287,12 +292,12 @@ mod tests {
         Admission::new(concurrent_requests, &Metrics::new(DateTime::UNIX_EPOCH).classes)
     }
 
-    /// Takes every place of a class that is free.
+    /// Takes all free places of a class.
     fn fill(admission: &Admission, class: Class) -> Vec<OwnedSemaphorePermit> {
         std::iter::from_fn(|| admission.free(class)).collect()
     }
 
-    /// A share that is rounded to nothing would refuse a whole class for ever.
+    /// A share that is rounded down to zero would refuse a whole class for ever.
     #[test]
     fn every_class_has_a_place_on_the_smallest_server_and_answers_a_fifth_on_any() {
         for (concurrent_requests, reserved, inboxes, writes, reads, lists) in [
@@ -307,7 +312,7 @@ mod tests {
         }
     }
 
-    /// What is filled by the less protected leaves room for the more protected.
+    /// Requests of a less protected class leave room for the more protected classes.
     #[tokio::test]
     async fn no_class_takes_the_places_of_a_more_protected_one() {
         let admission = admission(10);
@@ -322,7 +327,7 @@ mod tests {
         assert_eq!(fill(&admission, Class::Respond).len(), 10, "answers may take the places of writes");
     }
 
-    /// Whoever waits gets the first place that comes free; an answer also one of a write.
+    /// A request that waits gets the first place that comes free; an answer may also get the place of a write.
     #[tokio::test]
     async fn a_place_that_comes_free_goes_to_who_waits() {
         let admission = admission(10);
@@ -334,7 +339,7 @@ mod tests {
         }
     }
 
-    /// Who could not get a place in time is told so at once; an answer waits in whatever line there is.
+    /// A request that could not get a place in time is refused at once; an answer waits in a line of any length.
     #[tokio::test]
     async fn so_many_wait_in_line_and_the_next_is_refused_at_once() {
         let admission = admission(10);
@@ -351,7 +356,7 @@ mod tests {
         }
     }
 
-    /// A refusal that comes late keeps its client from asking somebody else; an answer would rather be late than refused.
+    /// A late refusal keeps its client from asking another server; for an answer a late reply is better than a refusal.
     #[tokio::test]
     async fn a_refusal_is_quick_and_says_when_to_come_back() {
         let admission = admission(10);

@@ -1,7 +1,7 @@
-//! Who calls, how often, and whether there is a place: middleware, so that 401 comes before everything else a request could be refused
-//! for, then 429, then what is wrong with its body, then 503 for want of a place.
+//! Authentication, rates and places, as middleware. So 401 comes before every other refusal of a request, then 429, then the
+//! errors of its body, then 503 if there is no place.
 //!
-//! An extractor would not do: handler arguments are polled at once, and the first error wins.
+//! An extractor could not do this: actix polls handler arguments at the same time, and the first error wins.
 
 use std::net::SocketAddr;
 
@@ -22,18 +22,18 @@ use super::problem::{Failure, Surface};
 use super::relay::relayed;
 use super::shared::Shared;
 
-/// The longest `X-Agent-ID`, in bytes; a longer one is ignored like any the key may not act for.
+/// The longest `X-Agent-ID`, in bytes. A longer one is ignored, like one for which the key may not act.
 const AGENT_ID_MAX: usize = 200;
 
-/// Who calls, and what to ask again when a long wait ends.
+/// The caller of a request, and the means to check the key again when a long wait ends.
 #[derive(Clone)]
 pub(crate) struct Caller {
     pub(crate) principal: Principal,
     pub(crate) key_hash: [u8; 32],
 }
 
-/// Lets a request through whose `X-API-Key` counts, when there is a place for it; `work` is what its route declares, and absent where it
-/// leads nowhere. A refusal is a response, not an error, so that the layers around add their headers.
+/// Lets a request with a valid `X-API-Key` through when there is a place for it. `work` is the work that its route declares, and
+/// `None` where no route fits. A refusal is a response, not an error, so that the layers around add their headers.
 pub(super) async fn authenticate(
     surface: Surface,
     work: Option<Work>,
@@ -54,7 +54,7 @@ pub(super) async fn authenticate(
 /// Leaves the caller, the body and the place with the request, which holds them until it is answered.
 async fn admit(shared: &web::Data<Shared>, work: Option<Work>, request: &mut ServiceRequest) -> Result<Class, Failure> {
     let caller = caller(shared, request).await?;
-    // A path or a method that leads nowhere is not worth a place of anything else.
+    // An unknown path or method should not take a place from other work, so it goes with the lists.
     let class = work.map_or(Class::List, |work| work.class(caller.principal.role));
     // Answers have limits of their own, by link, and places of their own.
     if let (Some(key), true) = (caller.principal.key_id(), class != Class::Respond) {
@@ -63,7 +63,7 @@ async fn admit(shared: &web::Data<Shared>, work: Option<Work>, request: &mut Ser
     }
     request.extensions_mut().insert(caller);
     if work.is_some() && matches!(*request.method(), Method::POST | Method::PATCH) {
-        // Before the place: whoever sends slowly must not hold one.
+        // The body is read before the request takes a place: a slow sender must not hold one.
         let payload =
             request.extract::<web::Payload>().await.map_err(|_| Failure::edge(edge::MALFORMED, "the body broke off"))?;
         let body = body::read(&shared.bodies, request.request(), payload).await?;
@@ -74,7 +74,8 @@ async fn admit(shared: &web::Data<Shared>, work: Option<Work>, request: &mut Ser
     Ok(class)
 }
 
-/// Goes on although the client hangs up: its write is queued, and its place must not be given to another before it is done.
+/// Goes on even if the client hangs up: its write is queued, and its place must not go to another request before the write is
+/// done.
 pub(crate) async fn to_its_end<T: 'static>(work: impl Future<Output = T> + 'static) -> Result<T, actix_web::Error> {
     let done = actix_web::rt::spawn(relayed(work).in_current_span()).await;
     done.map_err(|error| {
@@ -88,7 +89,7 @@ async fn caller(shared: &Shared, request: &ServiceRequest) -> Result<Caller, Fai
     with_key(shared, key, request.peer_addr()).await
 }
 
-/// Who scrapes: a key as everywhere, or as the bearer token Prometheus can send.
+/// Authenticates a scraper: with a key as everywhere, or with the bearer token that Prometheus can send.
 pub(crate) async fn scraper(shared: &Shared, request: &HttpRequest) -> Result<Caller, Failure> {
     let header = |name: &str| request.headers().get(name).and_then(|value| value.to_str().ok());
     let bearer = || header("authorization")?.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
@@ -96,7 +97,8 @@ pub(crate) async fn scraper(shared: &Shared, request: &HttpRequest) -> Result<Ca
     with_key(shared, key, request.peer_addr()).await
 }
 
-/// Looks a key up. One that counts is let through however many others failed from the same address: behind a proxy that is everybody's.
+/// Looks a key up. A valid key is let through, however many invalid ones came from the same address: behind a proxy all clients
+/// share one.
 async fn with_key(shared: &Shared, key: Option<&str>, from: Option<SocketAddr>) -> Result<Caller, Failure> {
     let key = key.filter(|key| !key.is_empty()).ok_or_else(unauthorized)?;
     if key.len() <= KEY_CHARS_MAX {
@@ -105,7 +107,7 @@ async fn with_key(shared: &Shared, key: Option<&str>, from: Option<SocketAddr>) 
             return Ok(Caller { principal, key_hash });
         }
     }
-    let too_many = |seconds| Failure::too_many("this address has presented too many keys that do not count", seconds);
+    let too_many = |seconds| Failure::too_many("this address has presented too many invalid keys", seconds);
     shared.rates.bad_key(from.map(|from| from.ip())).map_err(too_many)?;
     Err(unauthorized())
 }
@@ -115,7 +117,7 @@ pub(crate) fn unauthorized() -> Failure {
 }
 
 impl Caller {
-    /// The caller [`authenticate`] let through.
+    /// The caller that [`authenticate`] let through.
     pub(crate) fn of(request: &HttpRequest) -> Result<Self, Failure> {
         request.extensions().get::<Self>().cloned().ok_or_else(unauthorized)
     }

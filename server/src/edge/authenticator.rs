@@ -1,4 +1,4 @@
-//! Finds out whose key a request carries.
+//! Finds the principal behind the key of a request.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,23 +14,23 @@ use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::timeout;
 
-/// How long a found key is believed without looking again: a revocation from another process counts within this time.
+/// How long a found key is believed without another look: a revocation by another process takes effect within this time.
 const BELIEVED: TimeDelta = TimeDelta::seconds(1);
-/// After how long the first request that uses it has it looked up again, so that as a rule none waits for that.
+/// The age at which the next use of a key starts another look, so that as a rule no request has to wait for one.
 const LOOKED_UP_AGAIN: TimeDelta = TimeDelta::milliseconds(500);
 /// How long a key waits to be looked up.
 const LOOK_WAIT: Duration = Duration::from_secs(5);
-/// How many keys nobody has seen before wait to be looked up, all together. So many are looked up in about a tenth of a second.
+/// How many unknown keys may wait to be looked up, all together. This many are looked up in about a tenth of a second.
 const UNKNOWN_WAITING_MAX: usize = 1_024;
-/// How often whoever waits long looks whether its key still counts: a key revoked by another process ends its waits within this time.
+/// How often a long wait checks that its key is still valid: a key that another process revoked ends its waits within this time.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 /// How many found keys are remembered.
 const CACHE_MAX: usize = 10_000;
 
-/// What is kept of a key.
+/// The hash of a key, which is all that is kept of it.
 type KeyHash = [u8; 32];
 
-/// A look under way: when it began, and whom it found once it is over.
+/// A look under way: when it began, and the principal that it found once it is over.
 #[derive(Clone)]
 struct Look {
     began: DateTime<Utc>,
@@ -40,10 +40,10 @@ struct Look {
 /// Why a key could not be looked up; trying again may help.
 #[derive(Clone, Copy, Debug, Error)]
 pub enum LookError {
-    /// Too many others wait for the same, or it took too long.
+    /// Too many other keys wait to be looked up, or the look took too long.
     #[error("too many keys wait to be looked up")]
     Crowded,
-    /// The store could not say at present.
+    /// The store could not answer at present.
     #[error("the store is unavailable")]
     Unavailable,
     /// The store failed; the failure was logged.
@@ -51,7 +51,7 @@ pub enum LookError {
     Failed,
 }
 
-/// How much what is remembered of a key is worth.
+/// How far a remembered key may be believed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Belief {
     Fresh,
@@ -60,35 +60,36 @@ enum Belief {
     Stale,
 }
 
-/// What is remembered.
+/// The remembered keys.
 #[derive(Default)]
 struct Memory {
     /// Principals, and when they were found.
     found: HashMap<KeyHash, (DateTime<Utc>, Principal)>,
-    /// Looks under way: whoever needs the same key waits for the same look.
+    /// Looks under way: all requests with the same key wait for the same look.
     looks: HashMap<KeyHash, Look>,
 }
 
-/// Finds the principal behind a key, remembering what it found for a second.
+/// Finds the principal behind a key, and remembers it for a second.
 ///
-/// Guarantee: however many requests use a key, one look a second is begun, and when it is over all of them go on. Mechanism: a look is a task
-/// of its own, away from the threads that serve requests: those may be busy refusing, and each step of a look would wait in their line.
+/// Guarantee: however many requests use a key, one look a second is begun, and when it is over all of them go on. Mechanism: a
+/// look is a task of its own, away from the threads that serve requests, because these may be busy refusing, and each step of a
+/// look would wait in their line.
 pub struct Authenticator {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     runtime: Handle,
-    // A std mutex: held for a map operation, never across an await.
+    // A std mutex, because it is held for a map operation and never across an await.
     memory: Mutex<Memory>,
-    /// One at a time looks keys up that were not found before, so that a flood of keys that do not count keeps no other key waiting.
+    /// Lets one task at a time look up unknown keys, so that a flood of invalid keys does not delay a valid one.
     unknown: Semaphore,
-    /// Places in line for those. A key that counts was seen before, unless it is new or the server is.
+    /// Places in line for the unknown keys. A valid key was seen before, unless the key or the server is new.
     waiting: Arc<Semaphore>,
-    /// The key revoked last, by this process.
+    /// The key that this process revoked last.
     revoked: watch::Sender<Option<KeyId>>,
 }
 
 impl Authenticator {
-    /// Looks keys up in `store`, on the runtime that calls this.
+    /// Makes one that looks keys up in `store`, on the runtime that calls this.
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
         Self {
             store,
@@ -101,7 +102,7 @@ impl Authenticator {
         }
     }
 
-    /// The principal of the key with this hash; `None` for a key that does not count (any more).
+    /// The principal of the key with this hash; `None` for an unknown or revoked key.
     pub async fn principal(self: &Arc<Self>, key_hash: KeyHash) -> Result<Option<Principal>, LookError> {
         let mut look = match self.remembered(key_hash) {
             Some((Belief::Fresh, principal)) => return Ok(Some(principal)),
@@ -113,18 +114,18 @@ impl Authenticator {
             None => self.look_for_unknown(key_hash)?,
         };
         let over = timeout(LOOK_WAIT, look.over.wait_for(Option::is_some)).await;
-        // It ends without a word if it panics.
+        // A look that panics closes its channel without a result.
         let Ok(Ok(found)) = over else { return Err(LookError::Crowded) };
         found.clone().unwrap_or(Err(LookError::Crowded))
     }
 
-    /// Whom the key was found to be.
+    /// The remembered principal of the key.
     fn remembered(&self, key_hash: KeyHash) -> Option<(Belief, Principal)> {
         let now = self.clock.now();
         let memory = self.memory();
         let (at, principal) = memory.found.get(&key_hash)?;
         let age = now - *at;
-        // A clock that ran backwards makes what was found stale, not fresh for longer.
+        // If the clock ran backwards, a found key becomes stale, and does not stay fresh for longer.
         let belief = if !(TimeDelta::zero()..BELIEVED).contains(&age) {
             Belief::Stale
         } else if age >= LOOKED_UP_AGAIN {
@@ -143,14 +144,15 @@ impl Authenticator {
         Ok(self.look(key_hash, Some(place)))
     }
 
-    /// A look to join. One that has panicked is closed; one that began too long ago may have seen what has been revoked since.
+    /// A look that this request can join. A look that panicked is closed; a look that began too long ago may have seen a key that
+    /// was revoked since.
     fn under_way(&self, key_hash: KeyHash) -> Option<Look> {
         let now = self.clock.now();
         let is_young = |look: &&Look| (TimeDelta::zero()..BELIEVED).contains(&(now - look.began));
         self.memory().looks.get(&key_hash).filter(|look| look.over.has_changed().is_ok()).filter(is_young).cloned()
     }
 
-    /// Joins the look for this key, or starts it: in line for its turn, if the key was not found before.
+    /// Joins the look for this key, or starts it; an unknown key waits in line for its turn.
     fn look(self: &Arc<Self>, key_hash: KeyHash, in_line: Option<OwnedSemaphorePermit>) -> Look {
         if let Some(look) = self.under_way(key_hash) {
             return look;
@@ -160,11 +162,11 @@ impl Authenticator {
         self.memory().looks.insert(key_hash, look.clone());
         let (this, own) = (self.clone(), look.over.clone());
         self.runtime.spawn(async move {
-            // No semaphore of ours is ever closed.
+            // This program never closes its semaphores.
             let _turn = if in_line.is_some() { this.unknown.acquire().await.ok() } else { None };
             over.send_replace(Some(this.find(key_hash).await));
             let mut memory = this.memory();
-            // Another look may have begun meanwhile, which goes on.
+            // Another look may have begun meanwhile; that one goes on.
             if memory.looks.get(&key_hash).is_some_and(|look| look.over.same_channel(&own)) {
                 memory.looks.remove(&key_hash);
             }
@@ -173,12 +175,12 @@ impl Authenticator {
     }
 
     async fn find(&self, key_hash: KeyHash) -> Result<Option<Principal>, LookError> {
-        // Before the look: what it finds is no younger.
+        // The time is read before the look, so the result is never older than this.
         let (now, revoked) = (self.clock.now(), self.revoked.subscribe());
         let found = self.store.principal(key_hash).await;
         let mut memory = self.memory();
         match &found {
-            // What was revoked meanwhile may be this one, seen just before.
+            // A key was revoked during the look. It may be this one, read just before that.
             Ok(Some(principal)) if !revoked.has_changed().unwrap_or(true) => {
                 if memory.found.len() >= CACHE_MAX {
                     memory.found.clear();
@@ -206,21 +208,21 @@ impl Authenticator {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Forgets a key that was revoked, and no other: all would have to be looked up again.
+    /// Forgets a revoked key, and no other, because all others would have to be looked up again.
     pub fn forget(&self, key: KeyId) {
         let mut memory = self.memory();
         memory.found.retain(|_, (_, found)| found.key_id() != Some(key));
-        // A look that began before may have seen it; whoever comes from now on begins another.
+        // A look that began earlier may have seen the key; requests from now on begin another look.
         memory.looks.clear();
         self.revoked.send_replace(Some(key));
     }
 
-    /// Resolves when a key does not count any more: at once if it is revoked here, else within seconds.
+    /// Resolves when a key is no longer valid: at once if this process revokes it, otherwise within seconds.
     pub(crate) async fn until_revoked(self: &Arc<Self>, key_hash: KeyHash, key: Option<KeyId>) {
         let mut revoked = self.revoked.subscribe();
-        // Registered before the look. A store that cannot be asked revokes nothing.
+        // The watch is registered before the look. If the store cannot be reached, the key stays valid for this loop.
         while !matches!(self.principal(key_hash).await, Ok(None)) {
-            // Of two keys revoked at the same moment only the later one is seen here; the other is noticed at the next look.
+            // Of two keys revoked at the same moment only the later one is seen here; the next look notices the other.
             let this_one = async { while revoked.changed().await.is_ok() && *revoked.borrow_and_update() != key {} };
             drop(timeout(LOOK_AGAIN, this_one).await);
         }
@@ -243,7 +245,7 @@ mod tests {
 
     const KNOWN: KeyId = KeyId(uuid::Uuid::nil());
 
-    /// A clock that is set by hand.
+    /// A clock that the test sets.
     struct Stopped(Mutex<DateTime<Utc>>);
 
     impl Stopped {
@@ -258,7 +260,7 @@ mod tests {
         }
     }
 
-    /// An authenticator that has found one key, and the clock it goes by.
+    /// An authenticator that has found one key, and its clock.
     async fn with_a_known_key() -> (tempfile::TempDir, Arc<Stopped>, Arc<Authenticator>) {
         let folder = tempfile::TempDir::new().unwrap();
         let clock = Arc::new(Stopped(Mutex::new(DateTime::UNIX_EPOCH)));
@@ -280,7 +282,7 @@ mod tests {
         (folder, clock, authenticator)
     }
 
-    /// Whoever presents keys that do not count must not make a line for those that do.
+    /// A client that presents invalid keys must not make valid keys wait in its line.
     #[tokio::test]
     async fn so_many_unknown_keys_wait_to_be_looked_up_and_a_known_one_is_not_behind_them() {
         let (_folder, _clock, authenticator) = with_a_known_key().await;
@@ -301,7 +303,7 @@ mod tests {
         assert!(authenticator.memory().looks.is_empty());
     }
 
-    /// A crowd that waits for one look after the other, or each second for one at all, is a stall.
+    /// Requests that wait one after the other for a look, or that all wait once a second, would be a stall.
     #[tokio::test]
     async fn a_key_is_looked_up_again_before_anybody_has_to_wait_and_once_for_a_crowd() {
         let (_folder, clock, authenticator) = with_a_known_key().await;
@@ -327,7 +329,7 @@ mod tests {
         }
     }
 
-    /// A look that hangs may have seen a key that has been revoked since, at another server: nobody joins it after a second.
+    /// A look that hangs may have seen a key that another server has revoked since: after a second no request joins it.
     #[tokio::test]
     async fn a_look_that_takes_long_is_not_joined() {
         let (_folder, clock, authenticator) = with_a_known_key().await;
@@ -345,11 +347,11 @@ mod tests {
         }
     }
 
-    /// A look that saw the key just before it was revoked must not make it count again.
+    /// A look that saw the key just before it was revoked must not make it valid again.
     #[tokio::test]
     async fn what_was_seen_before_a_revocation_is_not_believed_after_it() {
         let (_folder, _clock, authenticator) = with_a_known_key().await;
-        // One that is over before anybody has to wait for it is of no use here.
+        // A look that is over before a request has to wait for it is of no use here.
         let before = loop {
             let mut before = Box::pin(authenticator.find(hash("known")));
             if poll!(&mut before).is_pending() {

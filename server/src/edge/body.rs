@@ -1,5 +1,5 @@
-//! Reading requests: bounded, timed, strictly parsed. Malformed JSON is refused at once; fields that break rules are told later,
-//! and only to who may act.
+//! Reads requests: bounded, timed, strictly parsed. Malformed JSON is refused at once; fields that break rules are reported
+//! later, and only to a caller who may act.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,26 +25,28 @@ use super::problem::Failure;
 
 /// The largest body, in bytes.
 pub const BODY_BYTES_MAX: usize = 256 * 1024;
-/// How much of each body needs no room of all bodies: what people and most agents send, which large ones must not keep out.
+/// The part of each body that needs no share of the common room. People and most agents send less, and large bodies must not keep
+/// theirs out.
 const BODY_FREE_BYTES: usize = 16 * 1024;
-/// How much all bodies of requests with a key that have not been read through may hold beyond that.
+/// How much memory all bodies of requests with a key may hold beyond that, until they have been read through.
 pub const BODIES_BYTES_MAX: usize = 32 * 1024 * 1024;
-/// The same of answers by people, who have room of their own: whatever agents send must not keep out what they are waiting for.
+/// The same for answers by people, which have room of their own: the bodies of agents must not keep out the answers for which
+/// agents wait.
 pub const PAGE_BODIES_BYTES_MAX: usize = 8 * 1024 * 1024;
-/// What room is counted in.
+/// The unit in which room is counted.
 const ROOM_BYTES: usize = 1024;
 /// How long a body may take to arrive.
 pub const BODY_WAIT: Duration = Duration::from_secs(10);
 /// The longest `Idempotency-Key`, in characters.
 pub const IDEMPOTENCY_KEY_MAX: usize = 255;
 
-/// A body that is JSON this server reads.
+/// A body that is JSON within this server's limits.
 pub(crate) struct Json(pub(crate) Value);
 
 impl Json {
-    /// Reads the body of a request: 415 before 422. 408 and 413 came before it got its place.
+    /// Reads the body of a request: 415 comes before 422. The request got 408 and 413 before it got its place.
     pub(crate) fn of(request: &HttpRequest) -> Result<Self, Failure> {
-        // Its room is given back here: what it becomes is bounded by the limits of the fields.
+        // The body's room is given back here; the limits of the fields bound the values that come from it.
         let Body { bytes, .. } = received(request)?;
         let content_type = request.headers().get(CONTENT_TYPE).map(|value| value.to_str().unwrap_or_default());
         let is_json = content_type.is_none_or(|text| {
@@ -61,7 +63,7 @@ impl Json {
             .map_err(|error| Failure::edge(edge::MALFORMED, format!("the body is no JSON this server reads: {error}")))
     }
 
-    /// Takes the body apart into a type; a field of the wrong type is named.
+    /// Converts the body into a type; the error names a field of the wrong type.
     pub(crate) fn into<T: DeserializeOwned>(self) -> Result<T, Vec<FieldError>> {
         serde_path_to_error::deserialize(Fields(self.0)).map_err(|error| {
             let message = error.inner().to_string();
@@ -69,7 +71,8 @@ impl Json {
         })
     }
 
-    /// The hash that tells one request from another, whatever its spacing and order: the ids in its path, and its body.
+    /// The hash that distinguishes requests, whatever the spacing and order of their JSON: of the ids in the path, and of the
+    /// body.
     fn hash(&self, request: &HttpRequest) -> [u8; 32] {
         let mut hash = Sha256::new();
         for (_, id) in request.match_info().iter() {
@@ -80,13 +83,13 @@ impl Json {
     }
 }
 
-/// serde names the field that is missing or unknown in its message, not in its path.
+/// serde names a missing or unknown field in its message, not in its path.
 fn field(path: &str, message: &str) -> String {
     let named =
         message.split('`').nth(1).filter(|_| message.starts_with("missing field") || message.starts_with("unknown field"));
     match (path, named) {
         ("." | "", Some(name)) => name.to_owned(),
-        // The path of an unknown field already ends in it.
+        // The path of an unknown field already ends in its name.
         (path, Some(name)) if path == name || path.ends_with(&format!(".{name}")) => path.to_owned(),
         (path, Some(name)) => format!("{path}.{name}"),
         (".", None) => "body".to_owned(),
@@ -104,24 +107,24 @@ fn rule(message: &str) -> &'static str {
     }
 }
 
-/// The room of all bodies of a kind.
+/// The room that all bodies of a kind share.
 pub(crate) struct Bodies(Arc<Semaphore>);
 
 impl Bodies {
-    /// Room for so much, beyond what each body has for itself.
+    /// Makes room for so many bytes, beyond the free part of each body.
     pub(crate) fn new(bytes_max: usize) -> Self {
         Self(Arc::new(Semaphore::new(bytes_max / ROOM_BYTES)))
     }
 }
 
-/// A body as it arrived, and the room it takes until it is read through.
+/// A body as it arrived, with the room that it takes until it is read through.
 pub(crate) struct Body {
     pub(crate) bytes: BytesMut,
     room: Option<OwnedSemaphorePermit>,
 }
 
 impl Body {
-    /// Takes room for what it has grown by.
+    /// Takes room for the bytes by which the body has grown.
     fn make_room(&mut self, bodies: &Bodies) -> Result<(), Failure> {
         let taken = self.room.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
         let needed = self.bytes.len().saturating_sub(BODY_FREE_BYTES).div_ceil(ROOM_BYTES);
@@ -148,7 +151,8 @@ pub(crate) async fn read(bodies: &Bodies, request: &HttpRequest, mut payload: we
         return Err(too_large());
     }
     let whole = async {
-        // As much as was declared, which costs nothing until it arrives; growing by doubling would cost twice as much.
+        // The declared length is reserved at once, which costs nothing until the bytes arrive; growing by doubling would cost
+        // twice as much.
         let mut body = Body { bytes: BytesMut::with_capacity(declared.unwrap_or_default()), room: None };
         while let Some(chunk) = payload.next().await {
             let chunk = chunk.map_err(|_| Failure::edge(edge::MALFORMED, "the body broke off"))?;
@@ -172,7 +176,7 @@ fn received(request: &HttpRequest) -> Result<Body, Failure> {
     request.extensions_mut().remove::<Body>().ok_or_else(|| Failure::edge(edge::MALFORMED, "the body was read before"))
 }
 
-/// What `If-Match` says; `3`, `"3"` and `W/"3"` are the same.
+/// The precondition in `If-Match`; `3`, `"3"` and `W/"3"` are the same.
 pub(crate) fn if_match(request: &HttpRequest, required: bool) -> Precondition {
     let Some(header) = request.headers().get("if-match") else {
         return if required { Precondition::Missing } else { Precondition::None };
@@ -183,8 +187,8 @@ pub(crate) fn if_match(request: &HttpRequest, required: bool) -> Precondition {
     text.parse().map_or(Precondition::Missing, Precondition::Version)
 }
 
-/// What `Idempotency-Key` says, hashed with who sent it and where to. Suspend's scope is the agent's name alone, so that rotating a
-/// key keeps it.
+/// The key in `Idempotency-Key`, hashed with its sender and its target. The scope of `suspend` is the agent's name alone, so that
+/// rotating a key keeps it.
 pub(crate) fn idempotency(
     request: &HttpRequest,
     principal: &Principal,
@@ -208,7 +212,7 @@ pub(crate) fn is_key(text: &str) -> bool {
     (1..=IDEMPOTENCY_KEY_MAX).contains(&text.len()) && text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
-/// What a key is kept under.
+/// The hash under which a key is kept.
 pub(crate) fn key_hash(principal: &Principal, scope: &str, key: &str) -> [u8; 32] {
     // The lengths keep two parts from running into each other.
     let name = name::form(&principal.name);
@@ -223,7 +227,7 @@ mod tests {
         Body { bytes: BytesMut::zeroed(kibibytes * 1024), room: None }
     }
 
-    /// Large bodies must not fill the memory, and must not keep out what people send.
+    /// Large bodies must not fill the memory, and must not keep out the small bodies of people.
     #[test]
     fn large_bodies_share_a_room_that_small_ones_do_not_need() {
         let bodies = Bodies(Arc::new(Semaphore::new(240)));

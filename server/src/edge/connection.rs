@@ -1,9 +1,10 @@
-//! Connections that end: how long a client may take over what it sends and takes, and how much may wait for those that are slow.
+//! Deadlines and memory for connections: how long a client may take to send a request and to take an answer, and how much data
+//! may wait for slow clients.
 //!
-//! Guarantee: no connection without a request under way outlives its deadlines, however little it sends; and what has been made ready for
-//! clients that do not take it is bounded, in time and in memory. Mechanism: actix bounds the first head and the pauses between requests,
-//! and nothing else, so the stream it reads and writes is wrapped; layers of the server tell the wrapper when a request begins and ends.
-//! Failure: to actix it looks as if the client had hung up, and the connection is closed.
+//! Guarantee: no connection without a request under way lives beyond its deadlines, however little it sends; and the data that is
+//! ready for clients that do not take it is limited, in time and in memory. Mechanism: actix limits only the first head and the
+//! pauses between requests, so the stream that it reads and writes is wrapped; layers of the server tell the wrapper when a
+//! request begins and ends. Failure: to actix it looks as if the client had hung up, and the connection is closed.
 
 use std::cell::Cell;
 use std::io;
@@ -22,21 +23,22 @@ use super::turns::{Ticket, Turns};
 
 /// How long a client may take to send a request head.
 pub(crate) const HEAD_WAIT: Duration = Duration::from_secs(10);
-/// How long a connection may idle. Longer than clients and proxies keep theirs (mostly 60 seconds), so that it is they who close
-/// it: a server that closes first may do so just when the next request leaves.
+/// How long a connection may idle. This is longer than clients and proxies keep theirs (mostly 60 seconds), so that they close it
+/// first: a server that closes first may do so just when the next request leaves.
 pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(75);
-/// How long a client may take to take what is sent to it, besides a second for each [`TAKE_BYTES_PER_SECOND`].
+/// How long a client may need to take the data sent to it, besides a second for each [`TAKE_BYTES_PER_SECOND`].
 const TAKE_WAIT: Duration = Duration::from_secs(30);
-/// How fast a client takes what is sent to it, at least.
+/// The speed at which a client must at least take the data sent to it.
 const TAKE_BYTES_PER_SECOND: usize = 64 * 1024;
-/// How much of what waits for a client needs no room of all clients: what people read, which large answers must not keep from them.
+/// The part of the data waiting for each client that needs no share of the common room. Pages for people fit, and large answers
+/// must not keep them out.
 const UNTAKEN_FREE_BYTES: usize = 64 * 1024;
-/// How much may wait for all clients beyond that.
+/// How much data may wait for all clients beyond that.
 pub const UNTAKEN_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// What room is counted in.
+/// The unit in which room is counted.
 const ROOM_BYTES: usize = 1024;
 
-/// How patient a server is with its clients.
+/// How long a server waits for its clients.
 #[derive(Clone, Copy, Debug)]
 struct Patience {
     head: Duration,
@@ -46,25 +48,25 @@ struct Patience {
 
 const PATIENCE: Patience = Patience { head: HEAD_WAIT, idle: KEEP_ALIVE, take: TAKE_WAIT };
 
-/// How far a connection is with its requests.
+/// The phase of a connection between and within requests.
 #[derive(Clone, Copy, Debug)]
 enum Phase {
-    /// None has begun; actix bounds the first head itself, and says 408.
+    /// No request has begun; actix limits the first head itself, and answers 408.
     First,
-    /// One was answered then, and nothing has come since.
+    /// A request was answered at this time, and no data has come since.
     Idle(Instant),
-    /// Since then, a part of the next one's head has come.
+    /// A part of the next head came at this time, or since.
     Head(Instant),
-    /// One is under way.
+    /// A request is under way.
     Request,
 }
 
-/// Where the layers of the server tell a connection how far it is.
+/// The layers of the server tell a connection its phase through this.
 #[derive(Clone)]
 pub(crate) struct Exchange(Rc<Cell<Phase>>);
 
 impl Exchange {
-    /// A request has come; it is under way until the guard is dropped.
+    /// Tells that a request has come; it is under way until the guard is dropped.
     pub(crate) fn begin(&self) -> UnderWay {
         self.0.set(Phase::Request);
         UnderWay(self.clone())
@@ -81,7 +83,7 @@ impl Drop for UnderWay {
     }
 }
 
-/// Room for what waits for clients, in all connections together.
+/// Room for the data that waits for clients, in all connections together.
 #[derive(Clone)]
 pub(crate) struct UntakenRoom(Arc<Semaphore>);
 
@@ -91,7 +93,7 @@ impl Default for UntakenRoom {
     }
 }
 
-/// What a client has not taken yet.
+/// The data that a client has not taken yet.
 struct Untaken {
     deadline: Pin<Box<Sleep>>,
     room: Option<OwnedSemaphorePermit>,
@@ -104,7 +106,7 @@ impl Untaken {
         Self { deadline: Box::pin(sleep_until(deadline)), room: None }
     }
 
-    /// Takes room for what there is now; it may have grown by another answer.
+    /// Takes room for the present amount, which may have grown by another answer.
     fn make_room(&mut self, bytes: usize, all: &UntakenRoom) -> bool {
         let taken = self.room.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
         let needed = bytes.saturating_sub(UNTAKEN_FREE_BYTES).div_ceil(ROOM_BYTES);
@@ -127,38 +129,38 @@ pub(crate) struct Connection<S> {
     stream: S,
     exchange: Exchange,
     patience: Patience,
-    /// Made when it is first needed, and left to ring when its reason is gone: setting it for each request would cost more.
+    /// Made when it is first needed, and not cleared when its reason is gone: setting it for each request would cost more.
     alarm: Option<Pin<Box<Sleep>>>,
     untaken: Option<Untaken>,
     room: UntakenRoom,
     turns: Rc<Turns>,
-    /// While it waits to read of a new request.
+    /// Present while the connection waits for its turn to read a new request.
     ticket: Option<Rc<Ticket>>,
 }
 
 impl<S> Connection<S> {
-    /// A connection that was just taken.
+    /// Wraps a connection that was just accepted.
     pub(crate) fn new(stream: S, room: UntakenRoom, turns: Rc<Turns>) -> Self {
         let exchange = Exchange(Rc::new(Cell::new(Phase::First)));
         Self { stream, exchange, patience: PATIENCE, alarm: None, untaken: None, room, turns, ticket: None }
     }
 
-    /// Where it is told how far it is.
+    /// The handle through which the connection learns its phase.
     pub(crate) fn exchange(&self) -> Exchange {
         self.exchange.clone()
     }
 
-    /// Something has come.
+    /// Notes that data has come.
     fn heard(&self) {
         if let Phase::Idle(_) = self.exchange.0.get() {
             self.exchange.0.set(Phase::Head(Instant::now()));
         }
     }
 
-    /// Whether the client has been given up; wakes the task when it is.
+    /// Whether the server has given up on the client; if not yet, the task is woken when it does.
     fn is_given_up(&mut self, cx: &mut Context<'_>) -> bool {
         let until = match self.exchange.0.get() {
-            // Who still takes an answer may take longer over the next request.
+            // A client that is still taking an answer may take longer over the next request.
             _ if self.untaken.is_some() => return false,
             Phase::First | Phase::Request => return false,
             Phase::Idle(since) => since + self.patience.idle,
@@ -177,7 +179,7 @@ impl<S> Connection<S> {
         false
     }
 
-    /// Goes on waiting for a client that takes nothing, unless it has had its time or there is no room for what waits.
+    /// Goes on waiting for a client that takes no data, unless its time is over or there is no room for its data.
     fn wait_for_taker(&mut self, bytes: usize, cx: &mut Context<'_>) -> Poll<io::Error> {
         let untaken = self.untaken.get_or_insert_with(|| Untaken::new(bytes, self.patience.take));
         if !untaken.make_room(bytes, &self.room) {
@@ -188,7 +190,7 @@ impl<S> Connection<S> {
     }
 }
 
-/// A client that is given up is no failure of ours.
+/// Giving up on a client is no failure of the server.
 fn given_up(kind: io::ErrorKind, why: &'static str) -> io::Error {
     tracing::debug!(why, "a connection is closed");
     io::Error::new(kind, why)
@@ -204,7 +206,7 @@ impl<S: ActixStream> AsyncRead for Connection<S> {
         let before = buffer.filled().len();
         let read = Pin::new(&mut this.stream).poll_read(cx, buffer);
         if read.is_pending() {
-            // Nothing was read: the end of the stream, as if the client had hung up.
+            // Nothing was read, so actix sees the end of the stream, as if the client had hung up.
             return if this.is_given_up(cx) { Poll::Ready(Ok(())) } else { Poll::Pending };
         }
         if buffer.filled().len() > before {
@@ -217,7 +219,7 @@ impl<S: ActixStream> AsyncRead for Connection<S> {
 impl<S: AsyncWrite + Unpin> AsyncWrite for Connection<S> {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
-        // actix writes all it has for a client at once, so what was not written is what waits.
+        // actix writes all it has for a client at once, so the unwritten bytes are all that waits.
         match Pin::new(&mut this.stream).poll_write(cx, bytes) {
             Poll::Pending => this.wait_for_taker(bytes.len(), cx).map(Err),
             Poll::Ready(Ok(written)) => {
@@ -257,7 +259,7 @@ mod tests {
         (Connection { patience, ..Connection::new(taken.unwrap().0, room, Rc::default()) }, client.unwrap())
     }
 
-    /// Reads once; 0 is the end.
+    /// Reads once; 0 is the end of the stream.
     async fn read(connection: &mut Connection<TcpStream>) -> usize {
         let mut bytes = [0; 64];
         let mut buffer = ReadBuf::new(&mut bytes);
@@ -270,7 +272,7 @@ mod tests {
         assert_eq!(client.try_write(bytes).unwrap(), bytes.len());
     }
 
-    /// Writes until it waits for the client, or fails.
+    /// Writes until the connection waits for the client, or fails.
     async fn fill(connection: &mut Connection<TcpStream>, bytes: &[u8]) -> Poll<io::Error> {
         loop {
             match poll!(poll_fn(|cx| Pin::new(&mut *connection).poll_write(cx, bytes))) {
@@ -281,7 +283,7 @@ mod tests {
         }
     }
 
-    /// Whoever has sent one request and a part of the next must not stay for ever; nor who sends nothing.
+    /// A client that has sent one request and a part of the next must not stay for ever, nor may a client that sends nothing.
     #[tokio::test]
     async fn a_head_has_a_deadline_and_so_has_a_pause_and_a_request_has_none() {
         for (head, idle, is_heard, is_ended) in [
@@ -322,12 +324,12 @@ mod tests {
         send(&client, b"GET").await;
         assert_eq!(read(&mut connection).await, 3);
         assert_eq!(read(&mut connection).await, 0);
-        // It came through after all.
+        // The request came through after all.
         drop(connection.exchange().begin());
         assert!(poll!(Box::pin(read(&mut connection))).is_pending());
     }
 
-    /// What waits for slow clients must not fill the memory, and one that takes nothing must not be waited for.
+    /// Data for slow clients must not fill the memory, and the server must not wait for a client that takes nothing.
     #[tokio::test]
     async fn what_nobody_takes_has_a_deadline_and_shares_a_room() {
         let large = vec![0; UNTAKEN_FREE_BYTES + 2 * ROOM_BYTES];
@@ -346,10 +348,10 @@ mod tests {
         assert_eq!(room.0.available_permits(), 3);
         let (mut third, client) = connected(patience(LONG), room.clone()).await;
         assert!(fill(&mut third, &large).await.is_pending());
-        // Once the client has taken it, its room is free and its time begins anew.
+        // Once the client has taken the data, its room is free and its time begins anew.
         let mut taken = vec![0; 1 << 20];
         while third.untaken.is_some() {
-            // Waiting for either side alone would wait for ever: each waits for the other.
+            // Waiting for one side alone would block for ever, because each side waits for the other.
             tokio::task::yield_now().await;
             drop(client.try_read(&mut taken));
             drop(poll!(poll_fn(|cx| Pin::new(&mut third).poll_write(cx, &large[..1]))));
@@ -357,7 +359,7 @@ mod tests {
         assert_eq!(room.0.available_permits(), 3);
     }
 
-    /// The more there is to take, the longer it may take, and no longer.
+    /// The more data there is, the longer a client may need to take it, and no longer.
     #[tokio::test]
     async fn a_client_has_time_by_what_there_is_to_take() {
         for (bytes, seconds) in [(0, 0), (TAKE_BYTES_PER_SECOND, 1), (8 << 20, 128)] {

@@ -1,9 +1,9 @@
-//! What a connection must not stay open for: heads that do not end, and bodies nobody reads.
+//! Closes connections that would stay open for no good reason: for a head that does not end, or a body that is not read.
 //!
 //! The connection is told when a request begins and ends; see [`super::connection`].
 //!
-//! actix discards the rest of a body in chunks once nobody holds it any more, for as long as its sender likes. A body that is held until its
-//! response has been sent makes it close the connection instead, as it does for one whose length was declared.
+//! Once nothing holds a chunked body any more, actix discards the rest of it for as long as its sender likes. If the body is held
+//! until the response has been sent, actix closes the connection instead, as it does for a body whose length was declared.
 
 use std::cell::RefCell;
 use std::pin::Pin;
@@ -22,7 +22,7 @@ use futures_util::stream::poll_fn;
 use super::connection::Exchange;
 use super::relay::relayed;
 
-/// Tells the connection that a request is under way, and holds a body in chunks until the response to it has been sent.
+/// Tells the connection that a request is under way, and holds a chunked body until the response has been sent.
 pub(crate) async fn exchange(
     mut request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
@@ -38,7 +38,7 @@ pub(crate) async fn exchange(
     Ok(response.map_body(|_, body| BoxBody::new(Holding { body: body.boxed(), _held: held })))
 }
 
-/// The body of a response, and what the request's may have left.
+/// The body of a response, with the unread rest of the request's body.
 struct Holding {
     body: BoxBody,
     _held: Rc<RefCell<Payload>>,

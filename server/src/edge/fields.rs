@@ -1,14 +1,14 @@
-//! Taking JSON apart into types, without serde's second way to write a struct.
+//! Converts JSON into types, without serde's second way to write a struct.
 //!
-//! serde reads a struct from an array as well, by position: `["susp-id", "approve"]` would be an answer. What a reader of the
-//! documentation could not have meant is refused, at every depth.
+//! serde reads a struct from an array as well, by position: `["susp-id", "approve"]` would be an answer. Forms that a reader of
+//! the documentation could not have meant are refused, at every depth.
 
 use serde::Deserializer;
 use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{Error, IntoDeserializer, Unexpected, Visitor};
 use serde_json::Value;
 
-/// A value of which structs are objects and enums are words.
+/// A value in which structs are objects and enums are words.
 pub(super) struct Fields(pub(super) Value);
 
 impl IntoDeserializer<'_, serde_json::Error> for Fields {
@@ -65,7 +65,7 @@ impl<'de> Deserializer<'de> for Fields {
         match self.0 {
             Value::String(word) => visitor.visit_enum(word.into_deserializer()),
             Value::Object(_) => Err(Error::invalid_type(Unexpected::Map, &visitor)),
-            // The rest is no enum to serde either, which says so.
+            // serde's own error says that the other values are no enum.
             other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_)) => other.deserialize_any(visitor),
         }
     }

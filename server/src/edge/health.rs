@@ -1,4 +1,4 @@
-//! The signs of life that tell whether the server can do its work.
+//! The signs of life that show whether the server can do its work.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -18,20 +18,20 @@ pub(crate) struct Health {
     looks: Looks,
 }
 
-/// Lets one request look at the store at a time: who asks without a key must not keep the disk busy.
+/// Lets one request at a time look at the store: clients that ask without a key must not keep the disk busy.
 ///
-/// Guarantee: nobody hears of a look that began before they asked, and however many ask at once there are two looks at most. Mechanism:
-/// each asker has a number, and each look knows the last number that was given out when it began.
+/// Guarantee: every request gets the result of a look that began after the request, and however many ask at once there are two
+/// looks at most. Mechanism: each request has a number, and each look knows the last number that was given out when it began.
 #[derive(Default)]
 struct Looks {
     askers: AtomicU64,
     last: tokio::sync::Mutex<Look>,
 }
 
-/// What a look found.
+/// The result of a look.
 #[derive(Clone, Default)]
 struct Look {
-    /// Everybody up to this number asked before it began.
+    /// All requests up to this number asked before the look began.
     began_after: u64,
     found: Option<Result<Option<Hold>, Failure>>,
 }
@@ -51,12 +51,12 @@ impl Looks {
 }
 
 impl Health {
-    /// The deadline loop turned.
+    /// Notes that the deadline loop turned.
     pub(crate) fn deadlines_beat(&self) {
         *self.deadlines.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
 
-    /// Looks at the store, together with others that ask at the same time.
+    /// Looks at the store, together with other requests that ask at the same time.
     pub(crate) async fn look(&self, look: impl Future<Output = Result<Option<Hold>, Failure>>) -> Result<Option<Hold>, Failure> {
         self.looks.look(look).await
     }

@@ -1,5 +1,5 @@
-//! How a server proves that it is the one on its database. A status alone proves nothing: the public URL may lead to another server, which
-//! answers 200 as well.
+//! Proves that a server is the one on its database. A status alone proves nothing: the public URL may lead to another server,
+//! which answers 200 as well.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use sha2::Sha256;
 
 use super::settings::Settings;
 
-/// The name of the secret in the database; it proves this and nothing else.
+/// The name of the secret in the database; the secret is used for nothing else.
 pub(crate) const INSTANCE_SECRET: &str = "instance";
 /// The length of a challenge: 32 random bytes.
 pub(crate) const CHALLENGE_CHARS: usize = 43;
@@ -25,7 +25,7 @@ const READER_DOMAIN: &[u8] = b"placet.reader.v1";
 #[derive(Clone)]
 pub(crate) struct Instance {
     secret: [u8; 32],
-    /// The settings it runs with; absent in a program that merely looks for the server.
+    /// The settings of the server; absent in a program that only looks for the server.
     settings: Option<Arc<Settings>>,
 }
 
@@ -34,7 +34,7 @@ impl Instance {
         Self { secret, settings: None }
     }
 
-    /// The same, which knows what it runs with.
+    /// The same instance with its settings.
     pub(crate) fn running_with(self, settings: Settings) -> Self {
         Self { settings: Some(Arc::new(settings)), ..self }
     }
@@ -44,10 +44,11 @@ impl Instance {
         URL_SAFE_NO_PAD.encode(self.reader_mac(challenge, minute(now)).finalize().into_bytes())
     }
 
-    /// The settings the server runs with, for a program that proves that it can read the database.
+    /// The settings of the server, for a program that proves that it can read the database.
     ///
-    /// The program chooses the challenge itself, so the minute is what makes a proof end: it counts in its own minute, the one before and the
-    /// one after. So a proof that a third party has seen opens nothing after two minutes, and clocks may differ by one.
+    /// The program chooses the challenge itself, so only the minute limits the life of a proof: it is valid in its own minute,
+    /// the minute before and the minute after. So a proof that a third party has seen opens nothing after two minutes, and clocks
+    /// may differ by one.
     pub(crate) fn settings_for(&self, challenge: &str, reader: &str, now: DateTime<Utc>) -> Option<&Settings> {
         let bytes = URL_SAFE_NO_PAD.decode(reader).ok()?;
         let mut minutes = minute(now) - 1..=minute(now) + 1;
@@ -59,12 +60,12 @@ impl Instance {
         self.mac(READER_DOMAIN, challenge).chain_update(format!(".{minute}"))
     }
 
-    /// What only this server answers to `challenge`.
+    /// The answer to `challenge` that only this server can give.
     pub(crate) fn prove(&self, challenge: &str) -> String {
         URL_SAFE_NO_PAD.encode(self.mac(PROOF_DOMAIN, challenge).finalize().into_bytes())
     }
 
-    /// Whether `proof` is what this server answers to `challenge`.
+    /// Whether `proof` is this server's answer to `challenge`.
     pub(crate) fn proved_by(&self, challenge: &str, proof: &str) -> bool {
         URL_SAFE_NO_PAD.decode(proof).is_ok_and(|bytes| self.mac(PROOF_DOMAIN, challenge).verify_slice(&bytes).is_ok())
     }
@@ -82,7 +83,7 @@ impl std::fmt::Debug for Instance {
     }
 }
 
-/// The minute since 1970 that `now` is in.
+/// The number of the minute of `now`, counted from 1970.
 fn minute(now: DateTime<Utc>) -> i64 {
     now.timestamp().div_euclid(60)
 }

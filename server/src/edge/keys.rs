@@ -1,4 +1,4 @@
-//! API keys: how they look, and how they are made.
+//! API keys: their form, and how they are made.
 
 use domain::base::field::FieldError;
 use domain::base::ids::{Entropy, KeyId};
@@ -16,7 +16,7 @@ const RANDOM_CHARS: usize = 27;
 const CHECK_CHARS: usize = 6;
 /// The longest key that is looked up at all.
 pub const KEY_CHARS_MAX: usize = 200;
-/// The most channels one gateway is tied to: no server has more webhooks.
+/// The most channels to which one gateway is tied: no server has more webhooks.
 pub const TIED_TO_MAX: usize = 100;
 /// An imported secret with fewer bits needs `--weak`.
 pub const IMPORT_BITS_MIN: f64 = 128.0;
@@ -28,7 +28,7 @@ pub fn generate(role: Role, entropy: &dyn Entropy) -> SecretString {
     while drawn < RANDOM_CHARS {
         let mut byte = [0];
         entropy.fill(&mut byte);
-        // 248 is the largest multiple of 62 in a byte: beyond it some characters would come more often.
+        // 248 is the largest multiple of 62 in a byte: with larger bytes some characters would come more often.
         if byte[0] < 248 {
             key.push(char::from(BASE62[usize::from(byte[0] % 62)]));
             drawn += 1;
@@ -44,12 +44,12 @@ pub fn generate(role: Role, entropy: &dyn Entropy) -> SecretString {
     key.into()
 }
 
-/// What is kept of a key. Keys carry 128 bits or more, so a fast hash is right.
+/// The hash that is stored of a key. Keys carry 128 bits or more, so a fast hash is right.
 pub fn hash(key: &str) -> [u8; 32] {
     Sha256::digest(key.as_bytes()).into()
 }
 
-/// Roughly how many bits a secret somebody chose can carry: its length times the size of the alphabets it uses.
+/// Roughly how many bits a secret chosen by a person can carry: its length times the size of the alphabets it uses.
 pub fn bits(secret: &str) -> f64 {
     let size = |holds: bool, size: f64| if holds { size } else { 0.0 };
     let alphabet = size(secret.chars().any(|c| c.is_ascii_digit()), 10.0)
@@ -57,12 +57,13 @@ pub fn bits(secret: &str) -> f64 {
         + size(secret.chars().any(|c| c.is_ascii_uppercase()), 26.0)
         + size(secret.chars().any(|c| !c.is_ascii_alphanumeric()), 32.0);
     let distinct = secret.chars().collect::<std::collections::BTreeSet<_>>().len();
-    // A secret of one repeated character carries almost nothing, however long.
+    // A secret that repeats one character carries almost nothing, however long it is.
     let length = u32::try_from(secret.chars().count().min(distinct * 2)).unwrap_or(u32::MAX);
     alphabet.max(1.0).log2() * f64::from(length)
 }
 
-/// Checks the names of a key and joins them with the hash of its secret. `channels` are those the server has, where they are known.
+/// Checks the names of a key and joins them with the hash of its secret. `channels` are the channels of the server, if they are
+/// known.
 ///
 /// # Errors
 ///
@@ -87,7 +88,7 @@ pub fn new_key(
     Ok(NewKey { id, name, role: request.role, subject, owner, tied_to, hash, origin })
 }
 
-/// The channels a gateway is tied to, each once; `channels` are those there are, where they are known.
+/// The channels to which a gateway is tied, each once; `channels` are the channels of the server, if they are known.
 fn tie(
     role: Role,
     tied_to: Option<Vec<String>>,

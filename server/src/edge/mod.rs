@@ -1,4 +1,5 @@
-//! All that every surface shares: connections, bodies, keys, places, rates, problems, routes. It knows no surface.
+//! The parts that all surfaces share: connections, bodies, keys, places, rates, problems, routes. This module depends on no
+//! surface.
 
 pub(crate) mod address;
 pub mod admission;

@@ -1,4 +1,4 @@
-//! Errors as each surface writes them: `application/problem+json` on ours, `{"detail": …}` on OpenIntent's.
+//! Errors in the form of each surface: `application/problem+json` on ours, `{"detail": …}` on OpenIntent's.
 
 use std::fmt;
 
@@ -28,17 +28,18 @@ pub(crate) struct Failure {
     pub(crate) more: Box<More>,
 }
 
-/// What some failures say besides.
+/// Further members of some failures.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct More {
     pub(crate) errors: Vec<FieldError>,
     pub(crate) members: Map<String, Value>,
-    /// Times, written as the surface writes them.
+    /// Times, in the form of the surface.
     pub(crate) times: Vec<(&'static str, Option<DateTime<Utc>>)>,
     pub(crate) retry_after: Option<u32>,
 }
 
-/// Marks the response to a request that found no room: expected under overload, and no failure to be logged one by one.
+/// Marks the response to a request that found no room. This is expected under overload, so these failures are not logged one by
+/// one.
 pub(crate) struct TurnedAway;
 
 /// A failure on our surface.
@@ -50,19 +51,19 @@ pub(crate) struct Problem(pub(crate) Failure);
 pub(crate) struct Detail(pub(crate) Failure);
 
 impl Failure {
-    /// A refusal of the edge.
+    /// A refusal by the edge.
     pub(crate) fn edge(entry: Entry, detail: impl Into<String>) -> Self {
         Self { entry, detail: detail.into(), more: Box::default() }
     }
 
-    /// Too much is under way, so nothing was done; try again after some seconds.
+    /// Too many requests are under way, so nothing was done; the client may try again after some seconds.
     pub(crate) fn overloaded(detail: impl Into<String>, retry_after: u32) -> Self {
         let mut failure = Self::edge(edge::OVERLOADED, detail);
         failure.more.retry_after = Some(retry_after);
         failure
     }
 
-    /// Too many of something; try again after some seconds.
+    /// There were too many of something; the client may try again after some seconds.
     pub(crate) fn too_many(detail: impl Into<String>, retry_after: u32) -> Self {
         let mut failure = Self::edge(edge::RATE_LIMITED, detail);
         failure.more.retry_after = Some(retry_after);
@@ -153,7 +154,7 @@ impl From<StoreError> for Failure {
             }
             StoreError::Held(why) => {
                 tracing::debug!(why, "a request waits with the deadlines");
-                Self::not_now("time decides nothing at present, so this was not done; send the same request again")
+                Self::not_now("deadlines wait at present, so this was not done; send the same request again")
             }
             StoreError::Failed(error) => {
                 tracing::error!(error = format!("{error:#}"), "a request failed");
@@ -166,10 +167,9 @@ impl From<StoreError> for Failure {
 impl From<LookError> for Failure {
     fn from(error: LookError) -> Self {
         match error {
-            LookError::Crowded => Self::overloaded(
-                "too many keys this server has not seen before wait to be looked up; the same request can be sent again",
-                RETRY_AFTER_SECONDS,
-            ),
+            LookError::Crowded => {
+                Self::overloaded("too many unknown keys wait to be looked up; send the same request again", RETRY_AFTER_SECONDS)
+            }
             LookError::Unavailable => {
                 Self::not_now("the key could not be looked up, so nothing was done; send the same request again")
             }
@@ -181,7 +181,7 @@ impl From<LookError> for Failure {
 impl From<Refused> for Failure {
     fn from(Refused(class): Refused) -> Self {
         Self::overloaded(
-            "too much is under way; nothing was done, and the same request can be sent again",
+            "too many requests are under way; nothing was done, send the same request again",
             class.retry_after_seconds(),
         )
     }
@@ -266,7 +266,7 @@ macro_rules! surface {
 surface!(Problem);
 surface!(Detail);
 
-/// The two surfaces of the API: how they write times and errors, and what they do with unknown fields.
+/// The two surfaces of the API. They differ in the form of times and errors, and in the treatment of unknown fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Surface {
     Ours,
@@ -274,7 +274,7 @@ pub(crate) enum Surface {
 }
 
 impl Surface {
-    /// The failure in this surface's form.
+    /// The failure in the form of this surface.
     pub(crate) fn error(self, failure: Failure) -> actix_web::Error {
         match self {
             Self::Ours => Problem(failure).into(),

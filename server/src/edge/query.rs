@@ -1,4 +1,4 @@
-//! Query strings: every parameter named, bounded, and refused when unknown.
+//! Query strings: every parameter has a name and bounds, and unknown ones are refused.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use domain::problem::Rejection;
 pub(crate) const PAGE_MAX: u32 = 1_000;
 /// The entries on one page of any list, unless the request says otherwise.
 pub(crate) const PAGE_DEFAULT: u32 = 100;
-/// The furthest a list can be read by offset.
+/// The furthest offset from which a list can be read.
 pub(crate) const OFFSET_MAX: u32 = 100_000;
 
 /// The parameters of one request.
@@ -19,7 +19,7 @@ pub(crate) struct Query {
 }
 
 impl Query {
-    /// Takes a query string apart; a parameter that comes twice is refused.
+    /// Parses a query string; a parameter that comes twice is refused.
     pub(crate) fn new(text: &str) -> Self {
         let mut query = Self { values: BTreeMap::new(), errors: Vec::new() };
         for (name, value) in url::form_urlencoded::parse(text.as_bytes()) {
@@ -46,7 +46,7 @@ impl Query {
         }
     }
 
-    /// Text, parsed by `parse`; absent or empty means none.
+    /// A text, parsed by `parse`; an absent or empty one gives `None`.
     pub(crate) fn parsed<T>(&mut self, name: &str, expected: &str, parse: impl FnOnce(&str) -> Option<T>) -> Option<T> {
         let text = self.values.remove(name).filter(|text| !text.is_empty())?;
         let parsed = parse(&text);
@@ -56,12 +56,12 @@ impl Query {
         parsed
     }
 
-    /// What the parameters say, or what is wrong with them: on our surface unknown ones as well.
+    /// The filter, or the errors in the parameters; on our surface an unknown parameter is an error.
     pub(crate) fn wanted<F>(self, refuse_unknown: bool, filter: F) -> Result<F, Rejection> {
         self.finish(refuse_unknown).map(|()| filter)
     }
 
-    /// Refuses what was wrong; unknown parameters too, on our surface.
+    /// Refuses wrong parameters; on our surface also unknown ones.
     pub(crate) fn finish(mut self, refuse_unknown: bool) -> Result<(), Rejection> {
         if refuse_unknown {
             let unknown = self.values.keys().map(|name| FieldError::new(name, "unknown", "is no parameter of this route"));

@@ -1,6 +1,7 @@
-//! How often: limits per key, and per address for keys that do not count.
+//! Limits on the rate of requests: per key, and per address for invalid keys.
 //!
-//! They run on the machine's own clock, which no jump of the wall clock moves. What they keep is bounded, and forgotten when it is quiet.
+//! They run on the machine's own clock, which no jump of the wall clock moves. Their memory is bounded, and counters are
+//! forgotten once they are quiet.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -10,7 +11,7 @@ use governor::{DefaultKeyedRateLimiter, NotUntil, Quota, RateLimiter};
 
 use crate::config::Limits;
 
-/// How many addresses are told apart; those beyond share one limit until some have been quiet.
+/// How many addresses have a counter of their own; further addresses share one until some have been quiet.
 const ADDRESSES_MAX: usize = 10_000;
 
 /// The limits of a server.
@@ -20,7 +21,7 @@ pub(crate) struct Rates {
 }
 
 impl Rates {
-    /// Nothing counted yet.
+    /// Starts with empty counters.
     pub(crate) fn new(limits: &Limits) -> Self {
         let limiter = |times| RateLimiter::keyed(Quota::per_minute(times));
         Self {
@@ -29,13 +30,13 @@ impl Rates {
         }
     }
 
-    /// Counts a request of a key; refused ones are told in how many seconds the next would not be.
+    /// Counts a request of a key. If it is refused, the error tells after how many seconds the next one would be let through.
     pub(crate) fn request(&self, key: KeyId) -> Result<(), u32> {
         let Some(keys) = &self.keys else { return Ok(()) };
         keys.check_key(&key).map_err(|refused| seconds_until(&refused))
     }
 
-    /// Counts a key that does not count.
+    /// Counts an invalid key.
     pub(crate) fn bad_key(&self, from: Option<IpAddr>) -> Result<(), u32> {
         self.bad_key_of(from, ADDRESSES_MAX)
     }
@@ -46,7 +47,7 @@ impl Rates {
         self.bad_keys.check_key(&from).map_err(|refused| seconds_until(&refused))
     }
 
-    /// Forgets who was quiet for a while.
+    /// Forgets counters that have been quiet for a while.
     pub(crate) fn forget_quiet(&self) {
         if let Some(keys) = &self.keys {
             keys.retain_recent();
@@ -55,13 +56,13 @@ impl Rates {
     }
 }
 
-/// In how many seconds a request like the refused one would be let through.
+/// After how many seconds a request like the refused one would be let through.
 pub(crate) fn seconds_until(refused: &NotUntil<<DefaultClock as Clock>::Instant>) -> u32 {
     let wait = refused.wait_time_from(DefaultClock::default().now());
     u32::try_from(wait.as_secs()).unwrap_or(u32::MAX).saturating_add(1)
 }
 
-/// What one client has to itself: an address, or the network of one in IPv6, where everybody has 2^64.
+/// The address, or network, that counts as one client: in IPv6 a network, because every client there has 2^64 addresses.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {
@@ -105,7 +106,7 @@ mod tests {
         assert!(same("::ffff:192.0.2.1", "192.0.2.1") && !same("192.0.2.1", "192.0.2.2"));
     }
 
-    /// Whoever has many addresses must not fill the memory, nor be without a limit.
+    /// A client with many addresses must neither fill the memory nor escape the limit.
     #[test]
     fn addresses_beyond_the_bound_share_one_limit() {
         let rates = rates(None);
@@ -114,7 +115,7 @@ mod tests {
             assert_eq!(rates.bad_key_of(address(number), 3), Ok(()));
         }
         let beyond = (3..=u8::MAX).filter(|number| rates.bad_key_of(address(*number), 3).is_ok()).count();
-        // A slow machine gives some back meanwhile.
+        // On a slow machine some requests become free again meanwhile.
         assert!((60..65).contains(&beyond), "{beyond}");
         assert_eq!(rates.bad_keys.len(), 4);
         rates.forget_quiet();

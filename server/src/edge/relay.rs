@@ -1,11 +1,13 @@
-//! What other threads wake, a whole commit at a time.
+//! Wakes tasks for other threads, a whole commit at a time.
 //!
-//! A worker that serves HTTP prefers what it has woken itself: of 31 tasks it runs, one comes from the queue of those that others have
-//! woken (tokio's `LocalSet`). A flood of requests keeps its own queue full. Whoever had been let in then waited seconds for a result
-//! the writer had had ready for long, and so held a place; a key that one request looked up kept all of that key waiting.
+//! A worker that serves HTTP prefers the tasks that it has woken itself: of 31 tasks it runs, one comes from the queue that other
+//! threads fill (tokio's `LocalSet`). A flood of requests keeps its own queue full. So a request that had been let in waited
+//! seconds for a result that the writer had long finished, and held its place for that time; and while one request looked up a
+//! key, all requests with that key waited.
 //!
-//! Guarantee: what the store has ready is told, however many requests come in. Mechanism: a wake from another thread goes to one task of
-//! the worker, and that task wakes whom it was meant for, as the worker's own: for a commit of 256 writes one turn is waited for, not 256.
+//! Guarantee: results that the store has finished are passed on, however many requests come in. Mechanism: a wake from another
+//! thread goes to one task of the worker, and that task wakes the right tasks as the worker's own: a commit of 256 writes waits
+//! for one turn, not for 256.
 
 use std::mem;
 use std::pin::pin;
@@ -20,7 +22,7 @@ thread_local! {
     static HERE: Arc<Relay> = Relay::start();
 }
 
-/// Where the other threads leave whom they wake on this one.
+/// The wakers that other threads leave for the tasks of this thread.
 struct Relay {
     home: ThreadId,
     woken: Mutex<Vec<Waker>>,
@@ -31,7 +33,7 @@ impl Relay {
     fn start() -> Arc<Self> {
         let relay = Arc::new(Self { home: thread::current().id(), woken: Mutex::default(), task: AtomicWaker::new() });
         let run = relay.clone();
-        // It ends with its thread.
+        // The task ends with its thread.
         drop(actix_web::rt::spawn(poll_fn(move |cx| {
             run.pass_on(cx);
             Poll::<()>::Pending
@@ -40,14 +42,14 @@ impl Relay {
     }
 
     fn pass_on(&self, cx: &Context<'_>) {
-        // Registered before the look: who comes between the two wakes it again.
+        // Registered before the look: a waker that comes between the two wakes this task again.
         self.task.register(cx.waker());
         let woken = mem::take(&mut *self.woken.lock().unwrap_or_else(PoisonError::into_inner));
         woken.into_iter().for_each(Waker::wake);
     }
 }
 
-/// A task, and the relay of its thread.
+/// A task's waker, and the relay of its thread.
 struct Relayed {
     task: Waker,
     relay: Arc<Relay>,
@@ -67,11 +69,11 @@ impl Wake for Relayed {
     }
 }
 
-/// Works on a request so that what other threads have ready for it does not wait behind the requests that come in.
+/// Runs the work on a request so that results of other threads do not wait behind the requests that come in.
 pub(super) async fn relayed<T>(work: impl Future<Output = T>) -> T {
     let relay = HERE.with(Arc::clone);
     let mut work = pin!(work);
-    // A task's waker stays the same as a rule, so the one made of it is kept.
+    // A task's waker usually stays the same, so the waker made from it is kept.
     let mut kept: Option<(Waker, Waker)> = None;
     poll_fn(move |cx| {
         if !kept.as_ref().is_some_and(|(task, _)| task.will_wake(cx.waker())) {
@@ -99,7 +101,7 @@ mod tests {
     /// How many results wait on a worker that is never idle.
     const RESULTS: usize = 256;
 
-    /// Counts how often a worker's own tasks ran until what another thread had ready was told.
+    /// Counts how often a worker's own tasks ran until the result of another thread was passed on.
     fn turns(work: fn(oneshot::Receiver<()>) -> LocalBoxFuture<'static, ()>) -> usize {
         Runtime::new().unwrap().block_on(async move {
             let (senders, receivers): (Vec<_>, Vec<_>) = (0..RESULTS).map(|_| oneshot::channel()).unzip();
@@ -126,7 +128,7 @@ mod tests {
         })
     }
 
-    /// One turn in 31 is what a worker gives to others. Results that wait for one each take as many times as long.
+    /// A worker gives one turn in 31 to other threads. Results that wait for one turn each take as many times as long.
     #[test]
     fn what_a_commit_has_ready_waits_for_one_turn() {
         let alone = turns(|receiver| Box::pin(async move { receiver.await.unwrap() }));

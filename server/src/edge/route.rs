@@ -1,5 +1,5 @@
-//! Routes: where one is registered it declares its surface, its methods, and for each the work it is, from which its class, its key and its
-//! limits follow ([`Work`]).
+//! Routes. A route declares its surface, its methods, and the work of each method; from the work follow its class, its key and
+//! its limits ([`Work`]).
 
 use actix_web::body::BoxBody;
 use actix_web::dev::ServiceRequest;
@@ -16,7 +16,7 @@ use super::auth::authenticate;
 use super::problem::{Failure, Surface};
 use super::shared::Shared;
 
-/// One method of a resource, with what it does.
+/// One method of a resource, with its handler.
 pub(crate) struct Endpoint {
     method: Method,
     work: Work,
@@ -64,7 +64,7 @@ where
     Endpoint::of(Method::PATCH, work, handler)
 }
 
-/// A method that takes away.
+/// A method that removes.
 pub(crate) fn delete<F, A>(work: Work, handler: F) -> Endpoint
 where
     F: Handler<A>,
@@ -86,7 +86,7 @@ pub(crate) struct Declared {
 
 /// Registers routes with a server, and keeps what they declare.
 pub(crate) struct Routes<'a> {
-    /// Absent where only the declarations are wanted.
+    /// Absent if only the declarations are wanted.
     config: Option<&'a mut ServiceConfig>,
     prefix: &'static str,
     declared: Vec<Declared>,
@@ -98,7 +98,7 @@ impl<'a> Routes<'a> {
         Self { config: Some(config), prefix: "", declared: Vec::new() }
     }
 
-    /// What `routes` declare.
+    /// The declarations that `routes` makes.
     pub(crate) fn declared(routes: impl FnOnce(&mut Self)) -> Vec<Declared> {
         let mut declaring = Self { config: None, prefix: "", declared: Vec::new() };
         routes(&mut declaring);
@@ -145,7 +145,7 @@ impl<'a> Routes<'a> {
         config.service(allowing(&path, routes, without_method(surface)).wrap(from_fn(known)));
     }
 
-    /// Every other path under `path`: it does not exist, which only a caller with a key is told.
+    /// All other paths under `path`: they do not exist, and only a caller with a key is told so.
     pub(crate) fn nothing_under(&mut self, surface: Surface, path: &str) {
         let Some(config) = &mut self.config else { return };
         let unknown = move |shared: Data<Shared>, request: ServiceRequest, next: Next<BoxBody>| {
@@ -160,20 +160,20 @@ impl<'a> Routes<'a> {
 pub(crate) struct Allow(String);
 
 impl Allow {
-    /// Those of the resource a request has come to.
+    /// The methods of the requested resource.
     pub(crate) fn of(request: &HttpRequest) -> Option<HeaderValue> {
         HeaderValue::from_str(&request.app_data::<Self>()?.0).ok()
     }
 }
 
-/// A resource that leaves methods it does not know to `no_method`, for which it notes those it knows.
+/// A resource that answers unknown methods with `no_method`, which can name the known methods.
 pub(crate) fn allowing<const N: usize>(path: &str, routes: [(Method, Route); N], no_method: Route) -> Resource {
     let methods: Vec<&str> = routes.iter().map(|(method, _)| method.as_str()).collect();
     let resource = web::resource(path).app_data(Allow(methods.join(", "))).default_service(no_method);
     routes.into_iter().fold(resource, |resource, (method, route)| resource.route(route.method(method)))
 }
 
-/// Says which methods a resource knows, in its surface's form.
+/// Answers with the methods of a resource, in the form of its surface.
 fn without_method(surface: Surface) -> Route {
     web::to(move |request: HttpRequest| async move {
         let methods = Allow::of(&request);
@@ -192,12 +192,12 @@ pub(crate) async fn no_route() -> Result<HttpResponse, actix_web::Error> {
     Err(Surface::Ours.error(Failure::edge(edge::NO_ROUTE, "not found")))
 }
 
-/// The intent a path names; one that is no UUID does not exist.
+/// The intent in the path; an id that is no UUID does not exist.
 pub(crate) fn intent_id(request: &HttpRequest) -> Result<IntentId, Rejection> {
     request.match_info().get("intent_id").and_then(|text| text.parse().ok()).ok_or(Rejection::NotFound)
 }
 
-/// The suspension a path names; anything that is no id of ours does not exist.
+/// The suspension in the path; an id that is not in our form does not exist.
 pub(crate) fn suspension_id(request: &HttpRequest) -> Result<SuspensionId, Rejection> {
     let id = request.match_info().get("suspension_id").and_then(SuspensionId::parse);
     id.ok_or(Rejection::NotFound)

@@ -1,4 +1,5 @@
-//! The settings a running server tells, without secrets, to a program that can read its database: `placet doctor` in another terminal.
+//! The settings that a running server tells, without secrets, to a program that can read its database: `placet doctor` in another
+//! terminal.
 
 use std::net::SocketAddr;
 
@@ -14,7 +15,8 @@ pub(crate) struct Settings {
     pub(crate) development: bool,
     pub(crate) listen: SocketAddr,
     pub(crate) public_url: String,
-    /// Whether people are asked when a question names none. Servers of before say so of their operators alone.
+    /// Whether people are asked when a question names no recipients. Servers of earlier versions report only their operators
+    /// here.
     #[serde(rename = "has_operators")]
     pub(crate) asks_by_default: bool,
     /// Whether any person may be asked at all.
@@ -35,7 +37,7 @@ pub(crate) fn asks_by_default(asking: &AskingPolicy) -> bool {
 }
 
 impl Settings {
-    /// Those of a server that is, or would be, bound to `listen`.
+    /// The settings of a server that is, or would be, bound to `listen`.
     pub(crate) fn of(config: &Config, listen: SocketAddr) -> Self {
         let asking = &config.asking;
         let left_out = asking.operators.iter().filter(|operator| !asking.notify_allow.allows(operator));
@@ -60,8 +62,8 @@ mod tests {
     use super::*;
     use crate::config::ServeArgs;
 
-    /// `serve` and the doctor say by this that a question reaches no person. A room that is asked first needs no operators; one that is
-    /// asked only by its name, and an endpoint that is called for each person, are of no use without any.
+    /// With this `serve` and the doctor tell that a question reaches no person. A room that is asked first needs no operators. A
+    /// room that is asked only by its name, and an endpoint that is called for each person, are of no use without operators.
     #[test]
     fn people_are_asked_by_default_as_operators_or_in_a_room() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! All that the handlers of every surface share.
+//! The parts that the handlers of every surface share.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,7 +22,7 @@ use crate::observe::metrics::Metrics;
 /// How many long waits one key may hold at a time.
 pub const WAITERS_PER_KEY_MAX: usize = 2_000;
 
-/// What every handler shares.
+/// The parts that every handler uses.
 pub(crate) struct Shared {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) authenticator: Arc<Authenticator>,
@@ -79,12 +79,12 @@ impl Shared {
 /// Counts the long waits of each key.
 #[derive(Default)]
 pub(crate) struct Waiters {
-    // A std mutex: held for a map operation, never across an await.
+    // A std mutex, because it is held for a map operation and never across an await.
     held: Mutex<HashMap<Option<KeyId>, usize>>,
 }
 
 impl Waiters {
-    /// Takes one of the key's places.
+    /// Takes one of the places that a key has for long waits.
     pub(crate) fn enter(&self, key: Option<KeyId>) -> Result<Waiting<'_>, Failure> {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let count = held.entry(key).or_default();
@@ -96,7 +96,7 @@ impl Waiters {
     }
 }
 
-/// One of a key's places; given back when dropped.
+/// A place of a key for a long wait; dropping it gives it back.
 pub(crate) struct Waiting<'a> {
     waiters: &'a Waiters,
     key: Option<KeyId>,

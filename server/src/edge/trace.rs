@@ -15,7 +15,7 @@ use super::shared::Shared;
 /// The longest request id a caller may bring.
 const REQUEST_ID_MAX: usize = 64;
 
-/// Gives a request its id and logs what became of it.
+/// Gives a request its id, and logs its outcome.
 pub(crate) async fn trace(
     shared: web::Data<Shared>,
     request: ServiceRequest,
@@ -48,7 +48,7 @@ pub(crate) async fn trace(
     result
 }
 
-/// A request id of the caller's own, if it is harmless in a log.
+/// A request id from the caller, if it is harmless in a log.
 fn brought(request: &ServiceRequest) -> Option<String> {
     let text = request.headers().get("x-request-id")?.to_str().ok()?;
     let harmless = !text.is_empty()

@@ -1,12 +1,13 @@
-//! Turns: new requests are read a few at a time, between the steps of those under way.
+//! Turns: new requests are read a few at a time, between the steps of the requests under way.
 //!
-//! A worker runs what can run first come, first served. Under overload thousands of connections have a request to be read, most of them to be
-//! refused, and each step of one that had been let in (its place, its commit, its response) waited behind all of them: a place was held for
-//! four times as long as it takes to read from every connection, and the writer had nothing to do.
+//! A worker runs its tasks in the order in which they become ready. Under overload thousands of connections have a request to
+//! read, most of them to be refused, and each step of a request that had been let in (its place, its commit, its response) waited
+//! behind all of them: a place was held for four times as long as it takes to read from every connection, and the writer was
+//! idle.
 //!
-//! Guarantee: between two steps of a request under way, at most twice [`TURNS_MAX`] requests are begun: those called from the line in one
-//! round and in the next. Mechanism: a connection that could read of a request not yet under way takes a turn; when they are used up it
-//! waits in line, until everything that could run has run.
+//! Guarantee: between two steps of a request under way, at most twice [`TURNS_MAX`] requests are begun: those called from the
+//! line in one round and in the next. Mechanism: a connection that could read a new request takes a turn; when the turns are used
+//! up it waits in line until all other ready tasks have run.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -18,7 +19,7 @@ thread_local! {
     static HERE: Rc<Turns> = Turns::start();
 }
 
-/// How many turns are given out in each round of everything else that can run: about a millisecond of refusals.
+/// How many turns each round of all other ready tasks gives out: about a millisecond of refusals.
 const TURNS_MAX: usize = 32;
 
 /// The turns of a worker.
@@ -28,7 +29,7 @@ pub(crate) struct Turns {
     task: RefCell<Option<Waker>>,
 }
 
-/// A connection's place in line.
+/// The place of a connection in the line.
 pub(crate) struct Ticket {
     is_called: Cell<bool>,
     waker: RefCell<Waker>,
@@ -41,7 +42,7 @@ impl Default for Turns {
 }
 
 impl Turns {
-    /// Those of the worker that calls this.
+    /// The turns of the calling worker.
     pub(crate) fn here() -> Rc<Self> {
         HERE.with(Rc::clone)
     }
@@ -49,7 +50,7 @@ impl Turns {
     fn start() -> Rc<Self> {
         let turns = Rc::new(Self::default());
         let run = turns.clone();
-        // It ends with its thread.
+        // The task ends with its thread.
         drop(actix_web::rt::spawn(poll_fn(move |cx| {
             run.call(cx);
             Poll::<()>::Pending
@@ -57,7 +58,7 @@ impl Turns {
         turns
     }
 
-    /// Gives out new turns. Woken by who takes one, it runs behind all that could run then.
+    /// Gives out new turns. A task that takes a turn wakes this one, which then runs behind all tasks that were ready.
     fn call(&self, cx: &Context<'_>) {
         self.task.borrow_mut().get_or_insert_with(|| cx.waker().clone());
         let mut left = TURNS_MAX;
@@ -65,7 +66,7 @@ impl Turns {
         while left > 0
             && let Some(ticket) = line.pop_front()
         {
-            // Nobody waits with one whose connection is gone.
+            // Only this list still holds the ticket of a connection that is gone.
             if Rc::strong_count(&ticket) > 1 {
                 ticket.is_called.set(true);
                 ticket.waker.borrow().wake_by_ref();
@@ -78,7 +79,7 @@ impl Turns {
         }
     }
 
-    /// Takes a turn, or waits in line for one with a ticket the caller keeps.
+    /// Takes a turn, or waits in line for one with a ticket that the caller keeps.
     pub(crate) fn poll_turn(&self, ticket: &mut Option<Rc<Ticket>>, cx: &Context<'_>) -> Poll<()> {
         if let Some(waiting) = ticket {
             if !waiting.is_called.get() {
@@ -111,7 +112,7 @@ mod tests {
 
     use super::*;
 
-    /// A step of what was let in must not wait for all that comes in, and who comes in must not wait for ever.
+    /// A step of a request under way must not wait for all new requests, and a new request must not wait for ever.
     #[test]
     fn so_many_requests_begin_between_two_steps_of_one_under_way() {
         Runtime::new().unwrap().block_on(async {

@@ -1,4 +1,5 @@
-//! One way from a request to a write: who, what, under which conditions; and from its outcome to a response.
+//! The one way from a request to a write, with its caller, its body and its conditions; and from the write's outcome to a
+//! response.
 
 use actix_web::{HttpRequest, HttpResponse};
 use domain::base::field::FieldError;
@@ -13,16 +14,16 @@ use super::problem::Failure;
 use super::route::intent_id;
 use super::shared::Shared;
 
-/// One kind of write to an intent: what it needs, and where its idempotency keys live.
+/// One kind of write to an intent: the action, and the scope of its idempotency keys.
 pub(crate) struct Write {
-    /// What the command will be; its own word counts once it is read.
+    /// The action before the body is read; afterwards the command's own action counts.
     pub(crate) action: Action,
     pub(crate) scope: &'static str,
     pub(crate) if_match_required: bool,
 }
 
 impl Write {
-    /// Sends a write to the intent the path names; fields that break rules travel along, to be told after 404, 403 and 400.
+    /// Sends a write to the intent in the path. Errors in fields travel along, to be reported after 404, 403 and 400.
     pub(crate) async fn send<T: DeserializeOwned>(
         &self,
         request: &HttpRequest,

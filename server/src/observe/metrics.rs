@@ -1,9 +1,9 @@
-//! What the server counts and measures, for Prometheus (`/metrics`).
+//! The counters and measurements of the server, for Prometheus (`/metrics`).
 //!
 //! Guarantee: a label is a word of this program (an outcome, a channel, a route's pattern), never a word of a caller: no ids, no
-//! addresses, no texts, and no more series than the tables of words allow. What a transaction did is counted after its commit.
-//! Mechanism: counters live in memory and begin at zero with the process, as Prometheus expects; gauges of what stands open are read
-//! from the database at each scrape, so that they are true from the first second on and agree with the lists.
+//! addresses, no texts, and no more series than the tables of words allow. The effects of a transaction are counted after its
+//! commit. Mechanism: counters live in memory and begin at zero with the process, as Prometheus expects; gauges of what is open
+//! are read from the database at each scrape, so that they are true from the first second on and agree with the lists.
 
 use std::fmt;
 use std::sync::atomic::AtomicU64;
@@ -20,7 +20,7 @@ use prometheus_client::registry::{Registry, Unit};
 use store::fact::{Attempted, Fact, Method, Outcome, Settled};
 use store::{Again, Hold, Standing};
 
-/// How what [`Metrics::exposition`] returns is labelled.
+/// The content type of the text that [`Metrics::exposition`] returns.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// People answer in seconds, after lunch, or on Monday.
@@ -28,11 +28,11 @@ const ANSWER_SECONDS: [f64; 12] =
     [10.0, 30.0, 60.0, 300.0, 900.0, 1_800.0, 3_600.0, 14_400.0, 28_800.0, 86_400.0, 259_200.0, 604_800.0];
 /// A deadline is fired within milliseconds, unless something is wrong.
 const LATE_SECONDS: [f64; 11] = [0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 60.0, 300.0, 3_600.0];
-/// A disk takes from half a millisecond to ten; more is trouble.
+/// A healthy disk takes from half a millisecond to ten.
 const DISK_SECONDS: [f64; 12] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0];
 /// Requests take milliseconds; those that wait for an answer take up to 50 seconds.
 const REQUEST_SECONDS: [f64; 12] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 15.0, 60.0];
-/// Up to the writer's own limit.
+/// These go up to the writer's own limit.
 const BATCH_JOBS: [f64; 9] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
 
 type Seconds = Gauge<f64, AtomicU64>;
@@ -113,19 +113,19 @@ struct ClassLabel {
     class: &'static str,
 }
 
-/// What admission counts, by class.
+/// The series of admission, by class.
 pub(crate) struct ClassMetrics {
     admitted: Family<ClassLabel, Counter>,
     refused: Family<ClassLabel, Counter>,
     under_way: Family<ClassLabel, Gauge>,
 }
 
-/// What is counted of one class.
+/// The series of one class.
 #[derive(Clone)]
 pub(crate) struct ClassSeries {
     /// Requests that got a place.
     pub(crate) admitted: Counter,
-    /// Requests that got none.
+    /// Requests that got no place.
     pub(crate) refused: Counter,
     /// Requests that hold a place.
     pub(crate) under_way: Gauge,
@@ -143,20 +143,20 @@ impl ClassMetrics {
     }
 }
 
-/// What the writer measures about itself.
+/// The writer's measurements of itself.
 #[derive(Clone)]
 pub(crate) struct WriterMetrics {
     /// Jobs that wait for the batch under way.
     pub(crate) queue: Gauge,
     /// Jobs refused because too many waited.
     pub(crate) refused: Counter,
-    /// Transactions run again, by what was in the way.
+    /// Transactions that were run again, by cause.
     pub(crate) retried: Family<CauseLabel, Counter>,
     /// Jobs that shared a commit.
     pub(crate) batch_jobs: Histogram,
     /// A whole batch, from its first read to the end of its commit.
     pub(crate) batch_seconds: Histogram,
-    /// The commit alone: the disk.
+    /// The commit alone, which shows the speed of the disk.
     pub(crate) commit_seconds: Histogram,
     /// Copies of the write-ahead log into the database file, by how far they came.
     log_copies: Family<CopiedLabel, Counter>,
@@ -177,16 +177,16 @@ impl WriterMetrics {
     }
 }
 
-/// What the hub measures about who waits.
+/// The hub's measurements of requests that wait.
 #[derive(Clone, Default)]
 pub(crate) struct WaiterMetrics {
     /// Requests that wait for a question.
     pub(crate) waiting: Gauge,
-    /// Times a commit made one of them look again.
+    /// How often a commit made one of them look again.
     pub(crate) woken: Counter,
 }
 
-/// Everything counted and measured; made once, handed to whoever counts.
+/// All counters and measurements; made once, and handed to every part that counts.
 pub struct Metrics {
     registry: Registry,
     asked: Counter,
@@ -217,7 +217,8 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// All series, for a process that started at `started`. Series with known labels begin at zero, so that their first increase shows.
+    /// All series, for a process that started at `started`. Series with known labels begin at zero, so that their first increase
+    /// shows.
     pub fn new(started: DateTime<Utc>) -> Self {
         let metrics = Self {
             registry: Registry::default(),
@@ -280,7 +281,7 @@ impl Metrics {
         it.register("placet_decisions", "Questions that ended, by how they ended and what ended them", self.decisions.clone());
         it.register(
             "placet_expired_unreached",
-            "Questions whose time ran out without anybody having been reached",
+            "Questions whose time ran out and that had reached no person",
             self.expired_unreached.clone(),
         );
         let seconds = || Unit::Seconds;
@@ -293,18 +294,18 @@ impl Metrics {
         );
         it.register_with_unit(
             "placet_deadline_overdue",
-            "Time since the earliest deadline was due that is not applied",
+            "Age of the oldest deadline that is due and not applied",
             seconds(),
             self.deadline_overdue.clone(),
         );
         it.register(
             "placet_timers_mended",
-            "Timers that open questions had lost and got back; each is a bug",
+            "Timers that open questions had lost and that were restored; each is a bug",
             self.timers_mended.clone(),
         );
         it.register(
             "placet_sweep_left_out",
-            "Open questions that could not be looked at for lost timers, or not mended; the log says why",
+            "Open questions that could not be looked at for lost timers, or not repaired; the log says why",
             self.sweep_left_out.clone(),
         );
         it.register("placet_held", "Whether deadlines and messages wait, and why", self.held.clone());
@@ -325,7 +326,7 @@ impl Metrics {
         it.register("placet_admissions", "Requests that got a place to be worked on", self.classes.admitted.clone());
         it.register("placet_admission_refusals", "Requests refused because no place came free", self.classes.refused.clone());
         it.register("placet_requests_under_way", "Requests that hold a place", self.classes.under_way.clone());
-        it.register("placet_auth_failures", "Requests refused for want of a key that counts", self.auth_failures.clone());
+        it.register("placet_auth_failures", "Requests refused because they had no valid key", self.auth_failures.clone());
         it.register("placet_rate_limit_refusals", "Requests refused because there were too many", self.rate_limited.clone());
         self.registered_deliveries(started)
     }
@@ -337,7 +338,7 @@ impl Metrics {
         it.register("placet_delivery_bounces", "Reports that a message came back", self.bounces.clone());
         it.register(
             "placet_delivery_failovers",
-            "Attempts at which nobody could be reached, so that the next people were asked at once",
+            "Attempts at which no person could be reached, so that the next people were asked at once",
             self.failovers.clone(),
         );
         it.register(
@@ -352,7 +353,7 @@ impl Metrics {
         );
         it.register_with_unit(
             "placet_delivery_overdue",
-            "Time since the message was due that has been due for the longest; one that waits for another try is not",
+            "Age of the oldest message that is due; a message that waits for another try is not due",
             Unit::Seconds,
             self.delivery_overdue.clone(),
         );
@@ -403,7 +404,7 @@ impl Metrics {
         self
     }
 
-    /// Counts what a commit did.
+    /// Counts the effects of a commit.
     pub(crate) fn count(&self, fact: &Fact) {
         match fact {
             Fact::Asked => {
@@ -442,7 +443,8 @@ impl Metrics {
         }
     }
 
-    /// Begins the series of a channel at zero: an increase from nothing is none to Prometheus, so the first failure would go unseen.
+    /// Begins the series of a channel at zero. Prometheus sees no increase where a series first appears, so the first failure
+    /// would go unseen.
     pub(crate) fn channel_known(&self, channel: &str) {
         for result in Attempted::ALL {
             drop(self.attempts.get_or_create(&AttemptLabels { channel: channel.to_owned(), result: result.as_str() }));
@@ -467,9 +469,9 @@ impl Metrics {
         self.circuits.get_or_create(&ChannelLabel { channel: channel.to_owned() }).set(0);
     }
 
-    /// Counts a request that was answered; `route` is a pattern of ours, `method` anything a client sent.
+    /// Counts a request that was answered; `route` is a pattern of ours, `method` any text that a client sent.
     pub(crate) fn request(&self, route: String, method: &str, status: u16, took: Duration) {
-        // A client may invent methods without end; only those with a meaning here get a series.
+        // A client may invent methods without end; only methods with a meaning here get a series.
         const METHODS: [&str; 7] = ["GET", "POST", "HEAD", "PATCH", "DELETE", "PUT", "OPTIONS"];
         let method = METHODS.into_iter().find(|known| *known == method).unwrap_or("other");
         match status {
@@ -486,7 +488,7 @@ impl Metrics {
         self.requests.get_or_create(&RequestLabels { route: labels.route, method, status: class(status) }).inc();
     }
 
-    /// Says why deadlines and messages wait, if they do.
+    /// Sets the gauges for the causes by which deadlines and messages wait.
     pub(crate) fn hold(&self, hold: Option<Hold>) {
         let causes = [
             ("clock", matches!(hold, Some(Hold::Clock))),
@@ -498,11 +500,11 @@ impl Metrics {
         }
     }
 
-    /// Everything as text, with the gauges of what stands open at `now`.
+    /// All series as text, with the gauges of what is open at `now`.
     ///
     /// # Errors
     ///
-    /// Never in practice: a string takes every write.
+    /// Never in practice: a string accepts every write.
     pub fn exposition(&self, standing: &Standing, now: DateTime<Utc>) -> Result<String, fmt::Error> {
         self.open.set(standing.questions_open);
         self.pending.get_or_create(&StateLabel { state: "queued" }).set(standing.deliveries_queued);
@@ -523,7 +525,7 @@ fn bounce_word(kind: BounceKind) -> &'static str {
     }
 }
 
-/// `2xx` and its like: single codes would multiply the series and say little more.
+/// The class of a status, for example `2xx`: single codes would multiply the series and say little more.
 fn class(status: u16) -> &'static str {
     match status / 100 {
         1 => "1xx",
@@ -534,7 +536,7 @@ fn class(status: u16) -> &'static str {
     }
 }
 
-/// Seconds with microseconds; what lies before counts as nothing, because clocks may step back.
+/// A time in seconds, with microseconds. A negative time counts as zero, because clocks may step back.
 fn seconds_of(time: TimeDelta) -> f64 {
     time.to_std().unwrap_or_default().as_secs_f64()
 }

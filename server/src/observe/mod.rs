@@ -1,4 +1,4 @@
-//! What the server counts, traces and writes into its log, and how the store's work gets there.
+//! Metrics, traces and logs of the server, and the way by which the store's work reaches them.
 
 pub mod metrics;
 pub mod telemetry;
@@ -15,7 +15,7 @@ use store::{Again, Observer};
 use self::metrics::Metrics;
 use self::traces::Traces;
 
-/// Counts what a store does, and hands spans to the collector, if there is one.
+/// Counts the store's work, and hands spans to the collector, if there is one.
 pub struct Witness {
     pub metrics: Arc<Metrics>,
     pub traces: Option<Arc<Traces>>,

@@ -1,7 +1,7 @@
 //! Logs: on standard error, so that standard output stays for results.
 //!
-//! A log may be read on a terminal, and what others wrote (a mail server's reply, a name) may be in them: no character of theirs
-//! acts on it, and no line of theirs begins at the margin.
+//! A log may be read on a terminal, and may quote others (a mail server's reply, a name). No character of a quotation acts on the
+//! terminal, and no quoted line begins at the margin.
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
@@ -16,13 +16,13 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::terminal::{columns, laid_out};
 
-/// What is logged unless `RUST_LOG` says otherwise. The dispatcher calls it an error when a client sends a header that is none; for whoever
-/// reads our log it is not.
+/// The log filter unless `RUST_LOG` sets another. The dispatcher logs an error when a client sends a malformed header; for the
+/// readers of this log that is no error.
 pub const SERVER_FILTER: &str = "info,actix_server=warn,actix_http::h1::dispatcher=off,tokio_cron_scheduler=warn";
-/// The same for commands whose result is what they print.
+/// The same for commands whose result is their output.
 pub const COMMAND_FILTER: &str = "warn";
 
-/// Starts logging: for people on a terminal, as JSON elsewhere.
+/// Starts logging: as text on a terminal, as JSON elsewhere.
 pub fn init(filter_default: &str) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(filter_default));
     let started = if io::stderr().is_terminal() {
@@ -49,13 +49,13 @@ fn for_programs<W: Write + 'static>(
     tracing_subscriber::fmt().with_env_filter(filter).json().with_writer(writer).finish()
 }
 
-/// One field of a line for people: its text on one line, without anything that acts on a terminal.
+/// One field of a line for people: its text on one line, without characters that act on a terminal.
 fn field(writer: &mut Writer<'_>, field: &Field, value: &dyn fmt::Debug) -> fmt::Result {
     let value = visible_line(&format!("{value:?}"));
     if field.name() == "message" { write!(writer, "{value}") } else { write!(writer, "{}={value}", field.name()) }
 }
 
-/// Breaks each record for the terminal; what goes on stands deeper. A record comes in one piece.
+/// Wraps each record for the terminal; continued lines are indented. A record comes in one piece.
 struct OnTerminal<W>(W);
 
 impl<W: Write> Write for OnTerminal<W> {
@@ -70,7 +70,8 @@ impl<W: Write> Write for OnTerminal<W> {
     }
 }
 
-/// Escapes what is beyond ASCII in each record, which is JSON: it means the same, and whoever looks at a log on a terminal is safe from it.
+/// Escapes everything beyond ASCII in each record. The record is JSON, so it keeps its meaning, and a reader on a terminal is
+/// safe from it.
 struct InAscii<W>(W);
 
 impl<W: Write> Write for InAscii<W> {
@@ -106,7 +107,7 @@ mod tests {
 
     use super::*;
 
-    /// What moves the cursor, hides, reorders or begins a line.
+    /// Characters that move the cursor, hide, reorder, or begin a line.
     const HOSTILE: &str = "x\u{1B}[2J\u{9B}1A\u{202E}\r\n2026-11-24T09:30:00Z  INFO an answer was recorded";
 
     #[derive(Clone, Default)]
@@ -133,7 +134,7 @@ mod tests {
         String::from_utf8(bytes).unwrap()
     }
 
-    /// Who reads the log believes what it says: one event is one line for programs, and begins one line for people.
+    /// A reader of the log believes it: one event must be one line for programs, and begin one line for people.
     #[test]
     fn nobody_writes_lines_of_their_own_into_the_log() {
         let json = logged(|kept| for_programs(EnvFilter::new("info"), move || InAscii(kept.clone())));
@@ -144,7 +145,7 @@ mod tests {
         let text = logged(|kept| for_people(EnvFilter::new("info"), move || OnTerminal(kept.clone())));
         let at_margin = text.lines().filter(|line| !line.starts_with("    ")).count();
         assert!(at_margin == 1 && text.lines().count() > 1, "{text:?}");
-        // Colours are ours.
+        // The colours are ours.
         let sequences =
             text.split('\u{1B}').skip(1).all(|rest| rest.starts_with('[') && rest.find('m').is_some_and(|end| end < 4));
         assert!(sequences && !text.contains(['\u{9B}', '\u{202E}', '\r']), "{text:?}");

@@ -1,8 +1,8 @@
 //! Spans for a collector, over OTLP (HTTP, protobuf), when there is one.
 //!
-//! Guarantee: a span holds what is written here and nothing else: the intent's id, how it ended, by what means; no texts, no
-//! addresses, no suspension ids. Mechanism: the writer hands over what it has committed; a bounded queue and a thread of its own do the
-//! rest. Failure: a collector that is slow or gone loses spans, and nobody waits for it.
+//! Guarantee: a span holds only the intent's id, how the question ended, and by what means; no texts, no addresses, no suspension
+//! ids. Mechanism: the writer hands over what it has committed; a bounded queue and a thread of its own do the rest. Failure:
+//! spans are lost if a collector is slow or gone, and no other part of the server waits for it.
 
 use std::fmt;
 use std::time::Duration;
@@ -32,7 +32,7 @@ const QUEUE_MAX: usize = 2_048;
 /// How long a server that stops waits for its last spans to leave.
 const STOP_WAIT: Duration = Duration::from_secs(2);
 
-/// The way to the collector.
+/// The connection to the collector.
 pub struct Traces {
     processor: BatchSpanProcessor,
     scope: InstrumentationScope,
@@ -67,7 +67,7 @@ impl Traces {
         Ok(Self { processor, scope })
     }
 
-    /// Hands over what a commit did; never waits.
+    /// Hands over the span of a commit; never waits.
     pub(crate) fn record(&self, span: &SpanRecord, ended: DateTime<Utc>) {
         if !span.context.sampled {
             return;
@@ -100,7 +100,7 @@ impl Traces {
         });
     }
 
-    /// Sends what has queued, for as long as [`STOP_WAIT`]; blocks.
+    /// Sends the spans in the queue, for as long as [`STOP_WAIT`]; blocks.
     pub(crate) fn stop(&self) {
         if let Err(error) = self.processor.shutdown_with_timeout(STOP_WAIT) {
             tracing::debug!(error = %error, "the last spans did not leave");
@@ -118,7 +118,7 @@ fn context(context: TraceContext, remote: bool) -> SpanContext {
     )
 }
 
-/// Carries exports over the HTTP client that is in the program anyway; the exporter's thread has no runtime of its own.
+/// Sends exports with the HTTP client that the program has anyway; the exporter's thread has no runtime of its own.
 struct Courier {
     http: reqwest::Client,
     runtime: Handle,
@@ -134,9 +134,9 @@ impl fmt::Debug for Courier {
 impl HttpClient for Courier {
     async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
         let request: reqwest::Request = request.try_into()?;
-        // Timers are made where the request is, so all of it happens on the runtime.
+        // Timers must be made on the runtime, so all of the request happens there.
         let http = self.http.clone();
-        // Only the head is read: a collector that answers with a body without end costs nothing.
+        // Only the head is read: a collector that answers with an endless body costs nothing.
         let status = self.runtime.spawn(async move { http.execute(request).await.map(|response| response.status()) }).await??;
         Ok(Response::builder().status(status).body(Bytes::new())?)
     }

@@ -1,8 +1,8 @@
 //! The answer page: GET shows, one POST decides (`/a/{token}`).
 //!
-//! Guarantee: opening a link changes nothing, however often and by whomever it is opened. Mechanism: only POST builds a command, and only
-//! with the cookie and nonce of a page that was shown. Failure: a POST that cannot be accepted shows the page again with what was
-//! typed; the link stays good until its question ends.
+//! Guarantee: opening a link changes nothing, however often and by any program or person. Mechanism: only POST builds a command,
+//! and only with the cookie and nonce of a page that was shown. Failure: a POST that cannot be accepted shows the page again with
+//! the typed text; the link stays good until its question ends.
 
 use std::collections::BTreeMap;
 
@@ -43,14 +43,14 @@ use crate::edge::problem::{Failure, RETRY_AFTER_SECONDS, TurnedAway};
 use crate::edge::rates::seconds_until;
 use crate::edge::shared::Shared;
 
-/// How long a used link shows its outcome.
+/// How long a used link shows the outcome of its question.
 const OUTCOME_SHOWN: TimeDelta = TimeDelta::days(30);
-/// The longest comment, in bytes; more is cut, because a comment decides nothing.
+/// The longest comment, in bytes; a longer one is cut, because a comment decides nothing.
 const COMMENT_BYTES_MAX: usize = 4 * 1024;
 /// Marks the redirect after an answer that did not count; it only chooses a sentence.
 const TRIED: &str = "tried";
 
-/// What a browser sent.
+/// The form that a browser sent.
 #[derive(Default)]
 struct Form {
     nonce: String,
@@ -59,23 +59,23 @@ struct Form {
     fields: BTreeMap<String, String>,
 }
 
-/// How an open question is shown.
+/// The state in which an open question is shown.
 struct Shown<'a> {
-    /// What was typed before.
+    /// The text that was typed before.
     form: &'a Form,
     /// How much of the question has been seen.
     reading: Reading,
-    /// Why it is shown again.
+    /// Why the question is shown again.
     error: Option<FormError>,
 }
 
-/// A form that arrived, and the room it takes until it is answered.
+/// A form that arrived, with the room it takes until it is answered.
 struct Sent {
     form: Form,
     _body: Body,
 }
 
-/// Shows the question, or what became of it.
+/// Shows the question, or its outcome.
 pub(super) async fn show(request: HttpRequest, token: Path<String>, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
     if pages.is_under_another_name(&request) {
         return pages.trouble(StatusCode::MISDIRECTED_REQUEST, Trouble::AnotherName);
@@ -94,7 +94,7 @@ pub(super) async fn show(request: HttpRequest, token: Path<String>, shared: Data
     }
 }
 
-/// What a link that is opened leads to, or the page that refuses it; each opening counts.
+/// The question behind an opened link, or the page that refuses the link; each opening counts.
 pub(super) async fn opened(token: &str, shared: &Shared, pages: &Pages) -> Result<(LinkToken, LinkView), HttpResponse> {
     let token = LinkToken::parse(token).ok_or_else(|| unknown(pages))?;
     let class = pages.class(&token);
@@ -108,14 +108,14 @@ pub(super) async fn opened(token: &str, shared: &Shared, pages: &Pages) -> Resul
     if is_shown(&link) { Ok((token, link)) } else { Err(unknown(pages)) }
 }
 
-/// What is shown to whom there was no place for.
+/// The page for a request that got no place.
 fn turned_away(pages: &Pages, Refused(class): Refused, trouble: Trouble) -> HttpResponse {
     let mut page = pages.later(class.retry_after_seconds(), StatusCode::SERVICE_UNAVAILABLE, trouble, None);
     page.extensions_mut().insert(TurnedAway);
     page
 }
 
-/// The token of a form, if a server of ours made it; what it opens is another question.
+/// The token of a form, if a server on this database made it; whether it still opens a question is checked later.
 async fn invited(token: &str, shared: &Shared, pages: &Pages) -> Result<LinkToken, HttpResponse> {
     let token = LinkToken::parse(token).ok_or_else(|| answers_nothing(pages))?;
     let class = pages.class(&token);
@@ -142,7 +142,7 @@ pub(super) async fn decide(
         Ok(token) => token,
         Err(refusal) => return Ok(refusal),
     };
-    // Only now: who makes links up must not fill the room of those who were sent one.
+    // The body is read only now: a client that makes links up must not fill the room of people who got a real one.
     let body = body::read(&pages.bodies, &request, payload).await;
     let sent = body.map(|body| Sent { form: Form::read(&body.bytes), _body: body });
     let place = match shared.admission.enter(Class::Respond).await {
@@ -160,7 +160,7 @@ pub(super) async fn decide(
     .await
 }
 
-/// What is shown when an answer could not be recorded: it holds what was typed, and can be sent again.
+/// The page for an answer that could not be recorded: it holds the typed text, and can send it again.
 fn cannot_save(request: &HttpRequest, pages: &Pages, sent: Option<&Sent>, seconds: u32) -> HttpResponse {
     let again = sent.and_then(|sent| sent.form.again(request, pages));
     pages.later(seconds, StatusCode::SERVICE_UNAVAILABLE, Trouble::CannotSave, again)
@@ -178,7 +178,7 @@ async fn decided(
         Ok(_) => return answers_nothing(&pages),
         Err(_) => return cannot_save(&request, &pages, sent.ok().as_ref(), RETRY_AFTER_SECONDS),
     };
-    // What there was no room for is none of the tries a link has.
+    // An answer for which there was no room does not count among the tries of a link.
     if let Some(seconds) = sent.as_ref().err().and_then(|failure| failure.more.retry_after) {
         return cannot_save(&request, &pages, None, seconds);
     }
@@ -196,7 +196,7 @@ async fn decided(
             return pages.trouble(status, Trouble::Unreadable);
         }
     };
-    // A nonce that fits is from a page that showed everything.
+    // A nonce that fits comes from a page that showed everything.
     let fits = pages.brought_cookie(&request).is_some_and(|cookie| pages.nonce_fits(&form.nonce, &cookie, &token));
     let reading = if fits { Reading::ToTheEnd } else { Reading::Everything };
     let again = |error: FormError, status: StatusCode| {
@@ -224,7 +224,7 @@ async fn decided(
         }
         Err(StoreError::Rejected(_)) => to_outcome(&request),
         Err(error @ (StoreError::Unavailable(_) | StoreError::Held(_) | StoreError::Failed(_))) => {
-            // Only who was held back before anything was written may be told that nothing was.
+            // The page may say that nothing was written only if the answer was held back before that.
             let told = if matches!(error, StoreError::Held(_)) { FormError::CannotSave } else { FormError::Unheard };
             let mut page = again(told, StatusCode::SERVICE_UNAVAILABLE);
             page.headers_mut().insert(RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECONDS));
@@ -240,7 +240,7 @@ fn answer(link: &LinkView, value: Value, comment: &str) -> Request {
         target: Target::Intent(link.suspension.intent_id),
         precondition: Precondition::None,
         idempotency: None,
-        // Who clicks is in nobody's trace.
+        // The person's click belongs to no trace.
         trace_parent: None,
         command: accepting::answer(RespondRequest {
             suspension_id: link.suspension.id.expose(),
@@ -266,8 +266,8 @@ fn unknown(pages: &Pages) -> HttpResponse {
     pages.page(StatusCode::NOT_FOUND, UnknownLink::new(pages.host()).render())
 }
 
-/// As [`unknown`], for a form. Its connection ends in any case: it does if the body was left unread, and that must not tell one link from
-/// another.
+/// Like [`unknown`], for a form. The connection ends in every case. It would end anyway if the body was left unread, and that
+/// must not distinguish one link from another.
 fn answers_nothing(pages: &Pages) -> HttpResponse {
     let mut page = unknown(pages);
     page.head_mut().set_connection_type(ConnectionType::Close);
@@ -320,7 +320,7 @@ fn open_page(
     response
 }
 
-/// What the agent sent beside the context: how sure it is, why it asked, and what it attached to its choices.
+/// The other members that the agent sent: its confidence, its reasons for asking, and the metadata of its choices.
 fn beside(link: &LinkView) -> Vec<(String, Value)> {
     let confidence = link.question.confidence_at_suspension.map(|sure| (words::CONFIDENCE.to_owned(), Value::from(sure)));
     let decision = link.question.decision_record.clone().map(|record| (words::DECISION_RECORD.to_owned(), Value::Object(record)));
@@ -328,7 +328,7 @@ fn beside(link: &LinkView) -> Vec<(String, Value)> {
     confidence.into_iter().chain(decision).chain(choices).collect()
 }
 
-/// The part of a choice that no button shows: its metadata, or all of it where the question has no buttons.
+/// The part of a choice that no button shows: its metadata, or all of the choice if the question has no buttons.
 fn beside_choice(response_type: ResponseType, choice: &SuspensionChoice) -> Option<(String, Value)> {
     let name = quoted(&choice.label, CHOICE_LABEL_MAX);
     match response_type {
@@ -400,7 +400,7 @@ fn outcome(pages: &Pages, link: &LinkView, tried: bool) -> Outcome {
 fn ending(link: &LinkView) -> Ending {
     let suspension = &link.suspension;
     let Some(ended) = &suspension.ending else {
-        // The deadline has passed and its timer is about to say so.
+        // The deadline has passed, and its timer is about to record that.
         return Ending::Expired { at: suspension.expires_at.unwrap_or(link.now), silence: None };
     };
     let note = |name: &str| ended.metadata.as_ref().and_then(|metadata| metadata.get(name)?.as_str().map(str::to_owned));
@@ -433,7 +433,8 @@ fn ending(link: &LinkView) -> Ending {
 }
 
 impl Form {
-    /// The form once more, on a page that knows nothing of the question. Not if another site sent it: nobody has read what it says.
+    /// The same form once more, on a page that does not know the question. There is none if another site sent the form, because
+    /// the person did not read its text.
     fn again(&self, request: &HttpRequest, pages: &Pages) -> Option<Again> {
         let fields = self.fields.iter().take(FIELDS_MAX).map(|(name, text)| (format!("{FIELD_PREFIX}{name}"), text.clone()));
         let value = self.value.iter().map(|value| ("value".to_owned(), value.clone()));
@@ -462,7 +463,7 @@ impl Form {
         form
     }
 
-    /// The answer the form holds, by the kind of answer the question expects.
+    /// The answer in the form, by the kind of answer that the question expects.
     fn answer(&self, link: &LinkView) -> Result<Value, FormError> {
         match link.suspension.response_type {
             ResponseType::Choice | ResponseType::Confirm => self.value.clone().map(Value::from).ok_or(FormError::NotAChoice),

@@ -1,7 +1,7 @@
-//! What an agent's `context` means on a page: inert rows to read, and the fields of a form.
+//! The meaning of an agent's `context` on a page: inert rows to read, and the fields of a form.
 //!
-//! Everything here is agent text. It leaves this module as plain text with control and bidirectional
-//! characters made visible; escaping is the template's, and nothing ever becomes a link.
+//! Everything here is text of the agent. It leaves this module as plain text with control and bidirectional characters made
+//! visible; the template escapes it, and nothing ever becomes a link.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use super::fold::{FOLDED_ROWS_MAX, Folding, Folds, Length, entries_kept};
 
 /// A form with more fields than this is not drawn; its definition is shown as text instead.
 pub(super) const FIELDS_MAX: usize = 50;
-/// A field offering more options than this makes the form one that is not drawn.
+/// A form with a field that offers more options than this is not drawn.
 pub(super) const OPTIONS_MAX: usize = 100;
 /// The longest option, in characters as shown; a longer one would be cut.
 pub(super) const OPTION_CHARS_MAX: usize = 200;
@@ -22,14 +22,14 @@ pub(super) const OPTION_CHARS_MAX: usize = 200;
 pub(super) const OPTION_CHARS_INLINE_MAX: usize = 24;
 /// A typed field value longer than this many bytes is refused.
 pub(super) const TYPED_BYTES_MAX: usize = 16 * 1_024;
-/// What the form's controls are called in the posted body: this prefix and the field's name.
+/// The prefix of the names of the form's controls in the posted body; the field's name follows.
 ///
 /// The prefix keeps a field named `nonce` or `comment` apart from the page's own inputs.
 pub(super) const FIELD_PREFIX: &str = "field.";
 
 const FIELD_NAME_CHARS_MAX: usize = 64;
 
-/// What the agent sent as a table, ready for the template.
+/// The agent's data as a table, ready for the template.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Table {
     /// One row per key, nested objects one level deep as indented rows.
@@ -38,10 +38,10 @@ pub(super) struct Table {
     pub rows_hidden: usize,
 }
 
-/// One row: what the agent called it and what it said.
+/// One row: the agent's name for a value, and the value.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Row {
-    /// Where links to this row lead, if there are any.
+    /// The anchor of links to this row, if there are any.
     pub anchor: Option<String>,
     /// The key, made readable.
     pub label: Folding,
@@ -49,7 +49,7 @@ pub(super) struct Row {
     pub indented: bool,
     /// The value.
     pub cell: Cell,
-    /// What folding cut from this value, such as `41 more lines`.
+    /// The part that folding cut from this value, for example `41 more lines`.
     pub more: Option<String>,
 }
 
@@ -58,7 +58,7 @@ pub(super) struct Row {
 pub(super) enum Cell {
     /// The rows that follow belong to this one.
     Group,
-    /// Words the page supplies itself, such as `(empty)`.
+    /// Words of the page itself, for example `(empty)`.
     Remark(&'static str),
     /// Text, line breaks kept.
     Text(String),
@@ -71,7 +71,7 @@ pub(super) enum Cell {
 }
 
 impl Table {
-    /// Lays out entries of one table of a page; `prefix` tells its rows from those of another.
+    /// Lays out the entries of one table of a page; `prefix` keeps the anchors of its rows apart from those of another table.
     pub(super) fn new<'a>(
         entries: impl IntoIterator<Item = (String, &'a Value)>,
         prefix: char,
@@ -112,7 +112,7 @@ impl Table {
     }
 }
 
-/// The entries of what an agent sent, by their readable keys; what is no object has the name of all of it.
+/// The entries of the agent's data, by their readable keys; data that is no object is one entry under the name of all of it.
 pub(super) fn entries(sent: &Value) -> Vec<(String, &Value)> {
     match sent {
         Value::Object(entries) => entries.iter().map(|(key, value)| (label(key), value)).collect(),
@@ -152,7 +152,7 @@ fn scalar(value: &Value) -> Option<String> {
     }
 }
 
-/// JSON itself escapes control characters; what it leaves alone, such as a right-to-left override, is made visible here.
+/// JSON itself escapes control characters; other characters, for example a right-to-left override, are made visible here.
 fn formatted(value: &Value) -> String {
     defanged(&visible(&format!("{value:#}")))
 }
@@ -208,7 +208,7 @@ pub(super) fn label(key: &str) -> String {
 pub(super) struct Fields {
     /// In the agent's order.
     pub fields: Vec<Field>,
-    /// True when the agent defined them, so the page shows them in its voice.
+    /// True if the agent defined them, so that the page shows them in the agent's voice.
     pub by_agent: bool,
 }
 
@@ -217,11 +217,11 @@ pub(super) struct Fields {
 pub(super) struct Field {
     /// The key in the answer.
     pub name: String,
-    /// What the person reads.
+    /// The text that the person reads.
     pub label: String,
     /// The hint below the label; may be empty.
     pub description: String,
-    /// What folding cut from either, such as `41 more lines`.
+    /// The parts that folding cut from label and description, for example `41 more lines`.
     pub more: Vec<String>,
     /// The control and the type of the answer.
     pub kind: FieldKind,
@@ -246,7 +246,7 @@ pub(super) enum FieldKind {
     Options(Vec<String>),
 }
 
-/// What is wrong with one typed value.
+/// The error in one typed value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FieldError {
     /// The field's name.
@@ -273,7 +273,7 @@ pub(super) enum FieldProblem {
 }
 
 impl FieldProblem {
-    /// Completes the sentence that starts with the field's label.
+    /// Completes the sentence that begins with the field's label.
     pub(super) fn sentence(self) -> &'static str {
         match self {
             Self::Empty => words::IS_STILL_EMPTY,
@@ -309,7 +309,7 @@ impl Fields {
     /// The fields as they are shown.
     pub(super) fn folded(mut self, length: Length, folds: &mut Folds) -> Self {
         for (index, field) in self.fields.iter_mut().enumerate() {
-            // The field with all its words, not its control, which stands behind them.
+            // The anchor marks the field with all its words, not only its control, which stands behind them.
             let anchor = format!("at-f{index}");
             let label = folds.line(std::mem::take(&mut field.label), words::A_KEY, &anchor, length);
             let description = folds.text(std::mem::take(&mut field.description), &label.text, &anchor, length);
@@ -319,7 +319,7 @@ impl Fields {
         self
     }
 
-    /// Turns what was typed, keyed by the field's name, into the answer's value, or says what needs a change.
+    /// Converts the typed texts, by the names of the fields, into the answer's value, or tells which of them need a change.
     pub(super) fn answer(&self, typed: &BTreeMap<String, String>) -> Result<Value, Vec<FieldError>> {
         let mut answer = Map::new();
         let mut errors = Vec::new();
@@ -337,7 +337,7 @@ impl Fields {
     }
 }
 
-/// What the definition of a form says of its fields beyond what a page draws, by the field.
+/// The members of a form's definition that a page does not draw, by field.
 pub(super) fn not_drawn(definition: &Value) -> Vec<(String, Value)> {
     let items = definition.as_array().into_iter().flatten().filter_map(Value::as_object);
     let rest = |item: &Map<String, Value>| {
@@ -350,7 +350,8 @@ pub(super) fn not_drawn(definition: &Value) -> Vec<(String, Value)> {
     items.filter_map(rest).collect()
 }
 
-/// Whether a page draws this member of a field it understood. Beside `options`, a `type` may be any text, and none of it would be seen.
+/// Whether a page draws this member of a field that it understood. Beside `options`, a `type` may be any text, and none of it
+/// would be shown.
 fn is_drawn(key: &str, value: &Value) -> bool {
     match key {
         "name" | "label" | "description" | "required" | "options" => true,
@@ -360,12 +361,12 @@ fn is_drawn(key: &str, value: &Value) -> bool {
 }
 
 impl Field {
-    /// What the agent receives the answer under, where the label does not say it.
+    /// The key under which the agent receives the answer, if the label does not tell it.
     pub(super) fn key(&self) -> Option<String> {
         (label(&self.name) != self.label).then(|| visible_line(&self.name))
     }
 
-    /// Whether a closed list would cut an option, so that all of them have to stand on the page.
+    /// Whether a closed list would cut an option, so that all options must stand on the page.
     pub(super) fn has_long_options(&self) -> bool {
         let is_long = |option: &String| visible_line(option).chars().count() > OPTION_CHARS_INLINE_MAX;
         matches!(&self.kind, FieldKind::Options(options) if options.iter().any(is_long))
@@ -389,22 +390,22 @@ impl Field {
         }
         match &self.kind {
             FieldKind::Boolean | FieldKind::Text => Ok(Some(json!(trimmed))),
-            // A browser sends line breaks as CR LF; the agent gets what the person saw.
+            // A browser sends line breaks as CR LF; the agent gets the text that the person saw.
             FieldKind::Textarea => Ok(Some(json!(typed.replace("\r\n", "\n")))),
             FieldKind::Number => number(trimmed).map(Some).ok_or(FieldProblem::NotANumber),
             FieldKind::Date => match NaiveDate::parse_from_str(trimmed, "%Y-%m-%d") {
                 Ok(date) => Ok(Some(json!(date.to_string()))),
                 Err(_) => Err(FieldProblem::NotADate),
             },
-            // Not trimmed: an option is compared as it was offered.
+            // An option is not trimmed: it is compared exactly as it was offered.
             FieldKind::Options(options) if options.iter().any(|option| option == typed) => Ok(Some(json!(typed))),
             FieldKind::Options(_) => Err(FieldProblem::NotAnOption),
         }
     }
 }
 
-/// Only what the API would take as a number, so that `1e999`, `NaN`, `1,5` and integers that readers would round are asked about
-/// instead of guessed.
+/// A number that the API would accept. The person is asked again about `1e999`, `NaN`, `1,5` and integers that readers would
+/// round; the page does not guess.
 fn number(text: &str) -> Option<Value> {
     domain::base::json::parse(text.as_bytes()).ok().filter(Value::is_number)
 }
@@ -446,7 +447,7 @@ fn defined_field(item: &Value) -> Option<Field> {
     })
 }
 
-/// A browser rewrites line breaks and drops other control characters, so such a text would come back as another one.
+/// A browser rewrites line breaks and drops other control characters, so a text with them would come back changed.
 fn survives_a_form(text: &str) -> bool {
     !text.trim().is_empty() && !text.chars().any(char::is_control)
 }
@@ -458,7 +459,7 @@ fn defined_kind(kind: &str, options: Option<&Value>) -> Option<FieldKind> {
             .iter()
             .map(|option| option.as_str().filter(|text| survives_a_form(text)).map(str::to_owned))
             .collect::<Option<_>>()?;
-        // An option that is cut or reads like another would send what nobody was shown.
+        // An option that is cut, or that reads like another, would send a value that the person was not shown.
         let mut shown: Vec<String> = options.iter().map(|option| visible_line(option).trim().to_lowercase()).collect();
         let whole = shown.iter().all(|option| option.chars().count() <= OPTION_CHARS_MAX);
         shown.sort_unstable();
@@ -489,7 +490,7 @@ mod tests {
         table.rows.iter().find(|row| row.label.text == label).expect("the row is there")
     }
 
-    // A key is how the person tells values apart; it must stay recognisable.
+    // A key lets the person tell values apart, so it must stay recognizable.
     #[test]
     fn snake_case_keys_become_words_and_others_stay() {
         assert_eq!(label("order_id"), "Order id");
@@ -604,7 +605,7 @@ mod tests {
         }
     }
 
-    // A definition we misread would ask the person something else than the agent meant.
+    // A definition that is misread would ask the person something else than the agent meant.
     #[test]
     fn a_definition_that_does_not_follow_the_convention_becomes_one_large_field() {
         for fields in [

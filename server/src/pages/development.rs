@@ -1,9 +1,9 @@
-//! The door to what development mode shows: an address that opens once, and the cookie it gives to the browser that opened it.
+//! The door to the pages of development mode: an address that opens once, and the cookie it gives to the browser that opened it.
 //!
-//! Guarantee: only a browser whose person has read the server's terminal (or a file of that person's alone) sees questions and mails;
-//! an agent on the same machine, which can send any request, sees neither. Mechanism: the address holds 128 random bits and counts once;
-//! the cookie is random bytes with their proof under a secret of this database. Failure: whoever comes second learns that somebody was
-//! there before, and the server has printed a new address meanwhile.
+//! Guarantee: only the browser of a person who has read the server's terminal (or a file that only this person can read) sees
+//! questions and mails; an agent on the same machine, which can send any request, sees neither. Mechanism: the address holds 128
+//! random bits and counts once; the cookie is random bytes with their proof under a secret of this database. Failure: a person
+//! who comes second learns that the address was used before; the server has printed a new one meanwhile.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,35 +29,35 @@ use crate::config::is_loopback;
 use crate::edge::shared::Shared;
 use crate::worker::deliveries::Deliveries;
 
-/// The name of the secret in the database that proves the cookies of development mode; it proves nothing else.
+/// The name of the secret in the database that proves the cookies of development mode; the secret is used for nothing else.
 pub(crate) const DEVELOPMENT_SECRET: &str = "development-cookie";
-/// What a proof is about: a proof is a signature under nothing else.
+/// The domain of the proofs: a proof is valid under no other name.
 const PROOF_DOMAIN: &[u8] = b"placet.development.v1";
 /// The random bytes of a cookie, and of an address.
 const RANDOM_BYTES: usize = 16;
-/// How many addresses that were used are remembered, so that a second use is told what happened.
+/// How many used addresses are remembered, so that a second use can be explained.
 const USED_MAX: usize = 16;
 
-/// What development mode shows, and who may see it.
+/// The parts of development mode, and the check of its visitors.
 pub(crate) struct Development {
     pub(crate) mailbox: MemoryMailbox,
-    /// Renders anew what was sent before this process began.
+    /// Renders mails anew that were sent before this process began.
     pub(crate) deliveries: Arc<Deliveries>,
     secret: [u8; 32],
-    /// Whether it is reached under a name of this machine alone.
+    /// Whether the server is reached under a name of this machine alone.
     at_home: bool,
     doors: Mutex<Doors>,
-    /// The address that opens, for who prints it.
+    /// The address that opens, for the task that prints it.
     address: watch::Sender<String>,
 }
 
-/// The secret ends of addresses: the one that opens, and those that did.
+/// The secret ends of addresses: the one that opens, and those that were used.
 struct Doors {
     open: String,
     used: VecDeque<String>,
 }
 
-/// What an address led to.
+/// The result of trying an address.
 enum Door {
     Opened,
     Used,
@@ -84,12 +84,12 @@ impl Development {
         Self { mailbox, deliveries, secret, at_home, doors: Mutex::new(Doors { open, used: VecDeque::new() }), address }
     }
 
-    /// The address that opens; another takes its place when it was used.
+    /// The address that opens; once it has been used, another replaces it.
     pub(crate) fn address(&self) -> watch::Receiver<String> {
         self.address.subscribe()
     }
 
-    /// Tries an address, in constant time; one that opens does so once.
+    /// Tries an address, in constant time. The right address opens once.
     fn enter(&self, secret: &str, public_url: &Url, entropy: &dyn Entropy) -> Door {
         let is = |known: &String| bool::from(secret.as_bytes().ct_eq(known.as_bytes()));
         // A panic while the lock is held leaves it whole: nothing below can panic between its writes.
@@ -113,7 +113,7 @@ impl Development {
         mac.chain_update(PROOF_DOMAIN).chain_update(random)
     }
 
-    /// A new cookie's value.
+    /// The value of a new cookie.
     fn mint(&self, entropy: &dyn Entropy) -> String {
         let mut bytes = vec![0; RANDOM_BYTES];
         entropy.fill(&mut bytes);
@@ -129,17 +129,17 @@ impl Development {
     }
 }
 
-/// The way a request came: who may see what development mode shows, and under which origin.
+/// The browser that was let in, with the origin of its request.
 pub(super) struct Holder<'a> {
     pub(super) development: &'a Development,
-    /// What ties a form to this browser.
+    /// Ties a form to this browser.
     pub(super) cookie: String,
-    /// Under which origin the browser knows this server.
+    /// The origin under which the browser knows this server.
     pub(super) origin: String,
 }
 
 impl Pages {
-    /// A page's frame.
+    /// The frame of a page.
     pub(super) fn plain(&self) -> Page {
         Page { host: self.host(), answering_as: None }
     }
@@ -159,7 +159,7 @@ impl Pages {
         development.is_ours(&cookie).then_some(Holder { development, cookie, origin })
     }
 
-    /// Cookies know no ports: two servers on one machine must not take each other's.
+    /// Cookies do not depend on ports: two servers on one machine must not take each other's.
     fn development_cookie(&self) -> String {
         format!("development-{}", self.public_url.port_or_known_default().unwrap_or_default())
     }
@@ -168,7 +168,7 @@ impl Pages {
 /// Gives the cookie to the browser that opens the address first.
 pub(super) async fn enter(request: HttpRequest, secret: Path<String>, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
     let Some((development, _)) = pages.development(&request) else { return not_here() };
-    // Whoever is in already goes on, and leaves the address to others.
+    // A browser that is already in goes on, and does not use up the address.
     if pages.holder(&request).is_some() {
         return home();
     }
@@ -192,7 +192,7 @@ pub(super) async fn enter(request: HttpRequest, secret: Path<String>, shared: Da
     }
 }
 
-/// Leads to the first page.
+/// Redirects to the first page.
 pub(super) fn home() -> HttpResponse {
     HttpResponse::SeeOther().insert_header(("location", "/")).insert_header(("cache-control", "no-store")).finish()
 }

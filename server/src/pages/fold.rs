@@ -1,8 +1,8 @@
-//! How much of an agent's text a page shows at first.
+//! Decides how much of an agent's text a page shows at first.
 //!
-//! Guarantee: what a page leaves out is counted, named, and locks the answers. Nobody should be able to say yes to text they were not
-//! shown. Mechanism: whatever shortens a text of an agent for a page that can be answered goes through [`text`], [`line`] or [`list`],
-//! and notes what it cut in [`Folds`].
+//! Guarantee: every part that a page leaves out is counted, named, and locks the answers. No person should be able to say yes to
+//! text that was not shown. Mechanism: all code that shortens a text of an agent on a page with answers notes the cut part in
+//! [`Folds`].
 
 use domain::base::text::truncated;
 use domain::base::words::{self, Amount};
@@ -22,7 +22,7 @@ const NAME_CHARS_MAX: usize = 80;
 /// Whether long texts end early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Length {
-    /// They do, and say how much is missing.
+    /// They do, and tell how much is missing.
     Folded,
     /// Every character is shown.
     Whole,
@@ -31,30 +31,30 @@ pub(super) enum Length {
 /// A text as far as it is shown.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Folding {
-    /// What is shown.
+    /// The text that is shown.
     pub text: String,
-    /// What is missing from it, such as `41 more lines`.
+    /// The missing part, for example `41 more lines`.
     pub more: Option<String>,
 }
 
-/// What a page leaves out, or would: in the order in which the page has it.
+/// The parts that a page leaves out, or would leave out, in the order of the page.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Folds(pub(super) Vec<Hidden>);
 
 /// One folded text: how much is hidden, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Hidden {
-    /// Such as `41 lines`.
+    /// For example `41 lines`.
     pub amount: String,
-    /// What the page calls the text.
+    /// The page's name for the text.
     pub name: String,
     /// The id of the element that shows all of it.
     pub anchor: String,
 }
 
 impl Folds {
-    /// Notes what was cut from the text of this name, and says it for the place itself. On a page that shows everything nothing is
-    /// missing there, but the note stands: its end has to be reached first.
+    /// Notes the part that was cut from the text of this name, and returns the words for its place. On a page that shows
+    /// everything no part is missing, but the note stays: the end of the text has to be reached first.
     pub(super) fn note(&mut self, cut: Option<Amount>, name: &str, anchor: &str, length: Length) -> Option<String> {
         let amount = cut?;
         let name = truncated(name, NAME_CHARS_MAX);
@@ -79,7 +79,7 @@ impl Folds {
     }
 }
 
-/// The beginning of a text, and what it leaves out.
+/// The beginning of a text, and the amount that it leaves out.
 fn folded_text(text: &str) -> (String, Option<Amount>) {
     let lines_count = text.lines().count();
     let head = text.lines().take(FOLDED_LINES_MAX).collect::<Vec<_>>().join("\n");
@@ -91,7 +91,7 @@ fn folded_text(text: &str) -> (String, Option<Amount>) {
     (head, cut.map(Amount::Lines))
 }
 
-/// How many entries of a list are shown: it folds like a text, by its entries, or by its size when a few entries are long.
+/// How many entries of a list are shown: a list folds like a text, by its entries, or by its size if a few entries are long.
 pub(super) fn entries_kept(items: &[String]) -> usize {
     let mut left = FOLDED_CHARS_MAX;
     let fits = |item: &&String| {
@@ -107,7 +107,7 @@ pub(super) fn entries_kept(items: &[String]) -> usize {
 mod tests {
     use super::*;
 
-    /// Folding is what locks the answers, so its edge is exact.
+    /// Folding locks the answers, so its limit is exact.
     #[test]
     fn a_text_folds_beyond_its_bounds_and_not_at_them() {
         let folded = |text: String| Folds::default().text(text, "x", "r0", Length::Folded).more;
@@ -122,7 +122,7 @@ mod tests {
         assert_eq!((folding.text.len(), folding.more.as_deref()), (FOLDED_LINE_CHARS_MAX, Some("1 more character")));
     }
 
-    /// What is cut is noted once, on the page that cuts it and on the one that shows it.
+    /// A cut part is noted once, on the page that cuts it and on the page that shows it.
     #[test]
     fn a_note_is_taken_whether_or_not_everything_is_shown() {
         let note = |length| {

@@ -1,4 +1,4 @@
-//! What ties a form to the browser it was shown to: a cookie, and a nonce made from it and the link.
+//! Ties a form to the browser that was shown it: with a cookie, and with a nonce made from the cookie and the link.
 
 use actix_web::HttpRequest;
 use actix_web::cookie::{Cookie, SameSite};
@@ -22,7 +22,7 @@ impl Pages {
         if self.is_https() { "__Host-a" } else { "a" }
     }
 
-    /// The browser's cookie: the one it has (two tabs share it), or a new one to be set.
+    /// The browser's cookie: the present one (two tabs share it), or a new one to be set.
     pub(super) fn cookie(&self, request: &HttpRequest, entropy: &dyn Entropy) -> (String, Option<Cookie<'static>>) {
         if let Some(value) = self.brought_cookie(request) {
             return (value, None);
@@ -39,7 +39,7 @@ impl Pages {
         (value, Some(cookie))
     }
 
-    /// The cookie a browser brought, if it is one of ours.
+    /// The cookie that a browser sent, if it has our form.
     pub(super) fn brought_cookie(&self, request: &HttpRequest) -> Option<String> {
         let value = request.cookie(self.cookie_name())?.value().to_owned();
         let ours = URL_SAFE_NO_PAD.decode(&value).is_ok_and(|bytes| bytes.len() == COOKIE_BYTES);
@@ -51,7 +51,7 @@ impl Pages {
         URL_SAFE_NO_PAD.encode(self.mac(cookie, token).finalize().into_bytes())
     }
 
-    /// Whether a nonce is the one shown, in constant time.
+    /// Whether a nonce is the one that was shown, in constant time.
     pub(super) fn nonce_fits(&self, nonce: &str, cookie: &str, token: &LinkToken) -> bool {
         URL_SAFE_NO_PAD.decode(nonce).is_ok_and(|bytes| self.mac(cookie, token).verify_slice(&bytes).is_ok())
     }
@@ -70,7 +70,7 @@ impl Pages {
         URL_SAFE_NO_PAD.encode(self.development_mac(cookie).finalize().into_bytes())
     }
 
-    /// As [`Pages::nonce_fits`], for that form.
+    /// Like [`Pages::nonce_fits`], for that form.
     pub(super) fn development_nonce_fits(&self, nonce: &str, cookie: &str) -> bool {
         URL_SAFE_NO_PAD.decode(nonce).is_ok_and(|bytes| self.development_mac(cookie).verify_slice(&bytes).is_ok())
     }
@@ -78,14 +78,15 @@ impl Pages {
     fn development_mac(&self, cookie: &str) -> Hmac<Sha256> {
         // Unwrap safety: HMAC takes a key of any length.
         let mac = Hmac::<Sha256>::new_from_slice(&self.nonce_secret).unwrap_or_else(|_| unreachable!("HMAC takes any key"));
-        // Answer forms have no domain: theirs begins with 22 characters of base64url.
+        // Answer forms have no domain here: their input begins with 22 characters of base64url.
         mac.chain_update(b"placet.development.form.v1\0").chain_update(cookie)
     }
 
-    /// Whether a browser has opened a page under another name of this machine: `localhost` for `127.0.0.1`. What is answered there would be
-    /// refused, because cookies and origins know names.
+    /// Whether a browser has opened a page under another name of this machine: `localhost` for `127.0.0.1`. An answer from that
+    /// page would be refused, because cookies and origins depend on the name.
     ///
-    /// Only of a server that is reached from this machine alone: what stands before any other may have its own name for it.
+    /// This is checked only on a server that is reached from this machine alone: a proxy before any other server may have its own
+    /// name for it.
     pub(super) fn is_under_another_name(&self, request: &HttpRequest) -> bool {
         let host = request.headers().get("host").and_then(|host| host.to_str().ok()).unwrap_or_default();
         let port = |host: &str| host.rsplit_once(':').map(|(_, port)| port.to_owned());
@@ -93,12 +94,12 @@ impl Pages {
         is_loopback(&self.public_url) && !host.is_empty() && host != ours && port(host) == port(&ours)
     }
 
-    /// Whether a form came from our own page: what browsers say about that must fit, and may be missing.
+    /// Whether a form came from our own page: the headers of browsers about that must fit, and may be missing.
     pub(super) fn is_from_our_page(&self, headers: &HeaderMap) -> bool {
         Self::is_from(headers, &self.public_url.origin().ascii_serialization())
     }
 
-    /// As [`Pages::is_from_our_page`], for a page under this origin.
+    /// Like [`Pages::is_from_our_page`], for a page under this origin.
     pub(super) fn is_from(headers: &HeaderMap, origin: &str) -> bool {
         let says = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or_default().to_owned());
         says("origin").is_none_or(|said| said == origin) && says("sec-fetch-site").is_none_or(|said| said == "same-origin")

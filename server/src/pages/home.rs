@@ -1,4 +1,5 @@
-//! `/`: what this is and what to do next; in development, to the browser that was let in, also what waits and the mails.
+//! `/`: what this server is and what to do next; in development, for the browser that was let in, also the open questions and the
+//! mails.
 
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Payload};
@@ -31,9 +32,9 @@ use crate::edge::body;
 use crate::edge::problem::RETRY_AFTER_SECONDS;
 use crate::edge::shared::Shared;
 
-/// How many mails, and how many questions that wait, the page shows.
+/// How many mails, and how many open questions, the page shows.
 const SHOWN_MAX: u32 = 50;
-/// How long a question of this page waits, in seconds.
+/// How long a question asked on this page waits, in seconds.
 const TRY_SECONDS: u32 = 600;
 /// The longest answer shown in a list, in characters.
 const ANSWER_CHARS_MAX: usize = 40;
@@ -46,13 +47,13 @@ struct HomePage {
     inside: Option<Inside>,
 }
 
-/// What the browser sees that was let in.
+/// The parts for the browser that was let in.
 struct Inside {
     waiting: Vec<WaitingRow>,
     mails: Vec<MailRow>,
     /// Ties the form to the browser.
     nonce: String,
-    /// What stands in the form.
+    /// The text in the form.
     question: String,
     /// Why the question was not asked.
     problem: Option<String>,
@@ -61,7 +62,7 @@ struct Inside {
     script_path: String,
 }
 
-/// A question that waits.
+/// An open question.
 struct WaitingRow {
     question: String,
     agent: String,
@@ -70,13 +71,13 @@ struct WaitingRow {
     href: Option<String>,
 }
 
-/// A mail, and what became of its question.
+/// A mail, and the state of its question.
 struct MailRow {
     question: String,
     agent: String,
     recipient: String,
     channel: Option<String>,
-    /// Absent for what has not gone out, or is not ours to open.
+    /// Absent for a message that has not left, and for one that is no mail of ours.
     href: Option<String>,
     undelivered: Option<&'static str>,
     state: String,
@@ -92,7 +93,7 @@ pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Data
     pages.page(StatusCode::OK, page.render())
 }
 
-/// What was asked here and could not be, to be shown again.
+/// A question that could not be asked, to be shown again.
 #[derive(Default)]
 struct Tried {
     question: Option<String>,
@@ -149,7 +150,8 @@ impl MailRow {
     }
 }
 
-/// Where a mail is shown: one this process remembers, or one that may be rendered anew. What went to a webhook is no mail.
+/// The address at which a mail is shown: a mail that this process remembers, or one that may be rendered anew. A message to a
+/// webhook is no mail.
 fn href(mailed: &Mailed, view: &MailboxView, development: &Development) -> Option<String> {
     let is_known = || development.mailbox.get(&development.deliveries.message_id(mailed.id)).is_some();
     let is_mail = mailed.channel == EMAIL && mailed.state == DeliveryState::Sent;
@@ -170,7 +172,7 @@ fn undelivered(state: DeliveryState) -> Option<&'static str> {
     }
 }
 
-/// Where a question stands, in words.
+/// The state of a question, in words.
 fn state(suspension: &Suspension, now: DateTime<Utc>) -> String {
     let Some(ending) = &suspension.ending else {
         return match suspension.expires_at {
@@ -194,7 +196,7 @@ fn state(suspension: &Suspension, now: DateTime<Utc>) -> String {
     }
 }
 
-/// What the form holds.
+/// The fields of the form.
 #[derive(Default)]
 struct Form {
     nonce: String,
@@ -216,8 +218,8 @@ impl Form {
     }
 }
 
-/// Asks a question as an agent does, by the same rules and the same transaction. It answers nothing: who asks here has no key, and the
-/// answer is given behind the link in the mail.
+/// Asks a question as an agent does, by the same rules and in the same transaction. The page cannot answer it: the caller has no
+/// key, and the answer is given behind the link in the mail.
 pub(super) async fn ask(request: HttpRequest, payload: Payload, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
     let Some(holder) = pages.holder(&request) else { return not_here() };
     let Ok(body) = body::read(&pages.bodies, &request, payload).await else {
@@ -255,7 +257,7 @@ pub(super) async fn ask(request: HttpRequest, payload: Payload, shared: Data<Sha
     }
 }
 
-/// Begins an intent and asks the question on it.
+/// Creates an intent and asks the question on it.
 async fn put(shared: &Shared, title: &str, accepted: Accepted) -> Result<(), StoreError> {
     let principal = asker();
     let id = IntentId(shared.entropy.uuid(shared.clock.now()));
@@ -283,7 +285,7 @@ async fn put(shared: &Shared, title: &str, accepted: Accepted) -> Result<(), Sto
     shared.store.execute(request).await.map(drop)
 }
 
-/// Who asks the questions of this page: a principal without a key, under a name that no key may have.
+/// The asker of this page's questions: a principal without a key, under a name that no key may have.
 fn asker() -> Principal {
     Principal {
         credential: None,

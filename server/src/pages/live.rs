@@ -1,7 +1,7 @@
-//! What keeps an open page up to date: the small answer its script asks for.
+//! Keeps an open page up to date, with a small answer to the requests of its script.
 //!
-//! Guarantee: the page is complete without it. Mechanism: the script only changes what is shown, and what it asks for says
-//! whether the question is open and for how long. Failure: the page stays as it was served, and the server decides at the POST.
+//! Guarantee: the page is complete without it. Mechanism: the script only changes the display, and the answer tells it whether
+//! the question is open and for how long. Failure: the page stays as it was served, and the server decides at the POST.
 
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
@@ -17,25 +17,25 @@ use super::answer::opened;
 use super::view::machine;
 use crate::edge::shared::Shared;
 
-/// What a page that is being read needs to know.
+/// The facts for a page that a person is reading.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 struct State {
     /// How the question ended; absent while it can be answered.
     ended: Option<&'static str>,
-    /// Until the deadline; absent without one. A duration, because the reader's clock may be wrong.
+    /// The time until the deadline; absent if there is none. A duration, because the reader's clock may be wrong.
     left_ms: Option<i64>,
-    /// Absent without one; somebody may have given more time since the page was made.
+    /// Absent if there is none; people may have got more time since the page was made.
     deadline: Option<Deadline>,
 }
 
-/// When the question closes, as the page shows it.
+/// When the question closes, in the words of the page.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 struct Deadline {
     /// For programs, as in the page.
     at: String,
     /// For people, as in the page.
     text: String,
-    /// How long all of it is.
+    /// The length of the whole window.
     window_ms: i64,
 }
 
@@ -61,7 +61,7 @@ impl State {
     }
 }
 
-/// A deadline that has passed is an ending, also in the moment before its timer has said so.
+/// A deadline that has passed is an ending, even in the moment before its timer has recorded it.
 fn ended(link: &LinkView) -> &'static str {
     let ending = link.suspension.ending.as_ref();
     match ending.map_or((Resolution::Expired, None), |ending| (ending.resolution, ending.reason)) {

@@ -59,7 +59,7 @@ pub(super) async fn html(request: HttpRequest, id: Path<String>, shared: Data<Sh
 }
 
 impl Pages {
-    /// A mail: as it was rendered when it left, or, if this process does not remember it, anew and with a new link.
+    /// A mail as it was rendered when it left, or, if this process does not remember it, rendered anew with a new link.
     async fn mail(&self, request: &HttpRequest, id: &str, shared: &Shared) -> Result<Arc<StoredMail>, HttpResponse> {
         let development = self.holder(request).ok_or_else(not_here)?.development;
         let id = Uuid::parse_str(id).map(DeliveryId).map_err(|_| not_here())?;

@@ -1,4 +1,4 @@
-//! What people see: the answer page behind a link, what this server is, and in development the mails.
+//! The pages for people: the answer page behind a link, the first page about this server, and in development the mails.
 
 mod answer;
 mod context;
@@ -43,28 +43,28 @@ pub const GETS_PER_MINUTE: u32 = 120;
 /// How often one link may be used in a minute.
 pub const POSTS_PER_MINUTE: u32 = 10;
 
-/// How many links that open nothing are answered in a minute, all together.
+/// How many links that lead to no question are answered in a minute, all together.
 pub const MISSES_PER_MINUTE: u32 = 600;
 
-/// What the pages share.
+/// The parts that the pages share.
 pub(crate) struct Pages {
     public_url: Url,
-    /// For the nonces of answer forms, and for nothing else.
+    /// The secret for the nonces of answer forms, and for nothing else.
     nonce_secret: [u8; 32],
-    /// Tells links that were sent to somebody from made-up ones.
+    /// The secret that distinguishes links this server sent from made-up ones.
     link_secret: [u8; 32],
-    /// Room for answers that arrive.
+    /// Room for the bodies of answers.
     bodies: Bodies,
     gets: DefaultKeyedRateLimiter<[u8; 32]>,
     posts: DefaultKeyedRateLimiter<[u8; 32]>,
-    /// Links that open nothing, all together: guessing is slow, and costs those who hold a link nothing.
+    /// Counts links that lead to no question, all together: guessing becomes slow, and people who hold a link are not affected.
     misses: DefaultDirectRateLimiter,
     policy: String,
-    /// The policy of a page that may keep itself up to date: it may also run and ask for what is ours.
+    /// The policy of a page that keeps itself up to date: it may also run our scripts and send requests to us.
     live_policy: String,
-    /// What machines read of the interface; the reference shows it to people.
+    /// The description of the interface for machines; the reference shows it to people.
     description: fn() -> &'static Value,
-    /// The reference has a style of its own.
+    /// The policy of the reference, which has a style of its own.
     reference_policy: String,
     development: Option<Development>,
     /// Whether a browser was shown how a question had ended.
@@ -97,7 +97,7 @@ impl Pages {
         }
     }
 
-    /// The address that lets a browser in to what development mode shows; another takes its place when it was used.
+    /// The address that lets a browser in to the pages of development mode; once it has been used, another replaces it.
     pub(crate) fn development_address(&self) -> Option<watch::Receiver<String>> {
         Some(self.development.as_ref()?.address())
     }
@@ -111,7 +111,7 @@ impl Pages {
         self.public_url.scheme() == "https"
     }
 
-    /// The host people compare with their address bar.
+    /// The host, which people compare with their address bar.
     fn host(&self) -> String {
         host_with_port(&self.public_url)
     }
@@ -125,7 +125,7 @@ impl Pages {
         page
     }
 
-    /// A page with the headers every page has.
+    /// A page with the headers that every page has.
     fn page(&self, status: StatusCode, html: askama::Result<String>) -> HttpResponse {
         match html {
             Ok(html) => self.headers(HttpResponse::build(status)).body(html),
@@ -154,7 +154,8 @@ impl Pages {
         response
     }
 
-    /// Whose place a link may take. One from before links had proofs cannot be told from a made-up one: it waits with those who read.
+    /// The class of places that a link may take. A link from before links had proofs looks like a made-up one, so it waits with
+    /// the reads.
     fn class(&self, token: &LinkToken) -> Class {
         if token.is_proven(&self.link_secret) { Class::Respond } else { Class::Read }
     }
@@ -163,14 +164,14 @@ impl Pages {
         self.page(status, TroublePage::new(self.host(), trouble, None).render())
     }
 
-    /// As [`Pages::trouble`], which may be over in some seconds; with the form that was sent, if it is known.
+    /// Like [`Pages::trouble`], for a trouble that may be over in some seconds; with the form that was sent, if it is known.
     fn later(&self, seconds: u32, status: StatusCode, trouble: Trouble, again: Option<Again>) -> HttpResponse {
         let mut page = self.page(status, TroublePage::new(self.host(), trouble, again).render());
         page.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
         page
     }
 
-    /// What is shown when a link was opened too often, or nothing was found too often.
+    /// The page for a link that was opened too often, or for too many links that lead to no question.
     fn too_many(&self, refused: &NotUntil<<DefaultClock as Clock>::Instant>) -> HttpResponse {
         self.later(seconds_until(refused), StatusCode::TOO_MANY_REQUESTS, Trouble::TooManyTries, None)
     }
@@ -192,7 +193,7 @@ fn policy(stylesheet: &str) -> String {
 pub(crate) fn routes(config: &mut ServiceConfig) {
     use Method as M;
     config
-        // GET and HEAD show; only POST decides; any other method is refused without looking at the link.
+        // GET and HEAD show; only POST decides; any other method is refused without a look at the link.
         .service(resource(
             "/a/{token}",
             [(M::GET, web::to(answer::show)), (M::HEAD, web::to(answer::show)), (M::POST, web::to(answer::decide))],
@@ -207,7 +208,7 @@ pub(crate) fn routes(config: &mut ServiceConfig) {
         .service(resource("/mailbox/{delivery_id}/html", [(M::GET, web::to(mailbox::html))]));
 }
 
-/// A page that answers methods it does not know with a page, and names those it knows.
+/// A page that answers unknown methods with a page, and names the known ones.
 fn resource<const N: usize>(path: &str, routes: [(Method, Route); N]) -> Resource {
     allowing(path, routes, web::to(no_method))
 }

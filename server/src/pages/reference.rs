@@ -1,4 +1,4 @@
-//! `/docs`: the interface for people, made from the description that machines read. No script, nothing from elsewhere.
+//! `/docs`: the interface for people, made from the description that machines read. It has no script, and nothing from elsewhere.
 
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
@@ -9,10 +9,10 @@ use serde_json::{Map, Value};
 
 use super::Pages;
 
-/// The style of the reference, which shares the tokens and nothing else with the pages behind a link.
+/// The style of the reference. It shares only the design tokens with the pages behind a link.
 pub(super) const STYLESHEET: &str = include_str!("assets/reference.css");
 
-/// What is said by so many operations in the same words is said once for all.
+/// A text that this many operations have in the same words is shown once for all.
 const SAID_ONCE_FROM: usize = 3;
 
 #[derive(Template)]
@@ -21,7 +21,7 @@ struct ReferencePage {
     host: String,
     base: String,
     introduction: Vec<Words>,
-    /// What many operations answer, and take, in the same words: said once.
+    /// The answers and parameters that many operations have in the same words, shown once.
     answers: Vec<Response>,
     parameters: Vec<Field>,
     groups: Vec<Group>,
@@ -35,7 +35,7 @@ type Words = Vec<Piece>;
 struct Piece {
     text: String,
     code: bool,
-    /// The anchor it leads to; empty if it leads nowhere.
+    /// The anchor to which it leads; empty if it leads nowhere.
     link: String,
 }
 
@@ -55,7 +55,7 @@ struct Operation {
     parameters: Vec<Field>,
     body: Words,
     responses: Vec<Response>,
-    /// Statuses whose meaning is said once for all.
+    /// Statuses whose meaning is explained once for all.
     usual: Vec<String>,
     curl: String,
 }
@@ -84,7 +84,7 @@ struct Schema {
     fields: Vec<Field>,
 }
 
-/// Shows the reference; needs no key, because it says nothing about this server's data.
+/// Shows the reference. It needs no key, because it tells nothing about this server's data.
 pub(super) async fn show(pages: Data<Pages>) -> HttpResponse {
     let base = pages.public_url.as_str().trim_end_matches('/').to_owned();
     let page = ReferencePage::of((pages.description)(), pages.host(), base);
@@ -105,7 +105,7 @@ impl ReferencePage {
     }
 }
 
-/// Takes out of the operations what many of them say in the same words, and returns it.
+/// Removes from the operations the texts that many of them share, and returns these.
 fn said_once(groups: &mut [Group]) -> (Vec<Response>, Vec<Field>) {
     let mut answers: Vec<(Response, usize)> = Vec::new();
     let mut parameters: Vec<(Field, usize)> = Vec::new();
@@ -158,7 +158,7 @@ impl Group {
 impl Operation {
     fn of(path: &str, method: &str, operation: &Value, base: &str) -> Self {
         let content = &operation["requestBody"]["content"]["application/json"];
-        // An empty list lifts the demand for a key that every operation has; any other makes one of its own.
+        // An empty list means that the operation needs no key; a list of other ways, or none, means that it does.
         let keyed = operation.get("security").and_then(Value::as_array).is_none_or(|ways| !ways.is_empty());
         let parameters = operation["parameters"].as_array().into_iter().flatten();
         Self {
@@ -210,7 +210,7 @@ impl Response {
             status: status.to_owned(),
             description: words(if description.is_empty() { "Done." } else { description }),
             body: body.unwrap_or_default(),
-            // Every answer has it; the introduction says so once.
+            // Every answer has this header; the introduction tells so once.
             headers: members(&response["headers"]).map(|(name, _)| name.clone()).filter(|name| name != "X-Request-Id").collect(),
         }
     }
@@ -228,7 +228,7 @@ impl Response {
 
 impl Schema {
     fn of(name: &str, schema: &Value) -> Self {
-        // A schema with members of its own besides is written as all of several.
+        // A schema with members of its own besides others is written as `allOf`.
         let parts = schema["allOf"].as_array().into_iter().flatten().chain([schema]);
         let is_required =
             |schema: &Value, name: &str| schema["required"].as_array().is_some_and(|list| list.iter().any(|one| one == name));
@@ -247,7 +247,7 @@ impl Schema {
     }
 }
 
-/// A type in words, with links to the schemas it names.
+/// A type in words, with links to the schemas that it names.
 fn kind(schema: &Value) -> Words {
     if let Some(name) = schema["$ref"].as_str().and_then(|reference| reference.strip_prefix("#/components/schemas/")) {
         return vec![Piece { text: name.to_owned(), code: false, link: format!("schema-{name}") }];
@@ -277,7 +277,7 @@ fn kind(schema: &Value) -> Words {
     words
 }
 
-/// What a schema says besides its type.
+/// The constraints of a schema besides its type.
 fn bounds(schema: &Value) -> String {
     let range = |low: &str, high: &str, unit: &str| match (schema.get(low), schema.get(high)) {
         (Some(low), Some(high)) => format!(", {low} to {high}{unit}"),
@@ -310,7 +310,7 @@ fn curl(base: &str, path: &str, method: &str, operation: &Value, keyed: bool) ->
         Some((name, rest)) if index > 0 => format!("${}{rest}", name.to_uppercase()),
         _ => part.to_owned(),
     });
-    // The key comes through a pipe: others see command lines.
+    // The key comes through a pipe, because other users can read command lines.
     let key = if keyed { "printf 'X-API-Key: %s\\n' \"$PLACET_API_KEY\" |\n  " } else { "" };
     let mut line = format!("{key}curl -X {} \"{base}{}\"", method.to_uppercase(), path.collect::<String>());
     let mut option = |name: &str, value: &str| line.extend([" \\\n  ", name, " ", value]);
@@ -329,12 +329,12 @@ fn curl(base: &str, path: &str, method: &str, operation: &Value, keyed: bool) ->
     line
 }
 
-/// Paragraphs of a text of the description.
+/// The paragraphs of a text of the description.
 fn paragraphs(value: &Value) -> Vec<Words> {
     text(value).split("\n\n").filter(|paragraph| !paragraph.trim().is_empty()).map(words).collect()
 }
 
-/// A text of the description: code stands between backticks, links of rustdoc are their words.
+/// A text of the description: code stands between backticks, and a link of rustdoc becomes its words.
 fn words(text: &str) -> Words {
     let text = text.replace("[`", "`").replace("`]", "`");
     let pieces = text.split('`').enumerate();
@@ -362,7 +362,7 @@ mod tests {
 
     use super::*;
 
-    // The texts are ours today; a schema or an example of a plugin's must not become markup tomorrow.
+    // The texts are ours today; a schema or an example of a plugin must not become markup tomorrow.
     #[test]
     fn whatever_the_description_says_is_text() {
         let hostile = "</pre><script>alert(1)</script>\" onclick='x' `</code><b>`";

@@ -7,17 +7,17 @@ use actix_web::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use actix_web::web::Path;
 use sha2::{Digest, Sha256};
 
-/// How much of a script's hash its address has: enough that no two versions share one.
+/// How much of a script's hash is in its address: enough that no two versions share one.
 const HASH_BYTES: usize = 8;
 
-/// A script, and the name it is served under: another version has another name, so browsers may keep it for ever.
+/// A script, and the name under which it is served: another version has another name, so browsers may keep it for ever.
 pub(super) struct Script {
     text: String,
     name: String,
 }
 
 impl Script {
-    /// A script as it is served: without its margins and without the comments that stand on lines of their own.
+    /// A script as it is served: without its margins, and without comments on lines of their own.
     fn new(name: &str, text: &str) -> Self {
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//"));
         let text: String = lines.flat_map(|line| [line, "\n"]).collect();
@@ -26,7 +26,7 @@ impl Script {
         Self { text, name: format!("{name}-{start:016x}.js") }
     }
 
-    /// Its address, for a page.
+    /// The script's address, for a page.
     pub(super) fn path(&self) -> String {
         format!("/assets/{}", self.name)
     }
@@ -38,7 +38,7 @@ pub(super) static ANSWER: LazyLock<Script> = LazyLock::new(|| Script::new("answe
 /// The script of the first page of development mode.
 pub(super) static HOME: LazyLock<Script> = LazyLock::new(|| Script::new("home", include_str!("assets/home.js")));
 
-/// The script that tells times in the reader's own zone, on every page that has some.
+/// The script that shows times in the reader's own zone, on every page that has times.
 pub(super) static TIMES: LazyLock<Script> = LazyLock::new(|| Script::new("times", include_str!("assets/times.js")));
 
 /// The script that unlocks the answers to a question too long to be shown at once, on the page that shows all of it.
@@ -63,7 +63,7 @@ pub(super) async fn serve(name: Path<String>) -> HttpResponse {
 mod tests {
     use super::*;
 
-    // What every open page may fetch besides itself (it must stay quick where the net is slow).
+    // Every open page fetches these besides itself, so they must stay small for slow networks.
     #[test]
     fn the_script_is_small_and_has_an_address_of_its_own() {
         // An answer page and a mailbox have two each.

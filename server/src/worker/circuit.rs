@@ -1,48 +1,48 @@
-//! Stops trying an endpoint that does not work, and looks now and then whether it works again.
+//! Stops trying an endpoint that does not work, and checks now and then whether it works again.
 //!
-//! Pure: time and chance are arguments; the time is that since boot, so that no wall clock which is set back makes messages wait. A
-//! closed circuit lets messages through and counts; an open one lets none through until its time has come, then one as a probe; what
-//! comes of the probe closes it or opens it for twice as long. An endpoint that said it is gone is believed until the server starts again
-//! or a message to it is sent again by hand.
+//! Pure: time and chance are arguments. The time is that since boot, so that messages do not wait because a wall clock was set
+//! back. A closed circuit lets messages through and counts failures. An open one lets none through until its time has come, then
+//! one as a probe; the result of the probe closes it or opens it for twice as long. An endpoint that said it is gone is believed
+//! until the server starts again, or until an admin sends a message to it again.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 /// So many failures in a row open the circuit.
 const FAILURES_IN_A_ROW: u32 = 10;
-/// So many of the last tries are remembered; when half of a full memory are failures, the circuit opens.
+/// This many of the last tries are remembered; when half of a full memory are failures, the circuit opens.
 const REMEMBERED_MAX: usize = 20;
-/// The first time it stays open; each failed probe doubles it.
+/// How long the circuit stays open the first time; each failed probe doubles it.
 const OPEN: Duration = Duration::from_secs(30);
 /// The longest time it stays open.
 const OPEN_MAX: Duration = Duration::from_mins(15);
-/// By how much of itself that time varies in either direction, so that what broke together is not probed together.
+/// By how much of itself that time varies in either direction, so that circuits that opened together are not probed together.
 const VARIES_BY_PERCENT: u32 = 20;
 
-/// What came of one try, as the circuit sees it.
+/// The outcome of one try, as the circuit sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Worked,
     Failed,
-    /// The endpoint will never take anything again, it said.
+    /// The endpoint said that it will never take a message again.
     Gone(String),
 }
 
-/// What the circuit lets through.
+/// Which messages the circuit lets through.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Passage {
     Free,
     /// One message, to see whether the endpoint works again.
     Probe,
-    /// Nothing until then.
+    /// No message until that time.
     Until(Duration),
-    /// Nothing, while a probe is under way.
+    /// No message while a probe is under way.
     Probing,
-    /// Nothing ever.
+    /// No message ever.
     Gone(String),
 }
 
-/// A try, as it is remembered.
+/// A remembered try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Try {
     Worked,
@@ -70,7 +70,7 @@ pub(super) struct Circuit {
 }
 
 impl Circuit {
-    /// What may pass at `now`.
+    /// Which messages may pass at `now`.
     pub(super) fn passage(&self, now: Duration) -> Passage {
         match &self.state {
             State::Closed => Passage::Free,
@@ -81,19 +81,19 @@ impl Circuit {
         }
     }
 
-    /// Whether messages do not simply pass.
+    /// Whether the circuit holds messages back.
     pub(super) fn is_open(&self) -> bool {
         !matches!(self.state, State::Closed)
     }
 
-    /// A message is on its way.
+    /// Notes that a message is on its way.
     pub(super) fn begin(&mut self) {
         if let State::Open(_) = self.state {
             self.state = State::Probing;
         }
     }
 
-    /// Takes note of what came of a try; `random` spreads the next probe.
+    /// Notes the outcome of a try; `random` spreads the next probe.
     pub(super) fn record(&mut self, outcome: Outcome, now: Duration, random: u16) {
         match outcome {
             Outcome::Worked => *self = self.remembering(Try::Worked),
@@ -109,13 +109,13 @@ impl Circuit {
                     }
                 }
                 State::Probing => self.open(now, random),
-                // A try that began before it opened tells nothing new.
+                // A try that began before the circuit opened tells nothing new.
                 State::Open(_) | State::Gone(_) => {}
             },
         }
     }
 
-    /// Lets messages through again, whatever was.
+    /// Lets messages through again, whatever happened before.
     pub(super) fn reset(&mut self) {
         *self = Self::default();
     }
@@ -123,7 +123,7 @@ impl Circuit {
     fn remembering(&mut self, newest: Try) -> Self {
         let mut remembered = std::mem::take(&mut self.tries);
         if self.is_open() {
-            // What was before it opened has had its effect.
+            // The tries before the circuit opened have had their effect.
             remembered.clear();
         }
         if remembered.len() == REMEMBERED_MAX {

@@ -1,11 +1,12 @@
-//! Carries queued messages to people: lease, commit, call, complete by token.
+//! Sends queued messages to people: lease, commit, call, complete by token.
 //!
-//! Guarantee: at least once, with a message id that stays the same, so that a repeat is recognisable; and a channel that hangs or fails
-//! takes nothing from the others. Mechanism: a leased row comes due again when its lease ends; only the holder of the lease may complete
-//! it. Every channel has a lane with room of its own, and each message is a task: nobody waits for a slow one but its own lane. Failure: a
-//! crash between sending and completing sends the message once more; a store that is away for a while does not, because what became of
-//! a message is kept until the store takes it, nor does one that waits for a clock to be believed. A message may leave a moment after its
-//! question was answered. One that makes its channel panic fails alone.
+//! Guarantee: each message is sent at least once, with a message id that stays the same, so that a receiver recognizes a repeat;
+//! and a channel that hangs or fails does not slow down the others. Mechanism: a leased row comes due again when its lease ends;
+//! only the holder of the lease may complete it. Every channel has a lane with room of its own, and each message is a task, so
+//! only a slow channel's own lane waits for it. Failure: a crash between sending and completing sends the message once more. A
+//! store that is away for a while causes no second message, because the result of a message is kept until the store takes it; the
+//! same holds for a store that waits until it can trust the clock. A message may leave a moment after its question was answered.
+//! A message that makes its channel panic fails alone.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -34,18 +35,18 @@ use super::lane::{Change, Lane};
 use super::results::{Kept, Results};
 use crate::observe::metrics::Metrics;
 
-/// Messages on their way to all webhook endpoints at the same time.
+/// How many messages are on their way to all webhook endpoints at the same time.
 const WEBHOOKS_IN_FLIGHT_MAX: u32 = 64;
-/// The longest sleep: wake-ups are hints, looking again is the truth.
+/// The longest sleep. A wake-up is only a hint, so the loop looks again by itself.
 const SLEEP_MAX: Duration = Duration::from_secs(5);
-/// The pause before a message that seems due is looked at again.
+/// The pause before the loop looks again at a message that seems due.
 const NOT_OURS: Duration = Duration::from_millis(10);
 /// The pause after a failure of the store.
 const PAUSE: Duration = Duration::from_secs(1);
-/// How long a server that stops goes on to record what became of its messages.
+/// How long a server that stops goes on recording the results of its messages.
 const LAST_TRIES: Duration = Duration::from_secs(10);
 
-/// What the delivery loop stands on.
+/// The parts that the delivery loop uses.
 pub struct Resources {
     pub store: Arc<dyn Store>,
     pub clock: Arc<dyn Clock>,
@@ -65,7 +66,7 @@ pub struct Deliveries {
 }
 
 impl Deliveries {
-    /// A loop that sends through `lanes` what was asked under this policy.
+    /// Makes a loop that sends through `lanes` the questions asked under this policy.
     pub fn new(resources: Resources, lanes: Vec<Lane>, public_url: Url, asking: &AskingPolicy) -> Self {
         for lane in &lanes {
             resources.metrics.channel_known(&lane.name);
@@ -77,17 +78,17 @@ impl Deliveries {
         Self { resources, lanes, results: Results::default(), public_url, operators, channels, display_time_zone: None }
     }
 
-    /// Tells times in mails in this zone as well.
+    /// Adds this time zone to the times in mails.
     #[must_use]
     pub fn in_time_zone(self, display_time_zone: Option<Tz>) -> Self {
         Self { display_time_zone, ..self }
     }
 
-    /// Sends everything that is due; returns how many messages that were, and when the next one is due.
+    /// Sends everything that is due; returns the number of messages, and when the next one is due.
     pub async fn run_due(self: &Arc<Self>) -> Result<(usize, Option<DateTime<Utc>>), StoreError> {
         let mut under_way = JoinSet::new();
         let done = self.turn_until_idle(&mut under_way).await;
-        // Whatever failed beside it, what has begun is ended: a result that is offered by nobody would wait for ever.
+        // Tasks that have begun are run to their end even if another failed: a result that no task offers would wait for ever.
         while let Some(ended) = under_way.join_next().await {
             report(ended);
         }
@@ -112,7 +113,7 @@ impl Deliveries {
 
     /// Runs until the server stops; messages under way are finished first.
     pub(crate) async fn run(self: &Arc<Self>, mut stopping: watch::Receiver<bool>) {
-        // However this ends, also by being dropped in the middle.
+        // Runs however this function ends, even if it is dropped in the middle.
         let _last_word = LastWord(&self.results);
         let mut under_way = JoinSet::new();
         while !*stopping.borrow() {
@@ -128,10 +129,10 @@ impl Deliveries {
                 () = tokio::time::sleep(pause) => {}
                 () = self.resources.store.hub().delivery() => {}
                 Some(ended) = under_way.join_next() => report(ended),
-                // A sender that is gone means the same.
+                // A sender that is gone also means that the server stops.
                 _ = stopping.changed() => {}
             }
-            // Those that ended at the same time make room together, in one lease.
+            // Tasks that ended at the same time make room together, for one lease.
             while let Some(ended) = under_way.try_join_next() {
                 report(ended);
             }
@@ -144,19 +145,21 @@ impl Deliveries {
         }
     }
 
-    /// How long nothing needs to be done.
+    /// How long there is nothing to do.
     fn until(&self, step: &Step) -> Duration {
         let Some(next) = step.next_due else { return SLEEP_MAX };
         let left = (next - self.resources.clock.now()).to_std().unwrap_or_default();
-        // What seems due and was not leased is another server's, or not due by the database's clock: asking without a pause helps nobody.
+        // A message that seems due and was not leased belongs to another server, or is not yet due by the database's clock:
+        // asking without a pause does not help.
         let pause = if step.sent == 0 { NOT_OURS } else { Duration::ZERO };
         left.clamp(pause, SLEEP_MAX)
     }
 
-    /// Leases what there is room for and sets it on its way.
+    /// Leases as many messages as there is room for, and starts sending them.
     async fn step(self: &Arc<Self>, under_way: &mut JoinSet<Result<(), StoreError>>) -> Result<Step, StoreError> {
         self.reopen();
-        // Before anything is leased: a result that is recorded now is no message to lease again. The lanes go on meanwhile.
+        // Results are offered before anything is leased: a message whose result is recorded now is not leased again. The lanes go
+        // on meanwhile.
         self.offer(self.results.due(self.resources.clock.running()), under_way);
         if self.results.is_offering() && !under_way.is_empty() {
             return Ok(Step { sent: 0, untried: 0, next_due: None });
@@ -185,9 +188,9 @@ impl Deliveries {
         }
         let mut sent = 0;
         for delivery in leased.deliveries {
-            // Only what has a lane is leased.
+            // Only messages with a lane are leased.
             let Some(lane) = self.lanes.iter().position(|lane| lane.name == delivery.channel) else { continue };
-            // It has gone out, and its room in the lane is still taken.
+            // The message has gone out, and still takes room in its lane.
             if let Some(kept) = self.results.under(delivery.rid, delivery.lease) {
                 self.offer([kept], under_way);
                 continue;
@@ -201,7 +204,7 @@ impl Deliveries {
         Ok(Step { sent, untried: leased.untried, next_due })
     }
 
-    /// When a result is to be offered again, by the wall clock as it is now.
+    /// When a result is offered again, by the present wall clock.
     fn result_due(&self) -> Option<DateTime<Utc>> {
         let left = self.results.next_due()?.saturating_sub(self.resources.clock.running());
         Some(self.resources.clock.now() + TimeDelta::from_std(left).unwrap_or_default())
@@ -212,7 +215,7 @@ impl Deliveries {
         let outcome = AssertUnwindSafe(carry).catch_unwind().await;
         kill_points::reached(Point::AfterSend);
         let token = delivery.token.expose();
-        // Before anybody else sees it: it is logged, kept in an event, and told for other messages.
+        // The words are cleaned before any other part sees them: they are logged, kept in an event, and shown for other messages.
         let heard = |words: String| without_secret(&words, &token);
         let (result, seen) = match outcome {
             Ok(Ok(receipt)) => (DeliveryResult::Sent(heard(receipt.reply)), Outcome::Worked),
@@ -228,7 +231,7 @@ impl Deliveries {
             Err(_) => (DeliveryResult::Failed("the channel panicked over this message".to_owned()), Outcome::Failed),
         };
         self.end(lane, seen);
-        // That it was sent is told with its question, once it is recorded.
+        // The log tells that the message was sent together with its question, once that is recorded.
         tracing::debug!(delivery.channel = lane.name, delivery.id = %delivery.id, delivery.tries = delivery.tries, delivery.result = word(&result), "message handled");
         if let DeliveryResult::Retry { reason, .. } | DeliveryResult::Failed(reason) = &result {
             tracing::warn!(delivery.channel = lane.name, delivery.id = %delivery.id, reason, "a message was not handed over; `placet doctor` examines the channels");
@@ -238,7 +241,8 @@ impl Deliveries {
         self.record(lane, kept).await
     }
 
-    /// Records what became of a message, now or, if the store cannot, later: it was sent, so the record must follow.
+    /// Records the result of a message, now or, if the store cannot take it, later: the message was sent, so the record must
+    /// follow.
     async fn record(&self, lane: &Lane, kept: Kept) -> Result<(), StoreError> {
         let recorded = self.resources.store.complete_delivery(kept.rid, kept.lease, kept.result.clone()).await;
         let for_later = match &recorded {
@@ -263,7 +267,7 @@ impl Deliveries {
         recorded
     }
 
-    /// Says what it means that nobody wants a result any more. After a try whose outcome nobody heard, that is what one hopes for.
+    /// Logs the fact that the lease of a result is gone. After a try of unknown outcome this is the hoped-for case.
     fn lease_is_gone(kept: &Kept) {
         if !kept.was_tried() {
             tracing::warn!(delivery.id = %kept.id, "the lease on this message was lost; another worker has it");
@@ -275,17 +279,17 @@ impl Deliveries {
         }
     }
 
-    /// Sets results on their way to the store once more.
+    /// Offers results to the store once more.
     fn offer(self: &Arc<Self>, results: impl IntoIterator<Item = Kept>, under_way: &mut JoinSet<Result<(), StoreError>>) {
         for kept in results {
-            // Only what had a lane was sent.
+            // Only messages with a lane were sent.
             let Some(lane) = self.lanes.iter().position(|lane| lane.name == kept.channel) else { continue };
             let this = self.clone();
             under_way.spawn(async move { this.record(&this.lanes[lane], kept).await });
         }
     }
 
-    /// Records what is left before the server stops: the next one sends again what it finds leased.
+    /// Records the remaining results before the server stops: the next server sends again the messages that it finds leased.
     async fn record_the_last(self: &Arc<Self>) {
         let mut under_way = JoinSet::new();
         loop {
@@ -300,7 +304,7 @@ impl Deliveries {
         }
     }
 
-    /// Whoever sends a message again by hand believes that its endpoint works.
+    /// An admin who sends a message again believes that its endpoint works.
     fn reopen(&self) {
         for name in self.resources.store.hub().take_redriven() {
             if self.lanes.iter().any(|lane| lane.name == name && lane.reopen()) {
@@ -310,7 +314,7 @@ impl Deliveries {
         }
     }
 
-    /// Tells the lane what came of a try, and the operator what that did to its circuit.
+    /// Tells the lane the outcome of a try, and logs for the operator what that changed in its circuit.
     fn end(&self, lane: &Lane, seen: Outcome) {
         let gone = matches!(seen, Outcome::Gone(_));
         let mut random = [0; 2];
@@ -333,12 +337,12 @@ impl Deliveries {
         }
     }
 
-    /// What a message is known by among mails.
+    /// The id of a message among mails.
     pub(crate) fn message_id(&self, id: DeliveryId) -> String {
         format!("{id}@{}", self.public_url.domain().unwrap_or("localhost"))
     }
 
-    /// Everything a channel needs to tell somebody.
+    /// The message as a channel sends it to a recipient.
     pub(crate) fn message(&self, delivery: &LeasedDelivery) -> Message {
         let suspension = &delivery.suspension;
         let answers = match suspension.response_type {
@@ -346,7 +350,7 @@ impl Deliveries {
             ResponseType::Text => Answers::Text,
             ResponseType::Form => Answers::Form,
         };
-        // Operators are asked when the agent named nobody; whom a ladder names, the agent named.
+        // Operators are asked when the agent named no recipients; the people of a ladder were named by the agent.
         let named = delivery.question.recipients != self.operators || !self.operators.contains(&delivery.recipient);
         Message {
             delivery_id: delivery.id,
@@ -376,7 +380,7 @@ impl Deliveries {
     }
 }
 
-/// Why this message goes out: somebody is asked, asked again, or asked because others did not answer.
+/// The reason of this message: a person is asked, asked again, or asked because others did not answer.
 fn occasion(delivery: &LeasedDelivery) -> Occasion {
     if delivery.first.is_some() && delivery.repeated {
         return Occasion::RemindedOnRequest;
@@ -391,7 +395,7 @@ fn occasion(delivery: &LeasedDelivery) -> Occasion {
     Occasion::Escalation { asked_before: delivery.asked_before.iter().map(|person| words::no_answer_yet(person)).collect() }
 }
 
-/// Who is told when, from now on, as this recipient should read it; the last row is the end.
+/// The plan of messages from now on, in the words for this recipient; the last row is the end.
 fn plan(delivery: &LeasedDelivery, channels: &Channels) -> Vec<(DateTime<Utc>, String)> {
     let plan = Plan::of(&delivery.suspension, &delivery.question, channels);
     let to_come = plan.steps.iter().filter(|step| step.attempt > delivery.attempt);
@@ -411,7 +415,7 @@ fn word(result: &DeliveryResult) -> &'static str {
     }
 }
 
-/// Says at the end which results are lost.
+/// Logs, when dropped, the results that are lost.
 struct LastWord<'a>(&'a Results);
 
 impl Drop for LastWord<'_> {
@@ -420,14 +424,14 @@ impl Drop for LastWord<'_> {
     }
 }
 
-/// What one look at the queues did.
+/// The result of one look at the queues.
 struct Step {
     sent: usize,
     untried: usize,
     next_due: Option<DateTime<Utc>>,
 }
 
-/// The message itself is safe: its lease ends, and it comes due again.
+/// Logs a failed task. The message itself is safe: its lease ends, and it comes due again.
 fn report(ended: Result<Result<(), StoreError>, tokio::task::JoinError>) {
     match ended {
         Ok(Ok(())) => {}

@@ -1,4 +1,4 @@
-//! One channel's way to the network: how much it carries at once, and whether it carries anything.
+//! The lane of one channel: how many messages it may have under way, and whether it may send at all.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,27 +10,27 @@ use store::{Gate, Lane as LaneTurn, LinePlace};
 
 use super::circuit::{Circuit, Outcome, Passage};
 
-/// Mails on their way at the same time.
+/// How many mails are on their way at the same time.
 const MAILS_IN_FLIGHT_MAX: u32 = 16;
-/// Messages on their way to one webhook endpoint at the same time.
+/// How many messages are on their way to one webhook endpoint at the same time.
 const WEBHOOK_IN_FLIGHT_MAX: u32 = 4;
 
-/// What a try did to a circuit.
+/// The effect of a try on a circuit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     Opened,
     Closed,
 }
 
-/// A channel by its name, with what is on its way.
+/// A channel by its name, with the number of messages on their way.
 pub struct Lane {
     pub(super) name: String,
     pub(super) channel: Arc<dyn Channel>,
     in_flight: AtomicU32,
     in_flight_max: u32,
-    /// Mails have none: a mail server is one for everybody, and each mail has its own pauses.
+    /// Mails have none: one mail server serves all recipients, and each mail has its own pauses.
     circuit: Option<Mutex<Circuit>>,
-    /// How far looking through what is too much for it has come.
+    /// The place up to which the messages beyond the lane's room have been examined.
     line: Mutex<Option<LinePlace>>,
 }
 
@@ -61,17 +61,17 @@ impl Lane {
         }
     }
 
-    /// Whether its messages count against the room all webhooks share.
+    /// Whether its messages count against the room that all webhooks share.
     pub(super) fn shares_room(&self) -> bool {
         self.circuit.is_some()
     }
 
-    /// Messages on their way, or whose result is not recorded yet: so these have a limit too.
+    /// Messages on their way, and messages whose result is not recorded yet, so that those have a limit too.
     pub(super) fn in_flight(&self) -> u32 {
         self.in_flight.load(Ordering::Relaxed)
     }
 
-    /// What it can take at `now`, since boot.
+    /// The messages it can take at `now`, which counts from boot.
     pub(super) fn turn(&self, now: Duration) -> LaneTurn {
         let free = self.in_flight_max.saturating_sub(self.in_flight());
         let gate = match self.circuit().map(|circuit| circuit.passage(now)) {
@@ -85,12 +85,12 @@ impl Lane {
         LaneTurn { channel: self.name.clone(), gate, line: *self.line() }
     }
 
-    /// A turn has looked through its line up to there.
+    /// Notes how far a turn has examined the lane's line.
     pub(super) fn looked_to(&self, place: Option<LinePlace>) {
         *self.line() = place;
     }
 
-    /// A message sets out.
+    /// Notes that a message leaves.
     pub(super) fn begin(&self) {
         self.in_flight.fetch_add(1, Ordering::Relaxed);
         if let Some(mut circuit) = self.circuit() {
@@ -98,12 +98,12 @@ impl Lane {
         }
     }
 
-    /// What became of a message is recorded: there is room for another one.
+    /// Notes that the result of a message is recorded: there is room for another one.
     pub(super) fn release(&self) {
         self.in_flight.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// A message's try has ended; returns what that did to the circuit.
+    /// Notes that the try of a message has ended; returns the effect on the circuit.
     pub(super) fn end(&self, outcome: Outcome, now: Duration, random: u16) -> Option<Change> {
         let mut circuit = self.circuit()?;
         let was_open = circuit.is_open();
@@ -115,7 +115,7 @@ impl Lane {
         }
     }
 
-    /// Lets messages through again, whatever was; returns whether none passed before.
+    /// Lets messages through again, whatever happened before; returns whether none passed before.
     pub(super) fn reopen(&self) -> bool {
         let Some(mut circuit) = self.circuit() else { return false };
         let was_open = circuit.is_open();
@@ -124,12 +124,12 @@ impl Lane {
     }
 
     fn circuit(&self) -> Option<MutexGuard<'_, Circuit>> {
-        // A panic cannot leave it half changed, so a poisoned lock is as good as any.
+        // A panic cannot leave it half changed, so a poisoned lock is safe to use.
         self.circuit.as_ref().map(|circuit| circuit.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn line(&self) -> MutexGuard<'_, Option<LinePlace>> {
-        // Likewise.
+        // A poisoned lock is safe here too.
         self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

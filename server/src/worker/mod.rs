@@ -1,4 +1,4 @@
-//! What runs beside requests: deadlines, deliveries, upkeep. Each finds its work in the store; wake-ups are hints.
+//! The loops that run beside requests: deadlines, deliveries, upkeep. Each finds its work in the store; a wake-up is only a hint.
 
 mod circuit;
 pub mod deadlines;

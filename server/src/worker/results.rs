@@ -1,9 +1,10 @@
-//! What became of messages, kept until the store has taken it: one that is away, or one that waits for a clock it can believe.
+//! The results of messages, kept until the store has taken them: the store may be away, or may wait until it can trust the clock.
 //!
-//! Guarantee: a store that is away for a while makes no message go out twice. Mechanism: a result waits here from the moment its message
-//! has left, and the loop offers it again after a pause; while one is being offered again, nothing is leased. A message that is leased
-//! again all the same is not sent again, its result gets the new lease. Only the holder of the lease may record it, so a result that comes
-//! late changes nothing that another server has taken over. Failure: a crash loses what waits here, and its messages go out once more.
+//! Guarantee: a store that is away for a while makes no message go out twice. Mechanism: a result waits here from the moment its
+//! message has left, and the loop offers it again after a pause; while one is being offered again, nothing is leased. If a
+//! message is leased again all the same, it is not sent again, and its result gets the new lease. Only the holder of the lease
+//! may record the result, so a late result changes nothing that another server has taken over. Failure: a crash loses the results
+//! that wait here, and their messages go out once more.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -11,14 +12,14 @@ use std::time::Duration;
 use domain::base::ids::DeliveryId;
 use store::{DeliveryResult, LeasedDelivery};
 
-/// The first pause between two tries; each one is twice as long as the one before.
+/// The first pause between two tries; each later one is twice as long as the one before.
 const PAUSE: Duration = Duration::from_secs(1);
 /// The longest pause.
 const PAUSE_MAX: Duration = Duration::from_secs(10);
 /// How long a result is kept; much longer than a lease.
 const KEPT_MAX: Duration = Duration::from_hours(1);
 
-/// A message's result, with what it takes to record it.
+/// The result of a message, with the data needed to record it.
 #[derive(Clone, Debug)]
 pub(super) struct Kept {
     pub(super) rid: i64,
@@ -26,15 +27,16 @@ pub(super) struct Kept {
     pub(super) id: DeliveryId,
     pub(super) channel: String,
     pub(super) result: DeliveryResult,
-    /// When it was known. Like all times here since boot: a wall clock that is set must neither drop a result nor hold it back.
+    /// When the result was known. Like all times here it counts from boot: setting the wall clock must neither drop a result nor
+    /// hold it back.
     since: Duration,
-    /// When it is offered again; none while it is being offered.
+    /// When the result is offered again; `None` while it is being offered.
     due_at: Option<Duration>,
     tries: u32,
 }
 
 impl Kept {
-    /// What became of `delivery`, as it is known at `now`.
+    /// The result of `delivery`, known at `now`.
     pub(super) fn new(delivery: &LeasedDelivery, result: DeliveryResult, now: Duration) -> Self {
         Self {
             rid: delivery.rid,
@@ -48,7 +50,7 @@ impl Kept {
         }
     }
 
-    /// Whether recording it was tried before.
+    /// Whether recording the result was tried before.
     pub(super) fn was_tried(&self) -> bool {
         self.tries > 0
     }
@@ -68,12 +70,13 @@ impl Kept {
 pub(super) struct Results(Mutex<Vec<Kept>>);
 
 impl Results {
-    /// Takes note of one that is about to be recorded.
+    /// Adds a result that is about to be recorded.
     pub(super) fn begin(&self, kept: &Kept) {
         self.kept().push(kept.clone());
     }
 
-    /// Forgets one that is recorded, or that nobody wants; false if it has another lease by now, under which it is offered again.
+    /// Forgets a result that is recorded, or that the store no longer wants; false if the result has another lease by now, under
+    /// which it is offered again.
     pub(super) fn end(&self, kept: &Kept) -> bool {
         let mut all = self.kept();
         let Some(index) = all.iter().position(|one| one.is_of(kept)) else { return false };
@@ -81,7 +84,7 @@ impl Results {
         true
     }
 
-    /// Keeps one that the store did not take; false if it has been kept for too long.
+    /// Keeps a result that the store did not take; false if it has been kept for too long.
     pub(super) fn keep(&self, kept: &Kept, why: &str, now: Duration) -> bool {
         if now.saturating_sub(kept.since) >= KEPT_MAX {
             given_up(kept);
@@ -98,22 +101,22 @@ impl Results {
         true
     }
 
-    /// Those to be offered again at `now`.
+    /// The results to be offered again at `now`.
     pub(super) fn due(&self, now: Duration) -> Vec<Kept> {
         self.offered(|due_at| due_at <= now)
     }
 
-    /// All that are not being offered.
+    /// All results that are not being offered.
     pub(super) fn all(&self) -> Vec<Kept> {
         self.offered(|_| true)
     }
 
-    /// Whether one is being offered again.
+    /// Whether a result is being offered again.
     pub(super) fn is_offering(&self) -> bool {
         self.kept().iter().any(|kept| kept.was_tried() && kept.due_at.is_none())
     }
 
-    /// That of a message which is leased again, to be offered under its new lease.
+    /// The result of a message that is leased again, to be offered under its new lease.
     pub(super) fn under(&self, rid: i64, lease: [u8; 16]) -> Option<Kept> {
         let mut all = self.kept();
         let kept = all.iter_mut().find(|kept| kept.rid == rid)?;
@@ -121,17 +124,17 @@ impl Results {
         Some(kept.clone())
     }
 
-    /// When the next one is to be offered again; none if none waits.
+    /// When the next result is to be offered again; `None` if none waits.
     pub(super) fn next_due(&self) -> Option<Duration> {
         self.kept().iter().filter_map(|kept| kept.due_at).min()
     }
 
-    /// Whether nothing is left to record.
+    /// Whether there is no result left to record.
     pub(super) fn is_empty(&self) -> bool {
         self.kept().is_empty()
     }
 
-    /// Says which ones will not be recorded.
+    /// Logs the results that will not be recorded.
     pub(super) fn give_up(&self) {
         self.kept().drain(..).for_each(|kept| given_up(&kept));
     }
@@ -146,7 +149,7 @@ impl Results {
     }
 
     fn kept(&self) -> MutexGuard<'_, Vec<Kept>> {
-        // A panic cannot leave the list half changed, so a poisoned lock is as good as any.
+        // A panic cannot leave the list half changed, so a poisoned lock is safe to use.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! Recurring upkeep: nothing here is durable, and nothing is lost when a turn is missed.
+//! Recurring upkeep: nothing here is durable, and a missed turn loses nothing.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -9,11 +9,11 @@ use tokio_cron_scheduler::{Job, JobScheduler};
 
 use crate::observe::metrics::Metrics;
 
-/// When records kept for a while are forgotten: every hour, off the full hour.
+/// When old records are deleted: every hour, off the full hour.
 const FORGET_SCHEDULE: &str = "0 17 * * * *";
-/// When open questions are looked at for timers they have lost: every ten minutes.
+/// When open questions are searched for lost timers: every ten minutes.
 const SWEEP_SCHEDULE: &str = "45 */10 * * * *";
-/// Pages of open questions one sweep looks at; the next one goes on there.
+/// The pages of open questions that one sweep examines; the next sweep goes on from there.
 const SWEEP_PAGES_MAX: u32 = 40;
 /// When counters of quiet links are dropped: every minute.
 const LINKS_SCHEDULE: &str = "30 * * * * *";
@@ -45,7 +45,7 @@ pub(crate) async fn start(
     let sweep = Job::new_async(SWEEP_SCHEDULE, move |_, _| {
         let sweep = sweep.clone();
         Box::pin(async move {
-            // What it found it has said, loudly.
+            // The sweep has logged its findings as errors.
             sweep.turn().await;
         })
     })?;
@@ -57,23 +57,23 @@ pub(crate) async fn start(
     Ok(scheduler)
 }
 
-/// Looks after timers that open questions should have: see [`Store::sweep_timers`].
+/// Restores timers that open questions should have: see [`Store::sweep_timers`].
 pub struct Sweep {
     store: Arc<dyn Store>,
     metrics: Arc<Metrics>,
-    /// The last question looked at.
+    /// The last question that was examined.
     place: AtomicI64,
-    /// Where the last turn ended because the store was away; no place before the first.
+    /// The place at which the last turn ended because the store was away; no place before the first.
     away_at: AtomicI64,
 }
 
 impl Sweep {
-    /// A sweep that begins with the oldest question.
+    /// Makes a sweep that begins with the oldest question.
     pub fn new(store: Arc<dyn Store>, metrics: Arc<Metrics>) -> Self {
         Self { store, metrics, place: AtomicI64::new(0), away_at: AtomicI64::new(-1) }
     }
 
-    /// Goes on where the turn before ended, for a bounded number of pages; returns how many timers were missing.
+    /// Goes on from the end of the turn before, for a bounded number of pages; returns how many timers were missing.
     pub async fn turn(&self) -> u64 {
         let mut mended = 0;
         for _ in 0..SWEEP_PAGES_MAX {
@@ -87,7 +87,7 @@ impl Sweep {
                         break;
                     }
                 }
-                // A store that is away is asked for the same page again, once: what fails twice may be the page.
+                // A store that is away is asked for the same page once more: a page that fails twice may be the cause itself.
                 Err(StoreError::Unavailable(why)) if self.away_at.swap(after, Ordering::Relaxed) != after => {
                     tracing::warn!(why, "failed to look for lost timers; going on here at the next turn");
                     break;
@@ -95,7 +95,7 @@ impl Sweep {
                 Err(error) => {
                     tracing::error!(error = %error, after, "failed to look at a page of open questions for lost timers; going on behind it");
                     self.metrics.left_out_of_sweep(1);
-                    // No fewer rows than questions: what is open behind them is not left out.
+                    // A page has at least as many rows as questions, so no open question behind it is left out.
                     self.place.store(after + i64::from(QUESTIONS_PER_LOOK), Ordering::Relaxed);
                 }
             }

@@ -39,7 +39,7 @@ impl Rounds {
         self.0.entry((workload, what, unit)).or_default().push(value);
     }
 
-    /// Notes the pace of a closed loop, its latencies, and what each request cost the server.
+    /// Notes the pace of a closed loop, its latencies, and the cost of each request for the server.
     fn note_loop<R>(&mut self, workload: &'static str, what: &str, done: &Done<R>, before: &Used, after: &Used) {
         let count = f64::from(u32::try_from(done.results.len()).unwrap());
         self.note(workload, what.to_owned(), "/s", done.per_second);
@@ -62,7 +62,7 @@ impl Rounds {
     }
 }
 
-/// What the server had used up to a moment.
+/// The resources that the server had used up to a moment.
 struct Used {
     processor_seconds: f64,
     writer: Writer,
@@ -74,7 +74,7 @@ impl Used {
     }
 }
 
-/// What each of these should reach.
+/// The goal of each figure.
 fn with_goal(figure: Figure) -> Figure {
     match (figure.workload.as_str(), figure.what.as_str(), figure.unit.as_str()) {
         ("W1", "create, 32 clients", "/s") => figure.at_least(22_000.0),

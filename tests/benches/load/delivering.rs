@@ -15,12 +15,12 @@ use tokio::time::sleep;
 
 use super::Arguments;
 
-/// Questions asked one by one, each when the message of the one before has come.
+/// Questions asked one by one, each when the message of the one before has arrived.
 const ONE_BY_ONE: usize = 200;
 const CLIENTS: usize = 32;
-/// Endpoints the messages are spread over: one alone gets four at a time.
+/// Endpoints over which the messages are spread: a single one would get four at a time.
 const ENDPOINTS: usize = 16;
-/// How often it is looked what has arrived.
+/// How often the benchmark looks for new messages.
 const LOOK: Duration = Duration::from_millis(1);
 
 pub(super) async fn measure(arguments: &Arguments, report: &mut Report) {

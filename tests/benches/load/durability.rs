@@ -1,4 +1,5 @@
-//! The gate every figure passes: what was acknowledged outlives a kill, and every chain is whole. A server that forgets is not fast.
+//! The check before every figure: acknowledged writes survive a kill, and every chain is whole. A server that forgets is not
+//! fast.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! How much one server carries, over real sockets: `docs/performance.md` says which workloads there are and what they should reach.
+//! The load that one server carries, over real sockets: `docs/performance.md` describes the workloads and their goals.
 //!
 //! ```text
 //! cargo build --profile dist -p placet-server
@@ -10,7 +10,7 @@
 #![expect(
     clippy::print_stdout,
     clippy::unwrap_used,
-    reason = "a benchmark talks to whoever runs it and ends when it cannot go on"
+    reason = "a benchmark talks to the person who runs it and ends when it cannot go on"
 )]
 
 mod asking;
@@ -28,7 +28,7 @@ use harness::process::run_instead;
 
 #[derive(Parser)]
 struct Arguments {
-    /// Which workloads to run.
+    /// The workloads to run.
     #[arg(long, value_delimiter = ',', default_value = "W1,W2,W3,W4")]
     workloads: Vec<String>,
     /// Questions of one round.
@@ -37,7 +37,7 @@ struct Arguments {
     /// Rounds that count; one more warms up.
     #[arg(long, default_value_t = 3)]
     rounds: usize,
-    /// The program to load, if not the one built from these sources; from the root of the repository.
+    /// The program to load, if not the one built from these sources; the path counts from the root of the repository.
     #[arg(long)]
     program: Option<PathBuf>,
     /// Also load the reference server, with the same clients.
@@ -53,7 +53,7 @@ impl Arguments {
 
 async fn measure(arguments: Arguments, report: &mut Report) {
     if let Some(program) = &arguments.program {
-        // Cargo starts a benchmark in the folder of its package; a path is meant from where cargo was called.
+        // Cargo starts a benchmark in the folder of its package, but the path counts from the folder where cargo was called.
         let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(program);
         run_instead(program.canonicalize().expect("the program is there"));
         report.circumstances = circumstances();

@@ -17,13 +17,13 @@ use super::Arguments;
 const CLIENTS: usize = 32;
 /// Agents that ask at once when there are far too many: more than may wait for the writer.
 const CROWD: usize = 6_000;
-/// Answers by people, so many a second, while the agents crowd in.
+/// Answers by people per second while the crowd of agents asks.
 const ANSWERS_PER_SECOND: u32 = 100;
 const ANSWERS: usize = 500;
 /// How long the crowd keeps coming.
 const CROWDED: Duration = Duration::from_secs(5);
 
-/// What came of one question under overload.
+/// The result of one question under overload.
 struct Tried {
     milliseconds: f64,
     accepted: bool,
@@ -74,7 +74,7 @@ pub(super) async fn measure(arguments: &Arguments, report: &mut Report) {
     subject.kill().await;
 }
 
-/// Asks; a refusal is an answer too.
+/// Asks; a refusal is a result too.
 async fn attempt(connection: &mut Connection, intent: Uuid, question: &str) -> Tried {
     let sent = Instant::now();
     let answer = connection.post(&format!("api/v1/intents/{intent}/suspend"), question).await;

@@ -23,11 +23,11 @@ use uuid::Uuid;
 pub(super) const NAME: &str = "OpenIntent reference server 0.17.0";
 const KEY: &str = "agent-research-key";
 const CLIENTS: usize = 32;
-/// Requests of each kind in one round: it needs seconds for these.
+/// Requests of each kind in one round; the reference server needs seconds for these.
 const COUNT: usize = 300;
 const START_WITHIN: Duration = Duration::from_secs(30);
 
-/// The paces of each workload, by what the same workload of ours is called.
+/// The paces of each workload, under the names of our own workloads.
 pub(super) type Paces = BTreeMap<(String, String), Vec<f64>>;
 
 /// A reference server that runs.
@@ -42,7 +42,7 @@ impl Reference {
         let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/peer/venv/bin/openintent-server");
         assert!(program.exists(), "install it first: pip install 'openintent[server]==0.17.0' into target/peer/venv");
         let folder = TempDir::new().unwrap();
-        // It cannot take a port of the system's choice.
+        // The reference server cannot take a port that the system chooses.
         let address: SocketAddr = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
         let server = Command::new(program)
             .args(["--host", "127.0.0.1", "--port", &address.port().to_string(), "--log-level", "warning"])
@@ -69,7 +69,7 @@ impl Reference {
             let ask = async |connection: &mut Connection, intent| suspend(connection, intent, &question).await;
             let asked = closed_loop(&self.target, CLIENTS, created.results.clone(), ask).await;
             let answered = closed_loop(&self.target, CLIENTS, asked.results, respond).await;
-            // The first one warms up.
+            // The first round warms up.
             if round > 0 {
                 for (workload, what, pace) in [
                     ("W1", "create, 32 clients", created.per_second),
@@ -88,7 +88,7 @@ async fn create(connection: &mut Connection, (): ()) -> Uuid {
     connection.post("api/v1/intents", r#"{"title":"Refund order 12345","status":"active"}"#).await.ok::<Made>().id
 }
 
-/// The six calls its SDK makes to ask.
+/// The six calls that its SDK makes to ask.
 async fn suspend(connection: &mut Connection, intent: Uuid, question: &Value) -> Open {
     let path = format!("api/v1/intents/{intent}");
     let version = async |connection: &mut Connection| connection.get(&path).await.ok::<Value>()["version"].as_u64().unwrap();

@@ -40,7 +40,7 @@ pub(super) async fn measure(arguments: &Arguments, report: &mut Report) {
     two.kill().await;
 }
 
-/// Asks `count` questions and answers them, spread over the servers; returns the answers a second.
+/// Asks `count` questions and answers them, spread over the servers; returns the answers per second.
 async fn decisions(servers: &[&Target], agent: &Target, count: usize) -> f64 {
     let open = asked(agent, count).await;
     let answer = async |connection: &mut Connection, open: Open| respond(connection, open, VALUES[0], None).await;
@@ -56,8 +56,8 @@ async fn asked(agent: &Target, count: usize) -> Vec<Open> {
     closed_loop(agent, CLIENTS, vec![(); count], async |connection, ()| ask(connection, &question).await).await.results
 }
 
-/// Answers each question at both servers, with different values, at once; returns how many did not end with exactly one winner, whose
-/// value is the one that was kept.
+/// Answers each question at both servers at once, with different values; returns the number of questions that did not end with
+/// exactly one winner whose value was kept.
 async fn races(one: &Subject, two: &Subject) -> f64 {
     let open = asked(&one.agent, RACES).await;
     let answer = |value: &'static str| {

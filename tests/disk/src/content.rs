@@ -1,4 +1,4 @@
-//! What a file holds: in the page cache, where everybody reads it, and on the platter, where it outlives the power.
+//! The bytes of a file: in the page cache, where every reader sees them, and on the platter, where they survive a power cut.
 
 use std::collections::BTreeMap;
 
@@ -7,21 +7,21 @@ use rand_chacha::rand_core::RngCore;
 
 use crate::disk::FailedPages;
 
-/// What a kernel holds, marks dirty and writes back at once, in bytes.
+/// The unit in which a kernel holds data, marks it dirty and writes it back, in bytes.
 pub(crate) const PAGE: usize = 4_096;
 
 /// Draws a number from 0, less than `end`.
 pub(crate) fn below(chance: &mut ChaCha8Rng, end: usize) -> usize {
-    // The bias is far below anything a run could notice.
+    // The bias is far too small for any run to notice.
     usize::try_from(chance.next_u64() % u64::try_from(end.max(1)).unwrap()).unwrap()
 }
 
-/// What may be on the platter.
+/// The bytes that may be on the platter.
 #[derive(Clone, Default)]
 struct Platter {
-    /// As a power cut would leave it, had nothing been written since the last sync.
+    /// The bytes that a power cut would leave if there had been no write since the last sync.
     durable: Vec<u8>,
-    /// What each sector held since the last sync, oldest first: the kernel may have written any of it back, or none.
+    /// The contents of each sector since the last sync, oldest first: the kernel may have written back any of them, or none.
     unsynced: BTreeMap<usize, Vec<Vec<u8>>>,
     /// How long the file was since the last sync.
     lengths: Vec<usize>,
@@ -29,12 +29,12 @@ struct Platter {
 
 /// The bytes of one file.
 pub(crate) struct Content {
-    /// As its readers see it.
+    /// The bytes as readers see them.
     cached: Vec<u8>,
     platter: Platter,
-    /// As it was before each truncation since the last sync: a file system takes room away at once or not at all.
+    /// The platter before each truncation since the last sync: a file system gives up the space at once or not at all.
     before_truncations: Vec<Platter>,
-    /// What the platter changes whole or not at all, in bytes.
+    /// The size of a sector, in bytes: the platter changes it whole or not at all.
     sector: usize,
 }
 
@@ -48,7 +48,7 @@ impl Content {
         self.cached.len()
     }
 
-    /// Copies what there is from `offset` on; says how much.
+    /// Copies the bytes from `offset` on; returns how many.
     pub(crate) fn read(&self, offset: usize, buffer: &mut [u8]) -> usize {
         let there = self.cached.get(offset..).unwrap_or_default();
         let length = there.len().min(buffer.len());
@@ -82,7 +82,7 @@ impl Content {
         self.platter.lengths = vec![length];
     }
 
-    /// Everything reaches the platter.
+    /// All bytes reach the platter.
     pub(crate) fn sync(&mut self) {
         let Platter { durable, unsynced, lengths } = &mut self.platter;
         durable.resize(self.cached.len(), 0);
@@ -95,8 +95,8 @@ impl Content {
         self.before_truncations.clear();
     }
 
-    /// Some of it reaches the platter, the kernel reports a failure, once, and takes the pages for clean: no later sync writes them,
-    /// unless somebody writes to them again.
+    /// Some bytes reach the platter, and the kernel reports a failure, once, and treats the pages as clean: no later sync writes
+    /// them, unless there is a new write to them.
     pub(crate) fn fail_to_sync(&mut self, chance: &mut ChaCha8Rng, pages: FailedPages) {
         let durable = self.survivors(chance, 50, false);
         if pages == FailedPages::Dropped {
@@ -108,18 +108,18 @@ impl Content {
                 }
             }
         }
-        // The length is the file system's own, which goes on knowing it.
+        // The length belongs to the file system's own records, which are not lost.
         let lengths = if durable.len() == self.cached.len() { Vec::new() } else { vec![self.cached.len()] };
         self.platter = Platter { durable, unsynced: BTreeMap::new(), lengths };
         self.before_truncations.clear();
     }
 
-    /// What is on the platter after a power cut: of each sector what was synced or any of what was written since.
+    /// The bytes on the platter after a power cut: of each sector the synced content, or any content written since.
     ///
-    /// Of what was never written, room that the file took holds zeros, or what somebody left there.
+    /// Space that the file took but never wrote holds zeros, or data of an earlier file.
     pub(crate) fn survivors(&self, chance: &mut ChaCha8Rng, percent: usize, leftovers: bool) -> Vec<u8> {
         let truncations = self.before_truncations.len();
-        // Without a sync, how far the file system got with its truncations is open as well.
+        // Without a sync it is also open how far the file system got with its truncations.
         let reached = if below(chance, 100) < percent { truncations } else { below(chance, truncations + 1) };
         let Platter { durable, unsynced, lengths } = self.before_truncations.get(reached).unwrap_or(&self.platter);
         let mut left = durable.clone();
@@ -132,7 +132,7 @@ impl Content {
             let from = (sector * self.sector).min(length);
             let to = (from + self.sector).min(length);
             if below(chance, 100) < percent {
-                // Mostly the newest: a kernel in a hurry writes what there is.
+                // Mostly the newest content: a kernel in a hurry writes the present bytes.
                 let newest = versions.len() - 1;
                 let version = if below(chance, 4) == 0 { below(chance, versions.len()) } else { newest };
                 left[from..to].copy_from_slice(&versions[version][..to - from]);

@@ -1,4 +1,4 @@
-//! The disk: its files, its weather, and the machine that uses it.
+//! The disk: its files, its faults, and the machine that uses it.
 
 use std::collections::BTreeMap;
 use std::ffi::c_int;
@@ -13,35 +13,35 @@ use crate::content::{Content, PAGE, below};
 use crate::locks::{HandleId, Locks, Shared, SharedLocks};
 use crate::sqlite;
 
-/// What becomes of a sync.
+/// The outcome of a sync.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Syncs {
-    /// It is done.
+    /// The sync is done.
     Honest,
-    /// It is reported and not done: a drive whose cache lies.
+    /// The sync is reported but not done: a drive whose cache lies.
     Lying,
-    /// So many in a hundred fail, and are reported.
+    /// This many in a hundred fail, and report it.
     Failing(usize),
 }
 
-/// What a kernel does with pages whose sync has failed. Neither writes them again.
+/// How a kernel treats pages whose sync has failed. Neither kind writes them again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailedPages {
-    /// Everybody goes on reading what is not on the platter (ext4, XFS).
+    /// Readers go on seeing bytes that are not on the platter (ext4, XFS).
     Kept,
-    /// Everybody reads the platter (Btrfs).
+    /// Readers see the bytes on the platter (Btrfs).
     Dropped,
 }
 
-/// What the disk does to whoever uses it.
+/// The faults of the disk.
 #[derive(Clone, Copy, Debug)]
 pub struct Weather {
-    /// After so many more changes the power goes, in the middle of the last one.
+    /// After this many more changes the power goes, in the middle of the last one.
     pub power_lasts: Option<u64>,
-    /// It waits for the next sync then: all of a commit is written, and nobody knows.
+    /// The power then waits for the next sync: all of a commit is written, but not yet known to be.
     pub until_a_sync: bool,
-    /// How many bytes all files may have together. When they have more already, nothing may be overwritten either: some file systems copy
-    /// what they change.
+    /// How many bytes all files may have together. If they have more already, overwriting fails as well: some file systems copy
+    /// the bytes they change.
     pub room: Option<usize>,
     /// How many writes in a hundred fail.
     pub failing_writes_percent: usize,
@@ -50,7 +50,7 @@ pub struct Weather {
 }
 
 impl Weather {
-    /// Nothing goes wrong.
+    /// No faults.
     pub const FINE: Self = Self {
         power_lasts: None,
         until_a_sync: false,
@@ -61,7 +61,7 @@ impl Weather {
     };
 }
 
-/// A disk under a folder, as long as this lives.
+/// A disk under a folder, for as long as this value lives.
 pub struct Disk {
     folder: PathBuf,
     state: Mutex<State>,
@@ -71,13 +71,13 @@ struct State {
     chance: ChaCha8Rng,
     weather: Weather,
     sector: usize,
-    /// Counts restarts: what the machine before had open is gone.
+    /// Counts restarts: handles from before a restart are gone.
     machine: u64,
     has_power: bool,
     files: BTreeMap<u64, File>,
-    /// Which file a path leads to.
+    /// The file to which a path leads.
     names: BTreeMap<PathBuf, u64>,
-    /// The same, once the power has gone.
+    /// The same after a power cut.
     durable_names: BTreeMap<PathBuf, u64>,
     next: u64,
     changes: u64,
@@ -91,10 +91,11 @@ struct File {
 }
 
 impl Disk {
-    /// Puts an empty disk under an existing folder; the seed decides what survives, how large its sectors are, and which syncs fail.
+    /// Puts an empty disk under an existing folder. The seed decides which bytes survive, how large its sectors are, and which
+    /// syncs fail.
     pub fn mount(folder: &Path, seed: u64) -> Arc<Self> {
         let mut chance = ChaCha8Rng::seed_from_u64(seed);
-        // Apart from what the same seed draws elsewhere.
+        // A stream of its own, apart from other draws of the same seed.
         chance.set_stream(u64::from(u32::from_be_bytes(*b"disk")));
         let sector = [512, 4_096][below(&mut chance, 2)];
         let state = State {
@@ -116,7 +117,7 @@ impl Disk {
         disk
     }
 
-    /// Changes what happens from now on.
+    /// Sets the faults from now on.
     pub fn set(&self, weather: Weather) {
         self.state().weather = weather;
     }
@@ -141,7 +142,8 @@ impl Disk {
         self.state().has_power
     }
 
-    /// Ends the process that uses the disk, as SIGKILL does: the kernel keeps what it was given. What had gone by itself was no power then.
+    /// Ends the process that uses the disk, as SIGKILL does: the kernel keeps the data it got. If the power had gone by itself,
+    /// that counts as the end of the process instead.
     pub fn kill(&self) {
         let state = &mut *self.state();
         state.machine += 1;
@@ -159,7 +161,7 @@ impl Disk {
         state.has_power = true;
         state.weather = Weather::FINE;
         let State { chance, sector, .. } = state;
-        // All, nothing, and everything between: a rule that holds for a few sectors may break for many.
+        // All, none, and percentages between: a rule that holds for a few sectors may break for many.
         let percent = [0, 10, 50, 90, 100][below(chance, 5)];
         let leftovers = below(chance, 2) == 0;
         let names: Vec<PathBuf> = state.names.keys().chain(state.durable_names.keys()).cloned().collect();
@@ -178,7 +180,7 @@ impl Disk {
         (state.names, state.durable_names) = (left.clone(), left);
     }
 
-    /// What it holds, synced: for another disk to begin with.
+    /// The synced contents, for another disk to begin with.
     pub fn image(&self) -> BTreeMap<String, Vec<u8>> {
         let state = self.state();
         let file = |(name, number): (&PathBuf, &u64)| {
@@ -202,7 +204,7 @@ impl Disk {
         }
     }
 
-    /// Writes a file's bytes over themselves and syncs them, as a program can that does not go through SQLite.
+    /// Writes a file's bytes over themselves and syncs them, as a program can do without SQLite.
     pub(crate) fn rewrite(self: &Arc<Self>, path: &Path) -> Result<(), c_int> {
         let handle = match self.open(path, false) {
             Err(ffi::SQLITE_CANTOPEN) => return Ok(()),
@@ -240,7 +242,7 @@ impl Disk {
         Ok(Handle { disk: self.clone(), machine: state.machine, file: number, id: state.next, memory: None })
     }
 
-    /// Takes a name away; whether that is durable at once depends on whether the folder is synced.
+    /// Removes a name; whether that is durable at once depends on whether the folder is synced.
     pub(crate) fn delete(&self, path: &Path, and_sync: bool) -> Result<(), c_int> {
         let state = &mut *self.state();
         let survives = state.change(false)?;
@@ -269,7 +271,7 @@ impl State {
         self.names.values().map(|file| self.files[file].content.len()).sum()
     }
 
-    /// Counts a change, which happens; says whether the power outlives it.
+    /// Counts a change, which happens; returns whether the power is still there afterwards.
     fn change(&mut self, is_sync: bool) -> Result<bool, c_int> {
         if !self.has_power {
             return Err(ffi::SQLITE_IOERR);
@@ -295,12 +297,12 @@ pub(crate) struct Handle {
     machine: u64,
     file: u64,
     id: HandleId,
-    /// Held as long as SQLite may look at it.
+    /// Held as long as SQLite may use it.
     memory: Option<Arc<Shared>>,
 }
 
 impl Handle {
-    /// Does something to the file, unless the process it was open in is gone.
+    /// Does something to the file, unless the process that opened it is gone.
     fn with<T>(&self, work: impl FnOnce(&mut State) -> Result<T, c_int>) -> Result<T, c_int> {
         let state = &mut *self.disk.state();
         if state.machine != self.machine || !state.has_power {
@@ -346,7 +348,7 @@ impl Handle {
         })
     }
 
-    /// Makes durable what the file holds, and the names in its folder: SQLite's own VFS syncs the folder of a new file as well.
+    /// Makes the file's contents durable, and the names in its folder: SQLite's own VFS syncs the folder of a new file as well.
     pub(crate) fn sync(&self) -> Result<(), c_int> {
         self.with(|state| {
             if !state.change(true)? {
@@ -401,7 +403,7 @@ impl Handle {
         self.memory = None;
     }
 
-    /// Gives up what it holds of the file; in a process that is gone there is nothing to give up.
+    /// Gives up its locks and memory of the file; a process that is gone has none to give up.
     fn leave(&self, give_up: impl FnOnce(&mut File, HandleId)) {
         let state = &mut *self.disk.state();
         if let Some(file) = state.files.get_mut(&self.file).filter(|_| state.machine == self.machine) {

@@ -1,11 +1,11 @@
 //! A disk for SQLite that loses its power, fills up and fails.
 //!
 //! [`Disk::mount`] puts one under a folder: from then on every database of this process below that folder lies on it, in memory,
-//! whoever opens it and however. Nothing in the code under test knows. Everything else stays on the file system.
+//! whatever code opens it. The code under test does not know. Everything else stays on the file system.
 //!
-//! Guarantee: what SQLite has synced survives a power cut, nothing else need. Mechanism: a VFS, registered as SQLite's default, that
-//! keeps what a page cache would hold apart from what has reached the platter (`content`), and hands foreign paths on to the VFS
-//! there was. Left out: files other than SQLite's, whose folder stays a real one.
+//! Guarantee: data that SQLite has synced survives a power cut; other data need not. Mechanism: a VFS, registered as SQLite's
+//! default, that keeps the contents of the page cache apart from the contents of the platter (`content`), and passes foreign
+//! paths on to the previous VFS. Left out: files other than SQLite's, whose folder stays a real one.
 #![expect(clippy::missing_panics_doc, reason = "a disk whose lock is poisoned ends its test")]
 
 mod content;

@@ -25,7 +25,7 @@ impl Locks {
         let (highest_of_others, instead) = match level {
             ffi::SQLITE_LOCK_SHARED => (ffi::SQLITE_LOCK_RESERVED, None),
             ffi::SQLITE_LOCK_RESERVED => (ffi::SQLITE_LOCK_SHARED, None),
-            // While readers are there, whoever wants it all keeps new ones out.
+            // While there are readers, a connection that wants the exclusive lock keeps new readers out.
             _ if others <= ffi::SQLITE_LOCK_SHARED => (ffi::SQLITE_LOCK_NONE, Some(ffi::SQLITE_LOCK_PENDING)),
             _ => (ffi::SQLITE_LOCK_NONE, None),
         };
@@ -52,14 +52,15 @@ impl Locks {
     }
 }
 
-/// The memory the connections of a database share: the index of its write-ahead log.
+/// The memory that the connections of a database share: the index of its write-ahead log.
 #[derive(Default)]
 pub(crate) struct Shared {
     regions: Mutex<Vec<Box<[AtomicU64]>>>,
 }
 
 impl Shared {
-    /// Where a region begins; `None` if it is not there and need not be made. It stays there as long as this does.
+    /// The start of a region; `None` if the region does not exist and need not be made. It stays at that address as long as this
+    /// lives.
     pub(crate) fn region(&self, number: usize, bytes: usize, make: bool) -> Option<*mut u8> {
         let mut regions = self.regions.lock().unwrap();
         while regions.len() <= number && make {
@@ -70,7 +71,7 @@ impl Shared {
     }
 }
 
-/// The locks on the memory, and who has it mapped.
+/// The locks on the memory, and the handles that have it mapped.
 #[derive(Default)]
 pub(crate) struct SharedLocks {
     pub(crate) memory: Option<Arc<Shared>>,
@@ -85,7 +86,7 @@ impl SharedLocks {
         self.memory.get_or_insert_default().clone()
     }
 
-    /// Gives up all locks of `who`; the last one to leave takes the memory along.
+    /// Gives up all locks of the handle `who`; the last handle to leave removes the memory.
     pub(crate) fn unmap(&mut self, who: HandleId) {
         self.mapped.remove(&who);
         self.shared.values_mut().for_each(|holders| {

@@ -1,4 +1,4 @@
-//! SQLite's C interface: the only unsafe code there is.
+//! SQLite's C interface: all unsafe code of the project.
 #![expect(unsafe_code, reason = "a VFS is a table of C functions")]
 
 use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
@@ -16,7 +16,7 @@ use crate::disk::{Disk, Handle};
 static DISKS: Mutex<Vec<Weak<Disk>>> = Mutex::new(Vec::new());
 static BEFORE: OnceLock<Before> = OnceLock::new();
 
-/// The VFS there was, which lives as long as the process.
+/// The previous VFS, which lives as long as the process.
 struct Before(*mut ffi::sqlite3_vfs);
 
 // SAFETY: SQLite itself uses the VFS from all threads; nothing here writes to it.
@@ -33,15 +33,15 @@ pub(crate) fn mount(disk: &Arc<Disk>) {
     BEFORE.get_or_init(register);
 }
 
-/// Makes this SQLite's default VFS, in front of the one there was.
+/// Makes this SQLite's default VFS, in front of the previous one.
 fn register() -> Before {
     // SAFETY: the name may be null, for the default; SQLite initializes itself first.
     let before = unsafe { ffi::sqlite3_vfs_find(ptr::null()) };
     assert!(!before.is_null(), "SQLite has no VFS");
-    // SAFETY: it is not null, and nobody writes to it any more.
+    // SAFETY: it is not null, and there are no more writes to it.
     let before_it = unsafe { *before };
     let own_size = c_int::try_from(size_of::<OpenFile>()).unwrap();
-    // What is not replaced asks the VFS it is called with for its own data only, and finds the original's.
+    // Functions that are not replaced ask the VFS that they are called with only for its own data, and find the original's.
     let own = Box::new(ffi::sqlite3_vfs {
         szOsFile: before_it.szOsFile.max(own_size),
         pNext: ptr::null_mut(),
@@ -51,13 +51,13 @@ fn register() -> Before {
         xAccess: Some(access),
         ..before_it
     });
-    // SAFETY: what is registered is never freed.
+    // SAFETY: a registered VFS is never freed.
     let registered = unsafe { ffi::sqlite3_vfs_register(Box::into_raw(own), 1) };
     assert_eq!(registered, ffi::SQLITE_OK, "SQLite takes the VFS");
     Before(before)
 }
 
-/// The disk a path is on; null names a temporary file, which is on none.
+/// The disk on which a path lies; null names a temporary file, which lies on none.
 ///
 /// # Safety
 ///
@@ -77,7 +77,7 @@ fn before() -> *mut ffi::sqlite3_vfs {
     BEFORE.get().map_or(ptr::null_mut(), |before| before.0)
 }
 
-/// What SQLite allocates for a file and passes back with every call.
+/// The memory that SQLite allocates for a file and passes back with every call.
 #[repr(C)]
 struct OpenFile {
     base: ffi::sqlite3_file,
@@ -121,7 +121,7 @@ unsafe extern "C" fn open(
     let file = file.cast::<OpenFile>();
     match disk.open(path, flags & ffi::SQLITE_OPEN_CREATE != 0) {
         Ok(handle) => {
-            // SAFETY: SQLite has allocated `szOsFile` bytes for the file, which nobody else uses.
+            // SAFETY: SQLite has allocated `szOsFile` bytes for the file, and no other code uses it.
             unsafe {
                 file.write(OpenFile {
                     base: ffi::sqlite3_file { pMethods: &raw const METHODS },
@@ -134,7 +134,7 @@ unsafe extern "C" fn open(
             ffi::SQLITE_OK
         }
         Err(code) => {
-            // SAFETY: as above; without methods SQLite does not close what was not opened.
+            // SAFETY: as above; without methods SQLite does not close a file that was not opened.
             unsafe { (*file).base.pMethods = ptr::null() };
             code
         }
@@ -257,7 +257,7 @@ unsafe extern "C" fn file_control(_: *mut ffi::sqlite3_file, _: c_int, _: *mut c
 }
 
 unsafe extern "C" fn sector_size(_: *mut ffi::sqlite3_file) -> c_int {
-    4_096 // What SQLite's own VFS says of every disk, whatever its sectors.
+    4_096 // SQLite's own VFS names this size for every disk, whatever its sectors.
 }
 
 unsafe extern "C" fn device_characteristics(_: *mut ffi::sqlite3_file) -> c_int {
@@ -301,7 +301,7 @@ unsafe extern "C" fn shm_unmap(file: *mut ffi::sqlite3_file, _: c_int) -> c_int 
 ///
 /// # Errors
 ///
-/// SQLite's code for what the disk did.
+/// SQLite's code for the failure of the disk.
 pub fn rewrite(path: &Path) -> io::Result<()> {
     let disks = DISKS.lock().unwrap();
     let disk = disks.iter().filter_map(Weak::upgrade).find(|disk| disk.holds(path));
@@ -310,11 +310,11 @@ pub fn rewrite(path: &Path) -> io::Result<()> {
     disk.rewrite(path).map_err(|code| io::Error::other(format!("SQLite's code {code}")))
 }
 
-/// Asks a database directly, beside whoever serves it; of each row the first column.
+/// Asks a database directly, beside the server that uses it; returns the first column of each row.
 ///
 /// # Errors
 ///
-/// What SQLite said.
+/// SQLite's message.
 pub fn query(path: &Path, sql: &str) -> Result<Vec<String>, String> {
     let (name, sql) = (CString::new(path.as_os_str().as_bytes()), CString::new(sql));
     let (Ok(name), Ok(sql)) = (name, sql) else { return Err("a zero byte".to_owned()) };

@@ -1,5 +1,6 @@
-//! How requests arrive: in a closed loop, where each client waits for its answer, to find the peak; in an open loop, at fixed times
-//! whatever the server does, to find latencies. A closed loop hides stalls: while the server stands still, nobody asks.
+//! How requests arrive. In a closed loop, where each client waits for its answer, to find the peak. In an open loop, at fixed
+//! times whatever the server does, to find latencies: a closed loop hides stalls, because no client asks while the server stands
+//! still.
 
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
@@ -9,11 +10,11 @@ use tokio::time::sleep_until;
 
 use super::connection::{Connection, Target};
 
-/// What a number of requests came to.
+/// The results of a number of requests.
 pub struct Done<R> {
-    /// What each item led to, in the order of the items.
+    /// The result of each item, in the order of the items.
     pub results: Vec<R>,
-    /// How long each took, in milliseconds, sorted.
+    /// How long each item took, in milliseconds, sorted.
     pub milliseconds: Vec<f64>,
     /// Items a second.
     pub per_second: f64,
@@ -32,12 +33,12 @@ fn done<R>(finished: Vec<Vec<Finished<R>>>, took: Duration) -> Done<R> {
     Done { results, milliseconds, per_second: f64::from(count) / took.as_secs_f64() }
 }
 
-/// So many connections to a target.
+/// Opens this many connections to a target.
 pub async fn connections(target: &Target, count: usize) -> Vec<Connection> {
     join_all((0..count).map(|_| Connection::open(target))).await
 }
 
-/// Does `step` for each item, by so many clients; each takes its next item when it has the answer to the one before.
+/// Does `step` for each item, by the given number of clients; each takes its next item when it has the answer to the one before.
 pub async fn closed_loop<I, R>(
     target: &Target,
     clients: usize,
@@ -47,8 +48,8 @@ pub async fn closed_loop<I, R>(
     each(target, clients, items, async |_, _| Instant::now(), step).await
 }
 
-/// Does `step` for each item, so many a second, over as many connections as may be needed. A time counts from when its item was due,
-/// also if no connection was free then: a stall of the server's is charged to everybody it kept waiting.
+/// Does `step` for each item, at the given rate per second, over as many connections as may be needed. A time counts from when
+/// its item was due, even if no connection was free then: a stall of the server counts for every request that it delayed.
 pub async fn open_loop<I, R>(
     target: &Target,
     clients: usize,
@@ -62,13 +63,14 @@ pub async fn open_loop<I, R>(
             return due;
         }
         sleep_until(due.into()).await;
-        // A timer is late by up to a millisecond, which is not the server's doing.
+        // A timer is late by up to a millisecond, which is not the server's fault.
         Instant::now()
     };
     each(target, clients, items, when_due, step).await
 }
 
-/// Does `step` for each item; a time counts from what `start` returns when it lets the item go, given the beginning and its place.
+/// Does `step` for each item. A time counts from the moment that `start` returns when it releases the item, given the beginning
+/// and its place.
 async fn each<I, R>(
     target: &Target,
     clients: usize,

@@ -1,4 +1,4 @@
-//! One chart of all figures that have a goal: how far each went towards it, on a logarithmic scale.
+//! One chart of all figures that have a goal: how close each came to it, on a logarithmic scale.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ const TOP: f64 = 44.0;
 /// The ends of the scale: a tenth of the goal, ten times the goal.
 const ENDS: (f64, f64) = (0.1, 10.0);
 
-/// Where a value lies between the ends.
+/// The place of a value between the ends.
 fn place(reached: f64) -> f64 {
     let (low, high) = (ENDS.0.ln(), ENDS.1.ln());
     LABEL + (WIDTH - LABEL - 120.0) * ((reached.clamp(ENDS.0, ENDS.1).ln() - low) / (high - low))

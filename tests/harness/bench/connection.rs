@@ -1,4 +1,5 @@
-//! One kept-alive HTTP/1.1 connection that costs next to nothing: on a machine of two cores, what the generator burns the server cannot have.
+//! One kept-alive HTTP/1.1 connection that costs very little: on a machine of two cores, the generator takes its processor time
+//! from the server.
 
 use std::net::SocketAddr;
 
@@ -9,7 +10,7 @@ use tokio::net::TcpStream;
 /// Room for most answers, so that one read takes them.
 const RECEIVED_BYTES: usize = 16 * 1_024;
 
-/// Where requests go, and in whose name.
+/// The address of requests, and their key.
 #[derive(Clone)]
 pub struct Target {
     pub address: SocketAddr,
@@ -25,7 +26,7 @@ pub struct Connection {
     received: Vec<u8>,
 }
 
-/// What a server answered.
+/// A server's answer.
 pub struct Answer<'a> {
     pub status: u16,
     pub head: &'a str,
@@ -33,7 +34,7 @@ pub struct Answer<'a> {
 }
 
 impl Answer<'_> {
-    /// The body of a 200, as much of it as `T` wants.
+    /// The body of a 200, with the members that `T` needs.
     pub fn ok<T: DeserializeOwned>(&self) -> T {
         assert_eq!(self.status, 200, "{}", String::from_utf8_lossy(self.body));
         serde_json::from_slice(self.body).unwrap()

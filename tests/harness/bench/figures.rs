@@ -1,4 +1,5 @@
-//! Figures: what was measured, in how many rounds, against which goal; as lines, as JSON, as one table and one chart of all benchmarks.
+//! Figures: the measured values, the number of rounds, and the goal; as lines, as JSON, as one table and one chart of all
+//! benchmarks.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,10 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use super::chart;
 
-/// What our SQLite does.
+/// The mode in which our SQLite runs.
 const SQLITE: &str = "SQLite WAL synchronous=FULL";
 
-/// What a figure should be.
+/// The goal of a figure.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Goal {
@@ -20,11 +21,11 @@ pub enum Goal {
 }
 
 impl Goal {
-    /// How far a value went: 1 is the goal itself, more is better.
+    /// How close a value came to its goal: 1 is the goal itself, more is better.
     pub fn reached(self, value: f64) -> f64 {
         match self {
             Self::AtLeast(goal) => value / goal,
-            // Nothing of what should not be is as good as it gets.
+            // A count of zero is the best possible result.
             Self::AtMost(_) if value == 0.0 => f64::INFINITY,
             Self::AtMost(goal) => goal / value,
         }
@@ -50,9 +51,9 @@ pub struct Figure {
     /// One value per round, sorted.
     pub rounds: Vec<f64>,
     pub goal: Option<Goal>,
-    /// The database and what its commits outlive.
+    /// The database, and the faults that its commits survive.
     pub durability: String,
-    /// What another server did with the same clients in the same run, and its name.
+    /// The figure of another server with the same clients in the same run, and its name.
     pub peer: Option<Peer>,
 }
 
@@ -74,7 +75,7 @@ fn median(sorted: &[f64]) -> f64 {
     sorted[(sorted.len() - 1) / 2]
 }
 
-/// A value in as many digits as it deserves.
+/// A value with a sensible number of digits.
 pub fn short(value: f64) -> String {
     match value.abs() {
         size if size >= 1_000.0 => {
@@ -132,12 +133,12 @@ impl Figure {
         median(&self.rounds)
     }
 
-    /// How often its peer's figure goes into it.
+    /// The quotient of this figure and its peer's.
     pub fn ratio(&self) -> Option<f64> {
         self.peer.as_ref().map(|peer| self.median() / median(&peer.rounds))
     }
 
-    /// How far it went towards its goal, by the median.
+    /// How close it came to its goal, by the median.
     pub fn reached(&self) -> Option<f64> {
         self.goal.map(|goal| goal.reached(self.median()))
     }
@@ -182,7 +183,7 @@ pub struct Report {
 
 impl Report {
     /// Takes a figure up and prints it.
-    #[expect(clippy::print_stdout, reason = "a benchmark talks to whoever runs it")]
+    #[expect(clippy::print_stdout, reason = "a benchmark talks to the person who runs it")]
     pub fn add(&mut self, figure: Figure) {
         println!("{}", figure.line(&self.circumstances));
         self.figures.push(figure);

@@ -1,4 +1,4 @@
-//! What benchmarks of a whole server share: how they begin, how load arrives, how figures are made and kept.
+//! The parts that benchmarks of a whole server share: their start, the arrival of load, the making and keeping of figures.
 
 pub mod arrival;
 mod chart;
@@ -25,7 +25,7 @@ pub fn run<A: Parser>(name: &str, measure: impl AsyncFnOnce(A, &mut Report)) {
     let behind = words[1..].join(" ");
     let command = format!("cargo bench -p placet-tests --bench {name}{}{behind}", if behind.is_empty() { "" } else { " -- " });
     let mut report = Report { command, circumstances: circumstances(), figures: Vec::new() };
-    // One thread: what the generator burns the server cannot have.
+    // One thread, because the generator takes its processor time from the server.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(measure(A::parse_from(words), &mut report));
     report.write(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/figures"), name);
@@ -58,7 +58,7 @@ fn line_of(program: &str, arguments: &[&str]) -> String {
     output.map_or_else(|_| "unknown".to_owned(), |output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// What a figure needs on its line to be one.
+/// The circumstances that a figure needs beside it.
 pub fn circumstances() -> String {
     let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let cpu =
@@ -68,7 +68,8 @@ pub fn circumstances() -> String {
     format!("{cpu}, {cores} cores, {system}; {}", build())
 }
 
-/// Which build the figures are of. One that was handed in counts as of this commit if it stands in this `target` and is not older.
+/// The build to which the figures belong. A program that was handed in counts as of this commit if it is in this `target` and is
+/// not older.
 fn build() -> String {
     let commit = line_of("git", &["rev-parse", "--short", "HEAD"]);
     let dirty = if line_of("git", &["status", "--porcelain"]).is_empty() { "" } else { "-dirty" };
@@ -109,7 +110,8 @@ fn status_mebibytes(process: u32, name: &str) -> f64 {
 /// Processor time a process has used so far, in seconds.
 pub fn processor_seconds(process: u32) -> f64 {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
-    // Behind the name, which may hold anything, in its parentheses; user and system time are the 14th and 15th words, in 100ths.
+    // The words stand behind the name, which may hold anything, in its parentheses; user and system time are the 14th and 15th,
+    // in 100ths.
     let (_, rest) = stat.rsplit_once(')').unwrap();
     let words: Vec<&str> = rest.split_whitespace().collect();
     (words[11].parse::<f64>().unwrap() + words[12].parse::<f64>().unwrap()) / 100.0

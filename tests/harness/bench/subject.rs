@@ -1,4 +1,4 @@
-//! The server under load: its release binary in its own process, whom it serves, and what they send.
+//! The server under load: its release binary in its own process, the keys of its clients, and their requests.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -25,7 +25,7 @@ const QUESTION: &str = concat!(
     r#""context":{"order_id":"12345","customer":{"name":"Ada Example","since":2019,"orders":17},"amount":80.0,"currency":"EUR","#,
     r#""note":"NOTE"},"fallback_policy":"complete_with_fallback","fallback_value":"deny"}"#
 );
-/// What the answers take turns with.
+/// The answers, which take turns.
 pub const VALUES: [&str; 4] = ["approve", "partly", "voucher", "deny"];
 /// The pause between two looks at a server that starts.
 const LOOK: Duration = Duration::from_millis(1);
@@ -38,7 +38,7 @@ pub fn question(timeout_seconds: u32) -> String {
     QUESTION.replace("NOTE", &note).replace("TIMEOUT", &timeout_seconds.to_string())
 }
 
-/// What is read of a reply that makes something.
+/// The member that is read of a reply that creates something.
 #[derive(Deserialize)]
 pub struct Made {
     pub id: Uuid,
@@ -58,7 +58,7 @@ pub struct Decision {
     pub value: &'static str,
 }
 
-/// Who is told of a question.
+/// The people who are told of a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Told {
     Nobody,
@@ -66,13 +66,13 @@ pub enum Told {
     OnePerson,
 }
 
-/// What the thread that writes to SQLite says of itself, since the server started.
+/// The measurements of the thread that writes to SQLite, since the server started.
 #[derive(Clone, Copy, Debug)]
 pub struct Writer {
     pub commits: f64,
     /// From the beginning of each transaction to its end.
     pub busy_seconds: f64,
-    /// Of that, until the disk had it; checkpoints are in it.
+    /// The part of that time until the data was on the disk, with checkpoints.
     pub commit_seconds: f64,
 }
 
@@ -83,7 +83,7 @@ pub struct Subject {
     pub operator: Target,
     auditor: Target,
     told: Told,
-    /// What its command line has beside `serve`.
+    /// Its command line after `serve`.
     arguments: Vec<String>,
     server: Option<Running>,
     _mails: JoinSet<()>,
@@ -96,7 +96,7 @@ impl Subject {
         Self { _mails: mails, ..Self::start_in(Site::production(smtp_url), told, Vec::new()).await }
     }
 
-    /// Starts a server on SQLite in a file that stays when all is measured.
+    /// Starts a server on SQLite in a file that stays after the measurements.
     pub async fn start_on_file(database: &Path, told: Told) -> Self {
         let (smtp_url, mails) = silence().await;
         let site = Site::production(smtp_url).with_database(format!("sqlite://{}", database.display()));
@@ -128,7 +128,7 @@ impl Subject {
         self.server.as_ref().expect("the server runs")
     }
 
-    /// What the writer has done so far.
+    /// The present measurements of the writer.
     pub async fn writer(&self) -> Writer {
         let mut connection = Connection::open(&self.auditor).await;
         let scrape = connection.get("metrics").await;
@@ -150,7 +150,7 @@ impl Subject {
         self.server.take().expect("the server runs").kill().await;
     }
 
-    /// Starts the server; returns how long it took until it said that it is ready, in milliseconds.
+    /// Starts the server; returns the time until it reported that it is ready, in milliseconds.
     pub async fn start_again(&mut self) -> f64 {
         let mut command = self.site.command(["serve"]);
         command.args(&self.arguments);
@@ -172,7 +172,7 @@ impl Subject {
     }
 }
 
-/// A mail server that never says a word: mails queue and stay. It lives as long as its task.
+/// A mail server that never answers: mails queue and stay. It lives as long as its task.
 async fn silence() -> (String, JoinSet<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("smtp://{}", listener.local_addr().unwrap());
@@ -204,7 +204,7 @@ pub async fn ask(connection: &mut Connection, question: &str) -> Open {
     suspend(connection, intent, question).await
 }
 
-/// Answers; with a `key`, so that it could be repeated.
+/// Answers; a `key` makes the answer repeatable.
 pub async fn respond(connection: &mut Connection, open: Open, value: &'static str, key: Option<Uuid>) -> Decision {
     #[derive(Deserialize)]
     struct Responded {

@@ -1,4 +1,4 @@
-//! Answers that come at the same time share a transaction on PostgreSQL. None of them may notice.
+//! On PostgreSQL, answers that arrive at the same time share a transaction. No caller may notice the sharing.
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
@@ -11,11 +11,11 @@ use harness::app::{Backend, TestApp};
 use harness::postgres::{Cluster, Rival};
 use serde_json::json;
 
-/// Answers given at once; more than one group takes.
+/// The number of answers given at once. One group cannot hold so many.
 const ANSWERS: usize = 40;
-/// Groups that are decided at the same time.
+/// The number of groups that are decided at the same time.
 const GROUPS: usize = 4;
-/// Answers that wait behind those groups; what comes first is decided alone or nearly so.
+/// The number of answers that wait behind those groups. The first answers are decided alone or nearly so.
 const LEFT: usize = 8;
 
 async fn start() -> TestApp {
@@ -31,14 +31,14 @@ async fn ask(agent: &Api, count: usize) -> Vec<(IntentId, String)> {
     asked
 }
 
-/// What a metric says.
+/// The value of a metric.
 async fn metric(app: &TestApp, name: &str) -> usize {
     let scrape = app.api(Role::Auditor).get("metrics").await.text;
     let line = scrape.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     line.unwrap_or_else(|| panic!("no {name} in:\n{scrape}")).parse().unwrap()
 }
 
-/// Gives answers while nobody can write an event, so that most of them wait, and lets them go when all have come.
+/// Gives the answers while the events table is locked, so that most of them wait. Unlocks the table when all have arrived.
 async fn respond_at_once(app: &TestApp, answers: &[(IntentId, String, &str)]) -> Vec<Reply> {
     let scratch = app.scratch().unwrap();
     let rival = scratch.rival().await;
@@ -48,14 +48,14 @@ async fn respond_at_once(app: &TestApp, answers: &[(IntentId, String, &str)]) ->
     let release = async {
         let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
         while Cluster::of_this_process().number(scratch.name(), waiting).await < i64::try_from(GROUPS).unwrap() {}
-        // Those in the first groups have left the line.
+        // The answers of the first groups are no longer in the queue.
         while metric(app, "placet_writer_queue_jobs").await < LEFT {}
         rival.sql("ROLLBACK").await;
     };
     join!(all, release).0
 }
 
-/// Who answers waits for the disk; forty who answer at once must not wait for it forty times, one after the other.
+/// Each answer waits for the disk. Forty answers given at once must not wait for forty commits one after the other.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn answers_that_wait_share_commits() {
     let app = start().await;
@@ -76,8 +76,8 @@ async fn answers_that_wait_share_commits() {
     app.finish().await;
 }
 
-/// An answer the database does not take, one that comes too late, one about nothing and one that is no choice are refused as ever; those
-/// beside them count.
+/// An answer that the database rejects, a late one, one to an unknown question and one that is no choice are refused as if they
+/// came alone. The other answers of the group are recorded.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_that_cannot_count_leaves_those_beside_it_alone() {
     let app = start().await;
@@ -100,7 +100,7 @@ async fn an_answer_that_cannot_count_leaves_those_beside_it_alone() {
         asked.iter().enumerate().map(|(number, (intent, id))| (*intent, id.clone(), answer(number))).collect();
     answers.push((late.0, late.1.clone(), "deny"));
     answers.push((IntentId(uuid::Uuid::nil()), late.1, "approve"));
-    // Twice on one intent.
+    // The same answer again on the same intent.
     answers.push(answers[3].clone());
     let replies = respond_at_once(&app, &answers).await;
     for (number, reply) in replies.iter().enumerate() {
@@ -125,7 +125,7 @@ async fn an_answer_that_cannot_count_leaves_those_beside_it_alone() {
     app.finish().await;
 }
 
-/// Somebody who holds one intent, and be it for seconds, must not hold up the answers to all others.
+/// A transaction that holds one intent for seconds must not delay the answers to the other intents.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_whose_intent_somebody_holds_keeps_no_other_one_waiting() {
     let app = start().await;
@@ -147,7 +147,7 @@ async fn an_answer_whose_intent_somebody_holds_keeps_no_other_one_waiting() {
     app.finish().await;
 }
 
-/// A person who answers twice with one key has answered once, also in a crowd.
+/// A person who answers twice with one idempotency key has answered once, even when many answers share a transaction.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_in_a_crowd_is_repeated_by_its_key() {
     let app = start().await;
@@ -167,21 +167,21 @@ async fn an_answer_in_a_crowd_is_repeated_by_its_key() {
     app.finish().await;
 }
 
-/// Somebody else's transaction that holds something until it is rolled back.
+/// A foreign transaction that runs `sql` and keeps its locks until it is rolled back.
 async fn holding(app: &TestApp, name: &str, sql: &str) -> Rival {
     let rival = app.scratch().unwrap().rival().await;
     rival.sql(&format!("SET application_name = '{name}'; BEGIN; {sql}")).await;
     rival
 }
 
-/// What holds the questions of some intents, and leaves the intents alone.
+/// A query that locks the questions of some intents, but not the intents.
 fn questions_of(asked: &[(IntentId, String)]) -> String {
     let intents: Vec<_> = asked.iter().map(|(intent, _)| format!("'{intent}'")).collect();
     let of_intents = format!("WHERE i.id IN ({})", intents.join(", "));
     format!("SELECT 1 FROM suspensions s JOIN intents i ON i.rid = s.intent {of_intents} FOR UPDATE OF s")
 }
 
-/// How many transactions wait for such a one.
+/// How many transactions wait for the transaction of this name.
 async fn waiting_for(app: &TestApp, name: &str) -> usize {
     let blocked = "SELECT count(*) FROM pg_stat_activity waiting, pg_stat_activity holder \
                    WHERE waiting.datname = current_database() AND holder.pid = ANY(pg_blocking_pids(waiting.pid))";
@@ -189,7 +189,8 @@ async fn waiting_for(app: &TestApp, name: &str) -> usize {
     usize::try_from(Cluster::of_this_process().number(app.scratch().unwrap().name(), &blocked).await).unwrap()
 }
 
-/// Gives so many answers behind others that hold up every group, one each, so that the answers are decided in one.
+/// Holds up every group with one answer of `before` each, gives `count` answers meanwhile, and then releases the groups. The
+/// `count` answers are therefore decided in one group.
 async fn in_one_group<T>(app: &TestApp, before: &[(IntentId, String)], count: usize, answers: impl Future<Output = T>) -> T {
     let rival = holding(app, "before", &questions_of(before)).await;
     let operator = app.operator();
@@ -214,8 +215,8 @@ fn assert_nobody_waited_in_vain(app: &TestApp) {
     assert!(in_vain.is_empty(), "{in_vain:#?}");
 }
 
-/// Who names a question of another intent gets a refusal. Were the other intent waited for, whoever holds it would hold up the answers to
-/// thirty more.
+/// An answer that names another intent's question is refused at once. If it waited for the other intent's lock, it would delay up
+/// to thirty other answers.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_that_names_another_intents_question_waits_for_nobody() {
     let app = start().await;
@@ -240,8 +241,8 @@ async fn an_answer_that_names_another_intents_question_waits_for_nobody() {
     app.finish().await;
 }
 
-/// One key for answers to two intents is a program's mistake, and its own alone: while the one is written, the other one waits, and nobody
-/// who answers beside it.
+/// A program that uses one key for answers to two intents harms only itself: its second answer waits while the first is written,
+/// and no other answer of the group waits.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_whose_key_somebody_uses_keeps_no_other_one_waiting() {
     let app = start().await;
@@ -277,8 +278,8 @@ async fn an_answer_whose_key_somebody_uses_keeps_no_other_one_waiting() {
     app.finish().await;
 }
 
-/// Who ends a question withdraws what is still to be sent about it; an answer that came too late must not keep a message from that, or
-/// people would be asked tomorrow what nobody wants to know.
+/// A transaction that ends a question withdraws the messages still to be sent about it. A late answer in a group must not keep a
+/// message from being withdrawn; otherwise people would be asked tomorrow about a question that has ended.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_left_to_another_transaction_leaves_it_the_messages() {
     let app = start().await;
@@ -286,7 +287,7 @@ async fn an_answer_left_to_another_transaction_leaves_it_the_messages() {
     let (before, asked) = (ask(&agent, GROUPS).await, ask(&agent, 2).await);
     app.settle().await;
     let [(cancelled, first), (answered, second)] = &asked[..] else { unreachable!() };
-    // Tomorrow is its next try.
+    // The message's next try is tomorrow.
     let queued = "UPDATE outbox SET state = 0, tries = 1, lease = NULL, leased_by = NULL, settled_at = NULL, \
                   due_at = due_at + interval '1 day' WHERE suspension = (SELECT open_suspension FROM intents WHERE id =";
     let database = app.scratch().unwrap().name();

@@ -12,11 +12,11 @@ use harness::on_each_store;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
-/// Questions that two operators answer at once.
+/// The number of questions that two operators answer at once.
 const CONTESTED: usize = 2_000;
-/// Questions that are answered while their deadline passes.
+/// The number of questions that are answered while their deadline passes.
 const EXPIRING: usize = 256;
-/// Requests under way at the same time.
+/// The number of requests under way at the same time.
 const AT_ONCE: usize = 32;
 
 /// Asks `count` questions, each on an intent of its own.
@@ -25,7 +25,7 @@ async fn ask(agent: &Api, count: usize, change: Value) -> Vec<(IntentId, String)
     stream::iter(0..count).map(ask).buffer_unordered(AT_ONCE).collect().await
 }
 
-/// Logs are read by a few at once; the server refuses the others of a crowd.
+/// Only a few logs are read at once, since the server would refuse a larger number.
 static READERS: Semaphore = Semaphore::const_new(4);
 
 /// How often each of these events happened.
@@ -35,9 +35,9 @@ async fn counts<const N: usize>(agent: &Api, intent: IntentId, types: [&str; N])
     types.map(|wanted| happened.iter().filter(|event| *event == wanted).count())
 }
 
-/// Two answers at the same instant: one is told that it counts, the other that it came second, and the record agrees with both.
+/// Gives two answers at the same instant. One is told that it counts and the other that it came second, and the record agrees.
 async fn contest(index: usize, [agent, alice, bob]: &[Api; 3], (intent, id): &(IntentId, String)) {
-    // Whoever is polled first has a head start of microseconds, so they take turns.
+    // The answer that is polled first has a head start of microseconds, so the two take turns.
     let ((yes, first), (no, second)) = if index.is_multiple_of(2) {
         let (yes, no) = tokio::join!(alice.respond(*intent, id, "approve"), bob.respond(*intent, id, "deny"));
         ((yes, "approve"), (no, "deny"))
@@ -58,7 +58,7 @@ async fn contest(index: usize, [agent, alice, bob]: &[Api; 3], (intent, id): &(I
     assert_eq!((resumed, rejected), (1, 1));
 }
 
-/// What came of answering one question while its deadline passed: whether the answer counted.
+/// Checks the ending of a question that was answered while its deadline passed. Returns whether the answer counted.
 async fn one_ending(agent: &Api, intent: IntentId, id: &str, answered: &Reply) -> bool {
     let record = agent.suspension(id).await;
     let ends = ["intent.resumed", "intent.suspension_expired", "intent.late_answer"];
@@ -76,7 +76,8 @@ async fn one_ending(agent: &Api, intent: IntentId, id: &str, answered: &Reply) -
 }
 
 on_each_store! {
-    /// If two people can both be told that their answer counts, none of the answers means anything.
+    /// Of two answers at the same instant one counts. If two people could both be told that theirs counts, no answer would mean
+    /// anything.
     async fn of_two_answers_at_the_same_instant_one_counts(app: &mut TestApp) {
         let bob = Api::new(&app.base, Some(&app.new_key(Role::Operator, "bob").await));
         let actors = [app.agent(), app.operator(), bob];
@@ -85,7 +86,7 @@ on_each_store! {
         stream::iter(contests).buffer_unordered(AT_ONCE).collect::<()>().await;
     }
 
-    /// An answer and the deadline at the same instant: one of them ends the question, never both and never neither.
+    /// When an answer and the deadline come at the same instant, exactly one of them ends the question.
     async fn an_answer_and_the_deadline_never_both_end_a_question(app: &mut TestApp) {
         for fallback in [json!({}), json!({"fallback_policy": "complete_with_fallback", "fallback_value": "deny"})] {
             let (agent, operator, store) = (app.agent(), app.operator(), app.store());
@@ -95,7 +96,7 @@ on_each_store! {
             let done = AtomicUsize::new(0);
             let answer = async |(intent, id): &(IntentId, String)| {
                 let reply = operator.respond(*intent, id, "approve").await;
-                // Half of the answers are in: the clock reaches the deadline while others are on their way.
+                // After half of the answers the clock reaches the deadline while other answers are on their way.
                 if done.fetch_add(1, Ordering::SeqCst) + 1 == EXPIRING / 2 {
                     app.clock.jump(TimeDelta::microseconds(1));
                 }
@@ -112,12 +113,12 @@ on_each_store! {
             for (intent, id, reply) in &answers {
                 counted += usize::from(one_ending(&agent, *intent, id, reply).await);
             }
-            // The first half was in time; what was sent after the jump was not.
+            // The first half was in time. Answers sent after the jump were late.
             assert!((EXPIRING / 2..=EXPIRING / 2 + AT_ONCE).contains(&counted), "{counted}");
         }
     }
 
-    /// The timer alone, twice at the same instant: two workers fire one deadline once.
+    /// Two workers that fire the same deadline at once fire it once.
     async fn a_deadline_fires_once_for_two_workers(app: &mut TestApp) {
         let (agent, store) = (app.agent(), app.store());
         let questions = ask(&agent, EXPIRING, json!({})).await;
@@ -132,7 +133,7 @@ on_each_store! {
         }
     }
 
-    /// A restart between any two steps of the loop, and between all of them: nothing may live in memory.
+    /// A restart between any two steps of the loop, and between all of them, changes nothing, so no step relies on memory.
     async fn a_restart_between_any_two_steps_changes_nothing(app: &mut TestApp) {
         for restarted in [[0].as_slice(), &[1], &[2], &[3], &[4], &[0, 1, 2, 3, 4]] {
             let pause = async |app: &mut TestApp, step: usize| {

@@ -1,4 +1,4 @@
-//! Answering: RFC-0025 §8, row by row, and what becomes of answers that do not count.
+//! Answering: RFC-0025 §8, row by row, and the treatment of answers that do not count.
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
@@ -9,7 +9,7 @@ use harness::api::{Api, Reply};
 use harness::on_each_store;
 use serde_json::{Value, json};
 
-/// Asks on a new intent; returns it and the suspension's id.
+/// Asks a question on a new intent. Returns the intent and the suspension's id.
 async fn asked(agent: &Api, change: Value) -> (IntentId, String) {
     let intent = agent.active_intent().await;
     let record = agent.suspend(intent, change).await.ok();
@@ -21,7 +21,7 @@ async fn post(api: &Api, intent: IntentId, body: Value) -> Reply {
 }
 
 on_each_store! {
-    /// The success row of RFC-0025 §8: the agent acts on this very body.
+    /// The success row of RFC-0025 §8. The agent acts on this very body.
     async fn an_accepted_choice_answers_with_its_label_and_description(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let (intent, id) = asked(&agent, json!({})).await;
@@ -43,7 +43,7 @@ on_each_store! {
         assert_eq!((&record["version"], &record["choice_label"]), (&json!(2), &json!("Approve refund")));
     }
 
-    /// A value the question did not offer must never reach the agent, and the caller must learn what would.
+    /// A value that the question did not offer must never reach the agent, and the caller must be told the offered values.
     async fn a_choice_takes_its_values_and_nothing_like_them(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let (intent, id) = asked(&agent, json!({})).await;
@@ -61,10 +61,10 @@ on_each_store! {
         }
         assert_eq!(post(&operator, intent, json!({"suspension_id": id})).await.problem(), (422, "invalid_choice"));
         assert_eq!(agent.everything(intent).await, before);
-        assert_eq!(operator.respond(intent, &id, "deny").await.status, 200); // The refusals closed nothing.
+        assert_eq!(operator.respond(intent, &id, "deny").await.status, 200); // The refusals did not close the question.
     }
 
-    /// `confirm` is yes or no even when the question names no choices.
+    /// `confirm` takes only yes and no, even when the question names no choices.
     async fn a_confirm_takes_yes_and_no_and_nothing_like_them(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         for answer in ["yes", "no"] {
@@ -80,7 +80,7 @@ on_each_store! {
         }
     }
 
-    /// Any non-empty text counts, as it was typed; the bound is documented and exact.
+    /// Any non-empty text is accepted and kept as typed. Its bound is exactly the documented one.
     async fn a_text_is_kept_as_typed_up_to_its_bound(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let question = || json!({"response_type": "text", "choices": []});
@@ -98,7 +98,7 @@ on_each_store! {
         }
     }
 
-    /// A form is passed through as it is: what the agent reads is what the person's client sent.
+    /// The values of a form are not changed: the agent reads what the person's client sent.
     async fn a_form_passes_through_as_it_is(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         for value in [
@@ -112,7 +112,7 @@ on_each_store! {
         }
     }
 
-    /// The error rows of §8 that do not look at the value: each must leave the question open.
+    /// The error rows of §8 that do not depend on the value. Each must leave the question open.
     async fn an_answer_that_names_no_suspension_is_told_what_is_required(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let (intent, id) = asked(&agent, json!({})).await;
@@ -135,7 +135,7 @@ on_each_store! {
         assert_eq!(agent.everything(intent).await, before);
     }
 
-    /// The active id is a capability: a wrong guess must not be told the right one.
+    /// The id of the open question is a capability, so the refusal of a wrong id must not reveal the right one.
     async fn an_unknown_suspension_id_is_a_mismatch_that_keeps_the_right_one_secret(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let (intent, id) = asked(&agent, json!({})).await;
@@ -146,14 +146,14 @@ on_each_store! {
             assert_eq!(refused.problem(), (409, "suspension_mismatch"), "{wrong}");
             assert!(refused.body["detail"].as_str().unwrap().contains("mismatch"));
             assert!(!refused.text.contains(&id));
-            // The value is looked at last: who does not hold the id learns nothing of the choices.
+            // The value is checked last, so a caller without the right id learns nothing of the choices.
             let refused = operator.respond(intent, wrong, "no such choice").await;
             assert_eq!(refused.problem(), (409, "suspension_mismatch"));
         }
         assert_eq!(agent.everything(intent).await, before);
     }
 
-    /// Without an open question there is nothing to answer, whatever the intent's status.
+    /// An intent without an open question cannot be answered, whatever its status.
     async fn an_intent_that_waits_for_nobody_is_not_suspended(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let draft = agent.post("api/v1/intents", json!({"title": "t"})).await.ok();
@@ -164,7 +164,8 @@ on_each_store! {
         }
     }
 
-    /// A second answer is refused even when it is the same, and is told what counted: two people must not both think they decided.
+    /// A second answer is refused even if it is the same, and is told which answer counted. Two people must not both think they
+    /// decided.
     async fn a_second_answer_is_told_what_counted_when_and_by_whom(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let (intent, id) = asked(&agent, json!({})).await;
@@ -187,7 +188,7 @@ on_each_store! {
         assert_eq!(rejected[1]["payload"]["code"], json!("already_resolved"));
     }
 
-    /// After a newer question, an answer to the old one is history, and must not hit the new one.
+    /// An answer to an older question must not count for the newer one.
     async fn an_answer_to_an_earlier_question_never_hits_the_newer_one(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let (intent, first) = asked(&agent, json!({})).await;
@@ -202,7 +203,7 @@ on_each_store! {
 }
 
 on_each_store! {
-    /// Recording refused answers is evidence; recording all of them would let a stuck client fill the log.
+    /// Refused answers are recorded as evidence, but only up to a bound, since a stuck client could fill the log.
     async fn refused_answers_are_recorded_up_to_a_bound(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let (intent, id) = asked(&agent, json!({})).await;
@@ -212,7 +213,7 @@ on_each_store! {
             assert_eq!(operator.respond(intent, &id, "deny").await.problem(), (409, "already_resolved"));
             assert_eq!(count("intent.response_rejected").await, sent);
         }
-        app.restart().await; // The count must not live in memory.
+        app.restart().await; // The count must not be in memory alone.
         let full = agent.everything(intent).await;
         for _ in 0..3 {
             assert_eq!(operator.respond(intent, &id, "deny").await.problem(), (409, "already_resolved"));
@@ -220,7 +221,7 @@ on_each_store! {
         assert_eq!(agent.everything(intent).await, full);
     }
 
-    /// A late answer is evidence of what a person wanted; an over-long one is noted without its text.
+    /// A late answer is recorded as evidence of a person's wish. One that is too long is recorded without its text.
     async fn late_answers_are_recorded_up_to_a_bound(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let (intent, id) = asked(&agent, json!({"response_type": "form", "choices": []})).await;
@@ -241,7 +242,7 @@ on_each_store! {
         assert_eq!((&short["responded_by"], &short["code"]), (&json!("test-operator"), &json!("expired")));
     }
 
-    /// Who may not answer leaves no record of refused answers either: only those who could have decided are evidence.
+    /// The refused answer of a caller without the right to answer is not recorded, because it is no evidence.
     async fn a_stranger_cannot_write_refusals_into_the_log(app: &mut TestApp) {
         let agent = app.agent();
         let (intent, id) = asked(&agent, json!({})).await;
@@ -253,7 +254,8 @@ on_each_store! {
         assert_eq!(agent.everything(intent).await, before);
     }
 
-    /// What the agent reads as "a person decided" is the credential; a body can only claim.
+    /// The agent relies on `responded_by` as the person who decided, so it comes from the credential. The body's value is only a
+    /// claim.
     async fn responded_by_is_the_credential_and_the_bodys_word_a_claim(app: &mut TestApp) {
         let (agent, operator, admin) = (app.agent(), app.operator(), app.api(Role::Admin));
         let (intent, id) = asked(&agent, json!({})).await;
@@ -267,7 +269,7 @@ on_each_store! {
         assert_eq!(payload["assurance"], json!("api_key"));
         assert_eq!(agent.suspension(&id).await["responded_by"], json!("test-operator"));
 
-        // The subject of a key is who answers with it.
+        // An answer by a key names the key's subject.
         let key = json!({"role": "operator", "name": "alices-key", "subject": "alice@example.com"});
         let key = admin.post("api/v1/keys", key).await.ok()["key"].as_str().unwrap().to_owned();
         let (intent, id) = asked(&agent, json!({})).await;
@@ -278,7 +280,7 @@ on_each_store! {
         assert_eq!(resumed["payload"].get("claimed_responded_by"), None);
     }
 
-    /// Only a gateway may speak for another, and it must say for whom.
+    /// Only a gateway may answer for another person, and it must name that person.
     async fn a_channel_must_name_the_person_it_speaks_for(app: &mut TestApp) {
         let (agent, channel) = (app.agent(), app.api(Role::Channel));
         let (intent, id) = asked(&agent, json!({})).await;
@@ -293,7 +295,7 @@ on_each_store! {
         assert_eq!(resumed["payload"]["responded_by"], json!("alice@example.com"));
     }
 
-    /// An agent that could answer itself would make every approval worthless.
+    /// If an agent could answer its own questions, approvals would be worthless.
     async fn the_asker_and_its_owners_keys_may_not_answer(app: &mut TestApp) {
         let agent = app.agent();
         let (intent, id) = asked(&agent, json!({})).await;
@@ -304,7 +306,7 @@ on_each_store! {
             let api = Api::new(&app.base, Some(key));
             let body = json!({"suspension_id": id, "value": "approve", "responded_by": "alice@example.com"});
             assert_eq!(post(&api, intent, body).await.problem(), (403, "self_response"));
-            // 403 comes before what is wrong with the body, and before what is open.
+            // 403 comes before any check of the body and of the open question.
             assert_eq!(post(&api, intent, json!({})).await.problem(), (403, "self_response"));
         }
         for role in [Role::Admin, Role::Auditor] {

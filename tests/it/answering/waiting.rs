@@ -1,4 +1,4 @@
-//! Waiting for an answer: woken by it, not by luck, and never shown what one may no longer see.
+//! Waiting for an answer: the wait is woken by the answer, and never returns a record that the key may no longer read.
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
@@ -11,7 +11,7 @@ use harness::on_each_store;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-/// A wait of the longest kind that ends within this was woken.
+/// A wait of the longest kind that ends within this time was woken.
 const WOKEN: Duration = Duration::from_secs(20);
 
 fn path(id: &str, query: &str) -> String {
@@ -24,10 +24,10 @@ fn spawn(api: &Api, path: String) -> JoinHandle<Reply> {
     tokio::spawn(async move { api.get(&path).await })
 }
 
-/// Begins a wait and returns when the server has begun it too.
+/// Starts a wait and returns when the server has started it too.
 async fn begin(api: &Api, id: &str, query: &str) -> JoinHandle<Reply> {
     let wait = spawn(api, path(id, query));
-    // Each of these passes through the same threads behind the wait.
+    // Each of these requests passes through the same threads after the wait.
     for _ in 0..5 {
         api.get(&format!("api/v1/suspensions/{id}")).await.ok();
     }
@@ -35,7 +35,7 @@ async fn begin(api: &Api, id: &str, query: &str) -> JoinHandle<Reply> {
     wait
 }
 
-/// The answer to a wait that was woken.
+/// The reply to a wait that was woken.
 async fn woken(wait: JoinHandle<Reply>) -> Reply {
     tokio::time::timeout(WOKEN, wait).await.unwrap().unwrap()
 }
@@ -46,7 +46,7 @@ async fn asked(agent: &Api) -> (IntentId, String) {
 }
 
 on_each_store! {
-    /// The agent goes on the moment a person has decided, not at its next poll.
+    /// The agent goes on the moment a person has answered, not at its next poll.
     async fn an_answer_wakes_everybody_who_waits_for_it(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let (intent, id) = asked(&agent).await;
@@ -65,10 +65,10 @@ on_each_store! {
         other.abort();
     }
 
-    /// Every ending wakes, or an agent would wait out its time for a question that is dead.
+    /// Every ending wakes. Otherwise an agent would go on waiting for a question that has ended.
     async fn every_ending_wakes(app: &mut TestApp) {
         let agent = app.agent();
-        // Who was woken is told what everybody reads from then on.
+        // A woken wait returns the same record that every later read returns.
         let told = async |id: &str, wait| {
             let told = woken(wait).await.ok();
             assert_eq!(told, agent.suspension(id).await);
@@ -95,7 +95,7 @@ on_each_store! {
         app.advance(3600).await;
         assert_eq!(told(&id, wait).await["resolution"], json!("expired"));
 
-        // A late answer makes the deadline bind, and that wakes too.
+        // A late answer puts the deadline into effect, which wakes too.
         let (intent, id) = asked(&agent).await;
         app.settle().await;
         let wait = begin(&agent, &id, "wait=50").await;
@@ -104,7 +104,7 @@ on_each_store! {
         assert_eq!(told(&id, wait).await["resolution"], json!("expired"));
     }
 
-    /// What has ended is told at once, however long one would have waited.
+    /// A wait for an ended question returns at once, however long it was to last.
     async fn an_ended_question_is_not_waited_for(app: &mut TestApp) {
         let agent = app.agent();
         let (intent, id) = asked(&agent).await;
@@ -117,7 +117,7 @@ on_each_store! {
         assert!(started.elapsed() < WOKEN);
     }
 
-    /// When nothing happens the wait ends with what there is: 200, still open.
+    /// If nothing happens, the wait ends with status 200 and the open record.
     async fn a_wait_for_nothing_ends_with_the_open_record(app: &mut TestApp) {
         let agent = app.agent();
         let (_, id) = asked(&agent).await;
@@ -125,7 +125,7 @@ on_each_store! {
         assert_eq!(open["resolution"], json!(null));
         let started = Instant::now();
         assert_eq!(agent.get(&path(&id, "wait=0")).await.ok(), open);
-        // With a version it has not seen, the caller is answered at once.
+        // With a version that is older than the record's, the wait returns at once.
         assert_eq!(agent.get(&path(&id, "wait=50&after_version=0")).await.ok(), open);
         assert!(started.elapsed() < WOKEN);
         let started = Instant::now();
@@ -133,7 +133,7 @@ on_each_store! {
         assert!(started.elapsed() >= Duration::from_secs(1));
     }
 
-    /// A key that was revoked while it waited must not be handed the answer.
+    /// A key that was revoked during its wait must not be given the answer.
     async fn a_key_revoked_during_a_wait_is_refused_on_waking(app: &mut TestApp) {
         let (agent, operator, admin) = (app.agent(), app.operator(), app.api(Role::Admin));
         let (intent, id) = asked(&agent).await;
@@ -149,7 +149,7 @@ on_each_store! {
         assert_eq!(refused.headers["content-type"], "application/problem+json");
     }
 
-    /// The same when nothing happens: whoever has the key is not kept for the rest of a minute as if it still counted.
+    /// The same if nothing else happens: the wait ends at once and does not go on as if the key still counted.
     async fn a_key_revoked_during_a_wait_for_nothing_ends_it_at_once(app: &mut TestApp) {
         let (agent, admin) = (app.agent(), app.api(Role::Admin));
         let (_, id) = asked(&agent).await;
@@ -163,7 +163,7 @@ on_each_store! {
         others.abort();
     }
 
-    /// `placet keys revoke` and the other servers tell nobody: whoever waits looks for itself.
+    /// `placet keys revoke` and other servers send no notification, so a waiting request checks its key itself.
     async fn a_key_revoked_elsewhere_during_a_wait_ends_it_within_seconds(app: &mut TestApp) {
         let (agent, admin) = (app.agent(), app.api(Role::Admin));
         let (_, id) = asked(&agent).await;
@@ -171,11 +171,11 @@ on_each_store! {
         let doomed = Api::new(&app.base, Some(made["key"].as_str().unwrap()));
         let wait = begin(&doomed, &id, "wait=50").await;
         app.store().revoke_key(store::host::account::principal(), Ok(made["id"].as_str().unwrap().parse().unwrap())).await.unwrap();
-        app.clock.jump(chrono::TimeDelta::seconds(1)); // What was found of a key is believed for a second.
+        app.clock.jump(chrono::TimeDelta::seconds(1)); // A key that was looked up is trusted for a second.
         assert_eq!(woken(wait).await.problem(), (401, "unauthorized"));
     }
 
-    /// A server that stops answers those who wait with what there is, so that they can ask the next one.
+    /// A stopping server ends its waits with the current records, so that the clients can ask the next server.
     async fn a_stopping_server_ends_waits(app: &mut TestApp) {
         let agent = app.agent();
         let (_, id) = asked(&agent).await;
@@ -186,7 +186,7 @@ on_each_store! {
         assert!(started.elapsed() < WOKEN);
     }
 
-    /// A hundred agents that wait cost a hundred connections and nothing else: all are woken, each by its own answer.
+    /// A hundred waiting agents cost a hundred connections and nothing else. Each is woken by its own answer.
     async fn a_hundred_waits_are_each_woken_by_their_own_answer(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let mut waits = Vec::new();
@@ -205,7 +205,7 @@ on_each_store! {
         }
     }
 
-    /// The parameters have bounds; who may not see the question is not told them.
+    /// The parameters have bounds. A caller who may not read the question gets 404 and is not told them.
     async fn a_wait_has_bounds(app: &mut TestApp) {
         let agent = app.agent();
         let (_, id) = asked(&agent).await;
@@ -220,7 +220,7 @@ on_each_store! {
         }
     }
 
-    /// The inbox's list: open ones by default, newest first, with a cursor that neither skips nor repeats.
+    /// The list of questions: open ones by default, newest first, with a cursor that neither skips nor repeats.
     async fn the_list_is_paged_by_a_cursor(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let mut ids = Vec::new();
@@ -241,7 +241,7 @@ on_each_store! {
         assert!(agent.suspension(&ids[4].1).await.get("asked_by").is_none());
         let (first, cursor) = list("?limit=2").await;
         assert_eq!(first, [4, 3]);
-        asked(&agent).await; // A newer one does not shift the pages.
+        asked(&agent).await; // A newer question does not shift the pages.
         assert_eq!(list(&format!("?limit=2&cursor={}", cursor.as_str().unwrap())).await, (vec![2, 0], json!(null)));
         for (query, field) in [("?limit=0", "limit"), ("?limit=1001", "limit"), ("?state=closed", "state"), ("?cursor=x", "cursor"), ("?page=2", "page")] {
             let refused = operator.get(&format!("api/v1/suspensions{query}")).await;

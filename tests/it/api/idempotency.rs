@@ -1,4 +1,4 @@
-//! Sending again: a repeat must be recognised, answered alike, and do nothing.
+//! Repeated requests: a repeat must be recognised, must get the same reply, and must change nothing.
 
 use domain::base::ids::IntentId;
 use domain::people::principal::Role;
@@ -14,14 +14,15 @@ async fn suspend(api: &Api, intent: IntentId, key: &str, body: Value) -> Reply {
     api.post_once(&format!("api/v1/intents/{intent}/suspend"), key, body).await
 }
 
-/// Posts with a key and the version it is about.
+/// Posts with an idempotency key and the version that the request is about.
 async fn post(api: &Api, path: &str, key: &str, version: &str, body: &Value) -> Reply {
     let request = api.request("POST", path).header("idempotency-key", key).header("if-match", version);
     api.send(request.json(body)).await
 }
 
 on_each_store! {
-    /// An agent that lost the answer asks again: it must find its own question, as it is by now, and ask nobody twice.
+    /// An agent that lost the reply asks again. It must get its own question with its current state, and no person may be asked
+    /// twice.
     async fn a_repeated_question_shows_the_current_record_for_ever(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let intent = agent.active_intent().await;
@@ -30,10 +31,10 @@ on_each_store! {
         let first = first.ok();
         let id = first["id"].as_str().unwrap();
         let repeated = suspend(&agent, intent, "k1", question()).await;
-        // The record is the same, so only the header tells asking from finding.
+        // The record is the same, so only the header says that the question was found and not asked again.
         assert_eq!(repeated.headers["idempotency-replayed"], "true");
         assert_eq!(repeated.ok(), first);
-        // Spacing and order are not content.
+        // Spaces and the order of fields do not change the content.
         let spaced = r#"{ "timeout_seconds":600, "response_type":"confirm" , "question":"\u0047o?" }"#;
         let request = agent.request("POST", &format!("api/v1/intents/{intent}/suspend")).header("idempotency-key", "k1");
         let again = agent.send(request.header("content-type", "application/json").body(spaced)).await.ok();
@@ -49,16 +50,16 @@ on_each_store! {
         app.advance(40 * 86_400).await;
         app.store().forget_expired().await.unwrap();
         let replayed = suspend(&agent, intent, "k1", question()).await;
-        assert_eq!(replayed.headers["etag"], "\"3\""); // The intent's, for the next write to it.
-        assert_eq!(replayed.ok(), answered); // Not a new question, although the intent is active again.
-        // Even the version it was asked at no longer matters.
+        assert_eq!(replayed.headers["etag"], "\"3\""); // The intent's version, for the next write to the intent.
+        assert_eq!(replayed.ok(), answered); // This is no new question, although the intent is active again.
+        // The version at which the question was asked no longer matters.
         let path = format!("api/v1/intents/{intent}/suspend");
         assert_eq!(post(&agent, &path, "k1", "1", &question()).await.ok(), answered);
         assert_eq!(agent.events(intent).await.len(), asked.1.len() + 2);
         assert_eq!(app.smtp.received().len(), 1);
     }
 
-    /// The same key for something else is a mistake that must not pass for the first thing.
+    /// A key that was used for another question is refused, so that the new question cannot be mistaken for the old one.
     async fn a_key_used_for_another_question_is_refused(app: &mut TestApp) {
         let agent = app.agent();
         let (intent, other) = (agent.active_intent().await, agent.active_intent().await);
@@ -68,18 +69,19 @@ on_each_store! {
         changed["question"] = json!("Stop?");
         let mut longer = question();
         longer["timeout_seconds"] = json!(601);
-        let broken = json!({"question": ""}); // Which key it is comes before what is wrong with it.
+        let broken = json!({"question": ""}); // The key is checked before the fields.
         for (on, body) in [(intent, changed), (intent, longer), (intent, broken), (other, question())] {
             assert_eq!(suspend(&agent, on, "k1", body).await.problem(), (422, "idempotency_mismatch"));
         }
         assert_eq!(agent.everything(intent).await, before);
         assert_eq!(agent.status(other).await, "active");
         assert_eq!(suspend(&agent, intent, "k2", question()).await.problem(), (409, "not_active"));
-        let second = suspend(&agent, other, "k2", question()).await.ok(); // A refusal uses no key up.
+        let second = suspend(&agent, other, "k2", question()).await.ok(); // A refused request does not use up its key.
         assert_ne!(second["id"], first["id"]);
     }
 
-    /// An agent whose words differ after each restart looks its question up by the key. Nobody else may learn of it.
+    /// An agent whose words differ after each restart finds its question by the key. No other agent or person can find it by that
+    /// key.
     async fn a_question_is_listed_by_the_key_it_was_asked_under(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let intent = agent.active_intent().await;
@@ -88,7 +90,7 @@ on_each_store! {
         let listed = async |api: &Api, path: String| api.get(&path).await.ok()["suspensions"].as_array().unwrap().clone();
         assert_eq!(listed(&agent, list("k%201", "")).await[0]["id"], first["id"]);
         assert!(listed(&agent, list("k", "")).await.is_empty());
-        // The key is one of the agent's own: somebody who may read the question has none of this name.
+        // Keys belong to the agent. An operator who may read the question finds nothing by the agent's key.
         assert!(listed(&operator, list("k%201", "")).await.is_empty());
         operator.respond(intent, first["id"].as_str().unwrap(), "yes").await.ok();
         app.restart().await;
@@ -99,7 +101,8 @@ on_each_store! {
         assert!(listed(&agent, cursor).await.is_empty());
     }
 
-    /// Who names the intent and its question by one key finds both for a day. Later the key must not ask people a second time.
+    /// An agent that creates the intent and its question with one key finds both for a day. After that, the key must not ask
+    /// people again.
     async fn after_a_day_a_key_for_intent_and_question_asks_nobody(app: &mut TestApp) {
         let agent = app.agent();
         let ask = async || {
@@ -116,7 +119,7 @@ on_each_store! {
         assert_eq!(app.smtp.received().len(), 1);
     }
 
-    /// The scope is the agent's name: another agent's key is another key, a rotated credential is the same agent.
+    /// A key belongs to the agent's name: another agent can use the same key, and a rotated credential is the same agent.
     async fn a_key_belongs_to_the_agents_name(app: &mut TestApp) {
         let agent = app.agent();
         let other = Api::new(&app.base, Some(&app.new_key_of(Role::Agent, "other-agent", "test-agent").await));
@@ -126,11 +129,11 @@ on_each_store! {
         let second = suspend(&other, theirs, "k1", question()).await.ok();
         assert_ne!(first["id"], second["id"]);
         assert_eq!(suspend(&rotated, mine, "k1", question()).await.ok(), first);
-        // Who may not see the intent is not told that the key was used.
+        // An agent that may not see the intent is not told that the key was used.
         assert_eq!(suspend(&other, mine, "k1", question()).await.problem(), (404, "not_found"));
     }
 
-    /// Superseding is repeated safely too: the second try must not supersede the newer question.
+    /// A repeated request to supersede finds the question it asked. It must not supersede that newer question.
     async fn a_repeated_supersede_finds_the_question_it_asked(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -143,7 +146,7 @@ on_each_store! {
         assert_eq!(agent.everything(intent).await, before);
     }
 
-    /// All other writes: the very same bytes for a day, whatever happened since, and nothing done twice.
+    /// All other writes return the same bytes for a day, even if the record has changed since, and have no second effect.
     async fn every_other_write_is_replayed_byte_for_byte_for_a_day(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let intent = agent.active_intent().await;
@@ -163,7 +166,7 @@ on_each_store! {
         ];
         let mut first = Vec::new();
         for (api, path, version, body) in &writes {
-            let reply = post(api, path, "k1", version, body).await; // One key for all: each route has its own.
+            let reply = post(api, path, "k1", version, body).await; // One key for all routes: each route has its own keys.
             assert_eq!(reply.status, 200, "{path}: {}", reply.text);
             first.push(reply);
         }
@@ -178,7 +181,7 @@ on_each_store! {
             assert_eq!(again.headers.get("etag"), first.headers.get("etag"), "{path}");
             let mut other = body.clone();
             other["title"] = json!("another");
-            // Which key it is comes before what the body may not do.
+            // The key is checked before the rules for the body.
             other["state"] = json!({"_suspension": {}});
             assert_eq!(post(api, path, "k1", version, &other).await.problem(), (422, "idempotency_mismatch"), "{path}");
         }
@@ -191,12 +194,12 @@ on_each_store! {
             }
             codes
         };
-        // Now each is a new request: a second intent, a second comment and lease; the rest finds the versions gone.
+        // After a day each request is new: a second intent is created, and the others conflict with the changes made since.
         assert_eq!(codes, [200, 409, 409, 409, 409, 409, 409]);
         assert_eq!(agent.get("api/v1/intents").await.ok()["intents"].as_array().unwrap().len(), 4);
     }
 
-    /// A refusal is no result: mended, the same key must be good for the request that was meant.
+    /// A refusal is not kept as a result: the same key must work for the corrected request.
     async fn a_refused_request_uses_up_no_key(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let intent = agent.active_intent().await;
@@ -209,15 +212,15 @@ on_each_store! {
         let right = json!({"suspension_id": id, "value": "approve"});
         let accepted = operator.post_once(&path, "k1", right.clone()).await.ok();
         assert_eq!(operator.post_once(&path, "k1", right.clone()).await.ok(), accepted);
-        // Without the key, or with another one, the same answer is a second one.
+        // Without the key, or with another one, the same answer counts as a second answer.
         assert_eq!(operator.post(&path, right.clone()).await.problem(), (409, "already_resolved"));
         assert_eq!(operator.post_once(&path, "k2", right.clone()).await.problem(), (409, "already_resolved"));
-        // Somebody else's key of the same name is not this operator's.
+        // Another operator's key of the same name is a different key.
         let other = Api::new(&app.base, Some(&app.new_key(Role::Operator, "second").await));
         assert_eq!(other.post_once(&path, "k1", right).await.problem(), (409, "already_resolved"));
     }
 
-    /// The header has bounds like every field, and is named like one.
+    /// The header's length is bounded like that of any field, and an error names the header.
     async fn a_key_has_a_length(app: &mut TestApp) {
         let agent = app.agent();
         let body = json!({"title": "t"});

@@ -1,4 +1,4 @@
-//! What comes in: in which order it is refused, under which code, and that a refusal changes nothing.
+//! Incoming requests: the order of the checks, the code of each refusal, and that a refusal changes nothing.
 
 use domain::base::ids::IntentId;
 use domain::people::principal::Role;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 const NOBODYS: &str = "019ab0f2-0000-7000-8000-000000000000";
 
-/// Every route that takes a body, on this intent and this suspension.
+/// Every route that takes a body, for this intent and this suspension.
 fn writes(intent: &str, suspension: &str) -> Vec<(&'static str, String)> {
     vec![
         ("POST", "api/v1/intents".into()),
@@ -24,7 +24,7 @@ fn writes(intent: &str, suspension: &str) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Every route that takes none.
+/// Every route that takes no body.
 fn reads(intent: &str, suspension: &str) -> Vec<(&'static str, String)> {
     vec![
         ("GET", "api/v1/intents".into()),
@@ -44,7 +44,7 @@ async fn bytes(api: &Api, method: &str, path: &str, body: impl Into<Vec<u8>>) ->
     api.send(request).await
 }
 
-/// Each surface writes its errors in its own form, with our code at top level on both.
+/// Each surface has its own form of errors, and our `code` is at the top level of both.
 fn assert_form(reply: &Reply, path: &str) {
     let ours = !path.contains("intents") || path.ends_with("/suspend");
     let content_type = if ours { "application/problem+json" } else { "application/json" };
@@ -56,7 +56,8 @@ fn assert_form(reply: &Reply, path: &str) {
 }
 
 on_each_store! {
-    /// Who has no key learns nothing: not whether a route, an intent or a method exists, nor whether the body could be read.
+    /// A caller without a key learns nothing: neither whether a route, an intent or a method exists, nor whether the body could
+    /// be read.
     async fn no_key_is_401_before_everything_else(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -79,7 +80,7 @@ on_each_store! {
         assert_eq!(app.anonymous().get(&format!("intents/{intent}")).await.problem(), (401, "unauthorized"));
     }
 
-    /// 413, 415 and malformed JSON come before 404, so that nobody learns what exists by sending rubbish.
+    /// 413, 415 and malformed JSON come before 404, so that an unreadable body cannot reveal which intents exist.
     async fn a_body_that_cannot_be_read_is_refused_before_the_intent_is_looked_up(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -98,7 +99,7 @@ on_each_store! {
         assert_eq!(agent.everything(intent).await, before);
     }
 
-    /// What one may not read does not exist: the two answers must be the same, byte for byte.
+    /// For a caller who may not read a record, the reply is the same, byte for byte, as for one that does not exist.
     async fn a_foreign_thing_and_an_unknown_one_look_the_same(app: &mut TestApp) {
         let stranger = Api::new(&app.base, Some(&app.new_key_of(Role::Agent, "other-agent", "test-agent").await));
         let agent = app.agent();
@@ -111,9 +112,9 @@ on_each_store! {
         };
         for ((method, foreign), (_, unknown)) in routes(&intent.to_string(), &id).into_iter().zip(routes(NOBODYS, NOBODYS)) {
             if foreign.contains("keys") {
-                continue; // Their 403 comes first: keys are not read by ids.
+                continue; // Keys are not read by ids: the role is checked first, which gives 403.
             }
-            // Neither a missing If-Match nor fields that break rules are told first.
+            // The check for existence also comes before those of If-Match and of the fields.
             let foreign = bytes(&stranger, method, &foreign, r#"{"unknown": 1}"#).await;
             let unknown = bytes(&stranger, method, &unknown, r#"{"unknown": 1}"#).await;
             assert_eq!(foreign.problem(), (404, "not_found"), "{method}");
@@ -127,7 +128,7 @@ on_each_store! {
         assert_eq!(agent.everything(intent).await, before);
     }
 
-    /// 403 before 400 before 422 before 409: what is told first is what the caller must mend first.
+    /// The order is 403, 400, 422, 409: the reply names the mistake that the caller must correct first.
     async fn the_later_checks_come_in_their_order(app: &mut TestApp) {
         let (agent, auditor) = (app.agent(), app.api(Role::Auditor));
         let intent = agent.active_intent().await;
@@ -135,21 +136,21 @@ on_each_store! {
         let before = agent.everything(intent).await;
         for route in ["state", "status"] {
             let path = format!("api/v1/intents/{intent}/{route}");
-            assert_eq!(auditor.post(&path, json!({})).await.problem(), (403, "forbidden")); // … and no If-Match, and no fields.
+            assert_eq!(auditor.post(&path, json!({})).await.problem(), (403, "forbidden")); // If-Match and fields are missing.
             assert_eq!(agent.post(&path, json!({})).await.problem(), (400, "if_match_required"));
             assert_eq!(agent.post_at(&path, "99", json!({})).await.status, 422);
         }
         let patch = json!({"state": {"_suspension": {"response": "approve"}}});
         let path = format!("api/v1/intents/{intent}/state");
         assert_eq!(agent.post_at(&path, "99", patch).await.problem(), (409, "version_conflict"));
-        // Suspend tells all fields at once, before that the intent is suspended already.
+        // Suspend reports all wrong fields at once, before it reports that the intent is suspended already.
         let broken = json!({"question": "", "timeout_seconds": 0, "confidence": 2, "notify_to": []});
         let refused = agent.suspend(intent, broken).await;
         assert_eq!(refused.problem(), (422, "invalid"));
         let mut fields: Vec<&str> = refused.body["errors"].as_array().unwrap().iter().map(|e| e["field"].as_str().unwrap()).collect();
         fields.sort_unstable();
         assert_eq!(fields, ["confidence", "notify_to", "question", "timeout_seconds"]);
-        // The answer's version is looked at before its value, its suspension before both.
+        // The named suspension is checked first, then the version, then the value.
         let respond = format!("api/v1/intents/{intent}/suspend/respond");
         let operator = app.operator();
         let wrong = json!({"suspension_id": id, "value": "no such choice"});
@@ -158,7 +159,7 @@ on_each_store! {
         assert_eq!(agent.everything(intent).await, before);
     }
 
-    /// Both spellings of a version are in use; anything else must not be taken for one.
+    /// Three forms of a version in If-Match are in use. Any other value must not be taken for a version.
     async fn if_match_takes_three_forms_and_no_other(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -179,7 +180,7 @@ on_each_store! {
             let refused = agent.post_at(&path, stale, json!({"state": {"n": 0}})).await;
             assert_eq!(refused.problem(), (409, "version_conflict"));
             assert_eq!((&refused.body["current_version"], &refused.body["message"]), (&json!(4), &json!("Version conflict")));
-            assert!(!refused.text.to_lowercase().contains("lease")); // The Python client would take it for a lease conflict.
+            assert!(!refused.text.to_lowercase().contains("lease")); // That word makes the Python client report a lease conflict.
         }
         assert_eq!(agent.everything(intent).await, before);
         assert_eq!(agent.get(&format!("api/v1/intents/{intent}")).await.headers["etag"], "\"4\"");
@@ -187,7 +188,7 @@ on_each_store! {
 }
 
 on_each_store! {
-    /// JSON two readers could understand differently must not be understood at all: a hash must mean one thing.
+    /// JSON that two readers could understand differently is refused, because a hash must stand for one meaning.
     async fn ambiguous_json_is_malformed_and_changes_nothing(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -208,11 +209,11 @@ on_each_store! {
         let broken_utf8 = agent.post_bytes(&path, b"{\"question\":\"\xff\"}".to_vec()).await;
         assert_eq!(broken_utf8.problem(), (422, "malformed_json"));
         assert_eq!(agent.everything(intent).await, before);
-        // At each bound it is read.
+        // A body exactly at each bound is read.
         agent.post_bytes(&path, with(&deep(31)).replace(":1}", ":9007199254740991}")).await.ok();
     }
 
-    /// A limit that is off by one is a limit nobody can document.
+    /// The documented limit must be the exact limit.
     async fn a_body_of_256_kib_is_read_and_one_byte_more_is_not(app: &mut TestApp) {
         let agent = app.agent();
         let padded = |size: usize| {
@@ -224,7 +225,7 @@ on_each_store! {
         assert_eq!(agent.get("api/v1/intents").await.ok()["intents"].as_array().unwrap().len(), 1);
     }
 
-    /// A wrong type names the field it is in, at every depth, and structs are objects: position is no name.
+    /// An error about a wrong type names the field at any depth. An object cannot be written as a list.
     async fn a_field_of_the_wrong_type_is_named(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -256,11 +257,12 @@ on_each_store! {
                 assert_eq!(refused.field_problem(), (422, "invalid", "body", "type"), "{path} {body}: {}", refused.text);
             }
         }
-        // Only the question of this test itself is new.
+        // Only the question that this test asked is new.
         assert_eq!(agent.events(intent).await.len(), before.1.len() + 2);
     }
 
-    /// A typo in an optional field would silently change what is asked; OpenIntent's clients send fields of their own.
+    /// On our surface an unknown field is refused, since a typo in an optional field would silently change the question. On
+    /// OpenIntent's it is ignored, since its clients send fields of their own.
     async fn unknown_fields_are_refused_on_our_surface_and_ignored_on_openintents(app: &mut TestApp) {
         let (agent, admin) = (app.agent(), app.api(Role::Admin));
         let created = agent.post("api/v1/intents", json!({"title": "t", "status": "active", "colour": "red"})).await.ok();
@@ -284,7 +286,8 @@ on_each_store! {
         agent.post(&format!("{path}/leases"), json!({"scope": "s", "colour": "red"})).await.ok();
     }
 
-    /// Each rule of a question, told by field and rule; a question half accepted would be a different question.
+    /// A broken rule of a question is reported by field and rule. A question must not be accepted in part, since that would be a
+    /// different question.
     async fn a_question_that_breaks_a_rule_is_named_by_field_and_rule(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -309,16 +312,16 @@ on_each_store! {
             assert_eq!(refused.field_problem(), (422, "invalid", field, rule), "{change}");
             assert_eq!(refused.headers["content-type"], "application/problem+json");
         }
-        // More choices than fit any body are stopped earlier still.
+        // Far more choices are refused by the limits of a body, before any field is checked.
         let many = agent.suspend(intent, json!({"choices": choices(10_000)})).await;
         assert!([(413, "body_too_large"), (422, "malformed_json")].contains(&many.problem()), "{}", many.text);
         assert_eq!(agent.post_bytes(&format!("api/v1/intents/{intent}/suspend"), "").await.field_problem().2, "question");
         assert_eq!(agent.everything(intent).await, before);
-        // At the bounds it is asked.
+        // A question exactly at the bounds is accepted.
         agent.suspend(intent, json!({"choices": choices(50), "timeout_seconds": 31_622_400, "question": "x".repeat(4096)})).await.ok();
     }
 
-    /// Strange characters are data: they are kept, hashed and given back, never interpreted.
+    /// Strange characters are data: they are stored, hashed and returned, and never interpreted.
     async fn strange_characters_are_kept_as_data(app: &mut TestApp) {
         let agent = app.agent();
         let text = "a\u{0}b\u{202e}\u{2066}c\u{feff}\u{1f469}\u{200d}\u{1f4bb}\u{301}' OR 1=1;--<b>\\\"";
@@ -333,7 +336,7 @@ on_each_store! {
         assert_eq!((&record["question"], &record["context"]["k"]), (&json!(question), &json!(text)));
     }
 
-    /// An unknown route or method is told in its surface's form, to whom has a key.
+    /// A caller with a key gets the error for an unknown route or method in the form of its surface.
     async fn unknown_routes_and_methods_are_told_apart(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -355,7 +358,7 @@ on_each_store! {
         }
     }
 
-    /// The RFC writes its routes without a prefix; they are the same routes.
+    /// The RFC writes its routes without a prefix. They are served as the same routes.
     async fn the_rfcs_own_paths_are_served_too(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let intent = agent.post("intents", json!({"title": "t", "status": "active"})).await.ok();

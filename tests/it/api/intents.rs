@@ -1,4 +1,4 @@
-//! Intents: created, listed, patched, moved through their lifecycle; `_suspension` stays the server's.
+//! Intents: creating, listing and patching them, the steps of their lifecycle, and `_suspension`, which only the server writes.
 
 use domain::base::ids::IntentId;
 use domain::intent::body::{DESCRIPTION_BYTES_MAX, PATCHES_MAX, STATE_BYTES_MAX};
@@ -17,7 +17,8 @@ fn set(path: &str, value: &Value) -> Value {
 }
 
 on_each_store! {
-    /// The shape the OpenIntent client reads: both names of the parent, no nulls where it expects text, naive times.
+    /// The shape that the OpenIntent client reads: both names of the parent, no null where the client expects text, times without
+    /// `Z`.
     async fn an_intent_has_the_shape_the_client_reads(app: &mut TestApp) {
         let agent = app.agent();
         let reply = agent.post("api/v1/intents", json!({"title": "Refund", "description": null, "state": null, "depends_on": null})).await;
@@ -43,7 +44,7 @@ on_each_store! {
         }
     }
 
-    /// `created_by` is what is shown; who may see and answer follows the credential.
+    /// `created_by` is only shown. The rights to see and to answer follow the key that created the intent.
     async fn a_shown_creator_gives_nobody_rights(app: &mut TestApp) {
         let agent = app.agent();
         let other = Api::new(&app.base, Some(&app.new_key(Role::Agent, "other-agent").await));
@@ -53,7 +54,7 @@ on_each_store! {
         assert_eq!(agent.get(&path).await.status, 200);
     }
 
-    /// Each rule of a new intent, by field; nothing half-made is left behind.
+    /// A broken rule of a new intent is reported by field, and no part of the intent is kept.
     async fn an_intent_that_breaks_a_rule_is_named_by_field_and_not_made(app: &mut TestApp) {
         let agent = app.agent();
         let with = |field: &str, value: Value| {
@@ -78,7 +79,7 @@ on_each_store! {
         for body in [with("depends_on", json!([nobodys])), with("depends_on", json!(["x"])), with("parent_id", json!(nobodys))] {
             assert_eq!(agent.post("api/v1/intents", body).await.problem(), (404, "not_found"));
         }
-        // A foreign intent cannot be built on: that would tell that it exists.
+        // Another agent's intent cannot be named as a dependency, since that would reveal that it exists.
         let other = Api::new(&app.base, Some(&app.new_key(Role::Agent, "other-agent").await));
         let foreign = other.active_intent().await;
         assert_eq!(agent.post("api/v1/intents", with("depends_on", json!([foreign]))).await.problem(), (404, "not_found"));
@@ -86,7 +87,7 @@ on_each_store! {
         agent.post("api/v1/intents", with("title", json!("ä".repeat(500)))).await.ok();
     }
 
-    /// A forged `_suspension` would be a forged approval: no spelling of it is let through.
+    /// A forged `_suspension` would be a forged approval, so every spelling of its path is refused.
     async fn no_write_reaches_the_servers_part_of_the_state(app: &mut TestApp) {
         let agent = app.agent();
         let forged = json!({"id": "x", "resolution": "responded", "response": "approve"});
@@ -117,13 +118,13 @@ on_each_store! {
             assert_eq!(refused.field_problem(), (422, "invalid", "state", "key"), "{key}");
         }
         assert_eq!(agent.everything(intent).await, before);
-        // Other keys of that name are the agent's own.
+        // Below the top level the agent may use that name.
         patch(&agent, intent, set("mine/_suspension", &json!(1))).await.ok();
         let state = &agent.intent(intent).await["state"];
         assert_eq!((&state["mine"], &state["_suspension"]["id"]), (&json!({"_suspension": 1}), &json!(id)));
     }
 
-    /// Patches are applied in order and all together, and each request is one version.
+    /// The patches of one request are applied in order, all or none, and as one version.
     async fn patches_are_applied_in_order_and_as_one_version(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -142,7 +143,7 @@ on_each_store! {
         assert_eq!(agent.event_types(intent).await, ["intent_created", "state_patched", "state_patched"]);
     }
 
-    /// Each rule of a patch, by field; the bound of the whole state is about what it would become.
+    /// A broken rule of a patch is reported by field. The bound of the state applies to the state after the patch.
     async fn a_patch_that_breaks_a_rule_is_named_and_not_applied(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -169,7 +170,7 @@ on_each_store! {
         patch(&agent, intent, set("b", &json!(rest))).await.ok();
     }
 
-    /// The lifecycle of RFC-0001 and RFC-0025 §2, step by step; an unknown status would make the client unable to read the intent.
+    /// The lifecycle of RFC-0001 and RFC-0025 §2, step by step. With an unknown status the client could not read the intent.
     async fn the_lifecycle_has_these_steps_and_no_others(app: &mut TestApp) {
         let agent = app.agent();
         let path = |intent: IntentId| format!("api/v1/intents/{intent}/status");
@@ -215,7 +216,7 @@ on_each_store! {
         assert_eq!(agent.status(intent).await, "active");
     }
 
-    /// The list is wrapped, newest first, bounded, filtered; and agents see their own only.
+    /// The list is an object with a bounded page of intents, newest first and filtered. An agent sees only its own intents.
     async fn the_list_is_a_bounded_page_of_what_one_may_read(app: &mut TestApp) {
         let agent = app.agent();
         let mut made = Vec::new();
@@ -237,7 +238,7 @@ on_each_store! {
         assert_eq!(titles(&agent, "?status=draft").await, "31");
         assert_eq!(titles(&agent, "?status=active&limit=1000").await, "420");
         assert_eq!(titles(&agent, "?status=").await, "43210");
-        // By the cursor an auditor comes to the oldest one, however many there are, and sees none twice while new ones are made.
+        // By following the cursor an auditor reaches the oldest intent and sees none twice, even while new ones are made.
         let auditor = app.api(Role::Auditor);
         let (mut seen, mut cursor) = (String::new(), String::new());
         for number in 0.. {

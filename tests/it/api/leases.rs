@@ -1,4 +1,4 @@
-//! Leases, and what a suspension does to them (RFC-0003, RFC-0025 §2).
+//! Leases, and the effect of a suspension on them (RFC-0003, RFC-0025 §2).
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
@@ -8,7 +8,7 @@ use harness::api::{Api, Reply};
 use harness::on_each_store;
 use serde_json::{Value, json};
 
-/// One agent key acting as one of its agents.
+/// An agent key together with the agent that it claims to act for.
 struct As<'a>(&'a Api, &'a str);
 
 impl As<'_> {
@@ -39,7 +39,7 @@ impl As<'_> {
     }
 }
 
-/// The leases as listed: holder, status and end of each.
+/// The leases as listed: the holder, status and end of each.
 async fn listed(api: &Api, intent: IntentId) -> Vec<(String, String, String)> {
     let leases = api.get(&format!("api/v1/intents/{intent}/leases")).await.ok();
     let word = |lease: &Value, name: &str| lease[name].as_str().unwrap().to_owned();
@@ -52,7 +52,7 @@ fn held(agent: &str, until: &str) -> (String, String, String) {
 }
 
 on_each_store! {
-    /// Two holders of one scope overwrite each other's work.
+    /// A scope has at most one holder, because two holders would overwrite each other's work.
     async fn a_scope_has_one_holder_until_it_is_given_back_or_runs_out(app: &mut TestApp) {
         let api = app.agent();
         let (one, two) = (As(&api, "test-agent/1"), As(&api, "test-agent/2"));
@@ -66,9 +66,9 @@ on_each_store! {
         let refused = two.acquire(intent, "report", 300).await;
         assert_eq!(refused.problem(), (409, "lease_conflict"));
         assert_eq!(refused.body["existing_lease"]["agent_id"], json!("test-agent/1"));
-        assert!(refused.body["detail"].as_str().unwrap().contains("lease")); // The Python client looks for the word.
+        assert!(refused.body["detail"].as_str().unwrap().contains("lease")); // The Python client looks for this word.
         two.acquire(intent, "other", 300).await.ok();
-        // Asking again for what one holds prolongs it, and grants nothing twice.
+        // A holder that acquires its lease again prolongs it and gets no second lease.
         app.advance(60).await;
         assert_eq!(one.acquire(intent, "report", 300).await.ok()["id"], lease["id"]);
         assert_eq!(listed(&api, intent).await, [held("test-agent/1", "08:06:00"), held("test-agent/2", "08:05:00")]);
@@ -86,7 +86,7 @@ on_each_store! {
         assert_eq!(two.renew(intent, &lease, 300).await.field_problem(), (422, "invalid", "lease_id", "expired"));
     }
 
-    /// The bounds of a lease, each with its field.
+    /// Each bound of a lease, with the field that the error names.
     async fn a_lease_has_a_scope_and_a_length_within_bounds(app: &mut TestApp) {
         let api = app.agent();
         let agent = As(&api, "test-agent");
@@ -103,7 +103,7 @@ on_each_store! {
         }
         assert_eq!(api.events(intent).await.len(), 1);
         agent.acquire(intent, &"ä".repeat(200), 86_400).await.ok();
-        let lease = api.post(&path, json!({"scope": "s"})).await.ok(); // Five minutes by default.
+        let lease = api.post(&path, json!({"scope": "s"})).await.ok(); // The default is five minutes.
         assert_eq!((&lease["agent_id"], &lease["expires_at"]), (&json!("test-agent"), &json!("2026-11-24T08:05:00.000000")));
         assert_eq!(agent.renew(intent, &lease, 86_401).await.field_problem().2, "duration_seconds");
         for unknown in ["x", "019ab0f2-0000-7000-8000-000000000000"] {
@@ -111,7 +111,8 @@ on_each_store! {
         }
     }
 
-    /// `X-Agent-ID` is a claim: a key acts for itself and the names below its own, else the header would be a master key.
+    /// `X-Agent-ID` is only a claim: a key acts for its own name and the names below it. Otherwise the header would be a master
+    /// key.
     async fn a_key_cannot_act_for_agents_that_are_not_its_own(app: &mut TestApp) {
         let api = app.agent();
         let intent = api.active_intent().await;
@@ -124,7 +125,8 @@ on_each_store! {
         }
     }
 
-    /// A patch to a leased part by anybody else would be the lost update the lease is there to prevent.
+    /// Only the holder may patch a leased part of the state. A patch by another agent would be the lost update that the lease
+    /// prevents.
     async fn a_leased_part_of_the_state_is_written_by_its_holder_only(app: &mut TestApp) {
         let api = app.agent();
         let (one, two) = (As(&api, "test-agent/1"), As(&api, "test-agent/2"));
@@ -141,7 +143,7 @@ on_each_store! {
         one.patch(intent, "report/title").await.ok();
         let id = api.asked(intent).await;
         assert_eq!(two.patch(intent, "report").await.problem(), (409, "lease_conflict"));
-        app.advance(1000).await; // It ran out by the clock, but not while a person is waited for.
+        app.advance(1000).await; // A lease does not run out while the question is open.
         assert_eq!(two.patch(intent, "report").await.problem(), (409, "lease_conflict"));
         one.patch(intent, "report/title").await.ok();
         app.operator().respond(intent, &id, "deny").await.ok();
@@ -149,7 +151,7 @@ on_each_store! {
         two.patch(intent, "report").await.ok();
     }
 
-    /// RFC-0025 §2: the holder keeps its claim however long the person takes, and nobody slips in meanwhile.
+    /// RFC-0025 §2: the holder keeps its lease however long the person takes, and no other agent gets it meanwhile.
     async fn a_suspension_keeps_leases_and_gives_none_away(app: &mut TestApp) {
         let api = app.agent();
         let (one, two) = (As(&api, "test-agent/1"), As(&api, "test-agent/2"));
@@ -160,23 +162,24 @@ on_each_store! {
         assert_eq!(two.acquire(intent, "free", 60).await.problem(), (409, "lease_while_suspended"));
         assert_eq!(one.acquire(intent, "free", 60).await.problem(), (409, "lease_while_suspended"));
 
-        app.advance(3600).await; // Long after its time ran out.
+        app.advance(3600).await; // This is long after the lease would have run out.
         app.restart().await;
         assert_eq!(two.acquire(intent, "report", 60).await.problem(), (409, "lease_conflict"));
-        assert_eq!(listed(&api, intent).await, [held("test-agent/1", "08:05:00")]); // Still held.
+        assert_eq!(listed(&api, intent).await, [held("test-agent/1", "08:05:00")]); // The lease is still held.
         assert_eq!(two.renew(intent, &lease, 60).await.problem(), (404, "not_found"));
         let renewed = one.renew(intent, &lease, 600).await.ok();
         assert_eq!((&renewed["status"], &renewed["expires_at"]), (&json!("active"), &json!("2026-11-24T09:10:00.000000")));
 
         app.advance(3600).await;
         app.operator().respond(intent, &id, "approve").await.ok();
-        assert_eq!(listed(&api, intent).await, [held("test-agent/1", "10:10:00")]); // Now and its duration again.
+        assert_eq!(listed(&api, intent).await, [held("test-agent/1", "10:10:00")]); // It ends one duration from now.
         assert_eq!(two.acquire(intent, "report", 60).await.problem(), (409, "lease_conflict"));
         app.advance(600).await;
         two.acquire(intent, "report", 60).await.ok();
     }
 
-    /// Every way a suspension ends gives the holder its time back, and never takes any: `max(old, now + duration)`.
+    /// However a suspension ends, the holder's lease is prolonged and never shortened: its end becomes
+    /// `max(old, now + duration)`.
     async fn the_end_of_a_suspension_prolongs_and_never_shortens(app: &mut TestApp) {
         let (api, operator) = (app.agent(), app.operator());
         let one = As(&api, "test-agent/1");
@@ -200,12 +203,13 @@ on_each_store! {
             let start = api.intent(intent).await["created_at"].as_str().unwrap().parse::<chrono::NaiveDateTime>().unwrap();
             let waited = if ending == "expire" { 600 } else { 500 };
             assert_eq!((end(0) - start).num_seconds(), waited + 60, "{ending}");
-            // The longer one ran on: its own end is later than now and its duration only when nothing was waited for.
+            // The longer lease is also prolonged: its own end would be later than now plus its duration only if no time had
+            // passed.
             assert_eq!((end(1) - start).num_seconds(), waited + 7200, "{ending}");
         }
     }
 
-    /// A lease that had run out before the question was asked is not raised from the dead: its scope may have a new holder.
+    /// A lease that had run out before the question was asked stays expired, since its scope may have a new holder.
     async fn a_suspension_never_revives_a_lease_that_had_run_out(app: &mut TestApp) {
         let api = app.agent();
         let (one, two) = (As(&api, "test-agent/1"), As(&api, "test-agent/2"));
@@ -225,7 +229,7 @@ on_each_store! {
         assert_eq!(one.acquire(intent, "report", 60).await.problem(), (409, "lease_conflict"));
     }
 
-    /// The list is wrapped, or the Python client raises; and it is for those who may read the intent.
+    /// The list is wrapped in an object, because the Python client raises otherwise. Callers who may read the intent may read it.
     async fn the_list_is_wrapped_and_leaves_out_what_was_given_back(app: &mut TestApp) {
         let api = app.agent();
         let agent = As(&api, "test-agent");

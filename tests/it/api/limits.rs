@@ -1,4 +1,4 @@
-//! Every limit of the interface at its bound, where it holds, and one beyond, where the field is named.
+//! Every limit of the interface: a value at the bound is accepted, and for one beyond it the error names the field.
 //!
 //! The limits of a question's own text, of a body and of a patch are in `ingress` and `intents`, and in the domain's tests.
 
@@ -14,15 +14,15 @@ use store::sqlite::simulated::Fate;
 
 use crate::storage::site::Site;
 
-/// As many events of a log are looked at by one request.
+/// The number of a log's events that one request walks at most.
 const EVENTS_WALKED_MAX: usize = 20_000;
 
-/// A text of so many characters, each of two bytes.
+/// A text of `count` characters, each of two bytes.
 fn characters(count: usize) -> String {
     "ä".repeat(count)
 }
 
-/// An object that is so many bytes of JSON.
+/// An object that is `bytes` bytes long as JSON.
 fn object(bytes: usize) -> Value {
     json!({ "k": "x".repeat(bytes - r#"{"k":""}"#.len()) })
 }
@@ -32,7 +32,7 @@ fn assert_named(reply: &Reply, field: &str, rule: &str) {
 }
 
 on_each_store! {
-    /// A limit that is off by one is a limit nobody can document.
+    /// The limits of an intent are exactly the documented ones.
     async fn a_new_intent_keeps_its_limits(app: &mut TestApp) {
         let agent = app.agent();
         let other = agent.active_intent().await;
@@ -50,7 +50,7 @@ on_each_store! {
         }
     }
 
-    /// Each limit of asking that is not about the question's text.
+    /// Each limit of asking except those of the question's text.
     async fn a_question_keeps_its_limits(app: &mut TestApp) {
         let agent = app.agent();
         let choice = |bytes: usize| json!([{"value": "a", "label": "A", "metadata": object(bytes)}]);
@@ -77,7 +77,7 @@ on_each_store! {
         }
     }
 
-    /// What comes with an answer, a withdrawal and a change of status.
+    /// The limits of the texts that come with an answer, a withdrawal and a change of status.
     async fn words_that_come_with_a_decision_keep_their_limits(app: &mut TestApp) {
         let (agent, channel) = (app.agent(), app.api(Role::Channel));
         for (field, bound, beyond) in [
@@ -107,7 +107,7 @@ on_each_store! {
         agent.post_at(&status, "1", with(2_000)).await.ok();
     }
 
-    /// The words of an event and the names of a key are shown in lists: they have an end.
+    /// The texts of an event and the names of a key are shown in lists, so their length is limited.
     async fn words_of_events_and_names_of_keys_keep_their_limits(app: &mut TestApp) {
         let (agent, admin) = (app.agent(), app.api(Role::Admin));
         let events = format!("api/v1/intents/{}/events", agent.active_intent().await);
@@ -132,12 +132,12 @@ on_each_store! {
         }
     }
 
-    /// A page, an offset, a wait and an idempotency key.
+    /// The limits of a page, an offset, a wait and an idempotency key.
     async fn parameters_keep_their_limits(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let intent = agent.active_intent().await;
         let id = agent.asked(intent).await;
-        operator.respond(intent, &id, "approve").await.ok(); // A wait for what has ended is over at once.
+        operator.respond(intent, &id, "approve").await.ok(); // A wait for an ended question is over at once.
         for (path, name, bound, beyond) in [
             ("api/v1/intents".to_owned(), "limit", 1_000, 1_001),
             ("api/v1/intents".to_owned(), "limit", 1, 0),
@@ -165,7 +165,7 @@ on_each_store! {
         assert_named(&beyond, "Idempotency-Key", "length");
     }
 
-    /// What is reported of a returned mail is somebody else's text, and as long as they like.
+    /// The report of a bounced mail holds text from foreign mail servers, which can be of any length, so it is limited.
     async fn a_report_of_a_returned_mail_keeps_its_limits(app: &mut TestApp) {
         let agent = app.agent();
         agent.asked(agent.active_intent().await).await;
@@ -189,7 +189,7 @@ on_each_store! {
         assert_named(&channel.post("api/v1/deliveries/bounces", with("returned_to", json!(""))).await, "returned_to", "length");
     }
 
-    /// What comes in headers is kept, or refused, or ignored: at its bound and beyond.
+    /// A header at its bound is used. A header beyond it is ignored.
     async fn headers_keep_their_limits(app: &mut TestApp) {
         let agent = app.agent();
         for (count, kept) in [(64, true), (65, false)] {
@@ -197,7 +197,7 @@ on_each_store! {
             let reply = agent.send(agent.request("GET", "api/v1/intents").header("x-request-id", &id)).await;
             assert_eq!(reply.headers["x-request-id"] == id.as_str(), kept, "{count}");
         }
-        // A key acts for the names below its own.
+        // A key may act for the names below its own name.
         let leases = format!("api/v1/intents/{}/leases", agent.active_intent().await);
         for (count, believed) in [(200, true), (201, false)] {
             let name = format!("test-agent/{}", "a".repeat(count - "test-agent/".len()));
@@ -207,7 +207,8 @@ on_each_store! {
         }
     }
 
-    /// A list of large questions must not fill the memory of who reads it: a page ends after 8 MiB, and the next one goes on.
+    /// A list of large questions must not fill the client's memory: a page ends after 8 MiB, and its cursor leads to the next
+    /// page.
     async fn a_page_ends_before_it_is_too_large(app: &mut TestApp) {
         let agent = app.agent();
         for _ in 0..130 {
@@ -229,7 +230,8 @@ on_each_store! {
     }
 }
 
-/// Lengthens the log of the oldest intent by so many events, which nobody reads; they begin at a row of their own.
+/// SQL that lengthens the log of the oldest intent by `events` copied events. Their rows begin at 1,000,001, apart from all
+/// others.
 fn lengthen(events: usize) -> [String; 2] {
     let numbers = format!("WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {events})");
     let columns = "rid, intent, previous, event_type, created_at, bytes, hash";
@@ -242,7 +244,7 @@ fn lengthen(events: usize) -> [String; 2] {
     ]
 }
 
-/// Takes these events away again.
+/// SQL that removes these events again.
 fn shorten() -> [&'static str; 2] {
     [
         "UPDATE intents SET last_event = (SELECT previous FROM events WHERE rid = 1000001) WHERE rid = 1",
@@ -250,7 +252,7 @@ fn shorten() -> [&'static str; 2] {
     ]
 }
 
-/// Looking for what is not there must end, however long the log.
+/// A search for an event type that does not occur must end, however long the log is.
 #[tokio::test]
 async fn a_log_is_walked_for_so_many_events() {
     let site = Site::new(0, Fate::Committed).await;
@@ -272,7 +274,7 @@ async fn a_log_is_walked_for_so_many_events() {
     assert_eq!(site.events(None).await.unwrap(), 100);
 }
 
-/// The same over HTTP, on the other store.
+/// The same test over HTTP with PostgreSQL.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_log_on_postgres_is_walked_for_so_many_events() {
     let app = TestApp::start_on(Backend::Postgres, |_| {}).await;

@@ -1,4 +1,5 @@
-//! Every described operation against everything it must refuse. A new operation without a row here fails the first test.
+//! Every described operation against every kind of request it must refuse. A new operation without a row here fails the first
+//! test.
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
@@ -14,19 +15,19 @@ use serde_json::{Value, json};
 
 const NOBODYS: &str = "019ab0f2-0000-7000-8000-000000000000";
 
-/// What is refused of one operation.
+/// The requests that one operation must refuse.
 struct Row {
     operation: String,
-    /// Who may do it.
+    /// A role that may do it.
     role: Role,
-    /// Who may read what it works on, but not do this.
+    /// The roles that may read the record but may not do this.
     forbidden: &'static [Role],
-    /// A body that breaks a rule, and the field that is named for it.
+    /// A body that breaks a rule, and the field that the error names.
     invalid: Option<(Value, &'static str)>,
-    /// A query that breaks a rule, and the field that is named for it.
+    /// A query that breaks a rule, and the field that the error names.
     query: Option<(&'static str, &'static str)>,
     if_match_required: bool,
-    /// Whether `If-Match` is looked at.
+    /// Whether the operation checks `If-Match`.
     versioned: bool,
 }
 
@@ -63,7 +64,7 @@ impl Row {
         self.operation.split_once(' ').unwrap().0
     }
 
-    /// Its path on these things, with no slash at its beginning.
+    /// The operation's path with the ids of these things, without a leading slash.
     fn path(&self, things: &Things) -> String {
         let (_, path) = self.operation.split_once(' ').unwrap();
         path[1..]
@@ -73,7 +74,7 @@ impl Row {
             .replace("{key_id}", NOBODYS)
     }
 
-    /// Whether it works on something of an agent, which others may not even know of.
+    /// Whether the operation is about an agent's intent or question, whose existence other agents must not learn.
     fn on_an_intent(&self) -> bool {
         self.operation.contains("{intent_id}") || self.operation.contains("{suspension_id}")
     }
@@ -84,7 +85,7 @@ impl Row {
     }
 }
 
-/// What the operations work on.
+/// The ids of the records that the operations work on.
 struct Things {
     intent: String,
     suspension: String,
@@ -96,7 +97,7 @@ impl Things {
         Self { intent: NOBODYS.into(), suspension: NOBODYS.into(), lease: NOBODYS.into() }
     }
 
-    /// An intent of the usual agent with a lease and an open question.
+    /// An intent of the usual agent, with a lease and an open question.
     async fn of(agent: &Api) -> Self {
         let intent = agent.active_intent().await;
         let lease = agent.post(&format!("api/v1/intents/{intent}/leases"), json!({"scope": "refund"})).await.ok();
@@ -109,7 +110,7 @@ impl Things {
     }
 }
 
-/// The operations that need a key.
+/// One row for each operation that needs a key.
 fn rows() -> Vec<Row> {
     use Role::{Admin, Agent, Auditor, Channel, Operator};
     const NOT_AGENTS: &[Role] = &[Operator, Admin, Auditor, Channel];
@@ -183,7 +184,7 @@ async fn send(api: &Api, method: &str, path: &str, body: impl Into<Vec<u8>>) -> 
     api.send(api.request(method, path).header("content-type", "application/json").body(body.into())).await
 }
 
-/// An answer of the operation's surface, under this status and code.
+/// Checks that a reply has this status and code, in the form of the operation's surface.
 fn assert_refused(reply: &Reply, row: &Row, status: u16, code: &str) {
     assert_eq!(reply.problem(), (status, code), "{}: {}", row.operation, reply.text);
     assert_eq!(reply.headers["content-type"], row.form(), "{}", row.operation);
@@ -194,7 +195,7 @@ fn assert_refused(reply: &Reply, row: &Row, status: u16, code: &str) {
     assert!(!reply.body["detail"].is_null() && reply.headers.contains_key("x-request-id"), "{}", row.operation);
 }
 
-/// The operations of the description, with whether they need a key and a body.
+/// The described operations, each with whether it needs a key and whether it has a body.
 async fn described(app: &TestApp) -> BTreeMap<String, (bool, bool)> {
     let description = app.anonymous().get("openapi.json").await.ok();
     let mut operations = BTreeMap::new();
@@ -208,7 +209,7 @@ async fn described(app: &TestApp) -> BTreeMap<String, (bool, bool)> {
 }
 
 on_each_store! {
-    /// A route nobody wrote refusals for is a route nobody has tried to break.
+    /// Every operation needs a row, because an operation without one has not been tested against bad requests.
     async fn every_described_operation_that_needs_a_key_has_a_row(app: &mut TestApp) {
         let described = described(app).await;
         let rows = rows();
@@ -221,13 +222,13 @@ on_each_store! {
         for operation in &open {
             let path = operation.strip_prefix("GET /").unwrap();
             let reply = app.anonymous().get(path).await;
-            // The proof of being this server wants a challenge, which is 422 here, and asks for no key either.
+            // The proof of identity needs a challenge and answers 422 without one. It needs no key either.
             assert!([200, 422, 503].contains(&reply.status), "{operation}: no key is asked for");
         }
         assert_eq!(open.len(), 7);
     }
 
-    /// 401 is decided before anything of the request is read: not its body, not its ids, not its headers.
+    /// 401 is decided before the body, the ids or the headers of the request are checked.
     async fn without_a_key_that_counts_everything_is_401(app: &mut TestApp) {
         let things = Things::of(&app.agent()).await;
         let before = app.agent().everything(things.id()).await;
@@ -251,7 +252,7 @@ on_each_store! {
         assert_eq!(app.agent().everything(things.id()).await, before);
     }
 
-    /// 413, 415 and 422 for what is no JSON come before who may do what to which intent.
+    /// 413, 415 and the 422 for malformed JSON come before any check of roles or records.
     async fn a_body_is_read_before_anything_is_looked_up(app: &mut TestApp) {
         let things = Things::of(&app.agent()).await;
         let before = app.agent().everything(things.id()).await;
@@ -274,7 +275,7 @@ on_each_store! {
         assert_eq!(app.agent().everything(things.id()).await, before);
     }
 
-    /// What one may not read looks exactly like what does not exist, whatever else is wrong with the request.
+    /// A record that a caller may not read looks exactly like one that does not exist, even if the request has other mistakes.
     async fn what_may_not_be_read_does_not_exist(app: &mut TestApp) {
         let things = Things::of(&app.agent()).await;
         let before = app.agent().everything(things.id()).await;
@@ -294,7 +295,7 @@ on_each_store! {
         assert_eq!(app.agent().everything(things.id()).await, before);
     }
 
-    /// Who may read but not act is told so before what is wrong with the request, and changes nothing.
+    /// A caller who may read but not act gets 403 before any other mistake of the request is named, and nothing changes.
     async fn who_may_read_but_not_act_is_403(app: &mut TestApp) {
         let things = Things::of(&app.agent()).await;
         let before = app.agent().everything(things.id()).await;
@@ -314,7 +315,7 @@ on_each_store! {
         assert_eq!(app.agent().everything(things.id()).await, before);
     }
 
-    /// 400 for the version, 422 for the fields, 409 for the version once the fields are right: in this order.
+    /// The order is: 400 for a missing version, 422 for wrong fields, and 409 for a stale version once the fields are right.
     async fn if_match_comes_before_the_fields_and_a_stale_one_after(app: &mut TestApp) {
         let things = Things::of(&app.agent()).await;
         let before = app.agent().everything(things.id()).await;
@@ -351,7 +352,7 @@ on_each_store! {
         assert_eq!(app.agent().everything(things.id()).await, before);
     }
 
-    /// A query that breaks a rule is told by field; a silently ignored limit would be a page that lies.
+    /// A query that breaks a rule is refused with the field's name. If a limit were silently ignored, the page would be wrong.
     async fn a_query_that_breaks_a_rule_is_named(app: &mut TestApp) {
         let things = Things::of(&app.agent()).await;
         for row in rows() {
@@ -362,7 +363,7 @@ on_each_store! {
         }
     }
 
-    /// A path's 405 names the methods the description names, so that a client can mend its call.
+    /// The 405 of a path lists the methods that the description lists, so that a client can correct its call.
     async fn a_method_a_path_does_not_know_is_405_and_names_those_it_knows(app: &mut TestApp) {
         let things = Things::of(&app.agent()).await;
         let before = app.agent().everything(things.id()).await;

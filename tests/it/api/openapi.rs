@@ -1,4 +1,4 @@
-//! The description of the interface against the interface.
+//! Compares the description of the interface with the interface itself.
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
@@ -51,7 +51,7 @@ const ROUTES: [&str; 35] = [
 ];
 const METHODS: [&str; 5] = ["delete", "get", "patch", "post", "put"];
 
-/// The operations of a description: method and path.
+/// The operations of a description, each by method and path.
 fn operations(description: &Value) -> Vec<(String, &Value)> {
     let paths = description["paths"].as_object().unwrap().iter();
     let mut operations: Vec<(String, &Value)> = paths
@@ -77,7 +77,7 @@ fn references<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
 }
 
 on_each_store! {
-    /// Clients are generated from this document: a route it lacks does not exist for them.
+    /// Clients are generated from this document, so a route that it lacks does not exist for them.
     async fn the_description_names_every_route_and_only_those(app: &mut TestApp) {
         let reply = app.anonymous().get("openapi.json").await;
         assert_eq!(reply.headers["content-type"], "application/json");
@@ -87,7 +87,7 @@ on_each_store! {
         assert_eq!(described, ROUTES);
     }
 
-    /// Each described operation is served, and on its paths no other method is.
+    /// Each described operation is served, and its path serves no other method.
     async fn every_described_route_is_served_and_no_other_method_is(app: &mut TestApp) {
         let admin = app.api(Role::Admin);
         let agent = app.agent();
@@ -106,7 +106,7 @@ on_each_store! {
         }
     }
 
-    /// Every status a call can have is promised: 401 wherever a key is needed, 404 wherever an id is named, 422 wherever a body is read.
+    /// Every possible status is described: 401 where a key is needed, 404 where an id is named, and 422 where a body is read.
     async fn each_operation_says_what_it_answers(app: &mut TestApp) {
         let description = app.anonymous().get("openapi.json").await.ok();
         for (operation, described) in operations(&description) {
@@ -116,7 +116,7 @@ on_each_store! {
             assert_eq!(has("401"), keyed, "{operation}");
             assert!(has("404") || !operation.contains('{'), "{operation}");
             assert!(has("422") || described.get("requestBody").is_none(), "{operation}");
-            // Sending a message again needs no word besides its id.
+            // A request to send a message again has no body: the id is enough.
             let bodied = (operation.starts_with("post") && !operation.ends_with("/redrive")) || operation.starts_with("patch");
             assert_eq!(described.get("requestBody").is_some(), bodied, "{operation}");
             for part in operation.split('{').skip(1) {
@@ -134,7 +134,7 @@ on_each_store! {
         }
     }
 
-    /// What a client asks before it has a key: needs none, and leads to the rest.
+    /// The documents that a client reads before it has a key need no key and lead to the rest.
     async fn discovery_needs_no_key(app: &mut TestApp) {
         let anonymous = app.anonymous();
         let about = anonymous.get(".well-known/openintent.json").await.ok();
@@ -149,7 +149,7 @@ on_each_store! {
         assert_eq!(anonymous.get("healthz").await.status, 200);
     }
 
-    /// The doctor asks whether the public URL leads to this very server: an answer to one challenge must be no answer to another.
+    /// The doctor checks whether the public URL leads to this server, so the proof for one challenge must not fit another.
     async fn a_challenge_is_answered_without_a_key_and_only_a_whole_one(app: &mut TestApp) {
         let anonymous = app.anonymous();
         let ask = async |challenge: &str| anonymous.get(&format!(".well-known/placet.json?challenge={challenge}")).await;
@@ -167,7 +167,7 @@ on_each_store! {
         assert_eq!(again["proof"], proof["proof"], "it belongs to the database, not to the process");
     }
 
-    /// The program that asks chooses the challenge, so a proof that a third party has overheard must end by itself.
+    /// The client chooses the challenge, so a proof that a third party overhears must expire.
     async fn the_proof_of_a_reader_counts_for_two_minutes(app: &mut TestApp) {
         let secret = app.store().secret("instance").await.unwrap();
         let challenge = "a".repeat(43);

@@ -1,4 +1,5 @@
-//! Who may be asked: an address that a mail server reads as a route leads to somebody else, and an agent would answer itself.
+//! Which addresses may be asked: an address that a mail server reads as a route leads to another mailbox, and an agent could
+//! answer itself.
 
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
@@ -11,18 +12,19 @@ use serde_json::{Value, json};
 
 use self::Verdict::{Plain, Refused, WrittenOut};
 
-/// Whom an address may be named by.
+/// By which lists an address may be allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
-    /// Anybody, where a list allows its domain.
+    /// By any list that allows its domain.
     Plain,
-    /// Whoever wrote it on the list, in full.
+    /// Only by a list on which it is written out in full.
     WrittenOut,
-    /// Nobody.
+    /// By no list.
     Refused,
 }
 
-/// Addresses after the examples of RFC 5321, RFC 5322, RFC 3696, RFC 6531 and the collections that mail programs are tested with.
+/// Addresses after the examples of RFC 5321, RFC 5322, RFC 3696, RFC 6531 and the collections with which mail programs are
+/// tested.
 const ADDRESSES: [(&str, Verdict); 106] = [
     // Plain ones.
     ("ada@example.com", Plain),
@@ -48,7 +50,7 @@ const ADDRESSES: [(&str, Verdict); 106] = [
     ("ada@example-one.example", Plain),
     ("ada@1.example", Plain),
     ("ada@localhost", Plain),
-    // Domains beyond ASCII, taken in their ASCII form (RFC 5890, RFC 6531 §3.2).
+    // Domains beyond ASCII, accepted in their ASCII form (RFC 5890, RFC 6531 §3.2).
     ("ada@bücher.example", Plain),
     ("ada@xn--bcher-kva.example", Plain),
     ("ada@BÜCHER.example", Plain),
@@ -60,7 +62,7 @@ const ADDRESSES: [(&str, Verdict); 106] = [
     ("ada@faß.example", Plain),
     ("ada@ｅｘａｍｐｌｅ.com", Plain),
     ("ada@example。com", Plain),
-    // Of what else RFC 5322 calls an atom, an operator may write out three.
+    // Of the other characters of an atom in RFC 5322, an operator may write out three.
     ("o'brien@example.com", WrittenOut),
     ("'@example.com", WrittenOut),
     ("bounces=ada@example.com", WrittenOut),
@@ -116,12 +118,12 @@ const ADDRESSES: [(&str, Verdict); 106] = [
     (" ada@example.com", Refused),
     ("ada@example.com\r\nRCPT TO:<bot@evil.example>", Refused),
     ("ada\u{0}@example.com", Refused),
-    // Dots and the option sign where they may not stand.
+    // Dots and the option sign in places where they may not stand.
     (".ada@example.com", Refused),
     ("ada.@example.com", Refused),
     ("ada..lovelace@example.com", Refused),
     ("-oQueue@example.com", Refused),
-    // Literals and domains that are none.
+    // Literals, and domains that are invalid.
     ("ada@[192.0.2.1]", Refused),
     ("ada@[IPv6:2001:db8::1]", Refused),
     ("ada@192.0.2.1", Refused),
@@ -134,7 +136,7 @@ const ADDRESSES: [(&str, Verdict); 106] = [
     ("ada@", Refused),
     ("ada", Refused),
     ("abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklm@example.com", Refused),
-    // What stands before the @ beyond ASCII (RFC 6531 §3.3): another script, look-alikes, what cannot be seen.
+    // Characters beyond ASCII before the @ (RFC 6531 §3.3): another script, look-alikes, invisible ones.
     ("用户@example.com", Refused),
     ("аda@example.com", Refused),
     ("bot％evil.example@example.com", Refused),
@@ -167,7 +169,7 @@ fn each_address_is_for_its_lists() {
             (_, None) => Refused,
         };
         assert_eq!(read, verdict, "{address:?}");
-        // Spaces around an entry are the list's, not the address's.
+        // Spaces around an entry belong to the list, not to the address.
         let is_entry = AllowList::parse([address]).is_ok();
         assert_eq!(is_entry, verdict != Refused || exact(address.trim()).is_some(), "{address:?} on a list");
         assert_eq!(lists().allows(address), verdict != Refused, "{address:?}");
@@ -177,7 +179,8 @@ fn each_address_is_for_its_lists() {
 }
 
 on_each_store! {
-    /// By whichever field an agent names somebody, and whatever it writes: only addresses that stay where they are allowed get a mail.
+    /// Whichever field an agent uses to name recipients, and whatever it writes: only addresses that stay at an allowed domain
+    /// get a mail.
     async fn an_agent_names_plain_addresses_alone(app: &mut TestApp) {
         app.restart_with(|config| config.asking.notify_allow = lists()).await;
         let mut expected = Vec::new();
@@ -202,7 +205,7 @@ on_each_store! {
         assert_eq!(app.smtp.mailed().await, expected);
     }
 
-    /// An address that an older program kept is read by the rule of today before anything leaves.
+    /// An address that an older program stored is checked by the present rule before anything leaves.
     async fn an_address_that_breaks_the_rule_is_not_written_to(app: &mut TestApp) {
         for (routed, reason) in [("bot%evil.example@example.com", true), ("evil.example!bot@example.com", true), ("ada@example.com", false)] {
             let (intent, _) = app.agent().ask(json!({})).await;
@@ -225,7 +228,8 @@ on_each_store! {
     }
 }
 
-/// With `*@example.com` allowed an agent was asked itself: its company's mail server carried the question on to the domain behind the %.
+/// With `*@example.com` allowed an agent was asked itself: its company's mail server carried the question on to the domain behind
+/// the %.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stock_postfix_gets_only_what_stays_at_the_allowed_domain() {
     let postfix = Postfix::start().await;

@@ -1,4 +1,4 @@
-//! How much an agent may write, and what of the disk is kept for people.
+//! How much an agent may write, and the space on the disk that is kept for people.
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
@@ -10,10 +10,10 @@ use harness::on_each_store;
 use harness::smtp::Fault;
 use serde_json::{Value, json};
 
-/// From when the tests' clock starts until midnight, in seconds.
+/// The time from the start of the tests' clock until midnight, in seconds.
 const REST_OF_THE_DAY: i64 = 16 * 3_600;
 
-/// What the events of an intent count as: their bytes, the first one's twice, and 512 each.
+/// The bytes that the events of an intent count: their own bytes, the first one's twice, and 512 each.
 async fn counted(app: &TestApp, intent: domain::base::ids::IntentId) -> u64 {
     let events = app.agent().events(intent).await;
     let of_the_agent = |event: &&Value| event["actor"] == "test-agent" || event["actor"] == "placet";
@@ -29,7 +29,8 @@ fn intent() -> Value {
 }
 
 on_each_store! {
-    /// One agent in a loop must not fill the disk under everybody's answers. What it has written is a row, so nothing makes it forgotten.
+    /// One agent in a loop must not fill the disk on which people's answers are stored. Its count is a row, so a restart does not
+    /// reset it.
     async fn an_agent_writes_so_much_in_a_day_and_no_more(app: &mut TestApp) {
         let (asked, id) = app.ask(json!({})).await;
         let (withdrawn, other) = app.ask(json!({})).await;
@@ -46,7 +47,7 @@ on_each_store! {
         assert_eq!(agent.post(&format!("api/v1/intents/{asked}/events"), json!({"event_type": "comment"})).await.problem().0, 429);
         app.restart().await;
         assert_eq!(agent.post("api/v1/intents", intent()).await.problem(), (429, "bytes_spent"), "also after a restart");
-        // Another agent has a day of its own, and what ends a question is never refused.
+        // Another agent has an allowance of its own, and a request that ends a question is never refused.
         let second = Api::new(&app.base, Some(&app.new_key(Role::Agent, "second-agent").await));
         second.post("api/v1/intents", intent()).await.ok();
         agent.post(&format!("api/v1/suspensions/{other}/cancel"), json!({})).await.ok();
@@ -56,7 +57,7 @@ on_each_store! {
         agent.post("api/v1/intents", intent()).await.ok();
     }
 
-    /// The bound is exact: the request that reaches it is taken, the next one is not.
+    /// The bound is exact: the request that reaches it is accepted, the next one is not.
     async fn the_bound_of_a_day_is_what_was_counted(app: &mut TestApp) {
         let (asked, _) = app.ask(json!({})).await;
         let spent = counted(app, asked).await;
@@ -66,7 +67,7 @@ on_each_store! {
         }
     }
 
-    /// An agent that did not hear the answer sends the same again; it was written, so it is not refused.
+    /// An agent that did not get the reply sends the same request again; the write was done, so it is not refused.
     async fn a_repeat_is_shown_what_was_written_before_the_bound(app: &mut TestApp) {
         let agent = app.agent();
         let first = agent.post_once("api/v1/intents", "key", intent()).await.ok();
@@ -76,8 +77,8 @@ on_each_store! {
     }
 }
 
-/// A message that is sent again is one more to write about. A report of returned mail is not refused: it ends a message and wakes the people
-/// who are asked next.
+/// A message that is sent again makes more to write. A report of returned mail is not refused: it ends a message and lets the
+/// server ask the next people.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn below_the_reserve_no_message_is_sent_again_and_returned_mail_is_reported() {
     let mut app = TestApp::start().await;
@@ -103,7 +104,7 @@ async fn below_the_reserve_no_message_is_sent_again_and_returned_mail_is_reporte
     app.finish().await;
 }
 
-/// The last of the disk is for people: a refusal to an agent costs a retry, one to a person costs a decision.
+/// The last space of the disk is for people: a refusal to an agent costs a retry, one to a person costs a decision.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn below_the_reserve_people_answer_and_agents_wait() {
     let mut app = TestApp::start().await;

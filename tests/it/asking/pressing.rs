@@ -1,4 +1,4 @@
-//! Pressing people: an agent that asks again and again, in whichever way, until a tired person says yes.
+//! Limits against pressing people: an agent must not ask again and again, in whatever way, until a tired person says yes.
 
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
@@ -54,7 +54,8 @@ async fn supersede(agent: &Api, intent: IntentId, old: &str, change: Value) -> R
 }
 
 on_each_store! {
-    /// Five at once are a busy hour; sixty in eleven seconds are siege. A tag or another case makes nobody another person.
+    /// Five messages at once can be a busy hour, but sixty in eleven seconds are a siege. A tag or other case in an address does
+    /// not make it another person's.
     async fn after_a_burst_messages_to_one_person_keep_their_distance(app: &mut TestApp) {
         strict(app).await;
         let mut asked = Vec::new();
@@ -77,14 +78,14 @@ on_each_store! {
         assert_eq!(app.smtp.mailed().await.len(), 0);
         app.advance(1).await;
         assert_eq!(app.smtp.mailed().await, ["ada@example.com"]);
-        app.restart().await; // What has left must not live in memory.
+        app.restart().await; // Sent messages must not be counted in memory alone.
         app.settle().await;
         app.advance(59).await;
         assert_eq!(app.smtp.mailed().await.len(), 0);
         app.advance(1).await;
         app.advance(60).await;
         assert_eq!(app.smtp.mailed().await, ["Ada+6@example.com", "ada@example.com"]);
-        // After five quiet minutes as many may leave at once again.
+        // After five quiet minutes five messages may leave at once again.
         app.advance(300).await;
         for _ in 0..6 {
             app.agent().ask(to("ada@example.com")).await;
@@ -95,7 +96,7 @@ on_each_store! {
         assert_eq!(app.smtp.mailed().await.len(), 1);
     }
 
-    /// A question that has ended is not asked any more. The message behind it keeps its own place.
+    /// A waiting message is dropped when its question ends. The message behind it keeps its own time.
     async fn a_message_that_waits_is_dropped_with_its_question(app: &mut TestApp) {
         strict(app).await;
         let mut asked = Vec::new();
@@ -107,7 +108,7 @@ on_each_store! {
         app.advance(60).await;
         assert_eq!(delivery(app, &asked[5]).await["state"], "obsolete");
         assert_eq!(app.smtp.mailed().await.len(), 5);
-        // The place that is free now goes to the next message.
+        // The next message gets the time that became free.
         let next = app.agent().ask(to("ada@example.com")).await.1;
         app.settle().await;
         assert_eq!(delivery(app, &next).await["state"], "sent");
@@ -116,7 +117,8 @@ on_each_store! {
         assert_eq!(app.smtp.mailed().await.len(), 2);
     }
 
-    /// Waiting is to spare people. It must not take the time they have to answer, or silence would consent for want of a mail.
+    /// Waiting spares people, but it must not use up the time to answer. Otherwise a missing mail could become consent by
+    /// fallback.
     async fn a_message_whose_time_is_short_goes_at_once(app: &mut TestApp) {
         strict(app).await;
         for _ in 0..5 {
@@ -134,7 +136,7 @@ on_each_store! {
         app.advance(60).await;
         let ended = app.agent().suspension(&long).await;
         assert_eq!((&ended["resolution"], &ended["response"]), (&json!("expired"), &json!("approve")));
-        // Many that wait for one person: none is lost, and none waits beyond the middle of its window.
+        // When many messages wait for one person, none is lost and none waits beyond the middle of its question's window.
         let mut asked = Vec::new();
         for _ in 0..12 {
             asked.push(app.agent().ask(window(600)).await.1);
@@ -148,7 +150,7 @@ on_each_store! {
         }
     }
 
-    /// Neither many questions at half of their time nor short ones are a way around the distance.
+    /// Neither many questions that reach half of their time nor many short ones can get around the distance.
     async fn however_short_the_time_few_messages_leave(app: &mut TestApp) {
         strict(app).await;
         let asked = |seconds: u32| json!({"notify_to": ["ada@example.com"], "timeout_seconds": seconds});
@@ -181,7 +183,8 @@ on_each_store! {
         assert_eq!(not_sent, ids.len() - reached);
     }
 
-    /// If all that wait were looked at each minute, an agent with thousands of questions would keep other agents' mail behind them.
+    /// Each waiting message has its own due time. If all were checked each minute, an agent with thousands of questions would
+    /// delay other agents' mail.
     async fn each_message_that_waits_has_a_place_of_its_own(app: &mut TestApp) {
         strict(app).await;
         let open_end = json!({"notify_to": ["ada@example.com"], "timeout_seconds": null});
@@ -205,7 +208,7 @@ on_each_store! {
         assert_eq!(app.smtp.mailed().await.len(), 1);
     }
 
-    /// A reminder that came while the question itself waits would only take its place.
+    /// A reminder is dropped while the question's first message still waits, since it would only take that message's time.
     async fn a_reminder_is_dropped_while_the_question_waits(app: &mut TestApp) {
         strict(app).await;
         for _ in 0..8 {
@@ -221,7 +224,7 @@ on_each_store! {
         }
         app.advance(60).await;
         assert_eq!(app.smtp.received().last().unwrap().subject(), "[Placet] Refund order 12345?");
-        // The fifth attempt is due with the first one's place, and goes in its stead.
+        // The fifth attempt is due at the first message's time and is sent in its stead.
         let deliveries = deliveries(app, &id).await;
         assert_eq!(states(&deliveries), ["obsolete", "obsolete", "obsolete", "obsolete", "sent"], "{deliveries:?}");
         assert!(deliveries[1]["detail"].as_str().unwrap().contains("this reminder was dropped"), "{deliveries:?}");
@@ -229,13 +232,13 @@ on_each_store! {
         assert!(!app.agent().event_types(intent).await.contains(&"delivery.failed".to_owned()));
     }
 
-    /// A reminder that is dropped because the question waits must not drop the question: the log would say that a person was told who was not.
+    /// Dropping a reminder must not drop the waiting first message. Otherwise the log would name a person as told who was not.
     async fn a_dropped_reminder_takes_the_place_of_nothing(app: &mut TestApp) {
         strict(app).await;
         for _ in 0..8 {
             app.agent().ask(to("ada@example.com")).await;
         }
-        // The first message has its place at 240 seconds; the ladder asks another person from 200 on.
+        // The first message may leave after 240 seconds. From 200 seconds on, the ladder asks another person.
         let ladder = json!([{"attempt": 3, "notify_to": "bob@example.com"}]);
         let policy = json!({"max_attempts": 9, "interval_seconds": 100, "escalation_ladder": ladder});
         let (_, id) = app.ask(json!({"notify_to": ["ada@example.com"], "retry_policy": policy})).await;
@@ -248,13 +251,13 @@ on_each_store! {
         assert_eq!(states(&of_ada), ["sent", "obsolete"], "{of_ada:?}");
     }
 
-    /// A person who is told again on request gets the question that waits, and not nothing.
+    /// A reminder by request sends a person the waiting question; it must not drop the question.
     async fn a_reminder_on_request_does_not_drop_the_question_that_waits(app: &mut TestApp) {
         strict(app).await;
         for _ in 0..8 {
             app.agent().ask(to("ada@example.com")).await;
         }
-        // The first message has its place at 240 seconds; the reminder of 180 seconds is dropped, and an operator asks for another at 200.
+        // The first message may leave after 240 seconds. The reminder at 180 is dropped, and an operator asks for another at 200.
         let policy = json!({"max_attempts": 3, "interval_seconds": 180});
         let (_, id) = app.ask(json!({"notify_to": ["ada@example.com"], "retry_policy": policy})).await;
         app.settle().await;
@@ -268,7 +271,8 @@ on_each_store! {
         assert_eq!(states(&deliveries).iter().filter(|state| **state == "sent").count(), 1, "{deliveries:?}");
     }
 
-    /// A place whose message was dropped counts no more, and its row goes: an agent that asks and withdraws must not leave thousands behind.
+    /// The reserved time of a dropped message becomes free and its row is deleted. An agent that asks and withdraws must not
+    /// leave thousands of rows.
     async fn withdrawn_messages_leave_no_places_behind(app: &mut TestApp) {
         strict(app).await;
         let open_end = json!({"notify_to": ["ada@example.com"], "timeout_seconds": null});
@@ -285,7 +289,8 @@ on_each_store! {
         assert_eq!(rows::number(app, "SELECT count(*) AS number FROM places").await, 4);
     }
 
-    /// A first mail that left late and came back wakes the next rung, and a reminder does not turn one that waits into a failure.
+    /// If a delayed first mail is refused, the next rung is told at once. A reminder does not turn a waiting message into a
+    /// failure.
     async fn a_delayed_message_fails_over_like_any_other(app: &mut TestApp) {
         strict(app).await;
         for _ in 0..5 {
@@ -314,7 +319,7 @@ on_each_store! {
         assert!(app.smtp.mailed().await.len() >= 6);
     }
 
-    /// Sixty mails in eleven seconds, by superseding; thirty in five, by withdrawing and asking; and both in turn.
+    /// An intent may ask anew ten times an hour, whether by superseding, by withdrawing and asking, or by both in turn.
     async fn an_intent_asks_anew_ten_times_an_hour(app: &mut TestApp) {
         strict(app).await;
         let agent = app.agent();
@@ -343,7 +348,7 @@ on_each_store! {
             assert!((3_580..=3_600).contains(&after), "{after}");
             assert!(refused.text.contains("questions.asks_per_hour"), "{}", refused.text);
             let before = agent.everything(intent).await;
-            app.restart().await; // Nor does it live in memory.
+            app.restart().await; // The count must not be in memory alone.
             let again = || async {
                 let suspended = agent.status(intent).await == "suspended_awaiting_input";
                 if suspended { supersede(&agent, intent, &open, json!({})).await } else { agent.suspend(intent, json!({})).await }
@@ -358,7 +363,7 @@ on_each_store! {
         assert!(app.smtp.received().len() <= 3 * 5 + 60, "{}", app.smtp.received().len());
     }
 
-    /// A window of five seconds is no way around: a question that nobody answered was asked all the same.
+    /// A question that expired after five seconds counts as well, because people were asked all the same.
     async fn a_question_that_expired_counts_as_well(app: &mut TestApp) {
         strict(app).await;
         app.restart_with(|config| config.asking.fallback_min_window_seconds = 1).await;
@@ -376,7 +381,7 @@ on_each_store! {
         assert_eq!(refused.problem(), (429, "rate_limited"), "{}", refused.text);
     }
 
-    /// Who was answered asks something new: that presses nobody.
+    /// Asking again after an answer is a new question and presses no person.
     async fn asking_after_an_answer_is_not_asking_anew(app: &mut TestApp) {
         strict(app).await;
         let agent = app.agent();
@@ -388,7 +393,7 @@ on_each_store! {
         }
     }
 
-    /// A deadline that an agent could pull nearer by asking anew would not be one.
+    /// An agent must not bring a deadline forward by superseding its question.
     async fn a_newer_question_ends_no_earlier_than_the_one_it_replaces(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -397,7 +402,8 @@ on_each_store! {
         app.operator().post(&format!("api/v1/suspensions/{first}/extend"), json!({"seconds": 7200})).await.ok();
         let short = json!({"notify_to": ["ada@example.com"], "timeout_seconds": 60, "fallback_policy": "complete_with_fallback", "fallback_value": "approve"});
         let second = supersede(&agent, intent, &first, short.clone()).await.ok();
-        // As it was asked: what an operator gave to the old question is no promise of the new one.
+        // The new question keeps the deadline of the first request. An operator's extension of the old question does not carry
+        // over.
         assert_eq!(second["expires_at"], json!("2026-11-24T09:00:00.000000Z"));
         assert!(second["warnings"][0].as_str().unwrap().contains("2026-11-24T09:00:00"), "{second}");
         let before = json!({"times": 1, "superseded": true, "expires_at": "2026-11-24T09:00:00.000000Z"});
@@ -418,12 +424,12 @@ on_each_store! {
         let later = supersede(&agent, intent, &id_of(&third), json!({"timeout_seconds": 7200})).await.ok();
         assert_eq!((&later["expires_at"], later.get("warnings")), (&json!("2026-11-24T10:59:59.000000Z"), None));
 
-        // Withdrawn and asked again is another question, with a deadline of its own; the page says that it comes again.
+        // A question that is asked after a withdrawal has a deadline of its own, and the page says that it was asked before.
         cancel(&agent, &id_of(&later)).await;
         let anew = agent.suspend(intent, short).await.ok();
         assert_eq!(anew["expires_at"], json!("2026-11-24T09:00:59.000000Z"));
         assert_eq!((&anew["asked_before"]["times"], &anew["asked_before"]["superseded"]), (&json!(4), &json!(false)));
-        // A question without a deadline is superseded by one without.
+        // If a question without a deadline is superseded, the new one has no deadline either.
         let open_end = supersede(&agent, intent, &id_of(&anew), json!({"timeout_seconds": null})).await.ok();
         let never = supersede(&agent, intent, &id_of(&open_end), json!({"timeout_seconds": 60})).await.ok();
         assert_eq!(never["expires_at"], json!(null));
@@ -442,11 +448,11 @@ on_each_store! {
         }
         assert_eq!(agent.status(intent).await, "active");
         agent.ask(every(60, 2)).await;
-        agent.ask(every(1, 1)).await; // It reminds nobody.
+        agent.ask(every(1, 1)).await; // It has no reminders.
     }
 }
 
-/// A second server is no way around the distance.
+/// Several servers cannot get around the distance together.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn several_servers_keep_one_distance() {
     let app = TestApp::start_on(Backend::Postgres, |config| config.asking.pressing = Pressing::PRODUCTION).await;
@@ -463,7 +469,7 @@ async fn several_servers_keep_one_distance() {
         }
     };
     both().await;
-    app.clock.jump(chrono::TimeDelta::seconds(1)); // Whoever found the other one busy looks again.
+    app.clock.jump(chrono::TimeDelta::seconds(1)); // A server that found the other one busy tries again.
     both().await;
     assert_eq!(app.smtp.mailed().await.len(), 5);
     app.clock.jump(chrono::TimeDelta::seconds(60));

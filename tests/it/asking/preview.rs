@@ -1,4 +1,4 @@
-//! Who would be told when, before anything is asked; and the same plan in the mail and on the page.
+//! The plan of recipients and times before a question is asked, and the same plan in the mail and on the page.
 
 use domain::people::principal::Role;
 use domain::suspension::FallbackPolicy;
@@ -6,7 +6,7 @@ use harness::app::{OPERATOR, TestApp, asking_policy};
 use harness::on_each_store;
 use serde_json::{Value, json};
 
-/// A question with a ladder; the body of a suspend.
+/// The body of a suspend request with a ladder.
 fn question() -> Value {
     json!({
         "question": "Refund order 12345?",
@@ -21,7 +21,7 @@ fn question() -> Value {
     })
 }
 
-/// Asked now, with some fields replaced.
+/// The same body with some fields replaced.
 fn with(change: &Value) -> Value {
     let mut body = question();
     for (name, value) in change.as_object().into_iter().flatten() {
@@ -31,7 +31,7 @@ fn with(change: &Value) -> Value {
 }
 
 on_each_store! {
-    /// What the asker sees beforehand is what happens: each attempt at its time, to its people, and silence as it was told.
+    /// The preview comes true: each attempt at its time and to its people, and the same ending if no person answers.
     async fn a_preview_is_what_then_happens_and_keeps_nothing(app: &mut TestApp) {
         let agent = app.agent();
         let preview = agent.post("api/v1/suspensions/preview", question()).await.ok();
@@ -47,7 +47,7 @@ on_each_store! {
         let asked_first = json!(["alice@example.com", "bob@example.com"]);
         assert_eq!(told, [(&asked_first, false), (&json!(["lead@example.com"]), true), (&asked_first, true)]);
         for step in &steps {
-            // A channel the server does not have is not announced either.
+            // The plan names no channel that the server lacks.
             assert_eq!(step["channel"], "email");
         }
         for (number, step) in steps.iter().enumerate() {
@@ -68,7 +68,7 @@ on_each_store! {
         assert_eq!((&ended["resolution"], &ended["response"]), (&json!("expired"), &json!("deny")));
     }
 
-    /// Nothing, a plain deadline, and no deadline at all.
+    /// Previews of a question with no deadline and of one with a plain deadline.
     async fn a_preview_of_a_plain_question_says_what_silence_means(app: &mut TestApp) {
         let agent = app.agent();
         let plain = json!({"question": "Go?", "response_type": "confirm"});
@@ -83,7 +83,8 @@ on_each_store! {
         assert_eq!((&fail["at_the_end"]["value"], &fail["at_the_end"]["requires_delivery"]), (&json!(null), &json!(false)));
     }
 
-    /// What asking refuses, a preview refuses in the same words; otherwise it would promise what cannot happen.
+    /// A preview refuses the same requests as asking, with the same errors. Otherwise it would promise a question that cannot be
+    /// asked.
     async fn a_preview_refuses_what_asking_refuses(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -113,21 +114,21 @@ on_each_store! {
         fail_only.finish().await;
     }
 
-    /// Who sets up a question, or a server, may look; who only reads the log or only carries answers has no use for it.
+    /// Agents, operators and admins may preview. Auditors and gateways have no use for a preview.
     async fn who_asks_or_operates_may_preview(app: &mut TestApp) {
         for (role, status) in
             [(Role::Agent, 200), (Role::Operator, 200), (Role::Admin, 200), (Role::Auditor, 403), (Role::Channel, 403)]
         {
             let reply = app.api(role).post("api/v1/suspensions/preview", question()).await;
             assert_eq!(reply.status, status, "{role}");
-            // Who may not look is not told what is wrong with it either.
+            // A caller who may not preview is not told the mistakes of its body either.
             let broken = app.api(role).post("api/v1/suspensions/preview", json!({"question": ""})).await;
             assert_eq!(broken.status, if status == 200 { 422 } else { 403 }, "{role}");
         }
         assert_eq!(app.anonymous().post("api/v1/suspensions/preview", question()).await.status, 401);
     }
 
-    /// The page says what the mail said: reminders, escalations and the end, each reader as "you".
+    /// The page shows the plan of the mail: reminders, escalations and the end, with each reader as "you".
     async fn the_page_tells_who_is_told_when(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -146,7 +147,7 @@ on_each_store! {
         ] {
             assert!(page.html.contains(&format!("<bdi>{line}</bdi>")), "{line}: {}", page.html);
         }
-        // The mail's own plan, from the same source.
+        // The mail shows its own plan from the same source.
         let text = mail.text();
         assert!(text.contains("lead@example[.]com will be asked") && text.contains("You get a reminder"), "{text}");
         assert!(text.contains("It closes. The agent goes on with “Deny refund”"), "{text}");

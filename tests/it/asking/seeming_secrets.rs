@@ -1,4 +1,4 @@
-//! Questions that look as if they held a secret: told to who asks, or refused, and never repeated.
+//! Questions that seem to hold a secret: the asker is warned or refused, and the secret is never repeated.
 
 use domain::asking::policy::AskingPolicy;
 use domain::suspension::seeming::SeemingSecret;
@@ -6,7 +6,7 @@ use harness::app::{TestApp, asking_policy};
 use harness::on_each_store;
 use serde_json::{Value, json};
 
-/// Put together here, so that nobody's scanner takes this file for a leak.
+/// A key that is put together here, so that scanners do not take this file for a leak.
 fn key() -> String {
     format!("{}IOSFODNN7EXAMPLE", "AKIA")
 }
@@ -22,7 +22,7 @@ fn careless() -> Value {
 }
 
 on_each_store! {
-    /// The asker is told where to look; what is there is repeated nowhere but in the question itself.
+    /// The asker is told which field to look at. The secret itself is repeated nowhere but in the question.
     async fn what_looks_like_a_secret_is_warned_of_by_place_and_shape(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -36,13 +36,13 @@ on_each_store! {
         ]);
         assert_eq!(asked["warnings"], warnings);
         assert_eq!(agent.post("api/v1/suspensions/preview", careless()).await.ok()["warnings"], warnings);
-        // It is no part of the record, and no later reader is bothered with it.
+        // The warning is not part of the record, so later readers do not see it.
         assert_eq!(agent.suspension(asked["id"].as_str().unwrap_or_default()).await.get("warnings"), None);
         let harmless = agent.suspend(agent.active_intent().await, json!({"context": {"commit": "4f2a91c", "order": 12345}})).await.ok();
         assert_eq!(harmless.get("warnings"), None);
     }
 
-    /// The title of the intent stands in the head of every mail, and nobody sees it where the question is written.
+    /// The intent's title is in the subject of every mail, but the program that writes the question may not show it.
     async fn a_secret_in_the_title_of_the_intent_is_found_when_it_asks(app: &mut TestApp) {
         let strict = TestApp::start_with(|config| config.asking.seeming_secret = SeemingSecret::Refuse).await;
         for app in [&*app, &strict] {
@@ -65,7 +65,7 @@ on_each_store! {
         strict.finish().await;
     }
 
-    /// A server may refuse instead: nobody is asked, nothing is kept, and the refusal holds no secret either.
+    /// A server may refuse instead: no person is asked, nothing is kept, and the refusal does not hold the secret.
     async fn a_server_that_refuses_secrets_keeps_none(_app: &mut TestApp) {
         let strict = TestApp::start_with(|config| {
             config.asking = AskingPolicy { seeming_secret: SeemingSecret::Refuse, ..asking_policy() };
@@ -83,7 +83,7 @@ on_each_store! {
             assert_eq!(fields, [&expected[..], &["decision_record.rationale"]].concat());
             assert!(!reply.text.contains(&key()) && !reply.text.contains("hunter2") && !reply.text.contains("4111"), "{}", reply.text);
         }
-        // A field that breaks its own rule comes first: what is too large is not searched.
+        // A field that breaks its own rule is refused for that first: a text that is too large is not searched.
         let mut large = careless();
         large["context"]["pad"] = json!("x".repeat(64 * 1024));
         let refused = agent.suspend(intent, large).await;

@@ -1,4 +1,4 @@
-//! A question that a newer one replaces: every page, message, reminder and wait of the old one follows.
+//! A question that is replaced by a newer one: its pages, messages, reminders and waits all end.
 
 use harness::app::OPERATOR;
 use harness::on_each_store;
@@ -6,7 +6,7 @@ use harness::smtp::Fault;
 use serde_json::{Value, json};
 
 on_each_store! {
-    /// Who still has the old page or mail open must neither decide the old question nor be led to somebody else's link.
+    /// A person who has the old page or mail open must not decide the old question, and must not be led to another person's link.
     async fn the_old_link_says_that_it_was_replaced_and_gives_away_no_other(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -26,18 +26,18 @@ on_each_store! {
         let page = reader.follow(&link, &posted).await;
         assert_eq!(page.heading(), "A newer question replaced this one");
         assert!(page.html.contains("the newer question is in your latest mail"), "{}", page.html);
-        // A link belongs to one person and one question: a page that is only opened mints none, and names none.
+        // A link belongs to one person and one question, so opening a page creates no link and shows none.
         for secret in [second["id"].as_str().unwrap(), new.link(&app.base).rsplit('/').next().unwrap(), "Refund half"] {
             assert!(!page.html.contains(secret), "{secret}");
         }
-        // Another question is another thread: its first mail is no reply.
+        // The new question is a new thread, so its first mail is not a reply.
         assert_eq!((new.header("in-reply-to"), new.to.as_slice()), (None, [OPERATOR.to_owned()].as_slice()));
         assert_eq!(new.subject(), "[Placet] Refund half of order 12345?");
         assert_eq!(app.person().answer(&new.link(&app.base), "deny").await.heading(), "Your answer was recorded");
         assert_eq!(agent.suspension(&first).await["response"], json!(null));
     }
 
-    /// A message that was still on its way would ask what nobody wants to know any more.
+    /// A message that has not been sent yet would ask a question that no longer matters.
     async fn messages_and_reminders_of_the_old_question_are_never_sent(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -64,7 +64,7 @@ on_each_store! {
         );
     }
 
-    /// What an operator would do to the old question is refused with how it ended, and does nothing to the new one.
+    /// An extension or reminder of the old question is refused with the way it ended, and has no effect on the new one.
     async fn the_old_question_is_neither_extended_nor_reminded_of(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let intent = agent.active_intent().await;

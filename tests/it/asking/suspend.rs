@@ -1,4 +1,4 @@
-//! Asking, asking again, and taking a question back.
+//! Asking a question, asking again, and withdrawing a question.
 
 use domain::base::ids::IntentId;
 use domain::people::principal::Role;
@@ -20,7 +20,7 @@ async fn set_status(api: &Api, intent: IntentId, status: &str) -> Reply {
 }
 
 on_each_store! {
-    /// The record is what SDKs are built on: every field of RFC-0025 §5, with what the server filled in.
+    /// SDKs rely on the record: it has every field of RFC-0025 §5, including those that the server filled in.
     async fn a_question_answers_with_its_whole_record(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -30,7 +30,7 @@ on_each_store! {
             "decision_record": decision, "fallback_policy": "complete_with_fallback", "fallback_value": "deny",
             "notify_to": ["alice@example.com", "Alice@example.com", "bob@example.com"],
         })).await;
-        assert_eq!(reply.headers["etag"], "\"2\""); // The intent's, for the next write to it.
+        assert_eq!(reply.headers["etag"], "\"2\""); // The intent's version, for the next write to the intent.
         let mut record = reply.ok();
         let id = record["id"].as_str().unwrap().to_owned();
         assert_eq!(agent.suspension(&id).await, record);
@@ -53,11 +53,11 @@ on_each_store! {
         assert_eq!((&after["status"], &after["version"]), (&json!("suspended_awaiting_input"), &json!(2)));
         let shown = &after["state"]["_suspension"];
         assert_eq!((&shown["id"], &shown["resolution"]), (&json!(id), &null));
-        assert_eq!(shown["expires_at"], json!("2026-11-24T09:00:00.000000")); // Naive on this surface.
+        assert_eq!(shown["expires_at"], json!("2026-11-24T09:00:00.000000")); // This surface writes times without `Z`.
     }
 
-    /// The operator's default may have a fallback stand in. A question that names no value must be asked all the same, and fail in the
-    /// end: it was not its asker who spoke of a fallback.
+    /// The operator's default policy may name a fallback. A question without a fallback value must still be asked, and fails in
+    /// the end, because its asker did not ask for a fallback.
     async fn an_inherited_fallback_needs_a_value_or_fails(_app: &mut TestApp) {
         let app = TestApp::start_with(|config| {
             config.asking.default_retry_policy = Some(PartialRetryPolicy {
@@ -82,7 +82,7 @@ on_each_store! {
         assert_eq!(partly["retry_policy"]["final_fallback_policy"], json!("fail"));
         let (with_value, record) = ask(json!({"fallback_value": "no"})).await;
         assert_eq!(record["fallback_policy"], json!("complete_with_fallback"));
-        // Who asks for a fallback itself must say which.
+        // An asker that asks for a fallback itself must name its value.
         let body = json!({"question": "Go?", "response_type": "confirm", "fallback_policy": "complete_with_fallback"});
         let refused = agent.post(&format!("api/v1/intents/{}/suspend", agent.active_intent().await), body).await;
         assert_eq!(refused.field_problem(), (422, "invalid", "fallback_value", "required"));
@@ -93,7 +93,8 @@ on_each_store! {
         app.finish().await;
     }
 
-    /// What the server understood differently is said, not swallowed: RFC examples name "slack".
+    /// The server warns about a channel or style that it does not know, and asks the question all the same. RFC examples name
+    /// "slack".
     async fn an_unknown_channel_or_style_is_no_reason_to_lose_a_question(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -104,7 +105,8 @@ on_each_store! {
         assert_eq!(record["choices"], json!([{"value": "a", "label": "A", "style": "default", "metadata": {"k": 1}}]));
     }
 
-    /// In less than five minutes nobody can be expected to have read a mail: an agent would approve itself.
+    /// In less than five minutes people cannot be expected to read a mail, so with a shorter deadline an agent would approve
+    /// itself.
     async fn a_fallback_needs_the_window_the_operator_says(app: &mut TestApp) {
         app.restart_with(|config| config.asking.fallback_min_window_seconds = FALLBACK_MIN_WINDOW_SECONDS).await;
         let agent = app.agent();
@@ -125,7 +127,7 @@ on_each_store! {
         }
     }
 
-    /// Only an active intent can wait; a second question beside the first would make answers ambiguous.
+    /// Only an active intent can be suspended. With a second open question it would be unclear which one an answer is for.
     async fn only_an_active_intent_can_be_suspended(app: &mut TestApp) {
         let agent = app.agent();
         let draft = agent.post("api/v1/intents", json!({"title": "t"})).await.ok();
@@ -147,7 +149,7 @@ on_each_store! {
         }
     }
 
-    /// A superseded question must not be answerable, and whoever holds it must learn that, not who holds the next.
+    /// A superseded question cannot be answered. A person who holds its id is told that it was superseded, but not the new id.
     async fn a_newer_question_takes_the_place_of_the_open_one(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let intent = agent.active_intent().await;
@@ -171,13 +173,13 @@ on_each_store! {
         assert_eq!(refused.body["resolution_reason"], json!("superseded"));
         assert_eq!(refused.body["resolved_at"], json!("2026-11-24T08:01:00.000000"));
         assert!(!refused.text.contains(second));
-        app.advance(3540).await; // The first one's deadline is nobody's any more.
+        app.advance(3540).await; // The deadline of the first question has no effect any more.
         assert_eq!(agent.suspension(second).await["resolution"], json!(null));
         app.advance(60).await;
         assert_eq!(agent.suspension(second).await["resolution"], json!("expired"));
     }
 
-    /// Superseding names what it replaces, or it could silently replace what the asker has not seen.
+    /// A request to supersede must name the open question. Otherwise it could replace a question that the asker has not seen.
     async fn superseding_anything_but_the_open_question_is_refused(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let intent = agent.active_intent().await;
@@ -188,7 +190,7 @@ on_each_store! {
         operator.respond(intent, &first, "deny").await.ok();
         let answered = supersede(&first).await;
         assert_eq!(answered.problem(), (409, "already_resolved"));
-        // Our surface writes times with Z.
+        // Our surface writes times with `Z`.
         assert_eq!(answered.body["resolved_at"], json!("2026-11-24T08:00:00.000000Z"));
         let open = agent.asked(intent).await;
         app.settle().await;
@@ -201,12 +203,12 @@ on_each_store! {
         assert_eq!(agent.everything(intent).await, before);
         app.clock.jump(chrono::TimeDelta::seconds(3600));
         let late = supersede(&open).await;
-        assert_eq!(late.problem(), (409, "expired")); // Its deadline decides, not its asker.
+        assert_eq!(late.problem(), (409, "expired")); // The deadline has ended the question, not the asker.
         assert_eq!(late.body["expired_at"], json!("2026-11-24T09:00:00.000000Z"));
         assert_eq!(agent.status(intent).await, "abandoned");
     }
 
-    /// The asker may take a question back; the intent goes on and the question is dead.
+    /// The asker or an admin may withdraw a question. The intent goes on, and the question can no longer be answered.
     async fn the_asker_and_an_admin_withdraw_and_nobody_else(app: &mut TestApp) {
         let (agent, admin, operator) = (app.agent(), app.api(Role::Admin), app.operator());
         let stranger = Api::new(&app.base, Some(&app.new_key(Role::Agent, "other-agent").await));
@@ -240,7 +242,7 @@ on_each_store! {
         }
     }
 
-    /// Cancelling what time or a person has ended must not rewrite history.
+    /// A question that ended by an answer or its deadline cannot be withdrawn, so that its ending stays as it was.
     async fn an_ended_question_cannot_be_withdrawn(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let intent = agent.active_intent().await;
@@ -250,7 +252,7 @@ on_each_store! {
         assert_eq!((refused.problem(), &refused.body["resolution"]), ((409, "already_resolved"), &json!("responded")));
         let second = agent.asked(intent).await;
         app.settle().await;
-        app.clock.jump(chrono::TimeDelta::seconds(3600)); // Before the timer runs.
+        app.clock.jump(chrono::TimeDelta::seconds(3600)); // The timer has not run yet.
         assert_eq!(cancel(&agent, &second, json!({})).await.problem(), (409, "expired"));
         assert_eq!(agent.suspension(&second).await["resolution"], json!("expired"));
         for unknown in ["00000000-0000-0000-0000-000000000000", "x"] {
@@ -258,7 +260,8 @@ on_each_store! {
         }
     }
 
-    /// Giving up is the asker's right and takes the question with it; lifting its own suspension would be an answer.
+    /// The asker may abandon a suspended intent, which withdraws the question. It may not set the intent to active, since that
+    /// would answer its own question.
     async fn a_suspended_intent_is_given_up_by_its_asker_and_lifted_by_an_admin_only(app: &mut TestApp) {
         let (agent, admin, operator) = (app.agent(), app.api(Role::Admin), app.operator());
         let intent = agent.active_intent().await;
@@ -277,7 +280,7 @@ on_each_store! {
         let record = agent.suspension(&id).await;
         assert_eq!((&record["resolution"], &record["resolution_reason"]), (&json!("cancelled"), &json!("withdrawn")));
         assert_eq!(agent.status(intent).await, "abandoned");
-        app.advance(3600).await; // The deadline of a withdrawn question does nothing.
+        app.advance(3600).await; // The deadline of a withdrawn question has no effect.
         assert_eq!(agent.event_types(intent).await[4..], ["intent.suspension_cancelled", "status_changed"]);
 
         let intent = agent.active_intent().await;
@@ -285,10 +288,10 @@ on_each_store! {
         assert_eq!(set_status(&admin, intent, "active").await.ok()["status"], json!("active"));
         assert_eq!(agent.suspension(&id).await["resolution_reason"], json!("withdrawn"));
         assert_eq!(operator.respond(intent, &id, "approve").await.problem(), (409, "already_resolved"));
-        assert_eq!(set_status(&admin, intent, "completed").await.problem(), (403, "forbidden")); // No suspension, no say.
+        assert_eq!(set_status(&admin, intent, "completed").await.problem(), (403, "forbidden")); // There is no suspension.
     }
 
-    /// The three-step way of the Python client is refused: it would leave an intent waiting without a record.
+    /// The Python client suspends in three steps, by a status. That is refused, since an intent would wait without a record.
     async fn suspending_by_status_is_told_the_way(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -298,7 +301,8 @@ on_each_store! {
         assert_eq!(agent.status(intent).await, "active");
     }
 
-    /// `If-Match` is optional here, but once given it counts: for asking, the intent's version; for cancelling, the record's.
+    /// `If-Match` is optional here, but is checked if given: for asking against the intent's version, for cancelling against the
+    /// record's.
     async fn a_version_that_is_named_counts(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let intent = agent.active_intent().await;

@@ -1,4 +1,4 @@
-//! Delivery as a state: who was reached, who is asked instead, and what a returned mail changes.
+//! Delivery as a state: the people who were reached, the people who are asked instead, and the effect of a returned mail.
 
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
@@ -16,7 +16,7 @@ use store::{DeliveryResult, Turn};
 const LEAD: &str = "lead@example.com";
 const DUTY: &str = "duty@example.com";
 
-/// Three attempts an hour apart: the operators, then the lead, then whoever is on duty.
+/// Three attempts an hour apart: the operators, then the lead, then the person on duty.
 fn ladder() -> Value {
     json!({
         "timeout_seconds": 3600,
@@ -32,7 +32,7 @@ async fn deliveries(app: &TestApp, id: &str) -> Vec<Value> {
     listed["deliveries"].as_array().unwrap().clone()
 }
 
-/// Who was written to at which attempt and how far that has come, in the order of the messages.
+/// The recipients of messages, with their attempts and states, in the order of the messages.
 async fn stand(app: &TestApp, id: &str) -> Vec<String> {
     let word = |value: &Value| value.as_str().unwrap().to_owned();
     let shown =
@@ -59,7 +59,7 @@ async fn told(app: &TestApp, intent: IntentId, event_type: &str) -> Vec<Value> {
 }
 
 on_each_store! {
-    /// Who asks "did she get it?" must not have to read a log, and must never read a link.
+    /// A person who asks "did she get it?" must not have to read a log, and must never read a link.
     async fn each_message_is_shown_from_its_queue_to_its_end(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -91,7 +91,7 @@ on_each_store! {
         assert_eq!((&events[0]["delivery_id"], &events[0]["sequence"]), (&queued["id"], &json!(1)));
     }
 
-    /// Receivers order by the sequence and tell repeats by the id: neither may have gaps, repeats or change.
+    /// Receivers order by the sequence and recognize repeats by the id: neither may have gaps, repeats or change.
     async fn messages_of_a_question_are_numbered_through(app: &mut TestApp) {
         let (_, id) = app.ask(ladder()).await;
         let (_, other) = app.ask(json!({"notify_to": [LEAD, DUTY]})).await;
@@ -105,7 +105,7 @@ on_each_store! {
         assert_eq!(stand(app, &other).await, ["1 1 lead@example.com sent", "2 1 duty@example.com sent"]);
     }
 
-    /// Twenty people at each of twenty attempts, and reminders: what is shown at once has an end, and nothing is left out.
+    /// Twenty people at each of twenty attempts, and reminders: one page has a limit, and no message is left out.
     async fn messages_of_a_question_come_in_pages(app: &mut TestApp) {
         let people: Vec<String> = (0..5).map(|n| format!("p{n}@example.com")).collect();
         let (_, id) = app.ask(json!({"notify_to": people})).await;
@@ -120,7 +120,7 @@ on_each_store! {
         assert_eq!(json!(seen), json!([1, 2, 3, 4, 5]));
     }
 
-    /// What became pointless is seen, but is no event: the question's ending says it for all of its messages.
+    /// A message that is no longer needed is shown, but has no event: the question's ending stands for all of its messages.
     async fn a_message_whose_question_has_ended_is_obsolete_and_no_event(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -132,7 +132,8 @@ on_each_store! {
         assert!(app.smtp.received().is_empty());
     }
 
-    /// A message that waits for a mail server for an hour, about a question that is answered, would be counted as a backlog for so long.
+    /// A message that waits for a mail server for an hour, about a question that is answered, would be counted as a backlog for
+    /// that time.
     async fn no_message_waits_for_a_question_that_has_ended(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         app.smtp.script(Fault::Defer);
@@ -168,7 +169,7 @@ on_each_store! {
         app.restart().await;
         app.advance(3599).await;
         assert_eq!(app.smtp.mailed().await, [""; 0]);
-        app.advance(1).await; // Her own attempt: asked at the first, she is reminded.
+        app.advance(1).await; // Her own attempt comes: she was asked at the first attempt, so she is reminded.
         let mail = app.smtp.next_mail().await;
         assert!(mail.subject().starts_with("Re: "), "{}", mail.subject());
         assert_eq!(stand(app, &id).await, [
@@ -177,7 +178,7 @@ on_each_store! {
         assert_eq!(told(app, intent, "intent.suspension_renotified").await[0]["attempt"], json!(2));
     }
 
-    /// A reminder on request goes to who has the question, not to the mailbox it could not be put into.
+    /// A reminder on request goes to the person who has the question, not to the mailbox that refused it.
     async fn who_was_asked_instead_is_reminded_on_request(app: &mut TestApp) {
         app.smtp.refuse(OPERATOR);
         let (intent, id) = app.ask(ladder()).await;
@@ -189,7 +190,7 @@ on_each_store! {
         assert_eq!(stand(app, &id).await[2..], ["3 1 lead@example.com sent"]);
     }
 
-    /// As long as one of those asked has the question, nobody is woken early.
+    /// As long as one of the people asked has the question, no other person is asked early.
     async fn nobody_is_woken_while_somebody_has_the_question(app: &mut TestApp) {
         app.smtp.refuse("gone@example.com");
         let mut asked = ladder();
@@ -200,7 +201,7 @@ on_each_store! {
         assert_eq!(app.smtp.mailed().await, [OPERATOR]);
     }
 
-    /// Nor while somebody may still get it; once they cannot, nothing is waited for.
+    /// The same holds while one of them may still get it; once none can, nothing is waited for.
     async fn nobody_is_woken_while_somebody_may_still_get_it(app: &mut TestApp) {
         app.smtp.script(Fault::Defer);
         app.smtp.script(Fault::Defer);
@@ -209,24 +210,24 @@ on_each_store! {
         let (intent, id) = app.ask(asked).await;
         app.smtp.refuse("gone@example.com");
         app.smtp.refuse("slow@example.com");
-        // Both are tried again in one go: the first to fail wakes nobody, the second does.
+        // Both are tried again in one go: the first failure does not wake the next rung, the second does.
         app.advance(5).await;
         assert_eq!(told(app, intent, "delivery.failover").await.len(), 1);
         assert_eq!(stand(app, &id).await[2], "3 1 lead@example.com sent");
     }
 
-    /// Mail that only waits is not mail that is lost: the ladder's own clock is for that.
+    /// Mail that only waits is not lost: the ladder's own clock is for that.
     async fn a_deferred_mail_wakes_nobody(app: &mut TestApp) {
         app.smtp.script(Fault::Defer);
         let (intent, id) = app.ask(ladder()).await;
         assert_eq!(stand(app, &id).await, ["1 1 ops@example.com queued"]);
         app.smtp.script(Fault::Defer);
         app.clock.jump(chrono::TimeDelta::seconds(3600));
-        app.settle().await; // The second attempt; what is superseded by it is no reason either.
+        app.settle().await; // The second attempt; a message that it supersedes is no reason to ask others either.
         assert_eq!(told(app, intent, "delivery.failover").await, Vec::<Value>::new());
     }
 
-    /// The next rung may be dead as well; the one after it is not, and nobody is asked twice on the way.
+    /// The next rung may be dead as well; the one after it is not, and no person is asked twice on the way.
     async fn a_failover_goes_on_until_somebody_is_reached(app: &mut TestApp) {
         app.smtp.refuse(OPERATOR);
         app.smtp.refuse(LEAD);
@@ -241,7 +242,7 @@ on_each_store! {
         ]);
     }
 
-    /// With nobody left the end is the one that says so, never a fallback: our own silence must not become consent.
+    /// If no one is left to ask, the ending says so, and is never a fallback: our own silence must not become consent.
     async fn with_nobody_left_it_ends_as_undeliverable(app: &mut TestApp) {
         for person in [OPERATOR, LEAD, DUTY] {
             app.smtp.refuse(person);
@@ -262,7 +263,8 @@ on_each_store! {
         assert_eq!(stand(app, &id).await.iter().filter(|row| row.ends_with("failed")).count(), 3 + 2 + 2);
     }
 
-    /// A mail can be taken and come back. Whoever trusts the first word alone takes a dead mailbox for a silent person.
+    /// A mail can be taken and come back. A server that trusted the first reply alone would take a dead mailbox for a silent
+    /// person.
     async fn a_hard_bounce_takes_back_that_anybody_was_reached(app: &mut TestApp) {
         let (intent, id) = app.ask(ladder()).await;
         assert_eq!(app.agent().suspension(&id).await["reached"], json!(true));
@@ -284,7 +286,7 @@ on_each_store! {
         assert_eq!(app.agent().everything(intent).await, before);
     }
 
-    /// A mail that came back reached nobody, also if the news comes while time is given back.
+    /// A mail that came back reached no person, even if the report comes while time is given back.
     async fn a_bounce_reported_while_a_passed_deadline_waits_is_not_lost(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -301,7 +303,7 @@ on_each_store! {
         assert_eq!(agent.suspension(&id).await["reached"], json!(false));
     }
 
-    /// One of two came back: the other has it.
+    /// One of two came back: the other person has it.
     async fn a_bounce_of_one_of_two_leaves_the_other(app: &mut TestApp) {
         let mut asked = ladder();
         asked["notify_to"] = json!([OPERATOR, DUTY]);
@@ -315,7 +317,7 @@ on_each_store! {
         assert_eq!(told(app, intent, "delivery.failover").await[0]["unreachable"], json!([OPERATOR, DUTY]));
     }
 
-    /// Late is not lost.
+    /// A late mail is not lost.
     async fn a_soft_bounce_is_recorded_and_nothing_else(app: &mut TestApp) {
         let (intent, id) = app.ask(ladder()).await;
         let before = app.agent().everything(intent).await;
@@ -324,11 +326,11 @@ on_each_store! {
         app.settle().await;
         assert_eq!(app.agent().everything(intent).await, before);
         assert_eq!(app.agent().suspension(&id).await["reached"], json!(true));
-        // What is late may be lost after all.
+        // A late mail may still be lost in the end.
         assert_eq!(report(app, &token(app, OPERATOR), "hard").await.ok()["state"], json!("bounced"));
     }
 
-    /// Whoever could forge a return could take a question from the people who were asked.
+    /// An attacker who could forge a return could take a question from the people who were asked.
     async fn a_forged_return_is_not_found_and_changes_nothing(app: &mut TestApp) {
         let (intent, _) = app.ask(ladder()).await;
         app.ask(json!({})).await;
@@ -352,7 +354,7 @@ on_each_store! {
         assert_eq!(app.agent().everything(intent).await, before);
     }
 
-    /// What was decided stays decided, and the report is kept all the same.
+    /// A decision stays decided, and the report is still kept.
     async fn a_bounce_after_the_end_changes_no_outcome(app: &mut TestApp) {
         let (intent, id) = app.ask(ladder()).await;
         let early = token(app, OPERATOR);
@@ -362,7 +364,7 @@ on_each_store! {
         assert_eq!((&shown["state"], &shown["bounce"]["kind"]), (&json!("bounced"), &json!("hard")));
         assert_eq!(told(app, intent, "delivery.bounced").await[0]["reached"], json!(true));
         assert_eq!(app.agent().suspension(&id).await, before);
-        // To the second: at the deadline a return comes too late to make anybody unreached, one second before it does not.
+        // To the second: a return at the deadline comes too late to change who was reached, one second before it does not.
         for (seconds, resolution) in [(3600, "expired"), (3599, "cancelled")] {
             let (intent, id) = app.ask(json!({})).await;
             let token = token(app, OPERATOR);
@@ -378,7 +380,8 @@ on_each_store! {
         }
     }
 
-    /// What reads returned mail has a key that answers for anybody whose question it can name: a report must not hand it the question.
+    /// A program that reads returned mail has a key that answers for every person whose question it can name: the reply to a
+    /// report must not tell it the question.
     async fn a_report_is_answered_without_the_question(app: &mut TestApp) {
         let (intent, id) = app.ask(ladder()).await;
         let receipt = report(app, &token(app, OPERATOR), "hard").await.ok();
@@ -392,7 +395,7 @@ on_each_store! {
         }
     }
 
-    /// A report may quote the whole mail, link and all: whoever reads the list of messages must not be able to answer with it.
+    /// A report may quote the whole mail, with the link: a reader of the list of messages must not be able to answer with it.
     async fn a_report_that_quotes_the_link_loses_it(app: &mut TestApp) {
         let (intent, id) = app.ask(ladder()).await;
         let link = app.smtp.received()[0].link(&app.base);
@@ -407,7 +410,7 @@ on_each_store! {
     }
 }
 
-/// With an address for returns, each mail has its own, so that a plain mailbox is enough to know which one came back.
+/// With an address for returns, each mail has its own, so that a plain mailbox is enough to know which mail came back.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_mail_names_its_own_return_address() {
     let app = TestApp::start_with(|config| {
@@ -427,7 +430,8 @@ async fn each_mail_names_its_own_return_address() {
     app.finish().await;
 }
 
-/// A rung may change the way instead of the people: who cannot be reached by mail is paged at once, and reminded where they were reached.
+/// A rung may change the channel instead of the people: a person who cannot be reached by mail is paged at once, and reminded by
+/// the channel that worked.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_person_without_a_mailbox_is_asked_by_the_next_rungs_channel() {
     let receiver = Receiver::start().await;

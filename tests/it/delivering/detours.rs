@@ -1,4 +1,5 @@
-//! Who is asked by another way, because an endpoint takes more time than there is; and who is not, because there is no other way.
+//! When people are asked by another way because an endpoint takes more time than there is; and when they are not, because there
+//! is no other way.
 
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
@@ -16,12 +17,12 @@ use store::{DeliveryResult, Gate, Lane, Leased, LeasedDelivery, LinePlace, Turn}
 
 const STORES: [Backend; 2] = [Backend::Sqlite, Backend::Postgres];
 
-/// A server with mails and one webhook, which is its default; what the loop would do is done by hand.
+/// A server with mails and one webhook, which is its default; the test itself does the work of the loop.
 struct Desk {
     app: TestApp,
     _receiver: Receiver,
     intents: Vec<IntentId>,
-    /// What the loop remembers from turn to turn.
+    /// The place that the loop remembers from turn to turn.
     line: Mutex<Option<LinePlace>>,
 }
 
@@ -33,7 +34,7 @@ impl Desk {
         Self { app, _receiver: receiver, intents: Vec::new(), line: Mutex::default() }
     }
 
-    /// Asks so many people by the pager, and after `interval` seconds somebody else.
+    /// Asks this many people by the pager, and after `interval` seconds another person.
     async fn ask(&mut self, people: usize, interval: u32, rung: Value) -> (IntentId, String) {
         let agent = self.app.agent();
         let intent = agent.active_intent().await;
@@ -44,7 +45,7 @@ impl Desk {
         (intent, agent.suspend(intent, change).await.ok()["id"].as_str().unwrap().to_owned())
     }
 
-    /// One turn of the loop, in which the pager takes what `gate` says and the mails nothing.
+    /// One turn of the loop, in which the pager is in the state `gate` and the mails are not sent.
     async fn turn(&self, gate: Gate) -> Leased {
         let reached = *self.line.lock().unwrap();
         let lane = |channel: &str, gate| Lane { channel: channel.to_owned(), gate, line: reached };
@@ -56,7 +57,7 @@ impl Desk {
         leased
     }
 
-    /// A turn in which the endpoint is busy: nothing leaves the queue.
+    /// A turn in which the endpoint is busy: no message leaves the queue.
     async fn busy(&self) -> usize {
         let leased = self.turn(Gate::SharedRoom(0)).await;
         assert!(leased.deliveries.is_empty());
@@ -68,7 +69,7 @@ impl Desk {
         assert!(self.app.store().complete_delivery(delivery.rid, delivery.lease, result).await.unwrap());
     }
 
-    /// What the operator sees of the messages about a question.
+    /// The messages about a question, as the operator sees them.
     async fn seen(&self, id: &str) -> Vec<Value> {
         let listed = self.app.operator().get(&format!("api/v1/suspensions/{id}/deliveries")).await.ok();
         listed["deliveries"].as_array().unwrap().clone()
@@ -78,7 +79,7 @@ impl Desk {
         self.seen(id).await.into_iter().map(|message| message["state"].clone()).collect()
     }
 
-    /// Ends all questions, so that nobody is written to thousands of times.
+    /// Ends all questions, so that people do not get thousands of messages.
     async fn finish(self) {
         let agent = self.app.agent();
         for intent in self.intents {
@@ -101,7 +102,7 @@ fn deferred() -> DeliveryResult {
     DeliveryResult::Retry { reason: "status 500".to_owned(), after: None }
 }
 
-/// Whoever waits behind a thousand others is not asked in time by them, and is asked by another way now.
+/// A message behind a thousand others would come too late, so its person is asked by another way now.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_waits_behind_a_thousand_for_an_endpoint_is_asked_by_another_way() {
     for backend in STORES {
@@ -128,7 +129,8 @@ async fn who_waits_behind_a_thousand_for_an_endpoint_is_asked_by_another_way() {
     }
 }
 
-/// Two servers look at the same queue at the same moment. Together they turn away who is too many, and nobody who has a place.
+/// Two servers look at the same queue at the same moment. Together they turn away exactly the messages beyond the limit, and none
+/// with a place.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_servers_turn_away_no_more_than_one_would() {
     let mut desk = Desk::on(Backend::Postgres).await;
@@ -149,7 +151,7 @@ async fn two_servers_turn_away_no_more_than_one_would() {
     desk.finish().await;
 }
 
-/// An older message that a newer one takes the place of waits for nothing, and one that waits for another try is not waiting in line.
+/// An older message that is replaced by a newer one takes no place in line, and neither does one that waits for another try.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_replaced_or_not_due_takes_no_room() {
     for backend in STORES {
@@ -175,7 +177,7 @@ async fn what_is_replaced_or_not_due_takes_no_room() {
     }
 }
 
-/// Late is better than lost: whoever is asked by this endpoint or by nobody keeps their place, however long the line.
+/// Late is better than lost: a message without another way keeps its place, however long the line.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_has_no_other_way_keeps_waiting() {
     for backend in STORES {
@@ -185,7 +187,7 @@ async fn who_has_no_other_way_keeps_waiting() {
             last = desk.ask(20, 3_600, by_pager()).await.1;
         }
         assert_eq!((desk.busy().await, desk.states(&last).await), (0, vec![json!("queued"); 20]));
-        // One who has another way goes all the same.
+        // A message with another way is still turned away.
         let (_, id) = desk.ask(1, 3_600, by_mail()).await;
         assert_eq!((desk.busy().await, desk.states(&id).await), (1, vec![json!("failed"), json!("queued")]));
         assert_eq!((desk.busy().await, desk.states(&last).await), (0, vec![json!("queued"); 20]));
@@ -193,7 +195,8 @@ async fn who_has_no_other_way_keeps_waiting() {
     }
 }
 
-/// Those at the end of the line have no other way and stay there. They must hide nobody before them who has one, however many they are.
+/// The messages at the end of the line have no other way and stay there. They must not hide an earlier message that has one,
+/// however many they are.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_has_no_other_way_hides_nobody_who_has_one() {
     for backend in STORES {
@@ -215,14 +218,14 @@ async fn who_has_no_other_way_hides_nobody_who_has_one() {
         for id in hidden {
             assert_eq!(desk.states(&id).await, ["failed", "queued"]);
         }
-        // The line is looked through again from its end.
+        // The line is searched again from its end.
         let (_, late) = desk.ask(1, 3_600, by_mail()).await;
         assert_eq!((desk.busy().await, desk.states(&late).await), (1, vec![json!("failed"), json!("queued")]));
         desk.finish().await;
     }
 }
 
-/// What waits hours for another try at an endpoint that is closed waits in vain, and whoever is asked instead would wait for it.
+/// A message that waits hours for another try at a closed endpoint waits in vain, and the people asked instead would wait for it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_waits_for_another_try_at_a_closed_endpoint_holds_nobody_up() {
     for backend in STORES {
@@ -234,14 +237,14 @@ async fn what_waits_for_another_try_at_a_closed_endpoint_holds_nobody_up() {
         desk.complete(deferred_one, deferred()).await;
         desk.complete(&leased.deliveries[2], deferred()).await;
 
-        // One is under way and keeps its chance; the question beside it waits for nobody any more.
+        // One is under way and keeps its chance; the question beside it no longer waits.
         let closed = || Gate::Closed("the endpoint is gone".to_owned());
         assert_eq!(desk.turn(closed()).await.untried, 3);
         assert_eq!(desk.states(&alone).await, ["failed", "queued"]);
         let mut states = desk.states(&id).await;
         states.sort_by_key(ToString::to_string);
         assert_eq!(states, ["failed", "failed", "sending"]);
-        desk.complete(busy, deferred()).await; // For seconds; the channel is closed for good.
+        desk.complete(busy, deferred()).await; // It waits for seconds; the channel is closed for good.
         assert_eq!(desk.turn(closed()).await.untried, 1, "before it is due");
         assert!(desk.app.agent().event_types(intent).await.contains(&"delivery.failover".to_owned()));
         assert_eq!(desk.turn(closed()).await.untried, 0);
@@ -251,7 +254,8 @@ async fn what_waits_for_another_try_at_a_closed_endpoint_holds_nobody_up() {
     }
 }
 
-/// The next rung is asked when all of an attempt is lost. One that waits for another try waits for the same endpoint as one that is due.
+/// The next rung is asked when all messages of an attempt are lost. A message that waits for another try waits for the same
+/// endpoint as one that is due.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_goes_around_an_endpoint_takes_the_others_of_the_attempt_along() {
     for backend in STORES {
@@ -264,7 +268,7 @@ async fn who_goes_around_an_endpoint_takes_the_others_of_the_attempt_along() {
         let leased = desk.turn(Gate::SharedRoom(1)).await;
         let [again] = &*leased.deliveries else { panic!("{} are due", leased.deliveries.len()) };
 
-        // That one may get through, so the other one waits; for as long as the store's clock says.
+        // That message may get through, so the other one waits, for as long as the store's clock allows.
         let wait = TimeDelta::seconds(30);
         assert_eq!(desk.turn(Gate::Paused(wait)).await.untried, 1);
         let mut states = desk.states(&id).await;
@@ -274,7 +278,7 @@ async fn who_goes_around_an_endpoint_takes_the_others_of_the_attempt_along() {
         let until = desk.app.clock.now() + wait;
         assert_eq!(waiting["due_at"].as_str().unwrap().parse::<chrono::DateTime<chrono::Utc>>().unwrap(), until);
 
-        desk.complete(again, deferred()).await; // For five minutes.
+        desk.complete(again, deferred()).await; // It waits for five minutes.
         desk.app.clock.jump(wait);
         assert_eq!(desk.turn(Gate::Paused(wait)).await.untried, 2, "both, and once");
         assert_eq!(desk.states(&id).await, ["failed", "failed", "queued"]);
@@ -289,7 +293,8 @@ async fn who_goes_around_an_endpoint_takes_the_others_of_the_attempt_along() {
     }
 }
 
-/// Two workers learn at the same moment that the last two messages are lost. If each took the other's for under way, nobody would be asked.
+/// Two workers learn at the same moment that the last two messages are lost. If each believed that the other's message was still
+/// under way, no one would be asked.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_two_messages_lost_at_the_same_time_the_later_one_wakes_the_next_rung() {
     for backend in STORES {
@@ -307,8 +312,8 @@ async fn of_two_messages_lost_at_the_same_time_the_later_one_wakes_the_next_rung
     }
 }
 
-/// A turn is worked out before its transaction: what is sent again in between must not be failed by what the turn knew, nor wait for as
-/// long as a circuit that is closed by then would have.
+/// A turn is prepared before its transaction: a message that is sent again in between must not fail because of old knowledge, nor
+/// wait for a circuit that is closed by then.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_sent_again_is_not_given_up_by_a_turn_from_before() {
     for backend in STORES {
@@ -330,7 +335,8 @@ async fn what_is_sent_again_is_not_given_up_by_a_turn_from_before() {
             let leased = desk.turn(Gate::SharedRoom(4)).await.deliveries.remove(0);
             desk.complete(&leased, DeliveryResult::Failed("status 410".into())).await;
         }
-        // For as long as it takes to hear of it: an endpoint that is gone takes nothing, however often one asks.
+        // The message is spared for as long as the servers need to learn of it. Then it fails, because an endpoint that is gone
+        // takes no message.
         redrive().await;
         assert_eq!([desk.turn(gone()).await.untried, desk.turn(gone()).await.untried], [1, 0]);
         assert_eq!(desk.states(&id).await[0], json!("queued"));

@@ -1,4 +1,4 @@
-//! Mail: what it says, what it never says, and what becomes of it when the mail server has a bad day.
+//! Mail: its text, the facts it must not reveal, and its deliveries when the mail server fails.
 
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
@@ -13,19 +13,19 @@ use harness::smtp::{Fault, Received};
 use serde_json::{Value, json};
 use store::{DeliveryResult, Turn};
 
-/// How long a worker may keep a message before another may try.
+/// How many seconds a worker may keep a message before another worker may try it.
 const LEASE_SECONDS: i64 = 120;
-/// After how many tries a message counts as failed.
+/// The number of tries after which a message counts as failed.
 const TRIES_MAX: usize = 100;
 
-/// The payloads of the events that tell what became of messages.
+/// The type and payload of each event about a message's delivery.
 async fn deliveries(app: &TestApp, intent: IntentId) -> Vec<(String, Value)> {
     let events = app.agent().events(intent).await.into_iter();
     let told = events.map(|event| (event["event_type"].as_str().unwrap().to_owned(), event["payload"].clone()));
     told.filter(|(event_type, _)| event_type.starts_with("delivery.")).collect()
 }
 
-/// The type, the number of tries and the last word of the one message there was.
+/// The event type, the number of tries and the last reply, for the only message of an intent.
 async fn fate(app: &TestApp, intent: IntentId) -> (String, u64, String) {
     let [(event_type, payload)] = deliveries(app, intent).await.try_into().unwrap();
     (event_type, payload["tries"].as_u64().unwrap(), payload["detail"].as_str().unwrap().to_owned())
@@ -36,7 +36,7 @@ async fn reached(app: &TestApp, id: &str) -> bool {
 }
 
 on_each_store! {
-    /// The mail is all most people see of a question before they decide whether to open it.
+    /// Most people see only the mail before they decide whether to open the question.
     async fn a_mail_says_what_matters_and_nothing_confidential(app: &mut TestApp) {
         let question = json!({
             "context": {"iban": "SECRET-IBAN"}, "notify_to": [OPERATOR, "jonas@example.com"],
@@ -77,7 +77,7 @@ on_each_store! {
         }
     }
 
-    /// A mail server that asks to come back later is asked again: not at once, and not as if it had refused.
+    /// When a mail server asks to try again later, the message is tried again after a pause and does not count as refused.
     async fn a_deferred_mail_is_tried_again_after_a_pause(app: &mut TestApp) {
         let (intent, id) = app.agent().ask(json!({})).await;
         app.smtp.script(Fault::Defer);
@@ -85,11 +85,11 @@ on_each_store! {
         app.settle().await;
         app.advance(4).await;
         assert!(deliveries(app, intent).await.is_empty() && app.smtp.received().is_empty());
-        app.advance(1).await; // The second try, after 5 seconds.
+        app.advance(1).await; // The second try comes after 5 seconds.
         app.advance(9).await;
         assert!(!reached(app, &id).await && app.smtp.received().is_empty());
-        app.restart().await; // What is to be done must not live in memory.
-        app.advance(1).await; // The third, 10 seconds later.
+        app.restart().await; // The next try must not be known in memory alone.
+        app.advance(1).await; // The third try comes 10 seconds later.
         assert_eq!(fate(app, intent).await, ("delivery.sent".into(), 3, "250 2.0.0 kept".into()));
         assert!(reached(app, &id).await);
         app.advance(3000).await;
@@ -113,7 +113,7 @@ on_each_store! {
         }
     }
 
-    /// A refusal is final and is told; trying it again for days would only hide it.
+    /// A refusal is final and reported at once. Trying again for days would only hide it.
     async fn a_refused_mail_has_failed_at_once(app: &mut TestApp) {
         for (fault, word) in [(Fault::RejectRecipient, "550"), (Fault::RejectMessage, "554")] {
             let (intent, id) = app.agent().ask(json!({})).await;
@@ -129,7 +129,8 @@ on_each_store! {
         }
     }
 
-    /// Nobody can know whether a mail whose reply was lost arrived: it is sent again, recognisable as the same.
+    /// If the reply to a mail is lost, the server cannot know whether the mail arrived. It sends the mail again with the same
+    /// message id.
     async fn a_lost_reply_sends_the_same_mail_once_more(app: &mut TestApp) {
         for (fault, copies) in [(Fault::DropBeforeReply, 1), (Fault::KeepThenDrop, 2)] {
             let (intent, _) = app.agent().ask(json!({})).await;
@@ -148,12 +149,12 @@ on_each_store! {
             if copies == 2 {
                 assert_ne!(first.link(&app.base), last.link(&app.base), "each try has a token of its own");
             }
-            // The one that came first is as good as the one that came last.
+            // The link in the first copy works as well as the one in the last.
             assert_eq!(app.person().answer(&first.link(&app.base), "approve").await.heading(), "Your answer was recorded");
         }
     }
 
-    /// Once the mail server has said that it has the mail, nothing that happens to the connection matters.
+    /// After the mail server has confirmed a mail, the mail is not sent again, even if the connection then fails.
     async fn a_mail_that_was_taken_is_never_sent_twice(app: &mut TestApp) {
         for fault in [Fault::DropAfterReply, Fault::ReplyThenLose] {
             let (intent, id) = app.agent().ask(json!({})).await;
@@ -168,7 +169,7 @@ on_each_store! {
         assert_eq!(app.smtp.received().len(), 1);
     }
 
-    /// A question that is over must not cost anybody a minute more.
+    /// When a question has ended, no more mails about it are sent, so that it costs people no more time.
     async fn nobody_is_asked_what_has_ended(app: &mut TestApp) {
         let (operator, agent) = (app.operator(), app.agent());
         let (intent, id) = app.agent().ask(json!({})).await;
@@ -178,7 +179,7 @@ on_each_store! {
         app.agent().ask(json!({"timeout_seconds": 1})).await;
         app.clock.jump(chrono::TimeDelta::seconds(1));
         app.settle().await;
-        // Also when a try has failed meanwhile.
+        // The same holds if an earlier try has failed.
         let (intent, id) = app.agent().ask(json!({})).await;
         app.smtp.script(Fault::Defer);
         app.settle().await;
@@ -188,7 +189,7 @@ on_each_store! {
         assert!(deliveries(app, intent).await.is_empty());
     }
 
-    /// Two workers on one queue: who has lost the lease has lost its say.
+    /// A worker whose lease on a message has passed to another worker can no longer report a result.
     async fn only_the_holder_of_a_lease_completes(app: &mut TestApp) {
         let (intent, id) = app.agent().ask(json!({})).await;
         let store = app.store();
@@ -214,7 +215,7 @@ on_each_store! {
         assert!(app.smtp.received().is_empty());
     }
 
-    /// A server that dies with a message in its hands must not take the message with it.
+    /// If a server dies while it sends a message, the next server sends it.
     async fn a_message_of_a_dead_server_is_sent_by_the_next(app: &mut TestApp) {
         let (intent, _) = app.agent().ask(json!({})).await;
         let lost = app.store().lease_deliveries(Turn::of("email")).await.unwrap().deliveries.remove(0);
@@ -225,12 +226,12 @@ on_each_store! {
         assert_eq!(fate(app, intent).await.1, 2);
         let mail = app.smtp.next_mail().await;
         assert_eq!(app.person().answer(&mail.link(&app.base), "deny").await.heading(), "Your answer was recorded");
-        // What the dead server still has to say is not heard.
+        // A late result from the dead server is ignored.
         let late = app.store().complete_delivery(lost.rid, lost.lease, DeliveryResult::Failed("late".into())).await;
         assert!(!late.unwrap());
     }
 
-    /// One message that a channel cannot bear must not keep the others from being sent.
+    /// A message on which a channel panics must not keep other messages from being sent.
     async fn a_panic_in_a_channel_fails_its_own_message_alone(app: &mut TestApp) {
         let (bad, bad_id) = app.agent().ask(json!({"question": "PANIC now?"})).await;
         let (good, good_id) = app.agent().ask(json!({})).await;
@@ -243,7 +244,7 @@ on_each_store! {
     }
 }
 
-/// A channel that cannot bear one question.
+/// A channel that panics on one question.
 struct Fragile;
 
 impl Channel for Fragile {
@@ -267,7 +268,7 @@ impl Channel for Fragile {
     }
 }
 
-/// Everything somebody could put into a mail through an agent, at the length that is allowed.
+/// A question that holds every text an attacker might place in a mail, as long as the limits allow.
 fn hostile() -> Value {
     let attack = "\r\nBcc: victim@example.com\r\n\r\n.\r\nMAIL FROM:<x@example.com>\n</b></h1><script>alert(1)</script>\
         <img src=\"https://evil.example/p.png\"><a href='https://evil.example'>Approve</a>\u{202e}\u{200b}\u{7}http://evil.example/a/plc_x ";
@@ -284,7 +285,7 @@ fn hostile() -> Value {
 }
 
 on_each_store! {
-    /// The agent writes the mail's words and may be made to write any. They stay words: no header, no recipient, no markup, no link.
+    /// An agent may be made to write any text. In the mail it stays text: it becomes no header, recipient, markup or link.
     async fn a_hostile_question_makes_a_mail_and_a_page_that_do_nothing(app: &mut TestApp) {
         let agent = app.agent();
         let title = json!({"title": "T\r\nSubject: owned\u{202e}<script>", "status": "active"});
@@ -303,25 +304,25 @@ on_each_store! {
         let mut person = app.person();
         let page = person.open(&link).await;
         for (name, html) in [("mail", mail.html()), ("page", page.html.clone())] {
-            // The one script of the page is ours and has nothing of the agent's.
+            // The page's scripts are ours and hold no text of the agent.
             let ours = ["times", "answer"].map(|name| format!("<script src=\"/assets/{name}-"));
             let lower = ours.iter().fold(html.to_lowercase(), |html, ours| html.replacen(ours, "", 1));
             for tag in ["<script", "<img", "<a href='", "onerror=", "<iframe"] {
                 assert!(!lower.contains(tag), "{tag} in the {name}");
             }
             assert_eq!((lower.matches("<h1").count(), lower.matches("</style>").count()), (1, 1), "{name}");
-            // A button sends its value to the byte, so there alone it stands as it is, where nobody sees it.
+            // A button must send its exact value, so the value alone stands unchanged, in an attribute that is not displayed.
             let seen = html.replace("value=\"approve\u{202e}", "");
             assert!(!seen.contains(['\u{202e}', '\u{200b}', '\u{7}']), "{name}");
         }
-        // No mail program may make a link of what the agent wrote, nor a reader take it for ours.
+        // Mail programs must not turn the agent's text into a link, and readers must not take it for ours.
         let text = mail.text();
         assert!(!text.contains(['\u{202e}', '\u{200b}', '\u{7}']));
         assert!(!text.contains("http://evil") && !text.contains("https://evil") && !mail.html().contains("//evil.example"));
         assert_eq!(mail.links_under(&app.base).iter().filter(|url| **url != link).count(), 0);
         assert_eq!(page.html.matches("<a ").count(), 4, "to the content, to the answers, to all of it, and to this page again");
 
-        // And it is a question like any other: the value the agent gets is the one it offered, to the byte.
+        // The question works like any other: the agent gets exactly the value it offered.
         let whole = person.open(&format!("{link}?show=everything")).await;
         let posted = person.post(&link, &[("nonce", &whole.nonce()), ("value", "<script>")]).await;
         assert_eq!(posted.status, 303, "{}", posted.html);
@@ -330,8 +331,8 @@ on_each_store! {
     }
 }
 
-/// Mails have no scripts, so who reads them in another zone reckons, unless the server is told which zone that is. UTC stays: a mail is
-/// forwarded, and kept as a record.
+/// Mails have no scripts, so readers in another zone must convert times, unless the server is told their zone. UTC is shown as
+/// well, because mails are forwarded and kept as records.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_mail_tells_times_in_the_zone_that_is_set_beside_utc() {
     let app = TestApp::start_with(|config| config.display_time_zone = Some("Asia/Tokyo".parse().unwrap())).await;

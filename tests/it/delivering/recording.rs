@@ -1,4 +1,4 @@
-//! What became of a message is recorded, also when the store is away just then: the message has been sent.
+//! The result of a sent message is recorded even if the store is away just then.
 
 use std::sync::atomic::Ordering;
 
@@ -8,7 +8,7 @@ use store::sqlite::simulated::Fate;
 
 use crate::storage::site::Site;
 
-/// The mail is out. If its record were tried once, a full queue just then would send it a second time.
+/// The mail has been sent. If its result were recorded only once and the queue was full just then, the mail would be sent again.
 #[tokio::test]
 async fn a_result_the_store_does_not_take_is_recorded_a_moment_later() {
     for fate in [Fate::Refused, Fate::BrokenAfter(0), Fate::Unheard { applied: false }, Fate::Unheard { applied: true }] {
@@ -18,12 +18,13 @@ async fn a_result_the_store_does_not_take_is_recorded_a_moment_later() {
         }
         let message = site.message().await;
         assert_eq!((message.state, message.tries), (DeliveryState::Sent, 1), "{fate:?}");
-        site.after(200).await; // The lease would be over.
+        site.after(200).await; // By then the lease would have ended.
         assert_eq!(site.mails(), 1, "{fate:?}");
     }
 }
 
-/// Longer than the lease, and still the same server: it knows what it has sent, and says so before it leases again.
+/// The store is away for longer than the lease. The server remembers which mails it has sent and records them before it leases
+/// again.
 #[tokio::test]
 async fn a_store_that_is_away_for_longer_than_the_lease_makes_no_mail_go_out_twice() {
     let site = Site::new(1, Fate::Refused).await;
@@ -40,8 +41,8 @@ async fn a_store_that_is_away_for_longer_than_the_lease_makes_no_mail_go_out_twi
     assert_eq!(site.mails(), 1);
 }
 
-/// One that can never be recorded is given up after an hour, and its message is treated like that of a worker that died. Until then
-/// this server leases it again and again, and never sends what it knows to have sent.
+/// A result that cannot be recorded is given up after an hour, and its message is then treated like that of a dead worker. Until
+/// then the server leases the message again and again, but never sends it a second time.
 #[tokio::test]
 async fn a_result_is_kept_for_an_hour() {
     let site = Site::new(u32::MAX, Fate::Refused).await;
@@ -58,7 +59,8 @@ async fn a_result_is_kept_for_an_hour() {
     assert_eq!(site.mails(), 2);
 }
 
-/// Another server may take over what is still leased. What this one knows goes to the store first, and all at once.
+/// Another server may take over a message whose lease has ended. A server therefore records all known results before it leases
+/// messages.
 #[tokio::test]
 async fn what_is_known_is_recorded_before_anything_is_leased() {
     let site = Site::new(0, Fate::Refused).await;

@@ -1,6 +1,7 @@
-//! A mail server on its worst days: what is sent, and what each of those concerned gets to see.
+//! A failing mail server: which mails are sent, and what agents, people and operators see.
 //!
-//! What one refused, deferred or lost reply does to one message is in `mail`; here it is the question's fate, and the pictures of it.
+//! The effect of one refused, deferred or lost reply on one message is tested in `mail`. These tests are about the question's
+//! ending and its display.
 
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
@@ -17,10 +18,10 @@ use placet_server::worker::deliveries::Deliveries;
 use serde_json::{Value, json};
 
 const LEAD: &str = "lead@example.com";
-/// How long our side waits for a mail server that has fallen silent; 30 seconds in earnest.
+/// How long our side waits for a silent mail server. In production it waits 30 seconds.
 const IMPATIENT: Duration = Duration::from_millis(300);
 
-/// What the operator sees: recipient, attempt and state of each message, and the last word about it.
+/// The messages as the operator sees them: recipient, attempt and state, and the last reply.
 async fn seen(app: &TestApp, id: &str) -> Vec<(String, String)> {
     let listed = app.operator().get(&format!("api/v1/suspensions/{id}/deliveries")).await.ok();
     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -29,12 +30,12 @@ async fn seen(app: &TestApp, id: &str) -> Vec<(String, String)> {
     listed["deliveries"].as_array().unwrap().iter().map(shown).collect()
 }
 
-/// As [`seen`], without the last words.
+/// As [`seen`], without the last replies.
 async fn states(app: &TestApp, id: &str) -> Vec<String> {
     seen(app, id).await.into_iter().map(|(state, _)| state).collect()
 }
 
-/// One count of a scrape; a series that is not there counts as nothing happened yet.
+/// One counter of a scrape. A missing series counts as zero.
 async fn metric(app: &TestApp, name: &str) -> u64 {
     let scraped = app.api(Role::Auditor).get("metrics").await.text;
     let line = scraped.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ').map(str::to_owned));
@@ -45,13 +46,13 @@ async fn reached(app: &TestApp, id: &str) -> bool {
     app.agent().suspension(id).await["reached"].as_bool().unwrap()
 }
 
-/// What the log tells of the messages and attempts of an intent.
+/// The payloads of an intent's events of one type.
 async fn logged(app: &TestApp, intent: IntentId, event_type: &str) -> Vec<Value> {
     let events = app.agent().events(intent).await.into_iter();
     events.filter(|event| event["event_type"] == event_type).map(|event| event["payload"].clone()).collect()
 }
 
-/// A worker over the same queue whose mail channel gives up sooner.
+/// A worker on the same queue whose mail channel gives up sooner.
 fn impatient(app: &TestApp) -> Arc<Deliveries> {
     let settings = EmailSettings {
         smtp_url: app.smtp.url().into(),
@@ -64,7 +65,8 @@ fn impatient(app: &TestApp) -> Arc<Deliveries> {
 }
 
 on_each_store! {
-    /// A filter of contents quotes what it refuses. Who may read what became of a mail must not be able to answer with it.
+    /// A content filter quotes the mail that it refuses. The link in the quotation must not be shown to readers of the delivery's
+    /// state.
     async fn a_reply_that_quotes_the_mail_gives_no_link_away(app: &mut TestApp) {
         app.smtp.script(Fault::QuoteMessage);
         let (intent, id) = app.ask(json!({})).await;
@@ -85,7 +87,8 @@ on_each_store! {
         }
     }
 
-    /// Six hours without a mail server: the ladder goes on by the clock, nothing is lost, and nobody finds six mails in the morning.
+    /// Six hours without a mail server: the ladder goes on by the clock, no question is lost, and no person finds six mails in
+    /// the morning.
     async fn a_mail_server_that_is_gone_for_six_hours_loses_nothing(app: &mut TestApp) {
         app.smtp.set_down(true);
         let (intent, id) = app.ask(json!({
@@ -106,7 +109,7 @@ on_each_store! {
         assert_eq!(app.anonymous().get("healthz").await.status, 200);
 
         app.smtp.set_down(false);
-        app.advance(1800).await; // The longest pause between two tries.
+        app.advance(1800).await; // This is the longest pause between two tries.
         let mut mails = app.smtp.received();
         mails.sort_by_key(|mail| mail.to.clone());
         assert_eq!(mails.iter().map(|mail| mail.to[0].as_str()).collect::<Vec<_>>(), [LEAD, OPERATOR]);
@@ -121,7 +124,7 @@ on_each_store! {
         assert_eq!(page.heading(), "Your answer was recorded");
     }
 
-    /// Greylisting is how many mail servers greet a stranger: a wait, seen as one, and no reason to wake anybody.
+    /// Many mail servers greylist strangers. The mail waits and is shown as waiting, and raises no alarm.
     async fn a_greylisted_mail_is_seen_to_wait_and_then_to_arrive(app: &mut TestApp) {
         app.smtp.script(Fault::Defer);
         let (intent, id) = app.ask(json!({})).await;
@@ -135,7 +138,7 @@ on_each_store! {
         assert!(reached(app, &id).await);
     }
 
-    /// A server that falls silent after the mail must not hold up the queue, nor make three mails of one.
+    /// A server that falls silent after the mail must not hold up the queue, and must not cause more than one extra copy.
     async fn a_silent_mail_server_costs_its_limit_and_at_most_one_copy(app: &mut TestApp) {
         for (fault, copies) in [(Fault::Hang, 1), (Fault::KeepThenHang, 2)] {
             let before = app.smtp.received().len();
@@ -156,7 +159,7 @@ on_each_store! {
         }
     }
 
-    /// One mailbox that is gone is that mailbox's trouble: the other person has the question.
+    /// If one of two recipients is refused, that message alone fails, and the other person gets the question.
     async fn one_refused_recipient_of_two_is_told_apart(app: &mut TestApp) {
         app.smtp.refuse("gone@example.com");
         let (intent, id) = app.ask(json!({"notify_to": ["gone@example.com", OPERATOR]})).await;
@@ -173,7 +176,7 @@ on_each_store! {
         assert_eq!(app.agent().suspension(&id).await["resolution"], json!("expired"), "somebody was asked and said nothing");
     }
 
-    /// A connection that breaks before the mail was given says nothing about the mail.
+    /// A connection that breaks before the mail was handed over says nothing about the mail, so the mail is tried again.
     async fn a_dialogue_that_breaks_off_is_begun_again(app: &mut TestApp) {
         app.smtp.script(Fault::DropAtRecipient);
         let (intent, id) = app.ask(json!({})).await;
@@ -185,7 +188,7 @@ on_each_store! {
     }
 }
 
-/// A mail server that offers no encryption where it was asked for gets no question, now or ever: not one of its people, and no link.
+/// A mail server without the required encryption gets nothing, at no time: neither the recipients nor a link.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_mail_server_that_refuses_encryption_gets_nothing() {
     let mut url = String::new();

@@ -1,4 +1,4 @@
-//! Webhooks: who gets what, and what an endpoint that misbehaves can do to anybody.
+//! Webhooks: which messages an endpoint gets, and that an endpoint that misbehaves does little harm.
 
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
@@ -9,14 +9,14 @@ use harness::smtp::Fault;
 use placet_server::config::Config;
 use serde_json::{Value, json};
 
-/// A server with mails and one webhook, which is its default.
+/// A server with mail and one webhook, which is its default channel.
 async fn with_pager() -> (TestApp, Receiver) {
     let receiver = Receiver::start().await;
     let app = TestApp::start_with(|config| add(config, vec![(webhook("pager", &receiver), Reach::People)], &["pager"])).await;
     (app, receiver)
 }
 
-/// The endpoint learns which question waits and, as a deliverer, where it is answered; and can tell that it was us who said so.
+/// The endpoint is told which question waits and where it is answered, and can verify that the message comes from this server.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_question_is_posted_signed_and_thin() {
     let (app, receiver) = with_pager().await;
@@ -54,7 +54,7 @@ async fn a_question_is_posted_signed_and_thin() {
     app.finish().await;
 }
 
-/// A receiver tells a repeat by its id; whoever verifies needs each try to be signed for its own time.
+/// A receiver recognises a repeat by its id. Each try is signed with its own time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_message_keeps_its_id_over_all_its_tries() {
     let (app, receiver) = with_pager().await;
@@ -63,8 +63,8 @@ async fn a_message_keeps_its_id_over_all_its_tries() {
     agent.asked(intent).await;
     receiver.script([Answer::Status(500, vec![]), Answer::HangUp, Answer::Status(204, vec![])]);
     app.settle().await;
-    app.advance(6).await; // 5 s and a fifth.
-    app.advance(360).await; // 5 min and a fifth.
+    app.advance(6).await; // The pause is 5 s and at most a fifth more.
+    app.advance(360).await; // The pause is 5 min and at most a fifth more.
     let posted = receiver.posted();
     assert_eq!(posted.len(), 3);
     for pair in posted.windows(2) {
@@ -79,7 +79,8 @@ async fn a_message_keeps_its_id_over_all_its_tries() {
     app.finish().await;
 }
 
-/// A receiver opens a ticket at the first message and pings it at the next: a reminder of what it never had would be lost on it.
+/// A receiver may open a ticket at the first message and add to it at the next. A reminder of a message that never arrived would
+/// be lost.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_message_says_what_it_is_to_who_receives_it() {
     let (app, receiver) = with_pager().await;
@@ -89,7 +90,7 @@ async fn a_message_says_what_it_is_to_who_receives_it() {
     let intent = agent.active_intent().await;
     agent.suspend(intent, json!({"retry_policy": policy, "timeout_seconds": 600})).await.ok();
     app.settle().await;
-    // All tries of the first attempt, then one attempt after the other.
+    // These are the tries of the first attempt, then one attempt after the other.
     for seconds in [6, 360, 234, 600, 600] {
         app.advance(seconds).await;
     }
@@ -101,7 +102,7 @@ async fn a_message_says_what_it_is_to_who_receives_it() {
     app.finish().await;
 }
 
-/// A question says where it wants to be asked; who prefers something else, or nothing, is asked where the operator says.
+/// A question may name its channel. If it names none, or one that does not exist, it is asked by the operator's default.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_hint_picks_the_channel_of_the_question_and_of_each_rung() {
     let (pager, room) = (Receiver::start().await, Receiver::start().await);
@@ -114,14 +115,14 @@ async fn a_hint_picks_the_channel_of_the_question_and_of_each_rung() {
     .await;
     let agent = app.agent();
 
-    // Two people, each by the default channel.
+    // The two people are asked by the default channel.
     let people = json!(["alice@example.com", "bob@example.com"]);
     let warned = agent.suspend(agent.active_intent().await, json!({"notify_to": people, "channel_hint": "slack"})).await.ok();
     assert!(warned["warnings"][0].as_str().unwrap().contains("email, pager, room"), "{warned}");
     app.settle().await;
     assert_eq!((app.smtp.received().len(), pager.connections(), room.connections()), (2, 0, 0));
 
-    // By the pager first, by the room at the second attempt.
+    // The first attempt asks by the pager, the second by the room.
     let ladder = json!({
         "notify_to": people, "channel_hint": "pager",
         "retry_policy": {
@@ -144,7 +145,7 @@ async fn a_hint_picks_the_channel_of_the_question_and_of_each_rung() {
     app.finish().await;
 }
 
-/// An agent that could ask where nobody can answer would choose its own fallback.
+/// A room without links cannot answer. If an agent could ask only there, it would choose its own fallback.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_room_without_links_is_asked_beside_the_people_and_reaches_nobody() {
     let room = Receiver::start().await;
@@ -164,7 +165,7 @@ async fn a_room_without_links_is_asked_beside_the_people_and_reaches_nobody() {
         preview["schedule"].as_array().unwrap().iter().map(|step| (&step["channel"], &step["recipients"])).collect();
     assert_eq!(told, [(&json!("room"), &json!(["ops-room"])), (&json!(EMAIL), &json!([OPERATOR]))]);
 
-    // The people's mail is refused for good; the room has taken its message.
+    // The people's mail is refused for good, and the room has taken its message.
     app.smtp.script(Fault::RejectRecipient);
     let lost = agent.active_intent().await;
     let id = agent.suspend(lost, to_the_room.clone()).await.ok()["id"].as_str().unwrap().to_owned();
@@ -179,7 +180,7 @@ async fn a_room_without_links_is_asked_beside_the_people_and_reaches_nobody() {
     app.advance(3600).await;
     assert_eq!(agent.suspension(&id).await["resolution_reason"], json!("undeliverable"), "nobody could have answered");
 
-    // Whoever has a link was reached, and silence is theirs.
+    // A person with a link was reached, so the fallback for no answer applies.
     let id = agent.suspend(agent.active_intent().await, to_the_room).await.ok()["id"].as_str().unwrap().to_owned();
     app.settle().await;
     assert_eq!((app.smtp.next_mail().await.to, room.posted().len()), (vec![OPERATOR.to_owned()], 1));
@@ -189,7 +190,8 @@ async fn a_room_without_links_is_asked_beside_the_people_and_reaches_nobody() {
     app.finish().await;
 }
 
-/// Settings change, and what was sent does not: whoever read of a question without a link still cannot answer it, so who can is asked.
+/// A changed setting does not change sent messages: readers of a message without a link still cannot answer, so other people are
+/// asked.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_sent_without_a_link_has_none_under_later_settings() {
     let room = Receiver::start().await;
@@ -213,7 +215,7 @@ async fn what_was_sent_without_a_link_has_none_under_later_settings() {
     app.finish().await;
 }
 
-/// A person whom the pager asked an hour ago is not told by mail of the others who did not answer, as if it were the first they hear.
+/// The pager asked this person an hour ago. The mail of the escalation must not tell her that others were asked before her.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_person_who_was_asked_by_another_channel_is_not_told_of_the_others() {
     for backend in [Backend::Sqlite, Backend::Postgres] {
@@ -239,7 +241,7 @@ async fn a_person_who_was_asked_by_another_channel_is_not_told_of_the_others() {
     }
 }
 
-/// A rung that asks by two channels says on both that it is an escalation, also on the one that is tried a second time.
+/// If a rung asks by two channels, both messages are escalations, including one that is tried a second time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn both_messages_of_an_escalation_say_why_they_come() {
     for backend in [Backend::Sqlite, Backend::Postgres] {
@@ -261,7 +263,7 @@ async fn both_messages_of_an_escalation_say_why_they_come() {
     }
 }
 
-/// What the operator sees of the messages about a question.
+/// The messages about a question as the operator sees them: the state, the number of tries and the last reply.
 async fn seen(app: &TestApp, id: &str) -> Vec<(String, u64, String)> {
     let listed = app.operator().get(&format!("api/v1/suspensions/{id}/deliveries")).await.ok();
     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -269,7 +271,7 @@ async fn seen(app: &TestApp, id: &str) -> Vec<(String, u64, String)> {
     listed["deliveries"].as_array().unwrap().iter().map(row).collect()
 }
 
-/// Whatever an endpoint does, a question waits for its people, not for the endpoint; and no secret comes back in what is shown.
+/// Whatever an endpoint does, its message is tried again, and the delivery's state shows no secret of the endpoint.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_endpoint_that_misbehaves_is_tried_again() {
     let elsewhere = Receiver::start().await;
@@ -303,7 +305,7 @@ async fn an_endpoint_that_misbehaves_is_tried_again() {
     app.finish().await;
 }
 
-/// The status has decided: an endpoint cannot make us read, wait or fail by what it says after it.
+/// Only the status counts. Whatever an endpoint sends after it cannot make the server read on, wait or fail.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_response_is_its_status_whatever_follows() {
     let (app, receiver) = with_pager().await;
@@ -319,7 +321,7 @@ async fn a_response_is_its_status_whatever_follows() {
     app.finish().await;
 }
 
-/// An endpoint in trouble says when to come back; it may not say never.
+/// An endpoint may say when to try again, but for at most a day.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn retry_after_is_honoured_within_a_day() {
     let (app, receiver) = with_pager().await;
@@ -327,7 +329,7 @@ async fn retry_after_is_honoured_within_a_day() {
         (429, "retry-after: 40", 40),
         (503, "Retry-After: 2000", 2_000),
         (429, "retry-after: 99999999999", 86_400),
-        // What is no number of seconds, and what another status says, counts as nothing said.
+        // A value that is no number of seconds is ignored, and so is the header of any other status.
         (503, "retry-after: Wed, 21 Oct 2026 07:28:00 GMT", 4),
         (429, "retry-after: -1", 4),
         (500, "retry-after: 3000", 4),
@@ -347,7 +349,7 @@ async fn retry_after_is_honoured_within_a_day() {
     app.finish().await;
 }
 
-/// After its last try a message is given up; a question that is answered first stops its messages.
+/// A message fails after its last try. When its question is answered first, its tries stop.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_message_ends_with_its_tries_or_with_its_question() {
     let (app, receiver) = with_pager().await;
@@ -380,14 +382,14 @@ async fn a_message_ends_with_its_tries_or_with_its_question() {
     app.finish().await;
 }
 
-/// One number of a scrape.
+/// The metric of the circuit of a channel.
 async fn circuit(app: &TestApp, channel: &str) -> String {
     let scraped = app.api(domain::people::principal::Role::Auditor).get("metrics").await.text;
     let name = format!("placet_channel_circuit_open{{channel=\"{channel}\"}} ");
     scraped.lines().find_map(|line| line.strip_prefix(&name)).unwrap_or("absent").to_owned()
 }
 
-/// An endpoint that fails is left alone, so that it costs nothing and can recover; others do not notice.
+/// A failing endpoint is left alone for a while, so that it costs nothing and can recover. A probe then tries it again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_failing_endpoint_is_left_alone_and_probed() {
     let (app, receiver) = with_pager().await;
@@ -404,18 +406,18 @@ async fn a_failing_endpoint_is_left_alone_and_probed() {
     assert_eq!(receiver.posted().len(), 0, "nothing is tried while the circuit is open");
     assert_eq!(seen(&app, &held).await[0].1, 0, "waiting is no try");
 
-    app.advance(17).await; // 30 s and a fifth: one probe, which fails.
+    app.advance(17).await; // This is 30 s and a fifth: one probe is sent and fails.
     assert_eq!(receiver.posted().len(), 1);
-    app.advance(47).await; // 60 s less a fifth.
+    app.advance(47).await; // This is 60 s less a fifth.
     assert_eq!(receiver.posted().len(), 0);
-    app.advance(27).await; // This one works, and everything else follows it.
+    app.advance(27).await; // This probe works, and all other messages follow.
     assert_eq!(circuit(&app, "pager").await, "0");
     app.advance(400).await;
     assert_eq!(seen(&app, &held).await[0].0, "sent");
     app.finish().await;
 }
 
-/// How long an endpoint is left alone has nothing to do with the time of day: a clock that is set back must not make people wait for hours.
+/// The pause of an endpoint does not depend on the time of day, so a clock that is set back must not make people wait for hours.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_clock_that_is_set_back_has_no_endpoint_left_alone_for_longer() {
     let (app, receiver) = with_pager().await;
@@ -434,8 +436,8 @@ async fn a_clock_that_is_set_back_has_no_endpoint_left_alone_for_longer() {
     app.finish().await;
 }
 
-/// A question of an hour can wait half a minute for an endpoint that restarts. One of a minute cannot: somebody else is asked at once,
-/// if there is somebody whom another channel reaches.
+/// A question of an hour can wait half a minute for an endpoint that restarts. A question of a minute cannot: the next rung is
+/// asked at once, if another channel reaches it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_question_goes_around_an_endpoint_it_has_no_time_to_wait_for() {
     let (app, receiver) = with_pager().await;
@@ -445,7 +447,7 @@ async fn a_question_goes_around_an_endpoint_it_has_no_time_to_wait_for() {
         agent.asked(agent.active_intent().await).await;
         app.settle().await;
     }
-    assert_eq!(circuit(&app, "pager").await, "1"); // For 24 to 36 seconds.
+    assert_eq!(circuit(&app, "pager").await, "1"); // The circuit stays open for 24 to 36 seconds.
     let ask = async |interval: u32, rung: Value| {
         let intent = agent.active_intent().await;
         let policy = json!({"max_attempts": 2, "interval_seconds": interval, "escalation_ladder": [rung]});
@@ -475,7 +477,7 @@ async fn a_question_goes_around_an_endpoint_it_has_no_time_to_wait_for() {
     app.finish().await;
 }
 
-/// Somebody took the endpoint away: nobody waits for it, the operator sees what was lost, and can send it again once it is back.
+/// An endpoint that answers 410 is gone: its messages fail at once, the operator sees them, and an admin can send them again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_endpoint_that_is_gone_fails_its_messages_until_an_admin_sends_one_again() {
     let (app, receiver) = with_pager().await;
@@ -512,7 +514,7 @@ async fn an_endpoint_that_is_gone_fails_its_messages_until_an_admin_sends_one_ag
     let redriven = events.iter().find(|event| event["event_type"] == "delivery.redriven").unwrap();
     assert_eq!((&redriven["actor"], &redriven["payload"]["redriven_by"]), (&json!("test-admin"), &json!("test-admin")));
 
-    // An admin whose reply was lost sends the same again: the same reply, and no second message.
+    // An admin whose reply was lost repeats the request. It gets the same reply, and no second message is sent.
     let before = agent.everything(one).await;
     let repeated = admin.post_once(&format!("api/v1/deliveries/{id}/redrive"), "k1", json!({})).await;
     assert_eq!((repeated.status, repeated.text), (200, replied));
@@ -522,7 +524,7 @@ async fn an_endpoint_that_is_gone_fails_its_messages_until_an_admin_sends_one_ag
     assert_eq!(admin.post_once(&another, "k1", json!({})).await.problem(), (422, "idempotency_mismatch"));
     assert_eq!(admin.post_once(&another, "", json!({})).await.field_problem().2, "Idempotency-Key");
 
-    // What was taken, and what is about a question that has ended, stays where it is.
+    // A message that was sent, or one about an ended question, cannot be sent again.
     assert_eq!(admin.post(&format!("api/v1/deliveries/{id}/redrive"), json!({})).await.problem(), (404, "not_found"));
     app.operator().respond(two, &second, "deny").await.ok();
     let other = page["deliveries"][0]["id"].as_str().unwrap();
@@ -531,7 +533,7 @@ async fn an_endpoint_that_is_gone_fails_its_messages_until_an_admin_sends_one_ag
     app.finish().await;
 }
 
-/// A channel may be taken out of the settings while messages wait for it.
+/// A channel may be removed from the settings while messages wait for it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_waits_for_a_channel_that_is_no_more_fails_loudly() {
     let (app, receiver) = with_pager().await;
@@ -546,7 +548,7 @@ async fn what_waits_for_a_channel_that_is_no_more_fails_loudly() {
     app.finish().await;
 }
 
-/// A person out of reach by one channel may be reached by the next rung's, at once.
+/// If a person cannot be reached by one channel, the next rung's channel is used at once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lost_page_becomes_a_mail_to_the_same_person() {
     let (app, receiver) = with_pager().await;
@@ -563,7 +565,7 @@ async fn a_lost_page_becomes_a_mail_to_the_same_person() {
     app.finish().await;
 }
 
-/// A mail server with nobody behind it, and a room that reads of every question and may answer.
+/// A server with mail and a room that may answer, and with these default channels.
 async fn with_room(default: &[&str]) -> (TestApp, Receiver) {
     let room = Receiver::start().await;
     let reach = Reach::Audience("ops-room".into());
@@ -576,7 +578,7 @@ async fn remind(app: &TestApp, id: &str) {
     app.settle().await;
 }
 
-/// Whoever reads the plan relies on it: a room's attempt tells the room, and not the people who would be told otherwise.
+/// Readers rely on the plan: where an attempt tells a room, the plan names the room and not the people.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_plan_names_the_room_where_a_room_is_told() {
     let (app, _room) = with_room(&[EMAIL]).await;
@@ -594,7 +596,7 @@ async fn the_plan_names_the_room_where_a_room_is_told() {
     app.finish().await;
 }
 
-/// The name of a room is nobody's address: a reminder goes the way the question went, and on no other.
+/// A room's name is no mail address, so a reminder goes by the channel of the question and by no other.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_room_is_reminded_in_the_room() {
     let (app, room) = with_room(&[EMAIL, "room"]).await;
@@ -612,7 +614,8 @@ async fn a_room_is_reminded_in_the_room() {
     app.finish().await;
 }
 
-/// After a restore every link is dead. Whoever had one gets a new one by the way they had it, also those an earlier rung had told.
+/// After a restore all links are dead. Each person gets a new one by the same channel as before, including those of earlier
+/// rungs.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_a_restore_everybody_is_told_again_the_way_they_had_been() {
     let (mut app, room) = with_room(&[EMAIL]).await;
@@ -631,7 +634,7 @@ async fn after_a_restore_everybody_is_told_again_the_way_they_had_been() {
     app.finish().await;
 }
 
-/// A message an older attempt left behind is no reason to leave somebody out: it is about to be found replaced.
+/// A message left over from an older attempt is about to be dropped as replaced, so it must not stand in for a reminder.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_waits_of_an_older_attempt_does_not_stand_for_a_reminder() {
     let (app, receiver) = with_pager().await;
@@ -648,7 +651,8 @@ async fn what_waits_of_an_older_attempt_does_not_stand_for_a_reminder() {
     app.finish().await;
 }
 
-/// One that waits itself is sent now instead, even if its endpoint wanted to be left alone: a person asked for it.
+/// A waiting message is sent now in place of a reminder, even if its endpoint asked for a later time, because a person asked for
+/// it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reminder_does_not_wait_for_retry_after() {
     let (app, receiver) = with_pager().await;
@@ -662,7 +666,7 @@ async fn a_reminder_does_not_wait_for_retry_after() {
     app.finish().await;
 }
 
-/// One message makes up for every attempt that passed while the server was away, by the way of each.
+/// After an absence, one message makes up for the missed attempts of each channel.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_makes_up_for_missed_attempts_goes_by_the_way_of_each() {
     let (mut app, room) = with_room(&[EMAIL]).await;

@@ -1,4 +1,4 @@
-//! What is shipped beside the program fits the program: the image, the composition, the proxy's configuration.
+//! The files that are shipped beside the program fit the program: the image, the composition, the proxy's configuration.
 
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
@@ -11,14 +11,14 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)).unwrap()
 }
 
-/// The `PLACET_…` names in a text, but not those of variables whoever runs it sets.
+/// The `PLACET_…` names in a text, except variables that the person who runs it sets.
 fn settings(text: &str) -> BTreeSet<&str> {
     let starts = text.match_indices("PLACET_").filter(|(at, _)| !text[..*at].ends_with("${"));
     let ends = |at: usize| text[at..].find(|c: char| !(c.is_ascii_uppercase() || c == '_')).map_or(text.len(), |end| at + end);
     starts.map(|(at, _)| &text[at..ends(at)]).collect()
 }
 
-/// A setting nobody reads is a server that does not do what its operator believes.
+/// If the program does not read a setting, the server does not do what its operator believes.
 #[test]
 fn every_setting_of_the_image_and_the_composition_is_one_of_the_programs() {
     let known = read("docs/operating.md");
@@ -30,14 +30,14 @@ fn every_setting_of_the_image_and_the_composition_is_one_of_the_programs() {
     }
 }
 
-/// A picture of its memory on the disk would hold keys, passwords, links and answers.
+/// A core dump on the disk would hold keys, passwords, links and answers.
 #[test]
 fn a_crash_leaves_no_picture_of_the_memory() {
     assert!(read("docs/placet.service").lines().any(|line| line == "LimitCORE=0"));
     assert!(read("docker-compose.yml").contains("ulimits: { core: 0 }"));
 }
 
-/// Who writes a client reads there what can come back; a code that is missing is met in production.
+/// The author of a client reads there which refusals can come; a missing code would be met in production.
 #[test]
 fn every_code_of_a_refusal_is_documented_with_its_status() {
     let (sources, documented) = (read("domain/src/problem.rs"), read("docs/http.md"));
@@ -51,7 +51,7 @@ fn every_code_of_a_refusal_is_documented_with_its_status() {
     assert!(missing.is_empty(), "{missing:?}");
 }
 
-/// A file the composition hands to its servers and that they refuse is a composition that does not start.
+/// If the servers refuse a file that the composition gives them, the composition does not start.
 #[test]
 fn the_compositions_settings_are_ones_a_server_takes() {
     let compose = read("docker-compose.yml");
@@ -66,7 +66,7 @@ fn the_compositions_settings_are_ones_a_server_takes() {
     assert_eq!(config.asking.fallback_min_window_seconds, 300);
 }
 
-/// Whoever starts the composition without reading it must not have everybody's password.
+/// A person who starts the composition without reading it must not get a password that everyone knows.
 #[test]
 fn the_composition_has_no_password_of_its_own() {
     let text = read("docker-compose.yml");
@@ -78,7 +78,7 @@ fn the_composition_has_no_password_of_its_own() {
     }
 }
 
-/// An older compiler refuses the sources, and only when somebody builds the image.
+/// An older compiler refuses the sources, and only when the image is built.
 #[test]
 fn the_image_is_built_with_the_compiler_the_sources_need() {
     let manifest = read("Cargo.toml");
@@ -95,7 +95,7 @@ fn the_proxy_waits_longer_than_a_question_is_waited_for() {
     for server in ["placet-1:7420", "placet-2:7420"] {
         assert!(text.contains(server) && read("docker-compose.yml").contains(server.split(':').next().unwrap()), "{server}");
     }
-    // Otherwise it goes on asking the address a container had before it was made anew.
+    // Otherwise nginx goes on using the address that a container had before it was made anew.
     assert_eq!(text.matches(":7420 resolve ").count(), 2);
     assert!(text.contains("access_log off"), "paths hold the tokens of answer links");
 }

@@ -1,21 +1,22 @@
-//! The house: which file imports which, and that nothing imports in a circle or upwards.
+//! The rules of the source tree: no file imports in a circle, and no folder imports from a folder above it.
 //!
-//! A rule is a function over sources that returns what is wrong, so that one test asks the repository and another plants a violation.
+//! Each rule is a function that takes sources and returns the violations. One test applies it to the repository and another to a
+//! planted violation.
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// The folders and files of the domain; each imports only those before it.
+/// The folders and files of the domain, in order. Each may import only those before it.
 const DOMAIN: &[&str] = &["base", "suspension", "problem", "people", "intent", "log", "wire", "asking"];
 
-/// The same of the server.
+/// The folders and files of the server, in order. Each may import only those before it.
 const SERVER: &[&str] =
     &["crypto", "terminal", "config", "observe", "edge", "worker", "pages", "inbox", "protocols", "api", "app", "cli", "main"];
-/// Those that never import each other: each is a way to the same store.
+/// The server's surfaces. None may import another, since each is a separate way to the same store.
 const SURFACES: &[&str] = &["api", "pages", "inbox", "protocols"];
-/// The same of the store.
+/// The folders and files of the store, in order. Each may import only those before it.
 const STORE: &[&str] = &[
     "host",
     "error",
@@ -48,7 +49,7 @@ const STORE: &[&str] = &[
     "moving",
 ];
 
-/// The sources of a crate, by their paths below `src`.
+/// The sources of a crate by their paths below `src`.
 type Sources = BTreeMap<String, String>;
 
 fn sources(folder: &str) -> Sources {
@@ -76,13 +77,13 @@ fn module(file: &str) -> String {
     if path == "lib" { String::new() } else { path.replace('/', "::") }
 }
 
-/// The code of a file without comments and without its unit tests.
+/// The code of a file without its comments and unit tests.
 fn code(source: &str) -> String {
     let shipped = source.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
     shipped.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n")
 }
 
-/// The paths that a tree of imports names: `a::{b, c::{self, D}}` is `a::b`, `a::c::self` and `a::c::D`.
+/// The paths in a tree of imports: `a::{b, c::{self, D}}` gives `a::b`, `a::c::self` and `a::c::D`.
 fn paths(tree: &str) -> Vec<String> {
     let Some((stem, rest)) = tree.split_once('{') else { return vec![tree.trim().to_owned()] };
     let (inner, mut depth, mut branch, mut branches) =
@@ -104,7 +105,7 @@ fn paths(tree: &str) -> Vec<String> {
     branches.flat_map(|branch| paths(branch)).map(|path| format!("{}{path}", stem.trim())).collect()
 }
 
-/// The paths of a file that begin at the root of its crate, at its parent or at itself.
+/// The imported paths of a file that begin with `crate::`, `super::` or `self::`.
 fn imports(source: &str) -> Vec<String> {
     let code = code(source);
     let (mut found, mut rest) = (Vec::new(), String::new());
@@ -114,7 +115,7 @@ fn imports(source: &str) -> Vec<String> {
             continue;
         };
         let (before, tree) = (&statement[..at], statement[at + 4..].trim_end_matches(';'));
-        // A file that hands on its own children imports nothing by that.
+        // A re-export of a file's own child module is no import.
         let hands_on = before.trim_end().ends_with("pub") || before.trim_end().ends_with(')');
         if ["crate::", "super::", "self::"].iter().any(|start| tree.starts_with(start))
             && !(hands_on && tree.starts_with("self::"))
@@ -134,7 +135,7 @@ fn imports(source: &str) -> Vec<String> {
     found
 }
 
-/// The arrows: which file imports which.
+/// The imports of all files, as pairs of an importing file and an imported file.
 fn arrows(sources: &Sources) -> BTreeSet<(&str, &str)> {
     let files: BTreeMap<String, &str> = sources.keys().map(|file| (module(file), file.as_str())).collect();
     let mut arrows = BTreeSet::new();
@@ -152,7 +153,7 @@ fn arrows(sources: &Sources) -> BTreeSet<(&str, &str)> {
                 base.pop();
             }
             base.extend(parts);
-            // A path ends in a name; the file is that of the longest module before it.
+            // The path ends in a name, so the imported file is that of the longest module path before the name.
             let target = (0..=base.len()).rev().find_map(|length| files.get(&base[..length].join("::")));
             if let Some(target) = target.filter(|target| *target != file) {
                 arrows.insert((file.as_str(), *target));
@@ -162,7 +163,7 @@ fn arrows(sources: &Sources) -> BTreeSet<(&str, &str)> {
     arrows
 }
 
-/// The files that can be reached from themselves.
+/// The files that import themselves, directly or through other files.
 fn in_circles<'a>(arrows: &BTreeSet<(&'a str, &'a str)>) -> Vec<&'a str> {
     let reached = |from: &'a str| {
         let (mut seen, mut next) = (BTreeSet::new(), vec![from]);
@@ -176,7 +177,7 @@ fn in_circles<'a>(arrows: &BTreeSet<(&'a str, &'a str)>) -> Vec<&'a str> {
     files.into_iter().filter(|file| reached(file).contains(file)).collect()
 }
 
-/// The arrows from a floor to one above it, where `floors` stand in order from the ground.
+/// The imports from a floor to a floor above it. `floors` are ordered from the lowest to the highest.
 fn upwards(arrows: &BTreeSet<(&str, &str)>, floors: &[&str]) -> Vec<String> {
     let floor = |file: &str| {
         let name = file.split('/').next().unwrap_or_default().trim_end_matches(".rs").to_owned();
@@ -186,7 +187,7 @@ fn upwards(arrows: &BTreeSet<(&str, &str)>, floors: &[&str]) -> Vec<String> {
     up.map(|(from, to)| format!("{from} imports {to}, which stands above it")).collect()
 }
 
-/// The arrows between folders of which none imports another.
+/// The imports from one of these folders to another one of them.
 fn between(arrows: &BTreeSet<(&str, &str)>, apart: &[&str]) -> Vec<String> {
     let folder = |file: &str| {
         let name = file.split('/').next().unwrap_or_default().trim_end_matches(".rs").to_owned();

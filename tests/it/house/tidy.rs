@@ -1,7 +1,7 @@
-//! Rules the compiler cannot see, as ordinary tests.
+//! Rules that the compiler cannot check, as ordinary tests.
 //!
-//! Each rule is a function over a tree of files that returns what is wrong with it, so that one test can ask the
-//! repository and another can plant a violation and see the rule fail.
+//! Each rule is a function that takes a tree of files and returns its violations. One test applies it to the repository, and
+//! another plants a violation and checks that the rule finds it.
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
@@ -12,19 +12,19 @@ use std::process::Command;
 use serde_json::Value;
 use spdx::{Expression, ParseMode};
 
-/// Longest Rust file, in lines: what one person can hold in mind.
+/// The greatest number of lines of a Rust file. One person can keep that much in mind.
 const FILE_LINES_MAX: usize = 700;
 /// The crates whose code is shipped.
 const SHIPPED: &[&str] = &["channels/", "domain/", "sdk/", "server/", "store/"];
-/// What may sleep under `tests/`: tests and benchmarks of whole processes, whose clock is the real one.
+/// The folders under `tests/` that may sleep: tests and benchmarks of whole processes, which run on the real clock.
 const MAY_SLEEP: &[&str] = &["tests/benches/", "tests/harness/bench/", "tests/process/"];
-/// What the domain does without.
+/// Crates that the domain must not need.
 const OUTSIDE_WORLD: &[&str] = &["actix", "diesel", "lettre", "reqwest", "tokio"];
 /// The templates of the pages and of the mails.
 const TEMPLATES: &[&str] = &["server/src/pages/templates/", "channels/templates/"];
-/// What pages and mails say: one file per language and place.
+/// The texts of pages and mails: one file per language and place.
 const WORDS: &[&str] = &["server/src/pages/templates/words/", "domain/src/base/words/"];
-/// Written for developers, as the API it describes: its words stay in English and where they are.
+/// This template is written for developers, like the interface it describes, so its words stay in English and in place.
 const FOR_DEVELOPERS: &[&str] = &["server/src/pages/templates/reference.html"];
 /// This file names what it forbids.
 const SELF: &str = "tests/it/house/tidy.rs";
@@ -42,12 +42,12 @@ const LICENCES: &[&str] = &[
     "Unicode-3.0",
     "Zlib",
 ];
-/// Crates of which a second version would cost much: code size, build time, or two runtimes that do not know each other.
+/// Crates of which a second version would cost code size, build time, or a second runtime that does not know the first.
 const ONE_VERSION: &[&str] = &["diesel", "hyper", "reqwest", "rustls", "serde", "tokio"];
-/// How the source of every package that is not ours ends.
+/// The end of the source of every package that is not ours.
 const CRATES_IO: &str = "/crates.io-index";
 
-/// A text file of the repository; the path is relative to its root.
+/// A text file of the repository, with its path relative to the root.
 struct File {
     path: String,
     text: String,
@@ -95,22 +95,22 @@ fn rust(files: &[File]) -> impl Iterator<Item = &File> {
     files.iter().filter(is_rust)
 }
 
-/// The lines with their numbers, without line comments, which may name what code may not use.
+/// The numbered lines without line comments. Comments may name things that code must not use.
 fn code(file: &File) -> impl Iterator<Item = (usize, &str)> {
     let lines = file.text.lines().map(|line| match line.trim_start() {
         comment if comment.starts_with("//") => "",
-        // The space keeps the slashes of a URL apart from those of a comment.
+        // Requiring a space keeps the slashes of a URL apart from those of a comment.
         _ => line.split(" //").next().unwrap_or(line),
     });
     lines.enumerate().map(|(index, line)| (index + 1, line))
 }
 
-/// Whether `line` has `word`, and not only as the end of a longer name.
+/// Whether `line` has `word`, and not just at the end of a longer name.
 fn has_word(line: &str, word: &str) -> bool {
     line.match_indices(word).any(|(at, _)| !line[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_'))
 }
 
-/// `word` stands in Rust code only under `places`.
+/// Checks that `word` stands in Rust code only under `places`.
 fn only_under(files: &[File], word: &str, places: &[&str]) -> Vec<String> {
     let elsewhere = rust(files).filter(|file| !is_under(&file.path, places));
     elsewhere
@@ -120,7 +120,7 @@ fn only_under(files: &[File], word: &str, places: &[&str]) -> Vec<String> {
         .collect()
 }
 
-/// Tests advance the clock; they do not wait for it.
+/// Checks that tests advance the clock and do not wait for it.
 fn no_sleep_in_tests(files: &[File]) -> Vec<String> {
     rust(files)
         .filter(|file| is_under(&file.path, &["tests/"]) && !is_under(&file.path, MAY_SLEEP))
@@ -130,7 +130,7 @@ fn no_sleep_in_tests(files: &[File]) -> Vec<String> {
         .collect()
 }
 
-/// Every database has the same migrations, by name.
+/// Checks that every database has the same migrations, by name.
 fn migrations_match(files: &[File]) -> Vec<String> {
     let mut names: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for file in files {
@@ -146,7 +146,7 @@ fn migrations_match(files: &[File]) -> Vec<String> {
         .collect()
 }
 
-/// What is shipped is finished.
+/// Checks that shipped files have no marks of unfinished work.
 fn no_marks_of_unfinished_work(files: &[File]) -> Vec<String> {
     let shipped = files.iter().filter(|file| is_under(&file.path, SHIPPED));
     shipped
@@ -155,7 +155,7 @@ fn no_marks_of_unfinished_work(files: &[File]) -> Vec<String> {
         .collect()
 }
 
-/// The domain cannot do I/O by accident: its manifest has nothing to do it with.
+/// Checks that the domain cannot do I/O: its manifest names no crate for it.
 fn domain_is_pure(files: &[File]) -> Vec<String> {
     let manifest = files.iter().filter(|file| file.path == "domain/Cargo.toml");
     manifest
@@ -166,8 +166,8 @@ fn domain_is_pure(files: &[File]) -> Vec<String> {
         .collect()
 }
 
-/// The words of pages and mails stand in a catalogue: no other template has a word between its tags, in what is read aloud, or in
-/// what it hands to a macro.
+/// Checks that the words of pages and mails stand in a catalogue: no other template has words between its tags, in text for
+/// screen readers, or in the arguments of a macro.
 fn words_in_templates(files: &[File]) -> Vec<String> {
     let may_speak = [WORDS, FOR_DEVELOPERS].concat();
     let templates = files.iter().filter(|file| is_under(&file.path, TEMPLATES) && !is_under(&file.path, &may_speak));
@@ -176,23 +176,23 @@ fn words_in_templates(files: &[File]) -> Vec<String> {
         .collect()
 }
 
-/// The first text of a template that is neither a tag nor a command to the engine, the product's own name apart.
+/// The first text of a template that is neither a tag nor a command of the template engine, except the product's name.
 fn own_words(template: &str) -> Option<String> {
-    // A text has no tags, and everything in it is said.
+    // A text template has no tags, so all of it is shown.
     let mut text = if template.contains('<') { template.to_owned() } else { format!("<>{template}") };
     let mut handed_over = Vec::new();
     for (open, close) in [("{#", "#}"), ("{%", "%}"), ("{{", "}}"), ("<style>", "</style>")] {
         while let Some(start) = text.find(open) {
             let end = text[start..].find(close).map_or(text.len(), |length| start + length + close.len());
             let literals = text[start..end].split('"').skip(1).step_by(2).map(str::to_owned);
-            // A single word in a command names a shape or a file; two are said to somebody.
+            // A single word in a command names a shape or a file. Several words are text for readers.
             handed_over.extend(literals.filter(|text| open != "{#" && text.trim().contains(' ')));
             text.replace_range(start..end, "");
         }
     }
     let spoken = ["aria-label=\"", "alt=\"", "title=\"", "placeholder=\""];
     let spoken = spoken.iter().flat_map(|name| text.split(name).skip(1)).filter_map(|rest| rest.split('"').next());
-    // Attributes that a macro adds to somebody else's tag look like text, and are told by their sign.
+    // Attributes that a macro adds to another file's tag look like text. Their equals sign and quotation mark tell them apart.
     let between =
         text.split('<').filter_map(|part| part.split_once('>')).map(|(_, text)| text).filter(|text| !text.contains("=\""));
     let mut said = spoken.chain(between).chain(handed_over.iter().map(String::as_str)).map(|text| text.replace("&nbsp;", ""));
@@ -208,7 +208,7 @@ fn no_long_files(files: &[File]) -> Vec<String> {
         .collect()
 }
 
-/// What cargo resolved for this machine. Other platforms' crates need not be there to be read offline.
+/// The crates that cargo resolved for this machine. Crates for other platforms may be missing offline.
 fn metadata() -> Value {
     let cargo = |arguments: &[&str]| {
         let output = Command::new(env!("CARGO")).args(arguments).current_dir(root()).output().unwrap();
@@ -230,7 +230,7 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// Every package is a member of the workspace or comes from crates.io.
+/// Checks that every package is a member of the workspace or comes from crates.io.
 fn unknown_sources(metadata: &Value) -> Vec<String> {
     let members = metadata["workspace_members"].as_array().unwrap();
     packages(metadata)
@@ -244,7 +244,7 @@ fn unknown_sources(metadata: &Value) -> Vec<String> {
         .collect()
 }
 
-/// Every package can be had under licences from the list.
+/// Checks that every package is available under licences from the list.
 fn unwelcome_licences(metadata: &Value) -> Vec<String> {
     packages(metadata)
         .filter(|(package, _)| !is_permissive(text(&package["license"])))
@@ -253,9 +253,9 @@ fn unwelcome_licences(metadata: &Value) -> Vec<String> {
 }
 
 fn is_permissive(licence: &str) -> bool {
-    // Lax, for the slashes older crates write in the place of OR.
+    // Lax mode accepts the slashes that older crates write instead of OR.
     Expression::parse_mode(licence, ParseMode::LAX).is_ok_and(|expression| {
-        // An exception only ever permits more, so the licence decides.
+        // An exception only adds permissions, so the licence decides.
         expression.evaluate(|required| required.license.id().is_some_and(|id| LICENCES.contains(&id.name)))
     })
 }
@@ -269,14 +269,14 @@ fn second_versions(metadata: &Value) -> Vec<String> {
     versions.into_values().map(|versions| format!("{versions:?}")).collect()
 }
 
-/// Where tests kill the server must not be in what people run: the feature is on for the tests' own package alone, and what cargo builds
-/// when nobody says what is the server alone.
+/// Checks that the kill points of tests are not in shipped programs: only the tests' own package turns the feature on, and cargo
+/// builds only the server by default.
 fn kill_points_outside_tests(metadata: &Value) -> Vec<String> {
     let names_it =
         |list: &Value| list.as_array().is_some_and(|list| list.iter().any(|feature| text(feature).ends_with(KILL_POINTS)));
     let mut violations = Vec::new();
     for (package, name) in packages(metadata).filter(|(package, _)| text(&package["name"]) != "placet-tests") {
-        // The feature itself may turn on that of a crate below; no other feature may.
+        // The feature may turn on the same feature of a crate below, but no other feature may.
         let mut features = package["features"].as_object().unwrap().iter().filter(|(feature, _)| *feature != KILL_POINTS);
         if features.any(|(_, list)| names_it(list))
             || package["dependencies"].as_array().unwrap().iter().any(|on| names_it(&on["features"]))
@@ -291,7 +291,7 @@ fn kill_points_outside_tests(metadata: &Value) -> Vec<String> {
     violations
 }
 
-/// What only tests stand on is needed by the tests alone.
+/// Checks that only tests need the crates that are made for tests.
 fn test_crates_outside_tests(metadata: &Value) -> Vec<String> {
     packages(metadata)
         .filter(|(package, _)| !TEST_CRATES.contains(&text(&package["name"])))
@@ -315,10 +315,10 @@ const WEB: &[&str] = &[
 ];
 const POSTGRES: &[&str] = &["store/src/moving/", "store/src/postgres/", "tests/harness/postgres.rs"];
 const CHANNELS: &[&str] = &["channels/"];
-/// SQLite's C interface, for a disk that fails; the compiler refuses it in the crates that are shipped.
+/// SQLite's C interface for a disk that fails. In the shipped crates the compiler refuses unsafe code.
 const UNSAFE: &[&str] = &["tests/disk/src/sqlite.rs"];
 
-/// The architecture in one assertion: who may speak to the database, the web, the mail server, and the clock.
+/// The rules of the architecture: which files may use the database, the web, the mail server, and the clock.
 #[test]
 fn the_repository_keeps_its_rules() {
     let files = repository();
@@ -339,7 +339,7 @@ fn the_repository_keeps_its_rules() {
     assert!(violations.is_empty(), "{}", violations.join("\n"));
 }
 
-/// Whoever ships Placet ships these crates: nothing from elsewhere, nothing that asks for more than being named.
+/// These crates are shipped with Placet, so they come from crates.io and their licences require no more than a notice.
 #[test]
 fn dependencies_are_permissive_known_and_single() {
     let metadata = metadata();

@@ -1,4 +1,4 @@
-//! The log: what it shows, what may be written into it, and that a stranger can verify it.
+//! The event log: what it shows, which events clients may append, and how a stranger verifies it.
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
@@ -17,13 +17,13 @@ async fn append(api: &Api, intent: IntentId, body: Value) -> Reply {
     api.post(&format!("api/v1/intents/{intent}/events"), body).await
 }
 
-/// What the recipe of docs/http.md says of events: whether they pass, and its words.
+/// Runs the recipe of docs/http.md on these events. Returns whether they passed, and the recipe's output.
 fn check(kept: &str, events: &str) -> (bool, String) {
     let document = include_str!("../../../docs/http.md");
     let recipe = document.split("```python\n").nth(1).unwrap().split("```").next().unwrap();
     let folder = tempfile::TempDir::new().unwrap();
     std::fs::write(folder.path().join("check.py"), recipe).unwrap();
-    // No number with a fraction and no name beyond ASCII is among these events, so this is their canonical form as well.
+    // These events hold no fraction and no name beyond ASCII, so this simple form equals their canonical form.
     let canonical = "import json\ndef dumps(value):\n    return json.dumps(value, sort_keys=True, separators=(',', ':'), ensure_ascii=False).encode()\n";
     std::fs::write(folder.path().join("rfc8785.py"), canonical).unwrap();
     let mut python = Command::new("python3");
@@ -40,14 +40,14 @@ fn check(kept: &str, events: &str) -> (bool, String) {
     (output.status.success(), String::from_utf8(said).unwrap())
 }
 
-/// The types on one page, as served.
+/// The event types on one page, in the order served.
 async fn page(api: &Api, intent: IntentId, query: &str) -> Vec<String> {
     let events = api.get(&format!("api/v1/intents/{intent}/events{query}")).await.ok();
     let name = |event: &Value| event["event_type"].as_str().unwrap().to_owned();
     events.as_array().unwrap().iter().map(name).collect()
 }
 
-/// The credential an event names, of the newest event of this type.
+/// The credential that the newest event of this type names.
 async fn credential(api: &Api, intent: IntentId, event_type: &str) -> Value {
     let events = api.events(intent).await;
     let event = events.into_iter().rev().find(|event| event["event_type"] == event_type);
@@ -55,7 +55,7 @@ async fn credential(api: &Api, intent: IntentId, event_type: &str) -> Value {
 }
 
 on_each_store! {
-    /// Names can be given twice: of two keys of one name the log must say which one it was.
+    /// Two keys can have the same name. The log must say which of the two was used.
     async fn what_somebody_did_names_the_credential(app: &mut TestApp) {
         let (agent, admin) = (app.agent(), app.api(Role::Admin));
         let mut twins = Vec::new();
@@ -88,7 +88,7 @@ on_each_store! {
         assert_eq!(credential(&agent, intent, "intent.suspension_cancelled").await["kind"], "api_key");
     }
 
-    /// A link is a credential too: which message it was in is known, and its token is in no event.
+    /// A link is a credential too. The event names the message that held the link, and no event holds the link's token.
     async fn an_answer_by_a_link_names_its_message(app: &mut TestApp) {
         let agent = app.agent();
         let (intent, id) = agent.ask(json!({})).await;
@@ -104,7 +104,7 @@ on_each_store! {
         assert!(!agent.get(&format!("api/v1/intents/{intent}/events?include=all")).await.text.contains(token));
     }
 
-    /// The documented way to check a log must not be one that a forger knows how to pass.
+    /// A forger must not be able to pass the documented check.
     async fn the_documented_recipe_finds_what_was_changed(app: &mut TestApp) {
         let agent = app.agent();
         let (intent, id) = agent.ask(json!({})).await;
@@ -125,7 +125,8 @@ on_each_store! {
         assert!(!said.0 && said.1.contains("is not the one"), "{said:?}");
     }
 
-    /// The OpenIntent client raises on a type it does not know; everything is one parameter away.
+    /// The OpenIntent client raises on event types it does not know, so only its types are shown by default. `include=all` shows
+    /// all.
     async fn the_clients_vocabulary_is_shown_unless_everything_is_asked_for(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let intent = agent.active_intent().await;
@@ -157,7 +158,7 @@ on_each_store! {
         }
     }
 
-    /// Pages are cut after filtering, newest first, so that a page of n has n events as long as there are any.
+    /// Events are filtered before pages are cut, newest first. A page of n therefore has n events while there are enough.
     async fn pages_are_filtered_first_and_newest_first(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -177,7 +178,7 @@ on_each_store! {
         assert_eq!(numbers("?limit=2&offset=2&include=all").await, [3, 2]);
         assert_eq!(numbers("?offset=100000").await, [0_i64; 0]);
         assert_eq!(numbers("?event_type=comment&limit=1&offset=1").await, [2]);
-        assert_eq!(numbers("?event_type=x.other").await, [0_i64; 0]); // Surroundings the vocabulary it takes both words.
+        assert_eq!(numbers("?event_type=x.other").await, [0_i64; 0]); // Outside the vocabulary, `include=all` is needed as well.
         assert_eq!(numbers("?event_type=x.other&include=all").await, [5, 3, 1]);
         for since in ["2026-11-24T08:00:03.000000", "2026-11-24T08:00:03Z", "2026-11-24T09:00:03%2B01:00"] {
             assert_eq!(numbers(&format!("?include=all&since={since}")).await, [5, 4, 3], "{since}");
@@ -193,7 +194,7 @@ on_each_store! {
         }
     }
 
-    /// A page holds 100 events by default: an old client must not be handed a whole history.
+    /// A page holds 100 events by default, so that an old client is not handed a whole history.
     async fn a_page_holds_a_hundred_events_by_default(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -205,7 +206,7 @@ on_each_store! {
         assert_eq!(page(&agent, intent, "?offset=100").await, ["intent_created"]);
     }
 
-    /// The actor of an event is the credential; whom the body names is kept as a claim, hashed with the rest.
+    /// The actor of an event is the key that wrote it. The actor that the body names is kept as a claim and hashed with the rest.
     async fn an_appended_event_says_who_wrote_it_and_whom_they_claimed(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let intent = agent.active_intent().await;
@@ -217,13 +218,13 @@ on_each_store! {
         assert_eq!((&event["trace_id"], &event["parent_event_id"]), (&json!("t-1"), &json!("e-1")));
         assert_eq!((&event["payload"], &event["sequence"]), (&payload, &json!(2)));
         assert_eq!(event["created_at"], json!("2026-11-24T08:00:00.000000"));
-        assert_eq!(agent.events(intent).await[1], event); // Served the same every time.
+        assert_eq!(agent.events(intent).await[1], event); // The event is served the same every time.
         let bare = append(&agent, intent, json!({"event_type": "comment", "payload": null})).await.ok();
         assert_eq!(bare["payload"], json!({}));
         for absent in ["claimed_actor", "trace_id", "parent_event_id"] {
             assert_eq!(bare.get(absent), None);
         }
-        assert_eq!(agent.intent(intent).await["version"], json!(1)); // A remark is no change of the intent.
+        assert_eq!(agent.intent(intent).await["version"], json!(1)); // An appended event does not change the intent.
     }
 
     /// A client that could write the server's events could forge an approval in the log.
@@ -258,7 +259,7 @@ on_each_store! {
         }
     }
 
-    /// What one may not read has no log, as if it did not exist; a wrong query is told after that.
+    /// A key that may not read an intent gets the same 404 as for an unknown intent, even if the query is wrong as well.
     async fn the_log_of_an_unknown_intent_is_404(app: &mut TestApp) {
         let other = Api::new(&app.base, Some(&app.new_key(Role::Agent, "other-agent").await));
         let foreign = app.agent().active_intent().await.to_string();
@@ -271,13 +272,13 @@ on_each_store! {
         for role in [Role::Operator, Role::Admin, Role::Auditor] {
             assert_eq!(page(&app.api(role), foreign.parse().unwrap(), "").await, ["intent_created"], "{role}");
         }
-        // A gateway may read the intent, so it is told that there is a log, and nothing of it.
+        // A gateway may read the intent, so it gets a 403 for the log: it learns that there is a log, but sees no event.
         let gateway = app.api(Role::Channel);
         gateway.intent(foreign.parse().unwrap()).await;
         assert_eq!(gateway.get(&format!("api/v1/intents/{foreign}/events")).await.problem(), (403, "forbidden"));
     }
 
-    /// The promise of the log: from what is served alone, anybody finds what was changed, left out or moved.
+    /// The log keeps its promise: anyone can find changed, removed or moved events from the served log alone.
     async fn the_served_log_verifies_and_any_change_to_it_is_found(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let intent = agent.active_intent().await;
@@ -286,7 +287,7 @@ on_each_store! {
         append(&agent, intent, json!({"event_type": "comment", "actor": "é", "payload": strange, "trace_id": "t"})).await.ok();
         let id = agent.suspend(intent, json!({"context": strange, "confidence": 0.1})).await.ok()["id"].as_str().unwrap().to_owned();
         app.settle().await;
-        app.restart().await; // The chain goes on where it ended.
+        app.restart().await; // The hash chain continues after the restart.
         operator.respond(intent, &id, "approve").await.ok();
         let events = agent.events(intent).await;
         let verify = |events: &[Value]| {

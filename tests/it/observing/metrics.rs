@@ -1,4 +1,4 @@
-//! What Prometheus gets to see, and that dashboard and alerts speak of nothing else.
+//! The metrics that Prometheus scrapes, and that dashboard and alerts use only series that exist.
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 #![expect(clippy::float_cmp, reason = "counts and times of a clock that stands still are whole numbers")]
@@ -14,10 +14,11 @@ use harness::receiver::{self, Receiver};
 use harness::smtp::Fault;
 use serde_json::json;
 
-/// How often a link is opened until the limit must have held, a slow machine's new tries counted in.
+/// How often a link is opened until the limit must have been reached. A slow machine needs more, since the limit recovers
+/// meanwhile.
 const TRIES_MAX: u32 = 2_000;
 
-/// One scrape: every sample by its name and labels, as they are written.
+/// One scrape: every sample by its name and labels, spelled as in the reply.
 struct Scrape {
     text: String,
     samples: BTreeMap<String, f64>,
@@ -32,18 +33,18 @@ impl Scrape {
         Self { samples: samples.collect(), text }
     }
 
-    /// A sample; one that is not there fails the test.
+    /// The value of a sample. A missing sample fails the test.
     fn sample(&self, name: &str) -> f64 {
         *self.samples.get(name).unwrap_or_else(|| panic!("no {name} in:\n{}", self.text))
     }
 
-    /// Asserts samples, by name or by name and labels.
+    /// Asserts the values of samples, given by name or by name and labels.
     fn has(&self, expected: &[(&str, f64)]) {
         let found: Vec<(&str, f64)> = expected.iter().map(|(name, _)| (*name, self.sample(name))).collect();
         assert_eq!(found, expected, "{}", self.text);
     }
 
-    /// The sum of all decisions, whatever they were.
+    /// The sum of all decisions, whatever their outcome.
     fn decisions(&self) -> f64 {
         self.samples.iter().filter(|(name, _)| name.starts_with("placet_decisions_total")).map(|(_, value)| value).sum()
     }
@@ -61,7 +62,7 @@ fn labels_in(expression: &str) -> Vec<String> {
     inside.flat_map(|inside| inside.split(',').map(str::trim)).filter(|pair| pair.contains("=\"")).map(str::to_owned).collect()
 }
 
-/// What in an expression no scrape answers.
+/// The series and labels of an expression that are missing from a scrape.
 fn unanswered(expression: &str, scrape: &Scrape) -> Vec<String> {
     let known = |series: &str| scrape.samples.keys().any(|name| name.split('{').next() == Some(series));
     let unknown = series_in(expression).into_iter().filter(|series| !known(series)).map(str::to_owned);
@@ -69,7 +70,7 @@ fn unanswered(expression: &str, scrape: &Scrape) -> Vec<String> {
     unknown.chain(foreign).collect()
 }
 
-/// Every expression of the dashboard.
+/// All expressions of the dashboard.
 fn dashboard() -> Vec<String> {
     let board: serde_json::Value = serde_json::from_str(include_str!("../../../docs/grafana/placet.json")).unwrap();
     let panels = board["panels"].as_array().unwrap();
@@ -77,7 +78,7 @@ fn dashboard() -> Vec<String> {
     targets.map(|target| target["expr"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Every expression of the alert rules; each rule has one, on one line.
+/// All expressions of the alert rules. Each rule has one expression, on one line.
 fn alerts() -> Vec<String> {
     let rules = include_str!("../../../docs/grafana/alerts.yml");
     let expressions: Vec<String> =
@@ -86,7 +87,7 @@ fn alerts() -> Vec<String> {
     expressions
 }
 
-/// A server that has seen one of everything, so that every series shows.
+/// Takes a server through each kind of event, so that every series appears, and returns a scrape.
 async fn everything(app: &TestApp) -> Scrape {
     assert_eq!(app.anonymous().get("readyz").await.status, 503, "no loop has turned yet");
     every_ending(app).await;
@@ -98,14 +99,14 @@ async fn everything(app: &TestApp) -> Scrape {
     app.advance(5).await;
     let link = app.smtp.received().last().unwrap().link(&app.base);
     let mut person = app.person();
-    // The clock of limits is the machine's: a slow machine gets some of the tries back.
+    // The limit uses the machine's clock: on a slow machine it recovers some of the tries meanwhile.
     let mut tries = 1;
     while person.open(&link).await.status != 429 {
         assert!(tries < TRIES_MAX, "no limit holds");
         tries += 1;
     }
     app.anonymous().get("metrics").await;
-    Scrape::of(app).await; // Each scrape shows the ones before it.
+    Scrape::of(app).await; // Each scrape counts only those before it.
     Scrape::of(app).await
 }
 
@@ -113,7 +114,7 @@ fn decision(outcome: &str, method: &str) -> String {
     format!("placet_decisions_total{{outcome=\"{outcome}\",method=\"{method}\"}}")
 }
 
-/// Brings about every ending there is once, and each repeat that must not count.
+/// Brings about every ending of a question once, and each kind of repeat that must not be counted.
 pub(crate) async fn every_ending(app: &TestApp) {
     let (agent, operator) = (app.agent(), app.operator());
     let intent = agent.active_intent().await;
@@ -134,11 +135,11 @@ pub(crate) async fn every_ending(app: &TestApp) {
     let suspend = format!("api/v1/intents/{intent}/suspend");
     let question = json!({"question": "Again?", "choices": [{"value": "a", "label": "A"}], "timeout_seconds": 60});
     let first = agent.post_once(&suspend, "k", question.clone()).await.ok();
-    agent.post_once(&suspend, "k", question).await.ok(); // Replayed: asked once.
+    agent.post_once(&suspend, "k", question).await.ok(); // This is a replay: the question was asked once.
     let second = agent.suspend(intent, json!({"supersedes": first["id"]})).await.ok();
     let cancel = format!("api/v1/suspensions/{}/cancel", second["id"].as_str().unwrap());
     agent.post_once(&cancel, "c", json!({})).await.ok();
-    agent.post_once(&cancel, "c", json!({})).await.ok(); // Replayed: withdrawn once.
+    agent.post_once(&cancel, "c", json!({})).await.ok(); // This is a replay: it was withdrawn once.
 
     let intent = agent.active_intent().await;
     agent.suspend(intent, json!({"fallback_policy": "complete_with_fallback", "fallback_value": "deny"})).await.ok();
@@ -153,7 +154,7 @@ pub(crate) async fn every_ending(app: &TestApp) {
 }
 
 on_each_store! {
-    /// Who counts decisions decides by these numbers: each ending once, under its own name, and no repeat twice.
+    /// People rely on these numbers: each ending is counted once, under its own name, and a repeat is not counted.
     async fn every_ending_is_counted_once(app: &mut TestApp) {
         assert_eq!(Scrape::of(app).await.decisions(), 0.0, "series begin at zero, so that the first increase shows");
         every_ending(app).await;
@@ -180,7 +181,8 @@ on_each_store! {
         assert_eq!(scrape.decisions(), 7.0);
     }
 
-    /// Counters may begin again with a process; what stands open must be true in the first scrape, or a restart would hide it.
+    /// Counters may start again with each process, but the numbers of open questions must be right in the first scrape after a
+    /// restart.
     async fn gauges_are_true_after_a_restart_and_agree_with_the_list(app: &mut TestApp) {
         let agent = app.agent();
         for _ in 0..3 {
@@ -198,7 +200,7 @@ on_each_store! {
             ]);
             app.restart().await;
         }
-        // Nobody fires or sends here: both kinds of work grow old, and the scrape says how old.
+        // No worker runs here, so timers and messages grow old, and the scrape reports their age.
         app.clock.jump(chrono::TimeDelta::seconds(3_700));
         Scrape::of(app).await.has(&[
             ("placet_deadline_overdue_seconds", 100.0),
@@ -214,7 +216,8 @@ on_each_store! {
         ]);
     }
 
-    /// A mail server that refuses for a while and one that refuses for good are two different calls at night.
+    /// A mail server that refuses for a while and one that refuses for good need different actions at night, so they are counted
+    /// apart.
     async fn tries_and_messages_are_counted_apart(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -238,7 +241,7 @@ on_each_store! {
         ]);
     }
 
-    /// A mail server that defers is no loop that is stuck: what waits for another try is pending, and nothing is late.
+    /// A message that waits for its next try is pending. It is not overdue, because the loop is not stuck.
     async fn a_message_that_waits_for_another_try_is_pending_and_not_overdue(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -250,7 +253,7 @@ on_each_store! {
             ("placet_delivery_overdue_seconds", 0.0),
             ("placet_deliveries_pending{state=\"queued\"}", 1.0),
         ]);
-        app.clock.jump(chrono::TimeDelta::seconds(3)); // The next try was due a second ago.
+        app.clock.jump(chrono::TimeDelta::seconds(3)); // The next try was due one second ago.
         Scrape::of(app).await.has(&[("placet_delivery_overdue_seconds", 1.0)]);
         app.operator().respond(intent, &id, "approve").await.ok();
         Scrape::of(app).await.has(&[
@@ -259,7 +262,8 @@ on_each_store! {
         ]);
     }
 
-    /// A new version wakes whoever waits, and a wait for the answer goes on after it: wakes are no ends.
+    /// A new version wakes a waiting request. A request that waits for the answer then goes on waiting, so waking is not counted
+    /// as an end.
     async fn a_reminder_wakes_who_waits_and_ends_no_wait(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -285,7 +289,7 @@ on_each_store! {
         Scrape::of(app).await.has(&[("placet_waiters", 0.0)]);
     }
 
-    /// Who waits is seen while they wait, and each is woken once.
+    /// A waiting request is counted while it waits, and each wake is counted once.
     async fn waits_are_measured(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let intent = agent.active_intent().await;
@@ -298,7 +302,8 @@ on_each_store! {
         Scrape::of(app).await.has(&[("placet_waiters", 0.0), ("placet_waiters_woken_total", 2.0)]);
     }
 
-    /// The numbers tell how the business runs; they are for those who watch it, with the credential Prometheus can send.
+    /// The metrics show how the business runs, so only auditors and admins may read them, with a credential that Prometheus can
+    /// send.
     async fn only_auditors_and_admins_may_scrape(app: &mut TestApp) {
         assert_eq!(app.anonymous().get("metrics").await.problem(), (401, "unauthorized"));
         for (role, status) in
@@ -319,7 +324,7 @@ on_each_store! {
         Scrape::of(app).await.has(&[("placet_auth_failures_total{route=\"/metrics\"}", 11.0)]);
     }
 
-    /// A label a stranger can choose fills the memory of whoever scrapes, and a path in a label gives a link away.
+    /// A label that a stranger can choose would fill the memory of Prometheus, and a path in a label would reveal a link.
     async fn labels_hold_no_word_of_a_caller(app: &mut TestApp) {
         every_ending(app).await;
         let agent = app.agent();
@@ -340,7 +345,7 @@ on_each_store! {
         scrape.has(&[("placet_http_requests_total{route=\"/api/v1/intents\",method=\"other\",status=\"4xx\"}", 2.0)]);
     }
 
-    /// The writer measures itself: each commit, and how many shared it.
+    /// The writer counts its commits and the number of jobs that shared each of them.
     async fn the_writer_is_measured(app: &mut TestApp) {
         let before = Scrape::of(app).await;
         app.agent().active_intent().await;
@@ -353,7 +358,8 @@ on_each_store! {
         assert_eq!(after.sample("process_start_time_seconds"), 1_795_507_200.0);
     }
 
-    /// To Prometheus a series that appears has not increased: the first message that failed since the start would raise no alarm.
+    /// To Prometheus a series that appears has not increased. Without a zero at the start, the first failed message would raise
+    /// no alarm.
     async fn series_of_known_labels_begin_at_zero(app: &mut TestApp) {
         let scrape = Scrape::of(app).await;
         for state in ["queued", "sent", "failed", "bounced", "obsolete"] {
@@ -365,13 +371,13 @@ on_each_store! {
     }
 }
 
-/// A server that has every kind of channel, so that no series is missing for want of one.
+/// A server with every kind of channel, so that the series of each kind exist.
 async fn with_a_webhook() -> TestApp {
     let pager = Receiver::start().await;
     TestApp::start_with(|config| receiver::add(config, vec![(receiver::webhook("pager", &pager), Reach::People)], &[EMAIL])).await
 }
 
-/// A panel over a series that does not exist shows an empty room and looks like peace.
+/// A panel over a series that does not exist would stay empty and look as if all were well.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn dashboard_and_alerts_speak_of_series_that_exist() {
     let app = with_a_webhook().await;
@@ -382,7 +388,7 @@ async fn dashboard_and_alerts_speak_of_series_that_exist() {
         assert!(!series_in(expression).is_empty(), "{expression}");
         assert_eq!(unanswered(expression, &scrape), Vec::<String>::new(), "{expression}");
     }
-    // A rule that cannot fail protects nothing.
+    // The check itself must find an unknown series and an unknown label.
     assert_eq!(
         unanswered("rate(placet_decision_total{outcome=\"lost\"}[5m])", &scrape),
         ["placet_decision_total", "outcome=\"lost\""]
@@ -390,7 +396,7 @@ async fn dashboard_and_alerts_speak_of_series_that_exist() {
     app.finish().await;
 }
 
-/// A series nobody can look up, or that no panel shows, is noise.
+/// Every series has a description, an entry in the documentation and a panel.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_series_is_described_documented_and_shown() {
     let app = with_a_webhook().await;

@@ -1,4 +1,4 @@
-//! What a collector of traces is sent.
+//! The spans that a trace collector gets.
 
 use harness::app::TestApp;
 use harness::collector::Collector;
@@ -19,7 +19,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }
 
-/// The text of an attribute; empty if there is none.
+/// The text of an attribute, or an empty one if it is missing.
 fn attribute(span: &Span, key: &str) -> String {
     let found = span.attributes.iter().find(|attribute| attribute.key == key);
     match found.and_then(|attribute| attribute.value.clone()?.value) {
@@ -28,7 +28,8 @@ fn attribute(span: &Span, key: &str) -> String {
     }
 }
 
-/// Days lie between question and answer: two traces, and a link by which one is found from the other, over a restart.
+/// Days may lie between a question and its answer. They are two traces with a link from the second to the first, even across a
+/// restart.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn resume_links_to_suspend_over_a_restart() {
     let (mut app, collector) = traced().await;
@@ -37,7 +38,7 @@ async fn resume_links_to_suspend_over_a_restart() {
     let id = agent.asked(intent).await;
     app.restart().await;
     operator.respond(intent, &id, "approve").await.ok();
-    operator.respond(intent, &id, "approve").await; // Refused: no span.
+    operator.respond(intent, &id, "approve").await; // This answer is refused and makes no span.
     app.finish().await;
 
     let (suspends, resumes) = (collector.spans("suspend"), collector.spans("resume"));
@@ -55,7 +56,8 @@ async fn resume_links_to_suspend_over_a_restart() {
     assert!(collector.requests().iter().all(|request| request == "POST /v1/traces HTTP/1.1"));
 }
 
-/// An agent that traces itself finds the question in its own trace; one whose trace is not sampled is not exported.
+/// If the agent's request is traced, the question is in the agent's trace. If that trace is not sampled, the question is not
+/// exported.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn suspend_joins_the_trace_of_who_asks() {
     let (app, collector) = traced().await;
@@ -81,7 +83,7 @@ async fn suspend_joins_the_trace_of_who_asks() {
     assert_ne!(hex(&resume.trace_id), TRACE, "what time ended is in a trace of its own");
 }
 
-/// A collector is somebody else's disk: no words of agents or people, no ids that open anything.
+/// A collector belongs to another party, so spans hold no text of agents or people and no id that gives access.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spans_hold_no_secret_and_no_text() {
     let (app, collector) = traced().await;

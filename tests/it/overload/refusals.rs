@@ -1,6 +1,6 @@
-//! What happens when there is no room: who is refused, how they are told, and that nothing was done.
+//! An overloaded server: which requests are refused, with which reply, and that a refused request has no effect.
 //!
-//! Places are taken by hand, so that the tests know exactly how many are left.
+//! The tests take the places themselves, so that they know exactly how many are left.
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
@@ -29,7 +29,7 @@ async fn fill(app: &TestApp, class: Class) -> Vec<Place> {
     places
 }
 
-/// Takes every place there is for writes and answers, also the reserved ones, without waiting in vain for one more.
+/// Takes every place for writes and answers, including the reserved ones, without waiting for one more.
 async fn fill_answers(app: &TestApp) -> Vec<Place> {
     let mut places = Vec::new();
     for _ in 0..app.limits().concurrent_requests {
@@ -38,7 +38,7 @@ async fn fill_answers(app: &TestApp) -> Vec<Place> {
     places
 }
 
-/// A refusal for want of a place, in the form of its surface, with the time after which to try again.
+/// Checks that a request was refused because no place was free, in its surface's form and with the time after which to try again.
 fn assert_turned_away(reply: &Reply, form: &str, seconds: &str) {
     assert_eq!(reply.problem(), (503, "overloaded"), "{}", reply.text);
     assert_eq!(
@@ -48,14 +48,14 @@ fn assert_turned_away(reply: &Reply, form: &str, seconds: &str) {
     assert!(reply.headers.contains_key("x-request-id"));
 }
 
-/// Bodies that fill a room of so many bytes and do not arrive as a whole: until what `send` sends finds no room.
+/// Sends incomplete large bodies until they fill a room of `room` bytes, so that the request of `send` is refused with 503.
 async fn large_bodies(app: &TestApp, room: usize, head: &str, send: impl AsyncFn() -> u16) -> Vec<Wire> {
     let bytes = format!("{head}host: placet\r\ncontent-length: {BODY_BYTES_MAX}\r\n\r\n{}", "x".repeat(240 * 1024));
     let mut wires = Vec::new();
     let filled = async {
         while wires.len() < room / BODY_BYTES_MAX || send().await != 503 {
             let mut wire = Wire::connect(app.address()).await.unwrap();
-            // Those beyond the room are refused while they send.
+            // Bodies beyond the room are refused while they are being sent.
             drop(wire.write(bytes.as_bytes()).await);
             wires.push(wire);
         }
@@ -73,7 +73,8 @@ const OURS: &str = "application/problem+json";
 const OPENINTENTS: &str = "application/json";
 
 on_each_store! {
-    /// A class that is full refuses its own, before anything is done, and no other class; one place more and it goes on.
+    /// A full class refuses its own requests before they have any effect, and no other class does. With one more place it goes
+    /// on.
     async fn who_finds_no_place_is_refused_and_told_when_to_come_back(app: &mut TestApp) {
         let agent = app.agent();
         let (intent, id) = agent.ask(json!({})).await;
@@ -84,7 +85,7 @@ on_each_store! {
         assert_turned_away(&agent.get("api/v1/suspensions").await, OURS, "5");
         assert_turned_away(&agent.get("api/v1/intents").await, OPENINTENTS, "5");
         assert_turned_away(&agent.get(&log).await, OPENINTENTS, "5");
-        assert_turned_away(&agent.get("api/v1/intent%73").await, OPENINTENTS, "5"); // The same list, spelt otherwise.
+        assert_turned_away(&agent.get("api/v1/intent%73").await, OPENINTENTS, "5"); // This is the same list, spelled differently.
         assert_turned_away(&agent.get("api/v1/nothing").await, OURS, "5");
         agent.get(&read).await.ok();
         lists.pop();
@@ -101,7 +102,7 @@ on_each_store! {
         let mut writes = fill(app, Class::Write).await;
         assert_turned_away(&agent.post("api/v1/intents", json!({"title": "t"})).await, OPENINTENTS, "1");
         assert_turned_away(&agent.suspend(other, json!({})).await, OURS, "1");
-        assert_turned_away(&agent.respond(other, &id, "approve").await, OPENINTENTS, "1"); // No answer: the asker may not.
+        assert_turned_away(&agent.respond(other, &id, "approve").await, OPENINTENTS, "1"); // Askers have no reserved place.
         let status = format!("api/v1/intents/{other}/status");
         assert_turned_away(&agent.post_at(&status, "2", json!({"status": "abandoned"})).await, OPENINTENTS, "1");
         assert_eq!(agent.everything(other).await, before, "nothing was done");
@@ -109,7 +110,7 @@ on_each_store! {
         agent.post("api/v1/intents", json!({"title": "t"})).await.ok();
     }
 
-    /// A person's answer is what all the waiting was for: agents, readers and lists may fill the server, and it is taken all the same.
+    /// All the waiting is for a person's answer, so answers are taken even when writes, reads and lists fill the server.
     async fn answers_are_taken_when_everything_else_is_full(app: &mut TestApp) {
         let agent = app.agent();
         let (first, first_id) = app.ask(json!({})).await;
@@ -120,7 +121,7 @@ on_each_store! {
             full.extend(fill(app, class).await);
         }
         assert_eq!(agent.suspend(first, json!({})).await.status, 503);
-        // Whoever answers without a link must find the question first.
+        // An operator or gateway that answers without a link must read the question first.
         for reader in [app.operator(), app.api(Role::Channel)] {
             reader.get(&format!("api/v1/suspensions/{second_id}")).await.ok();
             reader.get(&format!("api/v1/intents/{second}")).await.ok();
@@ -139,7 +140,7 @@ on_each_store! {
         assert_eq!(agent.suspension(&second_id).await["response"], "deny");
     }
 
-    /// Only when every place is taken, for seconds, is an answer refused; the person is told that it was not recorded.
+    /// An answer is refused only if every place stays taken for seconds. The person is then told that it was not recorded.
     async fn an_answer_is_refused_last_and_told_so(app: &mut TestApp) {
         let (intent, id) = app.ask(json!({})).await;
         let link = app.next_link().await;
@@ -160,7 +161,7 @@ on_each_store! {
         assert_eq!(shown.heading(), "The server cannot show this question right now");
         assert_eq!((posted.status, posted.header("retry-after")), (503, "1"));
         assert!(posted.html.contains("Your answer was <strong>not</strong> recorded."), "{}", posted.html);
-        // What was typed is still there, and can be sent as it is; what another site sent is not repeated.
+        // The page keeps the typed text, so that it can be sent again. Text from another site is not repeated.
         assert!(posted.html.contains("name=\"value\" dir=\"auto\" readonly value=\"approve\">"), "{}", posted.html);
         assert!(posted.html.contains("readonly>\nTwice,\nthis &#38; &#60;that&#62;</textarea>"), "{}", posted.html);
         assert!(forged.status == 503 && !forged.has_form() && !forged.html.contains("Twice"), "{}", forged.html);
@@ -174,7 +175,7 @@ on_each_store! {
         assert_eq!((&record["response"], &record["metadata"]["comment"]), (&json!("approve"), &json!("Twice,\nthis & <that>")));
     }
 
-    /// Anybody can make links up. That takes no place, and no time, from those who were sent one.
+    /// Anyone can make up links. Made-up links take no place and no time from people with real ones.
     async fn who_makes_links_up_takes_no_place_of_people(app: &mut TestApp) {
         app.ask(json!({})).await;
         let link = app.next_link().await;
@@ -195,7 +196,7 @@ on_each_store! {
         assert_eq!(person.post(&made_up, &answer).await.status, 404);
     }
 
-    /// What a made-up link is sent is not even read, so it takes no room.
+    /// The body of a request to a made-up link is not read, so it takes no room.
     async fn no_body_is_awaited_for_a_link_that_opens_nothing(app: &mut TestApp) {
         app.ask(json!({})).await;
         let sent = app.next_link().await.rsplit('/').next().unwrap().to_owned();
@@ -211,7 +212,7 @@ on_each_store! {
         }
     }
 
-    /// What agents send must not keep out the long answers they wait for, nor long answers an agent.
+    /// Large bodies from agents must not keep out long answers from people, nor long answers the agents' bodies.
     async fn agents_and_people_have_room_of_their_own(app: &mut TestApp) {
         let text = json!({"response_type": "text", "choices": []});
         app.ask(text.clone()).await;
@@ -219,7 +220,7 @@ on_each_store! {
         app.ask(text).await;
         let second = app.next_link().await;
         let (agent, large) = (app.agent(), "x".repeat(255 * 1024));
-        let long = "ä".repeat(8 * 1024); // 48 KiB in a form.
+        let long = "ä".repeat(8 * 1024); // These are 48 KiB in a form.
         let mut person = app.person();
         let nonce = person.open(&first).await.nonce();
 
@@ -234,12 +235,12 @@ on_each_store! {
         let answers = async || app.person().post(&first, &[("value", &large)]).await.status;
         let held = large_bodies(app, PAGE_BODIES_BYTES_MAX, &head, answers).await;
         assert_eq!(sends().await, 422, "it is read, and no JSON");
-        // What most people send needs no room.
+        // A short answer, as most are, needs no room.
         assert_eq!(person.post(&second, &[("nonce", &nonce), ("value", "yes")]).await.status, 303);
         drop(held);
     }
 
-    /// Thousands wait for minutes. If each kept a place, nobody could be answered.
+    /// Thousands of requests wait for minutes. If each kept its place, no answer could get in.
     async fn who_waits_keeps_no_place(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let (intent, id) = agent.ask(json!({})).await;
@@ -251,7 +252,7 @@ on_each_store! {
         while !app.api(Role::Auditor).get("metrics").await.text.contains("placet_waiters 1\n") {
             tokio::task::yield_now().await;
         }
-        // The sleeper gives its place back; otherwise this never ends.
+        // The waiting request gives its place back; otherwise this loop never ends.
         let place = loop {
             if let Ok(place) = app.admission().enter(Class::Read).await {
                 break place;
@@ -263,7 +264,7 @@ on_each_store! {
         assert_eq!(wait.await.unwrap().ok()["response"], "approve", "it has got a place to be told");
     }
 
-    /// Whoever watches must see who is refused, and that places come back.
+    /// The metrics show how many requests of each class are refused, and that places are given back.
     async fn admissions_and_refusals_are_counted_by_class(app: &mut TestApp) {
         let (agent, intent) = (app.agent(), app.agent().active_intent().await);
         let writes = fill(app, Class::Write).await;
@@ -281,7 +282,7 @@ on_each_store! {
         has(&text, "placet_http_requests_total{route=\"/api/v1/intents/{intent_id}/suspend\",method=\"POST\",status=\"5xx\"} 1".to_owned());
     }
 
-    /// A page that is sent what it does not know says so to people, and to programs what it knows (RFC 9110 §15.5.6).
+    /// A page that gets an unknown method tells people so, and tells programs the known methods (RFC 9110 §15.5.6).
     async fn pages_name_the_methods_they_know(app: &mut TestApp) {
         app.ask(json!({})).await;
         let link = app.next_link().await;
@@ -303,7 +304,7 @@ on_each_store! {
         assert_eq!(person.answer(&link, "deny").await.heading(), "Your answer was recorded");
     }
 
-    /// Whether the server is ready is asked without a key. However many ask at once, the disk is asked twice at most.
+    /// Readiness is asked without a key. However many requests ask at once, the disk is checked at most twice.
     async fn many_questions_for_readiness_share_a_look(app: &mut TestApp) {
         let anonymous = app.anonymous();
         let batches = async || {
@@ -315,12 +316,13 @@ on_each_store! {
         let replies = futures_util::future::join_all((0..200).map(|_| anonymous.get("readyz"))).await;
         assert!(replies.iter().all(|reply| reply.status == 503 && reply.text.contains("the deadline loop does not run")));
         let looks = batches().await - before;
-        // Two for each wave of connections that arrives at once, on a machine as slow as any.
+        // Each wave of connections that arrives at once causes at most two checks. A slow machine may split the requests into
+        // many waves.
         assert!(looks < 150.0, "{looks} looks for 200 questions");
     }
 }
 
-/// A link somebody was sent before links had proofs still works. It waits with those who read, because it cannot be told from a made-up one.
+/// A link that was sent before links had proofs still works. It waits among the reads, because it looks like a made-up one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_link_without_a_proof_works_and_takes_no_place_of_people() {
     let mut app = TestApp::start_on(Backend::Postgres, |_| {}).await;
@@ -339,7 +341,7 @@ async fn a_link_without_a_proof_works_and_takes_no_place_of_people() {
     app.finish().await;
 }
 
-/// A limit per key is the operator's choice. It stops that key alone, and never an answer.
+/// A limit per key is the operator's choice. It stops only that key, and it never stops an answer.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_key_makes_as_many_requests_as_it_may() {
     let app = TestApp::start_with(|config| config.limits.key_requests_per_minute = NonZeroU32::new(3)).await;
@@ -353,7 +355,7 @@ async fn a_key_makes_as_many_requests_as_it_may() {
         let seconds: u32 = refused.headers["retry-after"].to_str().unwrap().parse().unwrap();
         assert!((1..=20).contains(&seconds), "one of three in a minute comes back every 20 seconds, not in {seconds}");
     }
-    // 429 comes before what is wrong with the body.
+    // 429 comes before any check of the body.
     assert_eq!(agent.post_bytes("api/v1/intents", "{").await.status, 429);
     for _ in 0..3 {
         operator.get(&format!("api/v1/suspensions/{id}")).await.ok();
@@ -364,8 +366,8 @@ async fn a_key_makes_as_many_requests_as_it_may() {
     assert_eq!(app.anonymous().get("api/v1/intents").await.status, 401, "401 comes first");
 }
 
-/// A client that tries keys, or one that nobody told that its key is gone, is slowed down. Others behind the same address are not:
-/// behind a proxy that is everybody.
+/// A client that tries keys, or that does not know its key was revoked, is slowed down. Valid keys from the same address are not,
+/// since all clients may share a proxy's address.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_address_presents_so_many_keys_that_do_not_count() {
     let app = TestApp::start_with(|config| config.limits.bad_keys_per_minute = NonZeroU32::new(60).unwrap()).await;
@@ -377,7 +379,7 @@ async fn an_address_presents_so_many_keys_that_do_not_count() {
     for number in 0..60 {
         assert_eq!(try_key(number, "api/v1/intents").await.problem(), (401, "unauthorized"), "{number}");
     }
-    // One comes back every second, and the machine may be slow.
+    // One try is allowed again every second, and the machine may be slow.
     let mut refused = try_key(0, "api/v1/suspensions").await;
     for number in 0..60 {
         if refused.status == 429 {

@@ -1,4 +1,4 @@
-//! The answer page by HTTP: GET shows, one POST of a page that was shown decides, nothing else does.
+//! The answer page over HTTP: GET shows it, one POST of a shown page decides, and nothing else does.
 
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
@@ -29,7 +29,7 @@ async fn asked(app: &TestApp, change: Value) -> Asked {
     Asked { intent, id, link: app.next_link().await }
 }
 
-/// The question is open, nobody has decided anything and the link still does its work.
+/// The question is open, there is no decision, and the link still works.
 async fn assert_untouched(app: &TestApp, asked: &Asked) {
     let agent = app.agent();
     assert_eq!(agent.status(asked.intent).await, "suspended_awaiting_input");
@@ -62,7 +62,7 @@ on_each_store! {
         let asked = Asked { intent, id, link };
         assert_untouched(app, &asked).await;
         assert_eq!(app.person().answer(&asked.link, "deny").await.heading(), "Your answer was recorded");
-        scanner.scan(&urls, 1).await; // At click time they come again.
+        scanner.scan(&urls, 1).await; // They come again when the person clicks.
         assert_eq!(response(app, &asked).await, json!("deny"));
     }
 
@@ -83,7 +83,7 @@ on_each_store! {
         assert_untouched(app, &asked).await;
     }
 
-    /// A POST counts only from the browser and the page it was shown in. What was typed is never lost over it.
+    /// A POST counts only from the browser and the page in which it was shown. Typed text is never lost by a refusal.
     async fn a_post_needs_the_cookie_and_nonce_of_its_own_page(app: &mut TestApp) {
         let (asked_here, asked_there) = (asked(app, json!({})).await, asked(app, json!({})).await);
         let (mut person, mut stranger) = (app.person(), app.person());
@@ -107,7 +107,7 @@ on_each_store! {
             let page = who.clone().post(&asked_here.link, &fields).await;
             assert_eq!(page.status, 403, "{}", page.html);
             assert!(page.html.contains("This page was open for too long") && page.html.contains("I typed this &#38; that</textarea>"));
-            // The page it is shown on is good: the very next press counts.
+            // The page in the answer works: the very next press counts.
             assert!(page.has_form() && !page.nonce().is_empty());
         }
         assert_untouched(app, &asked_here).await;
@@ -117,7 +117,7 @@ on_each_store! {
         assert_untouched(app, &asked_there).await;
     }
 
-    /// The page shown after a refusal carries a nonce that fits: who lost the cookie presses once more and is done.
+    /// The page after a refusal carries a nonce that fits: a person who lost the cookie presses once more and is done.
     async fn the_page_after_a_refusal_can_be_sent(app: &mut TestApp) {
         let asked = asked(app, json!({"response_type": "text", "choices": []})).await;
         let mut person = app.person();
@@ -131,7 +131,7 @@ on_each_store! {
         assert_eq!(response(app, &asked).await, json!("Dear Ms Groß"));
     }
 
-    /// Another site must not be able to send the form in somebody's name, whatever it got hold of.
+    /// Another site must not be able to send the form in a person's name, whatever data it has obtained.
     async fn a_form_from_elsewhere_is_refused(app: &mut TestApp) {
         let asked = asked(app, json!({})).await;
         let mut person = app.person();
@@ -152,7 +152,7 @@ on_each_store! {
             assert_eq!((page.status, page.heading().as_str()), (403, "This answer did not come from our page"), "{name}: {value}");
         }
         assert_untouched(app, &asked).await;
-        // Old browsers say neither, and are let in by cookie and nonce alone.
+        // Old browsers send neither header, and are let in by cookie and nonce alone.
         let request = form(&person);
         assert_eq!(person.send(request).await.status, 303);
         assert_eq!(response(app, &asked).await, json!("approve"));
@@ -190,7 +190,7 @@ on_each_store! {
         assert_eq!(resumed.iter().filter(|event| *event == "intent.resumed").count(), 1, "{resumed:?}");
     }
 
-    /// Two people, one question: the first counts, and the second is told so in as many words.
+    /// Two people, one question: the first answer counts, and the second person is told so plainly.
     async fn the_second_of_two_people_is_told_who_was_first(app: &mut TestApp) {
         let intent = app.agent().active_intent().await;
         app.agent().suspend(intent, json!({"notify_to": [OPERATOR, "jonas@example.com"]})).await.ok();
@@ -205,7 +205,7 @@ on_each_store! {
         let nonce = late.open(mine).await.nonce();
         app.person().answer(theirs, "deny").await;
         app.advance(6).await;
-        // Who only looks is not told that something was not counted.
+        // A person who only looks is not told that an answer was not counted.
         let looked = late.open(mine).await;
         assert_eq!(looked.heading(), "jonas@example.com answered first");
         assert!(!looked.html.contains("not counted") && looked.html.contains("Deny refund"));
@@ -255,7 +255,8 @@ on_each_store! {
         assert_eq!(response(app, &Asked { intent, id, link: earlier }).await, json!("approve"));
     }
 
-    /// The deadline binds when the clock says so. Until the timer has run, the page must not offer what cannot count.
+    /// The deadline takes effect when the clock reaches it. Until the timer has run, the page must not offer an answer that
+    /// cannot count.
     async fn a_page_after_the_deadline_offers_nothing_even_before_the_timer_ran(app: &mut TestApp) {
         let fallback = json!({"fallback_policy": "complete_with_fallback", "fallback_value": "deny"});
         let asked = asked(app, fallback).await;
@@ -272,7 +273,7 @@ on_each_store! {
         assert!(!types.contains(&"intent.resumed".to_owned()), "{types:?}");
     }
 
-    /// Somebody types for a while and the server is updated meanwhile: the page they have must still be good.
+    /// A person types for a while and the server is updated meanwhile: the open page must still work.
     async fn a_page_survives_a_restart(app: &mut TestApp) {
         let asked = asked(app, json!({})).await;
         let mut person = app.person();
@@ -287,12 +288,12 @@ on_each_store! {
 }
 
 on_each_store! {
-    /// The agent reads the comment; it belongs to the answer and to nobody else.
+    /// The agent reads the comment; it belongs to the answer and to nothing else.
     async fn a_comment_arrives_as_metadata(app: &mut TestApp) {
         for (comment, expected) in [
             ("  Not on a Friday\r\nplease  ".to_owned(), Some("Not on a Friday\nplease".to_owned())),
             ("   ".to_owned(), None),
-            // Longer than 4 KiB is cut, and never through a character.
+            // A comment longer than 4 KiB is cut, and never through a character.
             ("x".to_owned() + &"ä".repeat(2048), Some("x".to_owned() + &"ä".repeat(2047))),
         ] {
             let asked = asked(app, json!({})).await;
@@ -358,7 +359,7 @@ on_each_store! {
         assert_eq!(response(app, &asked).await, json!({"cap": 2500.5, "law": "Norway", "nonce": "mine", "copy": true}));
     }
 
-    /// Nobody can agree to what the page they have has left out, whatever they post from it.
+    /// No person can agree to text that the open page has left out, whatever the browser posts from it.
     async fn a_page_that_folds_something_takes_no_answer(app: &mut TestApp) {
         let asked = asked(app, json!({"context": {"terms": "line\n".repeat(53)}})).await;
         let mut person = app.person();
@@ -370,7 +371,7 @@ on_each_store! {
         for nonce in ["", "x"] {
             let page = person.post(&asked.link, &[("nonce", nonce), ("value", "approve"), ("comment", "kept")]).await;
             assert_eq!(page.status, 403);
-            // What comes back shows everything, and its end has not been seen.
+            // The page in the reply shows everything, and its end has not been seen.
             assert!(page.html.contains(" disabled>") && page.html.contains("id=\"end\"") && page.html.contains("kept</textarea>"));
         }
         assert_untouched(app, &asked).await;
@@ -409,7 +410,7 @@ on_each_store! {
         }
     }
 
-    /// A page that takes an answer shows every text that the agent sent with the question, also where it has no control for one.
+    /// A page that takes an answer shows every text that the agent sent with the question, even if it has no control for it.
     async fn no_member_of_a_field_or_a_choice_is_left_out(app: &mut TestApp) {
         let form = |field: Value| json!({"response_type": "form", "choices": [], "context": {"fields": [field]}});
         let typed = asked(app, form(json!({"name": "a", "options": ["x"], "type": "The agent may also pay twice."}))).await;
@@ -432,7 +433,7 @@ on_each_store! {
         }
     }
 
-    /// What cannot be read is not blamed on somebody else's page.
+    /// A form that cannot be read is not blamed on another site's page.
     async fn a_form_beyond_every_bound_is_refused_as_such(app: &mut TestApp) {
         let asked = asked(app, json!({"response_type": "text", "choices": []})).await;
         let mut person = app.person();
@@ -442,7 +443,7 @@ on_each_store! {
         assert_untouched(app, &asked).await;
     }
 
-    /// For 30 days a used link says what became of the question; then it is as if it had never been.
+    /// For 30 days a used link shows the outcome of the question; then it is as if the question had never existed.
     async fn an_outcome_is_shown_for_30_days_and_then_not_even_its_existence(app: &mut TestApp) {
         let answered = asked(app, json!({})).await;
         app.person().answer(&answered.link, "approve").await;
@@ -471,7 +472,7 @@ on_each_store! {
         assert_eq!(app.agent().event_types(answered.intent).await.len(), 6, "nothing was recorded");
     }
 
-    /// One link cannot be used to try values, nor to keep the server busy.
+    /// A link cannot be used to try values, nor to keep the server busy.
     async fn each_link_has_its_own_limits(app: &mut TestApp) {
         let (limited, free) = (asked(app, json!({})).await, asked(app, json!({})).await);
         let mut person = app.person();
@@ -503,7 +504,7 @@ on_each_store! {
     }
 }
 
-/// What must not differ between two pages that open nothing.
+/// The parts that must be equal on two pages for links that lead to no question.
 fn same(page: &Page) -> (u16, &str, Vec<(String, String)>) {
     let differs = ["date", "x-request-id"];
     let headers = page.headers.iter().filter(|(name, _)| !differs.contains(&name.as_str()));

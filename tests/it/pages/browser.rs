@@ -1,4 +1,5 @@
-//! People with a real browser and scripts off: what they see, what they press, what the agent gets.
+//! People with a real browser and scripts off: the pages that they see, the buttons that they press, and the answers that the
+//! agent gets.
 
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
@@ -63,7 +64,7 @@ fn asking<T: Send + 'static>(
     task
 }
 
-/// What the asking task got.
+/// The answer that the asking task got.
 async fn got<T: 'static>(mut task: JoinSet<Result<Answer<T>, RequestInputError>>) -> Answer<T> {
     task.join_next().await.unwrap().unwrap().unwrap()
 }
@@ -128,7 +129,7 @@ fn contract() -> Question<Contract> {
     Question::form::<Contract>("Which terms does the contract get?").context("fields", fields).timeout_seconds(86_400)
 }
 
-/// Pages by name, each with what to press on it before it is looked at.
+/// Pages by name, each with the element to press on it before the checks.
 type Gallery = Vec<(&'static str, String, Option<&'static str>)>;
 
 /// Asks an intent of its own and returns the suspension's id and the links by recipient.
@@ -223,7 +224,7 @@ async fn endings(app: &TestApp, agent: &Api) -> Gallery {
     pages
 }
 
-/// Pages that refuse, as they were served: what leads to them cannot be pressed, or is over in a moment.
+/// Pages that refuse, as they were served: no element leads to them, or they are over in a moment.
 async fn refusals(app: &TestApp) -> Gallery {
     let written = link(app, json!({"response_type": "text", "choices": []})).await;
     let link = link(app, refund()).await;
@@ -346,14 +347,14 @@ async fn open_questions(app: &TestApp) -> Gallery {
     ]
 }
 
-/// Where screenshots go: below `target/`, to be looked at.
+/// The folder for screenshots, below `target/`, for people to look at.
 pub(crate) fn shots() -> PathBuf {
     std::fs::create_dir_all(SHOTS).unwrap();
     SHOTS.into()
 }
 
 on_one_store! {
-    /// A page that scrolls sideways hides the end of a question or a button from somebody with a phone or large letters.
+    /// A page that scrolls sideways hides the end of a question or a button from a person with a phone or large letters.
     async fn no_page_scrolls_sideways_and_none_is_refused_by_its_own_policy(app: &mut TestApp) {
         let agent = app.agent();
         let mut pages = endings(app, &agent).await;
@@ -366,7 +367,7 @@ on_one_store! {
 }
 
 on_one_store! {
-    /// The mail is read on phones more than anywhere else, in whatever colours its program prefers.
+    /// The mail is read on phones more than anywhere else, in the colours that the mail program prefers.
     async fn the_mail_fits_every_width(app: &mut TestApp) {
         let mut mails = Vec::new();
         for (name, question) in [("mail-long-words", long_words()), ("mail", with(refund(), ladder()))] {
@@ -394,7 +395,7 @@ on_one_store! {
         }
     }
 
-    /// Nobody says yes to text that was never on their screen: its end unlocks the answers, with a script or without.
+    /// No person says yes to text that was never on the screen: its end unlocks the answers, with a script or without.
     async fn the_end_of_a_long_text_unlocks_the_answers(app: &mut TestApp) {
         let terms = (1..=60).map(|line| format!("{line}. The carrier is liable for what it loses.")).collect::<Vec<_>>().join("\n");
         let live = "document.querySelectorAll('.choice:enabled').length";
@@ -446,14 +447,15 @@ on_one_store! {
             let browser = Browser::start(BrowserOptions { width, height: 800, dark: false, javascript: true }).await;
             browser.open(&link).await;
             browser.press("a[href^='?show=everything#']").await;
-            // A browser calls observers in the order in which they were made: when this one is called, the page's script has looked.
+            // A browser calls observers in the order in which they were made: when this one is called, the page's script has been
+            // called.
             let looked =
                 format!("new Promise((yes) => new IntersectionObserver(() => setTimeout(() => yes({live}))).observe(document.body))");
             assert_eq!(browser.evaluate(&looked).await, 0, "the end of {first} is out of sight at {width} px");
             let top = browser.evaluate(&format!("document.getElementById('{first}').getBoundingClientRect().top")).await;
             assert!((-1.0..400.0).contains(&top.as_f64().unwrap()), "it leads to the first line, not to {top}");
             browser.screenshot(&shots().join(format!("described-{first}-{width}.png"))).await;
-            // Some browsers let the page move when something above goes away, so this one must not prevent it either.
+            // Some browsers let the page move when an element above disappears, so this one must not prevent it either.
             let stays = format!(
                 "new Promise((yes) => {{
                     document.documentElement.style.overflowAnchor = 'none';
@@ -481,7 +483,7 @@ on_one_store! {
         }
     }
 
-    /// People on phones read before they press: what the agent sent comes first, and a bar says where the answers are.
+    /// People on phones read before they press: the agent's text comes first, and a bar tells where the answers are.
     async fn on_a_phone_what_the_agent_sent_comes_before_the_answers(app: &mut TestApp) {
         let link = link(app, refund()).await;
         let phone = browser(390, false).await;
@@ -503,7 +505,8 @@ on_one_store! {
         assert_eq!(desk.evaluate(seen.replace("195", "(box.left + box.right) / 2").as_str()).await, json!([true, true, true]));
     }
 
-    /// Paper has no buttons, no night and no countdown, and people who need their own colours get them without losing a border.
+    /// Paper has no buttons, no dark mode and no countdown, and people who need their own colours get them without losing a
+    /// border.
     async fn a_page_prints_as_text_and_bears_forced_colours(app: &mut TestApp) {
         let browser = browser(1280, true).await;
         let pages = [("choice", link(app, refund()).await), ("fields", link(app, contract_fields()).await)];
@@ -533,7 +536,7 @@ on_one_store! {
         assert!(browser.text().await.contains("Do not refund"), "what can be answered is on paper");
     }
 
-    /// Somebody without a mouse gets to every answer and sees where they are; the first stop leads past the header.
+    /// A person without a mouse gets to every answer and sees where the focus is; the first stop leads past the header.
     async fn a_choice_can_be_made_with_the_keyboard_alone(app: &mut TestApp) {
         let link = link(app, refund()).await;
         let browser = browser(390, false).await;
@@ -552,7 +555,7 @@ on_one_store! {
     }
 }
 
-/// A server in development, and one in production: what each shows at its own address is a page like any other.
+/// A server in development, and one in production: the page that each shows at its own address is a page like any other.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_first_page_and_the_mailbox_fit_every_width() {
     let app = TestApp::start_with(|config| {
@@ -600,7 +603,7 @@ async fn look(width: u32, dark: bool, pages: &Gallery) {
             let found = browser.accessibility_violations().await;
             assert!(found.is_empty(), "{name} at {width} px: {}", found.join("\n"));
         }
-        // A page that a POST or an unknown link led to is logged as an error by its status, and that is all.
+        // The browser logs an error for the status of a page after a POST or an unknown link, and no other error may appear.
         let errors: Vec<String> = browser.console_errors().await;
         assert!(errors.iter().all(|error| error.contains("server responded with a status of 4")), "{name}: {errors:?}");
     }

@@ -1,4 +1,4 @@
-//! What development mode shows, and to whom: `/`, the mails, and a question asked there.
+//! The pages of development mode and who may see them: `/`, the mailbox with its mails, and the form that asks a question.
 
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
@@ -14,10 +14,10 @@ use store::PRODUCTION_MARK;
 
 use crate::people::secrets::{database, holds};
 
-/// What an agent asks here.
+/// The question that the agent asks in these tests.
 const QUESTION: &str = "Refund order 4711 to Marta?";
 
-/// A server in development.
+/// A server in development mode.
 async fn start(backend: Backend) -> TestApp {
     TestApp::start_on(backend, |config| {
         config.mode = Mode::Development;
@@ -26,7 +26,7 @@ async fn start(backend: Backend) -> TestApp {
     .await
 }
 
-/// A person whose browser was let in.
+/// A person whose browser opened the printed address, so that the server let it in.
 async fn let_in(app: &TestApp) -> Person {
     let mut person = app.person();
     let entered = person.open(&app.development_address()).await;
@@ -34,7 +34,7 @@ async fn let_in(app: &TestApp) -> Person {
     person
 }
 
-/// The paths of the mails a page leads to, newest first.
+/// The paths of the mails to which a page links, newest first.
 fn mails(page: &Page) -> Vec<String> {
     let (_, mailbox) = page.html.split_once(">Mailbox<").unwrap_or_else(|| panic!("no mailbox: {}", page.html));
     let paths = mailbox.split("href=\"/").skip(1).map(|rest| rest.split('"').next().unwrap().to_owned());
@@ -50,7 +50,7 @@ async fn link(app: &TestApp, person: &mut Person, path: &str) -> String {
     format!("{prefix}{}", rest.split(['"', '<']).next().unwrap())
 }
 
-/// Whether a page shows what only the browser that was let in may see.
+/// Whether a page shows content that is only for the browser that was let in.
 fn is_inside(page: &Page) -> bool {
     page.html.contains(QUESTION) || page.html.to_lowercase().contains("mailbox") || page.html.contains(OPERATOR)
 }
@@ -83,8 +83,8 @@ macro_rules! in_development {
 }
 
 in_development! {
-    /// An agent on the same machine sends any request it likes. It must not find its own mail that way, and what it cannot read, the
-    /// address on the terminal, must open for the person who reads it.
+    /// An agent on the same machine can send any request. No request may show it the mail with its own question. The agent cannot
+    /// read the terminal, so the address printed there must work for the person who reads it.
     async fn the_printed_address_lets_one_browser_in(app: &mut TestApp) {
         app.agent().ask(json!({"question": QUESTION})).await;
         app.settle().await;
@@ -109,7 +109,7 @@ in_development! {
             assert!(inside.html.contains(shown), "{shown} is missing in {}", inside.html);
         }
 
-        // A second time it opens nothing, and says why; whoever is in already goes on.
+        // The address works once. A second browser is refused and told why. A browser that was let in before goes on.
         let late = app.person().open(&printed).await;
         assert_eq!((late.status, late.heading().as_str(), late.set_cookie()), (410, "This address was used before", None));
         assert!(late.html.contains("take the new address that the server printed"), "{}", late.html);
@@ -127,7 +127,7 @@ in_development! {
         assert_eq!(app.person().open(&next).await.status, 404, "another process knows nothing of the address");
     }
 
-    /// A cookie is proof, and a name that leads here from elsewhere is an attack: neither may be guessed around.
+    /// A made-up cookie, or a request with a foreign host name, must not let anyone in.
     async fn nobody_is_let_in_by_a_made_up_cookie_or_name(app: &mut TestApp) {
         app.agent().ask(json!({"question": QUESTION})).await;
         app.settle().await;
@@ -158,8 +158,8 @@ in_development! {
         assert!(is_inside(&person.send(other_name).await), "this machine goes by several names");
     }
 
-    /// A restart takes the mails from memory. Whoever had not answered yet must find them again, with links that work; and what makes a
-    /// link work must not lie in the database, neither before nor after.
+    /// A restart removes the mails from memory. People who have not answered yet must find their mails again, with links that
+    /// work. The token of a link must not lie in the database, neither before the restart nor after it.
     async fn after_a_restart_a_mail_is_opened_with_a_link_of_its_own(app: &mut TestApp) {
         let agent = app.agent();
         let (_, first) = agent.ask(json!({"question": QUESTION})).await;
@@ -198,7 +198,8 @@ in_development! {
         assert_eq!(app.person().open(&link_before).await.status, 200, "the link that left with the mail is one of that person");
     }
 
-    /// In a database of production each mail went to somebody; development must not make links in those people's names.
+    /// In a production database each mail went to a real person. Development mode must not make links in the names of those
+    /// people.
     async fn mails_of_production_are_not_opened_again(app: &mut TestApp) {
         app.agent().ask(json!({"question": QUESTION})).await;
         app.settle().await;
@@ -211,7 +212,7 @@ in_development! {
         assert_eq!(person.open(&format!("{}{mail}", app.base)).await.status, 404);
     }
 
-    /// The first question is asked by pressing a button, and is a real one: the agent's rules hold, and the button answers nothing.
+    /// The button on the first page asks a real question: the rules for agents hold, and the button cannot answer a question.
     async fn a_question_asked_there_is_a_real_one(app: &mut TestApp) {
         let url = format!("{}ask", app.base);
         let mut person = let_in(app).await;
@@ -236,7 +237,7 @@ in_development! {
         let operator = app.operator();
         assert_eq!(operator.get("api/v1/suspensions").await.ok()["suspensions"], json!([]), "none of these asked anything");
 
-        // Whatever else is sent along: it asks, and it does not answer.
+        // Further fields are ignored: the form asks the question and does not answer it.
         let fields = [("nonce", nonce.as_str()), ("question", QUESTION), ("value", "yes"), ("response", "yes")];
         assert_eq!(person.post(&url, &fields).await.status, 303);
         app.settle().await;
@@ -251,7 +252,7 @@ in_development! {
     }
 }
 
-/// What waits is worth a look the moment it arrives; whoever has the page open must not have to load it again.
+/// A new mail appears at once on a page that is open already. People must not have to load the page again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_open_mailbox_shows_a_mail_when_it_arrives() {
     let app = start(Backend::Sqlite).await;
@@ -276,7 +277,7 @@ async fn an_open_mailbox_shows_a_mail_when_it_arrives() {
     app.finish().await;
 }
 
-/// In production the first page says what this is and where to go on, and nothing of what is asked here.
+/// In production the first page says what Placet is and links to the documentation. It shows nothing about the questions.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn production_shows_what_it_is_and_lets_nobody_in() {
     let app = TestApp::start().await;

@@ -1,6 +1,7 @@
-//! Where hostile words end up, measured in a real browser: each inside of its box, and each of ours to be seen and hit.
+//! Measures in a real browser where hostile words end up: every text must be inside its box, and visible and clickable.
 //!
-//! `./test` tries a sample. All of them, here and on a terminal: `PLACET_TEXTS=all cargo test -p placet-tests --test it -- geometry hostile_texts`.
+//! `./test` tries a sample. This command tries all texts, here and on a terminal:
+//! `PLACET_TEXTS=all cargo test -p placet-tests --test it -- geometry hostile_texts`.
 
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
@@ -15,11 +16,11 @@ use serde_json::{Value, json};
 use crate::pages::browser::{saved, shots};
 use crate::pages::texts::{chosen, in_words, on_a_line, with_choices, with_fields};
 
-/// A desk, a phone, a small phone or 400 % zoom.
+/// The widths in pixels of a desk, a phone, and a small phone or 400 % zoom.
 const WIDTHS: [u32; 3] = [1280, 390, 320];
 
-/// What is wrong with where the words of a page are: each text inside of the window and of every box that would clip it, and hit where
-/// it begins and ends. Also counts the texts.
+/// A script that lists the misplaced texts of a page. A text is misplaced if it leaves the window or a box that would clip it, or
+/// if another element covers its beginning or end. The script also counts the texts.
 const MEASURE: &str = "((SLACK) => {
     const wrong = [], room = document.documentElement.clientWidth;
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -28,7 +29,7 @@ const MEASURE: &str = "((SLACK) => {
     while (walker.nextNode()) {
         const node = walker.currentNode, parent = node.parentElement;
         if (!node.data.trim() || parent.closest('.vh, .skip, option, script, style, textarea')) continue;
-        // Spaces hang at the end of a line and are nothing to see; words are measured one by one.
+        // Spaces that hang over the end of a line are invisible, so words are measured one by one.
         const ranges = [...node.data.matchAll(/\\S+/gu)].map((word) => {
             const range = document.createRange();
             range.setStart(node, word.index);
@@ -72,7 +73,7 @@ async fn browsers() -> Vec<(u32, Browser)> {
     browsers
 }
 
-/// Asks and returns the link and the HTML of the mail.
+/// Asks a question. Returns the link and the HTML of its mail.
 async fn asked(app: &TestApp, title: &str, question: Value) -> (String, String) {
     let agent = app.agent();
     let intent = agent.post("api/v1/intents", json!({"title": title, "status": "active"})).await.ok();
@@ -82,7 +83,7 @@ async fn asked(app: &TestApp, title: &str, question: Value) -> (String, String) 
     (mail.link(&app.base), mail.html())
 }
 
-/// Measures a page; whatever is wrong is noted, so that one run tells of all texts.
+/// Measures a page. Misplaced texts are added to `wrong`, so that one run reports all of them.
 async fn measured(browser: &Browser, what: &str, words_min: u64, wrong: &mut Vec<String>) -> Value {
     let found = browser.evaluate(MEASURE).await;
     if found["wrong"] != json!([]) {
@@ -93,7 +94,7 @@ async fn measured(browser: &Browser, what: &str, words_min: u64, wrong: &mut Vec
     found
 }
 
-/// No word of an agent may leave its box, cover another's or one of ours, or have it scrolled out of the window.
+/// An agent's words must not leave their box, cover other words, or widen the page beyond the window.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_word_of_a_page_and_a_mail_is_in_its_box() {
     let app = TestApp::start().await;
@@ -119,7 +120,7 @@ async fn every_word_of_a_page_and_a_mail_is_in_its_box() {
     app.finish().await;
 }
 
-/// The mailbox shows the same mails to developers.
+/// In development mode the mailbox page shows the same mails, so its words are measured too.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_word_of_the_mailbox_is_in_its_box() {
     let app = TestApp::start_with(|config| {
@@ -150,7 +151,7 @@ async fn every_word_of_the_mailbox_is_in_its_box() {
     app.finish().await;
 }
 
-/// In a room each line of an agent is marked, and each value stands alone behind our word for it.
+/// In a room's message each line that an agent wrote is marked, and each value stands on a line of its own after "sends".
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_text_speaks_for_the_server_in_a_room() {
     let receiver = Receiver::start().await;

@@ -1,4 +1,4 @@
-//! What every page says to the browser besides its text.
+//! The headers of every page.
 
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
@@ -10,7 +10,7 @@ use harness::on_each_store;
 use harness::person::{Page, Person};
 use serde_json::json;
 
-/// Asks and returns the link as it stands in the mail.
+/// Asks a question and returns the link from its mail.
 async fn link(app: &TestApp, public_url: &str) -> String {
     let agent = app.agent();
     let intent = agent.active_intent().await;
@@ -19,7 +19,7 @@ async fn link(app: &TestApp, public_url: &str) -> String {
     app.smtp.next_mail().await.link(public_url)
 }
 
-/// One page of every kind behind a link.
+/// One page of every kind that a link leads to.
 async fn every_page(app: &TestApp, person: &mut Person, link: &str) -> Vec<(&'static str, u16, Page)> {
     let open = person.open(link).await;
     let nonce = open.nonce();
@@ -53,14 +53,14 @@ fn assert_closed_in(name: &str, page: &Page) {
     ] {
         assert_eq!(page.header(header), value, "{header} of {name}");
     }
-    // The policy allows exactly the style that is served. With one byte changed the page would be unstyled.
+    // The policy allows exactly the served style. With one byte changed the page would have no style.
     let (_, rest) = page.html.split_once("<style>").unwrap();
     let (style, _) = rest.split_once("</style>").unwrap();
     let hash = BASE64_STANDARD.encode(Hash::of(style.as_bytes()).0);
     let policy =
         format!("default-src 'none'; style-src 'sha256-{hash}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'");
-    // Pages with times have the script that tells them in the reader's zone; only the one somebody still reads and answers has the
-    // script that keeps it up to date. There is no other, and none of somebody else.
+    // A page with times has the script that shows them in the reader's zone. A page that can still be answered has the script
+    // that keeps it up to date, which shows the times as well. There is no other script, and none from another site.
     let kept = usize::from(page.has_form());
     let scripts = kept + usize::from(page.has_form() || name == "outcome");
     let policy = policy + ["", "; script-src 'self'; connect-src 'self'"][scripts.min(1)];
@@ -72,7 +72,7 @@ fn assert_closed_in(name: &str, page: &Page) {
 }
 
 on_each_store! {
-    /// A page that is framed, cached, scripted or followed elsewhere is a page somebody else can press.
+    /// A page that another site could frame, cache, script or follow would let that site press its buttons.
     async fn every_page_is_closed_in(app: &mut TestApp) {
         let link = link(app, &app.base).await;
         for (name, status, page) in every_page(app, &mut app.person(), &link).await {
@@ -82,7 +82,7 @@ on_each_store! {
         }
     }
 
-    /// On http there is neither `Secure` nor the prefix that needs it; a browser would refuse the cookie otherwise.
+    /// Over http the cookie has neither `Secure` nor the prefix that requires it; with them, a browser would refuse the cookie.
     async fn the_cookie_on_http_is_for_the_session_and_no_script(app: &mut TestApp) {
         let link = link(app, &app.base).await;
         let page = app.person().open(&link).await;
@@ -90,11 +90,12 @@ on_each_store! {
         let (pair, attributes) = cookie.split_once("; ").unwrap();
         assert!(pair.starts_with("a=") && pair.len() == 24, "{cookie}");
         assert_eq!(sorted(attributes), ["HttpOnly", "Path=/", "SameSite=Lax"]);
-        // No cookie where there is nothing to send.
+        // A page without a form sets no cookie.
         assert_eq!(app.person().open(&format!("{}a/x", app.base)).await.set_cookie(), None);
     }
 
-    /// Cookies and origins know names: what is typed under another name of this machine would be refused when it is sent.
+    /// Cookies and origins belong to a host name. A page under another name of this machine names the right address, because an
+    /// answer sent from there would be refused.
     async fn a_link_under_another_name_of_this_machine_says_the_right_one(app: &mut TestApp) {
         let link = link(app, &app.base).await;
         let ours = app.base.trim_start_matches("http://").trim_end_matches('/').to_owned();
@@ -111,7 +112,7 @@ on_each_store! {
         assert_eq!(app.person().open(&link).await.status, 200);
     }
 
-    /// Going back after an answer must not show a form, nor may the redirect be kept.
+    /// After an answer, going back must not show a form, and browsers must not cache the redirect.
     async fn an_answer_leads_to_its_own_link(app: &mut TestApp) {
         let link = link(app, &app.base).await;
         let mut person = app.person();
@@ -124,7 +125,7 @@ on_each_store! {
 }
 
 on_each_store! {
-    /// A browser may keep the script for ever, so its address must change when it does; and no other name may serve anything.
+    /// Browsers may keep the script for ever, so its address changes with its bytes. No other name serves anything.
     async fn the_script_is_served_under_the_hash_of_its_bytes(app: &mut TestApp) {
         let link = link(app, &app.base).await;
         let mut person = app.person();
@@ -152,7 +153,7 @@ fn sorted(attributes: &str) -> Vec<&str> {
     attributes
 }
 
-/// Behind a proxy that speaks https, the public URL decides: cookie, origin, transport security, host.
+/// Behind an https proxy the public URL decides about the cookie, the origin, transport security and the host.
 #[tokio::test]
 async fn https_adds_the_host_prefix_and_transport_security() {
     const PUBLIC: &str = "https://placet.example.com";
@@ -165,7 +166,7 @@ async fn https_adds_the_host_prefix_and_transport_security() {
     assert_eq!(sorted(attributes), ["HttpOnly", "Path=/", "SameSite=Lax", "Secure"]);
     assert!(page.html.contains("This page is from <b>placet.example.com</b>"), "never what the request calls itself");
 
-    // A cookie without the prefix may come from a neighbour host: it counts for nothing.
+    // A cookie without the prefix may come from a neighbouring host, so it counts for nothing.
     let mut neighbour = Person::new(PUBLIC);
     neighbour.cookie = Some(pair.replace("__Host-", ""));
     assert_eq!(neighbour.post(&link, &[("nonce", &page.nonce()), ("value", "mine")]).await.status, 403);

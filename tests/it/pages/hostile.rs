@@ -1,7 +1,7 @@
-//! What an agent may be made to write, as one table, in every place it can reach, read back by a real browser.
+//! Hostile texts that an agent might be made to write, in each place that takes an agent's text, checked in a real browser.
 //!
-//! A page or mail of hostile words must have the very elements, attributes and addresses of one with harmless words. Which words those
-//! are does not matter then: there is nothing left for them to do but to be read.
+//! A page or mail with hostile words must have exactly the elements, attributes and addresses of one with harmless words. The
+//! wording then no longer matters, because words alone can do nothing but be read.
 
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
@@ -14,10 +14,10 @@ use harness::on_each_store;
 use harness::smtp::Received;
 use serde_json::{Value, json};
 
-/// Stands first in all agent text, to be found again.
+/// Stands at the beginning of each agent text, so that the text can be found on the page.
 const MARK: &str = "ZQX";
 
-/// Each way of making words do something, by name.
+/// Hostile texts, each with a name for its kind of attack.
 const CASES: [(&str, &str); 52] = [
     ("script", "<script>alert(1)</script>"),
     ("script of another case", "<ScRiPt src=//evil.example/x.js></sCrIpT>"),
@@ -79,7 +79,7 @@ const CASES: [(&str, &str); 52] = [
     ("quotation marks", "” withdrew this question. “Placet” «says» \"yes"),
 ];
 
-/// Long ones, made here.
+/// Hostile texts that are long.
 fn long_cases() -> Vec<(&'static str, String)> {
     vec![
         ("4 KiB without a space", "w".repeat(4_090)),
@@ -89,7 +89,7 @@ fn long_cases() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Text of an agent, as long as `bytes_max`, whole characters.
+/// The mark followed by `text`, at most `bytes_max` bytes long and cut between characters.
 fn marked(text: &str, bytes_max: usize) -> String {
     let mut end = text.len().min(bytes_max - MARK.len());
     while !text.is_char_boundary(end) {
@@ -98,10 +98,10 @@ fn marked(text: &str, bytes_max: usize) -> String {
     format!("{MARK}{}", &text[..end])
 }
 
-/// Asks with `text` in every place that an agent fills.
+/// Asks a question with `text` in each field that an agent fills.
 async fn asked(app: &TestApp, text: &str) -> (String, Received) {
     let agent = app.agent();
-    // A title has no line breaks and no controls; those are refused, which is another test's business.
+    // Titles with line breaks or control characters are refused, as another test checks.
     let title: String = marked(text, 400).chars().filter(|c| !c.is_control()).collect();
     let intent = agent.post("api/v1/intents", json!({"title": title, "status": "active"})).await.ok();
     let (long, short) = (marked(text, 4_000), marked(text, 150));
@@ -121,7 +121,8 @@ async fn asked(app: &TestApp, text: &str) -> (String, Received) {
     (mail.link(&app.base), mail)
 }
 
-/// The kinds of elements with the names of their attributes, all addresses, how many there are of what acts, and where the mark stands.
+/// A script that returns the kinds of elements with their attribute names, all addresses, the number of active elements, and the
+/// places where the mark must not be.
 const ANATOMY: &str = "((root, token) => {
     const all = [...root.querySelectorAll('*')], kinds = new Set(), acts = {}, addresses = new Set(), astray = new Set();
     for (const element of all) {
@@ -131,8 +132,8 @@ const ANATOMY: &str = "((root, token) => {
             acts[name] = (acts[name] ?? 0) + 1;
         for (const attribute of element.attributes) {
             if (['href', 'src', 'action', 'formaction', 'srcset', 'data', 'poster', 'background', 'xlink:href'].includes(attribute.name))
-                addresses.add(attribute.value.replace(/(show=everything)#.*/, '$1')); // It leads to whatever is folded.
-            // Random letters may be the mark by chance.
+                addresses.add(attribute.value.replace(/(show=everything)#.*/, '$1')); // This link leads to a folded part.
+            // The random letters of a token may contain the mark by chance.
             if (attribute.value.replace(token, '').includes('ZQX')) astray.add(`${name} ${attribute.name}`);
         }
         for (const node of element.childNodes)
@@ -142,7 +143,7 @@ const ANATOMY: &str = "((root, token) => {
     return { kinds: [...kinds].sort(), acts, addresses: [...addresses].sort(), astray: [...astray].sort() };
 })";
 
-/// What a page or mail is made of, with the token taken out.
+/// The result of [`ANATOMY`] for a page or mail, with the token of its link replaced.
 async fn anatomy(browser: &Browser, root: &str, link: &str) -> Value {
     let path = link.split_once("/a/").unwrap().1;
     let found = browser.evaluate(&format!("{ANATOMY}({root}, {path:?})")).await.to_string();
@@ -153,7 +154,8 @@ fn kinds(anatomy: &Value) -> BTreeSet<String> {
     anatomy["kinds"].as_array().unwrap().iter().map(|kind| kind.as_str().unwrap().to_owned()).collect()
 }
 
-/// Elements with the same attributes as harmless words have, the same number of what acts, the same addresses, the mark nowhere else.
+/// Checks that a body has no element or attribute that harmless words lack, the same number of active elements, the same
+/// addresses, and the mark only where it may be.
 fn assert_same_body(name: &str, found: &Value, harmless: &[Value]) {
     let known: BTreeSet<String> = harmless.iter().flat_map(kinds).collect();
     let unknown: Vec<String> = kinds(found).difference(&known).cloned().collect();
@@ -172,7 +174,7 @@ fn is_unseen(c: char) -> bool {
         || matches!(c, '\u{200b}'..='\u{200c}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// The mail has the headers, parts and margins of any other, and one address.
+/// Checks that a mail has the headers, parts and margins of a harmless mail, and exactly one address.
 fn assert_same_mail(name: &str, mail: &Received, link: &str, harmless: &Received) {
     let raw = String::from_utf8(mail.raw.clone()).unwrap();
     assert!(raw.is_ascii() && raw.split("\r\n").all(|line| line.len() <= 998 && !line.contains(['\r', '\n'])), "{name}");
@@ -186,7 +188,7 @@ fn assert_same_mail(name: &str, mail: &Received, link: &str, harmless: &Received
     assert!(!text.contains(is_unseen) && !mail.html().contains("ZQX<"), "{name}: {text:?}");
     assert_eq!(text.matches("://").count(), 1, "{name}: {text}");
     assert!(text.contains(link), "{name}");
-    let mut ours = true; // Until the line that says who asks.
+    let mut ours = true; // True until the line that names the asking agent.
     for line in text.lines() {
         let at_margin = !line.is_empty() && !line.starts_with("  ");
         assert!(!(at_margin && !ours && line.contains(MARK)), "{name} speaks at the margin: {line}");
@@ -206,14 +208,15 @@ fn header_names(mail: &Received) -> Vec<String> {
 }
 
 on_each_store! {
-    /// The agent writes the words people decide by, and may be made to write any. Whatever they are, they are read and nothing else.
+    /// People decide by words that an agent writes, and an agent may be made to write anything. Its words must be displayed and
+    /// have no other effect.
     async fn no_words_of_an_agent_do_anything_but_stand_in_their_frame(app: &mut TestApp) {
-        // Scripts run, so that one that got in would: the canary is the console, where the policy reports it.
+        // Scripts may run in this browser. A script that got into the page would be reported on the console by the page's policy.
         let browser = Browser::start(BrowserOptions { width: 320, height: 800, dark: false, javascript: true }).await;
         let mail_root = |mail: &Received| format!("new DOMParser().parseFromString({}, 'text/html')", Value::from(mail.html()));
         let (mut pages, mut mails, mut first) = (Vec::new(), Vec::new(), None);
         let long_words = "harmless words ".repeat(220);
-        // One that grows as it is shown, so that keys of it are folded.
+        // This text grows when it is shown, because hidden characters are spelled out, so its keys are folded.
         let unseen = "harmless\u{200b}".repeat(16);
         for harmless in ["harmless", "harmless https://words.example", "harmless\nwords", long_words.trim_end(), &unseen] {
             let (link, mail) = asked(app, harmless).await;
@@ -236,7 +239,7 @@ on_each_store! {
             assert!(!seen.as_str().unwrap().contains(is_unseen), "{name}");
             assert_eq!(browser.console_errors().await, [""; 0], "{name}");
             assert_same_body(name, &anatomy(&browser, &mail_root(&mail), &link).await, &mails);
-            // A mail has styles of its own, and says so here, where the page's policy refuses them.
+            // The mail's own styles are refused by the page's policy here and reported on the console, so the console is emptied.
             browser.console_errors().await;
             assert_same_mail(name, &mail, &link, &first);
             writeln!(shown, "{name}: {}", mail.subject()).unwrap();

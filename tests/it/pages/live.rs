@@ -1,4 +1,4 @@
-//! An open page that keeps itself up to date: what it asks for, and what a person sees of it.
+//! An open page that keeps itself up to date: the requests it makes, and the changes a person sees.
 
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
@@ -8,7 +8,7 @@ use harness::on_each_store;
 use harness::person::Page;
 use serde_json::{Value, json};
 
-/// Asks an intent of its own and returns the suspension's id and the link in the operator's mail.
+/// Asks a question on a new intent. Returns the suspension's id and the link in the operator's mail.
 async fn asked(app: &TestApp, change: Value) -> (String, String) {
     let agent = app.agent();
     let intent = agent.active_intent().await;
@@ -27,7 +27,8 @@ fn told(page: &Page) -> Value {
 }
 
 on_each_store! {
-    /// The script knows only what it is told here: each ending by its own word, the time by the server's clock.
+    /// The page's script learns from this reply how a question ended, by one word for each ending, and the time left by the
+    /// server's clock.
     async fn the_state_says_whether_a_question_is_open_and_for_how_long(app: &mut TestApp) {
         let agent = app.agent();
         let (_, forever) = asked(app, json!({"timeout_seconds": null})).await;
@@ -56,14 +57,14 @@ on_each_store! {
         app.smtp.next_mail().await;
 
         let (_, link) = asked(app, json!({"timeout_seconds": 10})).await;
-        app.clock.jump(chrono::TimeDelta::seconds(10)); // The timer has not run yet, and nothing counts any more.
+        app.clock.jump(chrono::TimeDelta::seconds(10)); // The timer has not run yet, but no answer counts any more.
         let ended = told(&state(app, &link).await);
         assert_eq!((&ended["ended"], &ended["left_ms"]), (&json!("expired"), &json!(0)));
         app.settle().await;
         assert_eq!(told(&state(app, &link).await)["ended"], "expired");
     }
 
-    /// Who asks learns no more than who opens the page: the same refusals, the same headers, no cookie, the same limit.
+    /// A request for the state reveals no more than the page: it has the same refusals, headers and limit, and sets no cookie.
     async fn the_state_is_as_closed_as_the_page(app: &mut TestApp) {
         let (id, link) = asked(app, json!({})).await;
         let open = state(app, &link).await;
@@ -83,7 +84,8 @@ on_each_store! {
         assert!(app.agent().suspension(&id).await["resolution"].is_null());
 
         let began = tokio::time::Instant::now();
-        // Two by now, and each opening counts, the page's and the state's; 120 a minute is one more every half second.
+        // Requests for the page and for its state both count. The limit is 120 a minute, so another one is allowed every half
+        // second.
         let mut opened = 1.0;
         loop {
             let status = if opened % 2.0 == 0.0 { person.open(&link).await.status } else { state(app, &link).await.status };
@@ -97,7 +99,7 @@ on_each_store! {
     }
 }
 
-/// Comes back to the tab, which makes the page ask at once, and waits until `done` holds.
+/// Simulates a return to the tab, on which the page asks for its state at once, and waits until `done` holds.
 async fn look_again(browser: &Browser, done: &str) {
     let js = format!(
         "new Promise((yes) => {{
@@ -111,7 +113,8 @@ async fn look_again(browser: &Browser, done: &str) {
 }
 
 on_each_store! {
-    /// Somebody writes a comment while time passes and a colleague answers: they are told both, and lose neither word nor place.
+    /// While a person types a comment, time passes and a colleague answers. The page says both and keeps the typed text and the
+    /// cursor.
     async fn a_page_counts_down_and_says_that_somebody_else_answered(app: &mut TestApp) {
         let (_, link) = asked(app, json!({"timeout_seconds": 4 * 3600})).await;
         let browser = Browser::start(BrowserOptions { width: 390, height: 800, dark: false, javascript: true }).await;
@@ -124,7 +127,7 @@ on_each_store! {
         app.advance(3600).await;
         look_again(&browser, &format!("{left} == '3 h left'")).await;
         assert_eq!(browser.evaluate("document.querySelector('.decide').classList.contains('soon')").await, false);
-        app.advance(2 * 3600 + 5).await; // In the last quarter.
+        app.advance(2 * 3600 + 5).await; // The last quarter of the time begins.
         look_again(&browser, &format!("{left} == '1 h left'")).await;
         assert_eq!(browser.evaluate("document.querySelector('.decide').classList.contains('soon')").await, true);
         assert_eq!(browser.evaluate("document.querySelector('.bar rect').getAttribute('width')").await, "25%");
@@ -154,7 +157,7 @@ on_each_store! {
         assert_eq!(browser.console_errors().await, [""; 0]);
     }
 
-    /// Somebody gives more time while the page is open: a page that still named the old deadline would press people for nothing.
+    /// When a deadline is extended, an open page must show the new deadline. The old one would hurry people without need.
     async fn a_page_learns_of_a_later_deadline(app: &mut TestApp) {
         let (id, link) = asked(app, json!({})).await;
         let browser = Browser::start(BrowserOptions { width: 390, height: 800, dark: false, javascript: true }).await;
@@ -166,7 +169,7 @@ on_each_store! {
         look_again(&browser, "document.querySelector('.left').textContent.startsWith('2 h')").await;
         let times = "[...document.querySelectorAll('time')].map((time) => time.textContent.slice(-9)).join()";
         let times = browser.evaluate(times).await;
-        // Beside the countdown, above it, and in the plan; the time it was asked stays.
+        // The deadline stands beside the countdown, above it and in the plan. The time at which the question was asked stays.
         assert_eq!(times, "08:00 UTC,11:00 UTC,11:00 UTC,08:00 UTC,11:00 UTC");
         assert_eq!(browser.evaluate("document.querySelector('.decide').classList.contains('soon')").await, false);
         assert_eq!(browser.evaluate("document.querySelector('#comment').value").await, "Ask the carrier");
@@ -174,12 +177,13 @@ on_each_store! {
         assert_eq!(browser.console_errors().await, [""; 0]);
     }
 
-    /// The server goes away while somebody writes: the page says so, sends nothing into the void, and keeps every word until it is back.
+    /// If the server is gone while a person types, the page says so, sends no answer, and keeps the text until the server is
+    /// back.
     async fn a_page_whose_server_is_gone_says_so_and_keeps_what_was_typed(app: &mut TestApp) {
         let (_, link) = asked(app, json!({})).await;
         let browser = Browser::start(BrowserOptions { width: 390, height: 800, dark: false, javascript: true }).await;
         browser.open(&link).await;
-        // What the page asks when it is opened has been answered: the time is live.
+        // The page's first request for its state has been answered, so the time shown is live.
         look_again(&browser, "performance.getEntriesByType('resource').some((entry) => entry.name.endsWith('/state') && entry.responseEnd)").await;
         browser.type_into("#comment", "Ask the carrier first").await;
         let gone = "!document.getElementById('gone').hidden";
@@ -201,7 +205,7 @@ on_each_store! {
         assert!(shown.heading() == "Your answer was recorded" && shown.html.contains("Ask the carrier first"), "{}", shown.html);
     }
 
-    /// Where scripts may not ask, a page is answered as if it had none.
+    /// If scripts cannot reach the server, the page can still be answered as if it had no script.
     async fn a_page_that_may_not_ask_is_answered_all_the_same(app: &mut TestApp) {
         let (_, link) = asked(app, json!({})).await;
         let browser = Browser::start(BrowserOptions { width: 390, height: 800, dark: false, javascript: true }).await;
@@ -213,7 +217,7 @@ on_each_store! {
         assert_eq!(app.person().open(&link).await.heading(), "Your answer was recorded");
     }
 
-    /// Nobody reckons in UTC: the page tells times in the reader's own zone, and in UTC, which it names, where it cannot.
+    /// Few people think in UTC. The page shows times in the reader's own zone; without a script it shows UTC and says so.
     async fn times_are_told_in_the_readers_zone(app: &mut TestApp) {
         let policy = json!({"max_attempts": 2, "interval_seconds": 3600});
         let (_, link) = asked(app, json!({"timeout_seconds": 3600, "retry_policy": policy})).await;

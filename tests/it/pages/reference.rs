@@ -1,4 +1,4 @@
-//! `/docs`: what people read must say what the description says, and bring nothing from elsewhere.
+//! `/docs`: the page for people must match the description of the interface and load nothing from other sites.
 
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
@@ -11,13 +11,13 @@ use serde_json::Value;
 
 use crate::pages::browser::shots;
 
-/// What follows each occurrence of `start`, up to `end`.
+/// The texts that follow each occurrence of `start`, up to `end`.
 fn between<'a>(html: &'a str, start: &str, end: char) -> Vec<&'a str> {
     html.split(start).skip(1).map(|rest| rest.split(end).next().unwrap()).collect()
 }
 
 on_one_store! {
-    /// An operation that is not in the reference does not exist for its reader.
+    /// For its readers an operation that is missing from the reference does not exist.
     async fn every_operation_and_schema_has_its_place_and_a_call_to_copy(app: &mut TestApp) {
         let html = app.anonymous().get("docs").await.text;
         let description = app.anonymous().get("openapi.json").await.ok();
@@ -53,7 +53,8 @@ on_one_store! {
         }
     }
 
-    /// What a reader opens first must be there at once, and be about the interface: not about the program it was generated from.
+    /// The page loads at once because it is short and folded, and it is about the interface, not about the program from which it
+    /// was generated.
     async fn the_reference_is_short_folded_and_about_http(app: &mut TestApp) {
         let html = app.anonymous().get("docs").await.text;
         assert!(html.len() < 110_000, "{} bytes", html.len());
@@ -67,7 +68,7 @@ on_one_store! {
             }
         }
         assert!(!html.contains("PLACET_KEY"), "the variable is PLACET_API_KEY everywhere");
-        // What is said once for all is said: each status and parameter that stands alone in an operation.
+        // Texts that are common to all operations stand once. An operation lists only its own statuses and parameters.
         let (_, errors) = html.split_once("What each status means").unwrap();
         let (errors, _) = errors.split_once("</section>").unwrap();
         for status in [401, 403, 404, 408, 413, 415, 422, 429, 500, 503] {
@@ -75,7 +76,7 @@ on_one_store! {
         }
     }
 
-    /// A reference that loads something from elsewhere tells somebody else who reads it, and fails offline.
+    /// A reference that loads something from another site would reveal its readers to that site, and would fail offline.
     async fn the_reference_is_one_closed_page_whose_links_lead_somewhere(app: &mut TestApp) {
         let reply = app.anonymous().get("docs").await;
         assert_eq!(reply.status, 200);
@@ -107,7 +108,8 @@ on_one_store! {
         assert!(!html.contains("https://"));
     }
 
-    /// Read on a phone, at 400 % zoom, at night: one column, no sideways scrolling, headings in their order.
+    /// The reference is readable on a phone, at 400 % zoom and in dark mode: one column, no sideways scrolling, headings in
+    /// order.
     async fn the_reference_fits_every_width(app: &mut TestApp) {
         for (width, dark) in [1280, 390, 320].into_iter().flat_map(|width| [(width, false), (width, true)]) {
             let browser = Browser::start(BrowserOptions { width, height: 800, dark, javascript: false }).await;

@@ -1,11 +1,11 @@
-//! Two hundred texts an agent may be made to write, for what looks at where they end up.
+//! Two hundred texts that an agent may be made to write, for the tests that check where texts end up.
 
 use serde_json::{Value, json};
 
-/// The texts that `./test` takes: a chain that no line may be broken in, and one that forges a part of the page.
+/// The texts that `./test` takes: a chain without a place for a line break, and a text that forges a part of the page.
 const SAMPLE: [&str; 2] = ["conjuncts of Devanagari", "a false end"];
 
-/// Texts that are repeated, and how often.
+/// Texts that are repeated, each with the number of repetitions.
 const CHAINS: [(&str, &str, usize); 154] = [
     ("squares and joiners", "◼\u{200d}", 700),
     ("women and joiners", "👩\u{200d}", 700),
@@ -163,7 +163,7 @@ const CHAINS: [(&str, &str, usize); 154] = [
     ("symbols with marks", "◌\u{20d0}\u{20d1}\u{20d4}", 300),
 ];
 
-/// Texts as they are.
+/// Texts that are used unchanged.
 const TEXTS: [(&str, &str); 46] = [
     ("a false value", "Deny\u{a0}\u{a0}\u{a0}\u{a0}sends deny"),
     ("a false box", "┌──────────┐\n│ sends    │\n│ deny     │\n└──────────┘"),
@@ -231,27 +231,27 @@ const TEXTS: [(&str, &str); 46] = [
     ("a comment that ends", "--><script>alert(1)</script><!--"),
 ];
 
-/// All of them, by name.
+/// All texts, by name.
 fn texts() -> Vec<(String, String)> {
     let chains = CHAINS.iter().map(|(name, link, times)| ((*name).to_owned(), format!("a{}b", link.repeat(*times))));
     chains.chain(TEXTS.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()))).collect()
 }
 
-/// Text of an agent, as long as a field may be, whole characters, without what the field refuses.
+/// At most `chars_max` characters and 2,000 bytes of a text, cut between characters.
 fn fit(text: &str, chars_max: usize) -> String {
     let chars: String = text.chars().take(chars_max).collect();
-    // A question has two of them, and 4 KiB.
+    // A question holds two of these texts in at most 4 KiB.
     chars[..chars.floor_char_boundary(2_000)].to_owned()
 }
 
-/// The same without line breaks.
+/// The same without control characters, or `blank` if nothing else is left.
 pub(crate) fn on_a_line(text: &str, chars_max: usize) -> String {
     let plain: String = text.chars().filter(|c| !c.is_control()).collect();
     let plain = if plain.trim().is_empty() { "blank".to_owned() } else { plain };
     fit(&plain, chars_max)
 }
 
-/// One text in every field an agent fills, of a question with choices.
+/// A question with choices that has the text in every field an agent fills.
 pub(crate) fn with_choices(text: &str) -> Value {
     let (long, key) = (fit(text, 900), fit(text, 300));
     json!({
@@ -266,7 +266,7 @@ pub(crate) fn with_choices(text: &str) -> Value {
     })
 }
 
-/// The same of a form.
+/// A question with a form that has the text in every field an agent fills.
 pub(crate) fn with_fields(text: &str) -> Value {
     let long = fit(text, 900);
     json!({
@@ -280,7 +280,7 @@ pub(crate) fn with_fields(text: &str) -> Value {
     })
 }
 
-/// The same of a question that is answered in words.
+/// A question answered by text that has the text in every field an agent fills.
 pub(crate) fn in_words(text: &str) -> Value {
     let long = fit(text, 900);
     json!({
@@ -289,7 +289,8 @@ pub(crate) fn in_words(text: &str) -> Value {
     })
 }
 
-/// Those that are tried: a sample; all of them if `PLACET_TEXTS=all`, or those whose names hold one of its parts, which commas divide.
+/// The chosen texts: without `PLACET_TEXTS` a sample, with `all` all of them, otherwise those whose names contain one of its
+/// comma-separated parts.
 #[expect(clippy::disallowed_methods, reason = "more texts are asked for by hand, by a variable")]
 pub(crate) fn chosen() -> Vec<(String, String)> {
     let texts = texts();

@@ -1,4 +1,4 @@
-//! Who may use which unit of the store: every unit, every role, one's own intent, a sibling's and another's.
+//! Which callers may use which unit of the store: every unit, every role, one's own intent, one of the same owner, and another's.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -61,7 +61,7 @@ const OWN: [&str; 23] = [
     "closed",
 ];
 
-/// What commands ask to be allowed to do.
+/// The actions for which commands need permission.
 const ACTIONS: [Action; 9] = [
     Action::PatchState,
     Action::SetStatus,
@@ -74,7 +74,7 @@ const ACTIONS: [Action; 9] = [
     Action::Remind,
 ];
 
-/// A unit without a principal that does something for a caller would authorize nothing.
+/// A unit without a principal that acts for a caller would check no permission.
 #[test]
 fn every_unit_of_the_store_is_told_who_asks_or_is_the_servers_own() {
     let source = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/src/store.rs")).unwrap();
@@ -89,7 +89,7 @@ fn every_unit_of_the_store_is_told_who_asks_or_is_the_servers_own() {
     assert_eq!(own, OWN.into_iter().collect(), "each of these is the server's own, or its caller must be named and authorized");
 }
 
-/// What came of a try, as the table has it; a request that is wrong in itself is told so only where the caller may ask.
+/// The result of a try, as the table has it; an error in the request itself is shown only where the caller may ask.
 async fn cell<T>(unit: Unit<'_, T>) -> String {
     match unit.await {
         Ok(_) | Err(StoreError::Rejected(Rejection::Invalid { .. })) => "yes".to_owned(),
@@ -104,7 +104,7 @@ fn wrong<T>() -> Result<T, Rejection> {
     Err(Rejection::invalid("limit", "range", "is wrong"))
 }
 
-/// Tries every unit as one principal: the unit, and what came of it.
+/// Tries every unit as one principal: the unit, and its result.
 async fn column(store: &dyn Store, who: &Principal, intent: IntentId, question: SuspensionId) -> Vec<(String, String)> {
     let me = || who.clone();
     let mut cells = Vec::new();
@@ -134,7 +134,7 @@ async fn column(store: &dyn Store, who: &Principal, intent: IntentId, question: 
     cells
 }
 
-/// A line for each unit; for each role, what came of it at one's own intent, at one of the same owner, and at another's.
+/// A line for each unit; for each role, the results at one's own intent, at one of the same owner, and at another's.
 fn table(tried: &[Vec<(String, String)>]) -> String {
     let roles: Vec<String> = Role::ALL.iter().map(|role| format!("{:14}", role.as_str())).collect();
     let mut lines = vec![format!("own, sibling, foreign  | {}", roles.join(" | "))];
@@ -190,7 +190,7 @@ server_events          | 403  403  403  | 403  403  403  | yes  yes  yes  | yes 
         assert_eq!(table(&tried), expected);
     }
 
-    /// A deadline is the server's to apply: a caller that could send one would end questions as it likes.
+    /// Only the server applies a deadline: a caller that could send one would end questions at will.
     async fn what_only_the_server_does_is_refused_to_every_role(app: &mut TestApp) {
         let (intent, id) = app.ask(json!({})).await;
         let suspension_id = SuspensionId::parse(&id).unwrap();
@@ -202,7 +202,7 @@ server_events          | 403  403  403  | 403  403  403  | yes  yes  yes  | yes 
         }
     }
 
-    /// Whatever a caller says it means to do, its command is judged by what it is.
+    /// Whatever action a caller names, its command is judged by the action that it really is.
     async fn a_command_says_itself_what_it_does(app: &mut TestApp) {
         let (intent, id) = app.ask(json!({})).await;
         let suspension_id = SuspensionId::parse(&id).unwrap();

@@ -1,4 +1,4 @@
-//! Gateways that are tied to webhooks: what they were handed, and nothing else.
+//! Gateways that are tied to webhooks: they reach the questions their webhooks were sent, and nothing else.
 
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 
 const ALICE: &str = "alice@example.com";
 const BOB: &str = "bob@example.com";
-/// An id of nothing.
+/// An id that belongs to no intent and no question.
 const NOBODYS: &str = "019ab0f2-0000-7000-8000-000000000000";
 
-/// A server with mails, a pager and a room, and the gateway of the pager.
+/// A server with mail, a pager webhook and a room webhook, and the gateway key of the pager.
 struct Stage {
     app: TestApp,
     agent: Api,
@@ -34,7 +34,7 @@ impl Stage {
         Self { agent: app.agent(), app, pager, _receiver: receiver }
     }
 
-    /// Asks alice by one channel.
+    /// Asks Alice by one channel.
     async fn asked_by(&self, channel: &str) -> (IntentId, String) {
         self.agent.ask(json!({"channel_hint": channel, "notify_to": [ALICE]})).await
     }
@@ -49,7 +49,7 @@ async fn answer(api: &Api, intent: IntentId, id: &str, responded_by: &str) -> Re
     api.post(&format!("api/v1/intents/{intent}/suspend/respond"), body).await
 }
 
-/// Every way to an intent and its question with a key.
+/// Each request that a key can make about an intent and its question.
 fn every_way(intent: &str, id: &str) -> Vec<(&'static str, String, Value)> {
     let (intent, question) = (format!("api/v1/intents/{intent}"), format!("api/v1/suspensions/{id}"));
     vec![
@@ -77,7 +77,7 @@ async fn send(api: &Api, (method, path, body): &(&str, String, Value)) -> Reply 
     api.send(if body.is_null() { request } else { request.json(body) }).await
 }
 
-/// What is not a gateway's is to it as if it did not exist, whichever way it comes.
+/// Checks that each request about this question gets the same 404 as a request about a question that does not exist.
 async fn is_nothing_to(api: &Api, intent: IntentId, id: &str) {
     for (way, nowhere) in every_way(&intent.to_string(), id).iter().zip(every_way(NOBODYS, NOBODYS)) {
         let (theirs, nothing) = (send(api, way).await, send(api, &nowhere).await);
@@ -94,7 +94,7 @@ async fn answers_what_it_was_sent(stage: &Stage) {
         assert_eq!(stage.pager.get(&path).await.problem(), (403, "forbidden"), "{path}");
     }
     let before = stage.agent.everything(intent).await;
-    // Bob is on the allow-list, and was not sent this question.
+    // Bob is on the allow-list, but this question was not sent to him.
     for somebody in [BOB, "alice@example.com.evil.example", "alice", "ops-room"] {
         assert_eq!(answer(&stage.pager, intent, &id, somebody).await.problem(), (403, "forbidden"), "{somebody}");
     }
@@ -123,7 +123,7 @@ async fn sees_nothing_of_another_way(stage: &Stage) {
     for list in ["api/v1/intents", "api/v1/suspensions", "api/v1/keys", "api/v1/deliveries"] {
         assert_eq!(stage.pager.get(list).await.problem(), (403, "forbidden"), "{list}");
     }
-    // Its own question of before on the same intent shows neither the new one nor a way to it.
+    // The gateway's own earlier question on the same intent leads neither to the new question nor to the intent.
     let (intent, first) = stage.asked_by("pager").await;
     let supersede = json!({"channel_hint": EMAIL, "notify_to": [ALICE], "supersedes": first});
     let second = stage.agent.suspend(intent, supersede).await.ok()["id"].as_str().unwrap().to_owned();
@@ -131,7 +131,7 @@ async fn sees_nothing_of_another_way(stage: &Stage) {
     assert_eq!(stage.pager.suspension(&first).await["resolution_reason"], "superseded");
     assert_eq!(answer(&stage.pager, intent, &first, ALICE).await.problem(), (409, "already_resolved"));
     assert_eq!(stage.agent.suspension(&second).await["resolution"], Value::Null);
-    // And a question that went to its webhook later on is its own from then on.
+    // A later question that goes to its webhook is within its reach again.
     let third = json!({"channel_hint": "pager", "notify_to": [ALICE], "supersedes": second});
     let third = stage.agent.suspend(intent, third).await.ok()["id"].as_str().unwrap().to_owned();
     is_nothing_there(&stage.pager, &second).await;
@@ -142,7 +142,7 @@ async fn is_nothing_there(api: &Api, id: &str) {
     assert_eq!(api.get(&format!("api/v1/suspensions/{id}")).await.problem(), (404, "not_found"));
 }
 
-/// Who is told by mail at a later attempt is not the pager's to answer for, before and after.
+/// The pager may not answer for a person who is told by mail at a later attempt, neither before that mail nor after it.
 async fn answers_for_its_own_recipients(stage: &Stage) {
     let rung = json!({"attempt": 2, "notify_to": BOB, "channel_hint": EMAIL});
     let policy = json!({"max_attempts": 2, "interval_seconds": 600, "escalation_ladder": [rung]});
@@ -158,7 +158,7 @@ async fn answers_for_its_own_recipients(stage: &Stage) {
     answer(&room, intent, &id, "ops-room").await.ok();
 }
 
-/// Who breaks into a gateway must not find more there than what it passes on.
+/// An attacker who breaks into a gateway must find only the questions it passes on.
 mod a_tied_gateway_has_what_its_webhook_was_sent_and_nothing_else {
     use super::*;
 
@@ -182,7 +182,7 @@ mod a_tied_gateway_has_what_its_webhook_was_sent_and_nothing_else {
 }
 
 on_each_store! {
-    /// Whoever makes a gateway's key says how far it reaches; forgetting it must not be the widest reach.
+    /// The admin who creates a gateway key must state its reach. A forgotten reach must not become the widest one.
     async fn a_gateways_key_is_tied_or_unbound_and_no_other_key_is(app: &mut TestApp) {
         let admin = app.api(Role::Admin);
         let key = |role: &str, change: Value| {
@@ -212,7 +212,7 @@ on_each_store! {
         assert_eq!((shown(&tied["id"]), shown(&unbound["id"])), (json!(["email"]), Value::Null));
     }
 
-    /// What reports returned mail needs no reach over questions, and what passes on pages has no say about mails.
+    /// A key that reports bounces needs no access to questions, and a pager's key must not report on mails.
     async fn a_gateway_reports_on_its_own_channel(app: &mut TestApp) {
         let agent = app.agent();
         let (intent, id) = agent.ask(json!({"notify_to": [ALICE]})).await;

@@ -1,4 +1,4 @@
-//! Keys: made, shown once, listed without their secrets, revoked at once; and what each role may do.
+//! Keys: creating them, showing the secret once, listing them without secrets, revoking them, and the permissions of each role.
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
@@ -17,7 +17,7 @@ use store::host::account;
 use store::host::clock::SystemEntropy;
 use store::{NewKey, SecretOrigin};
 
-/// A key as an older program kept it: with its names as they were given.
+/// A key as an older version stored it, with its names as they were given.
 async fn key_of_before(app: &TestApp, role: Role, name: &str, owner: &str) -> Api {
     let secret = generate(role, &SystemEntropy);
     let id = KeyId(SystemEntropy.uuid(chrono::DateTime::UNIX_EPOCH));
@@ -29,7 +29,8 @@ async fn key_of_before(app: &TestApp, role: Role, name: &str, owner: &str) -> Ap
 }
 
 on_each_store! {
-    /// The secret is shown to one person once; a list that showed it would hand every admin every identity.
+    /// The secret is shown once, to the person who creates the key. If the list showed secrets, each admin could act as any other
+    /// key.
     async fn a_secret_is_shown_once_and_never_listed(app: &mut TestApp) {
         let admin = app.api(Role::Admin);
         let reply = admin.post("api/v1/keys", json!({"role": "operator", "name": "desk"})).await;
@@ -49,13 +50,13 @@ on_each_store! {
         assert_eq!(Api::new(&app.base, Some(secret)).get("api/v1/intents").await.status, 200);
         app.restart().await;
         assert_eq!(Api::new(&app.base, Some(secret)).get("api/v1/intents").await.status, 200);
-        // One character more or less, or another case, is another key.
+        // One character more or less, or another case, makes a different key.
         for wrong in [format!("{secret}x"), secret[..secret.len() - 1].to_owned(), secret.to_uppercase()] {
             assert_eq!(Api::new(&app.base, Some(&wrong)).get("api/v1/intents").await.problem(), (401, "unauthorized"));
         }
     }
 
-    /// A key that leaked must be dead when the call returns, not when a cache feels like it.
+    /// A leaked key must stop working when the call to revoke it returns, not when some cache expires.
     async fn a_revoked_key_is_dead_at_once_and_stays_dead(app: &mut TestApp) {
         let admin = app.api(Role::Admin);
         let made = admin.post("api/v1/keys", json!({"role": "agent", "name": "bot"})).await.ok();
@@ -67,19 +68,19 @@ on_each_store! {
         assert_eq!(revoked["revoked_at"], json!("2026-11-24T08:00:10.000000Z"));
         assert_eq!(bot.get(&format!("api/v1/intents/{intent}")).await.problem(), (401, "unauthorized"));
         app.advance(10).await;
-        assert_eq!(admin.send(admin.request("DELETE", &path)).await.ok(), revoked); // The first time counts.
+        assert_eq!(admin.send(admin.request("DELETE", &path)).await.ok(), revoked); // The time of the first call is kept.
         app.restart().await;
         assert_eq!(bot.suspend(intent, json!({})).await.problem(), (401, "unauthorized"));
         for unknown in ["api/v1/keys/x", "api/v1/keys/019ab0f2-0000-7000-8000-000000000000"] {
             assert_eq!(admin.send(admin.request("DELETE", unknown)).await.problem(), (404, "not_found"));
         }
-        // Another key of the same name takes its place.
+        // A new key of the same name takes over the agent's intents.
         let again = admin.post("api/v1/keys", json!({"role": "agent", "name": "bot"})).await.ok();
         let again = Api::new(&app.base, Some(again["key"].as_str().unwrap()));
         assert_eq!(again.status(intent).await, "active");
     }
 
-    /// Names end up in logs, mails and decisions: each has its bounds and is named when it breaks them.
+    /// Names appear in logs, mails and decisions, so each has bounds, and an error names the field that breaks them.
     async fn a_key_has_names_within_bounds(app: &mut TestApp) {
         let admin = app.api(Role::Admin);
         let count = admin.get("api/v1/keys").await.ok()["keys"].as_array().unwrap().len();
@@ -101,7 +102,7 @@ on_each_store! {
         admin.post("api/v1/keys", key("name", json!("ä".repeat(200)))).await.ok();
     }
 
-    /// A name stands in the log for who did something: it has one form, hides nothing, and is not the server's.
+    /// The log names keys by their names, so a name has one form, no hidden characters, and does not look like the server's name.
     async fn a_name_has_one_form_and_is_not_ours(app: &mut TestApp) {
         let admin = app.api(Role::Admin);
         for (field, name, rule) in [
@@ -121,7 +122,8 @@ on_each_store! {
             assert_eq!(answered["responded_by"], name);
         }
         assert_eq!(admin.post("api/v1/keys", json!({"role": "agent", "name": " ｂｏｔ "})).await.ok()["name"], "bot");
-        // Nor does a gateway bring in an answer by the server, by nobody who can be seen, or by one who looks like the asker.
+        // A gateway cannot report an answer by the server, by a name with hidden characters, or by a name that looks like the
+        // asker's.
         let (intent, id) = app.agent().ask(json!({})).await;
         let path = format!("api/v1/intents/{intent}/suspend/respond");
         for (name, code) in [("Placet", "invalid"), ("ali\u{200b}ce", "invalid"), ("test-аgent", "self_response"), ("TEST-AGENT", "self_response")] {
@@ -130,8 +132,8 @@ on_each_store! {
         }
     }
 
-    /// Names from before they had one form stay as they were given. An operator whose owner is typed today must not answer what a key of
-    /// the same owner has asked, and a new key of an agent goes on with what the old one began.
+    /// Names from before that rule stay as they were given, and still match the same name typed today: an operator with the owner
+    /// of the asking key must not answer its question, and a new key of the agent continues the work of the old one.
     async fn a_name_of_before_is_the_same_name_today(app: &mut TestApp) {
         for (number, (before, today)) in [("Team A ", "Team A"), ("Ｏps", "Ops"), ("E\u{301}quipe", "Équipe")].into_iter().enumerate() {
             let agent = key_of_before(app, Role::Agent, before, before).await;
@@ -151,7 +153,7 @@ on_each_store! {
         }
     }
 
-    /// The whole table of who may do what, as HTTP tells it: a changed cell is a changed promise.
+    /// The whole table of permissions, as tested by HTTP. A changed cell is a changed promise.
     async fn each_role_may_do_what_this_table_says_and_nothing_else(app: &mut TestApp) {
         let agent = app.agent();
         let mut table = String::new();
@@ -209,7 +211,7 @@ on_each_store! {
         assert_eq!(table, expected.concat());
     }
 
-    /// 403 comes before what is wrong with the fields: who may not make keys is not taught how.
+    /// 403 comes before any error about fields, so that a caller who may not create keys learns nothing about their fields.
     async fn who_may_not_manage_keys_learns_nothing_of_them(app: &mut TestApp) {
         for role in [Role::Agent, Role::Operator, Role::Auditor, Role::Channel] {
             let api = app.api(role);

@@ -1,4 +1,4 @@
-//! What must appear nowhere: keys, tokens and the ids that are capabilities, in logs, in the database's files, in refusals.
+//! Keys, tokens and ids that are capabilities must not appear in logs, in the database's files or in refusals.
 
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
@@ -19,13 +19,13 @@ use reqwest::Method;
 use serde_json::json;
 use tracing_subscriber::EnvFilter;
 
-/// Everything the server and what it is made of has to say, and whatever else would be logged by default.
+/// Logs everything from the server and its crates, and from all other crates the default level.
 const FILTER: &str =
     "info,placet=trace,store=trace,channels=trace,domain=trace,actix_web=trace,actix_http=trace,actix_server=trace";
-/// What agents and people write; a log is no place for it.
+/// Texts of agents and people, which must not be logged.
 const WRITTEN: [&str; 4] = ["CONFIDENTIAL-QUESTION", "CONFIDENTIAL-CONTEXT", "CONFIDENTIAL-COMMENT", "CONFIDENTIAL-ANSWER"];
 
-/// What is logged in this process, other tests of this binary included.
+/// Everything that this process logs, including other tests of this binary.
 static LOGS: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 
 struct Log;
@@ -41,19 +41,19 @@ impl Write for Log {
     }
 }
 
-/// Everything that was refused, and everything that must not be found.
+/// All refusals, and all secrets that must not be found.
 #[derive(Default)]
 struct Hoard {
     keys: Vec<String>,
     tokens: Vec<String>,
     ids: Vec<String>,
-    /// Of cookies and forms: nobody's business either, once they are in a log.
+    /// The nonces of cookies and forms, which must not be in a log either.
     nonces: Vec<String>,
     refusals: Vec<String>,
 }
 
 impl Hoard {
-    /// Keeps a refusal's body; anything but a refusal fails the test.
+    /// Keeps the body of a refusal. Any other reply fails the test.
     fn refused(&mut self, reply: Reply) {
         assert!((400..500).contains(&reply.status), "{} {}", reply.status, reply.text);
         self.refusals.push(reply.text);
@@ -70,12 +70,12 @@ impl Hoard {
     }
 }
 
-/// A question with something in every field that a log must not have.
+/// A question with a confidential text in each field that must not be logged.
 fn question() -> serde_json::Value {
     json!({"question": WRITTEN[0], "context": {"note": WRITTEN[1]}, "response_type": "text", "choices": []})
 }
 
-/// Every kind of mistake on the way of a question, each by the one who would make it.
+/// Every kind of mistake about a question, each by a caller who might make it.
 async fn mistakes(app: &TestApp, hoard: &mut Hoard) {
     let (agent, operator, admin) = (app.agent(), app.operator(), app.api(Role::Admin));
     let intent = agent.active_intent().await;
@@ -123,7 +123,8 @@ async fn mistakes(app: &TestApp, hoard: &mut Hoard) {
     hoard.refused_page(person.send(person.request(Method::DELETE, &link)).await);
 }
 
-/// The way through: a mail that fails and is tried again, a page, a refusal, an answer, the agent's wait, a deadline, a restart.
+/// The whole way of a question: a mail that fails and is tried again, a page, a refusal, an answer, a wait, a deadline and a
+/// restart.
 async fn the_loop(app: &mut TestApp, hoard: &mut Hoard) {
     let client: Client = app.client();
     let intent = app.agent().active_intent().await;
@@ -159,7 +160,7 @@ async fn the_loop(app: &mut TestApp, hoard: &mut Hoard) {
     hoard.refused(app.operator().respond(intent, refused["id"].as_str().unwrap(), "late").await);
 }
 
-/// Everything the database holds: the file and every one beside it, its journals included; of PostgreSQL a dump.
+/// Everything that the database holds: the file with those beside it, including its journals, or a dump of PostgreSQL.
 pub(crate) fn database(app: &TestApp) -> Vec<u8> {
     if let Some(scratch) = app.scratch() {
         return scratch.dump();
@@ -175,11 +176,11 @@ pub(crate) fn holds(bytes: &[u8], wanted: &[u8]) -> bool {
 }
 
 on_each_store! {
-    /// Logs are read by people and programs that may not answer; backups lie in places with other locks. Whoever finds a key, a token
-    /// or the id of an open question there can answer in somebody's name.
+    /// Logs are read by people and programs that may not answer, and backups may be less protected than the server. A key, a
+    /// token or the id of an open question found there would let the finder answer in another person's name.
     async fn secrets_appear_nowhere_but_where_they_belong(app: &mut TestApp) {
         let subscriber = tracing_subscriber::fmt().with_env_filter(EnvFilter::new(FILTER)).with_ansi(false);
-        // The test of the other database may have set it already; what is logged goes to the same place.
+        // The same test of the other database may have set the subscriber already. Both log to the same place.
         subscriber.with_writer(|| Log).try_init().ok();
         let keys = Role::ALL.iter().map(|role| app.api(*role).key().to_owned()).collect();
         let mut hoard = Hoard { keys, ..Hoard::default() };

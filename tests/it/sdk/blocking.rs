@@ -1,4 +1,4 @@
-//! The SDK's blocking client against the real server: from plain threads, several at a time, and where it does not belong.
+//! The SDK's blocking client against the real server: on plain threads, on several at once, and inside a runtime by mistake.
 
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
@@ -24,14 +24,14 @@ fn client(app: &TestApp) -> Client {
     Client::new(app.base.clone(), app.agent().key()).unwrap()
 }
 
-/// Runs a program as one without a runtime does: on a thread that knows of none, from now on.
+/// Starts a program on a thread without a runtime, as in a program that has none.
 fn on_a_thread<T: Send + 'static>(program: impl FnOnce() -> T + Send + 'static) -> Receiver<T> {
     let (done, ended) = oneshot::channel();
     std::thread::spawn(move || assert!(done.send(program()).is_ok()));
     ended
 }
 
-/// Counts what it is told.
+/// A hook that records each call.
 #[derive(Clone, Default)]
 struct Told(Arc<Mutex<Vec<&'static str>>>);
 
@@ -46,7 +46,7 @@ impl Hooks for Told {
 }
 
 on_each_store! {
-    /// Scripts, build tools and web servers with threads ask too; an answer there is worth what it is worth elsewhere.
+    /// Scripts, build tools and threaded web servers ask too, and get the same answers as other programs.
     async fn a_program_without_a_runtime_asks_and_gets_its_answer(app: &mut TestApp) {
         let told = Told::default();
         let client = Client::builder(app.base.clone(), app.agent().key()).hooks(told.clone()).build_blocking().unwrap();
@@ -65,7 +65,7 @@ on_each_store! {
         drop(client);
     }
 
-    /// One thread's long wait may not hold up another thread's answer, although they share one small runtime.
+    /// A long wait on one thread must not delay the answer of another thread, although they share a small runtime.
     async fn threads_that_share_a_client_do_not_wait_for_each_other(app: &mut TestApp) {
         let client = client(app);
         let (slow, quick) = (app.agent().active_intent().await, app.agent().active_intent().await);
@@ -87,7 +87,7 @@ on_each_store! {
         assert!(slow_waiting.await.unwrap().unwrap().value);
     }
 
-    /// The other side of a question needs no runtime either: a script with an operator's key looks for it and answers.
+    /// An operator's script needs no runtime either: it finds a question and answers it.
     async fn a_program_without_a_runtime_finds_and_answers_a_question(app: &mut TestApp) {
         let intent = app.agent().active_intent().await;
         let mut asked = app.client().ask(intent, go()).await.unwrap();
@@ -104,7 +104,7 @@ on_each_store! {
         assert!(asked.answer().await.unwrap().value);
     }
 
-    /// A program that must look after other things stops waiting; the question does not stop.
+    /// A program with other work can stop waiting. The question stays open.
     async fn a_wait_with_an_end_of_its_own_leaves_the_question_open(app: &mut TestApp) {
         let client = client(app);
         let intent = app.agent().active_intent().await;
@@ -119,7 +119,7 @@ on_each_store! {
         assert!(answer.value && !answer.replayed);
     }
 
-    /// Refusals and silence have the same types as elsewhere: a program that handles one client's handles the other's.
+    /// Refusals and missing answers have the same error types as in the other client, so that a program handles both alike.
     async fn the_other_ends_are_the_same_errors(app: &mut TestApp) {
         let client = client(app);
         let intent = app.agent().active_intent().await;
@@ -143,7 +143,7 @@ on_each_store! {
         drop(client);
     }
 
-    /// Called from async code by mistake it blocks its thread, which is bad; a panic in production would be worse.
+    /// Called from async code by mistake, the client blocks its thread. That is bad, but a panic in production would be worse.
     async fn inside_a_runtime_it_works_and_never_panics(app: &mut TestApp) {
         let client = client(app);
         let intent = client.create_intent("Deploy").active().send().unwrap();
@@ -154,7 +154,7 @@ on_each_store! {
         let id = intent.id();
         let answer = tokio::task::spawn_blocking(move || elsewhere.request_input(id, go())).await.unwrap().unwrap();
         assert!(answer.value && answer.replayed);
-        // Dropping the last one ends its runtime, which a runtime may refuse inside another.
+        // Dropping the last handle ends the client's runtime. A runtime may forbid that inside another runtime.
         drop((asked, intent));
         drop(client);
     }

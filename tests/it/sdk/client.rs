@@ -1,4 +1,4 @@
-//! The SDK against the real server: what an agent gets, whatever happens while it waits.
+//! The SDK against the real server: the outcome that an agent gets, whatever happens while it waits.
 
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
@@ -49,12 +49,13 @@ async fn ended<T: 'static>(mut program: JoinSet<Outcome<T>>) -> Outcome<T> {
     program.join_next().await.unwrap().unwrap()
 }
 
-/// An intent that the SDK began.
+/// An intent that was created with the SDK.
 async fn begun(app: &TestApp) -> IntentId {
     app.client().create_intent("Refund order 12345").active().send().await.unwrap().id()
 }
 
-/// A server whose disk is nearly full says so before it writes anything. An agent that took that for "it may have been done" would wait for
+/// A server whose disk is nearly full refuses before it writes anything. If an agent took that for "it may have been done", it
+/// would wait for the answer to a question that was never asked.
 /// the answer to a question that no person was asked.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_without_room_refuses_and_leaves_nothing_open() {
@@ -73,13 +74,13 @@ async fn a_server_without_room_refuses_and_leaves_nothing_open() {
 }
 
 on_each_store! {
-    /// Agents crash, are killed and are deployed anew. If asking again asked people again, they would answer twice and learn to
-    /// ignore it; if it lost the answer, they would have answered for nothing.
+    /// Agents crash, are killed and are deployed again. If a restarted agent asked people again, they would answer twice and
+    /// learn to ignore questions. If it lost the answer, they would have answered in vain.
     async fn an_agent_that_starts_again_finds_its_question(app: &mut TestApp) {
         let intent = begun(app).await;
         let mut first = program(app.client(), intent, refund());
         let link = app.carried().await.link(&app.base);
-        first.shutdown().await; // The future is dropped in the middle of its wait.
+        first.shutdown().await; // The future is dropped while it waits.
         drop(first);
         app.restart().await;
         let mut again = app.client().ask(intent, refund()).await.unwrap();
@@ -88,12 +89,12 @@ on_each_store! {
         app.person().answer(&link, "deny").await;
         let answer = again.answer().await.unwrap();
         assert_eq!((answer.value, answer.replayed), (Refund::Deny, false));
-        // A program that starts after the answer came gets it too, and hears that it is not new.
+        // A program that starts after the answer gets the answer too, marked as replayed.
         let late = app.client().request_input(intent, refund()).await.unwrap();
         assert_eq!((late.value, late.replayed, late.suspension_id), (Refund::Deny, true, answer.suspension_id));
         let asked = app.agent().event_types(intent).await;
         assert_eq!(asked.iter().filter(|event| *event == "intent.suspended").count(), 1);
-        // The very same question once more is another one only when the agent says so.
+        // The same question is asked a second time only if the agent says so.
         let mut other = app.client().ask(intent, refund().again("second parcel")).await.unwrap();
         assert_ne!(other.suspension_id(), answer.suspension_id);
         app.settle().await;
@@ -101,8 +102,8 @@ on_each_store! {
         assert_eq!(other.answer().await.unwrap().value, Refund::Approve);
     }
 
-    /// A question that a model words is worded anew after a crash. The person's answer to the first words must reach the agent, with
-    /// those words, and nobody may be asked twice.
+    /// A model that crashes may word its question anew. The person's answer to the first words must reach the agent, together
+    /// with those words, and no person may be asked twice.
     async fn a_question_with_a_name_is_found_again_however_it_is_worded(app: &mut TestApp) {
         let intent = begun(app).await;
         let worded = |words: &str, order: &str| {
@@ -113,7 +114,7 @@ on_each_store! {
         first.shutdown().await;
         drop(first);
         app.restart().await;
-        // The policy of the program may have changed as well.
+        // The program's default policy may have changed as well.
         let policy = PartialRetryPolicy { max_attempts: Some(3), interval_seconds: Some(60), ..PartialRetryPolicy::default() };
         let client = app.client().with_default_retry_policy(policy);
         let reworded = Question::choice::<Refund>("May I pay 12345 back?").notify_to(["other@example.com"]).idempotency_key("refund-1");
@@ -124,7 +125,7 @@ on_each_store! {
         app.person().answer(&link, "deny").await;
         let answer = again.answer().await.unwrap();
         assert_eq!((answer.value, answer.replayed, answer.question.as_str()), (Refund::Deny, false, "Refund order 12345?"));
-        // A program that starts after the answer came finds it, too, with the key of another day.
+        // A program that starts after the answer finds it too, even with a new key of the same agent.
         let client = Client::new(app.base.clone(), app.new_key(Role::Agent, "test-agent").await).unwrap();
         let late = client.request_input(intent, worded("Is a refund for 12345 all right?", "lost")).await.unwrap();
         assert_eq!((late.value, late.replayed, late.suspension_id), (Refund::Deny, true, answer.suspension_id));
@@ -132,7 +133,8 @@ on_each_store! {
         assert_eq!(asked.iter().filter(|event| *event == "intent.suspended").count(), 1);
     }
 
-    /// A name must not carry an answer over to where it means something else, least of all silence to where it means consent.
+    /// A name must not find a question whose answer would mean something else. Above all, a missing answer must not become
+    /// consent.
     async fn a_name_finds_no_question_whose_answer_means_something_else(app: &mut TestApp) {
         let (client, intent) = (app.client(), begun(app).await);
         let named = |question: Question<Refund>| question.timeout_seconds(3600).idempotency_key("refund-1");
@@ -150,14 +152,15 @@ on_each_store! {
         assert!(client.ask(intent, Question::text("Refund it?").timeout_seconds(3600).idempotency_key("refund-1")).await.is_err());
         let stranger = Client::new(app.base.clone(), app.new_key(Role::Agent, "stranger").await).unwrap();
         assert!(stranger.ask(intent, named(refund())).await.is_err());
-        // What a person has answered is no silence any more.
+        // Once a person has answered, the fallback no longer matters.
         app.operator().respond(intent, &id.expose(), "deny").await.ok();
         assert_eq!(client.request_input(intent, named(refund())).await.unwrap().value, Refund::Deny);
         assert!(client.request_input(intent, others().timeout_seconds(60).idempotency_key("refund-1")).await.is_err());
         app.settle().await;
     }
 
-    /// A new version of a program may have another default policy. It must find what the old one asked, under a name or without.
+    /// A new version of a program may have another default policy. It must still find the old version's question, with a name or
+    /// without.
     async fn a_question_is_found_under_another_default_policy(app: &mut TestApp) {
         let policy = |attempts| PartialRetryPolicy {
             max_attempts: Some(attempts),
@@ -177,7 +180,7 @@ on_each_store! {
         app.settle().await;
     }
 
-    /// The server may be updated while somebody waits; a waiting program must not notice.
+    /// The server may be updated while a program waits, and the program must not notice.
     async fn a_wait_survives_a_restart_of_the_server(app: &mut TestApp) {
         let intent = begun(app).await;
         let waiting = program(app.client(), intent, refund());
@@ -189,7 +192,7 @@ on_each_store! {
         assert_eq!((answer.value, answer.responded_by.as_deref()), (Refund::Approve, Some(OPERATOR)));
     }
 
-    /// Silence is an error unless the question said what stands in for an answer, and then it is marked as silence.
+    /// If no person answers, the outcome is an error unless the question has a fallback. A fallback is marked as one.
     async fn silence_is_an_error_or_a_fallback_and_never_a_person(app: &mut TestApp) {
         let intent = begun(app).await;
         let waiting = program(app.client(), intent, refund().fallback(Refund::Deny));
@@ -212,7 +215,8 @@ on_each_store! {
         assert_eq!(app.client().intent(intent).await.unwrap().view().status, Status::Abandoned);
     }
 
-    /// Nobody reached is not nobody answered: one is for the operator of the server to mend.
+    /// "No person was reached" is an error of its own, apart from "no person answered", because the server's operator must act on
+    /// it.
     async fn nobody_reached_is_an_error_of_its_own_whatever_the_fallback(app: &mut TestApp) {
         let intent = begun(app).await;
         let mut asked = app.client().ask(intent, refund().fallback(Refund::Approve)).await.unwrap();
@@ -238,12 +242,12 @@ on_each_store! {
         let RequestInputError::InputCancelled { reason: CancelReason::Withdrawn, suspension_id, .. } = error else {
             panic!("{error:?}");
         };
-        // Withdrawing twice is withdrawing once, and the agent goes on.
+        // A second withdrawal changes nothing, and the agent goes on.
         app.client().cancel(suspension_id, None).await.unwrap();
         assert_eq!(app.agent().status(intent).await, "active");
     }
 
-    /// A form passes through as it is. One that is not what the program reads is told as that, and stands.
+    /// A form is passed through unchanged. If the program cannot read it, the program gets an error, and the answer still stands.
     async fn an_answer_of_another_type_is_told_and_stands(app: &mut TestApp) {
         let intent = begun(app).await;
         let mut asked = app.client().ask(intent, Question::form::<Terms>("Which terms?").timeout_seconds(60)).await.unwrap();
@@ -260,7 +264,7 @@ on_each_store! {
         assert_eq!(asked.answer().await.unwrap().value, Terms { cap: 5 });
     }
 
-    /// An agent that could answer itself would need nobody.
+    /// If an agent could answer its own questions, it would need no person.
     async fn who_asked_cannot_answer_nor_can_its_owners_other_keys(app: &mut TestApp) {
         let key = app.new_key_of(Role::Agent, "bot", "payments").await;
         let client = Client::new(app.base.clone(), key.clone()).unwrap();
@@ -278,7 +282,7 @@ on_each_store! {
         app.settle().await;
     }
 
-    /// Whether a person was asked at all must be explainable afterwards: the decision is an event, or there is no decision.
+    /// It must be possible to explain later why a person was asked or not. A decision exists only if its event is recorded.
     async fn every_decision_to_ask_or_not_is_on_record(app: &mut TestApp) {
         let (client, intent) = (app.client(), begun(app).await);
         let decide = async |confidence, risk| {

@@ -1,4 +1,4 @@
-//! The SDK's hooks against the real server: what a program is told of its questions, and how often (RFC-0025 §9.3).
+//! The SDK's hooks against the real server: which calls a program gets about its questions, and how often (RFC-0025 §9.3).
 
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
@@ -15,7 +15,7 @@ use placet::{
 };
 use serde_json::{Value, json};
 
-/// Writes down what it is told, in order.
+/// A hook that records its calls in order.
 #[derive(Clone, Default)]
 struct Told(Arc<Mutex<Vec<String>>>);
 
@@ -28,7 +28,7 @@ impl Told {
         self.0.lock().unwrap().is_empty()
     }
 
-    /// What was told since the last look.
+    /// The calls since the last look.
     fn news(&self) -> Vec<String> {
         std::mem::take(&mut *self.0.lock().unwrap())
     }
@@ -68,7 +68,7 @@ impl Hooks for Told {
     }
 }
 
-/// Fails at every call.
+/// A hook that panics at every call.
 struct Panics;
 
 impl Hooks for Panics {
@@ -92,7 +92,8 @@ fn go() -> Question<bool> {
 }
 
 on_each_store! {
-    /// A program counts and logs by these; told twice it counts twice, not told it shows a question open for ever.
+    /// Programs count and log by these hooks. A second call would count twice; a missing one would show a question as open for
+    /// ever.
     async fn a_question_and_its_answer_are_told_once_each(app: &mut TestApp) {
         let (client, told) = watched(app);
         let intent = app.agent().active_intent().await;
@@ -103,13 +104,13 @@ on_each_store! {
         assert!(asked.answer().await.unwrap().value && asked.answer().await.unwrap().value);
         let received = format!("received \"yes\" by {:?}, replayed: ", Some(OPERATOR));
         assert_eq!(told.news(), [received.clone() + "false"]);
-        // A program that starts again is told again, and told that it is not new.
+        // A program that starts again gets the calls again, marked as replayed.
         let (client, told) = watched(app);
         assert!(client.request_input(intent, go()).await.unwrap().value);
         assert_eq!(told.news(), ["requested Go? before".to_owned(), received + "true"]);
     }
 
-    /// A program that re-attaches while the question is open has not asked anybody anew.
+    /// A program that asks again while the question is open gets the existing question, and its hooks are told so.
     async fn asking_again_is_told_as_that_while_the_question_is_open(app: &mut TestApp) {
         let (client, told) = watched(app);
         let intent = app.agent().active_intent().await;
@@ -121,7 +122,7 @@ on_each_store! {
         assert_eq!(told.news(), ["requested Go? before", "requested Go? now"]);
     }
 
-    /// A program that shows "asked twice already" learns of reminders while it waits (RFC-0026 §4.5).
+    /// A waiting program is told of each reminder (RFC-0026 §4.5), so that it can show "asked twice already".
     async fn each_further_attempt_is_told_while_the_question_is_waited_for(app: &mut TestApp) {
         let (client, told) = watched(app);
         let intent = app.agent().active_intent().await;
@@ -135,7 +136,8 @@ on_each_store! {
         let mut asked = client.ask(intent, go().retry_policy(policy)).await.unwrap();
         app.settle().await;
         assert_eq!(told.news(), ["requested Go? now"]);
-        // A program that takes the wait up by the question's id asks nobody, and learns of the rest like the one that asked.
+        // A program that continues the wait by the question's id asks no person, and is told of all later steps like the first
+        // program.
         let (other, other_told) = watched(app);
         let mut taken_up = other.pending(asked.suspension_id(), &go()).await.unwrap();
         assert!(other_told.is_empty());
@@ -158,7 +160,7 @@ on_each_store! {
         assert_eq!((told.news(), other_told.news()), (vec!["unanswered".into()], vec!["unanswered".into()]));
     }
 
-    /// Every way a question can end is told, and only a person's answer as a person's answer.
+    /// Each ending of a question is told as what it is. Only a person's answer is told as a person's answer.
     async fn every_other_end_is_told_as_what_it_is(app: &mut TestApp) {
         let (client, told) = watched(app);
         let intent = app.agent().active_intent().await;
@@ -190,7 +192,7 @@ on_each_store! {
         assert_eq!(told.news(), ["requested Go? now", "undeliverable"]);
     }
 
-    /// What a program's own hook breaks is the hook, not the answer, nor the hooks after it.
+    /// A hook that panics loses neither the answer nor the calls of later hooks.
     async fn a_hook_that_panics_costs_neither_the_answer_nor_another_hook(app: &mut TestApp) {
         let told = Told::default();
         let client = Client::builder(app.base.clone(), app.agent().key()).hooks(Panics).hooks(told.clone()).build().unwrap();
@@ -201,7 +203,7 @@ on_each_store! {
         assert_eq!(told.news().len(), 2);
     }
 
-    /// An answer the program cannot read was still given by a person.
+    /// An answer that the program cannot read is still told as received from a person.
     async fn an_answer_of_another_type_is_told_as_received(app: &mut TestApp) {
         let (client, told) = watched(app);
         let intent = app.agent().active_intent().await;
@@ -211,7 +213,7 @@ on_each_store! {
         assert!(told.news()[1].starts_with("received {\"n\":1} by "));
     }
 
-    /// The hook speaks of decisions that are on record; one that could not be recorded was not made.
+    /// The hook for a decision is called when the decision is on record. A decision that could not be recorded was not made.
     async fn a_decision_is_told_when_it_is_on_record(app: &mut TestApp) {
         let (client, told) = watched(app);
         let intent = app.agent().active_intent().await;

@@ -1,12 +1,12 @@
-//! The SDK around a question: what is open, an answer to it, more time, a reminder; and a look before it is asked.
+//! The SDK for operators: listing open questions, answering, extending and reminding, and a preview before a question is asked.
 
 use harness::on_each_store;
 use placet::{CallError, Client, PartialRetryPolicy, Question, What};
 use serde_json::{Map, json};
 
 on_each_store! {
-    /// A reply that is lost on its way makes a careful client send its answer again. The second sending must neither fail nor count
-    /// as another answer, and a different one must be told that it came too late.
+    /// If a reply is lost, a careful client sends its answer again. The repeat must neither fail nor count as another answer. A
+    /// different answer must be told that it came too late.
     async fn an_answer_sent_twice_is_recorded_once(app: &mut TestApp) {
         let agent = app.client();
         let operator = Client::new(app.operator().base(), app.operator().key().to_owned()).unwrap();
@@ -30,7 +30,8 @@ on_each_store! {
         assert_eq!(app.operator().suspension(&question.id.expose()).await["metadata"], json!({"comment": "go ahead"}));
         assert!(operator.open_suspensions(None).await.unwrap().suspensions.is_empty());
     }
-    /// A reply that is lost on its way must not give people twice the time; and what changed meanwhile is not extended unseen.
+    /// If a reply is lost, a repeated extension must not extend twice. A question that changed meanwhile must not be extended
+    /// unseen.
     async fn an_extension_sent_twice_counts_once(app: &mut TestApp) {
         let agent = app.client();
         let operator = Client::new(app.base.clone(), app.operator().key().to_owned()).unwrap();
@@ -49,7 +50,7 @@ on_each_store! {
         assert!(matches!(&own, Err(CallError::Refused(problem)) if problem.is("forbidden")), "{own:?}");
     }
 
-    /// An operator who looks through what is open has people reminded, and hears when that was too soon.
+    /// An operator can remind people of an open question with one call, and is told if it is too soon.
     async fn a_reminder_is_one_call(app: &mut TestApp) {
         let agent = app.client();
         let operator = Client::new(app.base.clone(), app.operator().key().to_owned()).unwrap();
@@ -65,7 +66,7 @@ on_each_store! {
         assert!(app.smtp.next_mail().await.subject().starts_with("Re: "));
     }
 
-    /// A program looks before it asks: at the plan of this very question, its own level of the cascade included.
+    /// A program can preview the plan of the question it is going to ask, including its own level of the cascade.
     async fn a_question_is_previewed_as_it_would_be_asked(app: &mut TestApp) {
         let policy = PartialRetryPolicy { max_attempts: Some(2), interval_seconds: Some(600), ..PartialRetryPolicy::default() };
         let agent = app.client().with_default_retry_policy(policy);

@@ -1,4 +1,4 @@
-//! The SDK's waits against the real server: many at a time, dropped, taken up again, and without a key.
+//! The SDK's waits against the real server: many at a time, dropped, continued, and without a valid key.
 
 use std::future::Future;
 use std::task::{Context, Waker};
@@ -10,7 +10,7 @@ use placet::{CancelReason, Client, IntentId, Question, RequestInputError};
 use serde_json::json;
 use tokio::task::JoinSet;
 
-/// Questions waited for at a time.
+/// The number of questions that are waited for at once.
 const MANY: usize = 50;
 
 fn go() -> Question<bool> {
@@ -22,7 +22,7 @@ async fn suspended(app: &TestApp, intent: IntentId) -> usize {
 }
 
 on_each_store! {
-    /// One agent program serves many customers: an answer that reached the wrong question would approve the wrong thing.
+    /// One agent program serves many customers. An answer that reached the wrong question would approve the wrong action.
     async fn of_many_questions_at_a_time_each_gets_its_own_answer(app: &mut TestApp) {
         let client = app.client();
         let mut asking = JoinSet::new();
@@ -41,7 +41,8 @@ on_each_store! {
             waiting.spawn(async move { (number, asked.answer().await.unwrap()) });
         }
         app.settle().await;
-        // Answered in another order than they were asked: 37 and 50 have no common divisor, so each has its turn.
+        // The order of answers differs from that of the questions. 37 and 50 have no common divisor, so each question is answered
+        // once.
         for turn in 0..MANY {
             let (number, intent, id) = questions[turn * 37 % MANY];
             app.operator().respond(intent, &id.expose(), format!("for {number}")).await.ok();
@@ -53,13 +54,13 @@ on_each_store! {
         }
     }
 
-    /// Futures are dropped by timeouts, `select!` and shutdowns, at any point: never may that ask twice or lose the question.
+    /// Timeouts, `select!` and shutdowns may drop a future at any point. That must never ask twice or lose the question.
     async fn a_question_dropped_while_it_is_asked_is_asked_once(app: &mut TestApp) {
         let client = app.client();
         let intent = app.agent().active_intent().await;
         drop(client.ask(intent, go()));
         assert_eq!(suspended(app, intent).await, 0, "a future that never ran asked somebody");
-        // Dropped while it connects or sends, which the server may or may not hear of.
+        // The future is dropped while it connects or sends, so the server may or may not have got the request.
         for polls in 1..6 {
             let mut asking = Box::pin(client.ask(intent, go()));
             for _ in 0..polls {
@@ -69,19 +70,19 @@ on_each_store! {
                 tokio::task::yield_now().await;
             }
         }
-        // Dropped when the server has taken it, before its reply is read.
+        // The future is dropped after the server has taken the request and before its reply is read.
         let mut asking = Box::pin(client.ask(intent, go()));
         while asking.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending() && suspended(app, intent).await == 0 {}
         drop(asking);
         let mut asked = client.ask(intent, go()).await.unwrap();
-        // Nor did dropping take it back.
+        // The drop did not withdraw the question.
         assert_eq!(asked.record().resolution, None);
         assert_eq!(suspended(app, intent).await, 1);
         app.operator().respond(intent, &asked.suspension_id().expose(), "yes").await.ok();
         assert!(asked.answer().await.unwrap().value);
     }
 
-    /// A program may keep the id, and another one take the wait up, whatever the wording was.
+    /// A program may keep the id of a question, and another program may continue the wait with it, whatever the wording was.
     async fn a_wait_is_taken_up_by_the_questions_id(app: &mut TestApp) {
         let intent = app.agent().active_intent().await;
         let id = app.client().ask(intent, go()).await.unwrap().suspension_id();
@@ -91,7 +92,8 @@ on_each_store! {
         app.operator().respond(intent, &id.expose(), "no").await.ok();
         let answer = resumed.answer().await.unwrap();
         assert!(!answer.value && !answer.replayed);
-        // Taken up after its end, it says so; read as something it is not, it is no answer.
+        // A wait that continues after the end is marked as replayed. If the answer does not have the expected type, it is an
+        // error.
         assert!(app.client().pending(id, &go()).await.unwrap().answer().await.unwrap().replayed);
         let wrong = app.client().pending(id, &Question::form::<u32>("?")).await.unwrap().answer().await;
         assert!(matches!(wrong, Err(RequestInputError::InvalidAnswer { .. })), "{wrong:?}");
@@ -101,7 +103,7 @@ on_each_store! {
         assert!(matches!(hidden, RequestInputError::Refused(problem) if problem.is("not_found")));
     }
 
-    /// Taking a question back is an act, and whoever waits for it elsewhere hears of it.
+    /// A program must withdraw a question explicitly, and every other waiting program is told of it.
     async fn withdrawing_is_explicit_and_reaches_every_waiter(app: &mut TestApp) {
         let intent = app.agent().active_intent().await;
         let mut asked = app.client().ask(intent, go()).await.unwrap();
@@ -119,7 +121,7 @@ on_each_store! {
         }
     }
 
-    /// A revoked key must not look like an answer, an outage or a lost question: it says what happened and that nothing is lost.
+    /// A revoked key must not look like an answer, an outage or a lost question. The error says that nothing is lost.
     async fn a_key_revoked_during_the_wait_ends_it_and_the_next_key_takes_over(app: &mut TestApp) {
         let admin = app.api(Role::Admin);
         let made = admin.post("api/v1/keys", json!({"role": "agent", "name": "bot"})).await.ok();

@@ -8,7 +8,7 @@ use placet_disk::query;
 use serde_json::json;
 use store::Database;
 
-/// A backup is made of a server at work, and looked at when it is needed: then it must open, be whole, and have everything that was
+/// A backup is made of a server at work, and read when it is needed: then it must open, be whole, and have everything that was
 /// promised before it was begun.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_copy_made_under_load_is_whole_and_has_all_that_came_before() {

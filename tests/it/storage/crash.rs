@@ -1,12 +1,12 @@
-//! What a server leaves behind when it ends in the middle of something.
+//! The state that a server leaves behind when it ends in the middle of its work.
 
 use harness::on_each_store;
 use serde_json::json;
 use store::Turn;
 
 on_each_store! {
-    /// A mail that was under way when the server ended may never have left. Whoever waits for the lease of a dead worker
-    /// lets short questions end without anybody having been asked.
+    /// A mail that was under way when the server ended may never have left. If the next server waited for the lease of the dead
+    /// worker, short questions would end although no person was asked.
     async fn a_mail_under_way_in_a_crash_is_sent_by_the_next_start(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -19,7 +19,7 @@ on_each_store! {
         app.restart().await;
         app.settle().await;
         assert_eq!(app.smtp.received().len(), 1);
-        app.restart().await; // What was sent stays sent.
+        app.restart().await; // A sent mail stays sent.
         app.settle().await;
         assert_eq!(app.smtp.received().len(), 1);
         app.advance(60).await;

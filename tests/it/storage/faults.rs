@@ -1,4 +1,5 @@
-//! A database that breaks off, hangs up and is gone: nobody hears of what passes, and nobody is told what nobody knows.
+//! A database that breaks off, hangs up and is gone: callers do not notice faults that pass, and are never told an outcome that
+//! is unknown.
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
@@ -17,16 +18,16 @@ use store::postgres::Address;
 use store::sqlite::Exclusive;
 use store::{Database, Surroundings, open};
 
-/// A stop that waits for nobody; a connection that is waited for would take longer.
+/// A stop that waits for no connection; waiting for one would take longer.
 const STOPPED: Duration = Duration::from_secs(3);
 
-/// A database over a way that can be cut.
+/// A database behind a wire that can be cut.
 fn over(wire: &Wire, database: &str) -> Database {
     let url = format!("postgres://placet:{}@127.0.0.1:{}/{database}", PASSWORD.replace(' ', "%20"), wire.port());
     Database::Postgres { address: Box::new(Address::parse(&url).unwrap()), connections: CONNECTIONS }
 }
 
-/// A server whose way to its database can be cut.
+/// A server whose connection to its database can be cut.
 pub(crate) async fn start_over(wire: &Wire, database: &str) -> TestApp {
     let database = over(wire, database);
     TestApp::start_with(|config| config.database = database).await
@@ -44,14 +45,14 @@ async fn resumed(app: &TestApp, intent: IntentId) -> usize {
     app.agent().event_types(intent).await.iter().filter(|event| *event == "intent.resumed").count()
 }
 
-/// PostgreSQL breaks one of two transactions that wait for each other. Whoever answers must not be the one who hears of it.
+/// PostgreSQL ends one of two transactions that wait for each other. The person who answers must not notice.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_transaction_that_loses_a_deadlock_is_run_again_and_counted() {
     let app = TestApp::start_on(Backend::Postgres, |_| {}).await;
     let (intent, id) = app.agent().ask(json!({})).await;
     let scratch = app.scratch().unwrap();
     let rival = scratch.rival().await;
-    // It never looks for deadlocks itself, so it never loses one.
+    // The rival never looks for deadlocks itself, so it never loses one.
     rival.sql("SET deadlock_timeout = '10min'; BEGIN; SELECT 1 FROM suspensions FOR UPDATE").await;
     let operator = app.operator();
     let embrace = async {
@@ -66,8 +67,8 @@ async fn a_transaction_that_loses_a_deadlock_is_run_again_and_counted() {
     app.finish().await;
 }
 
-/// A worker holds a message and waits for its question; who answers holds the question. If the answer waited for the message, both would
-/// wait until PostgreSQL breaks one of them after a second.
+/// A worker holds a message and waits for its question; an answer holds the question. If the answer waited for the message, both
+/// would wait until PostgreSQL ends one of them after a second.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_ends_a_question_does_not_wait_for_a_worker_that_holds_its_message() {
     let app = TestApp::start_on(Backend::Postgres, |_| {}).await;
@@ -87,7 +88,8 @@ async fn whoever_ends_a_question_does_not_wait_for_a_worker_that_holds_its_messa
     app.finish().await;
 }
 
-/// Where nobody can tell whether an answer was kept, yes and no would both be guesses. The caller hears that, and asking again tells.
+/// If it is unknown whether an answer was kept, yes and no would both be guesses. The caller is told that, and a repeated request
+/// finds out.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_commit_nobody_can_look_up_is_refused_as_unknown_and_safe_to_repeat() {
     tokio::join!(unknown(Cut::Before), unknown(Cut::After));
@@ -118,8 +120,8 @@ async fn unknown(cut: Cut) {
     scratch.forget().await;
 }
 
-/// A crash takes back the numbers of transactions that had not reached the disk, and gives them to others. Whoever believes the number
-/// alone tells a person that an answer counts which nobody will ever see.
+/// A crash takes back the numbers of transactions that had not reached the disk, and gives them to others. A server that believed
+/// the number alone would tell a person that an answer counts which no one will ever see.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_commit_that_a_crash_took_back_is_not_mistaken_for_the_one_that_got_its_number() {
     let cluster = Cluster::lazy();
@@ -149,7 +151,7 @@ async fn a_commit_that_a_crash_took_back_is_not_mistaken_for_the_one_that_got_it
     };
     let (mut reply, ()) = tokio::join!(answer(), crash);
     if reply.status == 503 {
-        // It took too long to try again.
+        // Trying again took too long.
         reply = answer().await;
     }
     assert_eq!(reply.status, 200, "{}", reply.text);
@@ -157,7 +159,7 @@ async fn a_commit_that_a_crash_took_back_is_not_mistaken_for_the_one_that_got_it
     app.finish().await;
 }
 
-/// What fails each time fails at once: running it again holds a connection and whoever waits for it.
+/// A fault that comes every time fails at once: running the transaction again would hold a connection and its caller.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_the_database_does_not_take_is_not_tried_again() {
     let app = TestApp::start_on(Backend::Postgres, |_| {}).await;
@@ -173,8 +175,8 @@ async fn what_the_database_does_not_take_is_not_tried_again() {
     app.finish().await;
 }
 
-/// A machine that takes connections and says nothing is what a broken balancer or firewall looks like. Who stops a server then must not
-/// have to kill it.
+/// A machine that takes connections and never answers is like a broken balancer or firewall. An operator must still be able to
+/// stop the server without killing it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_stops_while_its_database_says_nothing() {
     let wire = Wire::to(Cluster::of_this_process().port()).await;

@@ -1,4 +1,4 @@
-//! The way back of each migration, for the person who writes the next one.
+//! The way back of each migration, tested for the person who writes the next one.
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use harness::postgres::{Cluster, Scratch};
 use harness::rows::Untouched;
 
-/// Everything a migration can make, a line each.
+/// A query that returns one line for each table column, index, sequence and constraint that a migration can make.
 const SHAPE_IN_SQLITE: &str = "SELECT m.type || ' ' || m.name || ' ' || coalesce(c.name || ' ' || c.type || ' ' || c.\"notnull\" || ' ' \
     || coalesce(c.dflt_value, ''), coalesce(m.sql, '')) AS line FROM sqlite_schema m \
     LEFT JOIN pragma_table_info(m.name) c ON m.type = 'table' ORDER BY 1";
@@ -20,7 +20,7 @@ const SHAPE_IN_POSTGRES: &str = "SELECT line FROM ( \
     UNION ALL SELECT concat_ws(' ', conrelid::regclass, pg_get_constraintdef(oid)) FROM pg_constraint \
         WHERE connamespace = current_schema()::regnamespace) AS shape ORDER BY line";
 
-/// A database that migrations are tried on.
+/// A database on which migrations are tried.
 enum Tried {
     Sqlite(Box<Untouched>),
     Postgres(Scratch),
@@ -43,7 +43,7 @@ impl Tried {
     }
 }
 
-/// The folders of the migrations of one database, oldest first.
+/// The folders of one database's migrations, oldest first.
 fn migrations(database: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../migrations").join(database);
     let mut found: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -51,13 +51,13 @@ fn migrations(database: &str) -> Vec<PathBuf> {
     found
 }
 
-/// The lines that one of two shapes has and the other has not.
+/// The lines that only one of two shapes has.
 fn difference<'a>(one: &'a [String], other: &'a [String]) -> Vec<&'a str> {
     let [one, other] = [one, other].map(|shape| shape.iter().map(String::as_str).collect::<BTreeSet<_>>());
     one.symmetric_difference(&other).copied().collect()
 }
 
-/// A `down.sql` that leaves something behind is found by the next person who changes that migration, in the middle of other work.
+/// Each `down.sql` undoes its `up.sql` completely, so that the next person who changes a migration finds nothing left behind.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_migration_goes_back_to_what_was_before_it() {
     let sqlite = Tried::Sqlite(Box::new(Untouched::in_memory()));

@@ -1,4 +1,4 @@
-//! A database file that gets a second name, loses its own, or is another one of a sudden (SQLite).
+//! A database file that gets a second name, loses its name or is replaced while it is open (SQLite).
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
@@ -13,7 +13,7 @@ use store::host::clock::{SystemClock, SystemEntropy};
 use store::sqlite::{Exclusive, SqliteStore, beside};
 use store::{Store as _, Surroundings};
 
-/// Opens the file as a server, or as a command beside one, and returns why that was refused.
+/// Opens the file as a server or as a command beside one, and returns the error, if any.
 async fn refusal(path: &Path, exclusive: Exclusive) -> Option<String> {
     let outside = Surroundings::alone(Arc::new(SystemClock), Arc::new(SystemEntropy));
     match SqliteStore::open(path, exclusive, outside) {
@@ -25,7 +25,7 @@ async fn refusal(path: &Path, exclusive: Exclusive) -> Option<String> {
     }
 }
 
-/// A way to take a file's name from it, and what people are then told of the file.
+/// A way to remove a file's name, and the words of the error that follows.
 type Loss = (fn(&Path), &'static str);
 
 fn moved_away(path: &Path) {
@@ -41,9 +41,9 @@ fn away(path: &Path) -> PathBuf {
     beside(path, ".away")
 }
 
-/// Not ready, no write is taken, and the process lives.
+/// Checks that the server is not ready and refuses writes, but still runs.
 async fn assert_refuses_writes(app: &TestApp, id: &str, intent: IntentId, why: &str) {
-    // What `/readyz` asks; it answers 503 in these tests anyway, where no loop turns by itself.
+    // This is the check behind `/readyz`, which answers 503 in these tests anyway because no worker loop runs.
     assert!(app.store().probe().await.is_err(), "{why}");
     let answer = app.operator().respond(intent, id, "approve").await;
     let asked = app.agent().post("api/v1/intents", json!({"title": "Refund?"})).await;
@@ -51,7 +51,7 @@ async fn assert_refuses_writes(app: &TestApp, id: &str, intent: IntentId, why: &
     assert_eq!(app.anonymous().get("healthz").await.status, 200, "the process lives");
 }
 
-/// Two servers on one file keep a log each, and the second overwrites what the first promised: opposite answers were both taken.
+/// Two servers on one file would each keep a log, and the second would overwrite answers that the first had accepted.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_with_two_names_is_opened_under_neither() {
     let app = TestApp::start_on(Backend::Sqlite, |_| {}).await;
@@ -70,7 +70,7 @@ async fn a_database_with_two_names_is_opened_under_neither() {
     fs::remove_file(&link).unwrap();
     app.store().probe().await.expect("nothing is left to refuse");
     app.operator().respond(intent, &id, "approve").await.ok();
-    // A symbolic link is no second name: the lock lies beside the file it leads to.
+    // A symbolic link is no second name: it leads to the same file and so to the same lock.
     let symbolic = app.folder().join("symbolic.db");
     std::os::unix::fs::symlink(&path, &symbolic).unwrap();
     let refused = refusal(&symbolic, Exclusive::Serve).await.unwrap();
@@ -78,7 +78,7 @@ async fn a_database_with_two_names_is_opened_under_neither() {
     app.finish().await;
 }
 
-/// Writes go on into a file that has lost its name, and all of them are gone at the next start: each was a promise.
+/// Writes to a file that has lost its name would be lost at the next start, although the server had confirmed them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_whose_files_are_gone_or_replaced_takes_no_write() {
     let losses: [Loss; 2] = [(moved_away, "deleted or moved"), (replaced, "replaced")];
@@ -91,7 +91,7 @@ async fn a_server_whose_files_are_gone_or_replaced_takes_no_write() {
             let failed = app.store().probe().await.unwrap_err().to_string();
             assert!(failed.contains(said) && failed.contains("stop the server"), "{ending}: {failed}");
             assert_refuses_writes(&app, &id, intent, said).await;
-            // Connections may lead to what was under the name meanwhile, so the server has to start anew.
+            // Even after the file is put back, open connections may lead to another file, so the server must be restarted.
             fs::rename(away(&file), &file).unwrap();
             assert_refuses_writes(&app, &id, intent, "put back").await;
             app.discard().await;

@@ -1,4 +1,4 @@
-//! How each database finds its rows: by an index, however many there are.
+//! How each database finds its rows: by an index, however many rows there are.
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::observing::metrics::every_ending;
 
-/// What reads a table from one end, and may: the beginning of each statement, and why.
+/// The statements that may read a whole table: the beginning of each, and the reason.
 const WHOLE: &[(&str, &str)] = &[
     ("SELECT … FROM intents ORDER BY intents.rid DESC LIMIT", "the newest come first, and a page of them is enough"),
     ("SELECT … FROM intents WHERE (intents.status =", "people look; an index would be written at every question and answer"),
@@ -19,7 +19,7 @@ const WHOLE: &[(&str, &str)] = &[
     ("SELECT name AS line FROM sqlite_master", "at a start, and there are few tables"),
     ("SELECT __diesel_schema_migrations.version", "at a start, and there are few migrations"),
 ];
-/// Indexes of what is open, queued or failed: they hold little, however much there was.
+/// Indexes of open, queued or failed rows only. They stay small, however many rows the table has.
 const PARTIAL: &[&str] = &["outbox_due", "outbox_failed", "suspensions_open"];
 
 /// Tables that never have more than a few rows.
@@ -32,9 +32,9 @@ const ANOTHER_DAY: &str = "DELETE FROM suspension_keys WHERE suspension < 100000
                            ANALYZE server_events; \
                            INSERT INTO bounces (outbox, hard, reported_at) SELECT rid, true, now() FROM outbox; ANALYZE bounces";
 
-/// Does one of everything that a server does all day.
+/// Does each thing that a server does in a day once.
 async fn a_day(app: &mut TestApp) {
-    app.smtp.mailed().await; // Mails of the day before are read.
+    app.smtp.mailed().await; // The mails of the day before are removed.
     every_ending(app).await;
     let (agent, operator, auditor) = (app.agent(), app.operator(), app.api(Role::Auditor));
     let change = json!({
@@ -92,7 +92,7 @@ async fn a_day(app: &mut TestApp) {
     app.settle().await;
 }
 
-/// Fails on a step that reads a whole table, unless it is known and has a reason.
+/// Fails if a statement reads a whole table and is not listed with a reason.
 fn nothing_is_searched_from_end_to_end(plans: &Plans, whole: impl Fn(&str) -> bool) {
     assert!(plans.len() > 50, "only {} statements were seen", plans.len());
     let known = |statement: &str| WHOLE.iter().any(|(beginning, _)| statement.starts_with(beginning));
@@ -111,7 +111,7 @@ fn shown(plans: &Plans) -> String {
     plans.iter().flat_map(plan).collect::<Vec<_>>().join("\n")
 }
 
-/// A server of some years must be as fast as one of today.
+/// A server that has run for years must find rows as fast as a new one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sqlite_finds_everything_by_an_index() {
     let mut app = TestApp::start().await;
@@ -121,19 +121,19 @@ async fn sqlite_finds_everything_by_an_index() {
     let plans = plans::of_sqlite(&app);
     insta::assert_snapshot!("plans_of_sqlite", shown(&plans));
     let is_partial = |step: &str| PARTIAL.iter().any(|index| step.split_whitespace().any(|word| word == *index));
-    // The queue of channels is a step's own, not a table.
+    // The queue of channels is part of the statement and no table.
     nothing_is_searched_from_end_to_end(&plans, |step| step.starts_with("SCAN ") && step != "SCAN queued" && !is_partial(step));
     app.finish().await;
 }
 
-/// As above, by what PostgreSQL chooses itself once its tables are large and counted.
+/// The same for the plans that PostgreSQL chooses when its tables are large and analyzed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn postgres_finds_everything_by_an_index() {
     let mut app = TestApp::start_on(Backend::Postgres, |_| {}).await;
     a_day(&mut app).await;
-    // The next day asks with the same keys again.
+    // More than a day later the same keys can be used again.
     app.advance(90_000).await;
-    app.ask(json!({"retry_policy": {"max_attempts": 3, "interval_seconds": 600}})).await; // Timers wait.
+    app.ask(json!({"retry_policy": {"max_attempts": 3, "interval_seconds": 600}})).await; // Its timers wait.
     plans::multiply(&app).await;
     let name = app.scratch().unwrap().name();
     Cluster::of_this_process().sql(name, ANOTHER_DAY).await;

@@ -1,4 +1,4 @@
-//! Several servers on one PostgreSQL database: together they keep every promise one of them makes.
+//! Several servers on one PostgreSQL database: each promise that one of them makes is kept by all.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -24,13 +24,13 @@ use store::{Hold, Surroundings, open};
 
 use crate::storage::faults::start_over;
 
-/// Questions that two people answer at two servers at once.
+/// The number of questions that two people answer at two servers at once.
 const CONTESTED: usize = 200;
-/// Requests under way at the same time.
+/// The number of requests under way at the same time.
 const AT_ONCE: usize = 16;
-/// A wait that ends within this was woken by the other server's word: looking would have taken up to two seconds.
+/// A wait that ends within this time was woken by the other server's notification. Polling would take up to two seconds.
 const TOLD: Duration = Duration::from_secs(1);
-/// A wait that ends within this was woken, not waited out.
+/// A wait that ends within this time was woken and did not time out.
 const WOKEN: Duration = Duration::from_secs(20);
 
 async fn start() -> TestApp {
@@ -49,7 +49,7 @@ async fn count(agent: &Api, intent: IntentId, wanted: &str) -> usize {
     agent.event_types(intent).await.iter().filter(|event| *event == wanted).count()
 }
 
-/// Begins to wait at a server for as long as one may, and returns when the server waits.
+/// Starts a wait of the longest kind and returns when the server has started it.
 #[expect(clippy::disallowed_methods, reason = "every wait is joined by its test, which sees its panic")]
 async fn wait(api: &Api, id: &str) -> tokio::task::JoinHandle<Reply> {
     let (waiting, path) = (api.clone(), format!("api/v1/suspensions/{id}?wait=50"));
@@ -61,7 +61,7 @@ async fn wait(api: &Api, id: &str) -> tokio::task::JoinHandle<Reply> {
     wait
 }
 
-/// If two people can both be told that their answer counts, no answer means anything, however many servers there are.
+/// Of two answers at two servers one counts. If two people could both be told that theirs counts, no answer would mean anything.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_two_answers_at_two_servers_one_counts() {
     let app = start().await;
@@ -71,7 +71,7 @@ async fn of_two_answers_at_two_servers_one_counts() {
     let bob = replica.api(&Api::new(&app.base, Some(&app.new_key(Role::Operator, "bob").await)));
     let questions = ask(&agent, CONTESTED).await;
     let contest = async |(index, (intent, id)): (usize, &(IntentId, String))| {
-        // Whoever is polled first has a head start of microseconds, so they take turns.
+        // The answer that is polled first has a head start of microseconds, so the two take turns.
         let (yes, no) = if index.is_multiple_of(2) {
             tokio::join!(alice.respond(*intent, id, "approve"), bob.respond(*intent, id, "deny"))
         } else {
@@ -90,7 +90,7 @@ async fn of_two_answers_at_two_servers_one_counts() {
     };
     let winners: Vec<&str> = stream::iter(questions.iter().enumerate()).map(contest).buffer_unordered(AT_ONCE).collect().await;
     let winners: BTreeSet<&str> = winners.into_iter().collect();
-    // Few logs are read at the same time, and the race is not about them.
+    // Only a few logs may be read at the same time, and this test is not about them.
     for (intent, _) in &questions {
         assert_eq!(count(&agent, *intent, "intent.resumed").await, 1);
         assert_eq!(count(&agent, *intent, "intent.response_rejected").await, 1);
@@ -100,7 +100,7 @@ async fn of_two_answers_at_two_servers_one_counts() {
     app.finish().await;
 }
 
-/// Two servers look at the same deadlines and the same queue: each deadline binds once, each person gets one mail.
+/// Two servers work on the same deadlines and the same queue: each deadline fires once, and each person gets one mail.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn deadlines_bind_once_and_mails_leave_once_for_two_servers() {
     let app = start().await;
@@ -116,7 +116,7 @@ async fn deadlines_bind_once_and_mails_leave_once_for_two_servers() {
     let (ours, theirs) = (app.deadlines(), replica.deadlines.clone());
     let fire = async |deadlines: &placet_server::worker::deadlines::Deadlines| {
         let mut fired = 0;
-        // A row the other server holds is due and not ours: that is no end.
+        // A due row that the other server holds yields no work now, but the loop must not end yet.
         while let (rows, Some(_)) = deadlines.run_due().await.unwrap() {
             fired += rows;
             tokio::task::yield_now().await;
@@ -133,7 +133,7 @@ async fn deadlines_bind_once_and_mails_leave_once_for_two_servers() {
     app.finish().await;
 }
 
-/// An agent that lost the answer asks again, and the balancer sends it to the other server: it must find its own question.
+/// An agent that lost the reply asks again and reaches the other server. It must find its own question there.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_key_at_two_servers_at_once_asks_once() {
     let app = start().await;
@@ -158,13 +158,13 @@ async fn one_key_at_two_servers_at_once_asks_once() {
     app.finish().await;
 }
 
-/// Returns when so many transactions wait for a lock.
+/// Returns when `count` transactions wait for a lock.
 async fn until_waiting(app: &TestApp, count: i64) {
     let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
     while Cluster::of_this_process().number(app.scratch().expect("a database of its own").name(), waiting).await < count {}
 }
 
-/// A key counts for a day from its first use, not until midnight: an agent that repeats itself just then must not begin twice.
+/// A key counts for a day from its first use, not until midnight. A repeat just after midnight must not create a second intent.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_key_on_both_sides_of_midnight_begins_once() {
     let app = start().await;
@@ -172,7 +172,7 @@ async fn one_key_on_both_sides_of_midnight_begins_once() {
     let midnight = 86_400 - app.clock.now().timestamp().rem_euclid(86_400);
     app.clock.jump(TimeDelta::seconds(midnight - 1));
     let rival = app.scratch().unwrap().rival().await;
-    // The one that comes later may have begun before midnight as well as after it.
+    // The later request may have started before midnight or after it.
     for seconds in [2, -2] {
         let create = async || {
             agent.post_once("api/v1/intents", &format!("key {seconds}"), json!({"title": "Refund", "status": "active"})).await
@@ -194,7 +194,7 @@ async fn one_key_on_both_sides_of_midnight_begins_once() {
     app.finish().await;
 }
 
-/// What another server sends and decides meanwhile is what was to be held, and its links would stay alive.
+/// A running server would send and decide what the restore must hold back, and the links it makes would stay valid.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_restored_database_is_not_prepared_while_a_server_runs_on_it() {
     let mut app = start().await;
@@ -212,8 +212,8 @@ async fn a_restored_database_is_not_prepared_while_a_server_runs_on_it() {
     app.finish().await;
 }
 
-/// Between a lost connection and the database's noticing the server's own lock stands in its way. If it did not try again, the others
-/// would take it for dead, and send again what it is sending.
+/// After a lost connection the database still holds the server's old lock for a while. If the server did not try again, the
+/// others would take it for dead and send its messages a second time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_does_not_get_its_lock_at_once_gets_it_later() {
     let app = start().await;
@@ -238,8 +238,8 @@ async fn a_server_that_does_not_get_its_lock_at_once_gets_it_later() {
     app.finish().await;
 }
 
-/// A move marks its database and looks for servers; a server looks at the tables and says that it lives. However the four fall
-/// together, no server may serve what is half there.
+/// A move marks its database and then looks for servers. A server looks at the tables and then registers itself. In whatever
+/// order these four steps happen, no server may serve a half-filled database.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_looked_just_before_a_move_began_is_refused() {
     let scratch = Cluster::of_this_process().scratch().await;
@@ -250,7 +250,7 @@ async fn a_server_that_looked_just_before_a_move_began_is_refused() {
     let begin = async {
         let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
         while Cluster::of_this_process().number(scratch.name(), waiting).await == 0 {}
-        // It has seen all tables there were, and knows of no mark.
+        // The server has already looked at the tables and has seen no mark.
         Cluster::of_this_process().sql(scratch.name(), "CREATE TABLE moving (source text NOT NULL)").await;
         rival.sql("ROLLBACK").await;
     };
@@ -260,7 +260,7 @@ async fn a_server_that_looked_just_before_a_move_began_is_refused() {
     scratch.forget().await;
 }
 
-/// The agent goes on the moment a person has decided, whichever server heard of it.
+/// An agent goes on the moment a person has answered, whichever server took the answer.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_at_one_server_wakes_who_waits_at_another() {
     let app = start().await;
@@ -280,7 +280,7 @@ async fn an_answer_at_one_server_wakes_who_waits_at_another() {
     app.finish().await;
 }
 
-/// Who sends a message again says that its endpoint is back. A server that did not hear of it would fail what it takes from the queue.
+/// A redrive means that the endpoint is back. A server that was not told would fail the messages it takes from the queue.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_redrive_at_one_server_closes_the_circuit_of_every_other() {
     let receiver = Receiver::start().await;
@@ -308,8 +308,8 @@ async fn a_redrive_at_one_server_closes_the_circuit_of_every_other() {
     app.finish().await;
 }
 
-/// During an update the server that still runs without a new channel must leave its messages to the one that has it; and they must not
-/// wait for ever where nobody has it any more.
+/// During an update a server without the new channel must leave that channel's messages to the server that has it. If no server
+/// has the channel any more, they must not wait for ever.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_message_of_a_channel_only_another_server_has_is_left_to_it() {
     let receiver = Receiver::start().await;
@@ -334,7 +334,7 @@ async fn a_message_of_a_channel_only_another_server_has_is_left_to_it() {
     older.run_due().await.unwrap();
     assert_eq!(state(&orphan).await, json!("failed"));
 
-    // Alone, it is the only one who could have it.
+    // This server is now the only one, so no other server can have the channel.
     let (_, lonely) = agent.ask(json!({})).await;
     replica.stop().await;
     older.run_due().await.unwrap();
@@ -343,7 +343,7 @@ async fn a_message_of_a_channel_only_another_server_has_is_left_to_it() {
     newer.finish().await;
 }
 
-/// A notification is a hint. Whoever waits at a server that hears nothing must be woken all the same.
+/// Notifications are only hints: a request that waits at a server that gets none must still be woken.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_waits_at_a_server_that_hears_nothing_is_woken_all_the_same() {
     let app = start().await;
@@ -360,7 +360,7 @@ async fn who_waits_at_a_server_that_hears_nothing_is_woken_all_the_same() {
     app.finish().await;
 }
 
-/// A database that was restarted lost every connection; nobody may notice but the log.
+/// After a restart of the database all connections are lost. Clients must not notice.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_lost_every_connection_goes_on() {
     let app = start().await;
@@ -376,7 +376,7 @@ async fn a_server_that_lost_every_connection_goes_on() {
     app.finish().await;
 }
 
-/// A commit whose reply was lost has happened or has not; guessing either way would lose an answer or refuse one that counts.
+/// A commit whose reply was lost may have happened or not. A guess could lose an answer or refuse one that counts.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_commit_whose_reply_was_lost_is_looked_up() {
     let wire = Wire::to(Cluster::of_this_process().port()).await;
@@ -385,7 +385,7 @@ async fn a_commit_whose_reply_was_lost_is_looked_up() {
     let (agent, operator) = (app.agent(), app.operator());
     for (round, cut) in [Cut::Before, Cut::After, Cut::Before, Cut::After].into_iter().enumerate() {
         let (intent, id) = ask(&agent, 1).await.remove(0);
-        // Known before, so that the answer's own commit is the one that is cut.
+        // The key is looked up here first, so that the next commit is the answer's own.
         operator.suspension(&id).await;
         wire.arm(cut);
         let reply = operator.respond(intent, &id, "approve").await;
@@ -397,7 +397,7 @@ async fn a_commit_whose_reply_was_lost_is_looked_up() {
     app.finish().await;
 }
 
-/// A cluster's servers start together, the first time on an empty database: its tables are made once.
+/// Servers that start together on an empty database make its tables once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn servers_that_start_together_make_the_tables_once() {
     let scratch = Cluster::of_this_process().empty().await;

@@ -1,16 +1,16 @@
-//! How often a decision goes to PostgreSQL and back. Each trip costs what the network costs, before anything is done.
+//! The statements that a decision sends to PostgreSQL. Each costs one trip over the network.
 
 use harness::app::{Backend, TestApp};
 use harness::plans;
 use serde_json::json;
 
-/// A statement more on the way of every question or answer is seen here before it is felt.
+/// If the way of a question or an answer gets another statement, a snapshot shows it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_question_and_an_answer_go_to_the_database_so_often() {
     let app = TestApp::start_on(Backend::Postgres, |_| {}).await;
     let (agent, operator) = (app.agent(), app.operator());
     plans::log_statements(&app).await;
-    // Connections are made, and row ids drawn for the next questions.
+    // A first question opens the connections and draws row ids for the next ones.
     let (intent, id) = app.ask(json!({})).await;
     operator.respond(intent, &id, "approve").await.ok();
 

@@ -1,4 +1,4 @@
-//! A server's store and worker on a database in memory that fails when it is told to, and can be tampered with.
+//! A server's store and worker on a database in memory that can be made to fail and can be tampered with.
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
@@ -27,14 +27,14 @@ use store::host::clock::SystemEntropy;
 use store::sqlite::simulated::{Ended, Fate, Scheduler, SimulatedDatabase, SimulatedStore};
 use store::{DeliveryFilter, EventFilter, IntentFilter, Store, StoreError, Target};
 
-/// A disk that fails some transactions.
+/// A database that fails some transactions.
 pub(crate) struct Weather {
-    /// How many more completions fail, and how.
+    /// The number of further completions that fail, each as `fate` says.
     pub(crate) completions: AtomicU32,
     fate: Mutex<Fate>,
-    /// Whether nothing works at all.
+    /// Whether every transaction fails.
     pub(crate) is_down: Mutex<bool>,
-    /// What was asked of it, in this order.
+    /// The transactions that were asked for, in order.
     pub(crate) units: Mutex<Vec<&'static str>>,
 }
 
@@ -59,7 +59,7 @@ impl Scheduler for Weather {
     }
 }
 
-/// A worker on a store of the simulator's in such weather, with one question asked: what no disk of a test does on demand.
+/// A worker on a store of the simulator with chosen failures, and one question that has been asked. No real disk fails on demand.
 pub(crate) struct Site {
     pub(crate) weather: Arc<Weather>,
     pub(crate) clock: Arc<FakeClock>,
@@ -100,7 +100,7 @@ impl Site {
         ask(&*self.store, &self.agent, self.clock.now(), change).await
     }
 
-    /// Looks for events of a type in the log of the oldest intent; how many there are.
+    /// The number of events of a type in the log of the oldest intent, at most 100.
     pub(crate) async fn events(&self, event_type: Option<&str>) -> Result<usize, StoreError> {
         let filter = IntentFilter { limit: 100, offset: 0, status: None, before: None };
         let intents = self.store.intents(self.agent.clone(), Ok(filter)).await?.intents;
@@ -109,32 +109,32 @@ impl Site {
         Ok(self.store.events(self.agent.clone(), intents[intents.len() - 1].id, Ok(filter)).await?.len())
     }
 
-    /// Gives people more time.
+    /// Extends a question's deadline.
     pub(crate) async fn extend(&self, id: SuspensionId, later: Later) {
         let command = Command::Extend { suspension_id: id, later, reason: None, cause: ExtensionCause::Request };
         let request = write(&principal("operator", Role::Operator), Action::Extend, Target::Suspension(id), Ok(command));
         self.store.execute(request).await.unwrap();
     }
 
-    /// A question as it is by now.
+    /// The current record of a question.
     pub(crate) async fn record(&self, id: SuspensionId) -> SuspensionRecord {
         self.store.suspension(self.agent.clone(), id).await.unwrap()
     }
 
-    /// Runs a statement on the database, behind the server's back; returns how many rows it touched.
+    /// Runs a statement on the database behind the server's back. Returns the number of rows it touched.
     pub(crate) fn tamper(&self, statement: &str) -> usize {
         self.database.lines(&format!("{statement} RETURNING 'touched'"), None).unwrap().len()
     }
 
-    /// Changes what the tables are, behind the server's back.
+    /// Changes the tables behind the server's back.
     pub(crate) fn alter(&self, statement: &str) {
         self.database.lines(statement, None).unwrap();
     }
 
-    /// Lets time pass and does what is due.
+    /// Lets time pass and does the work that is due.
     pub(crate) async fn after(&self, seconds: i64) {
         self.clock.jump(TimeDelta::seconds(seconds));
-        // What cannot be done now is due again at the next turn.
+        // Work that fails now is due again at the next turn.
         if let Err(error) = self.worker.run_due().await {
             assert!(matches!(error, StoreError::Unavailable(_)), "{error:#}");
         }

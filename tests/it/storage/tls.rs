@@ -1,4 +1,4 @@
-//! The way to a PostgreSQL database over a network: encrypted, and to nobody but the one that was meant.
+//! The connection to a PostgreSQL database over a network: encrypted, and only to the right database.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ async fn reach(url: &str) -> anyhow::Result<Arc<dyn Store>> {
     open(&database, Exclusive::Serve, Surroundings::alone(Arc::new(SystemClock), Arc::new(SystemEntropy))).await
 }
 
-/// Connections to a database of which TLS is, or is not, used.
+/// The number of connections to a database that use, or do not use, TLS.
 async fn connections(scratch: &Scratch, encrypted: bool) -> i64 {
     let count = format!(
         "SELECT count(*) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE application_name = 'placet' \
@@ -23,7 +23,7 @@ async fn connections(scratch: &Scratch, encrypted: bool) -> i64 {
     Cluster::of_this_process().number(scratch.name(), &count).await
 }
 
-/// A certificate that nobody checks keeps nobody out; one that is checked too strictly keeps everybody out.
+/// A certificate that is not checked keeps no attacker out; one that is checked too strictly keeps every server out.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_certificate_of_the_named_authority_for_the_named_host_is_believed() {
     let cluster = Cluster::of_this_process();
@@ -44,13 +44,13 @@ async fn a_certificate_of_the_named_authority_for_the_named_host_is_believed() {
         assert_eq!(connections(&scratch, !encrypted).await, 0, "{parameters}");
         store.close().await;
         drop(store);
-        // Those that are closing would be counted with the next ones.
+        // Connections that are closing would be counted with the next ones.
         while connections(&scratch, encrypted).await > 0 {}
     }
     scratch.forget().await;
 }
 
-/// Whoever answers in the database's place would be told its password. Each of these stops before it.
+/// An attacker in the database's place would get its password. Each of these connections stops before that.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_cannot_prove_to_be_the_database_is_told_nothing() {
     let cluster = Cluster::of_this_process();
@@ -59,7 +59,7 @@ async fn whoever_cannot_prove_to_be_the_database_is_told_nothing() {
     for (host, roots, word) in [
         ("localhost", Some(stranger), "UnknownIssuer"),
         ("127.0.0.1", Some(authority), "not valid for name"),
-        ("localhost", None, "UnknownIssuer"), // The system's own know nothing of it.
+        ("localhost", None, "UnknownIssuer"), // The system's own authorities do not know it.
     ] {
         let roots = roots.map_or_else(String::new, |file| format!("&sslrootcert={}", file.display()));
         let url = format!("{}?sslmode=verify-full{roots}", cluster.url_at(host, scratch.name()));

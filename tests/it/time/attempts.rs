@@ -1,11 +1,11 @@
-//! Asking again: attempts, rungs, and what an outage does to them (RFC-0026 §4).
+//! Repeated attempts, escalation rungs, and the effect of an outage on them (RFC-0026 §4).
 
 use harness::app::{OPERATOR, TestApp};
 use harness::on_each_store;
 use harness::smtp::{Fault, Received};
 use serde_json::{Value, json};
 
-/// Three attempts an hour apart; the second goes to the lead, the third to somebody else again.
+/// Three attempts an hour apart. The second goes to the lead, the third to two other people.
 fn ladder() -> Value {
     json!({
         "timeout_seconds": 3600,
@@ -20,7 +20,7 @@ fn ladder() -> Value {
     })
 }
 
-/// The mails since the last look.
+/// The mails since the last call.
 async fn mails(app: &TestApp) -> Vec<Received> {
     let mut mails = Vec::new();
     while app.smtp.has_unread() {
@@ -29,14 +29,14 @@ async fn mails(app: &TestApp) -> Vec<Received> {
     mails
 }
 
-/// Who got a mail since the last look, in order of address.
+/// The recipients of the mails since the last call, ordered by address.
 async fn mailed(app: &TestApp) -> Vec<String> {
     let mut people: Vec<String> = mails(app).await.into_iter().flat_map(|mail| mail.to).collect();
     people.sort();
     people
 }
 
-/// What an attempt's event says: its number, who was told, whether it was skipped.
+/// The contents of an attempt's event: its number, the people told, and whether it was skipped.
 fn told(event: &Value) -> (u64, Vec<&str>, bool) {
     let payload = &event["payload"];
     let people = payload["notify_to"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
@@ -48,7 +48,7 @@ fn of_type<'a>(events: &'a [Value], event_type: &str) -> Vec<&'a Value> {
 }
 
 on_each_store! {
-    /// The agent is gone after asking; the server alone plays the ladder to its end, whatever restarts in between.
+    /// After the agent has asked, the server alone carries out the whole ladder, across restarts.
     async fn a_ladder_plays_out_at_its_instants_through_restarts(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -58,8 +58,8 @@ on_each_store! {
         assert_eq!(mailed(app).await, [OPERATOR]);
 
         for (attempt, people) in [(2, vec!["lead@example.com"]), (3, vec!["duty@example.com", OPERATOR])] {
-            app.restart().await; // No attempt may live in memory.
-            app.advance(3599).await; // One second early, nobody is told.
+            app.restart().await; // No attempt may be in memory alone.
+            app.advance(3599).await; // One second early, no mail is sent.
             assert_eq!(mailed(app).await, [""; 0]);
             app.restart().await;
             app.advance(1).await;
@@ -93,7 +93,7 @@ on_each_store! {
         assert_eq!(of_type(&events, "intent.suspension_expired")[0]["payload"]["attempts"], json!(3));
     }
 
-    /// A reminder must look like one, and lead to the same question: the first link still answers it.
+    /// A reminder is marked as one and leads to the same question, and the first link still answers it.
     async fn a_reminder_continues_the_first_mail_and_the_first_link_still_answers(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -113,12 +113,12 @@ on_each_store! {
         let page = app.person().answer(&first.link(&app.base), "approve").await;
         assert_eq!(page.heading(), "Your answer was recorded");
         assert_eq!(agent.suspension(&id).await["response"], json!("approve"));
-        app.advance(600).await; // Nobody is reminded of what is decided.
+        app.advance(600).await; // No reminder is sent after the answer.
         assert_eq!(mailed(app).await, [""; 0]);
         assert_eq!(of_type(&agent.events(intent).await, "intent.suspension_renotified").len(), 1);
     }
 
-    /// Who is asked because others did not answer is told so, and who they were.
+    /// The mail of an escalation says who was asked before and has not answered.
     async fn an_escalation_names_who_was_asked_before(app: &mut TestApp) {
         let agent = app.agent();
         agent.suspend(agent.active_intent().await, ladder()).await.ok();
@@ -128,18 +128,19 @@ on_each_store! {
         let [mail]: [Received; 1] = mails(app).await.try_into().ok().unwrap();
         assert_eq!(mail.subject(), "[Placet] Escalated: Refund order 12345?");
         assert!(mail.text().contains("ops@example.com (no answer yet)"), "{}", mail.text());
-        // The ladder named her; an operator she is not.
+        // The agent's ladder names her, so she is not told that she is an operator.
         assert!(mail.text().contains("Sent to lead@example.com because the agent asked for you."), "{}", mail.text());
     }
 
-    /// Our outage must not end in three mails within a second: what was missed is recorded, and told once, to everybody.
+    /// An outage must not end in three mails within a second. The missed attempts are recorded, and one message goes to each
+    /// person.
     async fn attempts_missed_in_an_outage_become_one_message_to_all_of_them(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
         agent.suspend(intent, ladder()).await.ok();
         app.settle().await;
         mailed(app).await;
-        app.clock.jump(chrono::TimeDelta::seconds(7200)); // No worker runs here.
+        app.clock.jump(chrono::TimeDelta::seconds(7200)); // No worker runs during this jump.
         app.restart().await;
         app.settle().await;
         assert_eq!(mailed(app).await, ["duty@example.com", "lead@example.com", OPERATOR]);
@@ -157,7 +158,7 @@ on_each_store! {
         assert_eq!(of_type(&agent.events(intent).await, "intent.suspension_expired").len(), 1);
     }
 
-    /// An outage longer than the question: nobody is asked about what has ended.
+    /// After an outage longer than the question, no mail is sent, because the question has ended.
     async fn nobody_is_reminded_after_the_deadline(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -173,7 +174,7 @@ on_each_store! {
         assert!(of_type(&agent.events(intent).await, "intent.suspension_renotified").is_empty());
     }
 
-    /// A message that cannot leave is tried until the next attempt, and then given up in the log, not in silence.
+    /// A message that cannot be sent is tried until the next attempt, and its failure is then recorded in the log.
     async fn a_message_is_tried_until_the_next_attempt(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -193,7 +194,7 @@ on_each_store! {
         assert_eq!(mailed(app).await, [OPERATOR], "the second attempt's message is tried on its own");
     }
 
-    /// Whoever waits learns of each attempt, so that an agent's hook can tell its user.
+    /// A waiting request is woken by each attempt, so that an agent's hook can tell its user.
     async fn an_attempt_is_a_version_a_waiter_is_woken_for(app: &mut TestApp) {
         let agent = app.agent();
         let policy = json!({"retry_policy": {"max_attempts": 2, "interval_seconds": 60}, "timeout_seconds": 60});
@@ -205,7 +206,7 @@ on_each_store! {
         assert_eq!((&seen["attempt"], &seen["version"], &seen["resolution"]), (&json!(2), &json!(2), &json!(null)));
     }
 
-    /// Who reads a record wants to know who has been told. A rung that says null still means the people named first.
+    /// A record names the people who were told. A rung with null still means the people named first.
     async fn a_record_names_who_was_told_where_the_first_rung_told_others(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -227,7 +228,7 @@ on_each_store! {
         assert_eq!((&plain["notify_to"], plain.get("original_notify_to")), (&json!([OPERATOR]), None));
     }
 
-    /// A rung for the first attempt replaces those who would have been asked.
+    /// A rung for the first attempt replaces the recipients of the question.
     async fn a_rung_at_the_first_attempt_takes_effect_at_once(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -236,17 +237,17 @@ on_each_store! {
         agent.suspend(intent, policy).await.ok();
         app.settle().await;
         assert_eq!(mailed(app).await, ["lead@example.com"]);
-        app.advance(60).await; // It stays in force.
+        app.advance(60).await; // The rung stays in force.
         assert_eq!(mailed(app).await, ["lead@example.com"]);
         assert_eq!(of_type(&agent.events(intent).await, "intent.suspension_escalated").len(), 1);
     }
 
-    /// Who gets no newer message is still owed the first one: our outage, or their greylisting, must not lose a person.
+    /// A person who gets no newer message still gets the first one. Neither an outage nor greylisting may leave a person out.
     async fn who_was_asked_first_is_still_told_after_the_ladder_moved_on(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
         let id = agent.suspend(intent, ladder()).await.ok()["id"].as_str().unwrap().to_owned();
-        app.clock.jump(chrono::TimeDelta::seconds(3600)); // Nothing was sent before the second attempt is due.
+        app.clock.jump(chrono::TimeDelta::seconds(3600)); // No mail was sent before the second attempt is due.
         app.restart().await;
         app.settle().await;
         assert_eq!(mailed(app).await, ["lead@example.com", OPERATOR]);
@@ -254,7 +255,8 @@ on_each_store! {
         assert!(of_type(&agent.events(intent).await, "delivery.failed").is_empty());
     }
 
-    /// A first message is no reminder, whatever its number, and nobody is said to be silent who was never asked.
+    /// The first message that reaches a person is no reminder, whatever its number, and a person who was not asked is not called
+    /// silent.
     async fn a_person_who_was_not_reached_before_is_asked_and_not_reminded(app: &mut TestApp) {
         let agent = app.agent();
         let policy = json!({"retry_policy": {"max_attempts": 2, "interval_seconds": 600}, "timeout_seconds": 600});
@@ -267,7 +269,7 @@ on_each_store! {
         assert!(!mail.text().contains("Reminder") && !mail.text().contains("no answer yet"), "{}", mail.text());
     }
 
-    /// A clock that was set back must not make an attempt early: due is due by the clock alone.
+    /// A clock that was set back must not bring an attempt forward: attempts are due by the clock alone.
     async fn a_backward_step_of_the_clock_brings_no_attempt_forward(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -276,7 +278,7 @@ on_each_store! {
         app.settle().await;
         app.clock.jump(chrono::TimeDelta::seconds(3600));
         agent.post(&format!("api/v1/intents/{intent}/events"), json!({"event_type": "comment", "payload": {}})).await.ok();
-        app.clock.jump(chrono::TimeDelta::seconds(-2400)); // Twenty minutes after asking, with an event dated an hour after.
+        app.clock.jump(chrono::TimeDelta::seconds(-2400)); // Now: 20 minutes after asking. Last event: an hour after.
         app.settle().await;
         app.advance(600).await;
         let events = agent.events(intent).await;

@@ -1,4 +1,4 @@
-//! A wall clock that is set while the server runs: what is due by a wrong clock must not be decided.
+//! A wall clock that is set while the server runs: a wrong clock must not decide anything.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -24,7 +24,7 @@ fn permissive() -> Value {
     json!({"timeout_seconds": 600, "fallback_policy": "complete_with_fallback", "fallback_value": "approve"})
 }
 
-/// A channel during whose every call the clock jumps ahead by an hour.
+/// A channel that makes the clock jump ahead by an hour during every call.
 struct Jumping {
     clock: Arc<FakeClock>,
     says: Result<Receipt, DeliveryError>,
@@ -56,7 +56,7 @@ impl Channel for Jumping {
 }
 
 on_each_store! {
-    /// An hour that never passed must not answer for anybody, neither by a timer nor by an answer that only looks late.
+    /// An hour that never passed must not count as silence, neither for a timer nor for an answer that only looks late.
     async fn a_jump_ahead_holds_deadlines_until_the_clock_is_steady(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let intent = agent.active_intent().await;
@@ -75,14 +75,15 @@ on_each_store! {
 
         app.advance(29).await;
         assert_eq!(agent.status(intent).await, "suspended_awaiting_input");
-        app.advance(1).await; // Half a minute without another jump: the clock is believed, and what it jumped over is given back.
+        app.advance(1).await; // Half a minute without another jump: the clock is trusted, and the skipped time is given back.
         assert_eq!(app.anonymous().get("readyz").await.status, 200);
         assert!(!held_by_clock(app).await);
         assert_eq!(operator.respond(intent, &id, "deny").await.status, 200);
         assert!(!agent.event_types(intent).await.contains(&"intent.late_answer".to_owned()));
     }
 
-    /// Whoever may set the clock could otherwise have an agent's fallback applied half a minute later, as if an hour of silence had passed.
+    /// A person who may set the clock could otherwise have an agent's fallback applied half a minute later, as if an hour of
+    /// silence had passed.
     async fn a_step_of_the_clock_takes_no_time_from_anybody(app: &mut TestApp) {
         let hour = json!({"timeout_seconds": 3600, "fallback_policy": "complete_with_fallback", "fallback_value": "approve"});
         let (answered, _) = app.ask(hour.clone()).await;
@@ -99,13 +100,13 @@ on_each_store! {
             for intent in [answered, silent] {
                 assert_eq!(extensions(app, intent).await, given_back);
             }
-            app.restart().await; // Once per step, however often the server starts.
+            app.restart().await; // Once per step of the clock, however often the server starts.
             app.settle().await;
         }
         assert_eq!(extensions(app, failing).await, [], "nothing is given to what no silence can turn into consent");
         let told = app.agent().events(silent).await.pop().unwrap();
         assert_eq!((&told["event_type"], &told["payload"]["cause"]), (&json!("intent.suspension_extended"), &json!("outage")));
-        app.advance(2970 - 1).await; // A second before the hour that people were promised is over.
+        app.advance(2970 - 1).await; // One second before the end of the hour that people were promised.
         assert_eq!(app.person().answer(&link, "deny").await.heading(), "Your answer was recorded");
         assert_eq!(app.agent().status(answered).await, "active");
         app.advance(630).await;
@@ -142,7 +143,7 @@ on_each_store! {
         assert_eq!(app.operator().respond(intent, &id, "deny").await.status, 200);
     }
 
-    /// A page that is told of an end locks itself for good, so a wrong clock must not tell of one.
+    /// A page that is told of an end locks itself for good, so a wrong clock must not report one.
     async fn a_question_whose_deadline_waits_is_shown_as_open(app: &mut TestApp) {
         let (intent, id) = app.ask(permissive()).await;
         let link = app.next_link().await;
@@ -166,7 +167,7 @@ on_each_store! {
         assert!(!app.agent().event_types(intent).await.contains(&"intent.late_answer".to_owned()));
 
         // Nor must an outage whose time is still to be given back.
-        app.settle().await; // The clock is looked at, and the wait begins anew.
+        app.settle().await; // The clock is read, and the wait begins anew.
         app.advance(30).await;
         app.ask(permissive()).await;
         let link = app.next_link().await;
@@ -178,8 +179,8 @@ on_each_store! {
         assert_eq!(app.person().open(&link).await.heading(), "The deadline has passed");
     }
 
-    /// Nobody knows by such a clock whether a mail left in time. Recorded as late it would have reached nobody, for good, and the question
-    /// would end without its fallback.
+    /// With a wrong clock it is unknown whether a mail left in time. Recorded as late it would not count as reached, for good,
+    /// and the question would end without its fallback.
     async fn what_was_sent_while_the_clock_jumped_is_recorded_when_it_is_believed_again(app: &mut TestApp) {
         let (_, id) = app.agent().ask(permissive()).await;
         let channel = Jumping::new(app, Ok("250 taken"));
@@ -192,12 +193,12 @@ on_each_store! {
         assert_eq!((channel.calls(), &app.agent().suspension(&id).await["reached"]), (1, &json!(true)));
         app.settle().await;
         assert!(app.smtp.received().is_empty(), "nobody sends it a second time");
-        app.advance(400).await; // The loop has not turned for ten minutes: they are given back.
+        app.advance(400).await; // The loop has not turned for ten minutes, so they are given back.
         app.advance(600).await;
         assert_eq!(app.agent().suspension(&id).await["response"], json!("approve"));
     }
 
-    /// A refusal that was recorded as late would wake nobody, and the next rung would be asked when its time came, or never.
+    /// A refusal that was recorded as late would not wake the next rung, which would be asked when its own time came, or never.
     async fn what_failed_while_the_clock_jumped_wakes_the_next_rung_when_it_is_believed_again(app: &mut TestApp) {
         let policy = json!({"max_attempts": 2, "interval_seconds": 600, "escalation_ladder": [{"attempt": 2, "notify_to": "lead@example.com"}]});
         let (_, id) = app.agent().ask(json!({"timeout_seconds": 600, "retry_policy": policy})).await;
@@ -212,14 +213,14 @@ on_each_store! {
         assert_eq!(app.smtp.next_mail().await.to, ["lead@example.com"]);
     }
 
-    /// A try that failed while the clock was ahead is due by the clock as it is, and not an hour later.
+    /// A try that failed while the clock was ahead is due by the right clock, and not an hour later.
     async fn another_try_is_due_by_a_clock_that_is_believed(app: &mut TestApp) {
         app.agent().ask(json!({"timeout_seconds": 86_400})).await;
         let busy = DeliveryError::Retry { reason: "451 come back later".to_owned(), after: Some(Duration::from_secs(20)) };
         let worker = app.worker(Jumping::new(app, Err(busy)));
         worker.run_due().await.unwrap();
         app.clock.set_by(TimeDelta::seconds(-3600));
-        app.settle().await; // The clock is looked at, and the wait begins anew.
+        app.settle().await; // The clock is read, and the wait begins anew.
         app.clock.jump(TimeDelta::seconds(30));
         worker.run_due().await.unwrap();
         app.advance(19).await;
@@ -247,7 +248,7 @@ on_each_store! {
         assert!(!agent.event_types(intent).await.contains(&"intent.late_answer".to_owned()));
     }
 
-    /// A step of a minute is a step; daylight has nothing to do with it, and a laptop that slept has not jumped.
+    /// A step of a minute is not noticed; a change of daylight time is no step, and a laptop that slept has not jumped.
     async fn a_minute_ahead_and_a_night_asleep_hold_nothing(app: &mut TestApp) {
         let agent = app.agent();
         let first = agent.active_intent().await;
@@ -264,7 +265,8 @@ on_each_store! {
         assert_eq!(agent.status(second).await, "active");
     }
 
-    /// One event that was written while the clock was ahead must not make deadlines bind early: not for an answer, not for a mail.
+    /// One event that was written while the clock was ahead must not make deadlines take effect early: not for an answer, not for
+    /// a mail.
     async fn an_event_from_a_clock_that_was_ahead_ends_no_question_early(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let (answered, silent) = (agent.active_intent().await, agent.active_intent().await);
@@ -277,7 +279,7 @@ on_each_store! {
         }
         app.clock.set_by(TimeDelta::seconds(-3600));
         app.settle().await;
-        app.advance(30).await; // The clock is believed again, and the mails leave.
+        app.advance(30).await; // The clock is trusted again, and the mails leave.
         assert_eq!(operator.respond(answered, &id, "deny").await.status, 200);
         let times = agent.events(answered).await.iter().map(|event| event["created_at"].to_string()).collect::<Vec<_>>();
         assert!(times.is_sorted(), "the log's times never run backwards: {times:?}");
@@ -290,7 +292,7 @@ on_each_store! {
         assert_eq!((&fallen_back["reached"], &fallen_back["response"]), (&json!(true), &json!("approve")));
     }
 
-    /// A clock that is corrected while a deadline is applied must not leave a question that nothing ends any more.
+    /// A clock that is corrected while a deadline is applied must not leave a question that never ends.
     async fn a_clock_set_back_in_the_middle_of_a_deadline_loses_none(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -302,7 +304,7 @@ on_each_store! {
         assert_eq!(agent.suspension(&id).await["response"], json!("approve"));
     }
 
-    /// A clock that is set back lets nobody be reminded twice; what is due then is due once.
+    /// After a clock was set back no person is reminded twice; a reminder that is due then goes out once.
     async fn a_jump_back_fires_nothing_twice(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -324,7 +326,7 @@ on_each_store! {
     }
 }
 
-/// Servers that share a database share its clock, and each of them sees it jump. What the jump took is given back by one of them.
+/// Servers that share a database share its clock, and each of them sees it jump. One of them gives the skipped time back.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_several_servers_one_gives_a_step_back() {
     let app = TestApp::start_on(Backend::Postgres, |_| {}).await;

@@ -1,10 +1,10 @@
-//! Silence, in all its endings.
+//! Silence, with all its endings.
 
 use harness::on_each_store;
 use serde_json::json;
 
 on_each_store! {
-    /// Silence is an answer of its own. If this breaks, an agent either waits for ever or acts twice.
+    /// Silence is an outcome of its own. If this breaks, an agent either waits for ever or acts twice.
     async fn unanswered_question_falls_back_exactly_once(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let intent = agent.active_intent().await;
@@ -12,7 +12,7 @@ on_each_store! {
         let asked = agent.suspend(intent, fallback).await.ok();
         let id = asked["id"].as_str().unwrap();
 
-        app.advance(3599).await; // One second early, nothing may move.
+        app.advance(3599).await; // One second early, nothing may change.
         assert_eq!(agent.status(intent).await, "suspended_awaiting_input");
 
         app.restart().await; // The deadline must not live in memory.
@@ -47,7 +47,7 @@ on_each_store! {
         assert_eq!(agent.status(intent).await, "active");
     }
 
-    /// `fail` means the agent must not go on: the intent is abandoned, and says why.
+    /// `fail` means that the agent must not go on: the intent is abandoned, and records why.
     async fn fail_abandons(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -62,7 +62,7 @@ on_each_store! {
         assert_eq!(last["abandonment_reason"], json!("suspension_expired"));
     }
 
-    /// Our outage must not become consent: nobody reached means no fallback, whatever the agent wished.
+    /// An outage of ours must not become consent: if no person was reached there is no fallback, whatever the agent asked for.
     async fn an_undeliverable_question_never_falls_back(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -70,7 +70,7 @@ on_each_store! {
         let id = agent.suspend(intent, fallback).await.ok()["id"].as_str().unwrap().to_owned();
         app.smtp.script(harness::smtp::Fault::RejectRecipient);
         app.settle().await;
-        assert_eq!(agent.status(intent).await, "suspended_awaiting_input"); // Only decided at the deadline.
+        assert_eq!(agent.status(intent).await, "suspended_awaiting_input"); // The deadline decides, and nothing before it.
         app.advance(3600).await;
         let ended = agent.suspension(&id).await;
         assert_eq!((&ended["resolution"], &ended["resolution_reason"]), (&json!("cancelled"), &json!("undeliverable")));
@@ -85,7 +85,7 @@ on_each_store! {
         );
     }
 
-    /// An answer binds until the deadline and not a microsecond longer, whether or not the timer ran.
+    /// An answer counts until the deadline and not a microsecond longer, whether or not the timer ran.
     async fn an_answer_at_the_deadline_is_late_even_before_the_timer_runs(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let intent = agent.active_intent().await;
@@ -94,7 +94,7 @@ on_each_store! {
         app.clock.jump(chrono::TimeDelta::seconds(3600)); // No worker runs here.
         let late = operator.respond(intent, &id, "approve").await;
         assert_eq!(late.problem(), (409, "expired"));
-        // The late answer itself made the deadline bind.
+        // The late answer itself made the deadline take effect.
         assert_eq!(agent.status(intent).await, "abandoned");
         assert_eq!(agent.event_types(intent).await.last().unwrap(), "intent.late_answer");
     }

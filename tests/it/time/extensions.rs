@@ -1,4 +1,4 @@
-//! A later deadline: who may give it, how far, and who learns of it.
+//! Extending a deadline: who may do it, how far it can move, and who is told.
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
@@ -19,7 +19,7 @@ fn seconds_between(earlier: &Value, later: &Value) -> i64 {
 }
 
 on_each_store! {
-    /// More time is more time: nothing happens at the old deadline, everything at the new one, also after a restart.
+    /// After an extension nothing happens at the old deadline and the question expires at the new one, even after a restart.
     async fn an_extended_question_ends_at_its_new_deadline(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let intent = agent.active_intent().await;
@@ -48,15 +48,15 @@ on_each_store! {
         assert_eq!((&payload["extended_by"], &payload["cause"]), (&json!("test-operator"), &json!("request")));
         assert_eq!(payload["reason"], "The lawyer is on a train.");
         assert_eq!(payload["suspension_id"], json!(id));
-        // Events are naive on both surfaces.
+        // Times in events carry no `Z`, whichever route serves them.
         assert_eq!(format!("{}Z", payload["old_expires_at"].as_str().unwrap()), asked["expires_at"]);
         assert_eq!(format!("{}Z", payload["new_expires_at"].as_str().unwrap()), extended["expires_at"]);
-        // OpenIntent's client does not know the type, and raises on what it does not know.
+        // OpenIntent's client raises on types it does not know, so its view leaves this type out.
         let known = agent.get(&format!("api/v1/intents/{intent}/events")).await.text;
         assert!(!known.contains("suspension_extended"));
     }
 
-    /// An answer counts until the new deadline, in the time that was given.
+    /// An answer between the old and the new deadline counts.
     async fn an_answer_in_the_time_that_was_given_counts(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let intent = agent.active_intent().await;
@@ -69,7 +69,8 @@ on_each_store! {
         operator.respond(intent, id, "approve").await.ok();
     }
 
-    /// The asker has declared a deadline; if it could move it, it would bind nobody, and it could ask for ever.
+    /// The asker cannot extend its own deadline: otherwise the deadline would bind nothing, and the question could stay open for
+    /// ever.
     async fn the_asker_gets_no_more_time(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -84,7 +85,7 @@ on_each_store! {
         assert_eq!(agent.everything(intent).await, before);
     }
 
-    /// Later only, and never beyond the 366 days every question keeps, counted from when it was asked.
+    /// A deadline can only move later, and at most to 366 days after the question was asked.
     async fn a_deadline_moves_later_only_and_keeps_the_window(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let intent = agent.active_intent().await;
@@ -114,11 +115,11 @@ on_each_store! {
         extend(&operator, id, json!({"seconds": 1, "reason": "ä".repeat(2_000)})).await.ok();
         let whole = extend(&operator, id, at(31_622_400)).await.ok();
         assert_eq!(seconds_between(&asked["suspended_at"], &whole["expires_at"]), 31_622_400);
-        // Nothing is left beyond the bound, not a second.
+        // At the bound not even one more second is allowed.
         assert_eq!(extend(&operator, id, json!({"seconds": 1})).await.field_problem(), (422, "invalid", "seconds", "range"));
     }
 
-    /// A question without a deadline has all the time there is: a deadline would shorten it.
+    /// A question without a deadline never ends by itself, so a deadline would shorten it and is refused.
     async fn a_question_without_a_deadline_gets_none(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -127,25 +128,25 @@ on_each_store! {
         assert_eq!(refused.field_problem(), (422, "invalid", "seconds", "deadline"));
     }
 
-    /// What has ended stays ended, however much time somebody would give it.
+    /// A question that has ended cannot be extended.
     async fn what_has_ended_is_not_extended(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let intent = agent.active_intent().await;
         let id = agent.asked(intent).await;
         operator.respond(intent, &id, "approve").await.ok();
         assert_eq!(extend(&operator, &id, json!({"seconds": 60})).await.problem(), (409, "already_resolved"));
-        // What is wrong whatever the question is comes before its end; what only it makes wrong comes after.
+        // Rules that hold for every question are checked before its end; rules that depend on this question are checked after.
         assert_eq!(extend(&operator, &id, json!({"seconds": 0})).await.field_problem(), (422, "invalid", "seconds", "range"));
         let earlier = json!({"expires_at": "2020-01-01T00:00:00Z"});
         assert_eq!(extend(&operator, &id, earlier).await.problem(), (409, "already_resolved"));
         let intent = agent.active_intent().await;
         let id = agent.asked(intent).await;
-        app.clock.jump(chrono::TimeDelta::seconds(3600)); // No timer has run: the clock alone decides.
+        app.clock.jump(chrono::TimeDelta::seconds(3600)); // The timer has not run yet: the clock alone decides.
         assert_eq!(extend(&operator, &id, json!({"seconds": 60})).await.problem(), (409, "expired"));
         assert_eq!(agent.status(intent).await, "abandoned");
     }
 
-    /// Two people who give an hour each give two, unless they say which deadline they mean; a repeat gives nothing twice.
+    /// Two people who each give an hour give two hours, unless their requests name a version. A repeated request adds time once.
     async fn an_extension_can_name_its_version_and_be_repeated(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let id = agent.asked(agent.active_intent().await).await;
@@ -162,7 +163,7 @@ on_each_store! {
         assert_eq!(agent.suspension(&id).await["version"], json!(3));
     }
 
-    /// Everybody learns of it: who waits for a version, who has the page open, who gets the next mail.
+    /// The new deadline reaches programs that wait for a version, people with an open page, and the next mail.
     async fn a_later_deadline_reaches_waits_pages_and_mails(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let intent = agent.active_intent().await;
@@ -182,7 +183,7 @@ on_each_store! {
         let after = app.person().open(&link).await;
         let new = given["expires_at"].as_str().unwrap()[..16].to_owned();
         assert!(after.html.contains(&new) && !before.html.contains(&new), "{}", after.html);
-        // Reminders keep their times, and tell the new deadline.
+        // Reminders keep their times and state the new deadline.
         app.advance(3600).await;
         let reminder = app.smtp.next_mail().await;
         let deadline = parse(given["expires_at"].as_str().unwrap()).unwrap();

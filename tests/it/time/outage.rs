@@ -1,4 +1,4 @@
-//! Our outage must not become consent: what an absence of the server gives back, and what it leaves alone.
+//! An outage of the server must not become consent: which questions get time back, and which do not.
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
@@ -7,12 +7,12 @@ use harness::on_each_store;
 use harness::smtp::Received;
 use serde_json::{Value, json};
 
-/// A window, and then silence approves.
+/// A question with a deadline after which no answer means approval.
 fn permissive(timeout_seconds: u32) -> Value {
     json!({"timeout_seconds": timeout_seconds, "fallback_policy": "complete_with_fallback", "fallback_value": "approve"})
 }
 
-/// Three attempts an hour apart, two rungs, and then silence denies.
+/// A question with three attempts an hour apart, two escalation rungs, and a denial if no answer comes.
 fn ladder() -> Value {
     json!({
         "retry_policy": {
@@ -29,7 +29,7 @@ async fn expires_at(app: &TestApp, id: &str) -> String {
     app.agent().suspension(id).await["expires_at"].as_str().unwrap().to_owned()
 }
 
-/// Old and new deadline of each extension.
+/// The old and the new deadline of each extension.
 pub(crate) async fn extensions(app: &TestApp, intent: domain::base::ids::IntentId) -> Vec<(String, String)> {
     let events = app.agent().events(intent).await;
     let extended = events.iter().filter(|event| event["event_type"] == "intent.suspension_extended");
@@ -37,7 +37,7 @@ pub(crate) async fn extensions(app: &TestApp, intent: domain::base::ids::IntentI
     extended.map(|event| (time(event, "old_expires_at"), time(event, "new_expires_at"))).collect()
 }
 
-/// The mails since the last look, in order of address.
+/// The mails since the last call, ordered by address.
 async fn mails(app: &TestApp) -> Vec<Received> {
     let mut mails = Vec::new();
     while app.smtp.has_unread() {
@@ -52,23 +52,23 @@ async fn mailed(app: &TestApp) -> Vec<String> {
 }
 
 on_each_store! {
-    /// Nobody could answer while the server was away. If the fallback applied all the same, an outage would be a way to get approval.
+    /// No person could answer while the server was away. If the fallback still applied, an outage would be a way to get approval.
     async fn an_outage_gives_a_question_with_a_fallback_time_back_once(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let (intent, id) = app.agent().ask(permissive(3600)).await;
         app.settle().await;
         let link = app.next_link().await;
         app.advance(3000).await;
-        app.outage(1800).await; // The deadline passes in it.
+        app.outage(1800).await; // The deadline passes during the outage.
 
-        // max(09:00, 09:20) + min(30 min, 1 h).
+        // The new deadline is max(09:00, 09:20) + min(30 min, 1 h).
         let record = agent.suspension(&id).await;
         assert_eq!((&record["expires_at"], &record["version"]), (&json!("2026-11-24T09:50:00.000000Z"), &json!(2)));
         let events = agent.events(intent).await;
         let extended = &events.last().unwrap()["payload"];
         assert_eq!((&extended["cause"], &extended["suspension_id"]), (&json!("outage"), &json!(id)));
         for _ in 0..3 {
-            app.restart().await; // Once per outage, however often the server starts.
+            app.restart().await; // Time comes back once per outage, whatever the number of starts.
             app.settle().await;
         }
         assert_eq!(extensions(app, intent).await, [("09:00:00".into(), "09:50:00".into())]);
@@ -79,7 +79,7 @@ on_each_store! {
         assert_eq!(operator.respond(intent, &id, "deny").await.status, 200);
     }
 
-    /// Nobody answers after the outage either: the fallback comes at the new deadline, once.
+    /// If no answer comes after the outage either, the fallback applies once, at the new deadline.
     async fn the_fallback_comes_at_the_later_deadline(app: &mut TestApp) {
         let (intent, id) = app.agent().ask(permissive(600)).await;
         app.settle().await;
@@ -95,7 +95,7 @@ on_each_store! {
         assert_eq!(types.iter().filter(|name| *name == "intent.suspension_expired").count(), 1, "{types:?}");
     }
 
-    /// A restart or an upgrade moves nobody's deadline; what takes longer than a minute moves all of them.
+    /// An absence of up to a minute, like a restart or an upgrade, moves no deadline. A longer one moves those it must.
     async fn a_minute_is_no_outage(app: &mut TestApp) {
         let (intent, id) = app.agent().ask(permissive(3600)).await;
         app.settle().await;
@@ -103,12 +103,13 @@ on_each_store! {
         assert_eq!(extensions(app, intent).await, []);
         app.outage(61).await;
         assert_eq!(expires_at(app, &id).await, "2026-11-24T09:01:01.000000Z");
-        app.outage(120).await; // Each outage gives back its own.
+        app.outage(120).await; // Each outage gives back its own time.
         assert_eq!(expires_at(app, &id).await, "2026-11-24T09:03:01.000000Z");
         assert_eq!(extensions(app, intent).await.len(), 2);
     }
 
-    /// `fail` needs no protection: no silence turns it into consent, and agents count on when it ends.
+    /// A question that fails without an answer keeps its deadline: it cannot become consent, and agents rely on the time of its
+    /// end.
     async fn a_question_that_fails_keeps_its_deadline(app: &mut TestApp) {
         let (intent, id) = app.agent().ask(json!({"timeout_seconds": 600})).await;
         let (open, _) = app.agent().ask(json!({"timeout_seconds": null})).await;
@@ -121,18 +122,18 @@ on_each_store! {
         assert_eq!(app.agent().status(intent).await, "abandoned");
     }
 
-    /// What was over before the server went away is over: people had all the time they were given.
+    /// A deadline that passed before the outage stands, because people had all their time.
     async fn a_deadline_before_the_outage_stands(app: &mut TestApp) {
         let (intent, id) = app.agent().ask(permissive(600)).await;
         app.settle().await;
-        app.clock.jump(chrono::TimeDelta::seconds(600)); // Due, and no worker runs here.
+        app.clock.jump(chrono::TimeDelta::seconds(600)); // The deadline is due, but no worker runs here.
         app.outage(3600).await;
         app.settle().await;
         assert_eq!(extensions(app, intent).await, []);
         assert_eq!(app.agent().suspension(&id).await["response"], json!("approve"));
     }
 
-    /// A second left is a second people had a right to: it comes back as a whole window.
+    /// A deadline one second after the outage began gets a whole attempt's time back, because people still had that second.
     async fn a_deadline_a_moment_after_the_outage_began_moves_by_one_attempt(app: &mut TestApp) {
         let change = json!({
             "retry_policy": {"max_attempts": 3, "interval_seconds": 600, "final_fallback_policy": "complete_with_fallback"},
@@ -144,12 +145,12 @@ on_each_store! {
         app.advance(600).await;
         app.advance(599).await;
         app.outage(7200).await;
-        // max(08:30:00, 10:29:59) + min(2 h, the interval, not the timeout).
+        // The new deadline is max(08:30:00, 10:29:59) + min(2 h, 10 min). The 10 minutes are the interval, not the timeout.
         assert_eq!(extensions(app, intent).await, [("08:30:00".into(), "10:39:59".into())]);
         assert_eq!(app.operator().respond(intent, &id, "deny").await.status, 200);
     }
 
-    /// A clock that was set back while the server was stopped shows no outage, and hides none that comes later.
+    /// A clock that was set back while the server was stopped shows no outage and does not hide a later one.
     async fn a_clock_set_back_across_a_restart_changes_nothing(app: &mut TestApp) {
         let (intent, id) = app.agent().ask(permissive(3600)).await;
         app.settle().await;
@@ -162,14 +163,15 @@ on_each_store! {
         assert_eq!(app.operator().respond(intent, &id, "deny").await.status, 200);
     }
 
-    /// A crash in the middle must neither give twice nor forget anybody, and no answer may end a question whose time is not settled.
+    /// After a crash in the middle, each question gets its time exactly once. Until then no answer may end a question that waits
+    /// for its time.
     async fn a_crash_while_time_is_given_back_gives_it_once_to_everybody(app: &mut TestApp) {
         let mut asked = Vec::new();
         for _ in 0..130 {
             asked.push(app.agent().ask(permissive(600)).await);
         }
         app.settle().await;
-        app.clock.jump(chrono::TimeDelta::seconds(3600)); // No worker runs here, so no sign of life is left.
+        app.clock.jump(chrono::TimeDelta::seconds(3600)); // No worker runs here, so no sign of life is written.
         assert!(!app.store().recover().await.unwrap().done, "the absence is recorded");
         let (intent, id) = &asked[129];
         let refused = app.operator().respond(*intent, id, "approve").await;
@@ -188,21 +190,21 @@ on_each_store! {
         assert_eq!(app.operator().respond(*intent, id, "approve").await.status, 200);
     }
 
-    /// An absence that ended by a clock which is set right before time is given back: people wait for an attempt's time, not for the
-    /// clock's error as well.
+    /// The clock showed a wrong end of the absence and is set right before the time is given back. Each question gets an
+    /// attempt's time back, and the clock's error is not added.
     async fn a_clock_set_back_before_time_is_given_back_adds_nothing_to_it(app: &mut TestApp) {
         let (intent, id) = app.agent().ask(permissive(600)).await;
         app.settle().await;
-        app.clock.jump(chrono::TimeDelta::seconds(3600)); // No worker runs here, so no sign of life is left.
+        app.clock.jump(chrono::TimeDelta::seconds(3600)); // No worker runs here, so no sign of life is written.
         assert!(!app.store().recover().await.unwrap().done, "the absence is recorded");
         app.clock.set_by(chrono::TimeDelta::seconds(-1800));
         app.settle().await;
-        // max(08:10, 08:30) + min(1 h, 10 min), where the absence had been seen to end at 09:00.
+        // The new deadline is max(08:10, 08:30) + min(1 h, 10 min). The absence was first seen to end at 09:00.
         assert_eq!(extensions(app, intent).await, [("08:10:00".into(), "08:40:00".into())]);
         assert_eq!(app.operator().respond(intent, &id, "deny").await.status, 200);
     }
 
-    /// A server that starts every forty seconds and dies before its first turn is not there.
+    /// A server that starts every forty seconds and dies before its first turn counts as absent.
     async fn a_start_is_no_sign_of_life(app: &mut TestApp) {
         let (intent, _) = app.agent().ask(permissive(3600)).await;
         app.settle().await;
@@ -214,7 +216,8 @@ on_each_store! {
         assert_eq!(extensions(app, intent).await, [("09:00:00".into(), "09:01:20".into())]);
     }
 
-    /// With a million questions it takes minutes to give them time back: a server that served nobody meanwhile would prolong its outage.
+    /// With a million questions it takes minutes to give the time back. The server must serve meanwhile, or the outage would last
+    /// longer.
     async fn a_server_serves_while_it_gives_time_back(app: &mut TestApp) {
         let (intent, id) = app.agent().ask(permissive(600)).await;
         let (answered, in_time) = app.agent().ask(permissive(7200)).await;
@@ -233,18 +236,18 @@ on_each_store! {
         assert_eq!(operator.respond(intent, &id, "deny").await.status, 200);
     }
 
-    /// What was missed is told once, to everybody it would have been told to, with the deadline that holds now.
+    /// Missed attempts are made up with one message to each recipient, and the message states the new deadline.
     async fn a_ladder_goes_on_after_an_outage_with_one_message_each(app: &mut TestApp) {
         let (intent, id) = app.agent().ask(ladder()).await;
         app.settle().await;
         assert_eq!(mailed(app).await, [OPERATOR]);
-        app.outage(7260).await; // Both attempts come due in it.
+        app.outage(7260).await; // Both attempts come due during the outage.
         app.restart().await;
         app.settle().await;
         let caught_up = mails(app).await;
         let people: Vec<&str> = caught_up.iter().map(|mail| mail.to[0].as_str()).collect();
         assert_eq!(people, ["duty@example.com", "lead@example.com", OPERATOR]);
-        // max(11:00, 10:01) + min(2 h 1 min, 1 h).
+        // The new deadline is max(11:00, 10:01) + min(2 h 1 min, 1 h).
         assert_eq!(expires_at(app, &id).await, "2026-11-24T12:00:00.000000Z");
         for mail in &caught_up {
             assert!(mail.text().contains("12:00"), "{}", mail.text());
@@ -259,7 +262,7 @@ on_each_store! {
         assert_eq!(app.agent().suspension(&id).await["response"], json!("deny"));
     }
 
-    /// A machine that slept, a process that was stopped, a disk that was full: nobody could answer then either.
+    /// A sleeping machine, a stopped process and a full disk are absences too, because no person could answer.
     async fn a_server_that_slept_was_away_as_well(app: &mut TestApp) {
         let (intent, id) = app.agent().ask(permissive(600)).await;
         app.store().attend();
@@ -267,7 +270,7 @@ on_each_store! {
         app.advance(60).await;
         assert_eq!(extensions(app, intent).await, [], "a minute is none");
         app.advance(3600).await;
-        // max(08:10, 09:01) + min(1 h, 10 min).
+        // The new deadline is max(08:10, 09:01) + min(1 h, 10 min).
         assert_eq!(expires_at(app, &id).await, "2026-11-24T09:11:00.000000Z");
         for _ in 0..10 {
             assert_eq!(app.agent().status(intent).await, "suspended_awaiting_input");
@@ -277,7 +280,7 @@ on_each_store! {
         assert_eq!(extensions(app, intent).await.len(), 1);
     }
 
-    /// Whatever reaches the disk first after the machine slept must not find the deadline passed: nobody could answer in that time.
+    /// The first write after the machine slept must not find a passed deadline, because no person could answer meanwhile.
     async fn nothing_comes_too_late_because_the_server_slept(app: &mut TestApp) {
         let operator = app.operator();
         let mut asked = Vec::new();
@@ -296,14 +299,14 @@ on_each_store! {
         app.settle().await;
         assert_eq!(app.smtp.received().len(), delivered);
         for (intent, id) in &asked {
-            // max(08:10, 09:00) + min(1 h, 10 min).
+            // The new deadline is max(08:10, 09:00) + min(1 h, 10 min).
             assert_eq!(extensions(app, *intent).await, [("08:10:00".into(), "09:10:00".into())]);
             assert!(!app.agent().event_types(*intent).await.contains(&"intent.late_answer".to_owned()));
             assert_eq!(operator.respond(*intent, id, "deny").await.status, 200);
         }
     }
 
-    /// A server that is told to stop right after it woke up leaves no sign of life over the time it slept.
+    /// A server that is stopped right after it woke must not write a sign of life that hides the absence.
     async fn a_server_that_stops_as_it_wakes_hides_no_absence(app: &mut TestApp) {
         let (intent, id) = app.agent().ask(permissive(600)).await;
         app.store().attend();
@@ -315,7 +318,7 @@ on_each_store! {
         assert_eq!(app.operator().respond(intent, &id, "deny").await.status, 200);
     }
 
-    /// A server that slept and woke up with a wrong clock waits for the clock; the sleep is an absence all the same.
+    /// A server that wakes with a wrong clock waits for the clock, and the absence is still recorded.
     async fn an_absence_that_ends_with_a_clock_that_jumped_is_not_forgotten(app: &mut TestApp) {
         let (intent, id) = app.agent().ask(permissive(600)).await;
         app.store().attend();
@@ -323,17 +326,17 @@ on_each_store! {
         app.clock.jump(chrono::TimeDelta::seconds(900));
         app.clock.set_by(chrono::TimeDelta::seconds(61));
         for _ in 0..3 {
-            app.settle().await; // Held by the clock, turn after turn.
+            app.settle().await; // Each turn waits because of the clock.
             assert_eq!(extensions(app, intent).await, []);
             app.clock.jump(chrono::TimeDelta::seconds(10));
         }
         app.settle().await;
-        // max(08:10:00, 08:16:31) + min(16 min 31 s, 10 min).
+        // The new deadline is max(08:10:00, 08:16:31) + min(16 min 31 s, 10 min).
         assert_eq!(extensions(app, intent).await, [("08:10:00".into(), "08:26:31".into())]);
         assert_eq!(app.operator().respond(intent, &id, "deny").await.status, 200);
     }
 
-    /// A server that slept while it gave time back for one absence has another one to make good for, after the first.
+    /// If the server sleeps while it gives time back for one absence, it gives time back for the second absence afterwards.
     async fn an_absence_within_the_making_good_for_another_is_made_good_for_as_well(app: &mut TestApp) {
         let mut asked = Vec::new();
         for _ in 0..65 {
@@ -347,14 +350,14 @@ on_each_store! {
         app.clock.jump(chrono::TimeDelta::seconds(3600));
         app.settle().await;
         for (intent, id) in &asked {
-            // 08:10 + 5 min; max(08:15, 09:05) + min(1 h, 10 min).
+            // The deadlines are 08:10 + 5 min, and then max(08:15, 09:05) + min(1 h, 10 min).
             let both = [("08:10:00".into(), "08:15:00".into()), ("08:15:00".into(), "09:15:00".into())];
             assert_eq!(extensions(app, *intent).await, both);
             assert_eq!(app.operator().respond(*intent, id, "deny").await.status, 200);
         }
     }
 
-    /// An agent that waits hears of the new deadline like of any change.
+    /// A waiting agent is told of the new deadline as of any change.
     async fn a_waiting_agent_learns_of_the_new_deadline(app: &mut TestApp) {
         let (_, id) = app.agent().ask(permissive(3600)).await;
         app.settle().await;
@@ -364,7 +367,7 @@ on_each_store! {
     }
 }
 
-/// The attempts an intent's log tells of: number, people, whether it was skipped.
+/// The attempts in an intent's log: the number, the count of recipients, and whether the attempt was skipped.
 async fn attempts(app: &TestApp, intent: domain::base::ids::IntentId) -> Vec<(u64, usize, bool)> {
     let events = app.agent().events(intent).await;
     let renotified = events.iter().filter(|event| event["event_type"] == "intent.suspension_renotified");
@@ -376,7 +379,7 @@ async fn attempts(app: &TestApp, intent: domain::base::ids::IntentId) -> Vec<(u6
 }
 
 on_each_store! {
-    /// The whole ladder with a server that is stopped between any two steps: each step comes at its instant, and once.
+    /// The server is restarted between any two steps of the ladder. Each step still comes at its time, and once.
     async fn a_ladder_keeps_its_instants_with_a_restart_between_any_two_steps(app: &mut TestApp) {
         let (intent, id) = app.agent().ask(ladder()).await;
         app.restart().await;
@@ -405,8 +408,8 @@ on_each_store! {
         assert_eq!(app.agent().suspension(&id).await["response"], json!("deny"));
     }
 
-    /// The example every implementation should reproduce (RFC-0026): the review phase. Its plan, portfolio and dependents are containers,
-    /// which Placet does not have yet; what is shown here is the suspension.
+    /// The review phase of the example that every implementation should reproduce (RFC-0026). This test covers its suspension
+    /// only, because Placet does not have its plan, portfolio and dependents.
     async fn the_review_of_the_rfcs_example_is_reminded_escalated_and_answered(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let review = json!({
@@ -429,7 +432,7 @@ on_each_store! {
         assert_eq!(agent.status(intent).await, "active");
         let version = agent.intent(intent).await["version"].to_string();
         agent.post_at(&format!("api/v1/intents/{intent}/status"), &version, json!({"status": "completed"})).await.ok();
-        app.advance(86_400).await; // No third attempt, no ending but one.
+        app.advance(86_400).await; // There is no third attempt and no second ending.
         assert_eq!(
             agent.event_types(intent).await,
             [

@@ -1,4 +1,4 @@
-//! Telling people again, now: who may, how often, and what it leaves as it was.
+//! Reminding people on request: who may do it, how often, and that nothing else changes.
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
@@ -10,7 +10,7 @@ use harness::on_each_store;
 use harness::smtp::{Fault, Received};
 use serde_json::{Value, json};
 
-/// The least time between two reminders, in seconds.
+/// The least number of seconds between two reminders.
 const PAUSE: i64 = 300;
 
 async fn remind(api: &Api, id: &str) -> Reply {
@@ -39,7 +39,7 @@ async fn asked(app: &TestApp, change: Value) -> (IntentId, String) {
 }
 
 on_each_store! {
-    /// The same question to the same person in the same thread, called a reminder; nothing else moves.
+    /// A reminder sends the same question to the same person in the same thread, marked as a reminder. Nothing else changes.
     async fn a_reminder_on_request_is_one_and_changes_nothing_else(app: &mut TestApp) {
         let policy = json!({"retry_policy": {"max_attempts": 2, "interval_seconds": 3600}});
         let (intent, id) = asked(app, policy).await;
@@ -67,20 +67,20 @@ on_each_store! {
         assert_eq!(payload.as_object_mut().unwrap().remove("credential").unwrap()["kind"], "api_key");
         assert_eq!((&payload, &event["actor"]), (&expected, &json!("test-operator")));
 
-        // The next attempt comes at its own time, and counts as if nothing had happened.
+        // The next attempt comes at its own time, and the reminder does not count as an attempt.
         app.advance(2999).await;
         assert_eq!(people(app).await, Vec::<String>::new());
         app.advance(1).await;
         let second = mails(app).await.remove(0);
         assert!(second.text().starts_with("Reminder, message 2 of 2."), "{}", second.text());
         assert_eq!(second.header("in-reply-to"), first.header("message-id"));
-        // Each of the three links is good.
+        // Each of the three links works.
         let page = app.person().answer(&reminder.link(&app.base), "approve").await;
         assert_eq!(page.status, 200);
         assert_eq!(app.agent().suspension(&id).await["response"], json!("approve"));
     }
 
-    /// Whoever presses people makes them stop reading: one in five minutes and question, also over a restart.
+    /// Too many reminders make people stop reading, so each question allows one in five minutes, even across a restart.
     async fn reminders_keep_their_distance(app: &mut TestApp) {
         let (_, id) = asked(app, json!({})).await;
         let (_, elsewhere) = asked(app, json!({})).await;
@@ -103,7 +103,7 @@ on_each_store! {
         assert_eq!(mails.len(), 2 + 3, "two questions and three reminders");
     }
 
-    /// A clock that was ahead for a while must not forbid reminders for as long as it had been ahead.
+    /// A clock that was ahead for a while must not forbid reminders for that long.
     async fn a_clock_that_is_set_back_forbids_no_reminder(app: &mut TestApp) {
         let ahead = chrono::TimeDelta::seconds(3600);
         let (intent, id) = asked(app, json!({"timeout_seconds": 86_400})).await;
@@ -111,14 +111,14 @@ on_each_store! {
         let note = json!({"event_type": "comment", "payload": {}});
         app.agent().post(&format!("api/v1/intents/{intent}/events"), note).await.ok();
         app.clock.set_by(-ahead);
-        // An event that is dated ahead: the reminder is dated so as well, and happens now.
+        // The newest event is dated ahead. The reminder's event gets the same date, but the reminder is sent now.
         remind(&app.operator(), &id).await.ok();
         assert_eq!(remind(&app.operator(), &id).await.headers["retry-after"], PAUSE.to_string().as_str());
         app.advance(PAUSE).await;
         remind(&app.operator(), &id).await.ok();
         app.settle().await;
 
-        // And one that was asked for while it was ahead.
+        // The last reminder was requested while the clock was ahead.
         app.advance(PAUSE).await;
         app.clock.set_by(ahead);
         remind(&app.operator(), &id).await.ok();
@@ -126,10 +126,10 @@ on_each_store! {
         remind(&app.operator(), &id).await.ok();
         assert_eq!(remind(&app.operator(), &id).await.problem(), (429, "rate_limited"));
         app.settle().await;
-        app.advance(30).await; // The clock is believed again, and what waits leaves.
+        app.advance(30).await; // The server trusts the clock again and sends the waiting messages.
     }
 
-    /// Those in force are told, not those before them.
+    /// A reminder goes to the people who are asked now, not to those who were asked before them.
     async fn a_reminder_goes_to_who_is_in_force(app: &mut TestApp) {
         let ladder = json!({"notify_to": ["alice@example.com", "bob@example.com"], "retry_policy": {
             "max_attempts": 2, "interval_seconds": 3600, "escalation_ladder": [{"attempt": 2, "notify_to": "lead@example.com"}],
@@ -148,7 +148,7 @@ on_each_store! {
         assert_eq!(reminder.header("in-reply-to"), escalated.header("message-id"));
     }
 
-    /// A message that waits for its mail server is sent now instead: nobody gets the question and its reminder at once.
+    /// A message that waits for its next try is sent at once in place of a reminder, so that no person gets both.
     async fn a_message_on_its_way_is_not_doubled(app: &mut TestApp) {
         app.smtp.script(Fault::Defer);
         let (intent, id) = asked(app, json!({"notify_to": ["alice@example.com", "bob@example.com"]})).await;
@@ -166,7 +166,7 @@ on_each_store! {
         assert_eq!(sent, 3);
     }
 
-    /// The asker has its reminders in the policy; a key of its owner that operates is somebody else's judgement, and the log has its name.
+    /// The asker may not remind, since it sets reminders in its policy. Another key may, and the log names it.
     async fn the_asker_does_not_remind(app: &mut TestApp) {
         let (intent, id) = asked(app, json!({})).await;
         app.settle().await;
@@ -180,7 +180,7 @@ on_each_store! {
         remind(&app.api(Role::Admin), &id).await.ok();
     }
 
-    /// There is nobody to remind of what has ended, nor of what names nobody.
+    /// There are no reminders for a question that has ended, or for one without recipients.
     async fn only_an_open_question_with_people_is_reminded_of(app: &mut TestApp) {
         let (intent, id) = asked(app, json!({})).await;
         app.settle().await;
@@ -201,7 +201,7 @@ on_each_store! {
         nobody.finish().await;
     }
 
-    /// A repeat under the same key reminds once; a stale version reminds nobody.
+    /// A repeat under the same key sends one reminder. A stale version sends none.
     async fn a_repeated_request_reminds_once(app: &mut TestApp) {
         let (_, id) = asked(app, json!({})).await;
         people(app).await;

@@ -15,7 +15,7 @@ async fn held_after_restore(app: &TestApp) -> bool {
     scrape.contains("placet_held{cause=\"restore\"} 1\n")
 }
 
-/// A window, and then silence approves.
+/// A question with a deadline after which no answer means approval.
 async fn ask_permissively(app: &TestApp, timeout_seconds: u32) -> (IntentId, String) {
     let fallback =
         json!({"fallback_policy": "complete_with_fallback", "fallback_value": "approve", "timeout_seconds": timeout_seconds});
@@ -27,8 +27,8 @@ async fn expires_at(app: &TestApp, id: &str) -> String {
 }
 
 on_each_store! {
-    /// A backup holds yesterday's questions and links. Nothing may be sent, reminded, decided or answered by them before somebody has
-    /// looked; then nobody may be left without a link, and the time of the wait is no consent.
+    /// A backup holds old questions and links. Until the operator releases it, nothing may be sent, reminded or decided, and no
+    /// link may answer. After that every open question gets a new link, and the time of the wait must not become consent.
     async fn a_restored_database_waits_and_then_asks_afresh(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let intent = agent.active_intent().await;
@@ -42,7 +42,7 @@ on_each_store! {
         app.advance(7200).await;
         assert_eq!(agent.status(intent).await, "suspended_awaiting_input");
         assert_eq!(operator.respond(intent, &id, "approve").await.status, 503, "a late answer must not end it either");
-        app.restart().await; // The wait outlives the server.
+        app.restart().await; // The wait continues after a restart.
         app.settle().await;
         assert_eq!(app.smtp.received().len(), 1);
         assert!(held_after_restore(app).await);
@@ -53,7 +53,7 @@ on_each_store! {
         app.settle().await;
         assert!(!held_after_restore(app).await);
         assert_eq!(app.anonymous().get("readyz").await.text, "ready\n");
-        // max(09:00, 10:00) + min(2 h, 1 h).
+        // The new deadline is max(09:00, 10:00) + min(2 h, 1 h).
         assert_eq!(agent.suspension(&id).await["expires_at"], json!("2026-11-24T11:00:00.000000Z"));
         let new = app.next_link().await;
         assert_eq!(app.smtp.received().len(), 2);
@@ -66,17 +66,17 @@ on_each_store! {
         assert!(!app.store().release().await.unwrap(), "nothing waits any more");
     }
 
-    /// Who restores quickly leaves people without links as well. A minute that changes nothing at a restart would decide here: the old
-    /// link is dead, the new one has not been sent, and silence approves.
+    /// Even a quick restore leaves people without links. The rule that an absence of a minute changes nothing must not apply
+    /// here: the old link no longer works, the new one has not been sent, and without an answer the fallback approves.
     async fn however_short_the_wait_the_time_without_links_comes_back(app: &mut TestApp) {
         let (intent, short) = ask_permissively(app, 30).await;
         let (_, long) = ask_permissively(app, 3600).await;
         app.restore().await;
-        app.advance(40).await; // The short one's deadline passes.
+        app.advance(40).await; // The deadline of the short question passes.
         assert!(app.store().release().await.unwrap());
         app.settle().await;
         assert_eq!(app.agent().status(intent).await, "suspended_awaiting_input");
-        // max(08:00:30, 08:00:40) + min(40 s, 30 s), and 09:00:00 + 40 s.
+        // The new deadlines are max(08:00:30, 08:00:40) + min(40 s, 30 s), and 09:00:00 + 40 s.
         assert_eq!(expires_at(app, &short).await, "2026-11-24T08:01:10.000000Z");
         assert_eq!(expires_at(app, &long).await, "2026-11-24T09:00:40.000000Z");
         assert_eq!(app.smtp.received().len(), 4, "both are asked afresh");
@@ -87,23 +87,24 @@ on_each_store! {
         assert_eq!(app.agent().suspension(&short).await["response"], json!("approve"), "and then silence is an answer again");
     }
 
-    /// A server that dies between the release and the new links prolongs the time without them: what is asked afresh can be answered.
+    /// A server that dies between the release and the new links makes the time without links longer. That time comes back as
+    /// well.
     async fn a_crash_before_the_new_links_counts_as_time_without_them(app: &mut TestApp) {
         let (intent, id) = ask_permissively(app, 30).await;
         app.restore().await;
         assert!(app.store().release().await.unwrap());
         app.clock.jump(chrono::TimeDelta::seconds(20));
         assert!(!app.store().recover().await.unwrap().done, "the wait is recorded");
-        app.clock.jump(chrono::TimeDelta::seconds(40)); // No worker runs here; then the next server goes on.
+        app.clock.jump(chrono::TimeDelta::seconds(40)); // No worker runs here. The next server then goes on.
         app.restart().await;
         app.settle().await;
         assert_eq!(app.smtp.received().len(), 2);
-        // max(08:00:30, 08:01:00) + min(1 min, 30 s).
+        // The new deadline is max(08:00:30, 08:01:00) + min(1 min, 30 s).
         assert_eq!(expires_at(app, &id).await, "2026-11-24T08:01:30.000000Z");
         assert_eq!(app.operator().respond(intent, &id, "deny").await.status, 200);
     }
 
-    /// A message that was queued in the backup goes out once, and a question that ended in it is not asked again.
+    /// A message that was queued in the backup is sent once. A question that had ended in the backup is not asked again.
     async fn what_was_queued_goes_out_once_and_what_ended_stays_ended(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let (answered, queued) = (agent.active_intent().await, agent.active_intent().await);
@@ -117,7 +118,7 @@ on_each_store! {
         assert_eq!(app.smtp.received().len(), 1, "the outbox waits");
         app.clock.jump(chrono::TimeDelta::seconds(1800));
         app.store().release().await.unwrap();
-        app.restart().await; // Released before a start is released as well, and the wait has been one.
+        app.restart().await; // The release holds, and the wait counts as an absence.
         app.settle().await;
         let mails = app.smtp.received();
         assert_eq!(mails.len(), 2);
@@ -126,7 +127,7 @@ on_each_store! {
         assert_eq!(operator.respond(queued, &waiting, "approve").await.status, 200, "its time has not passed");
     }
 
-    /// An attempt that came due during the wait brings its people a new link anyway. Two mails in one second would be read as a fault.
+    /// The people of a due attempt get a new link with it. A second mail within a second would look like a fault.
     async fn whom_a_due_attempt_tells_is_not_asked_afresh_beside_it(app: &mut TestApp) {
         let ladder = json!({
             "notify_to": ["alice@example.com", "bob@example.com"], "timeout_seconds": 3600,
@@ -137,10 +138,10 @@ on_each_store! {
         let (intent, _) = app.ask(ladder).await;
         assert_eq!(app.smtp.received().len(), 2);
         app.restore().await;
-        app.clock.jump(chrono::TimeDelta::seconds(3600)); // The second attempt is due at this very instant.
+        app.clock.jump(chrono::TimeDelta::seconds(3600)); // The second attempt is due at this instant.
         assert!(app.store().release().await.unwrap());
         while !app.store().recover().await.unwrap().done {}
-        app.deliveries().run_due().await.unwrap(); // Before the deadline loop gets to the attempt.
+        app.deliveries().run_due().await.unwrap(); // The deadline loop has not come to the attempt yet.
         app.settle().await;
         let mut mailed: Vec<String> = app.smtp.received().into_iter().skip(2).flat_map(|mail| mail.to).collect();
         mailed.sort();
@@ -150,7 +151,7 @@ on_each_store! {
     }
 }
 
-/// One question whose rows are damaged, perhaps by what made the restore necessary, must not leave all others without a link.
+/// A question with damaged rows, perhaps the reason for the restore, must not keep other questions from getting new links.
 #[tokio::test]
 async fn a_question_that_cannot_be_read_keeps_no_other_from_being_asked_afresh() {
     for damage in [
@@ -174,8 +175,8 @@ async fn a_question_that_cannot_be_read_keeps_no_other_from_being_asked_afresh()
     }
 }
 
-/// Somebody replaces a question in the moment in which it is to be asked afresh. Its people are not those of the new one, whose link
-/// would let them answer it.
+/// A question is replaced just when it is to be asked afresh. Its people must not get the link of the new question, which would
+/// let them answer it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_was_asked_before_a_restore_is_not_asked_what_replaced_it_meanwhile() {
     let mut app = TestApp::start_on(Backend::Postgres, |_| {}).await;

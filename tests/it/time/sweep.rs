@@ -1,4 +1,5 @@
-//! A question that has lost its timer would wait for ever. Nothing may lose one; if something does, it is noticed and mended.
+//! A question that has lost its timer would wait for ever. No code may lose one; if it happens all the same, the sweep finds and
+//! repairs it.
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
@@ -31,7 +32,7 @@ async fn sweep(site: &Site) -> u64 {
     sweep_of(site.store.clone()).0.turn().await
 }
 
-/// How many questions the sweep says it left out.
+/// The metric of questions that the sweep could not check.
 fn left_out(metrics: &Metrics) -> u64 {
     let nothing =
         Standing { questions_open: 0, deliveries_queued: 0, deliveries_leased: 0, next_deadline: None, next_delivery: None };
@@ -40,9 +41,9 @@ fn left_out(metrics: &Metrics) -> u64 {
     line.parse().unwrap()
 }
 
-/// What SQLite refuses to compute, as it refuses to read a damaged page.
+/// An expression that SQLite refuses to compute, as it refuses to read a damaged page.
 const REFUSED: &str = "abs(rid - rid - 9223372036854775807 - 1)";
-/// The columns of a suspension but the one that tells whether it is open.
+/// All columns of a suspension except the one that says whether it is open.
 const ALL_BUT_RESOLUTION: &str = "rid, id, intent, event, kind, version, attempt, response_type, choices, suspended_at, expires_at, \
      fallback_policy, fallback_value, reached, requires_delivery, refusals, asker, asker_owner, resolution_reason, resolved_at, \
      response, resolved_by, metadata, reminded_at";
@@ -51,7 +52,7 @@ fn two_attempts() -> Value {
     json!({"timeout_seconds": 3600, "retry_policy": {"max_attempts": 2, "interval_seconds": 3600}})
 }
 
-/// Lets time pass and fires what is due.
+/// Lets time pass and fires the deadlines that are due.
 async fn fire(site: &Site, seconds: i64) {
     site.clock.jump(chrono::TimeDelta::seconds(seconds));
     while site.store.fire_deadlines().await.unwrap().rows > 0 {}
@@ -61,7 +62,7 @@ async fn resolution(site: &Site, id: SuspensionId) -> Option<Resolution> {
     site.record(id).await.resolution
 }
 
-/// The deadline has passed, nothing fires, and the agent would wait for ever.
+/// Without a timer a question past its deadline would stay open for ever. The sweep gives its timer back.
 #[tokio::test]
 async fn an_open_question_past_its_deadline_without_a_timer_ends_after_the_sweep() {
     let site = site().await;
@@ -76,7 +77,7 @@ async fn an_open_question_past_its_deadline_without_a_timer_ends_after_the_sweep
     assert_eq!(sweep(&site).await, 0);
 }
 
-/// Before the deadline the sweep finds the loss as well, and the deadline is kept to the second.
+/// The sweep also finds a lost timer before the deadline, which is then kept to the second.
 #[tokio::test]
 async fn a_lost_deadline_is_found_before_it_is_due() {
     let site = site().await;
@@ -89,7 +90,7 @@ async fn a_lost_deadline_is_found_before_it_is_due() {
     assert!(resolution(&site, id).await.is_some());
 }
 
-/// A reminder that never comes and a rung that is never asked, and then silence decides.
+/// If an attempt's timer is lost, its reminder or rung would never be sent. The sweep makes up for it.
 #[tokio::test]
 async fn a_lost_attempt_is_made_up_for() {
     let site = site().await;
@@ -105,7 +106,7 @@ async fn a_lost_attempt_is_made_up_for() {
     assert!(resolution(&site, id).await.is_some());
 }
 
-/// An alarm that rings without a fire is switched off: in every state a question comes through, nothing is missing.
+/// A false alarm would be switched off, so the sweep must find nothing wrong in any normal state of a question.
 #[tokio::test]
 async fn the_sweep_finds_nothing_where_nothing_is_lost() {
     let site = site().await;
@@ -119,7 +120,7 @@ async fn the_sweep_finds_nothing_where_nothing_is_lost() {
     assert_eq!(sweep(&site).await, 0, "extended");
     site.clock.jump(chrono::TimeDelta::seconds(20_000));
     assert_eq!(sweep(&site).await, 0, "due, and not fired yet");
-    // A timer whose question cannot be read is put off, and is not where it was.
+    // A timer whose question cannot be read is put off, so it is not due at the deadline.
     site.tamper("UPDATE events SET bytes = x'00' WHERE rid = (SELECT event FROM suspensions WHERE rid = 1)");
     site.tamper("UPDATE timers SET due_at = due_at + 3600000000 WHERE suspension = 3");
     assert_eq!(sweep(&site).await, 0, "put off");
@@ -128,7 +129,7 @@ async fn the_sweep_finds_nothing_where_nothing_is_lost() {
     assert_eq!((sweep(&site).await, resolution(&site, forever).await), (0, None), "ended, and waiting for ever");
 }
 
-/// Thousands of open questions are looked at in pages, and the last one of a page is not the last that counts.
+/// Thousands of open questions are checked in pages. The sweep must go on after the last question of a page.
 #[tokio::test]
 async fn a_sweep_goes_through_all_pages() {
     let site = site().await;
@@ -142,7 +143,7 @@ async fn a_sweep_goes_through_all_pages() {
     assert_eq!(sweep(&site).await, 0);
 }
 
-/// Nobody mends the database in the night. The questions behind one that cannot be read have lost their timers all the same.
+/// The questions behind an unreadable one must get their timers back, because no operator repairs the database at night.
 #[tokio::test]
 async fn a_question_that_cannot_be_read_keeps_no_other_from_being_mended() {
     let site = site().await;
@@ -158,7 +159,7 @@ async fn a_question_that_cannot_be_read_keeps_no_other_from_being_mended() {
     assert_eq!(left_out(&metrics), 4, "but told");
 }
 
-/// The same where rows are locked before they are mended.
+/// The same on PostgreSQL, where rows are locked before they are repaired.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn on_postgres_lost_timers_come_back_past_a_question_that_cannot_be_read() {
     let app = TestApp::start_on(Backend::Postgres, |_| {}).await;
@@ -184,7 +185,8 @@ async fn on_postgres_lost_timers_come_back_past_a_question_that_cannot_be_read()
     app.finish().await;
 }
 
-/// A page of the disk that cannot be read, in the middle of the questions. What lies behind it is looked at all the same, at every turn.
+/// A page of the disk in the middle of the questions cannot be read. The questions behind it are checked at every turn all the
+/// same.
 #[tokio::test]
 async fn a_question_the_database_refuses_to_read_keeps_no_other_from_being_mended() {
     let site = site().await;
@@ -202,7 +204,7 @@ async fn a_question_the_database_refuses_to_read_keeps_no_other_from_being_mende
     }
 }
 
-/// The same where the refusal is the end of a transaction.
+/// The same on PostgreSQL, where the refusal ends the transaction.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn on_postgres_a_question_the_database_refuses_to_read_keeps_no_other_from_being_mended() {
     let app = TestApp::start_on(Backend::Postgres, |_| {}).await;
@@ -223,7 +225,7 @@ async fn on_postgres_a_question_the_database_refuses_to_read_keeps_no_other_from
     app.finish().await;
 }
 
-/// A page of the list that cannot be read looks like a store that is away. It is tried once more; then the others have their turn.
+/// If a page of the list cannot be read, the store may just be away, so the page is tried once more. Then the later pages follow.
 #[tokio::test]
 async fn a_page_that_cannot_be_listed_keeps_no_other_from_being_mended() {
     let site = site().await;

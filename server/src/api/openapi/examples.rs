@@ -1,4 +1,4 @@
-//! A body for each operation that takes one: what the reference shows and what a reader sends first.
+//! An example body for each operation that takes one. The reference shows it, and a reader sends it first.
 
 use serde_json::{Value, json};
 

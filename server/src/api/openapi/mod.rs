@@ -1,7 +1,7 @@
 //! The interface, described from the code that implements it (`OpenAPI` 3.1).
 //!
-//! Each handler names its own answers; what is true of many is added here, once: bounds of parameters, the two forms of errors, and
-//! what the layers in front of a handler answer.
+//! Each handler names its own answers. Facts that hold for many operations are added here, once: bounds of parameters, the two
+//! forms of errors, and the answers of the layers in front of a handler.
 
 mod examples;
 mod parameters;
@@ -39,10 +39,10 @@ use crate::edge::route::{Declared, Routes};
     ),
     tags(
         (name = "suspensions", description = "Ask a person, wait for the answer, answer, withdraw (RFC-0025 §8, §9)."),
-        (name = "deliveries", description = "How a question reaches people: each message, how far it has come, and that it came back."),
-        (name = "intents", description = "What an agent is about to do: create, read, patch the state, change the status (RFC-0001)."),
+        (name = "deliveries", description = "How a question reaches people: each message, its state, and whether it came back."),
+        (name = "intents", description = "The work of an agent: create, read, patch the state, change the status (RFC-0001)."),
         (name = "events", description = "The log of an intent, each event chained to the one before by hashes (RFC-0019)."),
-        (name = "leases", description = "Who works on which part of an intent's state (RFC-0003)."),
+        (name = "leases", description = "Which agent works on which part of an intent's state (RFC-0003)."),
         (name = "keys", description = "API keys, for admins."),
         (name = "server", description = "The server's own log: who made, imported and revoked keys, in one chain. For admins and auditors."),
         (name = "discovery", description = "What this server is. No key is needed."),
@@ -53,7 +53,7 @@ use crate::edge::route::{Declared, Routes};
 )]
 struct Description;
 
-/// What a reader must know before the first call.
+/// The facts that a reader must know before the first call.
 const INTRODUCTION: &str = "A human-in-the-loop approval server: OpenIntent RFC-0025 and RFC-0026. An agent suspends its intent \
     with a question, people are told, one of them answers, and the agent goes on with the answer.\n\n\
     Two surfaces share one store. OpenIntent's (`/api/v1/intents/…`, also without the prefix, and `/api/v1/server/config`) writes times \
@@ -98,7 +98,7 @@ fn describe() -> Value {
     document
 }
 
-/// Adds to an operation what its handler does not know.
+/// Adds the facts to an operation that its handler does not know.
 fn complete(path: &str, method: &str, route: Option<&Declared>, operation: &mut Value) {
     let keyed = route.is_some_and(|route| route.is_keyed);
     let surface = route.map_or(Surface::Ours, |route| route.surface);
@@ -134,7 +134,7 @@ fn complete(path: &str, method: &str, route: Option<&Declared>, operation: &mut 
     }
 }
 
-/// Whose version the `ETag` of an operation is, if it has one.
+/// The thing whose version is the `ETag` of an operation, if the operation has one.
 fn versioned(path: &str, method: &str) -> Option<&'static str> {
     match (method, path) {
         ("post", "/api/v1/intents") | ("get", "/api/v1/intents/{intent_id}") => Some("intent"),
@@ -146,7 +146,7 @@ fn versioned(path: &str, method: &str) -> Option<&'static str> {
     }
 }
 
-/// Where what an answer holds can be used next.
+/// The operations that can use the members of an answer next.
 fn links(path: &str, method: &str) -> Option<Value> {
     let intent = json!({ "intent_id": "$response.body#/id" });
     let versioned = json!({ "intent_id": "$response.body#/id", "header.If-Match": "$response.header.ETag" });

@@ -1,4 +1,4 @@
-//! What a parameter may be, by its name: the same name means the same everywhere, but for what the list of messages has of its own.
+//! The meaning of a parameter, by its name: a name means the same everywhere, except in the list of messages.
 
 use serde_json::{Value, json};
 
@@ -26,11 +26,11 @@ fn meaning(path: &str, name: &str) -> Option<(Value, &'static str)> {
         "key_id" => (id, "The key's id, which is not its secret."),
         "If-Match" => (
             json!({ "type": "string", "pattern": "^(W/)?(\"[0-9]{1,9}\"|[0-9]{1,9})$", "examples": ["\"3\""] }),
-            "The version the change is meant for: `3`, `\"3\"` or `W/\"3\"`. A stale one is 409 `version_conflict`.",
+            "The version that the change is based on: `3`, `\"3\"` or `W/\"3\"`. A stale one is 409 `version_conflict`.",
         ),
         "Idempotency-Key" => (
             json!({ "type": "string", "minLength": 1, "maxLength": IDEMPOTENCY_KEY_MAX, "pattern": "^[!-~]([ -~]*[!-~])?$" }),
-            "Makes a repeat safe: the same key with the same request is not done twice, with another request it is 422.",
+            "Makes a repeat safe: a request with the same key is not done twice; another request with that key gets 422.",
         ),
         "idempotency_key" => (
             json!({ "type": "string", "maxLength": IDEMPOTENCY_KEY_MAX, "pattern": "^[ -~]*$" }),
@@ -38,7 +38,7 @@ fn meaning(path: &str, name: &str) -> Option<(Value, &'static str)> {
         ),
         "X-Agent-ID" => (
             json!({ "type": "string" }),
-            "The agent it is for; counts if the key may act for it and it has at most 200 bytes, is ignored otherwise.",
+            "The agent for which the call is made. It is ignored if the key may not act for that agent, or if it has more than 200 bytes.",
         ),
         "limit" => (number(1, PAGE_MAX, PAGE_DEFAULT), "The most entries on the page."),
         "offset" => (number(0, OFFSET_MAX, 0), "How many entries to leave out."),
@@ -51,12 +51,11 @@ fn meaning(path: &str, name: &str) -> Option<(Value, &'static str)> {
             one_of(&["draft", "active", "suspended_awaiting_input", "blocked", "completed", "abandoned", ""]),
             "Only intents with this status; empty means any.",
         ),
-        "state" if path == "/api/v1/deliveries" => (one_of(&["failed", ""]), "Those that have failed, which is the default."),
-        "state" => (
-            one_of(&["open", "all", ""]),
-            "Open ones, which is the default, or all, which is the default with `idempotency_key`.",
-        ),
-        "include" => (one_of(&["all", ""]), "`all` shows what the OpenIntent client does not know, too."),
+        "state" if path == "/api/v1/deliveries" => (one_of(&["failed", ""]), "The failed messages, which is the default."),
+        "state" => {
+            (one_of(&["open", "all", ""]), "Open questions (the default), or all questions (the default with `idempotency_key`).")
+        }
+        "include" => (one_of(&["all", ""]), "`all` also shows event types that the OpenIntent client does not know."),
         "event_type" => (json!({ "type": "string" }), "Only events of this type."),
         "since" => (
             json!({ "anyOf": [{ "type": "string", "format": "date-time" }, { "type": "string", "maxLength": 0 }], "examples": ["2026-11-24T08:00:00Z"] }),

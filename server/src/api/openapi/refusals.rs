@@ -1,4 +1,4 @@
-//! What is answered when something is refused: by status, in the form of the surface.
+//! The answers to refused requests: by status, in the form of the surface.
 
 use actix_web::http::StatusCode;
 use serde_json::{Map, Value, json};
@@ -7,22 +7,22 @@ use super::text;
 use crate::edge::body::{BODY_BYTES_MAX, BODY_WAIT};
 use crate::edge::problem::Surface;
 
-/// The parts refusals refer to.
+/// The parts to which refusals refer.
 pub(super) fn components() -> Map<String, Value> {
     let parts = json!({
         "schemas": { "DetailBody": {
             "type": "object",
-            "description": "An error on OpenIntent's surface. Codes add members of their own, such as `valid_choices` and `current_version`.",
+            "description": "An error on OpenIntent's surface. Some codes add members of their own, for example `valid_choices` and `current_version`.",
             "required": ["detail", "message", "code"],
             "properties": {
                 "detail": {
-                    "description": "What happened: a text, or for `invalid_choice` and `invalid_transition` an object that says so.",
+                    "description": "A description of the error: a text, or an object for `invalid_choice` and `invalid_transition`.",
                     "anyOf": [
                         { "type": "string" },
                         { "type": "object", "required": ["error", "message"], "properties": { "error": { "type": "string" }, "message": { "type": "string" } } },
                     ],
                 },
-                "message": { "type": "string", "description": "What happened, as a text." },
+                "message": { "type": "string", "description": "A description of the error, as a text." },
                 "code": { "type": "string", "description": "The stable code to match on." },
                 "errors": { "type": "array", "items": { "$ref": "#/components/schemas/FieldError" }, "description": "The fields that break rules." },
             },
@@ -39,7 +39,7 @@ pub(super) fn components() -> Map<String, Value> {
     }
 }
 
-/// Adds what the layers in front of the handler answer, and gives every refusal its form.
+/// Adds the answers of the layers in front of the handler, and gives every refusal its form.
 pub(super) fn complete(surface: Surface, keyed: bool, bodied: bool, responses: &mut Value) {
     let mut also = |status: &str, description: String| {
         let known = responses.get(status).is_some_and(|response| !text(&response["description"]).is_empty());
@@ -48,9 +48,9 @@ pub(super) fn complete(surface: Surface, keyed: bool, bodied: bool, responses: &
         }
     };
     if keyed {
-        also("401", "`unauthorized`: no key, or one that does not count".into());
+        also("401", "`unauthorized`: no key, or an invalid one".into());
         also("500", "`internal`: the server failed; the failure was logged".into());
-        also("429", "`rate_limited`: this key has made all the requests it may in a minute, if the server limits them; or its address has presented too many keys that do not count; `bytes_spent`: this agent has written as much today as it may".into());
+        also("429", "`rate_limited`: this key has made all the requests it may in a minute, if the server limits them; or its address has presented too many invalid keys; `bytes_spent`: this agent has written as much today as it may".into());
         also(
             "503",
             "`overloaded`: nothing was done, send the same request again; `unavailable`: it may or may not have been done, repeat it with the same `Idempotency-Key`".into(),
@@ -83,7 +83,7 @@ pub(super) fn complete(surface: Surface, keyed: bool, bodied: bool, responses: &
     }
 }
 
-/// What a status means where the handler does not say more.
+/// The meaning of a status where the handler says no more about it.
 fn usual(status: u16) -> String {
     match status {
         400 => "`if_match_required`: this write needs `If-Match`, and it must be a version".into(),

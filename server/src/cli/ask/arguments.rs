@@ -1,4 +1,4 @@
-//! What `placet ask` is told, and what of it contradicts itself.
+//! The arguments of `placet ask`, and the check that they do not contradict each other.
 
 use anyhow::{bail, ensure};
 use clap::Args;
@@ -10,9 +10,9 @@ use crate::cli::remote::RemoteArgs;
 /// The longest title made from a question, in characters.
 const TITLE_CHARS_MAX: usize = 200;
 
-/// What scripts rely on; docs/shell.md says the same.
+/// The contract with scripts; docs/shell.md says the same.
 const AFTER_HELP: &str = "\
-Standard output holds the answer alone; everything said to people is on standard error.
+Standard output holds the answer alone; messages to people go to standard error.
 
 Exit codes:
   0    answered: yes, or one of the choices (whichever it is), or text
@@ -23,7 +23,7 @@ Exit codes:
   129  SIGHUP, the terminal was closed: the question is withdrawn, unless --keep. Under nohup the wait goes on
   130  SIGINT, Ctrl-C: the question is withdrawn, unless --keep
   143  SIGTERM: the question is withdrawn, unless --keep
-  Where the question had ended before it could be withdrawn, that counts: 0, 1 or 2
+  If the question ended before it could be withdrawn, that ending decides: 0, 1 or 2
 
 Environment:
   PLACET_URL           --url
@@ -45,7 +45,7 @@ pub(in crate::cli) struct AskArgs {
     /// Ask for free text.
     #[arg(long)]
     text: bool,
-    /// Show one more thing to decide by; may be repeated. No secrets.
+    /// Show one more fact beside the question; may be repeated. No secrets.
     #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
     context: Vec<(String, String)>,
     /// Ask this address instead of the server's operators; may be repeated.
@@ -54,7 +54,7 @@ pub(in crate::cli) struct AskArgs {
     /// How long people have: 90s, 10m, 2h, 1d, or seconds. Without it the server's default applies, which may be no limit.
     #[arg(long, value_name = "TIME", value_parser = time)]
     timeout: Option<u32>,
-    /// Use this value when nobody answers in time; needs --timeout. It is printed, and the exit code is 2.
+    /// Use this value if no person answers in time; needs --timeout. It is printed, and the exit code is 2.
     #[arg(long, value_name = "VALUE", requires = "timeout")]
     fallback: Option<String>,
     /// The title of the work that the question belongs to; the question itself by default.
@@ -69,7 +69,7 @@ pub(in crate::cli) struct AskArgs {
     /// How long to wait for a lost server beyond the question's deadline.
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "1m")]
     pub(super) grace: u32,
-    /// Print who would be told when, and what happens when nobody answers; ask nobody.
+    /// Print who would be told when, and what happens if no person answers. No person is asked.
     #[arg(long)]
     pub(super) preview: bool,
     /// Print one line of JSON, with where the answer comes from: human, fallback or none.
@@ -79,7 +79,7 @@ pub(in crate::cli) struct AskArgs {
     pub(super) remote: RemoteArgs,
 }
 
-/// A question whose answers are words.
+/// A question whose answer is a yes or no, or a text.
 pub(super) enum Asked {
     Confirm(Question<bool>),
     Words(Question<String>),
@@ -124,7 +124,7 @@ impl AskArgs {
     }
 }
 
-/// What all kinds of questions have in common.
+/// Adds the options that all kinds of questions share.
 fn finished<T>(args: &AskArgs, question: Question<T>, fallback: Option<T>, idempotency_key: &str) -> anyhow::Result<Question<T>> {
     let mut question = question.idempotency_key(idempotency_key);
     for (index, (key, value)) in args.context.iter().enumerate() {
@@ -139,7 +139,7 @@ fn finished<T>(args: &AskArgs, question: Question<T>, fallback: Option<T>, idemp
     }
     Ok(match fallback {
         Some(value) => question.fallback(value),
-        // Also where the server's defaults say otherwise: nothing stands in for an answer unless this command line says so.
+        // Sent even if the server's defaults name a fallback: only this command line may choose one.
         None => question.fail(),
     })
 }

@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 
-/// Who ended the wait.
+/// The signal that ended the wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Interrupt {
     /// Ctrl-C, or a CI system that cancels a job.
@@ -14,7 +14,7 @@ pub(super) enum Interrupt {
 }
 
 impl Interrupt {
-    /// What shells expect of a process that a signal ended: 128 and its number.
+    /// The exit code that shells expect of a process that a signal ended: 128 and the signal's number.
     pub(super) fn exit_code(self) -> u8 {
         match self {
             Self::Interrupted => 130,
@@ -23,7 +23,7 @@ impl Interrupt {
         }
     }
 
-    /// What the people asked read.
+    /// The reason that the people who were asked read.
     pub(super) fn reason(self) -> &'static str {
         match self {
             Self::Interrupted => "The command that asked was interrupted (SIGINT).",
@@ -33,12 +33,12 @@ impl Interrupt {
     }
 }
 
-/// Listens from its making on: a signal that comes early is not lost.
+/// Signals are caught from the moment this is made, so an early signal is not lost.
 #[cfg(unix)]
 pub(super) struct Signals {
     interrupted: tokio::signal::unix::Signal,
     terminated: tokio::signal::unix::Signal,
-    /// `None` if whoever started this program wants it to outlive the terminal.
+    /// `None` if the parent process wants this program to outlive the terminal.
     hung_up: Option<tokio::signal::unix::Signal>,
 }
 
@@ -66,8 +66,8 @@ impl Signals {
     }
 }
 
-/// Whether this program was started to outlive its terminal, as by `nohup`: listening would undo that. Where the system does not
-/// tell, it was not.
+/// Whether this program was started to outlive its terminal, as by `nohup`: listening for SIGHUP would undo that. On systems that
+/// do not tell, the answer is no.
 #[cfg(unix)]
 fn is_hangup_ignored() -> bool {
     std::fs::read_to_string("/proc/self/status").is_ok_and(|status| ignores_hangup(&status))
@@ -81,8 +81,8 @@ fn ignores_hangup(status: &str) -> bool {
 }
 
 impl Signals {
-    /// A second signal, from somebody who does not want to wait. A hangup is none: of a terminal that closes, the system tells, and
-    /// often the shell as well.
+    /// Waits for a second signal, from a person who does not want to wait. A hangup does not count: when a terminal closes, the
+    /// system sends one, and often the shell sends another.
     pub(super) async fn insisted(&mut self) {
         while self.next().await == Interrupt::HungUp {}
     }

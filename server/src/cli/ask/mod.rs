@@ -25,18 +25,19 @@ use self::interrupt::{Interrupt, Signals};
 use super::ending::Ending;
 use super::remote::{self, BLIP, FAILED, Remote, inert_line, tell};
 
-/// How long withdrawing, and closing the intent, may take: somebody has pressed Ctrl-C, or waits for the next step.
+/// How long withdrawing the question and closing its intent may take: a person has pressed Ctrl-C, or a script waits for its next
+/// step.
 const LAST_CALL: Duration = Duration::from_secs(10);
-/// The pause between two looks for a server that is lost, and the first before a wait that was refused is tried again.
+/// The pause between two looks for a lost server, and the first pause before a refused wait is tried again.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
-/// The longest pause before a wait that was refused is tried again.
+/// The longest pause before a refused wait is tried again.
 const WAIT_AGAIN_MAX: Duration = Duration::from_secs(15);
 /// The longest question repeated on standard error, in characters.
 const QUESTION_CHARS_MAX: usize = 200;
-/// Who may ask.
+/// The role of a key that may ask.
 const ROLE: &str = "agent";
 
-/// Asks, waits, and says with its exit code how it ended.
+/// Asks, waits, and tells by its exit code how the question ended.
 pub(super) async fn run(args: AskArgs) -> ExitCode {
     match ask(&args).await {
         Ok(code) => ExitCode::from(code),
@@ -48,7 +49,7 @@ pub(super) async fn run(args: AskArgs) -> ExitCode {
 }
 
 async fn ask(args: &AskArgs) -> anyhow::Result<u8> {
-    // Always a key: a repetition after a lost reply is safe, and a question left open can be found again.
+    // There is always a key: with it a repeated call after a lost reply is safe, and a question left open can be found again.
     let key = match &args.idempotency_key {
         Some(key) => key.clone(),
         None => SystemEntropy.uuid(SystemClock.now()).to_string(),
@@ -63,7 +64,7 @@ async fn ask(args: &AskArgs) -> anyhow::Result<u8> {
         preview::print(&preview.map_err(|error| remote.failed(error))?, args.json)?;
         return Ok(0);
     }
-    // Before anything is sent: a signal that comes early withdraws the question as well.
+    // The signals are listened for before anything is sent, so an early signal withdraws the question as well.
     let mut signals = Signals::listen()?;
     let conversation = Conversation { args, remote: args.remote.connect("ask", ROLE)?, key };
     match asked {
@@ -98,7 +99,8 @@ impl Conversation<'_> {
         }
     }
 
-    /// Asks. Interrupted meanwhile, it learns first what became of the question, so that none is left behind unknown.
+    /// Asks. If a signal comes meanwhile, it first learns whether the server took the question, so that no unknown question stays
+    /// behind.
     async fn asked<T>(
         &self,
         signals: &mut Signals,
@@ -109,7 +111,7 @@ impl Conversation<'_> {
         let asking = async move {
             let intent = client.create_intent(args.title()).active().idempotency_key(key).send().await?;
             let pending = client.ask(intent.id(), question).await?;
-            // A script looks at the exit code alone: a yes to other words is no yes.
+            // A script looks at the exit code alone, and a yes to other words is no yes.
             if pending.record().question == args.question { Ok(pending) } else { Err(another_question()) }
         };
         let mut asking = std::pin::pin!(self.remote.heard(asking));
@@ -163,10 +165,10 @@ impl Conversation<'_> {
         }
     }
 
-    /// Says on one line who is asked, until when, and what silence means.
+    /// Prints one line: who is asked, until when, and what happens if no answer comes.
     fn announce(record: &SuspensionRecord) {
         for warning in &record.warnings {
-            // Names of fields have dots, which are no address to be broken.
+            // Names of fields have dots but are no addresses, so they are not broken up.
             tell(format!("the server warns: {warning}"));
         }
         if record.resolution.is_some() {
@@ -187,25 +189,26 @@ impl Conversation<'_> {
             (None, _, _) => String::new(),
             (Some(_), FallbackPolicy::CompleteWithFallback | FallbackPolicy::UseDefaultAndContinue, Some(value)) => {
                 let word = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                format!("; if nobody answers, {word:?} is printed (exit 2)")
+                format!("; if no answer comes, {word:?} is printed (exit 2)")
             }
-            (Some(_), _, _) => "; if nobody answers, nothing is printed (exit 2)".to_owned(),
+            (Some(_), _, _) => "; if no answer comes, nothing is printed (exit 2)".to_owned(),
         };
         let question = text::quoted(&inert_line(&record.question), QUESTION_CHARS_MAX);
         tell(format!("asking {who}: “{question}”; open {until}{silence}; waiting…"));
     }
 
-    /// Waits for the end, however often the server goes and comes back.
+    /// Waits for the end, however often the server goes away and comes back.
     async fn answered<T>(&self, pending: &mut Pending<T>, asked_at: Instant) -> Result<Answer<T>, RequestInputError> {
         let mut pause = LOOK_AGAIN;
         loop {
             let waiting_since = Instant::now();
             match pending.answer().await {
                 Err(RequestInputError::Transport(error)) if passes(&error) => {
-                    // A proxy that cuts long waits off is no outage, and nothing to report every minute.
+                    // A proxy that cuts off long waits is no outage, and needs no report every minute.
                     match timeout(BLIP, self.remote.client.suspension(pending.suspension_id())).await {
                         Ok(Ok(_)) => {
-                            // A wait that went on for a while was cut off. One refused at once (too many waits, 429) is refused again.
+                            // A wait that lasted a while was cut off. A wait that was refused at once (too many waits, 429) will
+                            // be refused again.
                             pause = if waiting_since.elapsed() > WAIT_AGAIN_MAX { LOOK_AGAIN } else { pause };
                             sleep(pause).await;
                             pause = WAIT_AGAIN_MAX.min(pause * 2);
@@ -225,8 +228,8 @@ impl Conversation<'_> {
         }
     }
 
-    /// Looks for the server until the question's own time is over, counted from when this program asked: the clocks of the two
-    /// machines need not agree.
+    /// Looks for the server until the question's own time is over. The time counts from when this program asked, because the
+    /// clocks of the two machines need not agree.
     async fn found_again(
         &self,
         record: &SuspensionRecord,
@@ -254,7 +257,7 @@ impl Conversation<'_> {
         }
     }
 
-    /// Prints how it ended, and closes the intent.
+    /// Prints how the question ended, and closes the intent.
     async fn conclude<T>(
         &self,
         record: &SuspensionRecord,
@@ -267,7 +270,7 @@ impl Conversation<'_> {
             Err(RequestInputError::InputTimeout { reason, .. }) => Ending::from(reason),
             Err(RequestInputError::InputCancelled { reason, .. }) => Ending::from(reason),
             Err(RequestInputError::AccessLost { .. }) => bail!(
-                "the API key stopped counting while waiting: it was revoked. The question stays open: \
+                "the API key was revoked during the wait. The question stays open: \
                  make another key of the same name (placet keys create --role agent --name NAME){}",
                 self.come_back()
             ),
@@ -288,21 +291,22 @@ impl Conversation<'_> {
         Ok(ending.exit_code())
     }
 
-    /// Ends the intent, which was made for this question alone. The answer is out already, so a failure is not worth more than a log line.
+    /// Ends the intent, which was made for this question alone. The answer has been printed by then, so a failure only deserves a
+    /// log line.
     async fn close(&self, record: &SuspensionRecord, ending: Ending) {
         if let Some(status) = ending.closes_as() {
             self.leave(record, status, None).await;
         }
     }
 
-    /// Gives the intent of a question that has ended the status it is left in.
+    /// Sets the final status of the intent of a question that has ended.
     async fn leave(&self, record: &SuspensionRecord, status: Status, reason: Option<&str>) {
         if !matches!(timeout(LAST_CALL, self.remote.client.set_status(record.intent_id, status, reason)).await, Ok(Ok(_))) {
             tracing::debug!(intent.id = %record.intent_id, "failed to close the intent of a question that has ended");
         }
     }
 
-    /// Withdraws the question, or leaves it open; a second signal ends that at once.
+    /// Withdraws the question, or leaves it open with `--keep`. A second signal ends the attempt at once.
     async fn withdraw<T>(
         &self,
         signals: &mut Signals,
@@ -338,7 +342,8 @@ impl Conversation<'_> {
         Ok(code)
     }
 
-    /// Concludes with the ending that came before the withdrawal: people who answered in time are told that it counts, so it does.
+    /// Concludes with the ending that came before the withdrawal: people who answered in time were told that their answer counts,
+    /// so it does.
     async fn ended_before<T>(
         &self,
         signals: &mut Signals,
@@ -362,7 +367,7 @@ impl Conversation<'_> {
         }
     }
 
-    /// How to find this question again.
+    /// The hint that tells how to find this question again.
     fn come_back(&self) -> String {
         format!("; to come back to it within 24 hours of asking, run the same command with --idempotency-key {}", self.key)
     }
@@ -373,7 +378,7 @@ fn passes(error: &TransportError) -> bool {
     matches!(error, TransportError::Network(_) | TransportError::Unavailable(_))
 }
 
-/// Whether the last try never came to the server: no connection came about, or what answers sends its callers elsewhere.
+/// Whether the last try certainly did not reach the server: there was no connection, or the reply was a redirection.
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "kinds of failures that the SDK comes to tell apart later say nothing here either"
@@ -382,23 +387,23 @@ fn arrived_nowhere(error: &TransportError) -> bool {
     match error {
         TransportError::Network(error) => error.is_connect(),
         TransportError::Redirected { .. } => true,
-        // An answer that cannot be read may come from a server that took the question.
+        // A reply that cannot be read may come from a server that took the question.
         _ => false,
     }
 }
 
-/// Whether the server only wants fewer calls: the question stays open, and looking later helps.
+/// Whether the server only asks for fewer calls: the question stays open, and looking later helps.
 fn comes_too_often(problem: &Problem) -> bool {
     problem.status == 429
 }
 
-/// What the server says of a key that names another question.
+/// The server's refusal of a key that names another question.
 fn another_question() -> RequestInputError {
     let (code, detail) = (Some("idempotency_mismatch".to_owned()), "the key names another question".to_owned());
     RequestInputError::Refused(Box::new(Problem { status: 422, code, detail, errors: Vec::new(), more: Map::new() }))
 }
 
-/// A key that does not count any more leaves the question open, and whoever waited must hear so.
+/// Turns a revoked key into [`RequestInputError::AccessLost`]: the question stays open, and the person who waits must learn that.
 fn refused_while_waiting(problem: Box<Problem>, record: &SuspensionRecord) -> RequestInputError {
     match problem.status {
         401 | 403 => RequestInputError::AccessLost { problem, suspension_id: record.id },

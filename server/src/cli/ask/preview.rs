@@ -1,4 +1,4 @@
-//! `placet ask --preview`: who would be told when, one line for each, and nobody is asked.
+//! `placet ask --preview`: who would be told when, one line for each message. No person is asked.
 
 use domain::base::clock::Clock;
 use domain::base::text;
@@ -8,7 +8,7 @@ use store::host::clock::SystemClock;
 
 use crate::cli::remote::{self, tell};
 
-/// Prints what the server answered.
+/// Prints the server's preview.
 pub(super) fn print(preview: &SuspensionPreview, as_json: bool) -> anyhow::Result<()> {
     for warning in &preview.warnings {
         tell(format!("the server warns: {warning}"));
@@ -29,7 +29,7 @@ fn lines(preview: &SuspensionPreview) -> Vec<String> {
     lines
 }
 
-/// The same words as on the page, for somebody who is not among the readers.
+/// The same words as on the page, for a reader who is not one of the recipients.
 fn told(attempt: &ScheduledAttempt) -> String {
     let step = Step {
         attempt: attempt.attempt,
@@ -37,6 +37,6 @@ fn told(attempt: &ScheduledAttempt) -> String {
         ways: vec![(&attempt.channel, &attempt.recipients)],
         escalation: attempt.escalation,
     };
-    // Addresses as they are: a broken one could not be compared.
+    // Addresses stay as they are: a broken-up address could not be compared.
     text::visible_line(&format!("{} ({})", step.sentence(""), attempt.channel))
 }

@@ -1,4 +1,4 @@
-//! The server that runs beside the doctor: whether it is this database's, and what it runs with.
+//! The server that runs beside the doctor: whether it uses this database, and with which settings.
 
 use domain::base::clock::Clock as _;
 use store::Inspection;
@@ -11,7 +11,7 @@ use crate::config::{DatabaseArgs, ServeArgs};
 use crate::edge::instance::Instance;
 use crate::edge::settings::Settings;
 
-/// The server on this database, and what it runs with, if one is found where this terminal looks.
+/// The server on this database and its settings, if there is one at the addresses that this terminal knows.
 pub(super) async fn running(args: &DatabaseArgs, secret: [u8; 32]) -> Option<(Url, Settings)> {
     let instance = Instance::new(secret);
     for address in args.servers() {
@@ -22,7 +22,7 @@ pub(super) async fn running(args: &DatabaseArgs, secret: [u8; 32]) -> Option<(Ur
     None
 }
 
-/// Where the server on this database answers and was not asked for its settings, because others could read the proof on its way.
+/// The address of a server on this database that was not asked for its settings, because others could read the proof on its way.
 pub(super) async fn unasked(args: &DatabaseArgs, secret: [u8; 32]) -> Option<Url> {
     let instance = Instance::new(secret);
     for address in args.servers().into_iter().filter(|address| !keeps_secrets(address)) {
@@ -33,7 +33,7 @@ pub(super) async fn unasked(args: &DatabaseArgs, secret: [u8; 32]) -> Option<Url
     None
 }
 
-/// Says that the settings of the server on this database are not examined.
+/// Tells that the settings of the server on this database are not examined.
 pub(super) fn is_unexamined(address: &Url) -> Finding {
     Finding::warn(
         "configuration",
@@ -44,17 +44,17 @@ pub(super) fn is_unexamined(address: &Url) -> Finding {
     )
 }
 
-/// A server with another database: then the examination is about something else than what runs.
+/// A server with another database: then the examination does not apply to the server that runs.
 pub(super) async fn other(args: &ServeArgs, inspection: Option<&Inspection>) -> Option<Finding> {
     let database = args.database().ok()?.place();
-    // Where nothing has run yet, every server that answers is another.
+    // Where no server has run yet, every server that answers is another.
     let instance = Instance::new(inspection.and_then(|seen| seen.secret).unwrap_or_default());
     for address in args.database.servers() {
         if ask(&address, &instance, &SystemEntropy).await.ok()? == Reached::OtherPlacet {
             return Some(Finding::warn(
                 "server",
                 format!("The Placet server at {address} has another database than {database}, so this is not about it."),
-                "Run the doctor in that server's folder, or set PLACET_DATABASE_URL (or --config) as it has it.",
+                "Run the doctor in that server's folder, or set PLACET_DATABASE_URL (or --config) as for that server.",
             ));
         }
     }

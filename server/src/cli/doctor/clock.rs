@@ -1,4 +1,4 @@
-//! The clock: deadlines bind when it says so.
+//! The clock, which decides when deadlines take effect.
 
 use std::time::Instant;
 
@@ -11,9 +11,9 @@ use store::sqlite::known_migrations;
 use super::finding::Finding;
 
 const CHECK: &str = "clock";
-/// How far an event may lie ahead: a server beside us goes on writing, and time services take small steps.
+/// How far an event may lie ahead: a server beside the doctor goes on writing, and time services take small steps.
 const AHEAD_MAX: TimeDelta = TimeDelta::seconds(5);
-/// How far the two clocks may part while we look.
+/// How far the two clocks may drift apart during the examination.
 const DRIFT_MAX: TimeDelta = TimeDelta::milliseconds(500);
 
 /// Both clocks at the beginning of the examination.
@@ -35,7 +35,7 @@ impl Watch {
     }
 }
 
-/// When this program was not yet written: a migration carries the date it was made on.
+/// A time before which this program cannot have been written: the date in the name of its newest migration.
 pub(in crate::cli) fn written() -> anyhow::Result<DateTime<Utc>> {
     let newest = known_migrations()?.last().cloned().unwrap_or_default();
     Ok(NaiveDateTime::parse_from_str(&newest, "%Y%m%d%H%M%S").map(|made| made.and_utc()).unwrap_or_default())

@@ -23,7 +23,7 @@ pub(super) fn check(config: &anyhow::Result<Config>) -> Vec<Finding> {
     findings
 }
 
-/// What a running server runs with.
+/// The settings of a running server.
 pub(super) fn running(address: &Url, settings: &Settings) -> Vec<Finding> {
     let what = format!(
         "A server runs on this database and answers at {address}: {}. Its settings are examined, not those of this terminal.",
@@ -51,7 +51,7 @@ pub(super) fn fits(config: &Config, seen: &Inspection) -> Option<Finding> {
     })
 }
 
-/// What lets an agent answer itself, or ask nobody.
+/// Warnings about settings that let an agent answer itself, or under which no person is asked.
 fn wise(settings: &Settings) -> Vec<Finding> {
     let mut findings = Vec::new();
     if settings.development {
@@ -88,7 +88,7 @@ fn wise(settings: &Settings) -> Vec<Finding> {
         findings.push(Finding::warn(
             CHECK,
             format!(
-                "An agent may have its own fallback applied after {} s, before anybody can have read the mail.",
+                "An agent may have its own fallback applied after {} s, before a person can have read the mail.",
                 settings.fallback_min_window_seconds
             ),
             format!(

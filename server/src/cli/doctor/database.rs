@@ -1,4 +1,4 @@
-//! The database: whether it is there, whole, ours, and can take what comes.
+//! The database: whether it is there, whole, of this program, and able to take more data.
 
 use std::io::Write;
 use std::path::Path;
@@ -11,16 +11,16 @@ use super::finding::Finding;
 use crate::edge::instance::INSTANCE_SECRET;
 
 const CHECK: &str = "database";
-/// Below this the next busy day fills the disk, in bytes.
+/// With less free space, in bytes, the next busy day fills the disk.
 #[cfg(unix)]
 const FREE_BYTES_WISE: u64 = 1024 * 1024 * 1024;
-/// Below this the write-ahead log alone fills it, in bytes: it may grow to 64 MiB.
+/// With less free space, in bytes, the write-ahead log alone fills the disk: it may grow to 64 MiB.
 #[cfg(unix)]
 const FREE_BYTES_MIN: u64 = 64 * 1024 * 1024;
-/// What is written to see whether the disk takes it: a page of the database.
+/// A page of the database, written to see whether the disk takes it.
 const PAGE: [u8; 4096] = [0; 4096];
 
-/// Looks at the file without making or changing any; returns what is in it, if it can be read.
+/// Looks at the file without making or changing one; returns its inspection if it can be read.
 pub(super) fn check(path: &Path, needs_key: bool, findings: &mut Vec<Finding>) -> Option<Inspection> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     findings.push(match version() {
@@ -41,7 +41,7 @@ pub(super) fn check(path: &Path, needs_key: bool, findings: &mut Vec<Finding>) -
             findings.push(Finding::fail(
                 CHECK,
                 format!("The database cannot be read: {error:#}."),
-                "If it is another file, correct PLACET_DATABASE_URL; if it is not readable, run as the user the server runs as; else restore a backup.",
+                "If it is another file, correct PLACET_DATABASE_URL; if it is not readable, run as the server's own user; otherwise restore a backup.",
             ));
             None
         }
@@ -60,26 +60,27 @@ fn missing(path: &Path, folder: &Path, needs_key: bool, findings: &mut Vec<Findi
     takes_files(nearest, findings);
 }
 
-/// `a/b` has the ancestor "", which is where we are.
+/// `a/b` has the ancestor "", which stands for the working directory.
 fn or_here(folder: &Path) -> &Path {
     if folder.as_os_str().is_empty() { Path::new(".") } else { folder }
 }
 
 fn writable(path: &Path, folder: &Path, findings: &mut Vec<Finding>) {
-    // Asked, not opened: closing the file again would drop every lock that SQLite has on it in this process.
+    // Access is asked for, and the file is not opened: closing it again would drop every lock that SQLite has on it in this
+    // process.
     #[cfg(unix)]
     if let Err(error) = rustix::fs::accessat(rustix::fs::CWD, path, rustix::fs::Access::WRITE_OK, rustix::fs::AtFlags::EACCESS) {
         findings.push(Finding::fail(
             CHECK,
             format!("{} cannot be written: {}.", path.display(), std::io::Error::from(error)),
-            "Let it belong to the user the server runs as, on a disk that is not read-only.",
+            "Let it belong to the server's own user, on a disk that is not read-only.",
         ));
     }
-    findings.extend(second_name(path).map(|why| Finding::fail(CHECK, format!("{why}."), "No server starts on it before that.")));
+    findings.extend(second_name(path).map(|why| Finding::fail(CHECK, format!("{why}."), "No server starts on it until then.")));
     takes_files(folder, findings);
 }
 
-/// Whether the folder takes new files, and the disk what is written: with a file that has no name and goes by itself.
+/// Whether the folder takes new files and the disk takes data. The test file has no name and disappears by itself.
 fn takes_files(folder: &Path, findings: &mut Vec<Finding>) {
     let written = tempfile::tempfile_in(folder).and_then(|mut file| {
         file.write_all(&PAGE)?;
@@ -102,7 +103,7 @@ fn free_space(folder: &Path) -> Option<Finding> {
     let disk = rustix::fs::statvfs(folder).ok()?;
     let free = disk.f_bavail.saturating_mul(disk.f_frsize);
     let what = format!("{} MiB are free on the disk of {}.", free / (1024 * 1024), folder.display());
-    let what_to_do = "Make room: on a full disk nothing can be asked or answered until there is some.";
+    let what_to_do = "Make room: on a full disk no question can be asked or answered.";
     Some(if free < FREE_BYTES_MIN {
         Finding::fail("disk", what, what_to_do)
     } else if free < FREE_BYTES_WISE {
@@ -141,7 +142,7 @@ fn contents(path: &Path, seen: &Inspection, needs_key: bool, findings: &mut Vec<
     keys(seen, needs_key, findings);
 }
 
-/// Whose tables these are, and what a start would do to them.
+/// The program to which these tables belong, and the changes that a start would make to them.
 pub(super) fn tables(database: &str, schema: &Schema) -> Finding {
     match schema {
         Schema::Empty => Finding::ok(CHECK, format!("{database} is empty; the first start makes its tables.")),
@@ -169,17 +170,17 @@ pub(super) fn tables(database: &str, schema: &Schema) -> Finding {
     }
 }
 
-/// Whether everything waits since a restore.
+/// Whether deadlines and messages wait since a restore.
 pub(super) fn held(seen: &Inspection) -> Option<Finding> {
     let since = seen.held_since?;
     Some(Finding::warn(
         CHECK,
         format!("The database was restored: deadlines and messages wait since {}.", rfc3339(since)),
-        "Look at what is open (placet answer), then: placet release",
+        "Look at the open questions (placet answer), then: placet release",
     ))
 }
 
-/// A server nobody has a key for is of no use.
+/// Whether the database has a key: without any, a server is of no use.
 pub(super) fn keys(seen: &Inspection, needs_key: bool, findings: &mut Vec<Finding>) {
     if matches!(seen.schema, Schema::Older(_) | Schema::Current) && needs_key && seen.keys == 0 {
         findings.push(Finding::fail(

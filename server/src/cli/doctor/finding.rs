@@ -1,4 +1,4 @@
-//! What a check found: how bad it is, what it is, and what to do.
+//! The result of a check: how bad it is, what was found, and what to do.
 
 use serde::Serialize;
 
@@ -6,9 +6,9 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Level {
-    /// As it should be.
+    /// All is well.
     Ok,
-    /// The server runs, but not as one would wish.
+    /// The server runs, but not as it should.
     Warn,
     /// The server does not start, or does not reach people.
     Fail,

@@ -1,4 +1,4 @@
-//! The keys of gateways: what each of them could answer.
+//! The keys of gateways, and the questions that each of them could answer.
 
 use domain::base::text::visible_line;
 use store::{Gateway, Inspection};
@@ -17,7 +17,9 @@ fn look(channels: &[String], Gateway { id, name, tied_to }: &Gateway) -> Option<
     let Some(tied_to) = tied_to else {
         return Some(Finding::warn(
             CHECK,
-            format!("The gateway key {name} ({id}) is unbound: it answers every question it knows the id of, in anybody's name."),
+            format!(
+                "The gateway key {name} ({id}) is unbound: it answers every question whose id it knows, in any person's name."
+            ),
             format!(
                 "Make one for its webhook (placet keys create --role channel --name NAME --for WEBHOOK), give it to the gateway, then: placet keys revoke {id}"
             ),

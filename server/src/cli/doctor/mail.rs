@@ -1,4 +1,4 @@
-//! The mail server: a session as for a mail, without the mail.
+//! The mail server: the doctor opens a session as for a mail, without sending one.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! `placet doctor`: looks at everything a server needs, beside a running one, and changes nothing.
+//! `placet doctor`: examines everything that a server needs, beside a running server if there is one, and changes nothing.
 
 mod beside;
 mod clock;
@@ -24,14 +24,14 @@ use super::say;
 use crate::config::{Config, Mode, ServeArgs, secret_from_environment};
 use crate::edge::settings::Settings;
 
-/// The name the mail server's address has in the environment.
+/// The environment variable with the address of the mail server.
 const SMTP_URL: &str = "PLACET_SMTP_URL";
-/// As wide as a finding's level and check.
+/// As wide as the level and the check of a finding.
 const BEHIND_THE_CHECK: &str = "                      ";
 
 #[derive(Args)]
 pub(super) struct DoctorArgs {
-    /// What the server is started with.
+    /// The settings with which the server is started.
     #[command(flatten)]
     serve: ServeArgs,
     /// Print one JSON document.
@@ -50,7 +50,7 @@ pub(super) async fn run(mut args: DoctorArgs) -> anyhow::Result<()> {
     };
     let mut of_database = Vec::new();
     let inspection = look(&args.serve, &config, &mut of_database).await;
-    // A command line with settings asks about those: they may be for the next start.
+    // If there are settings on the command line, the person asks about those: they may be for the next start.
     let secret = inspection.as_ref().and_then(|seen| seen.secret).filter(|_| !names_settings());
     let running = match secret {
         Some(secret) => beside::running(&args.serve.database, secret).await,
@@ -60,7 +60,7 @@ pub(super) async fn run(mut args: DoctorArgs) -> anyhow::Result<()> {
         (None, Some(secret)) => beside::unasked(&args.serve.database, secret).await,
         (Some(_), _) | (None, None) => None,
     };
-    // Without a mail server and --dev, this terminal has no settings: defaults say nothing about a server that runs.
+    // Without a mail server and `--dev`, this terminal has no settings, and defaults tell nothing about a server that runs.
     let has_only_defaults = config.as_ref().is_ok_and(|config| config.mode == Mode::DevelopmentByDefault);
     let is_blind = unasked.is_some() && has_only_defaults;
     let mut findings: Vec<Finding> = unasked.iter().map(beside::is_unexamined).collect();
@@ -69,7 +69,7 @@ pub(super) async fn run(mut args: DoctorArgs) -> anyhow::Result<()> {
         None if is_blind => {}
         None => findings.extend(configuration::check(&config)),
     }
-    // A server that runs on the database was let start there.
+    // A server that runs on the database was allowed to start there.
     if let (None, None, Ok(config), Some(inspection)) = (&running, &unasked, &config, &inspection) {
         findings.extend(configuration::fits(config, inspection));
     }
@@ -92,14 +92,14 @@ pub(super) async fn run(mut args: DoctorArgs) -> anyhow::Result<()> {
     report(&findings, args.json)
 }
 
-/// Whether settings stand on the command line.
+/// Whether there are settings on the command line.
 fn names_settings() -> bool {
     std::env::args_os().skip(2).any(|word| word != "--json")
 }
 
-/// The database and who can read what.
+/// Examines the database, and which users can read which files.
 async fn look(args: &ServeArgs, config: &anyhow::Result<Config>, findings: &mut Vec<Finding>) -> Option<Inspection> {
-    // Wrong settings elsewhere are no reason not to look at the database.
+    // Wrong settings elsewhere are no reason to skip the database.
     let database = match config {
         Ok(config) => Some(config.database.clone()),
         Err(_) => args.database().ok(),
@@ -123,7 +123,7 @@ fn report(findings: &[Finding], as_json: bool) -> anyhow::Result<()> {
         say(serde_json::to_string(&json!({ "ok": failures == 0, "findings": findings }))?)?;
     } else {
         for finding in findings {
-            // Both may hold what a mail server or a proxy said.
+            // Both texts may quote a mail server or a proxy.
             let check = format!("{:<4}  {:<14}  ", finding.level.as_str(), finding.check);
             say(line_of_result(&check, &finding.what, BEHIND_THE_CHECK))?;
             if let Some(what_to_do) = &finding.what_to_do {

@@ -1,11 +1,11 @@
-//! Who can read and change the files: tokens and keys are hashed in them, questions, answers and passwords are not.
+//! Which users can read and change the files. Tokens and keys in them are hashed; questions, answers and passwords are not.
 
 use std::path::Path;
 
 use super::finding::Finding;
 use crate::config::ServeArgs;
 
-/// Looks at the data folder, the database and the files that hold settings.
+/// Examines the data folder, the database and the files that hold settings.
 #[cfg(unix)]
 pub(super) fn check(args: &ServeArgs, database: Option<&Path>, findings: &mut Vec<Finding>) {
     let before = findings.len();
@@ -37,7 +37,7 @@ pub(super) fn check(args: &ServeArgs, database: Option<&Path>, findings: &mut Ve
     }
 }
 
-/// Other systems keep permissions otherwise.
+/// Other systems have other permissions, so there is no check.
 #[cfg(not(unix))]
 pub(super) fn check(_: &ServeArgs, _: Option<&Path>, _: &mut Vec<Finding>) {}
 
@@ -52,7 +52,7 @@ const NOT_OWNER_WRITES: u32 = 0o022;
 #[cfg(unix)]
 const STICKY: u32 = 0o1000;
 
-/// The permission bits; none for a file that is not there.
+/// The permission bits; `None` for a file that does not exist.
 #[cfg(unix)]
 fn mode(path: &Path) -> Option<u32> {
     use std::os::unix::fs::PermissionsExt;
@@ -63,7 +63,7 @@ fn mode(path: &Path) -> Option<u32> {
 fn folder(database: &Path, findings: &mut Vec<Finding>) {
     let folder = database.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let Some(mode) = mode(folder).filter(|_| database.exists()) else { return };
-    // In a sticky folder others may add files, not replace ours.
+    // In a sticky folder others may add files, but cannot replace ours.
     if mode & NOT_OWNER_WRITES != 0 && mode & STICKY == 0 {
         findings.push(Finding::fail(
             CHECK,
@@ -79,7 +79,7 @@ fn folder(database: &Path, findings: &mut Vec<Finding>) {
     }
 }
 
-/// A file with a secret; `group_may_read` where a group is the usual way to hand it to a service.
+/// A file with a secret; `group_may_read` where a group is the usual way to give the file to a service.
 #[cfg(unix)]
 fn secret(why: &str, path: &Path, group_may_read: bool, findings: &mut Vec<Finding>) {
     let Some(mode) = mode(path) else { return };

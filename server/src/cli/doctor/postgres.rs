@@ -1,4 +1,4 @@
-//! A PostgreSQL database: whether it can be reached, is ours, and has room for this server.
+//! A PostgreSQL database: whether it can be reached, belongs to this program, and has room for this server.
 
 use chrono::TimeDelta;
 use store::Inspection;
@@ -9,10 +9,11 @@ use super::finding::Finding;
 use crate::edge::instance::INSTANCE_SECRET;
 
 const CHECK: &str = "database";
-/// How far the database's clock may be from this machine's: deadlines bind by the database's, pages count down by this one.
+/// How far the database's clock may differ from this machine's: deadlines go by the database's clock, and pages count down by
+/// this one.
 const CLOCKS_APART_MAX: TimeDelta = TimeDelta::seconds(2);
 
-/// Looks without changing anything; returns what is in it, if it can be read.
+/// Examines the database without changing anything; returns the inspection if it can be read.
 pub(super) async fn check(
     address: &Address,
     connections: u32,
@@ -34,7 +35,7 @@ pub(super) async fn check(
         findings.push(Finding::warn(
             CHECK,
             "The database is reached over a network unencrypted: every machine on the way can read the password, questions and answers.",
-            "Take sslmode=disable out of PLACET_DATABASE_URL; a certificate of an authority of your own is named with sslrootcert=FILE.",
+            "Take sslmode=disable out of PLACET_DATABASE_URL; if the certificate is from your own authority, name that with sslrootcert=FILE.",
         ));
     }
     findings.push(database::tables(&address.to_string(), &inspection.schema));
@@ -44,7 +45,7 @@ pub(super) async fn check(
         findings.push(Finding::warn(
             "clock",
             format!("The database's clock differs from this machine's by {} ms.", ahead.num_milliseconds()),
-            "Keep both right with a time service (chrony, systemd-timesyncd): deadlines bind by the database's clock.",
+            "Keep both right with a time service (chrony, systemd-timesyncd): deadlines go by the database's clock.",
         ));
     }
     if connections_free < i64::from(connections) {

@@ -19,7 +19,7 @@ pub(super) async fn check(settings: &Settings, inspection: Option<&Inspection>) 
     let local = Url::parse(&format!("http://{}/", dialled(settings.listen)))?;
     let public_url = &Url::parse(&settings.public_url)?;
     let Some(inspection) = inspection else {
-        let what_to_do = "Mend the database first, or start the server to make one.";
+        let what_to_do = "Repair the database first, or start the server to make one.";
         return Ok(Finding::warn(
             CHECK,
             "Not checked: a server proves with a secret in the database that it is the right one, and the database cannot be read.",
@@ -43,7 +43,7 @@ pub(super) async fn check(settings: &Settings, inspection: Option<&Inspection>) 
 }
 
 fn judge(url: &Url, listen: SocketAddr, reached: &Reached, runs: bool) -> Finding {
-    let behind = format!("The server runs on {listen}: look at what stands between it and that address.");
+    let behind = format!("The server runs on {listen}: check the proxy or network between it and that address.");
     match reached {
         Reached::This => Finding::ok(CHECK, format!("{url} leads to this server.")),
         Reached::OtherPlacet | Reached::Other(_) | Reached::Redirected(..) => Finding::fail(
@@ -59,7 +59,7 @@ fn judge(url: &Url, listen: SocketAddr, reached: &Reached, runs: bool) -> Findin
             let what_to_do = match why {
                 Unreached::Name(_) => "Make a DNS entry for it, or correct PLACET_PUBLIC_URL.",
                 Unreached::Encryption(_) | Unreached::Plain => {
-                    "Give what answers there a certificate for this name that browsers trust."
+                    "Give the server or proxy at that address a certificate for this name that browsers trust."
                 }
                 Unreached::Refused | Unreached::Timeout | Unreached::Broken(_) => &behind,
             };

@@ -1,4 +1,5 @@
-//! The webhooks: where each endpoint is, by the filter a delivery passes. Nothing is sent and nothing connected.
+//! The webhooks: the addresses of each endpoint, checked with the filter that a delivery passes. The doctor sends nothing and
+//! opens no connection.
 
 use channels::{Unresolved, WebhookChannel};
 

@@ -1,4 +1,4 @@
-// Counts down, and says what changed elsewhere. It decides nothing.
+// Counts down, and shows changes that happened elsewhere. It decides nothing.
 "use strict";
 (() => {
   const EVERY = 15000, MINUTE = 60000;
@@ -43,7 +43,7 @@
     for (const button of form.querySelectorAll("button")) button.setAttribute("aria-disabled", "true");
   }
 
-  // Whether the server answers; what it says is shown.
+  // Asks the server for the state of the question and shows it, or shows that the server does not answer.
   async function look() {
     try {
       const answer = await fetch(location.pathname + "/state", { credentials: "omit", cache: "no-store" });
@@ -54,7 +54,7 @@
       if (sent) return;
       if (state.ended) return end(state.ended);
       if (to && to.at !== words.at) {
-        // More time.
+        // People got more time.
         for (const time of document.querySelectorAll(`time[datetime="${words.at}"]`))
           Object.assign(time, { dateTime: to.at, textContent: to.text });
         dispatchEvent(new Event("times"));
@@ -72,7 +72,7 @@
   async function ask() {
     if (ended || sent || document.hidden) return;
     clearTimeout(timer);
-    // However many reasons there are, not more often than every two seconds.
+    // It asks at most every two seconds, however many reasons there are.
     const wait = asked + 2000 - performance.now();
     if (wait > 0) return (timer = setTimeout(ask, wait));
     asked = performance.now();
@@ -82,7 +82,7 @@
 
   form.onsubmit = async (event) => {
     if (ended) return event.preventDefault();
-    // A page that never reached the server by script sends as if there were none.
+    // If no script request ever reached the server, the form is sent as if there were no script.
     if (sent || !heard || !form.requestSubmit) return (sent = true);
     event.preventDefault();
     await look();

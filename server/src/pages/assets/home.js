@@ -1,4 +1,4 @@
-// Looks for new mails. It asks for this very page and takes the part that changes from it.
+// Looks for new mails: loads this page again and takes the changing part from it.
 "use strict";
 (() => {
   const EVERY = 2000;

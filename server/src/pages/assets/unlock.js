@@ -11,7 +11,7 @@
       if (lock.dataset.open) lock.textContent = lock.dataset.open;
       else lock.remove();
     for (const button of document.querySelectorAll("[disabled]")) button.disabled = false;
-    // The notes that are gone must not move the page below the reader's finger.
+    // When the notes disappear, the page must not move below the reader's finger.
     scrollBy(0, top() - before);
   }, { rootMargin: "0px 0px -60px" });
   for (const end of ends) watch.observe(end);

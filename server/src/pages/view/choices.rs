@@ -9,10 +9,10 @@ use super::super::fold::{Folding, Folds, Length};
 /// With more choices than this, the answer column may be taller than the window and must not stick.
 const PINNED_CHOICES_MAX: usize = 5;
 
-/// The same for the text on those choices.
+/// The same limit for the text on those choices.
 const PINNED_CHARS_MAX: usize = 400;
 
-/// The choices of a question, with what their looks may be.
+/// The choices of a question, with the styles that they may have.
 #[derive(Debug, Clone)]
 pub(in crate::pages) struct Choices {
     choices: Vec<SuspensionChoice>,
@@ -22,9 +22,9 @@ pub(in crate::pages) struct Choices {
 /// One choice as it is shown.
 #[derive(Debug)]
 pub(super) struct Button {
-    /// The value as it is sent.
+    /// The value that is sent.
     pub value: String,
-    /// The value as it is read.
+    /// The value as people read it.
     pub sends: String,
     pub label: String,
     pub description: Folding,
@@ -39,12 +39,12 @@ impl Choices {
         Self { choices, judgement }
     }
 
-    /// What people are warned of.
+    /// The warning for people, if there is one.
     pub(super) fn warning(&self) -> Option<String> {
         self.judgement.warning()
     }
 
-    /// Labels and values are short and shown whole; a description folds.
+    /// The buttons. Labels and values are short and shown whole; a description folds.
     pub(super) fn buttons(&self, length: Length, folds: &mut Folds) -> Vec<Button> {
         let button = |(index, (choice, style)): (usize, (&SuspensionChoice, &Style))| {
             let label = visible_line(&choice.label).trim().to_owned();
@@ -64,7 +64,7 @@ impl Choices {
         self.choices.iter().zip(&self.judgement.styles).enumerate().map(button).collect()
     }
 
-    /// True when the whole column surely fits a window beside the context.
+    /// True if the whole column surely fits a window beside the context.
     pub(super) fn fit(&self) -> bool {
         let chars = |choice: &SuspensionChoice| {
             choice.value.chars().count()
@@ -95,7 +95,7 @@ mod tests {
         assert!(!html.contains("choice primary") && !html.contains("choice danger"));
     }
 
-    /// The label is the agent's promise; the value is what happens. It is whole, below everything else on its button.
+    /// The label is the agent's promise; the value is the effect. It is shown whole, below everything else on its button.
     #[test]
     fn the_value_is_the_last_line_of_its_button() {
         let html = shown(SuspensionChoice::yes_no());

@@ -1,4 +1,4 @@
-//! What the agent gets: an answer, or what happens if nobody gives one.
+//! The value that the agent gets: an answer, or the fallback if no person gives one.
 
 use domain::base::text::visible_line;
 use domain::base::words;
@@ -8,7 +8,7 @@ use super::super::context::{Table, entries};
 use super::super::fold::{Folds, Length};
 use super::{is_phrase, phrase};
 
-/// What happens if nobody answers.
+/// The outcome if no person answers.
 #[derive(Debug, Clone)]
 pub(in crate::pages) enum Silence {
     /// Nothing is decided and the agent's task ends.
@@ -17,7 +17,7 @@ pub(in crate::pages) enum Silence {
     Fallback(Given),
 }
 
-/// An answer or a fallback: what the agent receives, and the words that stood for it.
+/// An answer or a fallback: the value that the agent receives, and its label.
 #[derive(Debug, Clone)]
 pub(in crate::pages) struct Given {
     /// The label of the choice, if it was one.
@@ -42,7 +42,7 @@ impl Given {
         self.label.as_ref().and(self.value.as_str()).map(visible_line)
     }
 
-    /// What does not fit into a sentence.
+    /// A value that does not fit into a sentence, as a table.
     pub(super) fn table(&self, length: Length, folds: &mut Folds) -> Option<Table> {
         let rows = if self.value.is_object() { entries(&self.value) } else { vec![(words::ANSWER.to_owned(), &self.value)] };
         self.words().is_none().then(|| Table::new(rows, 's', length, folds))

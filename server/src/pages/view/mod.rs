@@ -1,8 +1,8 @@
-//! What the pages behind an answer link show.
+//! The pages behind an answer link.
 //!
-//! The public structs take what the server knows as it is; everything a template prints is worked out here,
-//! without I/O and without a clock. Agent text reaches a template only through [`line`], [`phrase`], [`visible`]
-//! or the context table, so control and bidirectional characters are visible everywhere, and askama escapes the rest.
+//! The public structs take the server's data unchanged; everything a template prints is computed here, without I/O and without a
+//! clock. Agent text reaches a template only through [`line`], [`phrase`], [`visible`] or the context table, so control and
+//! bidirectional characters are visible everywhere, and askama escapes the rest.
 
 mod choices;
 mod given;
@@ -42,7 +42,7 @@ const LINE_CHARS_MAX: usize = 200;
 /// A question's first line beyond this length is set as text, not as a headline.
 const HEADLINE_CHARS_MAX: usize = 160;
 
-/// What every page about one question has.
+/// The parts of every page about one question.
 #[derive(Debug, Clone)]
 pub(super) struct Page {
     /// The host of the public URL, so that people can compare it with the address bar. Never the request's own header.
@@ -54,13 +54,13 @@ pub(super) struct Page {
 /// A question as the agent asked it.
 #[derive(Debug, Clone)]
 pub(super) struct Asked {
-    /// Who asks.
+    /// The agent's name.
     pub agent: String,
-    /// What the question is part of.
+    /// The title of the question's intent.
     pub intent_title: String,
     /// The question; its first line is the headline.
     pub question: String,
-    /// When.
+    /// When it was asked.
     pub at: DateTime<Utc>,
 }
 
@@ -69,7 +69,7 @@ impl Asked {
         line(&self.agent)
     }
 
-    /// The card that asks; what it folds is noted.
+    /// The card with the question; folded parts are noted.
     fn card(&self, length: Length, folds: &mut Folds) -> Card {
         let title = if repeats(&self.intent_title, &self.question) { "" } else { self.intent_title.as_str() };
         let title = visible_line(title).trim().to_owned();
@@ -86,7 +86,7 @@ impl Asked {
     }
 }
 
-/// Who asks what, as the agent words it.
+/// The agent and its question, in the agent's words.
 #[derive(Debug)]
 struct Card {
     agent: String,
@@ -95,7 +95,7 @@ struct Card {
     headline: String,
     /// The rest of it.
     explanation: String,
-    /// What is missing from the question.
+    /// The part that is missing from the question.
     more: Option<String>,
 }
 
@@ -110,9 +110,9 @@ impl Card {
 pub(super) struct PlanRow {
     /// When.
     pub at: DateTime<Utc>,
-    /// Placet's own sentence, such as "You get a reminder".
+    /// Placet's own sentence, for example "You get a reminder".
     pub sentence: String,
-    /// True for what happens at the end.
+    /// True for the row about the end.
     pub end: bool,
 }
 
@@ -127,17 +127,17 @@ impl PlanRow {
     }
 }
 
-/// Somebody else's words on one line of their frame.
+/// Foreign words on one line of their frame.
 pub(super) fn line(text: &str) -> String {
     truncated(visible_line(text).trim(), LINE_CHARS_MAX)
 }
 
-/// Somebody else's words between our quotation marks: they cannot close them and go on in our voice.
+/// Foreign words between our quotation marks: they cannot close the marks and go on in our voice.
 fn quoted(text: &str) -> String {
     domain::base::text::quoted(text, PHRASE_CHARS_MAX)
 }
 
-/// Somebody else's words inside one of our sentences.
+/// Foreign words inside one of our sentences.
 fn phrase(text: &str) -> String {
     truncated(visible_line(text).trim(), PHRASE_CHARS_MAX)
 }

@@ -1,17 +1,17 @@
-//! Moments and the time between them, as people read them.
+//! Moments and the time between them, in words for people.
 
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use domain::base::words;
 
-/// The time that is always short, whatever the window was.
+/// A remaining time that always counts as short, whatever the window was.
 const SOON: TimeDelta = TimeDelta::minutes(15);
 
-/// The time that is left, as text and as a bar.
+/// The remaining time, as text and as a bar.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Countdown {
     pub(super) at: DateTime<Utc>,
     pub(super) left: String,
-    /// The same for the script, which keeps it going.
+    /// The same for the script, which keeps counting.
     pub(super) left_ms: i64,
     pub(super) window_ms: i64,
     pub(super) left_percent: i64,
@@ -19,7 +19,7 @@ pub(super) struct Countdown {
 }
 
 impl Countdown {
-    /// Amber in the last quarter or the last 15 minutes; red never, because silence is no error.
+    /// Amber in the last quarter or the last 15 minutes; never red, because silence is no error.
     pub(super) fn new(asked_at: DateTime<Utc>, expires_at: DateTime<Utc>, now: DateTime<Utc>) -> Self {
         let window_ms = (expires_at - asked_at).num_milliseconds().max(1);
         let left = (expires_at - now).max(TimeDelta::zero());
@@ -29,7 +29,7 @@ impl Countdown {
             left: domain::base::text::time_left(left),
             left_ms: left.num_milliseconds(),
             window_ms,
-            // The last of it is seen until it is over.
+            // Rounded up, so that the last part is visible until it is over.
             left_percent: (left_ms * 100 + window_ms - 1) / window_ms,
             soon: left <= SOON || left_ms * 4 <= window_ms,
         }
@@ -41,12 +41,12 @@ pub(in crate::pages) fn machine(at: &DateTime<Utc>) -> String {
     at.to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 
-/// A moment something was recorded, to the second, because two people may compare theirs.
+/// A moment at which something was recorded, to the second, because two people may compare theirs.
 pub(in crate::pages) fn second(at: &DateTime<Utc>) -> String {
     words::date_and_second(*at)
 }
 
-/// A deadline, or when something ended: to the minute.
+/// A deadline, or the time at which something ended, to the minute.
 pub(super) fn minute(at: &DateTime<Utc>, now: &DateTime<Utc>) -> String {
     domain::base::text::deadline(*at, *now)
 }
@@ -59,7 +59,7 @@ pub(super) fn received(received_at: &DateTime<Utc>, at: &DateTime<Utc>) -> Strin
     }
 }
 
-/// A time close by: without the date when it is today.
+/// A time close by; without the date if it is today.
 pub(super) fn near(at: &DateTime<Utc>, now: &DateTime<Utc>) -> String {
     words::in_utc(&domain::base::text::moment(*at, *now))
 }

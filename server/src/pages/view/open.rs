@@ -1,4 +1,4 @@
-//! The page of a question somebody can still answer.
+//! The page of a question that can still be answered.
 
 use std::collections::BTreeMap;
 
@@ -15,43 +15,43 @@ use super::choices::Button;
 use super::moment::{Countdown, hour, machine, minute, near};
 use super::{Asked, Card, Cell, Choices, FieldError, FieldKind, FieldProblem, Fields, Page, PlanRow, STYLESHEET, Silence, line};
 
-/// Rows of a plan that are shown without being asked for.
+/// The number of rows of a plan that are shown without a click.
 const PLAN_ROWS_SHOWN: usize = 8;
 
-/// A question somebody can still answer.
+/// A question that can still be answered.
 #[derive(Debug, Clone)]
 pub(in crate::pages) struct OpenQuestion {
-    /// What every page has.
+    /// The parts of every page.
     pub page: Page,
     /// The question.
     pub asked: Asked,
-    /// What was taken back for it, if anything was.
+    /// The earlier question without an answer, if there was one.
     pub before: Option<AskedBefore>,
     /// The agent's context, shown before the choices.
     pub context: Value,
-    /// What else the agent sent, by our names for it.
+    /// The other members that the agent sent, by our names for them.
     pub beside: Vec<(String, Value)>,
     /// How it can be answered.
     pub answers: Answers,
     /// When this page is made.
     pub now: DateTime<Utc>,
-    /// The deadline; `None` when the question waits until somebody answers.
+    /// The deadline; `None` if the question waits until a person answers.
     pub expires_at: Option<DateTime<Utc>>,
-    /// What happens if nobody answers.
+    /// The outcome if no person answers.
     pub silence: Silence,
-    /// Who is told when, in order; the last row may be the end.
+    /// The plan of the messages, in order; the last row may be the end.
     pub plan: Vec<PlanRow>,
-    /// Where the form is sent, explicitly.
+    /// The address to which the form is sent, explicitly.
     pub form_action: String,
-    /// Where the script is that tells times in the reader's zone.
+    /// The address of the script that shows times in the reader's zone.
     pub times_path: String,
-    /// Where the script is that keeps this page up to date.
+    /// The address of the script that keeps this page up to date.
     pub script_path: String,
-    /// Where the script is that unlocks the answers at the end of a long question.
+    /// The address of the script that unlocks the answers at the end of a long question.
     pub unlock_path: String,
     /// Ties the form to the cookie and the link.
     pub nonce: String,
-    /// What was typed as a comment before something went wrong.
+    /// The comment that was typed before an error.
     pub comment: String,
     /// Why the page is shown again instead of the result.
     pub error: Option<FormError>,
@@ -59,23 +59,23 @@ pub(in crate::pages) struct OpenQuestion {
     pub reading: Reading,
 }
 
-/// How far somebody has come with a question that is too long to be shown at once.
+/// How far a reader has come with a question that is too long to be shown at once.
 ///
-/// Only a page that shows everything has the nonce an answer needs; on a short question that is every page.
+/// Only a page that shows everything has the nonce that an answer needs; every page of a short question does.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::pages) enum Reading {
     /// Long texts end early, and the answers are locked.
     #[default]
     Begun,
-    /// Everything is there. The answers are locked until the script has seen each end of the long text in view; without scripts, a link
-    /// at the last of them leads on.
+    /// Everything is shown. The answers are locked until the script has seen each end of the long text in view; without scripts,
+    /// a link at the last of them leads on.
     Everything,
-    /// That link was followed: the answers are offered below the evidence.
+    /// The reader followed that link: the answers are offered below the evidence.
     ToTheEnd,
 }
 
 impl Reading {
-    /// What the query of an address asks for.
+    /// The reading that the query of an address asks for.
     pub(in crate::pages) fn of_query(query: &str) -> Self {
         match query {
             "show=everything" => Self::Everything,
@@ -96,12 +96,12 @@ pub(in crate::pages) enum Answers {
     Choices(Choices),
     /// One text, posted as `value`.
     Text {
-        /// What was typed before something went wrong.
+        /// The text that was typed before an error.
         typed: String,
     },
     /// Fields, posted with [`super::context::FIELD_PREFIX`]; read [`Fields`] from the context to interpret them.
     Form {
-        /// What was typed before something went wrong, by the field's name.
+        /// The texts that were typed before an error, by the names of the fields.
         typed: BTreeMap<String, String>,
     },
 }
@@ -111,13 +111,13 @@ pub(in crate::pages) enum Answers {
 pub(in crate::pages) enum FormError {
     /// The nonce does not fit the cookie.
     PageTooOld,
-    /// The store refused to take the answer; it is not recorded.
+    /// The store refused the answer; it is not recorded.
     CannotSave,
-    /// The store did not say what became of the answer. It may be recorded, or become so.
+    /// The store did not tell the result. The answer may have been recorded, or may still be.
     Unheard,
     /// A button was pressed whose value this question does not offer.
     NotAChoice,
-    /// What was typed cannot be sent yet.
+    /// A typed text cannot be sent yet.
     NeedsChange(Vec<FieldError>),
 }
 
@@ -132,7 +132,7 @@ impl FormError {
         match self {
             Self::PageTooOld => words::PAGE_WAS_OPEN_TOO_LONG.to_owned(),
             Self::CannotSave => words::CANNOT_SAVE.to_owned(),
-            // Not that it cannot save: it may have.
+            // The page must not say that the answer was not saved: it may have been.
             Self::Unheard => words::NOT_CONFIRMED.to_owned(),
             Self::NotAChoice => words::NOT_ONE_OF_THE_CHOICES.to_owned(),
             Self::NeedsChange(errors) => words::answers_need_a_change(errors.len()),
@@ -191,14 +191,14 @@ struct OpenPage<'a> {
     table: Table,
     buttons: Vec<Button>,
     fields: Option<Fields>,
-    /// What is not shown at once.
+    /// The parts that are not shown at once.
     folds: Vec<Hidden>,
     /// How many of these stand above the answers; the others are among them.
     folds_above: usize,
 }
 
 impl OpenPage<'_> {
-    /// Whether the plan would push what stands below it off the screen.
+    /// Whether the plan would push the parts below it off the screen.
     fn plan_is_long(&self) -> bool {
         self.open.plan.len() > PLAN_ROWS_SHOWN
     }
@@ -212,17 +212,18 @@ impl OpenPage<'_> {
         !self.folds.is_empty() && self.open.reading == Reading::Begun
     }
 
-    /// Whether the end of what stands above the answers has to be seen.
+    /// Whether the reader must reach the end of the text above the answers.
     fn marks_text(&self) -> bool {
         self.locked() && !self.folded() && self.folds_above > 0
     }
 
-    /// Whether the end of what the agent wrote among the answers has to be seen.
+    /// Whether the reader must reach the end of the agent's text among the answers.
     fn marks_answers(&self) -> bool {
         self.locked() && !self.folded() && self.folds_above < self.folds.len()
     }
 
-    /// One column, in which the answers come after everything else: the end of a long text among them is then the end of all.
+    /// Whether the page is one column, in which the answers come after everything else, so that the end of a long text among them
+    /// is the end of all.
     fn slim(&self) -> bool {
         self.fields.is_some() || self.open.reading == Reading::ToTheEnd || self.marks_answers()
     }
@@ -236,7 +237,7 @@ impl OpenPage<'_> {
         self.fallback.is_some() || !self.table.rows.is_empty() || !self.card.explanation.is_empty() || self.card.is_long()
     }
 
-    /// The control of a field, which is also where the error summary's link leads. A text answer has only one.
+    /// The id of a field's control, to which the link in the error summary leads. A text answer has only one.
     fn id(&self, name: &str) -> String {
         let position = self.fields.iter().flat_map(|fields| &fields.fields).position(|field| field.name == name);
         position.map_or_else(|| "answer".to_owned(), |index| format!("f{index}"))
@@ -263,7 +264,7 @@ mod tests {
     use super::super::samples::{at, choice, open};
     use super::*;
 
-    // The page must work for somebody without script, and a scanner that renders it must not decide anything.
+    // The page must work for a person without scripts, and a scanner that renders it must not decide anything.
     #[test]
     fn an_open_question_is_one_form_without_script_or_preselection() {
         let html = open().render().unwrap();
@@ -271,7 +272,7 @@ mod tests {
         assert_eq!(html.matches("type=\"submit\" name=\"value\" value=\"").count(), 2);
         assert!(html.contains("name=\"value\" value=\"approve\""));
         assert!(html.contains("<input type=\"hidden\" name=\"nonce\" value=\"n0nce\">"));
-        // The script is one of ours, comes from our own address and is not needed.
+        // The scripts are ours, come from our own address and are not needed.
         assert_eq!(html.matches("<script").count(), 2);
         for script in ["answer", "times"] {
             assert!(html.contains(&format!("<script src=\"/assets/{script}-0.js\" defer></script>")), "{script}");
@@ -298,11 +299,11 @@ mod tests {
     fn without_a_deadline_the_page_says_so() {
         let html = OpenQuestion { expires_at: None, ..open() }.render().unwrap();
         assert!(html.contains("No deadline") && !html.contains("class=\"bar\""));
-        // What never closes ends nothing: the page must not say that the agent stops.
+        // A question that never closes ends nothing: the page must not say that the agent stops.
         assert!(html.contains("the agent goes on waiting") && !html.contains("stops there"));
     }
 
-    // Whoever is asked again and again says yes at last, and should at least see that it is so.
+    // A person who is asked again and again says yes in the end, and should at least see how often.
     #[test]
     fn a_question_that_is_asked_anew_says_how_often() {
         assert!(!open().render().unwrap().contains("has asked"));
@@ -397,7 +398,7 @@ mod tests {
         }
     }
 
-    // What somebody typed is never lost to an error, down to its first line break.
+    // Typed text is never lost to an error, down to its first line break.
     #[test]
     fn an_error_keeps_what_was_typed_and_says_nothing_was_sent() {
         let stale = OpenQuestion { error: Some(FormError::PageTooOld), comment: "Carrier’s fault".to_owned(), ..open() };
@@ -447,11 +448,11 @@ mod tests {
         assert!(html.contains("name=\"field.cc\" checked"));
         // The definition is drawn as fields and therefore not repeated as context.
         assert!(html.contains("Clause") && !html.contains(">Fields<"));
-        // A closed list would cut an option that is as long as this.
+        // A closed list would cut an option of this length.
         let long = json!({"fields": [{"name": "a", "options": ["x".repeat(25), "y"]}]});
         let html = OpenQuestion { context: long, answers: Answers::Form { typed: BTreeMap::new() }, ..open() }.render().unwrap();
         assert!(html.matches("type=\"radio\" name=\"field.a\"").count() == 2 && !html.contains("<select"), "{html}");
-        // What a label does not say is said beside it.
+        // The page shows a fact that the label does not tell beside the label.
         let renamed = json!({"fields": [{"name": "pay_all", "label": "Colour", "placeholder": "red"}]});
         let html =
             OpenQuestion { context: renamed, answers: Answers::Form { typed: BTreeMap::new() }, ..open() }.render().unwrap();

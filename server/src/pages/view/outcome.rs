@@ -1,4 +1,4 @@
-//! The page of a question nobody can answer any more.
+//! The page of a question that can no longer be answered.
 
 use askama::Template;
 use chrono::{DateTime, Utc};
@@ -10,22 +10,22 @@ use super::super::fold::{Folds, Length};
 use super::moment::{machine, minute, received, second};
 use super::{Asked, Card, Cell, Given, Page, PlanRow, STYLESHEET, Silence, line, phrase, quoted};
 
-/// A question nobody can answer any more.
+/// A question that can no longer be answered.
 #[derive(Debug, Clone)]
 pub(in crate::pages) struct Outcome {
-    /// What every page has.
+    /// The parts of every page.
     pub page: Page,
     /// The question.
     pub asked: Asked,
     /// How it ended.
     pub ending: Ending,
-    /// Whether the holder just sent something that did not count.
+    /// Whether the holder has just sent an answer that did not count.
     pub tried: bool,
-    /// Who was told when; may be empty.
+    /// The messages that were sent, and when; may be empty.
     pub told: Vec<PlanRow>,
     /// When this page is made.
     pub now: DateTime<Utc>,
-    /// Where the script is that tells times in the reader's zone.
+    /// The address of the script that shows times in the reader's zone.
     pub times_path: String,
 }
 
@@ -43,36 +43,36 @@ pub(in crate::pages) enum Ending {
         /// When the agent fetched it, if that is known.
         received_at: Option<DateTime<Utc>>,
     },
-    /// Somebody else's answer counted.
+    /// Another person's answer counted.
     AnsweredByAnother {
-        /// Who.
+        /// The name of that person.
         by: String,
         /// The answer.
         given: Given,
         /// When it was recorded.
         at: DateTime<Utc>,
     },
-    /// Nobody answered before the deadline.
+    /// No person answered before the deadline.
     Expired {
         /// The deadline.
         at: DateTime<Utc>,
-        /// What happened instead; absent in the moment before that is recorded.
+        /// The outcome without an answer; absent in the moment before that is recorded.
         silence: Option<Silence>,
     },
     /// The agent, or an admin for it, took the question back.
     Withdrawn {
         /// When.
         at: DateTime<Utc>,
-        /// Who, when it was not the agent itself.
+        /// The name of the withdrawer, if it was not the agent itself.
         by: Option<String>,
-        /// Why, in the agent's words.
+        /// The reason, in the agent's words.
         reason: Option<String>,
     },
     /// The agent asked again.
     Superseded {
         /// When.
         at: DateTime<Utc>,
-        /// What changed, in Placet's words.
+        /// The change, in Placet's words.
         changed: Option<String>,
         /// The newer question, if the holder may see it.
         newer_href: Option<String>,
@@ -89,7 +89,7 @@ pub(in crate::pages) enum Ending {
 impl Outcome {
     /// Renders the page.
     pub(in crate::pages) fn render(&self) -> askama::Result<String> {
-        // Nothing can be decided here, so nothing is folded.
+        // No answer can be given here, so nothing is folded.
         let (whole, none) = (Length::Whole, &mut Folds::default());
         let card = self.asked.card(whole, none);
         OutcomePage { page: &self.page, outcome: self, card, table: self.answered().and_then(|given| given.table(whole, none)) }

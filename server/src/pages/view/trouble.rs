@@ -8,11 +8,11 @@ use super::{Page, STYLESHEET, line};
 
 /// The page of every token that leads to no question: mistyped, replaced, or ended long ago.
 ///
-/// It depends on nothing but the host, so the bytes never tell which of the reasons it is.
+/// It depends on nothing but the host, so its bytes never tell which of these reasons applies.
 #[derive(Debug, Clone, Template)]
 #[template(path = "unknown.html")]
 pub(in crate::pages) struct UnknownLink {
-    /// What every page has; nobody answers here.
+    /// The parts of every page; this page names no person.
     page: Page,
 }
 
@@ -23,7 +23,7 @@ impl UnknownLink {
     }
 }
 
-/// A refusal or failure that is not about what was typed.
+/// A refusal or failure that is not about the typed text.
 #[derive(Debug, Clone, Template)]
 #[template(path = "trouble.html")]
 pub(in crate::pages) struct TroublePage {
@@ -33,14 +33,14 @@ pub(in crate::pages) struct TroublePage {
     again: Option<Again>,
 }
 
-/// A form that was refused unread: this page does not know the question, and repeats what was typed as it is.
+/// A form that was refused unread: this page does not know the question, and repeats the typed text unchanged.
 #[derive(Debug, Clone)]
 pub(in crate::pages) struct Again {
     /// Where it is sent.
     pub form_action: String,
     /// Ties it to the cookie and the link.
     pub nonce: String,
-    /// What was pressed and typed.
+    /// The button and the texts.
     pub typed: Vec<Typed>,
 }
 
@@ -49,7 +49,7 @@ pub(in crate::pages) struct Again {
 pub(in crate::pages) struct Typed {
     /// Its name on the wire.
     pub name: String,
-    /// What stands in it.
+    /// The field's text.
     pub text: String,
 }
 
@@ -70,7 +70,7 @@ impl Typed {
     }
 }
 
-/// What is in the way.
+/// The reason why the page cannot be shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::pages) enum Trouble {
     /// This link was opened or used too often in a minute (429).
@@ -81,9 +81,9 @@ pub(in crate::pages) enum Trouble {
     CannotRead,
     /// The form came from another site (403).
     ForeignForm,
-    /// The browser came under another name of this machine, where neither its cookie nor its form would be accepted (421).
+    /// The browser used another name of this machine, under which neither its cookie nor its form would be accepted (421).
     AnotherName,
-    /// The browser, or a program, did something a page does not know (405).
+    /// The browser, or a program, sent a method that a page does not know (405).
     NoMethod,
     /// The form was too large, too slow or broken (413, 408, 422).
     Unreadable,
@@ -140,7 +140,7 @@ mod tests {
             assert!(html.contains(sentence), "{sentence}");
         }
     }
-    // What somebody typed survives whatever is in the way, down to its first line break, and is text.
+    // Typed text survives every refusal, down to its first line break, and stays text.
     #[test]
     fn a_form_that_was_refused_can_be_sent_again() {
         let typed = |name: &str, text: &str| Typed { name: name.to_owned(), text: text.to_owned() };

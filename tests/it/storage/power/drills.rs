@@ -1,4 +1,4 @@
-//! A server over HTTP, on a disk that is full, or whose syncs fail.
+//! A server over HTTP on a disk that is full or whose syncs fail.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use placet_disk::{Disk, FailedPages, Syncs, Weather};
 use serde_json::json;
 use store::Database;
 
-/// A server whose database is on a disk of the test's own.
+/// A server whose database is on a simulated disk.
 async fn on_a_disk(seed: u64) -> (TestApp, Arc<Disk>) {
     let mut disk = None;
     let app = TestApp::start_with(|config| {
@@ -20,7 +20,7 @@ async fn on_a_disk(seed: u64) -> (TestApp, Arc<Disk>) {
     (app, disk.unwrap())
 }
 
-/// Creates intents at once; says which were acknowledged and how many were refused.
+/// Creates intents at once. Returns the titles of the acknowledged ones and the number of refused ones.
 async fn create(app: &TestApp, titles: impl Iterator<Item = String>) -> (Vec<String>, usize) {
     let agent = app.agent();
     let titles: Vec<String> = titles.collect();
@@ -42,7 +42,7 @@ async fn create(app: &TestApp, titles: impl Iterator<Item = String>) -> (Vec<Str
     (acknowledged, refused)
 }
 
-/// The titles there are, sorted.
+/// The titles of all intents, sorted.
 async fn titles(app: &TestApp) -> Vec<String> {
     let listed = app.agent().get("api/v1/intents?limit=1000").await.ok();
     let titles = listed["intents"].as_array().unwrap().iter();
@@ -55,7 +55,8 @@ async fn is_ready(app: &TestApp) -> bool {
     app.anonymous().get("readyz").await.status == 200
 }
 
-/// On a full disk nothing may be promised and nothing forgotten, whoever else writes in the same commit; room is all it takes to go on.
+/// On a full disk no write may be acknowledged without being kept, even one that shares its commit. With free space the server
+/// goes on.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn on_a_full_disk_writes_are_refused_reads_go_on_and_room_is_enough() {
     let (app, disk) = on_a_disk(1).await;
@@ -74,7 +75,7 @@ async fn on_a_full_disk_writes_are_refused_reads_go_on_and_room_is_enough() {
         }
     }
     assert!(refused > 100, "the disk was never full");
-    // What was begun and taken back has left room in the log for a small write; now there is none for any.
+    // Writes that were rolled back have left room in the log for a small write. Without any room each write is refused.
     disk.set(Weather { room: Some(0), ..Weather::FINE });
     assert_eq!(create(&app, std::iter::once("too much".to_owned())).await, (vec![], 1));
     assert_eq!(app.operator().respond(intent, &id, "approve").await.status, 503);
@@ -99,8 +100,8 @@ async fn on_a_full_disk_writes_are_refused_reads_go_on_and_room_is_enough() {
     app.finish().await;
 }
 
-/// A sync that fails says nothing about what is on the disk. So its commit is refused, and whatever the kernel made of it, no later
-/// promise may rest on it: not in the same process, not after a crash, not when the power goes.
+/// After a failed sync the contents of the disk are unknown. The commit is therefore refused, and no later acknowledgement may
+/// rely on it, whatever the kernel kept: neither in the same process nor after a crash or a power cut.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_promise_rests_on_a_sync_that_failed() {
     for failed_pages in [FailedPages::Kept, FailedPages::Dropped] {
@@ -128,7 +129,7 @@ async fn no_promise_rests_on_a_sync_that_failed() {
             for title in &promised {
                 assert!(there.contains(title), "{title} is lost: {failed_pages:?}, crash: {crash}");
             }
-            // Refused was "unknown", and sending it again is safe: done now, or done then, and once.
+            // A refused write may have been done or not. Sending it again is safe and leaves it done once.
             promised.extend(create(&app, unsure.iter().cloned()).await.0);
             promised.sort_unstable();
             assert_eq!(titles(&app).await, promised);

@@ -1,4 +1,4 @@
-//! What a store has acknowledged or shown, kept outside of it, and the check that all of it is there.
+//! Everything a store has acknowledged or shown, kept outside the store, and the check that the store still has it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,36 +16,36 @@ use store::{DeliveryFilter, EventFilter, IntentFilter, Outcome, Store, StoreErro
 
 /// The events that end a suspension.
 const ENDINGS: &[&str] = &["intent.resumed", "intent.suspension_expired", "intent.suspension_cancelled"];
-/// More than one run writes.
+/// The limit of each list. One run writes fewer records.
 const PAGE: u32 = 1_000;
-/// All that is said of a read that got no place in time, and of one that got no connection, or of a database that opened none. If a
-/// connection could not be opened, its error stands behind that, and is one.
+/// The whole error of a read that got no place in time, and of one that got no connection, or of a database that opened none. An
+/// error of opening a connection would follow these words, and counts as an error.
 const NO_TURN: [&str; 2] = ["too many reads are waiting", "timed out waiting for connection"];
-/// How long nobody may be given a turn: after that it is not the machine that is busy.
+/// How long reads may be without a turn. After that, a busy machine is no longer the explanation.
 pub(super) const TURN_MAX: Duration = Duration::from_mins(5);
 
-/// One intent, as far as anybody heard of it.
+/// The known state of one intent, as acknowledged or shown.
 #[derive(Default)]
 struct Intent {
     version: u32,
-    /// Its events as served, oldest first: whoever read them has acted on them.
+    /// The intent's events as served, oldest first. Readers may have acted on them.
     events: Vec<String>,
-    /// Events whose appending was acknowledged.
+    /// The events whose appending was acknowledged.
     appended: Vec<String>,
 }
 
-/// One question, as far as anybody heard of it.
+/// The known state of one question, as acknowledged or shown.
 #[derive(Default)]
 struct Question {
     version: u32,
     expires_at: Option<DateTime<Utc>>,
-    /// How it ended, and with what.
+    /// How the question ended, and with which response.
     ending: Option<Value>,
-    /// Messages that were reported sent, and whose report was acknowledged.
+    /// The messages whose report as sent was acknowledged.
     sent: BTreeSet<DeliveryId>,
 }
 
-/// Everything acknowledged or shown.
+/// Everything that was acknowledged or shown.
 #[derive(Default)]
 pub(super) struct Ledger {
     intents: BTreeMap<IntentId, Intent>,
@@ -57,13 +57,13 @@ fn ending(record: &SuspensionRecord) -> Option<Value> {
 }
 
 impl Ledger {
-    /// How many intents and questions there are.
+    /// The number of known intents and questions.
     pub(super) fn len(&self) -> usize {
         self.intents.len() + self.questions.len()
     }
 
-    /// A write was acknowledged. One that was sent again is answered as it would have been then: that its question is there says no
-    /// more than that.
+    /// Records an acknowledged write. The reply to a repeated write shows the question as it was then, so it proves only that the
+    /// question exists.
     pub(super) fn heard(&mut self, again: bool, outcome: &Outcome) -> Result<(), String> {
         match outcome {
             Outcome::Intent(view) => {
@@ -91,12 +91,12 @@ impl Ledger {
         Ok(())
     }
 
-    /// A message's report was acknowledged.
+    /// Records that the report of a sent message was acknowledged.
     pub(super) fn sent(&mut self, question: SuspensionId, message: DeliveryId) {
         self.questions.entry(question.expose()).or_default().sent.insert(message);
     }
 
-    /// A record was shown.
+    /// Records a shown question.
     fn see(&mut self, record: &SuspensionRecord) -> Result<(), String> {
         let question = self.questions.entry(record.id.expose()).or_default();
         let (ended, now) = (question.ending.clone(), ending(record));
@@ -113,7 +113,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Events were shown, newest first.
+    /// Records shown events, newest first.
     fn see_events(&mut self, id: IntentId, mut served: Vec<String>) -> Result<(), String> {
         served.reverse();
         let intent = self.intents.entry(id).or_default();
@@ -142,7 +142,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Holds the store to all of it, and remembers what it shows.
+    /// Checks the store against everything known, and records what the store shows.
     pub(super) async fn check(&mut self, store: &Arc<dyn Store>) -> Result<(), String> {
         let auditor = principal("auditor", Role::Auditor);
         let filter = IntentFilter { limit: PAGE, offset: 0, status: None, before: None };
@@ -198,7 +198,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// The questions that are open, as last shown.
+    /// The open questions, as the store shows them.
     pub(super) async fn open(store: &Arc<dyn Store>) -> Result<Vec<SuspensionRecord>, String> {
         let filter = SuspensionFilter { limit: PAGE, open: true, before: None, asked_under: None };
         let auditor = principal("auditor", Role::Auditor);
@@ -206,18 +206,18 @@ impl Ledger {
     }
 }
 
-/// Reading goes on whatever the disk does to writes.
+/// Reads must work whatever the disk does to writes.
 async fn read<'a, T>(ask: impl Fn() -> Unit<'a, T>) -> Result<T, String> {
     patiently(ask).await.map_err(|error| format!("a read failed: {error:?}"))
 }
 
-/// Whether nothing is said but that there was no turn.
+/// Whether the error is only that a read got no turn.
 pub(super) fn is_no_turn(why: &str) -> bool {
     NO_TURN.contains(&why)
 }
 
-/// Reads when there is a turn for it. On a machine that is busy with other things a read may wait for one in vain, and is told so: no
-/// promise is broken by that, and it is asked again.
+/// Repeats a read until it gets a turn. On a busy machine a read may wait in vain and get an error. That breaks no promise, so
+/// the read is sent again.
 pub(super) async fn patiently<'a, T>(ask: impl Fn() -> Unit<'a, T>) -> Result<T, StoreError> {
     let give_up = Instant::now() + TURN_MAX;
     loop {

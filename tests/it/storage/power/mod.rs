@@ -1,4 +1,5 @@
-//! Power cuts, lost syncs and full disks, under the production store on a disk that knows what was synced (docs/power-cuts.md).
+//! Power cuts, lost syncs and full disks under the production store, on a simulated disk that knows which writes were synced
+//! (docs/power-cuts.md).
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and everything here serves tests alone")]
 
@@ -16,9 +17,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use self::run::{Report, Trust, run};
 
-/// How many runs there are, unless `PLACET_POWER_CUTS` says otherwise.
+/// The number of runs unless `PLACET_POWER_CUTS` sets another one.
 const RUNS_DEFAULT: u64 = 200;
-/// So many of the runs that failed are told, each with its seed.
+/// The number of failed runs that are reported, each with its seed.
 const FAILURES_TOLD: usize = 20;
 
 #[expect(clippy::disallowed_methods, reason = "a long run, or one seed, by hand is asked for by a variable")]
@@ -50,8 +51,9 @@ fn run_all(seeds: std::ops::Range<u64>, trust: Trust) -> (BTreeMap<&'static str,
     total.into_inner().unwrap()
 }
 
-/// A 200 is a promise that outlives the power. Whatever part of the unsynced writes a cut leaves behind: nothing acknowledged or shown
-/// is lost, no question has two outcomes, no key acts twice, every chain verifies, the database is whole, and the server goes on.
+/// A 200 is a promise that outlives a power cut. Whatever part of the unsynced writes a cut leaves behind: everything
+/// acknowledged or shown is kept, no question has two outcomes, no key acts twice, every chain verifies, the database is
+/// undamaged, and the server goes on.
 #[test]
 fn nothing_acknowledged_is_lost_when_the_power_goes() {
     let from = number("PLACET_POWER_SEED", 1);
@@ -71,8 +73,8 @@ fn nothing_acknowledged_is_lost_when_the_power_goes() {
     }
 }
 
-/// Seeds whose database did not open any more, when a start rested on a log that only the page cache held. How writes share commits
-/// depends on threads, so a seed fails about every other time.
+/// With these seeds the database no longer opened when a start relied on a log that only the page cache held. Which writes share
+/// a commit depends on threads, so a seed failed about every other time.
 #[test]
 fn what_once_damaged_a_database_damages_none() {
     for seed in [464, 629] {
@@ -82,7 +84,7 @@ fn what_once_damaged_a_database_damages_none() {
     }
 }
 
-/// A test that finds nothing on a drive that lies about its syncs would find nothing anywhere.
+/// If these tests found no loss on a drive that lies about its syncs, they would find none anywhere.
 #[test]
 fn a_drive_that_lies_about_its_syncs_is_found_out() {
     let (_, violations) = run_all(1..41, Trust::Betrayed);

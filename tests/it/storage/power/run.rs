@@ -1,4 +1,4 @@
-//! One seed: a database, the lives of the servers on it, and what ends them.
+//! One seed: a database, the servers that run on it one after another, and the ways in which they end.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ use super::chance::{Chance, SeededEntropy};
 use super::ledger::{Ledger, TURN_MAX, is_no_turn, patiently};
 use super::workload::{Workload, Write, answer};
 
-/// What the default number of runs must have reached, or they prove little.
+/// The things that must have happened in the default number of runs. Otherwise the runs prove little.
 pub(super) const MUST_HAPPEN: &[&str] = &[
     "the power went while the database was opened",
     "the power went under load",
@@ -38,23 +38,23 @@ pub(super) const MUST_HAPPEN: &[&str] = &[
     "a deadline came",
     "a message was sent",
 ];
-/// The most servers in a row.
+/// The largest number of servers that run one after another.
 const LIVES_MAX: i64 = 4;
-/// The most times a server writes.
+/// The largest number of turns in which a server does something.
 const TURNS_MAX: i64 = 20;
-/// How long a server that was stopped may hold on to its database.
+/// How long a stopped server may keep the lock on its database.
 const LOCKED_MAX: Duration = Duration::from_secs(20);
-/// How much of the story a failure tells.
+/// The number of lines of the story that a failure reports.
 const STORY_LINES: usize = 60;
 
-/// Whether the disk does what it says.
+/// Whether the disk keeps its promises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trust {
     Deserved,
     Betrayed,
 }
 
-/// What came of a run.
+/// The result of a run.
 pub(super) struct Report {
     pub(super) counts: BTreeMap<&'static str, u64>,
     pub(super) violation: Option<String>,
@@ -65,12 +65,12 @@ struct Run {
     trust: Trust,
     entropy: Arc<SeededEntropy>,
     clock: Arc<FakeClock>,
-    // Dropped after the disk below it.
+    // Fields are dropped in their order, so the disk is dropped before its folder.
     disk: Arc<Disk>,
     folder: TempDir,
     ledger: Ledger,
     workload: Workload,
-    /// Writes nobody heard of, and whether they are there.
+    /// Writes whose outcome is unknown, because they got no reply.
     unheard: Vec<Write>,
     counts: BTreeMap<&'static str, u64>,
     copies: Arc<Copies>,
@@ -90,13 +90,13 @@ impl Observer for Copies {
 
 /// How a life ends by itself.
 enum Ended {
-    /// The disk does nothing any more.
+    /// The disk no longer works.
     Powerless,
-    /// All is said.
+    /// The server has done all its turns.
     Content(Arc<SqliteStore>),
 }
 
-/// A database with its tables and nothing else; to make one takes longer than a run.
+/// A database that has only its tables. It is made once, because that takes longer than a run.
 fn fresh() -> &'static BTreeMap<String, Vec<u8>> {
     static FRESH: OnceLock<BTreeMap<String, Vec<u8>>> = OnceLock::new();
     FRESH.get_or_init(|| {
@@ -108,7 +108,7 @@ fn fresh() -> &'static BTreeMap<String, Vec<u8>> {
     })
 }
 
-/// Whether a database did not open because none of its connections had opened in time.
+/// Whether a database did not open only because no connection could be opened in time.
 fn is_without_a_turn(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| is_no_turn(&cause.to_string()))
 }
@@ -116,7 +116,7 @@ fn is_without_a_turn(error: &anyhow::Error) -> bool {
 /// Runs one seed.
 pub(super) fn run(seed: u64, trust: Trust) -> Report {
     let mut run = Run::new(seed, trust);
-    // Some begin before there is anything: then the power may go while the tables are made.
+    // Some runs begin without a database, so that the power may go while its tables are made.
     if !run.chance.happens(15) {
         run.disk.restore(fresh());
     }
@@ -172,7 +172,7 @@ impl Run {
                 Err(error) if error.to_string().ends_with("stop it first") && began.elapsed() < LOCKED_MAX => {
                     std::thread::yield_now();
                 }
-                // A machine that is busy with other things opens no connection in time; whoever runs a server starts it again.
+                // On a busy machine no connection may open in time. An operator would start the server again.
                 Err(error) if is_without_a_turn(&error) && self.disk.has_power() && began.elapsed() < TURN_MAX => {}
                 opened => return opened.map(Arc::new),
             }
@@ -226,7 +226,7 @@ impl Run {
         Ok(())
     }
 
-    /// A server starts, is held to everything before it, and works until it is content or the power goes.
+    /// Starts a server, checks the store against everything known, and works until all turns are done or the power goes.
     async fn one_life(&mut self) -> Result<Ended, String> {
         let faults = self.disk.faults();
         let store = match self.open() {
@@ -260,14 +260,14 @@ impl Run {
         Ok(Ended::Powerless)
     }
 
-    /// Whether a write may have failed.
+    /// Whether a write may have failed because of the disk.
     fn is_excused(&self, faults: u64) -> bool {
         !self.disk.has_power() || self.disk.faults() > faults
     }
 
     async fn end(&mut self, ended: Ended) {
         let store = match ended {
-            // The same instant, but it is only the process that ends in it.
+            // The failure comes at the same instant, but only the process ends, and the disk keeps its cache.
             Ended::Powerless if self.chance.happens(30) => {
                 self.tell("killed within a write");
                 self.count("a process was killed within a write");
@@ -285,7 +285,7 @@ impl Run {
                 self.count("a server stopped in order");
                 store.close().await;
                 drop(store);
-                // Nothing says that it is left alone after that.
+                // The power may also be cut after the server has stopped.
                 if self.chance.happens(50) || !self.disk.has_power() {
                     self.tell("and the power was cut");
                     self.disk.cut();
@@ -306,14 +306,14 @@ impl Run {
         }
     }
 
-    /// What a server does before it serves.
+    /// The steps of a server before it serves.
     async fn start(&mut self, store: &SqliteStore) -> Result<(), StoreError> {
         store.release_deliveries().await?;
         while !store.recover().await?.done {}
         Ok(())
     }
 
-    /// The database is whole, and holds what it must.
+    /// Checks that the database is undamaged and holds everything known.
     async fn examine(&mut self, store: &Arc<SqliteStore>) -> Result<(), String> {
         if !self.disk.has_power() {
             return Ok(());
@@ -328,7 +328,7 @@ impl Run {
         self.ledger.check(&store).await
     }
 
-    /// Something is written, or time passes.
+    /// One turn: a write, or the passing of time.
     async fn turn(&mut self, store: &Arc<SqliteStore>, faults: u64) -> Result<(), String> {
         let done = match self.chance.below(20) {
             0 | 1 => {
@@ -340,7 +340,7 @@ impl Run {
                 let mode = *self.chance.pick(&["PASSIVE", "FULL", "RESTART", "TRUNCATE"]);
                 self.tell(format!("checkpoint {mode}"));
                 self.count("a checkpoint");
-                // It may fail as any write may.
+                // The checkpoint may fail like any write.
                 query(&self.path(), &format!("PRAGMA wal_checkpoint({mode})")).ok();
                 Ok(())
             }
@@ -381,7 +381,7 @@ impl Run {
         Ok(())
     }
 
-    /// Some writes at once, which may share a commit.
+    /// Sends several writes at once, which may share a commit.
     async fn write(&mut self, store: &Arc<SqliteStore>, faults: u64) -> Result<(), String> {
         let open = {
             let store: Arc<dyn Store> = store.clone();
@@ -416,7 +416,7 @@ impl Run {
                 {
                     self.workload.intents.push(view.id);
                     if let (true, Write::Create(request)) = (again, &write) {
-                        // A new intent brings its id along: who gets another one back asked twice, and is told of the first.
+                        // A new intent's request holds its id. A repeat that got another id back would have made a second intent.
                         let mine = request.intent.as_ref().is_ok_and(|new| new.id == view.id);
                         assert!(mine, "the same request has the same id");
                     }
@@ -436,7 +436,7 @@ impl Run {
         }
     }
 
-    /// The server goes on: everything open can be answered, or ends in its time.
+    /// The server goes on: each open question can be answered or ends at its deadline.
     async fn finish(&mut self, store: &Arc<SqliteStore>) -> Result<(), String> {
         let faults = self.disk.faults();
         for write in std::mem::take(&mut self.unheard) {
@@ -474,7 +474,7 @@ impl Run {
         }
     }
 
-    /// Whether an unheard creation took place; of other writes it is not looked at.
+    /// Whether a creation without a reply took place. Other writes are not checked.
     async fn is_there(&self, store: &Arc<SqliteStore>, write: &Write) -> Result<Option<bool>, String> {
         let Write::Create(request) = write else { return Ok(None) };
         let Ok(new) = &request.intent else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! What people and agents ask of a store, drawn from a seed.
+//! The writes that people and agents send to a store, drawn from a seed.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::base::ids::{Entropy, IntentId, SuspensionId};
@@ -18,7 +18,7 @@ use store::{CreateIntent, Idempotency, Outcome, Request, Store, StoreError, Targ
 
 use super::chance::{Chance, SeededEntropy};
 
-/// One write that can be sent again.
+/// One write, which can be sent again.
 #[derive(Clone)]
 pub(super) enum Write {
     Create(CreateIntent),
@@ -103,7 +103,7 @@ fn execute(principal: &Principal, action: Action, target: Target, command: Comma
 
 fn create(id: IntentId, call: u64) -> Write {
     let agent = principal("agent", Role::Agent);
-    let description = "x".repeat(2_000); // More than a page now and then, with its neighbours.
+    let description = "x".repeat(2_000); // With its neighbours it sometimes fills more than a page.
     let body = IntentBody { description, ..requests::body(&agent, &format!("intent {call}")) };
     Write::Create(CreateIntent { idempotency: Some(key(call)), ..requests::create(&agent, id, body) })
 }
