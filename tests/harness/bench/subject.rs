@@ -14,6 +14,9 @@ use super::arrival::milliseconds;
 use super::connection::{Connection, Target};
 use crate::process::{Running, Site};
 
+/// The configuration of a measured server, where a benchmark brings none of its own.
+const UNPRESSED: &str = "[limits]\nagent_bytes_per_day = 1000000000000\n[questions]\nmin_distance_seconds = 0\n";
+
 /// The words of a question with four choices and one kilobyte of context.
 const QUESTION: &str = concat!(
     r#"{"question":"Refund order 12345 of 80.00 EUR to the customer's card?","response_type":"choice","timeout_seconds":TIMEOUT,"#,
@@ -111,8 +114,14 @@ impl Subject {
     }
 
     /// Starts a server in a site.
-    pub async fn start_in(site: Site, told: Told, arguments: Vec<String>) -> Self {
+    pub async fn start_in(site: Site, told: Told, mut arguments: Vec<String>) -> Self {
         let address: SocketAddr = site.base().trim_start_matches("http://").trim_end_matches('/').parse().unwrap();
+        // One agent does the work of thousands: neither its bytes of a day nor its distance to people is what is measured.
+        if !arguments.iter().any(|argument| argument == "--config") {
+            let config = site.folder().join("bench.toml");
+            std::fs::write(&config, UNPRESSED).unwrap();
+            arguments.extend(["--config".to_owned(), config.display().to_string()]);
+        }
         // Every server of a database has names of its own.
         let name = |role: &str| format!("{role}-{}", address.port());
         let agent = Target { address, key: site.key("agent", &name("agent")).await.1 };
