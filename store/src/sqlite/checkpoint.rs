@@ -53,22 +53,20 @@ impl LogLimits {
 /// How much of the log there is, and how much of it the database file has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, QueryableByName)]
 struct Log {
-    #[diesel(sql_type = Integer)]
-    busy: i32,
-    #[diesel(sql_type = Integer)]
-    log: i32,
-    #[diesel(sql_type = Integer)]
-    checkpointed: i32,
+    #[diesel(sql_type = Integer, column_name = log)]
+    pages: i32,
+    #[diesel(sql_type = Integer, column_name = checkpointed)]
+    copied: i32,
 }
 
 impl Log {
     /// Its length in pages. SQLite says -1 where there is none.
     fn length(self) -> u32 {
-        u32::try_from(self.log).unwrap_or(0)
+        u32::try_from(self.pages).unwrap_or(0)
     }
 
     fn left(self) -> u32 {
-        self.length().saturating_sub(u32::try_from(self.checkpointed).unwrap_or(0))
+        self.length().saturating_sub(u32::try_from(self.copied).unwrap_or(0))
     }
 }
 
@@ -246,7 +244,7 @@ impl Copying {
         let before = std::mem::replace(&mut self.held_up, why.is_some());
         match (before, why) {
             (false, Some(why)) => {
-                tracing::warn!(why, "the write-ahead log cannot be copied into the database, and grows until it can")
+                tracing::warn!(why, "the write-ahead log cannot be copied into the database, and grows until it can");
             }
             (true, None) => tracing::info!("the write-ahead log is copied into the database again"),
             (true, Some(_)) | (false, None) => {}
