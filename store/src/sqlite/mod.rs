@@ -1,6 +1,5 @@
 //! SQLite, the embedded default: one thread writes, a pool of read-only connections reads.
 
-mod checkpoint;
 mod file;
 mod identity;
 mod inspect;
@@ -29,8 +28,6 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::Semaphore;
 
-use self::checkpoint::Checkpointer;
-pub use self::checkpoint::LogLimits;
 pub use self::file::beside;
 use self::file::create;
 pub(crate) use self::file::{lock, url_of};
@@ -62,8 +59,6 @@ const READER_WAIT: Duration = Duration::from_secs(5);
 const PRAGMAS: &str = "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \
                        PRAGMA cache_size = -16384; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY; \
                        PRAGMA journal_size_limit = 67108864; PRAGMA wal_autocheckpoint = 1000;";
-/// The setting of the writing connection of a server, where a thread beside it copies the log.
-const COPIED_BESIDE: &str = "PRAGMA wal_autocheckpoint = 0;";
 const READER_PRAGMAS: &str = "PRAGMA busy_timeout = 5000; PRAGMA cache_size = -8192; PRAGMA query_only = ON;";
 
 /// Whether another process may serve the same file at the same time.
@@ -101,17 +96,11 @@ impl SqliteStore {
     ///
     /// A file that cannot be opened or written, that another server serves, or that a newer version of this program wrote.
     pub fn open(path: &Path, exclusive: Exclusive, surroundings: Surroundings) -> anyhow::Result<Self> {
-        Self::open_on(path, exclusive, surroundings, log_file::rewrite, LogLimits::DEFAULT)
+        Self::open_on(path, exclusive, surroundings, log_file::rewrite)
     }
 
     /// As [`SqliteStore::open`], on a disk where `rewrite` writes files anew: the tests have a disk of their own under SQLite.
-    pub fn open_on(
-        path: &Path,
-        exclusive: Exclusive,
-        surroundings: Surroundings,
-        rewrite: Rewrite,
-        limits: LogLimits,
-    ) -> anyhow::Result<Self> {
+    pub fn open_on(path: &Path, exclusive: Exclusive, surroundings: Surroundings, rewrite: Rewrite) -> anyhow::Result<Self> {
         let unusable = || {
             format!(
                 "failed to use the database {}; is PLACET_DATABASE_URL right, may you write there, and is there room?",
@@ -144,14 +133,7 @@ impl SqliteStore {
         let readers_apart = self::readers(url, READERS_APART_MAX)?;
         let (clock, hub) = (surroundings.clock.clone(), surroundings.hub.clone());
         let watch = Arc::new(ClockWatch::new(clock.clone()));
-        let checkpointer = match exclusive {
-            Exclusive::Serve => {
-                conn.batch_execute(COPIED_BESIDE)?;
-                Some(Checkpointer::start(url, path, limits, &surroundings)?)
-            }
-            Exclusive::Beside => None,
-        };
-        let writer = Writer::start(conn, Identity::of(path)?, checkpointer, surroundings, watch.clone())?;
+        let writer = Writer::start(conn, Identity::of(path)?, surroundings, watch.clone())?;
         Ok(Self { writer, readers, readers_apart, clock, watch, hub, lock: Mutex::new(lock) })
     }
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -13,8 +12,8 @@ use futures_util::future::join_all;
 use harness::clock::FakeClock;
 use placet_disk::{Disk, FailedPages, Syncs, Weather, query, rewrite};
 use serde_json::json;
-use store::sqlite::{Exclusive, LogLimits, SqliteStore};
-use store::{DeliveryResult, Observer, Outcome, Store, StoreError, Surroundings, Turn};
+use store::sqlite::{Exclusive, SqliteStore};
+use store::{DeliveryResult, Outcome, Store, StoreError, Surroundings, Turn};
 use tempfile::TempDir;
 
 use super::chance::{Chance, SeededEntropy};
@@ -32,7 +31,6 @@ pub(super) const MUST_HAPPEN: &[&str] = &[
     "a sync or a write failed",
     "there was no room",
     "a checkpoint",
-    "the log was copied beside the writer",
     "an unheard write was sent again and counted once",
     "an unheard write was sent again and had to be done",
     "a deadline came",
@@ -73,19 +71,7 @@ struct Run {
     /// Writes whose outcome is unknown, because they got no reply.
     unheard: Vec<Write>,
     counts: BTreeMap<&'static str, u64>,
-    copies: Arc<Copies>,
-    limits: LogLimits,
     story: Vec<String>,
-}
-
-/// Counts how often the store copied its log.
-#[derive(Default)]
-struct Copies(AtomicU64);
-
-impl Observer for Copies {
-    fn log_copied(&self, whole: bool, _: Duration) {
-        self.0.fetch_add(u64::from(whole), Ordering::SeqCst);
-    }
 }
 
 /// How a life ends by itself.
@@ -129,18 +115,12 @@ pub(super) fn run(seed: u64, trust: Trust) -> Report {
              --test it nothing_acknowledged_is_lost_when_the_power_goes"
         )
     });
-    if run.copies.0.load(Ordering::SeqCst) > 0 {
-        run.count("the log was copied beside the writer");
-    }
     Report { counts: run.counts, violation }
 }
 
 impl Run {
     fn new(seed: u64, trust: Trust) -> Self {
         let folder = TempDir::new().unwrap();
-        let mut chance = Chance::new(seed, 2);
-        let begin = *chance.pick(&[10, 40, LogLimits::DEFAULT.begin]);
-        let limits = LogLimits { look: *chance.pick(&[1, 8]), begin, rest: begin / 4, ..LogLimits::DEFAULT };
         Self {
             chance: Chance::new(seed, 0),
             trust,
@@ -152,8 +132,6 @@ impl Run {
             workload: Workload::new(),
             unheard: Vec::new(),
             counts: BTreeMap::new(),
-            copies: Arc::default(),
-            limits,
             story: Vec::new(),
         }
     }
@@ -165,9 +143,8 @@ impl Run {
     fn open(&self) -> anyhow::Result<Arc<SqliteStore>> {
         let began = Instant::now();
         loop {
-            let alone = Surroundings::alone(self.clock.clone(), self.entropy.clone());
-            let outside = Surroundings { observer: self.copies.clone(), ..alone };
-            match SqliteStore::open_on(&self.path(), Exclusive::Serve, outside, rewrite, self.limits) {
+            let outside = Surroundings::alone(self.clock.clone(), self.entropy.clone());
+            match SqliteStore::open_on(&self.path(), Exclusive::Serve, outside, rewrite) {
                 // A process that another test starts holds our lock too, from its fork to its exec.
                 Err(error) if error.to_string().ends_with("stop it first") && began.elapsed() < LOCKED_MAX => {
                     std::thread::yield_now();
