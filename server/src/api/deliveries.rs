@@ -28,7 +28,7 @@ pub(super) fn routes(routes: &mut Routes<'_>) {
 
 /// Lists the messages about a question, oldest first: recipient, state, and the last reply of the other side.
 #[utoipa::path(get, path = "/api/v1/suspensions/{suspension_id}/deliveries", tag = "deliveries",
-    params(("suspension_id" = String, Path), ("limit" = Option<u32>, Query, description = "1 to 1,000; 100 by default"),
+    params(("suspension_id" = String, Path), ("limit" = Option<u32>, Query),
     ("cursor" = Option<String>, Query)), responses((status = 200, body = DeliveryPage), (status = 403), (status = 404), (status = 422)))]
 pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
@@ -44,8 +44,8 @@ pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<H
 
 /// Lists the messages that have failed, over all questions, newest first; for admins and auditors.
 #[utoipa::path(get, path = "/api/v1/deliveries", tag = "deliveries", params(
-    ("state" = Option<String>, Query, description = "failed, which is the default"),
-    ("limit" = Option<u32>, Query, description = "1 to 1,000; 100 by default"), ("cursor" = Option<String>, Query)),
+    ("state" = Option<String>, Query),
+    ("limit" = Option<u32>, Query), ("cursor" = Option<String>, Query)),
     responses((status = 200, body = DeliveryPage), (status = 403), (status = 422)))]
 pub(super) async fn failed(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;

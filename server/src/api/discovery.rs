@@ -55,7 +55,7 @@ pub(super) async fn compat() -> HttpResponse {
 /// There is no limit on calls: one costs a hash of a few bytes, less than reading the request.
 #[utoipa::path(get, path = "/.well-known/placet.json", tag = "discovery",
     params(
-        ("challenge" = String, Query, description = "43 characters of base64url, fresh for each question"),
+        ("challenge" = String, Query),
         ("reader" = Option<String>, Query)
     ),
     responses((status = 200), (status = 422)))]

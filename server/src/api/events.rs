@@ -24,8 +24,8 @@ pub(super) fn routes(routes: &mut Routes<'_>) {
 
 /// Reads the log, newest first: the event types of the OpenIntent client, or all types with `include=all`.
 #[utoipa::path(get, path = "/api/v1/intents/{intent_id}/events", tag = "events", params(("intent_id" = String, Path),
-    ("limit" = Option<u32>, Query, description = "1 to 1,000; 100 by default"), ("offset" = Option<u32>, Query),
-    ("event_type" = Option<String>, Query), ("since" = Option<String>, Query), ("include" = Option<String>, Query, description = "all")),
+    ("limit" = Option<u32>, Query), ("offset" = Option<u32>, Query),
+    ("event_type" = Option<String>, Query), ("since" = Option<String>, Query), ("include" = Option<String>, Query)),
     responses((status = 200, body = Vec<EventView>), (status = 403), (status = 404), (status = 422)))]
 pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let caller = Caller::of(&request)?;

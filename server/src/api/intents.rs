@@ -47,7 +47,7 @@ pub(super) async fn create(request: HttpRequest, shared: Data<Shared>) -> Result
 
 /// Lists the intents the caller may read, newest first.
 #[utoipa::path(get, path = "/api/v1/intents", tag = "intents", params(
-    ("status" = Option<String>, Query), ("limit" = Option<u32>, Query, description = "1 to 1,000; 100 by default"), ("offset" = Option<u32>, Query),
+    ("status" = Option<String>, Query), ("limit" = Option<u32>, Query), ("offset" = Option<u32>, Query),
     ("cursor" = Option<String>, Query)), responses((status = 200, body = IntentPage), (status = 403), (status = 422)))]
 pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let caller = Caller::of(&request)?;

@@ -18,8 +18,7 @@ pub(super) fn routes(routes: &mut Routes<'_>) {
 
 /// Reads the server's own log, oldest first: who made, imported and revoked keys. For admins and auditors.
 #[utoipa::path(get, path = "/api/v1/server/events", tag = "server",
-    params(("limit" = Option<u32>, Query, description = "1 to 1,000; 100 by default"),
-    ("after" = Option<u32>, Query, description = "Only events whose `sequence` is larger; 0 by default")),
+    params(("limit" = Option<u32>, Query), ("after" = Option<u32>, Query)),
     responses((status = 200, body = Vec<ServerEventView>), (status = 403), (status = 422)))]
 pub(super) async fn events(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;

@@ -100,7 +100,7 @@ pub(super) async fn respond_to(request: HttpRequest, shared: Data<Shared>) -> Re
 /// Reads a suspension. With `wait`, it answers when the suspension has ended or the wait is over; with `after_version`, also when
 /// it has changed.
 #[utoipa::path(get, path = "/api/v1/suspensions/{suspension_id}", tag = "suspensions", params(("suspension_id" = String, Path),
-    ("wait" = Option<u32>, Query, description = "Seconds, 0 to 50"), ("after_version" = Option<u32>, Query)),
+    ("wait" = Option<u32>, Query), ("after_version" = Option<u32>, Query)),
     responses((status = 200, body = SuspensionRecord), (status = 404), (status = 422), (status = 429, description = "`rate_limited`: the key holds too many waits")))]
 pub(super) async fn get(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
@@ -164,9 +164,9 @@ async fn look(
 ///
 /// With `idempotency_key`, it lists only the one that this caller's name asked under that key, whatever its words, open or not.
 #[utoipa::path(get, path = "/api/v1/suspensions", tag = "suspensions", params(
-    ("state" = Option<String>, Query, description = "open or all; open by default, all with idempotency_key"),
+    ("state" = Option<String>, Query),
     ("idempotency_key" = Option<String>, Query),
-    ("limit" = Option<u32>, Query, description = "1 to 1,000; 100 by default"), ("cursor" = Option<String>, Query)),
+    ("limit" = Option<u32>, Query), ("cursor" = Option<String>, Query)),
     responses((status = 200, body = SuspensionPage), (status = 403), (status = 422)))]
 pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;

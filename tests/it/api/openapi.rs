@@ -106,6 +106,21 @@ on_each_store! {
         }
     }
 
+    /// A parameter without a description of its own has the bounds of its Rust type, which the server does not hold to.
+    async fn each_parameter_says_what_it_means_and_its_bounds(app: &mut TestApp) {
+        let description = app.anonymous().get("openapi.json").await.ok();
+        let parameters = operations(&description).into_iter().flat_map(|(operation, described)| {
+            let parameters = described["parameters"].as_array().into_iter().flatten();
+            parameters.map(move |parameter| (format!("{operation} {}", parameter["name"]), parameter))
+        });
+        for (named, parameter) in parameters {
+            assert!(parameter["description"].as_str().is_some_and(|text| !text.is_empty()), "{named} has no description");
+            let schema = &parameter["schema"];
+            let bounded = schema["minimum"].is_u64() && schema["maximum"].is_u64();
+            assert!(schema["type"] != "integer" || bounded, "{named} has no bounds: {schema}");
+        }
+    }
+
     /// Every possible status is described: 401 where a key is needed, 404 where an id is named, and 422 where a body is read.
     async fn each_operation_says_what_it_answers(app: &mut TestApp) {
         let description = app.anonymous().get("openapi.json").await.ok();

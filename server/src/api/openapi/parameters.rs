@@ -23,6 +23,7 @@ fn meaning(path: &str, name: &str) -> Option<(Value, &'static str)> {
         "intent_id" => (id, "The intent's id. Any other value answers 404."),
         "suspension_id" => (id, "The suspension's id. Any other value answers 404."),
         "lease_id" => (id, "The lease."),
+        "delivery_id" => (id, "The message's id. Any other value answers 404."),
         "key_id" => (id, "The key's id, which is not its secret."),
         "If-Match" => (
             json!({ "type": "string", "pattern": "^(W/)?(\"[0-9]{1,9}\"|[0-9]{1,9})$", "examples": ["\"3\""] }),
@@ -42,6 +43,10 @@ fn meaning(path: &str, name: &str) -> Option<(Value, &'static str)> {
         ),
         "limit" => (number(1, PAGE_MAX, PAGE_DEFAULT), "The most entries on the page."),
         "offset" => (number(0, OFFSET_MAX, 0), "How many entries to leave out."),
+        "after" => (
+            json!({ "type": "integer", "format": "int64", "minimum": 0, "maximum": u32::MAX, "default": 0 }),
+            "Only events whose `sequence` is larger.",
+        ),
         "wait" => (number(0, WAIT_SECONDS_MAX, 0), "How many seconds to wait for the end."),
         "after_version" => (
             json!({ "type": "integer", "format": "int64", "minimum": 0, "maximum": u32::MAX }),
