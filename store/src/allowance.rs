@@ -1,6 +1,7 @@
 //! How much agents may write, and how much of the disk is kept free for people.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How many bytes one agent may write in a day, unless set otherwise.
@@ -23,12 +24,14 @@ struct Reserve {
 pub struct Allowance {
     pub(super) agent_bytes_per_day: u64,
     reserve: Option<Reserve>,
+    /// Whether the write-ahead log is longer than its bound: what it takes from the disk is for people, too.
+    log_is_long: Arc<AtomicBool>,
 }
 
 impl Allowance {
     /// An allowance without limits, for commands that write nothing for agents.
     pub fn unlimited() -> Self {
-        Self { agent_bytes_per_day: u64::MAX, reserve: None }
+        Self { agent_bytes_per_day: u64::MAX, reserve: None, log_is_long: Arc::default() }
     }
 
     /// An allowance of so many bytes for each agent and day. If the database is a file, so many bytes of its disk are kept free.
@@ -37,12 +40,20 @@ impl Allowance {
             let file = file.to_owned();
             Reserve { bytes: reserve_bytes, free: Box::new(move || free_bytes(&file)), was_short: AtomicBool::new(false) }
         });
-        Self { agent_bytes_per_day, reserve }
+        Self { agent_bytes_per_day, reserve, log_is_long: Arc::default() }
+    }
+
+    /// The place where a store tells that its write-ahead log is too long.
+    pub(crate) fn log_is_long(&self) -> Arc<AtomicBool> {
+        self.log_is_long.clone()
     }
 
     /// Whether so little of the disk is left that it is kept for people. Each write of an agent looks anew (about a microsecond):
     /// within one second agents can write more than the whole reserve.
     pub(super) fn is_short_of_room(&self) -> bool {
+        if self.log_is_long.load(Ordering::Relaxed) {
+            return true;
+        }
         let Some(reserve) = self.reserve.as_ref().filter(|reserve| reserve.bytes > 0) else { return false };
         // Where the system cannot tell how much is free, no write is refused.
         let free = (reserve.free)();
@@ -74,7 +85,6 @@ fn free_bytes(_path: &Path) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::sync::atomic::AtomicU64;
 
     use super::*;
@@ -87,7 +97,7 @@ mod tests {
             Box::new(move || Some(free.load(Ordering::SeqCst)))
         };
         let reserve = Reserve { bytes: 100, free: probe, was_short: AtomicBool::new(false) };
-        let allowance = Allowance { agent_bytes_per_day: 1, reserve: Some(reserve) };
+        let allowance = Allowance { agent_bytes_per_day: 1, reserve: Some(reserve), log_is_long: Arc::default() };
         assert!(!allowance.is_short_of_room(), "exactly the reserve is left");
         free.store(99, Ordering::SeqCst);
         assert!(allowance.is_short_of_room());

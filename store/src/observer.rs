@@ -38,6 +38,9 @@ pub trait Observer: Send + Sync + 'static {
     /// The COMMIT alone took so long, which measures the disk.
     fn commit(&self, _took: Duration) {}
 
+    /// The write-ahead log was copied into the database as far as it goes, or not; it took so long.
+    fn log_copied(&self, _whole: bool, _took: Duration) {}
+
     /// A request began to wait for a question.
     fn waits(&self) {}
 

@@ -76,6 +76,11 @@ struct StateLabel {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct CopiedLabel {
+    result: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct CauseLabel {
     cause: &'static str,
 }
@@ -153,9 +158,19 @@ pub(crate) struct WriterMetrics {
     pub(crate) batch_seconds: Histogram,
     /// The commit alone, which shows the speed of the disk.
     pub(crate) commit_seconds: Histogram,
+    /// Copies of the write-ahead log into the database file, by how far they came.
+    log_copies: Family<CopiedLabel, Counter>,
+    log_copy_seconds: Histogram,
 }
 
 impl WriterMetrics {
+    /// Counts a copy of the write-ahead log.
+    pub(crate) fn log_copied(&self, whole: bool, took: Duration) {
+        let result = if whole { "whole" } else { "held_up" };
+        self.log_copies.get_or_create(&CopiedLabel { result }).inc();
+        self.log_copy_seconds.observe(took.as_secs_f64());
+    }
+
     /// Counts a transaction that is run again.
     pub(crate) fn again(&self, why: Again) {
         self.retried.get_or_create(&CauseLabel { cause: why.as_str() }).inc();
@@ -231,6 +246,8 @@ impl Metrics {
                 batch_jobs: Histogram::new(BATCH_JOBS),
                 batch_seconds: Histogram::new(DISK_SECONDS),
                 commit_seconds: Histogram::new(DISK_SECONDS),
+                log_copies: Family::default(),
+                log_copy_seconds: Histogram::new(DISK_SECONDS),
             },
             waiters: WaiterMetrics::default(),
             classes: ClassMetrics { admitted: Family::default(), refused: Family::default(), under_way: Family::default() },
@@ -245,6 +262,9 @@ impl Metrics {
         }
         for why in Again::ALL {
             drop(metrics.writer.retried.get_or_create(&CauseLabel { cause: why.as_str() }));
+        }
+        for result in ["whole", "held_up"] {
+            drop(metrics.writer.log_copies.get_or_create(&CopiedLabel { result }));
         }
         for kind in [BounceKind::Hard, BounceKind::Soft] {
             drop(metrics.bounces.get_or_create(&BounceLabel { kind: bounce_word(kind) }));
@@ -363,6 +383,17 @@ impl Metrics {
             "Time a commit took until it was durable",
             Unit::Seconds,
             writer.commit_seconds.clone(),
+        );
+        it.register(
+            "placet_writer_log_copies",
+            "Copies of the write-ahead log into the database file",
+            writer.log_copies.clone(),
+        );
+        it.register_with_unit(
+            "placet_writer_log_copy_duration",
+            "Time a copy of the write-ahead log took, beside the writer",
+            Unit::Seconds,
+            writer.log_copy_seconds.clone(),
         );
         let build = Family::<BuildLabels, Gauge>::default();
         build.get_or_create(&BuildLabels { version: env!("CARGO_PKG_VERSION") }).set(1);

@@ -61,6 +61,10 @@ impl Observer for Witness {
         self.metrics.writer.commit_seconds.observe(took.as_secs_f64());
     }
 
+    fn log_copied(&self, whole: bool, took: Duration) {
+        self.metrics.writer.log_copied(whole, took);
+    }
+
     fn waits(&self) {
         self.metrics.waiters.waiting.inc();
     }

@@ -1,5 +1,6 @@
 //! SQLite, the embedded default: one thread writes, a pool of read-only connections reads.
 
+mod checkpoint;
 mod file;
 mod identity;
 mod inspect;
@@ -28,6 +29,8 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::Semaphore;
 
+use self::checkpoint::Checkpointer;
+pub use self::checkpoint::LogLimits;
 pub use self::file::beside;
 use self::file::create;
 pub(crate) use self::file::{lock, url_of};
@@ -43,7 +46,7 @@ use self::writer::{Writer, classify};
 use crate::backend::Backend;
 use crate::host::clock_watch::ClockWatch;
 use crate::hub::Hub;
-use crate::rows::{RowsError, RowsResult};
+use crate::rows::RowsResult;
 use crate::surroundings::{Env, Surroundings};
 use crate::{StoreError, Unit};
 
@@ -59,6 +62,8 @@ const READER_WAIT: Duration = Duration::from_secs(5);
 const PRAGMAS: &str = "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \
                        PRAGMA cache_size = -16384; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY; \
                        PRAGMA journal_size_limit = 67108864; PRAGMA wal_autocheckpoint = 1000;";
+/// The setting of the writing connection of a server, where a thread beside it copies the log.
+const COPIED_BESIDE: &str = "PRAGMA wal_autocheckpoint = 0;";
 const READER_PRAGMAS: &str = "PRAGMA busy_timeout = 5000; PRAGMA cache_size = -8192; PRAGMA query_only = ON;";
 
 /// Whether another process may serve the same file at the same time.
@@ -96,11 +101,17 @@ impl SqliteStore {
     ///
     /// A file that cannot be opened or written, that another server serves, or that a newer version of this program wrote.
     pub fn open(path: &Path, exclusive: Exclusive, surroundings: Surroundings) -> anyhow::Result<Self> {
-        Self::open_on(path, exclusive, surroundings, log_file::rewrite)
+        Self::open_on(path, exclusive, surroundings, log_file::rewrite, LogLimits::DEFAULT)
     }
 
     /// As [`SqliteStore::open`], on a disk where `rewrite` writes files anew: the tests have a disk of their own under SQLite.
-    pub fn open_on(path: &Path, exclusive: Exclusive, surroundings: Surroundings, rewrite: Rewrite) -> anyhow::Result<Self> {
+    pub fn open_on(
+        path: &Path,
+        exclusive: Exclusive,
+        surroundings: Surroundings,
+        rewrite: Rewrite,
+        limits: LogLimits,
+    ) -> anyhow::Result<Self> {
         let unusable = || {
             format!(
                 "failed to use the database {}; is PLACET_DATABASE_URL right, may you write there, and is there room?",
@@ -133,7 +144,14 @@ impl SqliteStore {
         let readers_apart = self::readers(url, READERS_APART_MAX)?;
         let (clock, hub) = (surroundings.clock.clone(), surroundings.hub.clone());
         let watch = Arc::new(ClockWatch::new(clock.clone()));
-        let writer = Writer::start(conn, Identity::of(path)?, surroundings, watch.clone())?;
+        let checkpointer = match exclusive {
+            Exclusive::Serve => {
+                conn.batch_execute(COPIED_BESIDE)?;
+                Some(Checkpointer::start(url, path, limits, &surroundings)?)
+            }
+            Exclusive::Beside => None,
+        };
+        let writer = Writer::start(conn, Identity::of(path)?, checkpointer, surroundings, watch.clone())?;
         Ok(Self { writer, readers, readers_apart, clock, watch, hub, lock: Mutex::new(lock) })
     }
 }
@@ -207,8 +225,7 @@ fn read_from<T: Send + 'static>(
         let job = move || {
             let _place = place;
             let mut conn = pool.get().map_err(|error| StoreError::Unavailable(error.to_string()))?;
-            // One snapshot for all statements of one read.
-            conn.transaction(|conn| work(conn).map_err(ReadError)).map_err(|error| classify(&error.0))
+            in_one_snapshot(&mut conn, work).map_err(|error| classify(&error))
         };
         let joined = tokio::task::spawn_blocking(job).await;
         joined.unwrap_or_else(|error| Err(StoreError::Failed(anyhow::anyhow!(error))))
@@ -229,13 +246,19 @@ fn readers(url: &str, connections_max: u32) -> anyhow::Result<Readers> {
     Ok(Readers { pool, places: Arc::new(Semaphore::new(connections_max as usize)) })
 }
 
-/// Lets a read's own error travel through diesel's `transaction`.
-struct ReadError(RowsError);
-
-impl From<diesel::result::Error> for ReadError {
-    fn from(error: diesel::result::Error) -> Self {
-        Self(error.into())
-    }
+/// Gives all statements of one read the same snapshot.
+///
+/// A disk that fails makes SQLite end the transaction by itself, and then diesel fails to end it, too. The error of the read says why;
+/// the error of that second attempt does not.
+fn in_one_snapshot<T>(conn: &mut SqliteConnection, work: impl FnOnce(&mut SqliteConnection) -> RowsResult<T>) -> RowsResult<T> {
+    let mut failed = None;
+    let done = conn.transaction(|conn| {
+        work(conn).map_err(|error| {
+            failed = Some(error);
+            diesel::result::Error::RollbackTransaction
+        })
+    });
+    done.map_err(|error| failed.unwrap_or_else(|| error.into()))
 }
 
 #[derive(Debug)]

@@ -19,6 +19,7 @@ use diesel::connection::SimpleConnection;
 use diesel::sqlite::SqliteConnection;
 use tokio::sync::{oneshot, watch};
 
+use super::checkpoint::Checkpointer;
 use super::identity::Identity;
 use super::rows::{RowIds, Writing};
 use crate::StoreError;
@@ -137,6 +138,7 @@ impl Writer {
     pub(super) fn start(
         mut conn: SqliteConnection,
         identity: Identity,
+        mut checkpointer: Option<Checkpointer>,
         surroundings: Surroundings,
         watch: Arc<ClockWatch>,
     ) -> anyhow::Result<Self> {
@@ -146,7 +148,10 @@ impl Writer {
         let observer = surroundings.observer.clone();
         std::thread::Builder::new().name("store-writer".into()).spawn(move || {
             let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                run(&mut conn, ids, &queue, &identity, &surroundings, &watch);
+                run(&mut conn, ids, &queue, &identity, checkpointer.as_ref(), &surroundings, &watch);
+                if let Some(checkpointer) = &mut checkpointer {
+                    checkpointer.end();
+                }
                 // A database that was moved to another name may be served there, with a log of its own, which the contents of
                 // this log would overwrite.
                 if identity.is_astray() {
@@ -161,6 +166,10 @@ impl Writer {
             if ended.is_err() {
                 tracing::error!("the store's writer panicked; the server cannot write any more and stops");
             }
+            let file = checkpointer.as_ref().and_then(Checkpointer::file);
+            drop(checkpointer);
+            drop(conn);
+            drop(file);
             open.send_replace(true);
         })?;
         Ok(Self { jobs, closed, observer, doubts: Arc::default() })
@@ -242,6 +251,7 @@ fn run(
     mut ids: RowIds,
     queue: &Receiver<Box<dyn Job>>,
     identity: &Identity,
+    checkpointer: Option<&Checkpointer>,
     surroundings: &Surroundings,
     watch: &ClockWatch,
 ) {
@@ -260,6 +270,7 @@ fn run(
         let obstacle = identity.lost().or_else(|| identity.second_name());
         let done = obstacle.map_or_else(|| Ok(commit(&mut batch, &more)), Err);
         let last = batch.iter().any(|job| job.is_last());
+        let writes = batch.len();
         match done {
             Err(why) => refuse_all(batch, &why),
             // One of the jobs failed. Giving each a transaction of its own finds out which.
@@ -271,6 +282,9 @@ fn run(
                 }
             }
             Ok(done) => answer_all(batch, done, identity, surroundings),
+        }
+        if let Some(checkpointer) = checkpointer {
+            checkpointer.committed(conn, writes);
         }
         if last {
             return;
@@ -458,7 +472,7 @@ mod tests {
         let (clock, told) = (Arc::new(SystemClock), Arc::new(Told::default()));
         let surroundings = Surroundings::alone(clock.clone(), Arc::new(SystemEntropy));
         let surroundings = Surroundings { observer: told.clone(), ..surroundings };
-        (Writer::start(conn, Identity::of(&path).unwrap(), surroundings, Arc::new(ClockWatch::new(clock))).unwrap(), told)
+        (Writer::start(conn, Identity::of(&path).unwrap(), None, surroundings, Arc::new(ClockWatch::new(clock))).unwrap(), told)
     }
 
     fn insert(n: i64) -> impl Fn(&mut Writing<'_>, &Env<'_>) -> RowsResult<i64> + Send + 'static {

@@ -21,6 +21,8 @@ const PAGE: u32 = 1_000;
 /// The whole error of a read that got no place in time, and of one that got no connection, or of a database that opened none. An
 /// error of opening a connection would follow these words, and counts as an error.
 const NO_TURN: [&str; 2] = ["too many reads are waiting", "timed out waiting for connection"];
+/// The beginning of the error of a read that failed, whatever it read.
+pub(super) const READ_FAILED: &str = "a read failed";
 /// How long reads may be without a turn. After that, a busy machine is no longer the explanation.
 pub(super) const TURN_MAX: Duration = Duration::from_mins(5);
 
@@ -208,7 +210,7 @@ impl Ledger {
 
 /// Reads must work whatever the disk does to writes.
 async fn read<'a, T>(ask: impl Fn() -> Unit<'a, T>) -> Result<T, String> {
-    patiently(ask).await.map_err(|error| format!("a read failed: {error:?}"))
+    patiently(ask).await.map_err(|error| format!("{READ_FAILED}: {error:?}"))
 }
 
 /// Whether the error is only that a read got no turn.

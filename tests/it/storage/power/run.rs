@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -12,12 +13,12 @@ use futures_util::future::join_all;
 use harness::clock::FakeClock;
 use placet_disk::{Disk, FailedPages, Syncs, Weather, query, rewrite};
 use serde_json::json;
-use store::sqlite::{Exclusive, SqliteStore};
-use store::{DeliveryResult, Outcome, Store, StoreError, Surroundings, Turn};
+use store::sqlite::{Exclusive, LogLimits, SqliteStore};
+use store::{DeliveryResult, Observer, Outcome, Store, StoreError, Surroundings, Turn};
 use tempfile::TempDir;
 
 use super::chance::{Chance, SeededEntropy};
-use super::ledger::{Ledger, TURN_MAX, is_no_turn, patiently};
+use super::ledger::{Ledger, READ_FAILED, TURN_MAX, is_no_turn, patiently};
 use super::workload::{Workload, Write, answer};
 
 /// The things that must have happened in the default number of runs. Otherwise the runs prove little.
@@ -31,6 +32,7 @@ pub(super) const MUST_HAPPEN: &[&str] = &[
     "a sync or a write failed",
     "there was no room",
     "a checkpoint",
+    "the log was copied beside the writer",
     "an unheard write was sent again and counted once",
     "an unheard write was sent again and had to be done",
     "a deadline came",
@@ -71,7 +73,19 @@ struct Run {
     /// Writes whose outcome is unknown, because they got no reply.
     unheard: Vec<Write>,
     counts: BTreeMap<&'static str, u64>,
+    copies: Arc<Copies>,
+    limits: LogLimits,
     story: Vec<String>,
+}
+
+/// Counts how often the store copied its log.
+#[derive(Default)]
+struct Copies(AtomicU64);
+
+impl Observer for Copies {
+    fn log_copied(&self, whole: bool, _: Duration) {
+        self.0.fetch_add(u64::from(whole), Ordering::SeqCst);
+    }
 }
 
 /// How a life ends by itself.
@@ -115,12 +129,18 @@ pub(super) fn run(seed: u64, trust: Trust) -> Report {
              --test it nothing_acknowledged_is_lost_when_the_power_goes"
         )
     });
+    if run.copies.0.load(Ordering::SeqCst) > 0 {
+        run.count("the log was copied beside the writer");
+    }
     Report { counts: run.counts, violation }
 }
 
 impl Run {
     fn new(seed: u64, trust: Trust) -> Self {
         let folder = TempDir::new().unwrap();
+        let mut chance = Chance::new(seed, 2);
+        let begin = *chance.pick(&[10, 40, LogLimits::DEFAULT.begin]);
+        let limits = LogLimits { look: *chance.pick(&[1, 8]), begin, rest: begin / 4, ..LogLimits::DEFAULT };
         Self {
             chance: Chance::new(seed, 0),
             trust,
@@ -132,6 +152,8 @@ impl Run {
             workload: Workload::new(),
             unheard: Vec::new(),
             counts: BTreeMap::new(),
+            copies: Arc::default(),
+            limits,
             story: Vec::new(),
         }
     }
@@ -143,8 +165,9 @@ impl Run {
     fn open(&self) -> anyhow::Result<Arc<SqliteStore>> {
         let began = Instant::now();
         loop {
-            let outside = Surroundings::alone(self.clock.clone(), self.entropy.clone());
-            match SqliteStore::open_on(&self.path(), Exclusive::Serve, outside, rewrite) {
+            let alone = Surroundings::alone(self.clock.clone(), self.entropy.clone());
+            let outside = Surroundings { observer: self.copies.clone(), ..alone };
+            match SqliteStore::open_on(&self.path(), Exclusive::Serve, outside, rewrite, self.limits) {
                 // A process that another test starts holds our lock too, from its fork to its exec.
                 Err(error) if error.to_string().ends_with("stop it first") && began.elapsed() < LOCKED_MAX => {
                     std::thread::yield_now();
@@ -216,7 +239,10 @@ impl Run {
             Err(error) => return Err(format!("the database does not open: {error:#}")),
         };
         match self.start(&store).await {
-            Ok(()) => self.examine(&store).await?,
+            Ok(()) => {
+                let examined = self.examine(&store).await;
+                self.excuse(examined)?;
+            }
             Err(StoreError::Unavailable(_)) if self.is_excused(faults) => {}
             Err(error) => return Err(format!("a server does not start: {error:?}")),
         }
@@ -224,7 +250,8 @@ impl Run {
             if !self.disk.has_power() {
                 break;
             }
-            self.turn(&store, faults).await?;
+            let turned = self.turn(&store, faults).await;
+            self.excuse(turned)?;
         }
         if self.disk.faults() > faults {
             self.count("a sync or a write failed");
@@ -240,6 +267,18 @@ impl Run {
     /// Whether a write may have failed because of the disk.
     fn is_excused(&self, faults: u64) -> bool {
         !self.disk.has_power() || self.disk.faults() > faults
+    }
+
+    /// A read fails if the power goes meanwhile: the thread that copies the log writes while others read.
+    fn excuse(&mut self, done: Result<(), String>) -> Result<(), String> {
+        match done {
+            Err(why) if why.starts_with(READ_FAILED) && !self.disk.has_power() => {
+                self.tell(why);
+                self.count("the power went during a read");
+                Ok(())
+            }
+            done => done,
+        }
     }
 
     async fn end(&mut self, ended: Ended) {
@@ -296,7 +335,7 @@ impl Run {
             return Ok(());
         }
         for check in ["PRAGMA integrity_check", "PRAGMA foreign_key_check"] {
-            let said = query(&self.path(), check).map_err(|error| format!("{check}: {error}"))?;
+            let said = query(&self.path(), check).map_err(|error| format!("{READ_FAILED}: {check}: {error}"))?;
             if said.iter().any(|line| line != "ok") {
                 return Err(format!("the database is damaged: {said:?}"));
             }
@@ -458,7 +497,7 @@ impl Run {
         match patiently(|| store.intent(request.principal.clone(), new.id)).await {
             Ok(_) => Ok(Some(true)),
             Err(StoreError::Rejected(_)) => Ok(Some(false)),
-            Err(error) => Err(format!("a read failed: {error:?}")),
+            Err(error) => Err(format!("{READ_FAILED}: {error:?}")),
         }
     }
 }
