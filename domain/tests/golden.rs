@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, Utc};
 use domain::base::ids::{DeliveryId, IntentId, KeyId, LeaseId, SuspensionId};
 use domain::base::json::canonical;
+use domain::base::name::Owner;
 use domain::base::time::from_micros;
 use domain::intent::body::{IntentBody, Patch, PatchOp};
 use domain::intent::event::{
@@ -107,7 +108,7 @@ fn suspension() -> Suspension {
         requires_delivery: true,
         refusals: 0,
         reminded_at: None,
-        asked_by: Asker { name: "bot".into(), owner: "team-a".into() },
+        asked_by: Asker { name: "bot".into(), owner: Owner("team-a".into()) },
         ending: None,
     }
 }

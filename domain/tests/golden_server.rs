@@ -4,6 +4,7 @@
 
 use domain::base::ids::KeyId;
 use domain::base::json::canonical;
+use domain::base::name::Owner;
 use domain::base::time::from_micros;
 use domain::log::payload::{Key, KeyRevoked};
 use domain::log::{Entry, Envelope, Sealed, verify_chain};
@@ -22,7 +23,7 @@ fn facts(role: Role, tied_to: Option<&[&str]>) -> KeyFacts {
         id: KeyId(Uuid::from_u128(7)),
         name: "pager \"night\"".into(),
         subject: "pager@example.com".into(),
-        owner: "operations".into(),
+        owner: Owner("operations".into()),
         role,
         tied_to: tied_to.map(|names| names.iter().map(|name| (*name).to_owned()).collect()),
     }

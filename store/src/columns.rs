@@ -20,7 +20,7 @@ use crate::rows::{
     TimerRow, TokenRow, last_hash, names,
 };
 use crate::schema;
-use crate::sql::{At, Json, Key, Said};
+use crate::sql::{At, Json, Key, Owned, Said};
 
 fn unsigned(number: i32) -> RowsResult<u32> {
     u32::try_from(number).map_err(|_| RowsError::Inconsistent("a negative count"))
@@ -98,7 +98,7 @@ columns!(
         status: i32,
         version: i32,
         creator: String,
-        creator_owner: String,
+        creator_owner: Owned,
         created_at: At,
         updated_at: At,
         open_suspension: Option<i64>,
@@ -118,7 +118,7 @@ impl IntentColumns {
                 id: IntentId(self.id.0),
                 status: Code::from_code(self.status)?,
                 version: unsigned(self.version)?,
-                created_by: Asker { name: self.creator, owner: self.creator_owner },
+                created_by: Asker { name: self.creator, owner: self.creator_owner.0 },
                 created_at: self.created_at.0,
                 updated_at: self.updated_at.0,
                 open: None,
@@ -184,7 +184,7 @@ columns!(
         requires_delivery: bool,
         refusals: i32,
         asker: String,
-        asker_owner: String,
+        asker_owner: Owned,
         resolution: Option<i32>,
         resolution_reason: Option<i32>,
         resolved_at: Option<At>,
@@ -222,7 +222,7 @@ impl SuspensionColumns {
                 reached: self.reached,
                 requires_delivery: self.requires_delivery,
                 refusals: unsigned(self.refusals)?,
-                asked_by: Asker { name: self.asker, owner: self.asker_owner },
+                asked_by: Asker { name: self.asker, owner: self.asker_owner.0 },
                 ending,
                 reminded_at: self.reminded_at.map(|at| at.0),
             },
@@ -411,7 +411,7 @@ columns!(
         name: String,
         role: i32,
         subject: String,
-        owner: String,
+        owner: Owned,
         created_at: At,
         revoked_at: Option<At>,
         tied_to: Option<String>,
@@ -425,7 +425,7 @@ impl KeyColumns {
             name: self.name,
             role: Code::from_code(self.role)?,
             subject: self.subject,
-            owner: self.owner,
+            owner: self.owner.0,
             tied_to: self.tied_to.as_deref().map(names),
             created_at: self.created_at.0,
             revoked_at: self.revoked_at.map(|at| at.0),
@@ -437,7 +437,7 @@ impl KeyColumns {
             credential: Some(Credential::ApiKey(KeyId(self.id.0))),
             name: self.name,
             subject: self.subject,
-            owner: self.owner,
+            owner: self.owner.0,
             role: Code::from_code(self.role)?,
             tied_to: self.tied_to.as_deref().map(names),
             assurance: Assurance::ApiKey,

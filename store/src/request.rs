@@ -2,6 +2,7 @@
 
 use domain::base::field::FieldError;
 use domain::base::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
+use domain::base::name::Owner;
 use domain::intent::body::IntentBody;
 use domain::intent::command::Command;
 use domain::intent::status::Status;
@@ -109,7 +110,7 @@ pub struct NewKey {
     pub name: String,
     pub role: Role,
     pub subject: String,
-    pub owner: String,
+    pub owner: Owner,
     /// The channels a gateway is tied to.
     pub tied_to: Option<Vec<String>>,
     pub hash: [u8; 32],

@@ -11,6 +11,7 @@ use diesel::query_builder::QueryId;
 use diesel::serialize::{self, IsNull, Output, ToSql};
 use diesel::sql_types::{self as native, SqlOrd, SqlType};
 use diesel::sqlite::Sqlite;
+use domain::base::name::Owner;
 use domain::base::time::{from_micros, micros};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -176,6 +177,29 @@ impl ToSql<Prose, Pg> for Said {
     fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> serialize::Result {
         serde_json::to_writer(out, &self.0)?;
         Ok(IsNull::No)
+    }
+}
+
+/// The owner of a credential, a plain text in both databases. It is no name, and cannot be written to the column of one.
+#[derive(AsExpression, Clone, Debug, FromSqlRow)]
+#[diesel(sql_type = native::Text)]
+pub(crate) struct Owned(pub(crate) Owner);
+
+impl<DB: Backend> FromSql<native::Text, DB> for Owned
+where
+    String: FromSql<native::Text, DB>,
+{
+    fn from_sql(value: DB::RawValue<'_>) -> deserialize::Result<Self> {
+        String::from_sql(value).map(|text| Self(Owner(text)))
+    }
+}
+
+impl<DB: Backend> ToSql<native::Text, DB> for Owned
+where
+    str: ToSql<native::Text, DB>,
+{
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, DB>) -> serialize::Result {
+        self.0.as_str().to_sql(out)
     }
 }
 

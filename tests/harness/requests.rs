@@ -2,6 +2,7 @@
 
 use domain::base::field::FieldError;
 use domain::base::ids::IntentId;
+use domain::base::name::Owner;
 use domain::intent::body::IntentBody;
 use domain::intent::command::Command;
 use domain::intent::status::Status;
@@ -16,7 +17,7 @@ pub fn principal(name: &str, role: Role) -> Principal {
     Principal {
         credential: None,
         subject: name.clone(),
-        owner: name.clone(),
+        owner: Owner(name.clone()),
         name,
         role,
         tied_to: None,

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use domain::base::ids::{Entropy, IntentId, LeaseId, SuspensionId};
+use domain::base::name::Owner;
 use domain::base::time::micros;
 use domain::intent::body::{Patch, PatchOp};
 use domain::intent::command::Command;
@@ -38,7 +39,7 @@ struct Agent {
 pub(crate) fn start(world: &Arc<World>, number: u64) {
     let world = world.clone();
     let name = format!("agent-{number}");
-    let principal = Principal { owner: format!("team-{}", number % 2), ..requests::principal(&name, Role::Agent) };
+    let principal = Principal { owner: Owner(format!("team-{}", number % 2)), ..requests::principal(&name, Role::Agent) };
     world.clone().spawn(name, async move {
         let Some(intent) = begin(&world, &principal).await else { return };
         let mut agent = Agent { world, principal, intent, calls: 0 };

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use domain::base::ids::{Entropy, IntentId, SuspensionId};
+use domain::base::name::Owner;
 use domain::intent::body::{Patch, PatchOp};
 use domain::intent::command::{Command, Respond};
 use domain::intent::status::Status;
@@ -51,7 +52,7 @@ fn principal(name: &str, owner: &str, role: Role) -> Principal {
         credential: None,
         name: name.to_owned(),
         subject: name.to_owned(),
-        owner: owner.to_owned(),
+        owner: Owner(owner.to_owned()),
         role,
         tied_to: None,
         assurance: Assurance::ApiKey,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use chrono::TimeDelta;
+use domain::base::name::Owner;
 use domain::intent::command::{Command, Later};
 use domain::intent::event::ExtensionCause;
 use domain::people::principal::{Assurance, Principal, Role};
@@ -52,7 +53,7 @@ fn principal(name: &str) -> Principal {
         credential: None,
         name: name.to_owned(),
         subject: name.to_owned(),
-        owner: name.to_owned(),
+        owner: Owner(name.to_owned()),
         role: Role::Operator,
         tied_to: None,
         assurance: Assurance::ApiKey,

@@ -1,5 +1,8 @@
 //! Names of credentials: the log, mails and pages show them as the names of those who acted.
 
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
 use unicode_normalization::UnicodeNormalization as _;
 
 use crate::base::confusable::skeleton;
@@ -17,6 +20,25 @@ const OURS: [(&str, &str); 2] = [
     (SERVER, "that is the server's own name in the log"),
     (DEVELOPMENT, "under that name the server's own page asks questions in development mode"),
 ];
+
+/// The owner of a credential. A type of its own keeps it from being taken for a name, which decides something else: the owner
+/// decides who may not answer, the name decides who may read.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Owner(pub String);
+
+impl Owner {
+    /// The owner as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
 
 /// The form in which names are stored and compared: NFKC, without spaces around it, and without invisible characters.
 ///

@@ -39,8 +39,9 @@ pub fn permit(intent: &Intent, command: &Command, by: &Principal, handed_for: &[
             let askers =
                 intent.open.iter().chain(&intent.ended).map(|suspension| &suspension.asked_by).chain([&intent.created_by]);
             let claimed = respond.claimed_responded_by.as_ref();
-            let is_asker =
-                |asker: &Asker| claimed.is_some_and(|claimed| is_alike(claimed, &asker.name) || is_alike(claimed, &asker.owner));
+            let is_asker = |asker: &Asker| {
+                claimed.is_some_and(|claimed| is_alike(claimed, &asker.name) || is_alike(claimed, asker.owner.as_str()))
+            };
             if askers.into_iter().any(is_asker) {
                 return Err(Rejection::SelfResponse);
             }

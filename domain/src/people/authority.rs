@@ -129,7 +129,7 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
     }
     if action == Action::Respond
         && let Object::Intent { created_by, asked_by, .. } = object
-        && [Some(created_by), asked_by].into_iter().flatten().any(|asker| is_same(&asker.owner, &principal.owner))
+        && [Some(created_by), asked_by].into_iter().flatten().any(|asker| is_same(asker.owner.as_str(), principal.owner.as_str()))
     {
         return Err(Rejection::SelfResponse);
     }
@@ -139,6 +139,7 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::name::Owner;
     use crate::people::principal::Assurance;
     use crate::suspension::channel::{EMAIL, Route};
 
@@ -147,7 +148,7 @@ mod tests {
             credential: None,
             name: name.into(),
             subject: name.into(),
-            owner: owner.into(),
+            owner: Owner(owner.into()),
             role,
             tied_to: None,
             assurance: Assurance::ApiKey,
@@ -155,7 +156,7 @@ mod tests {
     }
 
     fn asker(name: &str, owner: &str) -> Asker {
-        Asker { name: name.into(), owner: owner.into() }
+        Asker { name: name.into(), owner: Owner(owner.into()) }
     }
 
     /// The whole matrix: if a cell changes, a principal may do something that it should not.
@@ -213,7 +214,7 @@ channel foreign: 403 yes 403 403 403 403 403 403 yes 403 403 403 403 403 403 403
             let expected = matches!(action, Action::Read | Action::Respond | Action::ReportBounce);
             assert_eq!(authorize(&gateway, action, handed(&alice)).is_ok(), expected, "{action:?}");
         }
-        let own = Principal { owner: "team-a".into(), ..gateway.clone() };
+        let own = Principal { owner: Owner("team-a".into()), ..gateway.clone() };
         assert_eq!(authorize(&own, Action::Respond, handed(&alice)), Err(Rejection::SelfResponse));
         let route = |channel| Route { channel, recipient: "alice@example.com" };
         assert!(gateway.is_handed(&route("pager")) && !gateway.is_handed(&route("room")) && !gateway.is_handed(&route(EMAIL)));

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use crate::base::ids::KeyId;
+use crate::base::name::Owner;
 use crate::people::principal::{Credential, Role};
 
 /// An event of the server's own log.
@@ -52,7 +53,7 @@ pub struct KeyFacts {
     /// The person or service that answers with it.
     pub subject: String,
     /// The group of keys of which none answers the questions of another.
-    pub owner: String,
+    pub owner: Owner,
     /// The role that says what the key may do.
     pub role: Role,
     /// The channels a gateway is tied to; absent for an unbound gateway and for other roles.

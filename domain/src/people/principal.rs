@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::base::ids::{DeliveryId, KeyId};
-use crate::base::name::{SERVER, form};
+use crate::base::name::{Owner, SERVER, form};
 use crate::suspension::channel::{EMAIL, Route};
 
 /// The purpose of a key.
@@ -93,7 +93,7 @@ pub struct Principal {
     /// The person or service behind the credential; shown as `responded_by`.
     pub subject: String,
     /// The owner, which groups credentials that belong together; none of them may answer a question that another one asked.
-    pub owner: String,
+    pub owner: Owner,
     /// The role.
     pub role: Role,
     /// The channels that a gateway is tied to, by name; absent for an unbound gateway, which may answer every question whose id
@@ -110,7 +110,7 @@ impl Principal {
             credential: None,
             name: SERVER.to_owned(),
             subject: SERVER.to_owned(),
-            owner: SERVER.to_owned(),
+            owner: Owner(SERVER.to_owned()),
             role: Role::Admin,
             tied_to: None,
             assurance: Assurance::Server,
@@ -125,7 +125,7 @@ impl Principal {
             credential: None,
             name: name.clone(),
             subject: name.clone(),
-            owner: name,
+            owner: Owner(name),
             role: Role::Admin,
             tied_to: None,
             assurance: Assurance::Local,
@@ -139,7 +139,7 @@ impl Principal {
             name: recipient.to_owned(),
             subject: recipient.to_owned(),
             // A mailbox is no key's owner: the person who runs an agent may be the one it has to ask.
-            owner: format!("mailbox:{recipient}"),
+            owner: Owner(format!("mailbox:{recipient}")),
             role: Role::Operator,
             tied_to: None,
             assurance: Assurance::EmailLink,

@@ -17,6 +17,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::base::ids::{IntentId, SuspensionId};
+use crate::base::name::Owner;
 use crate::base::words;
 use crate::suspension::retry::HumanRetryPolicy;
 
@@ -142,7 +143,7 @@ pub struct Asker {
     /// The name of the key that asked.
     pub name: String,
     /// The owner of that key; no key of this owner may answer.
-    pub owner: String,
+    pub owner: Owner,
 }
 
 /// The ending of a suspension.

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::base::ids::KeyId;
+use crate::base::name::Owner;
 use crate::people::principal::Role;
 
 /// `POST /api/v1/keys`. Unknown fields are refused.
@@ -59,7 +60,8 @@ pub struct KeyView {
     /// The person who answers with it.
     pub subject: String,
     /// The owner of the key.
-    pub owner: String,
+    #[schema(value_type = String)]
+    pub owner: Owner,
     /// The channels a gateway is tied to; absent for an unbound one and for other roles.
     #[serde(default, rename = "for", skip_serializing_if = "Option::is_none")]
     pub tied_to: Option<Vec<String>>,

@@ -36,7 +36,7 @@ pub(super) async fn create(request: HttpRequest, shared: Data<Shared>) -> Result
         new_key(body, secret, id, Some(&shared.asking.channels.names()), SecretOrigin::Drawn)
     });
     let key = shared.store.create_key(caller.principal, key.map_err(|errors| Rejection::Invalid { errors })).await?;
-    tracing::info!(key.id = %key.id, key.name, key.role = %key.role, key.owner, by, "a key was made");
+    tracing::info!(key.id = %key.id, key.name, key.role = %key.role, key.owner = %key.owner, by, "a key was made");
     let secret = secret.unwrap_or_default();
     let created = CreatedKey { id: key.id, name: key.name, role: key.role, key: secret.expose_secret().to_owned() };
     Ok(HttpResponse::Ok().insert_header(("cache-control", "no-store")).json(created))

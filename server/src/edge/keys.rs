@@ -3,6 +3,7 @@
 use domain::base::field::FieldError;
 use domain::base::ids::{Entropy, KeyId};
 use domain::base::name;
+use domain::base::name::Owner;
 use domain::people::principal::Role;
 use domain::suspension::channel::{CHANNEL_NAME_MAX, EMAIL, is_channel_name};
 use domain::wire::CreateKeyRequest;
@@ -85,7 +86,7 @@ pub fn new_key(
     let tied_to = tie(request.role, request.tied_to, request.unbound, channels).map_err(|error| errors.push(error));
     let (Ok(tied_to), true) = (tied_to, errors.is_empty()) else { return Err(errors) };
     let hash = hash(secret.expose_secret());
-    Ok(NewKey { id, name, role: request.role, subject, owner, tied_to, hash, origin })
+    Ok(NewKey { id, name, role: request.role, subject, owner: Owner(owner), tied_to, hash, origin })
 }
 
 /// The channels to which a gateway is tied, each once; `channels` are the channels of the server, if they are known.

@@ -9,6 +9,7 @@ use chrono::{DateTime, Utc};
 use domain::asking::policy::Accepted;
 use domain::base::ids::{IntentId, SuspensionId};
 use domain::base::name::DEVELOPMENT;
+use domain::base::name::Owner;
 use domain::base::text::{quoted, time_left};
 use domain::base::words;
 use domain::intent::body::IntentBody;
@@ -291,7 +292,7 @@ fn asker() -> Principal {
         credential: None,
         name: DEVELOPMENT.to_owned(),
         subject: DEVELOPMENT.to_owned(),
-        owner: DEVELOPMENT.to_owned(),
+        owner: Owner(DEVELOPMENT.to_owned()),
         role: Role::Agent,
         tied_to: None,
         assurance: Assurance::Server,

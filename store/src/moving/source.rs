@@ -166,7 +166,11 @@ fn check_columns(conn: &mut SqliteConnection) -> anyhow::Result<()> {
     let known: Vec<String> = TABLES
         .iter()
         .flat_map(|table| {
-            table.columns.iter().filter(|column| !column.is_new()).map(|column| format!("{}.{}", table.name, column.name))
+            table
+                .columns
+                .iter()
+                .filter(|column| table.in_sqlite(column) == column.name)
+                .map(|column| format!("{}.{}", table.name, column.name))
         })
         .collect();
     match held.iter().find(|held| !known.contains(&held.line)) {

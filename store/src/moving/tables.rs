@@ -1,13 +1,18 @@
-//! Every table and column, and how a value of SQLite is written so that PostgreSQL reads it.
+//! How the rows of each table travel: in which order, and how a value of SQLite is written so that PostgreSQL reads it.
 //!
 //! Rows travel as lines of PostgreSQL's text format for COPY. PostgreSQL writes a row back as the same line, so comparing the
-//! lines compares everything. A table or column that is missing here is refused before anything moves.
+//! lines compares everything. The columns and their kinds come from `schema`; a table that is missing here is refused before
+//! anything moves.
 
 use std::io::Write;
 
 use anyhow::{Context, bail};
+use diesel::Expression;
+use diesel::sql_types as native;
 use domain::base::time::from_micros;
 use uuid::Uuid;
+
+use crate::{schema, sql};
 
 /// The kind of a column's values, in both databases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,25 +31,68 @@ enum Kind {
     Moment,
 }
 
+/// A type of the schema whose values travel.
+trait Travels {
+    const KIND: Kind;
+}
+
+macro_rules! travel {
+    ($($sql:ty => $kind:ident),* $(,)?) => {
+        $(impl Travels for $sql {
+            const KIND: Kind = Kind::$kind;
+        })*
+    };
+}
+
+travel!(
+    native::BigInt => Number,
+    native::Integer => Number,
+    native::Bool => Truth,
+    native::Double => Real,
+    native::Text => Text,
+    native::Binary => Bytes,
+    sql::Prose => Words,
+    sql::Document => Json,
+    sql::Id => Id,
+    sql::Moment => Moment,
+);
+
+impl<T: Travels + native::SqlType> Travels for native::Nullable<T> {
+    const KIND: Kind = T::KIND;
+}
+
 /// A column of both databases.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Column {
     pub(super) name: &'static str,
     kind: Kind,
-    /// The expression that SQLite is asked for where it has no column of this name.
-    instead: Option<&'static str>,
 }
 
-impl Column {
-    /// Whether only PostgreSQL has the column.
-    pub(super) fn is_new(&self) -> bool {
-        self.instead.is_some()
-    }
+/// All columns of a table of the schema, which diesel gives as a tuple.
+trait Columns {
+    const LIST: &'static [Column];
 }
 
-const fn column(name: &'static str, kind: Kind) -> Column {
-    Column { name, kind, instead: None }
+/// Implements `Columns` for tuples of all lengths up to that of the list.
+macro_rules! tuples {
+    () => {};
+    ($first:ident $($column:ident)*) => {
+        impl<$first: diesel::Column, $($column: diesel::Column),*> Columns for ($first, $($column,)*)
+        where
+            <$first as Expression>::SqlType: Travels,
+            $(<$column as Expression>::SqlType: Travels),*
+        {
+            const LIST: &'static [Column] = &[
+                Column { name: $first::NAME, kind: <<$first as Expression>::SqlType as Travels>::KIND },
+                $(Column { name: $column::NAME, kind: <<$column as Expression>::SqlType as Travels>::KIND }),*
+            ];
+        }
+
+        tuples!($($column)*);
+    };
 }
+
+tuples!(A B C D E F G H I J K L M N O P Q R S T U V W X Y Z);
 
 /// A table of both databases.
 #[derive(Clone, Copy, Debug)]
@@ -53,310 +101,67 @@ pub(super) struct Table {
     pub(super) columns: &'static [Column],
     /// The primary key: rows are moved and compared in its order.
     key: &'static [&'static str],
+    /// The columns that SQLite does not have, with the expression that it is asked for instead.
+    instead: &'static [(&'static str, &'static str)],
     /// The sequence from which PostgreSQL draws the next `rid`.
     pub(super) draws_from: Option<&'static str>,
     /// Whether the table changes with every run of a server, or with commands beside one, and is always small.
     pub(super) tells_runs_apart: bool,
 }
 
+impl Table {
+    const fn draws_from(self, sequence: &'static str) -> Self {
+        Self { draws_from: Some(sequence), ..self }
+    }
+
+    const fn instead(self, instead: &'static [(&'static str, &'static str)]) -> Self {
+        Self { instead, ..self }
+    }
+
+    const fn tells_runs_apart(self) -> Self {
+        Self { tells_runs_apart: true, ..self }
+    }
+}
+
+/// A table of the schema, with the columns of its primary key.
+macro_rules! table {
+    ($name:ident, $($key:ident),+) => {
+        Table {
+            name: stringify!($name),
+            columns: <<schema::$name::table as diesel::Table>::AllColumns as Columns>::LIST,
+            key: &[$(<schema::$name::$key as diesel::Column>::NAME),+],
+            instead: &[],
+            draws_from: None,
+            tells_runs_apart: false,
+        }
+    };
+}
+
 /// All tables; a table comes after the tables that its rows refer to.
 pub(super) const TABLES: &[Table] = &[
-    Table {
-        name: "intents",
-        columns: &[
-            column("rid", Kind::Number),
-            column("id", Kind::Id),
-            column("status", Kind::Number),
-            column("version", Kind::Number),
-            column("creator", Kind::Text),
-            column("creator_owner", Kind::Text),
-            column("created_at", Kind::Moment),
-            column("updated_at", Kind::Moment),
-            column("open_suspension", Kind::Number),
-            column("newest_suspension", Kind::Number),
-            column("has_leases", Kind::Truth),
-            column("last_event", Kind::Number),
-            column("last_sequence", Kind::Number),
-            column("last_hash", Kind::Bytes),
-        ],
-        key: &["rid"],
-        draws_from: Some("intents_rid"),
-        tells_runs_apart: false,
-    },
-    Table {
-        name: "intent_bodies",
-        columns: &[
-            column("rid", Kind::Number),
-            column("title", Kind::Words),
-            column("description", Kind::Words),
-            column("created_by", Kind::Words),
-            column("parent", Kind::Id),
-            column("depends_on", Kind::Json),
-            column("constraints", Kind::Json),
-            column("state", Kind::Json),
-            column("governance_policy", Kind::Json),
-            column("confidence", Kind::Real),
-        ],
-        key: &["rid"],
-        draws_from: None,
-        tells_runs_apart: false,
-    },
-    Table {
-        name: "events",
-        columns: &[
-            column("rid", Kind::Number),
-            column("intent", Kind::Number),
-            column("previous", Kind::Number),
-            column("event_type", Kind::Text),
-            column("created_at", Kind::Moment),
-            column("bytes", Kind::Bytes),
-            column("hash", Kind::Bytes),
-        ],
-        key: &["rid"],
-        draws_from: Some("events_rid"),
-        tells_runs_apart: false,
-    },
-    Table {
-        name: "suspensions",
-        columns: &[
-            column("rid", Kind::Number),
-            column("id", Kind::Id),
-            column("intent", Kind::Number),
-            column("event", Kind::Number),
-            column("kind", Kind::Number),
-            column("version", Kind::Number),
-            column("attempt", Kind::Number),
-            column("response_type", Kind::Number),
-            column("choices", Kind::Json),
-            column("suspended_at", Kind::Moment),
-            column("expires_at", Kind::Moment),
-            column("fallback_policy", Kind::Number),
-            column("fallback_value", Kind::Json),
-            column("reached", Kind::Truth),
-            column("requires_delivery", Kind::Truth),
-            column("refusals", Kind::Number),
-            column("asker", Kind::Text),
-            column("asker_owner", Kind::Text),
-            column("resolution", Kind::Number),
-            column("resolution_reason", Kind::Number),
-            column("resolved_at", Kind::Moment),
-            column("response", Kind::Json),
-            column("resolved_by", Kind::Text),
-            column("metadata", Kind::Json),
-            column("reminded_at", Kind::Moment),
-        ],
-        key: &["rid"],
-        draws_from: Some("suspensions_rid"),
-        tells_runs_apart: false,
-    },
-    Table {
-        name: "suspension_keys",
-        columns: &[column("key_hash", Kind::Bytes), column("body_hash", Kind::Bytes), column("suspension", Kind::Number)],
-        key: &["key_hash"],
-        draws_from: None,
-        tells_runs_apart: false,
-    },
-    Table {
-        name: "suspension_traces",
-        columns: &[column("suspension", Kind::Number), column("context", Kind::Text)],
-        key: &["suspension"],
-        draws_from: None,
-        tells_runs_apart: false,
-    },
-    Table {
-        name: "idempotency",
-        columns: &[
-            column("day", Kind::Number),
-            column("key_hash", Kind::Bytes),
-            column("body_hash", Kind::Bytes),
-            column("outcome", Kind::Text),
-            column("created_at", Kind::Moment),
-        ],
-        key: &["day", "key_hash"],
-        draws_from: None,
-        tells_runs_apart: false,
-    },
-    Table {
-        name: "timers",
-        columns: &[
-            column("due_at", Kind::Moment),
-            column("suspension", Kind::Number),
-            column("kind", Kind::Number),
-            column("attempt", Kind::Number),
-        ],
-        key: &["due_at", "suspension", "kind", "attempt"],
-        draws_from: None,
-        tells_runs_apart: false,
-    },
-    Table {
-        name: "outbox",
-        columns: &[
-            column("rid", Kind::Number),
-            column("id", Kind::Id),
-            column("suspension", Kind::Number),
-            column("attempt", Kind::Number),
-            column("channel", Kind::Text),
-            column("recipient", Kind::Text),
-            column("state", Kind::Number),
-            column("due_at", Kind::Moment),
-            column("tries", Kind::Number),
-            column("lease", Kind::Bytes),
-            // 0 is the number of no living server: messages under way when the file's server died are due
-            // again at the first start.
-            Column {
-                name: "leased_by",
-                kind: Kind::Number,
-                instead: Some("CASE WHEN lease IS NULL THEN NULL ELSE 0 END AS leased_by"),
-            },
-            column("sequence", Kind::Number),
-            column("detail", Kind::Words),
-            column("settled_at", Kind::Moment),
-            column("queued_at", Kind::Moment),
-            column("linked", Kind::Truth),
-        ],
-        key: &["rid"],
-        draws_from: Some("outbox_rid"),
-        tells_runs_apart: false,
-    },
-    Table {
-        name: "bounces",
-        columns: &[
-            column("outbox", Kind::Number),
-            column("hard", Kind::Truth),
-            column("reported_at", Kind::Moment),
-            column("detail", Kind::Words),
-        ],
-        key: &["outbox"],
-        draws_from: None,
-        tells_runs_apart: false,
-    },
-    Table {
-        name: "departures",
-        columns: &[column("pair", Kind::Number), column("left_at", Kind::Moment), column("outbox", Kind::Number)],
-        key: &["pair", "left_at", "outbox"],
-        draws_from: None,
-        tells_runs_apart: false,
-    },
-    Table {
-        name: "places",
-        columns: &[column("pair", Kind::Number), column("leaves_at", Kind::Moment), column("outbox", Kind::Number)],
-        key: &["pair", "leaves_at", "outbox"],
-        draws_from: None,
-        tells_runs_apart: false,
-    },
-    Table {
-        name: "tokens",
-        columns: &[
-            column("rid", Kind::Number),
-            column("hash", Kind::Bytes),
-            column("suspension", Kind::Number),
-            column("recipient", Kind::Text),
-            column("created_at", Kind::Moment),
-            column("delivery", Kind::Id),
-        ],
-        key: &["rid"],
-        draws_from: Some("tokens_rid"),
-        tells_runs_apart: false,
-    },
-    Table {
-        name: "leases",
-        columns: &[
-            column("rid", Kind::Number),
-            column("id", Kind::Id),
-            column("intent", Kind::Number),
-            column("agent_id", Kind::Text),
-            column("scope", Kind::Words),
-            column("status", Kind::Number),
-            column("acquired_at", Kind::Moment),
-            column("expires_at", Kind::Moment),
-            column("released_at", Kind::Moment),
-            column("duration_seconds", Kind::Number),
-        ],
-        key: &["rid"],
-        draws_from: Some("leases_rid_seq"),
-        tells_runs_apart: false,
-    },
-    Table {
-        name: "api_keys",
-        columns: &[
-            column("rid", Kind::Number),
-            column("id", Kind::Id),
-            column("name", Kind::Text),
-            column("role", Kind::Number),
-            column("subject", Kind::Text),
-            column("owner", Kind::Text),
-            column("hash", Kind::Bytes),
-            column("created_at", Kind::Moment),
-            column("revoked_at", Kind::Moment),
-            column("tied_to", Kind::Text),
-        ],
-        key: &["rid"],
-        draws_from: Some("api_keys_rid_seq"),
-        tells_runs_apart: true,
-    },
-    Table {
-        name: "server_events",
-        columns: &[
-            column("sequence", Kind::Number),
-            column("event_type", Kind::Text),
-            column("created_at", Kind::Moment),
-            column("bytes", Kind::Bytes),
-            column("hash", Kind::Bytes),
-        ],
-        key: &["sequence"],
-        draws_from: None,
-        tells_runs_apart: false,
-    },
-    Table {
-        name: "server_log",
-        columns: &[
-            column("rid", Kind::Number),
-            column("last_sequence", Kind::Number),
-            column("last_hash", Kind::Bytes),
-            column("last_at", Kind::Moment),
-        ],
-        key: &["rid"],
-        draws_from: None,
-        tells_runs_apart: true,
-    },
-    Table {
-        name: "agent_bytes",
-        columns: &[
-            column("agent", Kind::Text),
-            column("day", Kind::Number),
-            column("part", Kind::Number),
-            column("bytes", Kind::Number),
-        ],
-        key: &["day", "agent", "part"],
-        draws_from: None,
-        tells_runs_apart: false,
-    },
-    Table {
-        name: "secrets",
-        columns: &[column("name", Kind::Text), column("value", Kind::Bytes)],
-        key: &["name"],
-        draws_from: None,
-        tells_runs_apart: true,
-    },
-    Table {
-        name: "presence",
-        columns: &[
-            column("rid", Kind::Number),
-            Column { name: "version", kind: Kind::Number, instead: Some("1 AS version") },
-            column("beat_at", Kind::Moment),
-            column("held_since", Kind::Moment),
-            column("released", Kind::Truth),
-            column("tokens_void_to", Kind::Number),
-            column("absent_from", Kind::Moment),
-            column("absent_until", Kind::Moment),
-            column("restored", Kind::Truth),
-            column("done_to", Kind::Number),
-            column("up_to", Kind::Number),
-        ],
-        key: &["rid"],
-        draws_from: None,
-        tells_runs_apart: true,
-    },
+    table!(intents, rid).draws_from("intents_rid"),
+    table!(intent_bodies, rid),
+    table!(events, rid).draws_from("events_rid"),
+    table!(suspensions, rid).draws_from("suspensions_rid"),
+    table!(suspension_keys, key_hash),
+    table!(suspension_traces, suspension),
+    table!(idempotency, day, key_hash),
+    table!(timers, due_at, suspension, kind, attempt),
+    // 0 is the number of no living server: messages under way when the file's server died are due again at the first start.
+    table!(outbox, rid)
+        .draws_from("outbox_rid")
+        .instead(&[("leased_by", "CASE WHEN lease IS NULL THEN NULL ELSE 0 END AS leased_by")]),
+    table!(bounces, outbox),
+    table!(departures, pair, left_at, outbox),
+    table!(places, pair, leaves_at, outbox),
+    table!(tokens, rid).draws_from("tokens_rid"),
+    table!(leases, rid).draws_from("leases_rid_seq"),
+    table!(api_keys, rid).draws_from("api_keys_rid_seq").tells_runs_apart(),
+    table!(server_events, sequence),
+    table!(server_log, rid).tells_runs_apart(),
+    table!(agent_bytes, day, agent, part),
+    table!(secrets, name).tells_runs_apart(),
+    table!(presence, rid).instead(&[("version", "1 AS version")]).tells_runs_apart(),
 ];
 
 /// The reader of a line. The two forms differ in how a fraction is written, because PostgreSQL's own form
@@ -380,9 +185,14 @@ pub(super) enum Cell {
 }
 
 impl Table {
+    /// The expression that SQLite is asked for: the column, where it has one of this name.
+    pub(super) fn in_sqlite(&self, column: &Column) -> &'static str {
+        self.instead.iter().find(|(name, _)| *name == column.name).map_or(column.name, |(_, instead)| instead)
+    }
+
     /// The query that reads all rows behind the first `skip` from SQLite.
     pub(super) fn read(&self, skip: u64) -> String {
-        let columns: Vec<&str> = self.columns.iter().map(|column| column.instead.unwrap_or(column.name)).collect();
+        let columns: Vec<&str> = self.columns.iter().map(|column| self.in_sqlite(column)).collect();
         // SQLite knows an OFFSET only behind a LIMIT.
         format!("SELECT {} FROM {} ORDER BY {} LIMIT -1 OFFSET {skip}", columns.join(", "), self.name, self.key.join(", "))
     }

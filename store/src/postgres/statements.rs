@@ -16,7 +16,7 @@ use crate::columns::{
     Columns, IntentColumns, OutboxColumns, SuspensionColumns, intent_columns, outbox_columns, suspension_columns,
 };
 use crate::schema;
-use crate::sql::{At, Document, Id, Key, Moment, Prose, Said, Written};
+use crate::sql::{At, Document, Id, Key, Moment, Owned, Prose, Said, Written};
 
 /// A text, or several in parentheses that are joined. The lists of columns are joined with their statements this way.
 macro_rules! text {
@@ -211,7 +211,7 @@ insert!(
         status: i32,
         version: i32,
         creator: String,
-        creator_owner: String,
+        creator_owner: Owned,
         created_at: At,
         updated_at: At,
     } with { has_leases = "false", last_event = "0", last_sequence = "0", last_hash = "''" }
@@ -277,7 +277,7 @@ insert!(
         reached: bool,
         requires_delivery: bool,
         asker: String,
-        asker_owner: String,
+        asker_owner: Owned,
     } with { refusals = "0" }
 );
 

@@ -296,6 +296,7 @@ mod tests {
     use chrono::{DateTime, TimeDelta, Utc};
     use diesel_migrations::MigrationHarness;
     use domain::base::ids::{Entropy, IntentId};
+    use domain::base::name::Owner;
     use domain::intent::body::IntentBody;
     use domain::intent::status::Status;
     use domain::people::principal::{Assurance, Principal, Role};
@@ -321,7 +322,7 @@ mod tests {
             credential: None,
             name: text(),
             subject: text(),
-            owner: text(),
+            owner: Owner(text()),
             role: Role::Agent,
             tied_to: None,
             assurance: Assurance::ApiKey,

@@ -4,6 +4,7 @@
 
 use chrono::{DateTime, TimeDelta};
 use domain::base::ids::{Entropy as _, KeyId};
+use domain::base::name::Owner;
 use domain::log::{Sealed, verify_chain};
 use domain::people::principal::Role;
 use futures_util::future::join_all;
@@ -39,7 +40,7 @@ fn brought_along(name: &str) -> NewKey {
     let (id, secret) = (KeyId(SystemEntropy.uuid(DateTime::UNIX_EPOCH)), generate(Role::Operator, &SystemEntropy));
     let [name, subject, owner] = [name; 3].map(str::to_owned);
     let hash = hash(secret.expose_secret());
-    NewKey { id, name, role: Role::Operator, subject, owner, tied_to: None, hash, origin: SecretOrigin::Imported }
+    NewKey { id, name, role: Role::Operator, subject, owner: Owner(owner), tied_to: None, hash, origin: SecretOrigin::Imported }
 }
 
 on_each_store! {

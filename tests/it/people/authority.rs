@@ -5,6 +5,7 @@ use std::path::Path;
 
 use domain::base::field::FieldError;
 use domain::base::ids::{IntentId, SuspensionId};
+use domain::base::name::Owner;
 use domain::intent::command::Command;
 use domain::people::authority::Action;
 use domain::people::principal::{Principal, Role};
@@ -156,7 +157,7 @@ on_each_store! {
         let mut tried = Vec::new();
         for role in Role::ALL {
             for (name, owner) in [(&*asker, &*asker), ("other", &*asker), ("other", "other")] {
-                let who = Principal { owner: owner.to_owned(), ..requests::principal(name, role) };
+                let who = Principal { owner: Owner(owner.to_owned()), ..requests::principal(name, role) };
                 tried.push(column(&*store, &who, intent, question).await);
             }
         }

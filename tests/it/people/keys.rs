@@ -6,6 +6,7 @@ use std::fmt::Write;
 
 use domain::base::ids::Entropy as _;
 use domain::base::ids::KeyId;
+use domain::base::name::Owner;
 use domain::people::principal::Role;
 use harness::api::Api;
 use harness::app::TestApp;
@@ -22,8 +23,16 @@ async fn key_of_before(app: &TestApp, role: Role, name: &str, owner: &str) -> Ap
     let secret = generate(role, &SystemEntropy);
     let id = KeyId(SystemEntropy.uuid(chrono::DateTime::UNIX_EPOCH));
     let [name, subject, owner] = [name, name, owner].map(str::to_owned);
-    let key =
-        NewKey { id, name, role, subject, owner, tied_to: None, hash: hash(secret.expose_secret()), origin: SecretOrigin::Drawn };
+    let key = NewKey {
+        id,
+        name,
+        role,
+        subject,
+        owner: Owner(owner),
+        tied_to: None,
+        hash: hash(secret.expose_secret()),
+        origin: SecretOrigin::Drawn,
+    };
     app.store().create_key(account::principal(), Ok(key)).await.unwrap();
     Api::new(&app.base, Some(secret.expose_secret()))
 }

@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::base::ids::KeyId;
+use crate::base::name::Owner;
 use crate::base::time;
 use crate::people::event::{KeyFacts, ServerEvent};
 use crate::people::principal::{Credential, Role};
@@ -30,7 +31,7 @@ pub struct Key {
     /// The person or service that answers with it.
     pub subject: String,
     /// What it belongs to.
-    pub owner: String,
+    pub owner: Owner,
     /// The channels a gateway is tied to.
     #[serde(rename = "for", default, skip_serializing_if = "Option::is_none")]
     pub tied_to: Option<Vec<String>>,

@@ -13,7 +13,7 @@ use crate::postgres::session::{Mode, Session};
 use crate::postgres::statements as hot;
 use crate::rows::{Code, IntentRow, ReadIntents, RowsError, RowsResult, WriteIntents};
 use crate::schema::{intent_bodies, intents};
-use crate::sql::{At, Key, Said, Written, written};
+use crate::sql::{At, Key, Owned, Said, Written, written};
 
 impl WriteIntents for Writing<'_> {
     fn insert_intent(&mut self, row: &IntentRow, body: &IntentBody) -> RowsResult<()> {
@@ -24,7 +24,7 @@ impl WriteIntents for Writing<'_> {
             status: intent.status.code(),
             version: signed(intent.version),
             creator: intent.created_by.name.clone(),
-            creator_owner: intent.created_by.owner.clone(),
+            creator_owner: Owned(intent.created_by.owner.clone()),
             created_at: At(intent.created_at),
             updated_at: At(intent.updated_at),
         };

@@ -14,7 +14,7 @@ use crate::request::Idempotency;
 use crate::rows::{Code, ReadSuspensions, RowsError, RowsResult, SuspensionRow, WriteSuspensions};
 use crate::schema::{intents, suspension_keys, suspension_traces, suspensions};
 use crate::span::TraceContext;
-use crate::sql::{At, Key, Written, written};
+use crate::sql::{At, Key, Owned, Written, written};
 
 impl WriteSuspensions for Writing<'_> {
     fn insert_suspension(&mut self, row: &SuspensionRow) -> RowsResult<()> {
@@ -36,7 +36,7 @@ impl WriteSuspensions for Writing<'_> {
             reached: suspension.reached,
             requires_delivery: suspension.requires_delivery,
             asker: suspension.asked_by.name.clone(),
-            asker_owner: suspension.asked_by.owner.clone(),
+            asker_owner: Owned(suspension.asked_by.owner.clone()),
         };
         self.session.later(write, None)
     }

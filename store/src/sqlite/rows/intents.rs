@@ -11,7 +11,7 @@ use crate::columns::{BodyColumns, IntentColumns, signed};
 use crate::filter::IntentFilter;
 use crate::rows::{Code, IntentRow, ReadIntents, RowsError, RowsResult, WriteIntents};
 use crate::schema::{intent_bodies, intents};
-use crate::sql::{At, Key, Said, Written, written};
+use crate::sql::{At, Key, Owned, Said, Written, written};
 use crate::sqlite::statements as hot;
 
 impl WriteIntents for Writing<'_> {
@@ -23,7 +23,7 @@ impl WriteIntents for Writing<'_> {
             status: &intent.status.code(),
             version: &signed(intent.version),
             creator: &intent.created_by.name,
-            creator_owner: &intent.created_by.owner,
+            creator_owner: &Owned(intent.created_by.owner.clone()),
             created_at: &At(intent.created_at),
             updated_at: &At(intent.updated_at),
         }

@@ -12,7 +12,7 @@ use crate::columns::KeyColumns;
 use crate::request::NewKey;
 use crate::rows::{Code, ReadKeys, RowsResult, WriteKeys};
 use crate::schema::{api_keys, secrets};
-use crate::sql::{At, Key};
+use crate::sql::{At, Key, Owned};
 
 impl WriteKeys for Writing<'_> {
     fn insert_key(&mut self, key: &NewKey, now: DateTime<Utc>) -> RowsResult<()> {
@@ -21,7 +21,7 @@ impl WriteKeys for Writing<'_> {
             api_keys::name.eq(&key.name),
             api_keys::role.eq(key.role.code()),
             api_keys::subject.eq(&key.subject),
-            api_keys::owner.eq(&key.owner),
+            api_keys::owner.eq(Owned(key.owner.clone())),
             api_keys::hash.eq(key.hash.to_vec()),
             api_keys::created_at.eq(At(now)),
             api_keys::tied_to.eq(key.tied_to.as_ref().map(|names| names.join(" "))),

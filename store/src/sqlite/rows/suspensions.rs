@@ -13,7 +13,7 @@ use crate::request::Idempotency;
 use crate::rows::{Code, ReadSuspensions, RowsError, RowsResult, SuspensionRow, WriteSuspensions};
 use crate::schema::{suspension_keys, suspension_traces, suspensions};
 use crate::span::TraceContext;
-use crate::sql::{At, Key, Written, written};
+use crate::sql::{At, Key, Owned, Written, written};
 use crate::sqlite::statements as hot;
 
 impl WriteSuspensions for Writing<'_> {
@@ -36,7 +36,7 @@ impl WriteSuspensions for Writing<'_> {
             reached: &suspension.reached,
             requires_delivery: &suspension.requires_delivery,
             asker: &suspension.asked_by.name,
-            asker_owner: &suspension.asked_by.owner,
+            asker_owner: &Owned(suspension.asked_by.owner.clone()),
         }
         .execute(self.conn)?;
         Ok(())
