@@ -11,6 +11,7 @@ use unicode_normalization::char::is_combining_mark;
 use unicode_security::MixedScript as _;
 
 use crate::base::confusable::skeleton;
+use crate::base::text::nfkc;
 use crate::base::words;
 use crate::suspension::{Style, SuspensionChoice};
 
@@ -90,7 +91,7 @@ pub fn judge(choices: &[SuspensionChoice]) -> Judgement {
 /// button to leave a dialog, or has a verb of refusal in the middle; its description begins with one; or it says no to the
 /// very words of the value.
 fn says_no_to(choice: &SuspensionChoice, says: Leaning, sends: Leaning) -> bool {
-    let label = words_of(&choice.label.nfkc().collect::<String>().to_lowercase());
+    let label = words_of(&nfkc(&choice.label).to_lowercase());
     match sends {
         Leaning::Yes => {
             let button = plain(choice.label.trim_matches(|c: char| !c.is_alphanumeric()));
@@ -117,8 +118,7 @@ fn look(text: &str) -> String {
 
 /// The words of a text in their plain form.
 fn tokens(text: &str) -> Vec<String> {
-    let apart: String = text.nfkc().collect();
-    apart.split(|c: char| !c.is_alphanumeric()).filter(|token| !token.is_empty()).map(plain).collect()
+    nfkc(text).split(|c: char| !c.is_alphanumeric()).filter(|token| !token.is_empty()).map(plain).collect()
 }
 
 fn has_twins(mut looks: Vec<String>) -> bool {
@@ -201,10 +201,10 @@ const NO_PARTS: [&str; 9] = ["不", "拒", "否", "禁止", "いいえ", "ない
 
 /// Decides by every word as it looks. A value may be written `doNotApprove` or `do_not_approve`.
 fn leaning(text: &str) -> Leaning {
-    let apart: String = text.nfkc().collect();
+    let apart = nfkc(text);
     let seen = skeleton(text);
     // A capital letter may look like one of another alphabet although its small letter does not: `Н` and `н`.
-    let readings = [apart.to_lowercase(), apart.clone(), seen, camel_apart(&apart)];
+    let readings = [apart.to_lowercase(), apart.to_string(), seen, camel_apart(&apart)];
     let mut leanings = readings.iter().map(|reading| lean(&words_of(reading)));
     leanings.find(|leaning| *leaning != Leaning::Unknown).unwrap_or(Leaning::Unknown)
 }
@@ -256,6 +256,9 @@ fn spelt_out(letters: &str) -> Option<Word> {
 }
 
 fn sign(c: char) -> Option<&'static str> {
+    if c.is_ascii() {
+        return None;
+    }
     let yes = YES_SIGNS.contains(c).then_some("yes");
     yes.or_else(|| NO_SIGNS.contains(c).then_some("no"))
 }
@@ -266,7 +269,11 @@ fn is_apostrophe(c: char) -> bool {
 
 /// A word as it looks, without accents and apostrophes.
 fn plain(word: &str) -> String {
-    skeleton(word).nfd().filter(|c| !is_combining_mark(*c) && !is_apostrophe(*c)).collect()
+    let seen = skeleton(word);
+    if seen.is_ascii() {
+        return seen.replace(is_apostrophe, "");
+    }
+    seen.nfd().filter(|c| !is_combining_mark(*c) && !is_apostrophe(*c)).collect()
 }
 
 /// The meaning of each word of the tables, by its plain form; if a word is in two tables, the negative meaning counts.
@@ -304,7 +311,10 @@ fn camel_apart(text: &str) -> String {
 /// Korean, Latin letters may stand inside words.
 fn mixes_alphabets(text: &str) -> bool {
     const UNIT_LETTERS_MAX: usize = 3;
-    let plain: String = text.nfkc().collect();
+    if text.is_ascii() {
+        return false;
+    }
+    let plain = nfkc(text);
     let is_east_asian = |c: char| matches!(c, '\u{1100}'..='\u{11FF}' | '\u{2E80}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7FF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{3FFFF}');
     plain.split(|c: char| !c.is_alphanumeric() && !is_combining_mark(c)).any(|word| {
         let disguised = || skeleton(word).is_ascii();

@@ -1,16 +1,29 @@
 //! Whether two texts look alike to a person.
 
-use unicode_normalization::UnicodeNormalization as _;
+use std::sync::LazyLock;
+
 use unicode_security::confusable_detection::skeleton as prototype;
 
-use crate::base::text::is_invisible;
+use crate::base::text::{is_invisible, nfkc};
+
+/// The skeletons of the ASCII characters. No character of ASCII changes how another one looks, and most texts have no others.
+static OF_ASCII: LazyLock<[String; 128]> = LazyLock::new(|| {
+    std::array::from_fn(|code| of_unicode(u8::try_from(code).map(char::from).unwrap_or_default().encode_utf8(&mut [0; 4])))
+});
 
 /// The look of `text`: two texts with one skeleton can be mistaken for each other. It is for comparing, never for showing.
 ///
 /// Compatibility forms (`Ｄｅｎｙ`, `𝗗𝗲𝗻𝘆`), case, look-alikes of other scripts (Cyrillic `е`) and characters that show nothing make no
 /// difference (NFKC, case folding and the table of confusables of Unicode TS 39).
 pub fn skeleton(text: &str) -> String {
-    let plain: String = text.nfkc().filter(|c| !is_invisible(*c)).collect();
+    if text.is_ascii() {
+        return text.bytes().map(|byte| OF_ASCII[usize::from(byte)].as_str()).collect();
+    }
+    of_unicode(text)
+}
+
+fn of_unicode(text: &str) -> String {
+    let plain: String = nfkc(text).chars().filter(|c| !is_invisible(*c)).collect();
     // Look-alikes are replaced before the case is folded, because a capital looks like other letters than its small one:
     // `I` is an `l`, `Ρ` is a `p`.
     let seen: String = prototype(&plain).flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect();
@@ -42,6 +55,15 @@ mod tests {
         ];
         for (one, other) in pairs {
             assert_eq!(skeleton(one), skeleton(other), "{one} {other}");
+        }
+    }
+
+    /// Each pair stands in the middle of a word, so that both sides of each character are tried.
+    #[test]
+    fn the_table_of_ascii_says_the_same_as_the_tables_of_unicode() {
+        for (one, other) in (0..128_u8).flat_map(|one| (0..128_u8).map(move |other| (one, other))) {
+            let text = format!("a{}{}z", char::from(one), char::from(other));
+            assert_eq!(skeleton(&text), of_unicode(&text), "{text:?}");
         }
     }
 

@@ -3,10 +3,9 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use unicode_normalization::UnicodeNormalization as _;
 
 use crate::base::confusable::skeleton;
-use crate::base::text::is_invisible;
+use crate::base::text::{is_invisible, nfkc};
 
 /// The longest name, in characters.
 pub const NAME_MAX: usize = 200;
@@ -46,7 +45,7 @@ impl fmt::Display for Owner {
 /// log quotes them; so a decision that depends on a name compares forms. Only the lists of an agent's own intents and
 /// questions use the name as stored.
 pub fn form(name: &str) -> String {
-    let shown: String = name.nfkc().filter(|c| !is_invisible(*c)).collect();
+    let shown: String = nfkc(name).chars().filter(|c| !is_invisible(*c)).collect();
     shown.trim().to_owned()
 }
 

@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 
 use chrono::{DateTime, Datelike as _, TimeDelta, Utc};
+use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
 use unicode_segmentation::UnicodeSegmentation as _;
 
@@ -27,6 +28,11 @@ pub fn visible(text: &str) -> String {
 #[must_use]
 pub fn visible_line(text: &str) -> String {
     without_gaps(&inert(text, ' '))
+}
+
+/// The compatibility form of a text (NFKC). ASCII is its own form, and is not copied.
+pub fn nfkc(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() { Cow::Borrowed(text) } else { Cow::Owned(text.nfkc().collect()) }
 }
 
 /// Text of another author for a place between our quotation marks: on one line, inert, bounded, and without quotation marks, so

@@ -162,8 +162,7 @@ impl ReadSuspensions for SqliteConnection {
         let left = suspensions::rid.gt(after).and(suspensions::rid.le(up_to));
         let mut open = suspensions::table.filter(is_open()).filter(left).into_boxed();
         if with_fallback {
-            // The condition is a literal, so that the partial index serves the query.
-            open = open.filter(diesel::dsl::sql::<diesel::sql_types::Bool>("fallback_policy <> 0"));
+            open = open.filter(suspensions::fallback_policy.ne(0));
         }
         Ok(open.order(suspensions::rid).limit(i64::from(limit)).select(suspensions::rid).load(self)?)
     }
