@@ -39,7 +39,7 @@ pub use self::error::{StoreError, Unit, Wanted};
 pub use self::filter::{DeliveryFilter, EventFilter, FailedFilter, IntentFilter, ServerEventFilter, SuspensionFilter};
 pub use self::inspection::{Gateway, Inspection, Schema};
 pub use self::link::LinkView;
-pub use self::observer::{Again, Observer, Unobserved};
+pub use self::observer::{Again, Copied, Observer, Unobserved};
 pub use self::request::{
     CreateIntent, Idempotency, NewIntent, NewKey, Outcome, Precondition, Redrive, Request, SecretOrigin, Target, Unreadable,
 };

@@ -38,8 +38,11 @@ pub trait Observer: Send + Sync + 'static {
     /// The COMMIT alone took so long, which measures the disk.
     fn commit(&self, _took: Duration) {}
 
-    /// The write-ahead log was copied into the database as far as it goes, or not; it took so long.
-    fn log_copied(&self, _whole: bool, _took: Duration) {}
+    /// A thread beside the writer copied the write-ahead log into the database, with this result; it took so long.
+    fn log_copied(&self, _result: Copied, _took: Duration) {}
+
+    /// The writer copied the end of the write-ahead log, wholly or not; commits waited for so long.
+    fn log_ended(&self, _whole: bool, _took: Duration) {}
 
     /// A request began to wait for a question.
     fn waits(&self) {}
@@ -56,6 +59,34 @@ pub trait Observer: Send + Sync + 'static {
 pub struct Unobserved;
 
 impl Observer for Unobserved {}
+
+/// The result of copying the write-ahead log beside the writer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Copied {
+    /// So little is left that the writer copies it.
+    Whole,
+    /// A reader or another program stood in the way.
+    HeldUp,
+    /// The writer is as fast as the copying.
+    Behind,
+    /// The disk refused.
+    Failed,
+}
+
+impl Copied {
+    /// All results.
+    pub const ALL: [Self; 4] = [Self::Whole, Self::HeldUp, Self::Behind, Self::Failed];
+
+    /// The name of the result in metrics.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Whole => "whole",
+            Self::HeldUp => "held_up",
+            Self::Behind => "behind",
+            Self::Failed => "failed",
+        }
+    }
+}
 
 /// Why a transaction is run again. Only a database with several writers gives a reason to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

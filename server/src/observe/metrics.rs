@@ -18,7 +18,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 use store::fact::{Attempted, Fact, Method, Outcome, Settled};
-use store::{Again, Hold, Standing};
+use store::{Again, Copied, Hold, Standing};
 
 /// The content type of the text that [`Metrics::exposition`] returns.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -78,6 +78,11 @@ struct StateLabel {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct CopiedLabel {
     result: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct EndedLabel {
+    whole: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -161,14 +166,22 @@ pub(crate) struct WriterMetrics {
     /// Copies of the write-ahead log into the database file, by how far they came.
     log_copies: Family<CopiedLabel, Counter>,
     log_copy_seconds: Histogram,
+    /// The ends of the log that the writer copied, by whether nothing was left.
+    log_ends: Family<EndedLabel, Counter>,
+    log_end_seconds: Histogram,
 }
 
 impl WriterMetrics {
     /// Counts a copy of the write-ahead log.
-    pub(crate) fn log_copied(&self, whole: bool, took: Duration) {
-        let result = if whole { "whole" } else { "held_up" };
-        self.log_copies.get_or_create(&CopiedLabel { result }).inc();
+    pub(crate) fn log_copied(&self, result: Copied, took: Duration) {
+        self.log_copies.get_or_create(&CopiedLabel { result: result.as_str() }).inc();
         self.log_copy_seconds.observe(took.as_secs_f64());
+    }
+
+    /// Counts an end of the write-ahead log that the writer copied.
+    pub(crate) fn log_ended(&self, whole: bool, took: Duration) {
+        self.log_ends.get_or_create(&EndedLabel { whole: if whole { "true" } else { "false" } }).inc();
+        self.log_end_seconds.observe(took.as_secs_f64());
     }
 
     /// Counts a transaction that is run again.
@@ -248,6 +261,8 @@ impl Metrics {
                 commit_seconds: Histogram::new(DISK_SECONDS),
                 log_copies: Family::default(),
                 log_copy_seconds: Histogram::new(DISK_SECONDS),
+                log_ends: Family::default(),
+                log_end_seconds: Histogram::new(DISK_SECONDS),
             },
             waiters: WaiterMetrics::default(),
             classes: ClassMetrics { admitted: Family::default(), refused: Family::default(), under_way: Family::default() },
@@ -263,8 +278,11 @@ impl Metrics {
         for why in Again::ALL {
             drop(metrics.writer.retried.get_or_create(&CauseLabel { cause: why.as_str() }));
         }
-        for result in ["whole", "held_up"] {
-            drop(metrics.writer.log_copies.get_or_create(&CopiedLabel { result }));
+        for result in Copied::ALL {
+            drop(metrics.writer.log_copies.get_or_create(&CopiedLabel { result: result.as_str() }));
+        }
+        for whole in ["true", "false"] {
+            drop(metrics.writer.log_ends.get_or_create(&EndedLabel { whole }));
         }
         for kind in [BounceKind::Hard, BounceKind::Soft] {
             drop(metrics.bounces.get_or_create(&BounceLabel { kind: bounce_word(kind) }));
@@ -333,7 +351,11 @@ impl Metrics {
 
     fn registered_deliveries(mut self, started: DateTime<Utc>) -> Self {
         let it = &mut self.registry;
-        it.register("placet_delivery_attempts", "Tries to hand a message to its channel", self.attempts.clone());
+        it.register(
+            "placet_delivery_attempts",
+            "How often the server tried to hand a message to its channel",
+            self.attempts.clone(),
+        );
         it.register("placet_deliveries", "Messages that reached a state", self.deliveries.clone());
         it.register("placet_delivery_bounces", "Reports that a message came back", self.bounces.clone());
         it.register(
@@ -394,6 +416,17 @@ impl Metrics {
             "Time a copy of the write-ahead log took, beside the writer",
             Unit::Seconds,
             writer.log_copy_seconds.clone(),
+        );
+        it.register(
+            "placet_writer_log_ends",
+            "Ends of the write-ahead log that the writer copied between two commits",
+            writer.log_ends.clone(),
+        );
+        it.register_with_unit(
+            "placet_writer_log_end_duration",
+            "Time that commits waited while the writer copied the end of the write-ahead log",
+            Unit::Seconds,
+            writer.log_end_seconds.clone(),
         );
         let build = Family::<BuildLabels, Gauge>::default();
         build.get_or_create(&BuildLabels { version: env!("CARGO_PKG_VERSION") }).set(1);

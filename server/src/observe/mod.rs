@@ -10,7 +10,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use store::fact::Fact;
 use store::span::SpanRecord;
-use store::{Again, Observer};
+use store::{Again, Copied, Observer};
 
 use self::metrics::Metrics;
 use self::traces::Traces;
@@ -61,8 +61,12 @@ impl Observer for Witness {
         self.metrics.writer.commit_seconds.observe(took.as_secs_f64());
     }
 
-    fn log_copied(&self, whole: bool, took: Duration) {
-        self.metrics.writer.log_copied(whole, took);
+    fn log_copied(&self, result: Copied, took: Duration) {
+        self.metrics.writer.log_copied(result, took);
+    }
+
+    fn log_ended(&self, whole: bool, took: Duration) {
+        self.metrics.writer.log_ended(whole, took);
     }
 
     fn waits(&self) {

@@ -3,6 +3,7 @@
 use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::Context;
 use diesel::connection::SimpleConnection;
@@ -10,8 +11,22 @@ use diesel::sqlite::SqliteConnection;
 
 use super::file::beside;
 
-/// Writes a file's bytes over themselves and syncs them; a file that is not there needs nothing.
-pub type Rewrite = fn(&Path) -> io::Result<()>;
+/// Syncs the database file.
+pub type Sync = Arc<dyn Fn() -> io::Result<()> + Send + std::marker::Sync>;
+
+/// The work on files that SQLite does not do itself: on the machine's own disk, or on that of the tests.
+#[derive(Clone, Copy)]
+pub struct FileWork {
+    /// Writes a file's bytes over themselves and syncs them; a file that is not there needs nothing.
+    pub rewrite: fn(&Path) -> io::Result<()>,
+    /// Opens a database file for its syncs.
+    pub open_sync: fn(&Path) -> io::Result<Sync>,
+}
+
+impl FileWork {
+    /// The machine's own disk.
+    pub const HOST: Self = Self { rewrite, open_sync };
+}
 
 /// How much is read and written at once, in bytes.
 const BLOCK: usize = 1 << 20;
@@ -28,7 +43,11 @@ const BLOCK: usize = 1 << 20;
 /// The log could not be written or synced. The database must then be neither used nor closed: SQLite empties the log when
 /// the last connection closes, and with some kernels a failed sync has changed the pages it is about to copy. So the
 /// connection is left open.
-pub(super) fn make_durable(mut conn: SqliteConnection, database: &Path, rewrite: Rewrite) -> anyhow::Result<SqliteConnection> {
+pub(super) fn make_durable(
+    mut conn: SqliteConnection,
+    database: &Path,
+    rewrite: fn(&Path) -> io::Result<()>,
+) -> anyhow::Result<SqliteConnection> {
     // The transaction keeps other programs from appending to the log, or beginning it anew, between reading and writing.
     conn.batch_execute("BEGIN IMMEDIATE")?;
     if let Err(error) = rewrite(&beside(database, "-wal")) {
@@ -39,8 +58,16 @@ pub(super) fn make_durable(mut conn: SqliteConnection, database: &Path, rewrite:
     Ok(conn)
 }
 
-/// [`Rewrite`] on the machine's own disk.
-pub(super) fn rewrite(path: &Path) -> io::Result<()> {
+/// Opens the database file for its syncs on the machine's own disk. The process loses its locks on a file when any descriptor of
+/// that file is closed, so the value must outlive every connection.
+fn open_sync(path: &Path) -> io::Result<Sync> {
+    // Some systems sync a file only for a program that may write to it.
+    let file = OpenOptions::new().read(true).write(true).open(path)?;
+    Ok(Arc::new(move || file.sync_data()))
+}
+
+/// [`FileWork::rewrite`] on the machine's own disk.
+fn rewrite(path: &Path) -> io::Result<()> {
     let mut file = match OpenOptions::new().read(true).write(true).open(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         opened => opened?,

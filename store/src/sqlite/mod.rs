@@ -38,7 +38,7 @@ use self::identity::Identity;
 pub use self::identity::second_name;
 pub(crate) use self::inspect::schema;
 pub use self::inspect::{inspect, version};
-pub use self::log_file::Rewrite;
+pub use self::log_file::{FileWork, Sync};
 pub(crate) use self::mark::moved_to;
 pub use self::migrate::known_migrations;
 use self::migrate::migrate;
@@ -80,6 +80,8 @@ pub enum Exclusive {
 struct Readers {
     pool: Pool<ConnectionManager<SqliteConnection>>,
     places: Arc<Semaphore>,
+    /// Closed after the connections, which would lose their locks with it. Fields are dropped in their order.
+    _sync: Option<Sync>,
 }
 
 /// A store on one SQLite file.
@@ -101,15 +103,15 @@ impl SqliteStore {
     ///
     /// A file that cannot be opened or written, that another server serves, or that a newer version of this program wrote.
     pub fn open(path: &Path, exclusive: Exclusive, surroundings: Surroundings) -> anyhow::Result<Self> {
-        Self::open_on(path, exclusive, surroundings, log_file::rewrite, LogLimits::DEFAULT)
+        Self::open_on(path, exclusive, surroundings, FileWork::HOST, LogLimits::DEFAULT)
     }
 
-    /// As [`SqliteStore::open`], on a disk where `rewrite` writes files anew: the tests have a disk of their own under SQLite.
+    /// As [`SqliteStore::open`], on a disk with this work on files: the tests have a disk of their own under SQLite.
     pub fn open_on(
         path: &Path,
         exclusive: Exclusive,
         surroundings: Surroundings,
-        rewrite: Rewrite,
+        files: FileWork,
         limits: LogLimits,
     ) -> anyhow::Result<Self> {
         let unusable = || {
@@ -132,7 +134,7 @@ impl SqliteStore {
         let url = &url_of(path)?;
         let mut conn = SqliteConnection::establish(url).with_context(unusable)?;
         conn.batch_execute(PRAGMAS).with_context(unusable)?;
-        let mut conn = log_file::make_durable(conn, path, rewrite).with_context(unusable)?;
+        let mut conn = log_file::make_durable(conn, path, files.rewrite).with_context(unusable)?;
         if let Some(moved_to) = moved_to(&mut conn).with_context(unusable)? {
             anyhow::bail!("the data of {} was moved to {moved_to}; set PLACET_DATABASE_URL to that", path.display());
         }
@@ -140,18 +142,21 @@ impl SqliteStore {
             .with_context(|| format!("failed to make the tables of {}; is there room on the disk?", path.display()))?;
         empty_log(&mut conn, exclusive)
             .with_context(|| format!("failed to write to {}; is there room on the disk?", path.display()))?;
-        let readers = readers(url, READERS_MAX)?;
-        let readers_apart = self::readers(url, READERS_APART_MAX)?;
         let (clock, hub) = (surroundings.clock.clone(), surroundings.hub.clone());
         let watch = Arc::new(ClockWatch::new(clock.clone()));
-        let checkpointer = match exclusive {
+        let identity = Arc::new(Identity::of(path)?);
+        let (sync, checkpointer) = match exclusive {
             Exclusive::Serve => {
                 conn.batch_execute(COPIED_BESIDE)?;
-                Some(Checkpointer::start(url, path, limits, &surroundings)?)
+                let sync = (files.open_sync)(path).with_context(unusable)?;
+                let checkpointer = Checkpointer::start(url, identity.clone(), sync.clone(), limits, &surroundings)?;
+                (Some(sync), Some(checkpointer))
             }
-            Exclusive::Beside => None,
+            Exclusive::Beside => (None, None),
         };
-        let writer = Writer::start(conn, Identity::of(path)?, checkpointer, surroundings, watch.clone())?;
+        let readers = readers(url, READERS_MAX, sync.clone())?;
+        let readers_apart = self::readers(url, READERS_APART_MAX, sync)?;
+        let writer = Writer::start(conn, identity, checkpointer, surroundings, watch.clone())?;
         Ok(Self { writer, readers, readers_apart, clock, watch, hub, lock: Mutex::new(lock) })
     }
 }
@@ -218,13 +223,13 @@ fn read_from<T: Send + 'static>(
     readers: &Readers,
     work: impl FnOnce(&mut SqliteConnection) -> RowsResult<T> + Send + 'static,
 ) -> Unit<'static, T> {
-    let Readers { pool, places } = readers.clone();
+    let readers = readers.clone();
     async move {
-        let place = tokio::time::timeout(READER_WAIT, places.acquire_owned()).await;
+        let place = tokio::time::timeout(READER_WAIT, readers.places.clone().acquire_owned()).await;
         let Ok(Ok(place)) = place else { return Err(StoreError::Unavailable("too many reads are waiting".into())) };
         let job = move || {
             let _place = place;
-            let mut conn = pool.get().map_err(|error| StoreError::Unavailable(error.to_string()))?;
+            let mut conn = readers.pool.get().map_err(|error| StoreError::Unavailable(error.to_string()))?;
             in_one_snapshot(&mut conn, work).map_err(|error| classify(&error))
         };
         let joined = tokio::task::spawn_blocking(job).await;
@@ -233,7 +238,7 @@ fn read_from<T: Send + 'static>(
     .boxed()
 }
 
-fn readers(url: &str, connections_max: u32) -> anyhow::Result<Readers> {
+fn readers(url: &str, connections_max: u32, sync: Option<Sync>) -> anyhow::Result<Readers> {
     let pool = Pool::builder()
         .max_size(connections_max)
         .min_idle(Some(1))
@@ -243,7 +248,7 @@ fn readers(url: &str, connections_max: u32) -> anyhow::Result<Readers> {
         .connection_customizer(Box::new(ReadOnly))
         .build(ConnectionManager::new(url))
         .context("failed to open the database for reading")?;
-    Ok(Readers { pool, places: Arc::new(Semaphore::new(connections_max as usize)) })
+    Ok(Readers { pool, places: Arc::new(Semaphore::new(connections_max as usize)), _sync: sync })
 }
 
 /// Gives all statements of one read the same snapshot.

@@ -137,7 +137,7 @@ impl Writer {
     /// Starts the writer thread on `conn`, which has the files of `identity` open.
     pub(super) fn start(
         mut conn: SqliteConnection,
-        identity: Identity,
+        identity: Arc<Identity>,
         mut checkpointer: Option<Checkpointer>,
         surroundings: Surroundings,
         watch: Arc<ClockWatch>,
@@ -154,7 +154,7 @@ impl Writer {
                 }
                 // A database that was moved to another name may be served there, with a log of its own, which the contents of
                 // this log would overwrite.
-                if identity.is_astray() {
+                if identity.is_astray() || checkpointer.as_ref().is_some_and(Checkpointer::must_stay_open) {
                     return;
                 }
                 // The checkpoint leaves no commit in the log alone, so a copy of the database file of a
@@ -166,10 +166,13 @@ impl Writer {
             if ended.is_err() {
                 tracing::error!("the store's writer panicked; the server cannot write any more and stops");
             }
-            let file = checkpointer.as_ref().and_then(Checkpointer::file);
+            let must_stay_open = checkpointer.as_ref().is_some_and(Checkpointer::must_stay_open);
             drop(checkpointer);
-            drop(conn);
-            drop(file);
+            if must_stay_open {
+                std::mem::forget(conn);
+            } else {
+                drop(conn);
+            }
             open.send_replace(true);
         })?;
         Ok(Self { jobs, closed, observer, doubts: Arc::default() })
@@ -205,8 +208,8 @@ impl Writer {
 
     /// Proves that a write can be committed.
     ///
-    /// BEGIN IMMEDIATE and COMMIT prove that the lock can be had and the writer lives, and cost nothing. They write nothing
-    /// either, so they succeed on a full disk: after a failure, each probe also writes a page, until one succeeds.
+    /// BEGIN IMMEDIATE and COMMIT prove that the lock is free and the writer runs, and cost almost nothing. But they write nothing,
+    /// so they succeed even on a full disk. After a write that failed, each probe therefore also writes a page, until one succeeds.
     pub(super) async fn probe(&self) -> Result<(), StoreError> {
         let doubted = self.doubts.standing();
         let page = move |rows: &mut Writing<'_>, _: &Env<'_>| {
@@ -270,7 +273,7 @@ fn run(
         let obstacle = identity.lost().or_else(|| identity.second_name());
         let done = obstacle.map_or_else(|| Ok(commit(&mut batch, &more)), Err);
         let last = batch.iter().any(|job| job.is_last());
-        let writes = batch.len();
+        let is_served = done.is_ok();
         match done {
             Err(why) => refuse_all(batch, &why),
             // One of the jobs failed. Giving each a transaction of its own finds out which.
@@ -283,8 +286,9 @@ fn run(
             }
             Ok(done) => answer_all(batch, done, identity, surroundings),
         }
-        if let Some(checkpointer) = checkpointer {
-            checkpointer.committed(conn, writes);
+        // The log of a file that has lost its name, or got a second one, must not be copied into it.
+        if let Some(checkpointer) = checkpointer.filter(|_| is_served) {
+            checkpointer.committed(conn);
         }
         if last {
             return;
@@ -357,12 +361,12 @@ fn attempt(
     }
     let decided = Instant::now();
     // Kill points count only batches that announce something: other commits have nothing to lose.
-    let told = !notices.is_empty();
-    if told {
+    let announces = !notices.is_empty();
+    if announces {
         kill_points::reached(Point::BeforeCommit);
     }
     conn.batch_execute("COMMIT")?;
-    if told {
+    if announces {
         kill_points::reached(Point::AfterCommit);
     }
     observer.commit(decided.elapsed());
@@ -429,13 +433,13 @@ mod tests {
 
     /// Counts the calls of the writer.
     #[derive(Default)]
-    struct Told {
+    struct Counted {
         asked: AtomicU64,
         batches: AtomicU64,
         refused: AtomicU64,
     }
 
-    impl Observer for Told {
+    impl Observer for Counted {
         fn fact(&self, fact: &Fact) {
             assert_eq!(*fact, Fact::Asked);
             self.asked.fetch_add(1, Ordering::SeqCst);
@@ -450,7 +454,7 @@ mod tests {
         }
     }
 
-    impl Told {
+    impl Counted {
         /// Questions asked, batches committed, jobs refused.
         fn counts(&self) -> [u64; 3] {
             [&self.asked, &self.batches, &self.refused].map(|count| count.load(Ordering::SeqCst))
@@ -462,17 +466,21 @@ mod tests {
         measured(folder).0
     }
 
-    fn measured(folder: &tempfile::TempDir) -> (Writer, Arc<Told>) {
+    fn measured(folder: &tempfile::TempDir) -> (Writer, Arc<Counted>) {
         let path = folder.path().join("w.db");
         crate::sqlite::file::create(&path).unwrap();
         let mut conn = SqliteConnection::establish(path.to_str().unwrap()).unwrap();
         conn.batch_execute("PRAGMA journal_mode = WAL").unwrap();
         crate::sqlite::migrate::migrate(&mut conn).unwrap();
         conn.batch_execute("CREATE TABLE t (n INTEGER UNIQUE)").unwrap();
-        let (clock, told) = (Arc::new(SystemClock), Arc::new(Told::default()));
+        let (clock, counted) = (Arc::new(SystemClock), Arc::new(Counted::default()));
         let surroundings = Surroundings::alone(clock.clone(), Arc::new(SystemEntropy));
-        let surroundings = Surroundings { observer: told.clone(), ..surroundings };
-        (Writer::start(conn, Identity::of(&path).unwrap(), None, surroundings, Arc::new(ClockWatch::new(clock))).unwrap(), told)
+        let surroundings = Surroundings { observer: counted.clone(), ..surroundings };
+        (
+            Writer::start(conn, Arc::new(Identity::of(&path).unwrap()), None, surroundings, Arc::new(ClockWatch::new(clock)))
+                .unwrap(),
+            counted,
+        )
     }
 
     fn insert(n: i64) -> impl Fn(&mut Writing<'_>, &Env<'_>) -> RowsResult<i64> + Send + 'static {
@@ -522,10 +530,10 @@ mod tests {
     #[tokio::test]
     async fn what_is_held_costs_its_neighbours_nothing() {
         let folder = tempfile::tempdir().unwrap();
-        let (writer, told) = measured(&folder);
+        let (writer, counted) = measured(&folder);
         let held = writer.submit(|_, _| -> RowsResult<()> { Err(RowsError::Held("the clock jumped")) }).await;
         assert!(matches!(held, Err(StoreError::Held("the clock jumped"))));
-        assert_eq!(told.counts(), [0, 1, 0], "its batch was committed");
+        assert_eq!(counted.counts(), [0, 1, 0], "its batch was committed");
         assert_eq!(writer.doubts.standing(), None);
     }
 
@@ -565,12 +573,12 @@ mod tests {
     #[tokio::test]
     async fn only_what_was_committed_is_counted() {
         let folder = tempfile::tempdir().unwrap();
-        let (writer, told) = measured(&folder);
+        let (writer, counted) = measured(&folder);
         batch(&writer, &[1, 2, 1, 3]).await;
         count(&writer).await; // Answered after the batch's own counting.
         // Counted batches: the blocking job, the three that were applied alone, and the count; not the failed
         // batch, nor the failed job.
-        assert_eq!(told.counts(), [3, 5, 0]);
+        assert_eq!(counted.counts(), [3, 5, 0]);
     }
 
     #[tokio::test]
@@ -586,7 +594,7 @@ mod tests {
     #[tokio::test]
     async fn a_full_queue_refuses_instead_of_waiting() {
         let folder = tempfile::tempdir().unwrap();
-        let (writer, told) = measured(&folder);
+        let (writer, counted) = measured(&folder);
         let beyond: Vec<i64> = (0..5 + i64::try_from(QUEUE_MAX).unwrap()).collect();
         let results = batch(&writer, &beyond).await;
         let refused = results
@@ -594,7 +602,7 @@ mod tests {
             .filter(|result| matches!(result, Err(StoreError::Unavailable(why)) if why.contains("waiting")))
             .count();
         assert_eq!(refused, 5);
-        assert_eq!(told.counts()[2], 5);
+        assert_eq!(counted.counts()[2], 5);
         assert_eq!(count(&writer).await, i64::try_from(beyond.len() - refused).unwrap());
     }
 

@@ -14,4 +14,4 @@ mod locks;
 mod sqlite;
 
 pub use crate::disk::{Disk, FailedPages, Syncs, Weather};
-pub use crate::sqlite::{query, rewrite};
+pub use crate::sqlite::{open_sync, query, rewrite};

@@ -303,11 +303,26 @@ unsafe extern "C" fn shm_unmap(file: *mut ffi::sqlite3_file, _: c_int) -> c_int 
 ///
 /// SQLite's code for the failure of the disk.
 pub fn rewrite(path: &Path) -> io::Result<()> {
+    disk_of(path)?.rewrite(path).map_err(failed)
+}
+
+/// Opens a file of a disk for its syncs, as a program can do without SQLite. After a restart of the machine each sync fails.
+///
+/// # Errors
+///
+/// SQLite's code for the failure of the disk.
+pub fn open_sync(path: &Path) -> io::Result<Arc<dyn Fn() -> io::Result<()> + Send + Sync>> {
+    let handle = disk_of(path)?.open(path, false).map_err(failed)?;
+    Ok(Arc::new(move || handle.sync().map_err(failed)))
+}
+
+fn disk_of(path: &Path) -> io::Result<Arc<Disk>> {
     let disks = DISKS.lock().unwrap();
-    let disk = disks.iter().filter_map(Weak::upgrade).find(|disk| disk.holds(path));
-    drop(disks);
-    let disk = disk.ok_or(ErrorKind::NotFound)?;
-    disk.rewrite(path).map_err(|code| io::Error::other(format!("SQLite's code {code}")))
+    Ok(disks.iter().filter_map(Weak::upgrade).find(|disk| disk.holds(path)).ok_or(ErrorKind::NotFound)?)
+}
+
+fn failed(code: c_int) -> io::Error {
+    io::Error::other(format!("SQLite's code {code}"))
 }
 
 /// Asks a database directly, beside the server that uses it; returns the first column of each row.

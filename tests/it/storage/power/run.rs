@@ -11,10 +11,10 @@ use domain::base::clock::Clock;
 use domain::wire::SuspensionRecord;
 use futures_util::future::join_all;
 use harness::clock::FakeClock;
-use placet_disk::{Disk, FailedPages, Syncs, Weather, query, rewrite};
+use placet_disk::{Disk, FailedPages, Syncs, Weather, open_sync, query, rewrite};
 use serde_json::json;
-use store::sqlite::{Exclusive, LogLimits, SqliteStore};
-use store::{DeliveryResult, Observer, Outcome, Store, StoreError, Surroundings, Turn};
+use store::sqlite::{Exclusive, FileWork, LogLimits, SqliteStore};
+use store::{Copied, DeliveryResult, Observer, Outcome, Store, StoreError, Surroundings, Turn};
 use tempfile::TempDir;
 
 use super::chance::{Chance, SeededEntropy};
@@ -83,8 +83,8 @@ struct Run {
 struct Copies(AtomicU64);
 
 impl Observer for Copies {
-    fn log_copied(&self, whole: bool, _: Duration) {
-        self.0.fetch_add(u64::from(whole), Ordering::SeqCst);
+    fn log_copied(&self, result: Copied, _: Duration) {
+        self.0.fetch_add(u64::from(result == Copied::Whole), Ordering::SeqCst);
     }
 }
 
@@ -140,7 +140,7 @@ impl Run {
         let folder = TempDir::new().unwrap();
         let mut chance = Chance::new(seed, 2);
         let begin = *chance.pick(&[10, 40, LogLimits::DEFAULT.begin]);
-        let limits = LogLimits { look: *chance.pick(&[1, 8]), begin, rest: begin / 4, ..LogLimits::DEFAULT };
+        let limits = LogLimits { pause: Duration::ZERO, begin, rest: begin / 4, ..LogLimits::DEFAULT };
         Self {
             chance: Chance::new(seed, 0),
             trust,
@@ -167,7 +167,7 @@ impl Run {
         loop {
             let alone = Surroundings::alone(self.clock.clone(), self.entropy.clone());
             let outside = Surroundings { observer: self.copies.clone(), ..alone };
-            match SqliteStore::open_on(&self.path(), Exclusive::Serve, outside, rewrite, self.limits) {
+            match SqliteStore::open_on(&self.path(), Exclusive::Serve, outside, FileWork { rewrite, open_sync }, self.limits) {
                 // A process that another test starts holds our lock too, from its fork to its exec.
                 Err(error) if error.to_string().ends_with("stop it first") && began.elapsed() < LOCKED_MAX => {
                     std::thread::yield_now();
@@ -301,10 +301,13 @@ impl Run {
                 self.count("a server stopped in order");
                 store.close().await;
                 drop(store);
-                // The power may also be cut after the server has stopped.
+                // The power may also be cut after the server has stopped. Otherwise its process ends, with the connections that it
+                // leaves open after a sync that failed.
                 if self.chance.happens(50) || !self.disk.has_power() {
                     self.tell("and the power was cut");
                     self.disk.cut();
+                } else {
+                    self.disk.kill();
                 }
             }
             1 => {
