@@ -19,10 +19,10 @@ COPY --from=build /usr/local/bin/placet /usr/local/bin/placet
 USER 10001:10001
 WORKDIR /var/lib/placet
 VOLUME /var/lib/placet
-# The database is where it is by default, in the working folder: a variable here would win over the file of whoever runs the image.
+# The database is where it is by default, in the working folder: a variable here would win over the file of the person who runs the image.
 ENV PLACET_LISTEN=0.0.0.0:7420
 EXPOSE 7420
-# Ready is: the database takes a write, and time may decide. The image has no curl; bash speaks enough HTTP.
+# The server is ready when the database takes a write and deadlines may take effect. The image has no curl; bash speaks enough HTTP.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
     CMD ["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/7420 && printf 'GET /readyz HTTP/1.0\\r\\nHost: localhost\\r\\n\\r\\n' >&3 && read -r _ status _ <&3 && [[ $status == 200 ]]"]
 ENTRYPOINT ["placet"]

@@ -158,7 +158,7 @@ pub(crate) mod sample {
                 (today(8, 45), "Finance on call is asked as well".to_owned()),
                 (
                     today(9, 30),
-                    "It closes. Nothing is refunded, and the agent is told that nobody answered, not that you said no."
+                    "It closes. Nothing is refunded, and the agent is told that no person answered, not that you said no."
                         .to_owned(),
                 ),
             ],

@@ -387,11 +387,11 @@ mod tests {
           - Refund half, €206.00
               sends half
 
-        If nobody answers (times in UTC)
+        If no person answers (times in UTC)
           08:00  You get a reminder
           08:45  Finance on call is asked as well
-          09:30  It closes. Nothing is refunded, and the agent is told that
-                 nobody answered, not that you said no.
+          09:30  It closes. Nothing is refunded, and the agent is told that no
+                 person answered, not that you said no.
 
         Sent to priya.raman@northpine.example because you decide refunds.
         The link is yours alone; please don't forward it.
@@ -418,7 +418,7 @@ mod tests {
         let rendered = render(&sample::reminder()).unwrap();
         assert_eq!(rendered.subject, "Re: [Placet] Refund €412.00 to Marta Kowalska for order 10-88421?");
         insta::assert_snapshot!(rendered.text, @r"
-        Reminder, message 2 of 3. This is still open: 1 h 30 min left.
+        Reminder, message 2 of 3. The question is still open: 1 h 30 min left.
 
         refund-agent asks (Support automation)
 
@@ -436,10 +436,10 @@ mod tests {
           - Refund half, €206.00
               sends half
 
-        If nobody answers (times in UTC)
+        If no person answers (times in UTC)
           08:45  Finance on call is asked as well
-          09:30  It closes. Nothing is refunded, and the agent is told that
-                 nobody answered, not that you said no.
+          09:30  It closes. Nothing is refunded, and the agent is told that no
+                 person answered, not that you said no.
 
         Sent to priya.raman@northpine.example because you decide refunds.
         The link is yours alone; please don't forward it.
@@ -452,8 +452,8 @@ mod tests {
         let rendered = render(&sample::escalation()).unwrap();
         assert_eq!(rendered.subject, "[Placet] Escalated: Refund €412.00 to Marta Kowalska for order 10-88421?");
         insta::assert_snapshot!(rendered.text, @r"
-        You are asked because nobody has answered since 07:14 UTC. Asked before
-        you: Priya Raman (delivered, opened 07:20, no answer).
+        You are asked because no person has answered since 07:14 UTC. Asked
+        before you: Priya Raman (delivered, opened 07:20, no answer).
 
         refund-agent asks (Support automation)
 
@@ -471,9 +471,9 @@ mod tests {
           - Refund half, €206.00
               sends half
 
-        If nobody answers (times in UTC)
-          09:30  It closes. Nothing is refunded, and the agent is told that
-                 nobody answered, not that you said no.
+        If no person answers (times in UTC)
+          09:30  It closes. Nothing is refunded, and the agent is told that no
+                 person answered, not that you said no.
 
         Sent to finance@northpine.example because you decide refunds.
         The link is yours alone; please don't forward it.
@@ -653,7 +653,7 @@ mod tests {
         assert!(rendered.text.contains("This is still open.\n"));
         assert!(rendered.text.contains("This question has no deadline."));
         assert!(rendered.html.contains("This question has no deadline."));
-        assert!(!rendered.text.contains("If nobody answers"));
+        assert!(!rendered.text.contains("If no person answers"));
     }
 
     #[test]

@@ -317,7 +317,7 @@ impl CreateIntent<'_> {
         self
     }
 
-    /// Sets one entry of its state.
+    /// Sets one entry of the intent's state.
     pub fn state(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.intent = self.intent.state(key, value);
         self

@@ -374,7 +374,7 @@ async fn a_refusal_or_a_busy_server_is_no_outage() {
     server.join().unwrap();
 }
 
-/// At stake: a server that asks for a pause does so because it is too busy.
+/// At stake: a server asks for a pause because it is too busy, and a client that calls again sooner makes it busier.
 #[tokio::test]
 async fn a_pause_the_server_asks_for_is_kept() {
     let seconds = "retry-after: 1\r\n";

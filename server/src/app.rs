@@ -290,7 +290,7 @@ fn lanes(config: &Config, mailbox: Option<&MemoryMailbox>, address: SocketAddr) 
             Some(mailbox) if !webhook.is_this_machine => {
                 tracing::info!(
                     channel = name,
-                    "this webhook is not on this machine: in development its messages stay among the mails"
+                    "this webhook is on another machine, so in development mode the server does not call it and shows its messages in the mailbox"
                 );
                 Arc::new(Withheld::new(name.clone(), mailbox.clone()))
             }
@@ -321,7 +321,9 @@ async fn keep_off_production(store: &dyn Store, config: &Config, mailbox: Option
             config.database
         );
     }
-    tracing::warn!("this database has been served in production: in development its mails are shown, and count as lost");
+    tracing::warn!(
+        "this database has been used in production; in development mode the server shows mails instead of sending them, and they count as lost"
+    );
     if let Some(mailbox) = mailbox {
         mailbox.reach_nobody();
     }
@@ -347,7 +349,7 @@ pub async fn hold_after_restore(database: &Database, clock: Arc<dyn Clock>, entr
 async fn release_leases(store: &dyn Store) -> anyhow::Result<()> {
     let released = store.release_deliveries().await?;
     if released > 0 {
-        tracing::info!(messages = released, "messages a server before this one had under way are due again");
+        tracing::info!(messages = released, "messages that an earlier server had leased are due again");
     }
     Ok(())
 }

@@ -63,7 +63,7 @@ impl Allowance {
             (false, true) => tracing::error!(
                 free_bytes = free,
                 reserve_bytes = reserve.bytes,
-                "the disk is nearly full, and the rest is kept for answers: agents get 507, and no message leaves; make room"
+                "the disk is nearly full, so the server keeps the remaining space for people's answers: it refuses writes of agents with 507 and sends no messages; make room on the disk"
             ),
             (true, false) => tracing::info!(free_bytes = free, "the disk has room for agents again"),
             (true, true) | (false, false) => {}

@@ -35,7 +35,8 @@ impl Turn {
 pub struct Lane {
     pub channel: String,
     pub gate: Gate,
-    /// Where the look at messages beyond the channel's room goes on; absent if it begins at the newest message.
+    /// The place in the line at which the turn before stopped looking at messages beyond the endpoint's limit of due messages;
+    /// absent if it reached the end of them.
     pub line: Option<LinePlace>,
 }
 

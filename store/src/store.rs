@@ -183,7 +183,7 @@ impl<B: Backend> Store for B {
         let release = self.is_time_to_release();
         self.write("lease_deliveries", move |rows, env| {
             if release && units::complete::release_deliveries(rows, env)? > 0 {
-                tracing::info!("messages a server that is gone had under way are due again");
+                tracing::info!("messages that a vanished server had leased are due again");
             }
             units::lease::lease_deliveries(rows, env, &turn)
         })

@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 use clap::Parser;
 use harness::api::Api;
 use harness::bench::figures::{Figure, Report};
+use harness::bench::subject::UNPRESSED;
 use harness::bench::{percentile, run};
 use harness::process::Site;
 use harness::receiver::{Answer, Receiver, SECRET};
@@ -120,7 +121,7 @@ async fn measure(_: Arguments, report: &mut Report) {
     hanging.script(std::iter::repeat_n(Answer::Hang, 10_000));
     let site = Site::development();
     let file = site.folder().join("placet.toml");
-    std::fs::write(&file, settings(&healthy, &hanging)).unwrap();
+    std::fs::write(&file, UNPRESSED.to_owned() + &settings(&healthy, &hanging)).unwrap();
     let agent = site.api("agent", "agent").await;
     let mut server = site.start(site.command(["serve", "--config", file.to_str().unwrap()]));
     server.line_with("Placet listens on ").await;

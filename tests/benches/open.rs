@@ -15,7 +15,7 @@ use harness::bench::arrival::{Done, closed_loop};
 use harness::bench::connection::Connection;
 use harness::bench::figures::{Figure, Report};
 use harness::bench::subject::{Open, Subject, Told, VALUES, ask, create, question, respond, suspend};
-use harness::bench::{percentile, resident_mebibytes, run, shuffled};
+use harness::bench::{file_bytes_of, percentile, resident_mebibytes, run, shuffled};
 use serde::Deserialize;
 use uuid::Uuid;
 
@@ -23,6 +23,8 @@ use uuid::Uuid;
 const CLIENTS: usize = 32;
 /// Pages of each kind that are read.
 const PAGES: usize = 500;
+/// The size of a page of the database, in bytes.
+const PAGE: f64 = 4_096.0;
 /// The length of the outage before the last start, in seconds.
 const OUTAGE_SECONDS: i64 = 600;
 
@@ -107,13 +109,19 @@ async fn answer_at_random(subject: &Subject, open: usize, asked: Vec<Open>, coun
     let step = async |connection: &mut Connection, open| {
         respond(connection, open, VALUES[0], None).await;
     };
+    let before = file_bytes_of(subject.server().id());
     let answered = closed_loop(&subject.operator, CLIENTS, asked, step).await;
+    let after = file_bytes_of(subject.server().id());
     let what = format!("respond in random order, {CLIENTS} clients, {open} open");
     let goals = if open > 100_000 { (5_000.0, 20.0, 40.0) } else { (10_000.0, 8.0, 20.0) };
     report.add(Figure::new("W3", what.clone(), "/s", vec![answered.per_second]).at_least(goals.0));
     for (name, part, goal) in [("p99", 0.99, goals.1), ("p99.9", 0.999, goals.2)] {
         let figure = Figure::new("W3", format!("{what}, {name}"), "ms", vec![percentile(&answered.milliseconds, part)]);
         report.add(figure.at_most(goal));
+    }
+    let answers = f64::from(u32::try_from(answered.results.len()).unwrap());
+    for (name, bytes) in [("read", after.0 - before.0), ("written", after.1 - before.1)] {
+        report.add(Figure::new("W3", format!("{what}, pages {name} for each"), "", vec![bytes / PAGE / answers]));
     }
 }
 

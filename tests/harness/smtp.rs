@@ -213,6 +213,11 @@ impl SmtpSink {
         self.mailbox.refused.lock().expect("no holder of the lock panics").insert(address.to_owned());
     }
 
+    /// How many mails have come.
+    pub fn count(&self) -> usize {
+        self.mailbox.received.borrow().len()
+    }
+
     /// Whether every connection is closed at once.
     pub fn set_down(&self, down: bool) {
         self.mailbox.down.store(down, Ordering::SeqCst);

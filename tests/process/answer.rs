@@ -57,7 +57,7 @@ async fn an_operator_lists_reads_and_answers_from_a_shell() {
         "  • commit: 4f2a",
         "\n  │ risk: none",
         "asked by ci, ",
-        "If nobody answers, the agent is told",
+        "If no person answers, the agent is told",
         "  value │ yes\n  label │ Yes",
     ] {
         assert!(whole.succeeded().contains(words), "{words}: {}", whole.stdout);

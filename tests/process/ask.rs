@@ -70,7 +70,7 @@ async fn a_preview_says_who_would_be_told_when_and_asks_nobody() {
     let lines: Vec<&str> = preview.stdout.lines().collect();
     let [attempt, end] = lines.as_slice() else { panic!("{preview:?}") };
     assert!(attempt.ends_with(" UTC  bob@example.com (email)"), "{attempt}");
-    assert!(end.contains(" UTC  If nobody answers, the agent goes on with “No”"), "{end}");
+    assert!(end.contains(" UTC  If no person answers, the agent goes on with “No”"), "{end}");
 
     let secret = ["--context", "password=hunter2", "--json"];
     let preview = desk.site.run(desk.ask(&[&arguments[..], &secret].concat())).await;

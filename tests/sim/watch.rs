@@ -452,8 +452,8 @@ impl Watch {
         };
         must!(in_log, "I11: a message is in state {}, the log says {finished:?}", message.state);
         let Some(before) = self.messages.get(&rid) else {
-            // People asked as replacements may be leased in the very transaction that asks them, or given up in it, if their
-            // endpoint is gone as well.
+            // A message to people who are asked as replacements may be leased in the same transaction that queues it. If its
+            // endpoint is gone as well, the message may fail in that transaction.
             let begins = (message.state == QUEUED && message.tries <= 1) || (message.state == FAILED && message.tries == 0);
             must!(begins, "I11: a message that begins in state {}", message.state);
             return Ok(());

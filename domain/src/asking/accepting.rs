@@ -41,13 +41,13 @@ pub fn new_intent(body: CreateIntentRequest, creator: &str) -> Result<(Status, I
     let mut error = |field: &str, rule: &str, message: String| errors.push(FieldError::new(field, rule, message));
     let title = body.title.chars().count();
     if title == 0 || title > TITLE_MAX {
-        error("title", "length", format!("is 1 to {TITLE_MAX} characters"));
+        error("title", "length", format!("must be 1 to {TITLE_MAX} characters"));
     }
     if body.description.as_ref().is_some_and(|text| text.len() > DESCRIPTION_BYTES_MAX) {
-        error("description", "length", format!("is at most {DESCRIPTION_BYTES_MAX} bytes"));
+        error("description", "length", format!("must be at most {DESCRIPTION_BYTES_MAX} bytes"));
     }
     if body.created_by.as_ref().is_some_and(|name| name.chars().count() > TITLE_MAX) {
-        error("created_by", "length", format!("is at most {TITLE_MAX} characters"));
+        error("created_by", "length", format!("must be at most {TITLE_MAX} characters"));
     }
     let status = match body.status.as_deref() {
         None | Some("draft") => Status::Draft,
@@ -61,18 +61,18 @@ pub fn new_intent(body: CreateIntentRequest, creator: &str) -> Result<(Status, I
         error("confidence", "range", "must be 0 to 100".into());
     }
     if body.constraints.as_ref().is_some_and(|value| !value.is_object() && !value.is_array() && !value.is_null()) {
-        error("constraints", "type", "is an object or a list".into());
+        error("constraints", "type", "must be an object or a list".into());
     }
     if body.governance_policy.as_ref().is_some_and(|value| !value.is_object() && !value.is_null()) {
-        error("governance_policy", "type", "is an object".into());
+        error("governance_policy", "type", "must be an object".into());
     }
     let depends_on = body.depends_on.unwrap_or_default();
     if depends_on.len() > DEPENDS_ON_MAX {
-        error("depends_on", "length", format!("has at most {DEPENDS_ON_MAX} entries"));
+        error("depends_on", "length", format!("must have at most {DEPENDS_ON_MAX} entries"));
     }
     let state = body.state.unwrap_or_default();
     if serde_json::to_vec(&state).map_or(0, |bytes| bytes.len()) > STATE_BYTES_MAX {
-        error("state", "length", format!("is at most {STATE_BYTES_MAX} bytes of JSON"));
+        error("state", "length", format!("must be at most {STATE_BYTES_MAX} bytes of JSON"));
     }
     if !errors.is_empty() {
         return Err(errors);
@@ -111,7 +111,7 @@ pub fn patches(body: PatchStateRequest) -> Result<Vec<Patch>, Errors> {
         (Some(_), Some(_)) | (None, None) => return Err(one("patches", "required", "give either patches or state")),
     };
     if patches.is_empty() || patches.len() > PATCHES_MAX {
-        return Err(one("patches", "length", format!("has 1 to {PATCHES_MAX} entries")));
+        return Err(one("patches", "length", format!("must have 1 to {PATCHES_MAX} entries")));
     }
     // The levels of the path add to those of the value, and the stored state must be readable again.
     if let Some(index) = patches.iter().position(|patch| patch.segments().count() + json::depth(&patch.value) > json::DEPTH_MAX) {
@@ -127,7 +127,7 @@ pub fn patches(body: PatchStateRequest) -> Result<Vec<Patch>, Errors> {
 ///
 /// An unknown status, or a reason that is too long.
 pub fn status(body: SetStatusRequest) -> Result<(Status, Option<String>), Errors> {
-    let known = || one("status", "value", format!("is one of {}", Status::ALL.map(Status::as_str).join(", ")));
+    let known = || one("status", "value", format!("must be one of {}", Status::ALL.map(Status::as_str).join(", ")));
     Ok((Status::parse(&body.status).ok_or_else(known)?, reason(body.reason)?))
 }
 
@@ -138,7 +138,7 @@ pub fn status(body: SetStatusRequest) -> Result<(Status, Option<String>), Errors
 /// More than [`REASON_MAX`] characters.
 pub fn reason(reason: Option<String>) -> Result<Option<String>, Errors> {
     if reason.as_ref().is_some_and(|reason| reason.chars().count() > REASON_MAX) {
-        return Err(one("reason", "length", format!("is at most {REASON_MAX} characters")));
+        return Err(one("reason", "length", format!("must be at most {REASON_MAX} characters")));
     }
     Ok(reason)
 }
@@ -156,7 +156,7 @@ pub fn answer(body: RespondRequest) -> Result<Respond, Errors> {
     let claimed = body.responded_by.as_deref().map(name::normal).transpose();
     let claimed_responded_by = claimed.map_err(|(rule, message)| one("responded_by", rule, message))?;
     if body.metadata.as_ref().is_some_and(|metadata| json::canonical(metadata).map_or(0, |bytes| bytes.len()) > VALUE_BYTES_MAX) {
-        return Err(one("metadata", "length", format!("is at most {VALUE_BYTES_MAX} bytes of JSON")));
+        return Err(one("metadata", "length", format!("must be at most {VALUE_BYTES_MAX} bytes of JSON")));
     }
     Ok(Respond { suspension_id: body.suspension_id, value: body.value, claimed_responded_by, metadata: body.metadata })
 }
@@ -177,7 +177,7 @@ pub fn client_event(body: AppendEventRequest) -> Result<ClientEvent, Errors> {
         .into_iter()
         .filter_map(|(field, word)| match word?.as_str() {
             word if word.is_empty() || word.chars().count() > EVENT_WORD_MAX => {
-                Some(FieldError::new(field, "length", format!("is 1 to {EVENT_WORD_MAX} characters")))
+                Some(FieldError::new(field, "length", format!("must be 1 to {EVENT_WORD_MAX} characters")))
             }
             word if word.contains(char::is_control) => Some(FieldError::new(field, "characters", "holds no control characters")),
             _ => None,
@@ -203,7 +203,7 @@ pub fn client_event(body: AppendEventRequest) -> Result<ClientEvent, Errors> {
 pub fn scope(scope: String) -> Result<String, Errors> {
     let length = scope.chars().count();
     if length == 0 || length > SCOPE_MAX {
-        return Err(one("scope", "length", format!("is 1 to {SCOPE_MAX} characters")));
+        return Err(one("scope", "length", format!("must be 1 to {SCOPE_MAX} characters")));
     }
     Ok(scope)
 }

@@ -110,8 +110,8 @@ fn says_no_to(choice: &SuspensionChoice, says: Leaning, sends: Leaning) -> bool 
 
 /// The look of a text as a whole; the punctuation around it and the width of the spaces in it make no difference.
 fn look(text: &str) -> String {
-    let around = |c: char| c.is_whitespace() || ".,:;!?…*_~|\"'“”‘’«»()[]{}<>".contains(c);
-    let bare = text.trim_matches(around);
+    let is_edge = |c: char| c.is_whitespace() || ".,:;!?…*_~|\"'“”‘’«»()[]{}<>".contains(c);
+    let bare = text.trim_matches(is_edge);
     let shown = if bare.is_empty() { text.trim() } else { bare };
     skeleton(&shown.split_whitespace().collect::<Vec<_>>().join(" "))
 }

@@ -175,7 +175,7 @@ impl AskingPolicy {
     fn check_channel(&self, hint: Option<&str>, check: &mut Check) {
         let Some(hint) = hint else { return };
         if hint.chars().count() > CHANNEL_HINT_MAX {
-            check.error("channel_hint", "length", format!("is at most {CHANNEL_HINT_MAX} characters"));
+            check.error("channel_hint", "length", format!("must be at most {CHANNEL_HINT_MAX} characters"));
             return;
         }
         if self.channels.contains(hint) {
@@ -302,7 +302,7 @@ impl Check {
         if request.question.trim().is_empty() {
             self.error("question", "required", "must not be empty");
         } else if request.question.len() > QUESTION_BYTES_MAX {
-            self.error("question", "length", format!("is at most {QUESTION_BYTES_MAX} bytes"));
+            self.error("question", "length", format!("must be at most {QUESTION_BYTES_MAX} bytes"));
         }
         self.no_nul("question", &request.question);
         for (field, value) in [("context", &request.context), ("decision_record", &request.decision_record)] {
@@ -314,7 +314,7 @@ impl Check {
 
     fn size(&mut self, field: &str, value: &impl serde::Serialize, bytes_max: usize) {
         if serde_json::to_vec(value).map_or(0, |bytes| bytes.len()) > bytes_max {
-            self.error(field, "length", format!("is at most {bytes_max} bytes of JSON"));
+            self.error(field, "length", format!("must be at most {bytes_max} bytes of JSON"));
         }
     }
 
@@ -327,7 +327,7 @@ impl Check {
 
     fn choices(&mut self, response_type: ResponseType, requested: Vec<ChoiceRequest>) -> Vec<SuspensionChoice> {
         if requested.len() > CHOICES_MAX {
-            self.error("choices", "length", format!("has at most {CHOICES_MAX} entries"));
+            self.error("choices", "length", format!("must have at most {CHOICES_MAX} entries"));
             return Vec::new();
         }
         let mut seen = BTreeSet::new();
@@ -359,7 +359,7 @@ impl Check {
             let field = format!("choices[{index}].{name}");
             let length = text.chars().count();
             if length < min || length > max {
-                self.error(&field, "length", format!("is {min} to {max} characters"));
+                self.error(&field, "length", format!("must be {min} to {max} characters"));
             }
             self.no_nul(&field, text);
         }

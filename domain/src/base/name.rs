@@ -66,10 +66,10 @@ pub fn normal(name: &str) -> Result<String, (&'static str, String)> {
     }
     let normal = form(name);
     if normal.is_empty() || normal.chars().count() > NAME_MAX {
-        return Err(("length", format!("is 1 to {NAME_MAX} characters, not all of them spaces")));
+        return Err(("length", format!("must be 1 to {NAME_MAX} characters, not all of them spaces")));
     }
     if let Some((ours, why)) = OURS.into_iter().find(|(ours, _)| is_alike(&normal, ours)) {
-        return Err(("reserved", format!("is not {ours:?} and does not look like it: {why}")));
+        return Err(("reserved", format!("must not be {ours:?} or look like it: {why}")));
     }
     Ok(normal)
 }

@@ -201,7 +201,7 @@ fn inert(text: &str, line_feed: char) -> String {
     out
 }
 
-/// The next character, and whether it is joined to the one before.
+/// The next character, and whether it is part of the same grapheme cluster as the character before it.
 #[derive(Clone, Copy)]
 struct Next {
     c: char,

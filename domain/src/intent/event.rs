@@ -110,7 +110,8 @@ pub enum Event {
     DeliveryBounced {
         /// The message, with the text of the report.
         delivery: Delivery,
-        /// Whether a person is reached without it.
+        /// Whether another message has reached a person who can answer; after the question's end, the value from before this
+        /// report.
         reached: bool,
     },
     /// No person of an attempt can be reached: the people of the next rung are asked at once.

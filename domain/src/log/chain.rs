@@ -20,7 +20,7 @@ use crate::people::event::ServerEvent;
 
 /// The prefix of every hash.
 const HASH_KIND: &str = "sha256:";
-/// What the server's own events name in place of an intent.
+/// The subject that the server's own events name in place of an intent.
 const SERVER_LOG: &str = "server";
 /// The characters of its 32 bytes in base64.
 const HASH_CHARS: usize = 43;

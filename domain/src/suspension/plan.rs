@@ -262,7 +262,7 @@ mod tests {
         };
         assert_eq!(sentence(&many(3)), "You, p0@example.com and p1@example.com");
         assert_eq!(sentence(&many(4)), "You, p0@example.com, p1@example.com and 1 more");
-        assert_eq!(sentence(&[]), "Nobody");
+        assert_eq!(sentence(&[]), "No person");
     }
 
     #[test]
@@ -270,7 +270,7 @@ mod tests {
         let choices = SuspensionChoice::yes_no();
         let value = json!("no");
         let falls = |delivery| Silence::new(FallbackPolicy::UseDefaultAndContinue, Some(&value), &choices, delivery);
-        assert_eq!(falls(true).sentence(), "It closes. The agent goes on with “No”, and is told that nobody answered.");
+        assert_eq!(falls(true).sentence(), "It closes. The agent goes on with “No”, and is told that no person answered.");
         assert!(falls(true).sentence_for_the_asker().contains("undeliverable"));
         assert!(!falls(false).sentence_for_the_asker().contains("undeliverable"));
         assert_eq!(Silence::new(FallbackPolicy::Fail, Some(&value), &choices, true), Silence::Fails);

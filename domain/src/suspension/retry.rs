@@ -265,7 +265,11 @@ fn check_range(field: &str, value: u32, max: u32, errors: &mut Vec<FieldError>) 
 
 fn check_ladder(ladder: &[Rung], max_attempts: u32, errors: &mut Vec<FieldError>) {
     if ladder.len() > ATTEMPTS_MAX as usize {
-        errors.push(FieldError::new("retry_policy.escalation_ladder", "length", format!("has at most {ATTEMPTS_MAX} entries")));
+        errors.push(FieldError::new(
+            "retry_policy.escalation_ladder",
+            "length",
+            format!("must have at most {ATTEMPTS_MAX} entries"),
+        ));
         return;
     }
     for (index, rung) in ladder.iter().enumerate() {

@@ -75,11 +75,11 @@ pub struct ServerEventView {
     pub log: String,
     /// From 1, without gaps, over all servers of a deployment.
     pub sequence: u64,
-    /// What happened: `key.created`, `key.imported`, `key.revoked`, or `key.recorded` for a key from before this log.
+    /// The type: `key.created`, `key.imported`, `key.revoked`, or `key.recorded` for a key from before this log.
     pub event_type: String,
     /// The name of the credential that caused it; `local:<uid>@<host>` for an account that works on the database itself.
     pub actor: String,
-    /// What it says.
+    /// The facts of the event.
     #[schema(value_type = Object)]
     pub payload: Map<String, Value>,
     /// When, naive UTC.

@@ -1,4 +1,4 @@
-//! Bodies about API keys.
+//! Bodies of requests and responses about API keys.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};

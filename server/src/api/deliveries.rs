@@ -95,10 +95,10 @@ fn report(body: BounceRequest) -> Result<BounceReport, Vec<FieldError>> {
     let mut errors = Vec::new();
     let length = body.returned_to.chars().count();
     if length == 0 || length > RETURNED_TO_MAX {
-        errors.push(FieldError::new("returned_to", "length", format!("is 1 to {RETURNED_TO_MAX} characters")));
+        errors.push(FieldError::new("returned_to", "length", format!("must be 1 to {RETURNED_TO_MAX} characters")));
     }
     if body.detail.as_ref().is_some_and(|detail| detail.chars().count() > BOUNCE_DETAIL_MAX) {
-        errors.push(FieldError::new("detail", "length", format!("is at most {BOUNCE_DETAIL_MAX} characters")));
+        errors.push(FieldError::new("detail", "length", format!("must be at most {BOUNCE_DETAIL_MAX} characters")));
     }
     let token = BounceToken::parse(&body.returned_to);
     match token {

@@ -63,7 +63,7 @@ impl Door {
         while address.changed().await.is_ok() {
             let next = address.borrow_and_update().clone();
             if let Err(error) = self.again(&next) {
-                tracing::warn!(error = format!("{error:#}"), "failed to tell the address for another browser");
+                tracing::warn!(error = format!("{error:#}"), "failed to show or write down the address for another browser");
             }
         }
     }

@@ -121,8 +121,8 @@ async fn id(store: &dyn Store, typed: &str) -> anyhow::Result<KeyId> {
     let ids: Vec<String> = named.map(|key| format!("{} ({}, made {})", key.id, key.role, key.created_at.date_naive())).collect();
     match ids.as_slice() {
         [] => bail!("{typed:?} is no id of a key, and no valid key has this name; placet keys list shows all"),
-        [one] => bail!("a key is revoked by its id, and {typed:?} is the name of one: {one}"),
-        _ => bail!("a key is revoked by its id, and {typed:?} is the name of {}: {}", ids.len(), ids.join(", ")),
+        [one] => bail!("{typed:?} is the name of a key; revoke the key by its id: {one}"),
+        _ => bail!("{typed:?} is the name of {} keys; revoke one by its id: {}", ids.len(), ids.join(", ")),
     }
 }
 

@@ -23,7 +23,7 @@ use crate::terminal;
 
 /// The roles whose keys may read questions.
 const READERS: &str = "agent, operator, admin or auditor";
-/// Who may read the server's own log.
+/// The roles that may read the server's own log.
 const AUDITORS: &str = "admin or auditor";
 /// The members of events that hold the id of a question.
 const NAMES_A_QUESTION: [&str; 3] = ["suspension_id", "supersedes", "superseded_by"];

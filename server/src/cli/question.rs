@@ -168,9 +168,9 @@ pub(super) fn whole(question: &SuspensionRecord, now: DateTime<Utc>, columns: us
     } else {
         writeln!(out, "{}", ours(&format!("It is {}.", until(question, now))))?;
         match stands_in(question) {
-            None => writeln!(out, "{}", ours("If nobody answers, the agent is told so."))?,
+            None => writeln!(out, "{}", ours("If no person answers, the agent is told so."))?,
             Some(value) => {
-                writeln!(out, "{}", ours("If nobody answers, the agent is told so, and goes on with this value:"))?;
+                writeln!(out, "{}", ours("If no person answers, the agent is told so, and goes on with this value:"))?;
                 writeln!(out, "{}", labelled(&value, "  value │ "))?;
             }
         }
@@ -423,7 +423,7 @@ What else the agent sent
                 let ours = [
                     "Question ",
                     "It is open",
-                    "If nobody",
+                    "If no person",
                     "Context",
                     "What else the agent sent",
                     "Answers",

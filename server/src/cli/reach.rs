@@ -116,8 +116,8 @@ pub(crate) async fn settings(address: &Url, instance: &Instance, entropy: &dyn E
     let mut url = with_path(address, &[".well-known", "placet.json"]);
     url.query_pairs_mut().append_pair("challenge", &challenge).append_pair("reader", &instance.read_by(&challenge, now));
     let response = client().ok()?.get(url).send().await.ok()?;
-    let told: Told = serde_json::from_slice(&read(response).await).ok()?;
-    told.settings
+    let answered: SettingsAnswer = serde_json::from_slice(&read(response).await).ok()?;
+    answered.settings
 }
 
 /// Whether only this machine and the server there can read the data sent to an address.
@@ -127,7 +127,7 @@ pub(crate) fn keeps_secrets(address: &Url) -> bool {
 
 /// The answer of a server to a program that can read its database; an older server does not tell its settings.
 #[derive(Deserialize)]
-struct Told {
+struct SettingsAnswer {
     settings: Option<Settings>,
 }
 

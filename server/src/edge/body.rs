@@ -133,7 +133,7 @@ impl Body {
         }
         let more = u32::try_from(needed - taken).unwrap_or(u32::MAX);
         let more = bodies.0.clone().try_acquire_many_owned(more).map_err(|_| {
-            Failure::overloaded("too many large bodies arrive; nothing was done, and the same request can be sent again", 1)
+            Failure::overloaded("too many large requests arrive at present; nothing was done, send the same request again", 1)
         })?;
         match &mut self.room {
             Some(room) => room.merge(more),
@@ -201,7 +201,7 @@ pub(crate) fn idempotency(
         return Err(FieldError::new(
             "Idempotency-Key",
             "length",
-            format!("is 1 to {IDEMPOTENCY_KEY_MAX} printable ASCII characters"),
+            format!("must be 1 to {IDEMPOTENCY_KEY_MAX} printable ASCII characters"),
         ));
     };
     Ok(Some(Idempotency { key_hash: key_hash(principal, scope, key), body_hash: body.hash(request) }))

@@ -153,7 +153,7 @@ impl From<StoreError> for Failure {
                 )
             }
             StoreError::Held(why) => {
-                tracing::debug!(why, "a request waits with the deadlines");
+                tracing::debug!(why, "a request was refused, because deadlines wait at present");
                 Self::not_now("deadlines wait at present, so this was not done; send the same request again")
             }
             StoreError::Failed(error) => {

@@ -39,7 +39,7 @@ impl Query {
                 self.errors.push(FieldError::new(
                     name,
                     "range",
-                    format!("is a number from {} to {}", bounds.start(), bounds.end()),
+                    format!("must be a number from {} to {}", bounds.start(), bounds.end()),
                 ));
                 default
             }
@@ -51,7 +51,7 @@ impl Query {
         let text = self.values.remove(name).filter(|text| !text.is_empty())?;
         let parsed = parse(&text);
         if parsed.is_none() {
-            self.errors.push(FieldError::new(name, "type", format!("is {expected}")));
+            self.errors.push(FieldError::new(name, "type", format!("must be {expected}")));
         }
         parsed
     }

@@ -190,9 +190,9 @@ fn state(suspension: &Suspension, now: DateTime<Utc>) -> String {
                 &line(ending.by.as_deref().unwrap_or_default()),
             )
         }
-        (Resolution::Expired, _) => words::NOBODY_ANSWERED.to_owned(),
+        (Resolution::Expired, _) => words::NO_PERSON_ANSWERED.to_owned(),
         (Resolution::Cancelled, Some(ResolutionReason::Superseded)) => words::WAS_REPLACED.to_owned(),
-        (Resolution::Cancelled, Some(ResolutionReason::Undeliverable)) => words::REACHED_NOBODY.to_owned(),
+        (Resolution::Cancelled, Some(ResolutionReason::Undeliverable)) => words::REACHED_NO_PERSON.to_owned(),
         (Resolution::Cancelled, Some(ResolutionReason::Withdrawn) | None) => words::WAS_WITHDRAWN.to_owned(),
     }
 }

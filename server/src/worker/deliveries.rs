@@ -141,7 +141,9 @@ impl Deliveries {
             report(ended);
         }
         if tokio::time::timeout(LAST_TRIES, self.record_the_last()).await.is_err() {
-            tracing::warn!("the store did not take in time what became of the last messages");
+            tracing::warn!(
+                "the server stops before the store recorded the outcomes of the last messages; these messages may be sent once more"
+            );
         }
     }
 
@@ -180,7 +182,7 @@ impl Deliveries {
             tracing::warn!(
                 delivery.channel = channel,
                 messages,
-                "too many messages wait for this endpoint: these ask by another way"
+                "too many messages wait for this endpoint; the server gave these up and asks people by another channel instead"
             );
         }
         if !leased.deliveries.is_empty() {
@@ -274,7 +276,7 @@ impl Deliveries {
         } else if kept.was_sent() {
             tracing::warn!(
                 delivery.id = %kept.id,
-                "that this message was sent is recorded already, or another worker has it and sends it once more"
+                "the lease of this sent message is gone: an earlier try recorded the sending, or another worker sends the message once more"
             );
         }
     }
@@ -309,7 +311,10 @@ impl Deliveries {
         for name in self.resources.store.hub().take_redriven() {
             if self.lanes.iter().any(|lane| lane.name == name && lane.reopen()) {
                 self.resources.metrics.circuit_closed(&name);
-                tracing::info!(delivery.channel = name, "a message is sent again by hand: the endpoint's circuit is closed");
+                tracing::info!(
+                    delivery.channel = name,
+                    "an admin had a message sent again, so the server sends to this endpoint again (its circuit is closed)"
+                );
             }
         }
     }
@@ -435,7 +440,9 @@ struct Step {
 fn report(ended: Result<Result<(), StoreError>, tokio::task::JoinError>) {
     match ended {
         Ok(Ok(())) => {}
-        Ok(Err(error)) => tracing::error!(error = %error, "failed to record what became of a message"),
+        Ok(Err(error)) => {
+            tracing::error!(error = %error, "failed to record the outcome of a message; the message comes due again when its lease ends")
+        }
         Err(error) => tracing::error!(error = %error, "a message's task ended before its time"),
     }
 }

@@ -91,7 +91,7 @@ impl Results {
             return false;
         }
         if !kept.was_tried() {
-            tracing::warn!(delivery.id = %kept.id, why, "what became of a message is not recorded yet; trying again");
+            tracing::warn!(delivery.id = %kept.id, why, "the outcome of this message is not recorded yet; the server tries again");
         }
         let pause = (PAUSE * (1 << kept.tries.min(10))).min(PAUSE_MAX);
         if let Some(one) = self.kept().iter_mut().find(|one| one.is_of(kept)) {
@@ -159,6 +159,6 @@ fn given_up(kept: &Kept) {
         delivery.id = %kept.id,
         delivery.channel = kept.channel,
         sent = kept.was_sent(),
-        "what became of a message could not be recorded: it goes out once more"
+        "the outcome of this message could not be recorded, so the message is sent once more"
     );
 }

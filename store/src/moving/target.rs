@@ -15,7 +15,7 @@ use super::source::Source;
 use super::tables::{Form, TABLES, Table};
 use crate::Schema;
 use crate::host::task::spawn_named;
-use crate::postgres::{Address, LIVING, NOBODY, dial, tables_for_filling};
+use crate::postgres::{Address, LIVING, NO_SERVER, dial, tables_for_filling};
 
 /// The most rows in one COPY, which is also how many rows an interruption costs at most.
 const BATCH_ROWS_MAX: u64 = 500;
@@ -253,7 +253,7 @@ impl Target {
 
     /// Refuses to go on beside a server.
     pub(super) fn refuse_if_served(&self) -> anyhow::Result<()> {
-        let living: i64 = self.ask(LIVING, &[&NOBODY])?.get(0);
+        let living: i64 = self.ask(LIVING, &[&NO_SERVER])?.get(0);
         if living > 0 {
             bail!("{} is in use by a running placet; stop it first", self.address);
         }

@@ -5,8 +5,8 @@ use diesel_async::async_connection_wrapper::BlockOn;
 use diesel_async::{AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
 use futures_util::try_join;
 
-use super::ahead::{About, OutcomeColumns};
 use super::key_lock::lock_of;
+use super::prefetched::{About, OutcomeColumns};
 use super::session::Session;
 use super::statements as hot;
 use crate::columns::{IntentColumns, OutboxColumns, SuspensionColumns};
@@ -20,7 +20,7 @@ impl Session {
     ///
     /// Each lock and each read is a statement of its own, so a row is read as the previous holder of its lock left it. The time
     /// is read after the intents are locked.
-    pub(super) fn begin_ahead(&mut self, about: About) -> RowsResult<String> {
+    pub(super) fn begin_prefetching(&mut self, about: About) -> RowsResult<String> {
         let About { intents, keys } = about;
         let (intents, hashes) = (Vec::from_iter(intents), keys.iter().map(lock_of).collect());
         let keys: Vec<_> = keys.into_iter().map(Vec::from).collect();
@@ -51,14 +51,14 @@ impl Session {
         for columns in locked {
             let row = columns.into_row()?;
             self.locked.push(row.rid);
-            self.ahead.intents.insert(row.intent.id.0, row);
+            self.prefetched.intents.insert(row.intent.id.0, row);
         }
-        self.ahead.fill(open, taken, messages)?;
-        self.ahead.keys = ours.into_iter().collect();
-        self.ahead.day = today;
-        self.ahead.outcomes = keys.into_iter().map(|key| (key, Vec::new())).collect();
+        self.prefetched.fill(open, taken, messages)?;
+        self.prefetched.keys = ours.into_iter().collect();
+        self.prefetched.day = today;
+        self.prefetched.outcomes = keys.into_iter().map(|key| (key, Vec::new())).collect();
         for kept in outcomes {
-            self.ahead.outcomes.entry(kept.key_hash.clone()).or_default().push(kept);
+            self.prefetched.outcomes.entry(kept.key_hash.clone()).or_default().push(kept);
         }
         Ok(number)
     }

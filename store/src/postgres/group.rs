@@ -15,13 +15,13 @@ use std::time::Instant;
 
 use domain::problem::Rejection;
 
-use super::ahead::About;
-use super::desk::Desk;
-use super::line::Line;
+use super::prefetched::About;
+use super::queue::Queue;
 use super::rows::Writing;
 use super::session::{Mode, Session};
 use super::transaction::{Broken, classify, commit, in_the_way, outcome_unknown, put_away, unavailable};
 use super::waiting::Waiting;
+use super::writers::Writers;
 use crate::host::kill_points::{self, Point};
 use crate::hub::Notice;
 use crate::rows::{RowsError, RowsResult};
@@ -37,11 +37,11 @@ type Decision = Result<Result<Outcome, Rejection>, StoreError>;
 /// The result of each answer of a group; `None`, or no entry, where the answer has to be decided alone.
 type Results = Vec<Option<Decision>>;
 
-/// Decides the answers that come into the line, until the line is closed.
-pub(super) fn decide(desk: &Arc<Desk>, line: &Line<Waiting>) {
-    while line.wait() {
-        let Some(place) = desk.pool.place() else { return };
-        let mut group = line.take(GROUP_MAX);
+/// Decides the answers that come into the queue, until the queue is closed.
+pub(super) fn decide(writers: &Arc<Writers>, queue: &Queue<Waiting>) {
+    while queue.wait() {
+        let Some(place) = writers.pool.place() else { return };
+        let mut group = queue.take(GROUP_MAX);
         for waiting in &mut group {
             if let Some(queued) = waiting.queued.take() {
                 queued.leave();
@@ -52,50 +52,50 @@ pub(super) fn decide(desk: &Arc<Desk>, line: &Line<Waiting>) {
         }
         // The panic has been logged. The callers of the group get an error, because their replies are
         // dropped; the thread goes on.
-        let Ok(results) = catch_unwind(AssertUnwindSafe(|| together(desk, &group))) else { continue };
+        let Ok(results) = catch_unwind(AssertUnwindSafe(|| together(writers, &group))) else { continue };
         drop(place);
         let mut results = results.into_iter();
         for waiting in group {
             match results.next().flatten() {
                 // Sending fails only if the caller has stopped waiting.
                 Some(result) => drop(waiting.reply.send(result)),
-                None => desk.decide_alone(waiting),
+                None => writers.decide_alone(waiting),
             }
         }
     }
 }
 
 /// Decides a group in one transaction; an answer that gets no result is to be decided alone.
-fn together(desk: &Desk, group: &[Waiting]) -> Results {
-    let mut session = match desk.pool.take() {
+fn together(writers: &Writers, group: &[Waiting]) -> Results {
+    let mut session = match writers.pool.take() {
         Ok(session) => session,
         Err(error) => return group.iter().map(|_| Some(Err(unavailable(&error)))).collect(),
     };
     let mut notices = Vec::new();
     let began = Instant::now();
-    match once(&mut session, desk, &mut notices, group) {
+    match once(&mut session, writers, &mut notices, group) {
         Ok(results) => {
-            desk.pool.give_back(session);
+            writers.pool.give_back(session);
             // An answer that is decided alone is counted by its own transaction.
             let decided = results.iter().flatten().count();
             if decided > 0 {
-                desk.surroundings.observer.batch(decided, began.elapsed());
+                writers.surroundings.observer.batch(decided, began.elapsed());
             }
-            desk.announce(&notices);
+            writers.announce(&notices);
             results
         }
         Err(Broken::RolledBack(error)) => {
-            let is_gone = put_away(&desk.pool, session, &error);
-            apart(desk, group, &error, is_gone)
+            let is_gone = put_away(&writers.pool, session, &error);
+            apart(writers, group, &error, is_gone)
         }
         Err(Broken::Open(open)) => {
             drop(session);
-            match open.outcome(&desk.pool, "answers") {
+            match open.outcome(&writers.pool, "answers") {
                 Some(true) => {
-                    desk.announce(&notices);
+                    writers.announce(&notices);
                     open.value
                 }
-                Some(false) => apart(desk, group, &open.error, true),
+                Some(false) => apart(writers, group, &open.error, true),
                 None => open.value.iter().map(|result| result.as_ref().map(|_| Err(outcome_unknown()))).collect(),
             }
         }
@@ -104,30 +104,35 @@ fn together(desk: &Desk, group: &[Waiting]) -> Results {
 
 /// After a failure: a lone answer that would fail again is told so. In a larger group each answer is decided alone, because the failure may
 /// be about one of its neighbours.
-fn apart(desk: &Desk, group: &[Waiting], error: &RowsError, is_gone: bool) -> Results {
+fn apart(writers: &Writers, group: &[Waiting], error: &RowsError, is_gone: bool) -> Results {
     tracing::debug!(error = %error, answers = group.len(), "deciding answers one by one");
     match in_the_way(error, is_gone) {
-        Some(why) => desk.surroundings.observer.again(why),
+        Some(why) => writers.surroundings.observer.again(why),
         None if group.len() == 1 => return vec![Some(Err(classify(error)))],
         None => {}
     }
     Vec::new()
 }
 
-fn once(session: &mut Session, desk: &Desk, notices: &mut Vec<Notice>, group: &[Waiting]) -> Result<Results, Broken<Results>> {
+fn once(
+    session: &mut Session,
+    writers: &Writers,
+    notices: &mut Vec<Notice>,
+    group: &[Waiting],
+) -> Result<Results, Broken<Results>> {
     session.enter(Mode::Locking);
-    let number = session.begin_ahead(About {
+    let number = session.begin_prefetching(About {
         intents: group.iter().map(|waiting| waiting.intent.0).collect(),
         keys: group.iter().filter_map(|waiting| waiting.request.idempotency).map(|key| key.key_hash).collect(),
     })?;
     let clock = session.time.clone();
-    let env = desk.surroundings.env(&*clock, &desk.watch);
+    let env = writers.surroundings.env(&*clock, &writers.watch);
     let mut results = Results::new();
     for waiting in group {
-        // The intent was read ahead and not used up: this transaction holds its lock, and no earlier answer
+        // The intent was prefetched and not used up: this transaction holds its lock, and no earlier answer
         // of the group is about it.
-        let is_ours = session.ahead.has(waiting.intent);
-        if !is_ours || waiting.request.idempotency.is_some_and(|key| !session.ahead.has_key(&key.key_hash)) {
+        let is_ours = session.prefetched.has(waiting.intent);
+        if !is_ours || waiting.request.idempotency.is_some_and(|key| !session.prefetched.has_key(&key.key_hash)) {
             results.push(None);
             continue;
         }
@@ -137,7 +142,7 @@ fn once(session: &mut Session, desk: &Desk, notices: &mut Vec<Notice>, group: &[
         results.push(Some(decided(session, &env, notices, &waiting.request)?));
     }
     session.flush()?;
-    commit(session, &*desk.surroundings.observer, number, !notices.is_empty(), results)
+    commit(session, &*writers.surroundings.observer, number, !notices.is_empty(), results)
 }
 
 fn decided(session: &mut Session, env: &Env<'_>, notices: &mut Vec<Notice>, request: &Request) -> RowsResult<Decision> {

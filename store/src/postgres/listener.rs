@@ -23,9 +23,9 @@ use crate::host::task::spawn_named;
 use crate::hub::{Hub, Notice};
 
 /// The most words in one notification: PostgreSQL takes 8,000 bytes.
-const TOLD_AT_ONCE: usize = 100;
-/// The most words that wait to be told; further ones are dropped, and the other servers find those changes by looking.
-const UNTOLD_MAX: usize = 8_192;
+const ANNOUNCED_AT_ONCE: usize = 100;
+/// The most words that wait to be announced; further ones are dropped, and the other servers find those changes by looking.
+const UNANNOUNCED_MAX: usize = 8_192;
 /// How often the database is asked which awaited questions have ended.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 /// The pause before a lost connection is made again.
@@ -38,7 +38,7 @@ pub(crate) const LIVING: &str = "SELECT count(*) AS living FROM pg_locks WHERE l
      AND granted AND classid = 1886151011 AND objid::bigint <> $1 \
      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
 /// A number that no server has.
-pub(crate) const NOBODY: i64 = -1;
+pub(crate) const NO_SERVER: i64 = -1;
 
 /// The prefix of a word that names a channel whose message is sent again.
 const REDRIVEN: &str = "redriven:";
@@ -53,7 +53,7 @@ const LOOK: &str = "SELECT id FROM suspensions WHERE id = ANY($1) AND resolution
 
 /// The connection that tells the other servers of commits and hears of theirs.
 pub(super) struct Listener {
-    told: mpsc::Sender<String>,
+    announcements: mpsc::Sender<String>,
     stop: watch::Sender<bool>,
     task: Mutex<Option<JoinHandle<()>>>,
 }
@@ -63,9 +63,11 @@ impl Listener {
     pub(super) fn tell(&self, notices: &[Notice]) {
         for notice in notices {
             if let Some(word) = word_of(notice)
-                && self.told.try_send(word).is_err()
+                && self.announcements.try_send(word).is_err()
             {
-                tracing::debug!("too much to tell the other servers at once; they find the rest by looking");
+                tracing::debug!(
+                    "the queue of notices to the other servers is full; they find the remaining changes when they look at the database"
+                );
                 return;
             }
         }
@@ -89,16 +91,16 @@ impl Listener {
 ///
 /// A database that cannot be reached, or that `placet migrate` has begun to fill since its tables were looked at.
 pub(super) async fn start(address: Address, server: i32, hub: Arc<Hub>) -> Result<Listener, ConnectError> {
-    let (teller, told) = mpsc::channel(UNTOLD_MAX);
+    let (announcer, announcements) = mpsc::channel(UNANNOUNCED_MAX);
     let (stop, stopping) = watch::channel(false);
-    let mut listening = Listening { address, server, hub, told, stopping };
+    let mut listening = Listening { address, server, hub, announcements, stopping };
     let first = listening.connect().await?;
     // `placet migrate` marks the database before it looks for servers a last time; whichever of the two is later sees the other.
     if first.client.query_one(MOVING, &[]).await.map_err(|error| lost(&error))?.get(0) {
         return Err(ConnectError::Refused(is_half(&listening.address)));
     }
     let task = spawn_named("database-listener", async move { listening.run(first).await });
-    Ok(Listener { told: teller, stop, task: Mutex::new(Some(task)) })
+    Ok(Listener { announcements: announcer, stop, task: Mutex::new(Some(task)) })
 }
 
 /// A connection that listens.
@@ -113,7 +115,7 @@ struct Listening {
     address: Address,
     server: i32,
     hub: Arc<Hub>,
-    told: mpsc::Receiver<String>,
+    announcements: mpsc::Receiver<String>,
     stopping: watch::Receiver<bool>,
 }
 
@@ -141,10 +143,10 @@ impl Listening {
                 Ok(connection) => match self.listen(connection).await {
                     Ok(()) => return,
                     Err(error) => {
-                        tracing::warn!(error = %error, "not hearing of other servers' commits; looking for them instead");
+                        tracing::warn!(error = %error, "this server lost the connection on which it hears of other servers' commits; it looks at the database for them instead");
                     }
                 },
-                Err(error) => tracing::debug!(error = %error, "still not hearing of other servers' commits"),
+                Err(error) => tracing::debug!(error = %error, "this server still does not hear of other servers' commits"),
             }
             tokio::select! {
                 () = tokio::time::sleep(PAUSE) => {}
@@ -157,7 +159,7 @@ impl Listening {
                 _ = stopping.changed() => return,
             };
             if heard.is_ok() {
-                tracing::info!("hearing of other servers' commits again");
+                tracing::info!("this server hears of other servers' commits again");
             }
         }
     }
@@ -170,8 +172,8 @@ impl Listening {
         let mut words = Vec::new();
         loop {
             tokio::select! {
-                told = self.told.recv_many(&mut words, TOLD_AT_ONCE) => {
-                    if told == 0 {
+                taken = self.announcements.recv_many(&mut words, ANNOUNCED_AT_ONCE) => {
+                    if taken == 0 {
                         return Ok(());
                     }
                     tell(&client, self.server, std::mem::take(&mut words)).await?;

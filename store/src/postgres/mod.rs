@@ -4,24 +4,24 @@
 //! other on its row; timers and messages are shared among the servers by skipping rows that another one holds.
 
 mod address;
-mod ahead;
 mod begin;
 mod connection;
-mod desk;
 mod group;
 mod inspect;
 mod key_lock;
-mod line;
 mod listener;
 mod migrate;
 mod outcome;
 mod pool;
+mod prefetched;
 mod proof;
+mod queue;
 mod rows;
 mod session;
 mod statements;
 mod transaction;
 mod waiting;
+mod writers;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -37,16 +37,16 @@ use tokio::task::JoinHandle;
 
 pub use self::address::Address;
 pub(crate) use self::connection::dial;
-use self::desk::Desk;
 pub(crate) use self::inspect::is_empty;
 pub use self::inspect::{Examination, examine};
-use self::line::Line;
-pub(crate) use self::listener::{LIVING, NOBODY};
+pub(crate) use self::listener::{LIVING, NO_SERVER};
 pub(crate) use self::migrate::tables_for_filling;
 use self::pool::{CLOSE_WAIT, Pool};
+use self::queue::Queue;
 use self::rows::Writing;
 use self::session::{DatabaseClock, Session};
 use self::waiting::{Queued, Waiting};
+use self::writers::Writers;
 use crate::backend::Backend;
 use crate::host::clock_watch::ClockWatch;
 use crate::hub::Hub;
@@ -90,8 +90,8 @@ impl Shares {
 
 /// A store on one PostgreSQL database, which other servers may share.
 pub struct PostgresStore {
-    desk: Arc<Desk>,
-    answers: Arc<Line<Waiting>>,
+    writers: Arc<Writers>,
+    answers: Arc<Queue<Waiting>>,
     /// The threads that decide answers.
     deciding: Mutex<Vec<JoinHandle<()>>>,
     readers: Arc<Pool>,
@@ -133,20 +133,21 @@ impl PostgresStore {
         let listener = handle.clone().spawn(async move { listener::start(listening, server, hub).await });
         let listener = listener.await.context("the database's thread has ended")??;
         let watch = Arc::new(ClockWatch::new(database_clock));
-        let desk = Arc::new(Desk { pool: writers, surroundings: Arc::new(surroundings), watch, listener: Arc::new(listener) });
-        let answers = Line::new();
+        let writers =
+            Arc::new(Writers { pool: writers, surroundings: Arc::new(surroundings), watch, listener: Arc::new(listener) });
+        let answers = Queue::new();
         let deciding = (0..groups).map(|_| {
-            let (desk, answers) = (desk.clone(), answers.clone());
-            handle.spawn_blocking(move || group::decide(&desk, &answers))
+            let (writers, answers) = (writers.clone(), answers.clone());
+            handle.spawn_blocking(move || group::decide(&writers, &answers))
         });
         let deciding = Mutex::new(deciding.collect());
-        Ok(Self { desk, answers, deciding, readers, readers_apart, shares, released: Mutex::default(), _runtime: runtime })
+        Ok(Self { writers, answers, deciding, readers, readers_apart, shares, released: Mutex::default(), _runtime: runtime })
     }
 
     /// Decides an answer, together with other answers that wait.
     fn answer(&self, intent: IntentId, request: Request) -> Unit<'_, Outcome> {
         async move {
-            let queued = Some(Queued::enter(&self.desk.surroundings.observer));
+            let queued = Some(Queued::enter(&self.writers.surroundings.observer));
             let waiting = |reply| Waiting { intent, request: Arc::new(request), queued, reply };
             self.answers.ask(waiting).await?.map_err(StoreError::Rejected)
         }
@@ -159,15 +160,15 @@ impl Backend for PostgresStore {
     type Rows<'a> = Writing<'a>;
 
     fn clock(&self) -> &dyn Clock {
-        &*self.desk.surroundings.clock
+        &*self.writers.surroundings.clock
     }
 
     fn watch(&self) -> &Arc<ClockWatch> {
-        &self.desk.watch
+        &self.writers.watch
     }
 
     fn announcements(&self) -> &Hub {
-        &self.desk.surroundings.hub
+        &self.writers.surroundings.hub
     }
 
     /// Runs a transaction that needs a number of its own: a standby or a database in recovery cannot give one.
@@ -181,8 +182,8 @@ impl Backend for PostgresStore {
             let deciding = std::mem::take(&mut *self.deciding.lock().unwrap_or_else(PoisonError::into_inner));
             // Work that takes longer is cut off; no caller was promised its result.
             drop(tokio::time::timeout(CLOSE_WAIT, join_all(deciding)).await);
-            self.desk.pool.close(self.shares.writing).await;
-            self.desk.listener.stop().await;
+            self.writers.pool.close(self.shares.writing).await;
+            self.writers.listener.stop().await;
             self.readers.close(self.shares.reading).await;
             self.readers_apart.close(CONNECTIONS_APART).await;
         }
@@ -199,7 +200,7 @@ impl Backend for PostgresStore {
         name: &'static str,
         work: impl Fn(&mut Writing<'_>, &Env<'_>) -> RowsResult<T> + Send + 'static,
     ) -> Unit<'_, T> {
-        self.desk.clone().write(name, work).boxed()
+        self.writers.clone().write(name, work).boxed()
     }
 
     fn read<T: Send + 'static>(

@@ -16,8 +16,8 @@ use domain::base::ids::IntentId;
 use domain::base::time::{from_micros, micros};
 use futures_util::future::{BoxFuture, join_all};
 
-use super::ahead::Ahead;
 use super::connection::{Connection, Pump};
+use super::prefetched::Prefetched;
 use super::proof::Proof;
 use super::statements as hot;
 use crate::columns::{IntentColumns, SuspensionColumns};
@@ -145,7 +145,7 @@ pub(crate) struct Session {
     /// The intents this transaction has locked: rows that belong to them cannot change while it runs.
     pub(super) locked: Vec<i64>,
     /// Rows that were read before they were asked for.
-    pub(super) ahead: Ahead,
+    pub(super) prefetched: Prefetched,
     /// Writes that are sent before the next read, all in one trip to the database.
     waiting: Vec<Waiting>,
     events: Block,
@@ -170,7 +170,7 @@ impl Session {
             presence_version: None,
             proof: None,
             locked: Vec::new(),
-            ahead: Ahead::default(),
+            prefetched: Prefetched::default(),
             waiting: Vec::new(),
             events,
             tokens,
@@ -183,7 +183,7 @@ impl Session {
         self.presence_version = None;
         self.proof = None;
         self.locked.clear();
-        self.ahead.clear();
+        self.prefetched.clear();
         self.waiting.clear();
     }
 

@@ -134,16 +134,16 @@ pub(super) fn commit<T>(
     session: &mut Session,
     observer: &dyn Observer,
     number: String,
-    told: bool,
+    announces: bool,
     value: T,
 ) -> Result<T, Broken<T>> {
-    if told {
+    if announces {
         kill_points::reached(Point::BeforeCommit);
     }
     let decided = Instant::now();
     match session.conn.batch_execute("COMMIT") {
         Ok(()) => {
-            if told {
+            if announces {
                 kill_points::reached(Point::AfterCommit);
             }
             observer.commit(decided.elapsed());

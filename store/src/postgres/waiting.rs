@@ -5,7 +5,7 @@ use std::sync::Arc;
 use domain::base::ids::IntentId;
 use domain::problem::Rejection;
 
-use super::line::Reply;
+use super::queue::Reply;
 use crate::observer::Observer;
 use crate::request::{Outcome, Request};
 

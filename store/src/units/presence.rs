@@ -109,7 +109,7 @@ pub(crate) fn recover<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<Recove
     if let Some(absence) = absence {
         tracing::warn!(
             away_seconds = (absence.until - absence.from).num_seconds(),
-            "the server was away, or its clock jumped ahead; open questions with a fallback get time back, so that this is no answer"
+            "the server was away, or its clock jumped ahead; open questions with a fallback get that time back, so that no fallback takes effect because of the absence"
         );
     }
     if presence.beat_at - now > TimeDelta::seconds(BEHIND_SECONDS_MIN) {

@@ -15,7 +15,7 @@ use super::connection::{Connection, Target};
 use crate::process::{Running, Site};
 
 /// The configuration of a measured server, where a benchmark brings none of its own.
-const UNPRESSED: &str = "[limits]\nagent_bytes_per_day = 1000000000000\n[questions]\nmin_distance_seconds = 0\n";
+pub const UNPRESSED: &str = "[limits]\nagent_bytes_per_day = 1000000000000\n[questions]\nmin_distance_seconds = 0\n";
 
 /// The words of a question with four choices and one kilobyte of context.
 const QUESTION: &str = concat!(

@@ -1,4 +1,4 @@
-//! Asking: who may ask whom, how often, with which words.
+//! Asking: which callers may ask which people, how often, and with which words.
 
 mod addresses;
 mod allowance;

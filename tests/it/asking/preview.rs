@@ -143,7 +143,7 @@ on_each_store! {
             format!("You and {other}"),
             "lead@example.com, as an escalation".to_owned(),
             format!("You and {other}, as an escalation"),
-            "It closes. The agent goes on with “Deny refund”, and is told that nobody answered.".to_owned(),
+            "It closes. The agent goes on with “Deny refund”, and is told that no person answered.".to_owned(),
         ] {
             assert!(page.html.contains(&format!("<bdi>{line}</bdi>")), "{line}: {}", page.html);
         }

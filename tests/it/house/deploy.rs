@@ -95,7 +95,7 @@ fn the_proxy_waits_longer_than_a_question_is_waited_for() {
     for server in ["placet-1:7420", "placet-2:7420"] {
         assert!(text.contains(server) && read("docker-compose.yml").contains(server.split(':').next().unwrap()), "{server}");
     }
-    // Otherwise nginx goes on using the address that a container had before it was made anew.
+    // Without `resolve`, nginx goes on using the address that a container had before it was made anew.
     assert_eq!(text.matches(":7420 resolve ").count(), 2);
     assert!(text.contains("access_log off"), "paths hold the tokens of answer links");
 }

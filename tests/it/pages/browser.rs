@@ -515,7 +515,7 @@ on_one_store! {
             browser.show_as("print", &[]).await;
             browser.screenshot(&shots().join(format!("{name}-print.png"))).await;
             let text = browser.text().await;
-            for shown in ["asks", "You answer as ops@example.com", "If nobody answers", "Until"] {
+            for shown in ["asks", "You answer as ops@example.com", "If no person answers", "Until"] {
                 assert!(text.contains(shown), "{shown} is missing in {text}");
             }
             for hidden in [" left", "Comment", "Send this answer"] {

@@ -35,7 +35,7 @@ const ASKED_FOR: [&str; 17] = [
     "server_events",
 ];
 
-/// The units that nobody asks for: the server's own work, and what proves itself by a secret (a link) or is only there in development.
+/// The units that no caller asks for: the server's own work, and units that a secret (a link) opens or that exist only in development.
 const OWN: [&str; 23] = [
     "link",
     "mailbox",

@@ -1,4 +1,4 @@
-//! Who may do what, by which key, and what stays secret.
+//! The permissions of callers, by their keys, and the data that stays secret.
 
 mod authority;
 mod gateways;

@@ -24,7 +24,7 @@ const PARTIAL: &[&str] = &["outbox_due", "outbox_failed", "suspensions_open"];
 
 /// Tables that never have more than a few rows.
 const SMALL: &[&str] = &["__diesel_schema_migrations", "presence", "secrets", "server_log"];
-/// What a copied day leaves out: keys count again, messages came back, and many agents have written.
+/// The rows that a copied day leaves out: keys count again, messages came back, and many agents have written.
 const ANOTHER_DAY: &str = "DELETE FROM suspension_keys WHERE suspension < 1000000; \
                            INSERT INTO agent_bytes SELECT 'agent-' || number, 100000, 0, 1 FROM generate_series(1, 20000) AS number; \
                            ANALYZE agent_bytes; \

@@ -56,7 +56,7 @@ on_each_store! {
         assert_eq!(reminder.header("in-reply-to"), first.header("message-id"));
         assert_ne!(reminder.header("message-id"), first.header("message-id"));
         let text = reminder.text();
-        assert!(text.starts_with("Reminder, sent by request. This is still open: 1 h 50 min left."), "{text}");
+        assert!(text.starts_with("Reminder, sent by request. The question is still open: 1 h 50 min left."), "{text}");
         assert!(reminder.html().contains("Reminder, sent by request"));
         assert!(!first.text().contains("Reminder,"), "{}", first.text());
 

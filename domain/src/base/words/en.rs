@@ -128,7 +128,7 @@ pub fn preview(deadline: &str) -> String {
 
 /// The end of the plan, shown behind [`preview`].
 pub fn preview_of_the_end(what: &str) -> String {
-    format!("If nobody answers: {what}")
+    format!("If no person answers: {what}")
 }
 
 /// Opens a reminder.
@@ -142,7 +142,7 @@ pub const REMINDER_ON_REQUEST: &str = "Reminder, sent by request";
 /// Opens the text part of a reminder.
 pub fn reminder_in_text(reminder: &str, left: Option<&str>) -> String {
     match left {
-        Some(left) => format!("{reminder}. This is still open: {left} left."),
+        Some(left) => format!("{reminder}. The question is still open: {left} left."),
         None => format!("{reminder}. {STILL_OPEN}"),
     }
 }
@@ -165,7 +165,7 @@ pub const ESCALATED: &str = "Escalated";
 
 /// Opens an escalation.
 pub fn nobody_has_answered_since(moment: &str) -> String {
-    format!("You are asked because nobody has answered since {moment}.")
+    format!("You are asked because no person has answered since {moment}.")
 }
 
 /// The people who were asked before, and how many more there are.
@@ -223,7 +223,7 @@ pub fn more_on_the_page(count: impl Display) -> String {
 }
 
 /// Stands above the plan.
-pub const IF_NOBODY_ANSWERS: &str = "If nobody answers (times in UTC)";
+pub const IF_NO_PERSON_ANSWERS: &str = "If no person answers (times in UTC)";
 
 /// Stands in place of the middle of a long plan.
 pub fn more_steps(count: usize) -> String {
@@ -239,25 +239,28 @@ pub fn will_be_asked(people: &[&str]) -> String {
 }
 
 /// The end of the plan when no fallback applies.
-pub const CLOSES_WITHOUT_A_DECISION: &str = "It closes. The agent is told that nobody answered, not that you said no.";
+pub const CLOSES_WITHOUT_A_DECISION: &str = "It closes. The agent is told that no person answered, not that you said no.";
 
 /// The end of the plan when the agent named a fallback.
 pub fn closes_with_fallback(fallback: &str) -> String {
-    format!("It closes. The agent goes on with “{fallback}”, and is told that nobody answered.")
+    format!("It closes. The agent goes on with “{fallback}”, and is told that no person answered.")
 }
 
 /// The end of the plan, in the asker's preview: a fallback.
 pub fn falls_back_for_the_asker(fallback: &str, requires_delivery: bool) -> String {
     let condition = if requires_delivery {
-        " If nobody could be reached by then, there is no fallback: it ends as undeliverable."
+        " If no person could be reached by then, there is no fallback: it ends as undeliverable."
     } else {
         ""
     };
-    format!("If nobody answers, the agent goes on with “{fallback}”, which is marked as nobody’s answer.{condition}")
+    format!(
+        "If no person answers, the agent goes on with “{fallback}”, which is marked as a fallback and not as an answer.{condition}"
+    )
 }
 
 /// The end of the plan, in the asker's preview: no decision.
-pub const FAILS_FOR_THE_ASKER: &str = "If nobody answers, there is no decision: the agent is told so, and its work is abandoned.";
+pub const FAILS_FOR_THE_ASKER: &str =
+    "If no person answers, there is no decision: the agent is told so, and its work is abandoned.";
 
 /// The end of the plan, in the asker's preview: the question has no deadline.
 pub const STAYS_OPEN_FOR_THE_ASKER: &str = "It has no deadline: it stays open until a person answers, or it is withdrawn.";
@@ -336,7 +339,7 @@ pub const YOU: &str = "You";
 /// “Who is told when”: these people, and how many more.
 pub fn people(named: &[String], more: usize) -> String {
     match (named, more) {
-        ([], _) => "Nobody".to_owned(),
+        ([], _) => "No person".to_owned(),
         ([one], 0) => one.clone(),
         ([first @ .., last], 0) => format!("{} and {last}", first.join(", ")),
         (named, more) => format!("{} and {more} more", named.join(", ")),
@@ -418,7 +421,7 @@ pub const ANSWERED_BY_YOU: &str = "Answered by you";
 pub const ANSWERED_BY_ANOTHER: &str = "Answered by another person";
 
 /// As [`ANSWERED_BY_YOU`].
-pub const CLOSED_UNANSWERED: &str = "Closed: nobody answered in time";
+pub const CLOSED_UNANSWERED: &str = "Closed: no person answered in time";
 
 /// As [`ANSWERED_BY_YOU`].
 pub const WITHDRAWN: &str = "Withdrawn by the agent";
@@ -427,7 +430,7 @@ pub const WITHDRAWN: &str = "Withdrawn by the agent";
 pub const SUPERSEDED: &str = "Replaced by a newer question";
 
 /// As [`ANSWERED_BY_YOU`].
-pub const CLOSED_UNDELIVERED: &str = "Closed: nobody could be reached";
+pub const CLOSED_UNDELIVERED: &str = "Closed: no person could be reached";
 
 /// The name of an intent's title, where part of it is not shown.
 pub const TITLE: &str = "Title";
@@ -483,7 +486,7 @@ pub fn room_answers_at(link: &str) -> String {
 }
 
 /// The line for a room that gets no link.
-pub const ROOM_HAS_NO_LINK: &str = "Nothing can be answered here: only people who are asked by name get a link.";
+pub const ROOM_HAS_NO_LINK: &str = "You cannot answer in this room: only people who are asked by name get a link.";
 
 // The first page of development mode.
 
@@ -519,13 +522,13 @@ pub fn was_answered(answer: &str, person: &str) -> String {
 }
 
 /// A question that ended at its deadline.
-pub const NOBODY_ANSWERED: &str = "nobody answered";
+pub const NO_PERSON_ANSWERED: &str = "no person answered";
 
 /// A question that a newer one replaced.
 pub const WAS_REPLACED: &str = "replaced by a newer question";
 
 /// A question that reached no person.
-pub const REACHED_NOBODY: &str = "nobody could be reached";
+pub const REACHED_NO_PERSON: &str = "no person could be reached";
 
 /// A question that was taken back.
 pub const WAS_WITHDRAWN: &str = "withdrawn";

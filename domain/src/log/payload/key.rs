@@ -30,7 +30,7 @@ pub struct Key {
     pub role: Role,
     /// The person or service that answers with it.
     pub subject: String,
-    /// What it belongs to.
+    /// The group of keys of which none answers the questions of another.
     pub owner: Owner,
     /// The channels a gateway is tied to.
     #[serde(rename = "for", default, skip_serializing_if = "Option::is_none")]

@@ -36,7 +36,7 @@ fn what_to_do(error: &Unresolved) -> &'static str {
     match error {
         Unresolved::Unknown(_) | Unresolved::Timeout(_) => "Correct the host in its url, or this machine's name resolution.",
         Unresolved::Refused { .. } => {
-            "If the endpoint belongs there, open its subnet with allow_subnets; if not, look up who changed the name."
+            "If the endpoint is meant to have that address, allow its subnet with allow_subnets; if not, find out who changed the DNS entry of its host."
         }
     }
 }

@@ -314,7 +314,7 @@ mod tests {
             "{html}"
         );
         assert!(
-            html.contains("That could be answered until <time") && html.contains("09:00") && html.contains("09:30"),
+            html.contains("That question could be answered until <time") && html.contains("09:00") && html.contains("09:30"),
             "{html}"
         );
         let html = OpenQuestion { before: before(3, None), ..open() }.render().unwrap();

@@ -181,7 +181,12 @@ mod tests {
             ),
             (
                 Ending::Expired { at: at(9, 30), silence: Some(Silence::Ends) },
-                vec!["<h1>The deadline has passed</h1>", "Nobody answered by", "no fallback was used", "neither a yes nor a no"],
+                vec![
+                    "<h1>The deadline has passed</h1>",
+                    "No person answered by",
+                    "no fallback was used",
+                    "neither a yes nor a no",
+                ],
             ),
             (
                 Ending::Expired { at: at(9, 30), silence: Some(Silence::Fallback(given())) },
@@ -205,7 +210,11 @@ mod tests {
             ),
             (
                 Ending::Undeliverable { at: at(9, 30), messages: 3 },
-                vec!["<h1>Nobody could be reached</h1>", "None of 3 messages is known to have arrived", "no fallback was used"],
+                vec![
+                    "<h1>No person could be reached</h1>",
+                    "None of 3 messages is known to have arrived",
+                    "no fallback was used",
+                ],
             ),
         ];
         for (ending, sentences) in cases {

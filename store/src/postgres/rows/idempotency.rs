@@ -32,7 +32,7 @@ impl WriteIdempotency for Writing<'_> {
 
 impl ReadIdempotency for Session {
     fn idempotent(&mut self, key_hash: &[u8; 32], now: DateTime<Utc>) -> RowsResult<Option<(Vec<u8>, String)>> {
-        if let Some(kept) = self.ahead.outcomes(key_hash, now) {
+        if let Some(kept) = self.prefetched.outcomes(key_hash, now) {
             return Ok(kept.into_iter().next());
         }
         let today = day(now);

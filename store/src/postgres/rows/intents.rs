@@ -71,7 +71,7 @@ impl WriteIntents for Writing<'_> {
 
 impl ReadIntents for Session {
     fn intent(&mut self, id: IntentId) -> RowsResult<Option<IntentRow>> {
-        if let Some(row) = self.ahead.intent(id) {
+        if let Some(row) = self.prefetched.intent(id) {
             return Ok(Some(row));
         }
         if self.mode == Mode::Locking {

@@ -38,7 +38,7 @@ impl WriteOutbox for Writing<'_> {
     }
 
     fn take_outbox(&mut self, rid: i64) -> RowsResult<bool> {
-        if let Some(taken) = self.session.ahead.is_taken(rid) {
+        if let Some(taken) = self.session.prefetched.is_taken(rid) {
             return Ok(taken);
         }
         let queued = outbox::table.find(rid).filter(outbox::state.eq(DeliveryState::Queued.code()));
@@ -229,7 +229,7 @@ impl ReadOutbox for Session {
     }
 
     fn deliveries(&mut self, suspension: i64) -> RowsResult<Vec<(OutboxRow, DeliveryState)>> {
-        if let Some(messages) = self.ahead.messages(suspension) {
+        if let Some(messages) = self.prefetched.messages(suspension) {
             return Ok(messages);
         }
         let about = outbox::table.filter(outbox::suspension.eq(suspension)).order(outbox::rid);

@@ -107,8 +107,8 @@ impl ReadSuspensions for Session {
         let found = hot::SelectSuspension { id: Key(id.0) }.get_result::<(SuspensionColumns, Key)>(self.conn()?).optional()?;
         let Some((columns, intent)) = found else { return Ok(None) };
         let row = columns.into_row(IntentId(intent.0))?;
-        // The caller has locked an intent and named a suspension of another one. A suspension never changes its intent, and this
-        // row is read only to see that it belongs elsewhere; so the lock of the other intent is not waited for.
+        // The caller has locked one intent and named a suspension of another intent. This row is needed only to tell that, and
+        // a suspension never changes its intent, so this transaction does not wait for the lock of the other intent.
         if self.is_waited_for() && !self.locked.contains(&row.intent) {
             return Ok(Some(row));
         }
@@ -116,7 +116,7 @@ impl ReadSuspensions for Session {
     }
 
     fn suspension_at(&mut self, rid: i64) -> RowsResult<SuspensionRow> {
-        if let Some(row) = self.ahead.suspension(rid) {
+        if let Some(row) = self.prefetched.suspension(rid) {
             return Ok(row);
         }
         let (columns, intent) = hot::SelectSuspensionAt { rid }.get_result::<(SuspensionColumns, Key)>(self.conn()?)?;

@@ -14,7 +14,7 @@ use crate::sql::{At, Key};
 
 /// Rows read under locks. Each row is given out once, because its reader may change it and make this copy stale.
 #[derive(Default)]
-pub(super) struct Ahead {
+pub(super) struct Prefetched {
     pub(super) intents: HashMap<Uuid, IntentRow>,
     suspensions: HashMap<i64, SuspensionRow>,
     messages: HashMap<i64, Vec<(OutboxRow, DeliveryState)>>,
@@ -44,7 +44,7 @@ pub(super) struct About {
     pub(super) keys: HashSet<[u8; 32]>,
 }
 
-impl Ahead {
+impl Prefetched {
     pub(super) fn has(&self, id: IntentId) -> bool {
         self.intents.contains_key(&id.0)
     }

@@ -14,14 +14,14 @@ use crate::surroundings::{Env, Surroundings};
 use crate::{StoreError, units};
 
 /// The connections that write, with the services that every transaction on them uses.
-pub(super) struct Desk {
+pub(super) struct Writers {
     pub(super) pool: Arc<Pool>,
     pub(super) surroundings: Arc<Surroundings>,
     pub(super) watch: Arc<ClockWatch>,
     pub(super) listener: Arc<Listener>,
 }
 
-impl Desk {
+impl Writers {
     /// Runs a unit of work in a transaction of its own, once there is a connection.
     pub(super) async fn write<T: Send + 'static>(
         self: Arc<Self>,
@@ -29,11 +29,11 @@ impl Desk {
         work: impl Fn(&mut Writing<'_>, &Env<'_>) -> RowsResult<T> + Send + 'static,
     ) -> Result<T, StoreError> {
         let queued = Queued::enter(&self.surroundings.observer);
-        let desk = self.clone();
+        let writers = self.clone();
         let written = self.pool.run(move |pool| {
             queued.leave();
-            let (value, notices) = transaction::write(pool, name, (&desk.surroundings, &desk.watch), &work)?;
-            desk.announce(&notices);
+            let (value, notices) = transaction::write(pool, name, (&writers.surroundings, &writers.watch), &work)?;
+            writers.announce(&notices);
             Ok(value)
         });
         written.await
@@ -41,10 +41,10 @@ impl Desk {
 
     /// Decides an answer in a transaction of its own, which may wait for another transaction that holds the intent.
     pub(super) fn decide_alone(self: &Arc<Self>, waiting: Waiting) {
-        let desk = self.clone();
+        let writers = self.clone();
         self.pool.beside(async move {
             let Waiting { request, reply, .. } = waiting;
-            let decided = desk.write("execute", move |rows, env| units::execute::execute(rows, env, &request)).await;
+            let decided = writers.write("execute", move |rows, env| units::execute::execute(rows, env, &request)).await;
             // Sending fails only if the caller has stopped waiting.
             drop(reply.send(decided));
         });

@@ -1,8 +1,8 @@
 //! A queue of jobs that are done together: a free thread takes all jobs that wait by then, up to a limit.
 //!
-//! Like the writer of SQLite, the line has no batching timer: a job that arrives alone is served at once, and jobs that arrive
+//! Like the writer of SQLite, the queue has no batching timer: a job that arrives alone is served at once, and jobs that arrive
 //! while others are served share the next trip. Guarantee: a job that is refused for waiting too long was never begun. Mechanism:
-//! the job is taken out of the line before it is refused.
+//! the job is taken out of the queue before it is refused.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -16,10 +16,10 @@ use crate::StoreError;
 pub(super) type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
 
 /// Jobs in the order in which they came.
-pub(super) struct Line<J> {
+pub(super) struct Queue<J> {
     // A std mutex: it is held to push or take, never across anything that waits.
     waiting: Mutex<Waiting<J>>,
-    comes: Condvar,
+    arrived: Condvar,
 }
 
 struct Waiting<J> {
@@ -29,10 +29,10 @@ struct Waiting<J> {
     closed: bool,
 }
 
-impl<J> Line<J> {
+impl<J> Queue<J> {
     pub(super) fn new() -> Arc<Self> {
         let waiting = Waiting { jobs: VecDeque::new(), count: 0, closed: false };
-        Arc::new(Self { waiting: Mutex::new(waiting), comes: Condvar::new() })
+        Arc::new(Self { waiting: Mutex::new(waiting), arrived: Condvar::new() })
     }
 
     /// Queues a job and waits for its answer. A caller that stops waiting does not stop the job.
@@ -65,22 +65,22 @@ impl<J> Line<J> {
         let number = waiting.count;
         waiting.jobs.push_back((number, job));
         drop(waiting);
-        self.comes.notify_one();
+        self.arrived.notify_one();
         Ok(number)
     }
 
-    /// Takes a job out of the line; false if a thread has taken it already.
+    /// Takes a job out of the queue; false if a thread has taken it already.
     fn withdraw(&self, number: u64) -> bool {
         let mut waiting = self.waiting();
         let place = waiting.jobs.iter().position(|(other, _)| *other == number);
         place.and_then(|place| waiting.jobs.remove(place)).is_some()
     }
 
-    /// Waits until there is a job to take; false once the line is closed and empty.
+    /// Waits until there is a job to take; false once the queue is closed and empty.
     pub(super) fn wait(&self) -> bool {
         let waiting = self.waiting();
         let idle = |waiting: &mut Waiting<J>| waiting.jobs.is_empty() && !waiting.closed;
-        let waiting = self.comes.wait_while(waiting, idle).unwrap_or_else(PoisonError::into_inner);
+        let waiting = self.arrived.wait_while(waiting, idle).unwrap_or_else(PoisonError::into_inner);
         !waiting.jobs.is_empty()
     }
 
@@ -93,19 +93,19 @@ impl<J> Line<J> {
         drop(waiting);
         // The wake-up for the jobs that are left may have gone to this thread, so another thread is woken.
         if is_left {
-            self.comes.notify_one();
+            self.arrived.notify_one();
         }
         taken
     }
 
-    /// Refuses new jobs; jobs that are already in the line are still served.
+    /// Refuses new jobs; jobs that are already in the queue are still served.
     pub(super) fn close(&self) {
         self.waiting().closed = true;
-        self.comes.notify_all();
+        self.arrived.notify_all();
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting<J>> {
-        // A panic cannot leave the line half changed, so a poisoned lock is as good as any.
+        // A panic cannot leave the queue half changed, so a poisoned lock is as good as any.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
