@@ -119,7 +119,7 @@ async fn answer_at_random(subject: &Subject, open: usize, asked: Vec<Open>, coun
         let figure = Figure::new("W3", format!("{what}, {name}"), "ms", vec![percentile(&answered.milliseconds, part)]);
         report.add(figure.at_most(goal));
     }
-    let answers = f64::from(u32::try_from(answered.results.len()).unwrap());
+    let answers = f64::from(u32::try_from(answered.results.len()).expect("fewer answers than that"));
     for (name, bytes) in [("read", after.0 - before.0), ("written", after.1 - before.1)] {
         report.add(Figure::new("W3", format!("{what}, pages {name} for each"), "", vec![bytes / PAGE / answers]));
     }

@@ -222,6 +222,13 @@ async fn what_is_not_whole_at_the_end_is_not_called_moved() {
     let scratch = Cluster::of_this_process().empty().await;
     let ended = site.run(migrate(&site, &over_tcp(&scratch))).await;
     ended.refused(&["the log of intent 2 is broken", "the hash of event 1 does not match its bytes"]);
+    scratch.forget().await;
+
+    site.rewrite_database("Refund order 99999", "Refund order 12345");
+    site.rewrite_database(r#""event_type":"key.created""#, r#""event_type":"key.altered""#);
+    let scratch = Cluster::of_this_process().empty().await;
+    let ended = site.run(migrate(&site, &over_tcp(&scratch))).await;
+    ended.refused(&["the server's own log is broken", "the hash of event 1 does not match its bytes"]);
     stop(site.serve().await).await;
     scratch.forget().await;
 }

@@ -63,22 +63,13 @@ pub struct AskingPolicy {
     pub fallback_requires_delivery: bool,
 }
 
-/// A question that keeps every rule, with the warnings for its asker.
-#[derive(Clone, Debug)]
-pub struct Accepted {
-    /// The command.
-    pub suspend: Suspend,
-    /// Differences between the request as written and as understood.
-    pub warnings: Vec<String>,
-}
-
 impl AskingPolicy {
     /// Turns a request into a command (RFC-0025 §4–§6, RFC-0026).
     ///
     /// # Errors
     ///
     /// All field errors at once.
-    pub fn accept(&self, request: SuspendRequest, id: SuspensionId) -> Result<Accepted, Vec<FieldError>> {
+    pub fn accept(&self, request: SuspendRequest, id: SuspensionId) -> Result<Suspend, Vec<FieldError>> {
         let mut check = Check { errors: Vec::new(), warnings: Vec::new() };
         let response_type = request.response_type.unwrap_or_default();
         check.question(&request);
@@ -129,7 +120,7 @@ impl AskingPolicy {
             asked_before: None,
         };
         self.check_reach(&question, &mut check);
-        let suspend = Suspend {
+        Ok(Suspend {
             id,
             kind: Kind::AwaitingInput,
             question,
@@ -141,8 +132,8 @@ impl AskingPolicy {
             requires_delivery: self.fallback_requires_delivery,
             seeming_secret: self.seeming_secret,
             supersedes: request.supersedes,
-        };
-        Ok(Accepted { suspend, warnings: check.warnings })
+            warnings: check.warnings,
+        })
     }
 
     /// Checks the server's own retry policy against its other rules: a call must not be refused for a policy that it inherits.
@@ -414,7 +405,7 @@ mod tests {
         }
     }
 
-    fn accept(policy: &AskingPolicy, change: impl std::borrow::Borrow<Value>) -> Result<Accepted, Vec<(String, String)>> {
+    fn accept(policy: &AskingPolicy, change: impl std::borrow::Borrow<Value>) -> Result<Suspend, Vec<(String, String)>> {
         let mut body = json!({"question": "Go?", "choices": [{"value": "a", "label": "A"}, {"value": "b", "label": "B"}], "timeout_seconds": 60});
         for (key, value) in change.borrow().as_object().unwrap() {
             body[key] = value.clone();
@@ -432,7 +423,7 @@ mod tests {
     #[test]
     fn a_plain_question_goes_to_the_default_operators() {
         let accepted = accept(&policy(), json!({})).unwrap();
-        assert_eq!(accepted.suspend.question.recipients, ["ops@example.com"]);
+        assert_eq!(accepted.question.recipients, ["ops@example.com"]);
         assert!(accepted.warnings.is_empty());
         let nobody = AskingPolicy { operators: vec![], ..policy() };
         assert_eq!(accept(&nobody, json!({})).unwrap().warnings.len(), 1);
@@ -590,9 +581,9 @@ mod tests {
         };
         let with_default = AskingPolicy { default_retry_policy: Some(server), ..policy() };
         let silent = accept(&with_default, json!({"timeout_seconds": null})).unwrap();
-        assert_eq!(silent.suspend.fallback_policy, FallbackPolicy::Fail);
+        assert_eq!(silent.fallback_policy, FallbackPolicy::Fail);
         let stated = json!({"timeout_seconds": null, "fallback_policy": "complete_with_fallback", "fallback_value": "a"});
-        assert_eq!(accept(&with_default, stated).unwrap().suspend.fallback_policy, FallbackPolicy::CompleteWithFallback);
+        assert_eq!(accept(&with_default, stated).unwrap().fallback_policy, FallbackPolicy::CompleteWithFallback);
     }
 
     #[test]
@@ -607,8 +598,8 @@ mod tests {
     #[test]
     fn a_confirm_may_label_its_two_values_but_not_invent_others() {
         let labelled = json!({"response_type": "confirm", "choices": [{"value": "yes", "label": "Ship it"}, {"value": "no", "label": "Wait"}]});
-        assert_eq!(accept(&policy(), labelled).unwrap().suspend.choices[0].label, "Ship it");
+        assert_eq!(accept(&policy(), labelled).unwrap().choices[0].label, "Ship it");
         let defaults = accept(&policy(), json!({"response_type": "confirm", "choices": []})).unwrap();
-        assert_eq!(defaults.suspend.choices, SuspensionChoice::yes_no());
+        assert_eq!(defaults.choices, SuspensionChoice::yes_no());
     }
 }

@@ -2,10 +2,11 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::asking::policy::{Accepted, AskingPolicy};
+use crate::asking::policy::AskingPolicy;
 use crate::base::field::FieldError;
 use crate::base::ids::SuspensionId;
 use crate::base::words;
+use crate::intent::command::Suspend;
 use crate::people::authority::{Action, Object, authorize};
 use crate::people::principal::Principal;
 use crate::problem::Rejection;
@@ -31,8 +32,7 @@ pub fn preview(
 
 impl SuspensionPreview {
     /// The preview of an accepted question that would be asked at `now`.
-    pub fn of(accepted: Accepted, policy: &AskingPolicy, now: DateTime<Utc>) -> Self {
-        let Accepted { suspend, warnings } = accepted;
+    pub fn of(suspend: Suspend, policy: &AskingPolicy, now: DateTime<Utc>) -> Self {
         let silence =
             Silence::new(suspend.fallback_policy, suspend.fallback_value.as_ref(), &suspend.choices, suspend.requires_delivery);
         let plan = Plan::new(&suspend.question, &policy.channels, now, suspend.schedule.expires_at(now), silence);
@@ -61,7 +61,7 @@ impl SuspensionPreview {
                 requires_delivery: what == What::Fallback && suspend.requires_delivery,
                 text,
             },
-            warnings,
+            warnings: suspend.warnings,
         }
     }
 }

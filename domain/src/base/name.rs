@@ -20,6 +20,9 @@ const OURS: [(&str, &str); 2] = [
     (DEVELOPMENT, "under that name the server's own page asks questions in development mode"),
 ];
 
+/// The beginning of the names under which the command line acts, `local:<uid>@<host>`.
+pub const LOCAL: &str = "local:";
+
 /// The owner of a credential. A type of its own keeps it from being taken for a name, which decides something else: the owner
 /// decides who may not answer, the name decides who may read.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -70,6 +73,12 @@ pub fn normal(name: &str) -> Result<String, (&'static str, String)> {
     }
     if let Some((ours, why)) = OURS.into_iter().find(|(ours, _)| is_alike(&normal, ours)) {
         return Err(("reserved", format!("must not be {ours:?} or look like it: {why}")));
+    }
+    if skeleton(&normal).starts_with(&skeleton(LOCAL)) {
+        return Err((
+            "reserved",
+            format!("must not begin with {LOCAL:?} or look like it: that names an account of the server's machine"),
+        ));
     }
     Ok(normal)
 }

@@ -40,6 +40,8 @@ pub struct Suspend {
     pub seeming_secret: SeemingSecret,
     /// The open suspension it replaces.
     pub supersedes: Option<String>,
+    /// Differences between the request as written and as understood, for its asker.
+    pub warnings: Vec<String>,
 }
 
 impl Suspend {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::base::ids::{DeliveryId, KeyId};
-use crate::base::name::{Owner, SERVER, form};
+use crate::base::name::{LOCAL, Owner, SERVER, form};
 use crate::suspension::channel::{EMAIL, Route};
 
 /// The purpose of a key.
@@ -120,7 +120,7 @@ impl Principal {
     /// An account that works on the database itself, by the command line: `local:<uid>@<host>`. It has the
     /// permissions of an admin.
     pub fn local(account: &str) -> Self {
-        let name = format!("local:{account}");
+        let name = format!("{LOCAL}{account}");
         Self {
             credential: None,
             name: name.clone(),

@@ -1,6 +1,5 @@
 //! Suspensions: ask, answer, wait, withdraw (RFC-0025 §8, §9).
 
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use actix_web::http::header::{HeaderName, HeaderValue};
@@ -54,26 +53,10 @@ pub(super) async fn suspend(request: HttpRequest, shared: Data<Shared>) -> Resul
     let caller = Caller::of(&request)?;
     let body = Json::of(&request)?;
     let id = SuspensionId(shared.entropy.uuid(shared.clock.now()));
-    let warnings = Arc::new(Mutex::new(Vec::new()));
     let write = Write { action: Action::Suspend, scope: SUSPEND_SCOPE, if_match_required: false };
-    let outcome = write
-        .send(&request, caller, &shared, body, |body: SuspendRequest| {
-            let accepted = shared.asking.accept(body, id)?;
-            *warnings.lock().unwrap_or_else(PoisonError::into_inner) = accepted.warnings;
-            Ok(Command::Suspend(Box::new(accepted.suspend)))
-        })
-        .await?;
-    let mut replayed = false;
-    let outcome = match outcome {
-        Outcome::Suspension { mut record, version } => {
-            replayed = record.id != id;
-            let mut said = std::mem::take(&mut *warnings.lock().unwrap_or_else(PoisonError::into_inner));
-            said.append(&mut record.warnings);
-            record.warnings = said;
-            Outcome::Suspension { record, version }
-        }
-        other @ (Outcome::Intent(_) | Outcome::Responded { .. } | Outcome::Event(_) | Outcome::Lease(_)) => other,
-    };
+    let ask = |body: SuspendRequest| Ok(Command::Suspend(Box::new(shared.asking.accept(body, id)?)));
+    let outcome = write.send(&request, caller, &shared, body, ask).await?;
+    let replayed = matches!(&outcome, Outcome::Suspension { record, .. } if record.id != id);
     let mut response = respond(outcome);
     if replayed {
         // Only this header distinguishes a question just asked from one asked before.

@@ -6,14 +6,13 @@ use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use askama::Template;
 use chrono::{DateTime, Utc};
-use domain::asking::policy::Accepted;
 use domain::base::ids::{IntentId, SuspensionId};
 use domain::base::name::DEVELOPMENT;
 use domain::base::name::Owner;
 use domain::base::text::{quoted, time_left};
 use domain::base::words;
 use domain::intent::body::IntentBody;
-use domain::intent::command::Command;
+use domain::intent::command::{Command, Suspend};
 use domain::intent::status::Status;
 use domain::people::principal::{Assurance, Principal, Role};
 use domain::suspension::channel::EMAIL;
@@ -259,7 +258,7 @@ pub(super) async fn ask(request: HttpRequest, payload: Payload, shared: Data<Sha
 }
 
 /// Creates an intent and asks the question on it.
-async fn put(shared: &Shared, title: &str, accepted: Accepted) -> Result<(), StoreError> {
+async fn put(shared: &Shared, title: &str, suspend: Suspend) -> Result<(), StoreError> {
     let principal = asker();
     let id = IntentId(shared.entropy.uuid(shared.clock.now()));
     let body = IntentBody {
@@ -281,7 +280,7 @@ async fn put(shared: &Shared, title: &str, accepted: Accepted) -> Result<(), Sto
         precondition: Precondition::None,
         idempotency: None,
         trace_parent: None,
-        command: Ok(Command::Suspend(Box::new(accepted.suspend))),
+        command: Ok(Command::Suspend(Box::new(suspend))),
     };
     shared.store.execute(request).await.map(drop)
 }

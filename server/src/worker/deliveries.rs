@@ -441,7 +441,7 @@ fn report(ended: Result<Result<(), StoreError>, tokio::task::JoinError>) {
     match ended {
         Ok(Ok(())) => {}
         Ok(Err(error)) => {
-            tracing::error!(error = %error, "failed to record the outcome of a message; the message comes due again when its lease ends")
+            tracing::error!(error = %error, "failed to record the outcome of a message; the message comes due again when its lease ends");
         }
         Err(error) => tracing::error!(error = %error, "a message's task ended before its time"),
     }

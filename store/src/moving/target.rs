@@ -5,7 +5,7 @@ use std::path::Path;
 use std::pin::pin;
 
 use anyhow::{Context, bail};
-use domain::log::{Hash, Sealed};
+use domain::log::{Follower, Hash, Sealed};
 use futures_util::{Sink, SinkExt, StreamExt};
 use tokio::runtime::Handle;
 use tokio_postgres::{Client, Row};
@@ -30,6 +30,9 @@ const FILLING_LOCK: i64 = 0x706c_6163_6d76; // "placmv"
 /// predecessor has a smaller number.
 const LINKS: &str = "SELECT i.rid, i.last_event, i.last_sequence, i.last_hash, e.rid, e.bytes, e.hash \
                      FROM intents i LEFT JOIN events e ON e.intent = i.rid ORDER BY i.rid, coalesce(e.previous, 0)";
+
+const SERVER_EVENTS: &str = "SELECT bytes, hash FROM server_events ORDER BY sequence";
+const SERVER_LOG: &str = "SELECT last_sequence, last_hash FROM server_log";
 
 /// The database, and the connection that fills it.
 pub(super) struct Target {
@@ -243,6 +246,31 @@ impl Target {
         chains.finish()
     }
 
+    /// Recomputes the server's own chain of events.
+    ///
+    /// # Errors
+    ///
+    /// The first event that does not fit, or a chain that does not end where the log's row says.
+    pub(super) fn verify_server_chain(&self) -> anyhow::Result<()> {
+        let none: [&str; 0] = [];
+        let read = self.runtime.block_on(self.client.query_raw(SERVER_EVENTS, none)).context("failed to read events back")?;
+        let mut read = pin!(read.ready_chunks(READ_ROWS));
+        let mut followed = Follower::default();
+        while let Some(chunk) = self.runtime.block_on(read.next()) {
+            for row in chunk {
+                let row = row.context("failed to read events back")?;
+                let sealed = Sealed { bytes: row.get(0), hash: hash(row.get(1))? };
+                followed.follow(&sealed).context("the server's own log is broken")?;
+            }
+        }
+        let ends = self.rows(SERVER_LOG)?.first().map(|row| (row.get::<_, i64>(0), row.get::<_, Option<Vec<u8>>>(1)));
+        let (length, last) = ends.unwrap_or_default();
+        if u64::try_from(length)? != followed.length() || last.map(hash).transpose()? != followed.head() {
+            bail!("the server's own log does not end where its row says");
+        }
+        Ok(())
+    }
+
     /// Removes the mark: from now on servers may start.
     pub(super) fn finish(&self) -> anyhow::Result<()> {
         self.refuse_if_served()?;
@@ -301,8 +329,11 @@ async fn send<T>(
     sink.as_mut().send(item).await
 }
 
+fn hash(bytes: Vec<u8>) -> anyhow::Result<Hash> {
+    Ok(Hash(bytes.try_into().ok().context("a hash of the wrong length")?))
+}
+
 fn link(row: &Row) -> anyhow::Result<Link> {
-    let hash = |bytes: Vec<u8>| anyhow::Ok(Hash(bytes.try_into().ok().context("a hash of the wrong length")?));
     let head = Head { event: row.get(1), sequence: u64::try_from(row.get::<_, i64>(2))?, hash: hash(row.get(3))? };
     let event = match (row.get::<_, Option<i64>>(4), row.get::<_, Option<Vec<u8>>>(5), row.get::<_, Option<Vec<u8>>>(6)) {
         (Some(rid), Some(bytes), Some(kept)) => Some((rid, Sealed { bytes, hash: hash(kept)? })),

@@ -189,11 +189,12 @@ fn admit<R: Rows>(
     }
 }
 
-/// The deadline warnings of the first reply, which may have been lost: a repeated request gets them again.
+/// The warnings of the first reply, which may have been lost: a repeated request gets them again.
 fn warned_before(request: &Request, asked: &Suspension, question: &Question) -> Vec<String> {
     let Ok(Command::Suspend(suspend)) = &request.command else { return Vec::new() };
     let suspend = Suspend { question: question.clone(), ..(**suspend).clone() };
-    suspend.deadline_warning(asked.suspended_at).into_iter().collect()
+    let of_deadline = suspend.deadline_warning(asked.suspended_at);
+    suspend.warnings.into_iter().chain(of_deadline).collect()
 }
 
 /// The suspension a write is about: the one it names, else the one its intent shows.
@@ -231,8 +232,8 @@ fn weighed<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &Loaded, command: &Comm
     }
     // The title is in the header of every mail about the question.
     let title = rows.reads().title(loaded.row.rid)?;
-    let warnings = suspend.seeming_secret.judge(&title_findings(&title)).map_err(|errors| Rejection::Invalid { errors });
-    Ok(warnings.map(|warnings| warnings.into_iter().chain(suspend.deadline_warning(now)).collect()))
+    let of_title = suspend.seeming_secret.judge(&title_findings(&title)).map_err(|errors| Rejection::Invalid { errors });
+    Ok(of_title.map(|of_title| suspend.warnings.iter().cloned().chain(of_title).chain(suspend.deadline_warning(now)).collect()))
 }
 
 /// When earlier questions of the intent ended without an answer, oldest first, up to the limit that counts. The open question,

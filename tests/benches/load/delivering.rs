@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use harness::bench::arrival::{closed_loop, milliseconds};
+use harness::bench::arrival::{Done, closed_loop, milliseconds};
 use harness::bench::connection::Connection;
 use harness::bench::figures::{Figure, Report};
 use harness::bench::subject::{Open, Subject, Told, UNPRESSED, VALUES, ask, question, respond};
@@ -61,44 +61,94 @@ pub(super) async fn measure(arguments: &Arguments, report: &mut Report) {
     webhooks(arguments, report).await;
 }
 
-/// Answers in random order, once while nothing leaves and once while as many mails leave as there are answers. The mails are about
+/// Answers in random order, while nothing leaves and while as many mails leave as there are answers, in turn. The mails are about
 /// other questions: an answer withdraws the queued mails of its own.
 async fn answers_beside_mails(arguments: &Arguments, report: &mut Report) {
-    let sink = SmtpSink::start().await;
-    let gate = Gate::start(&sink.url()).await;
+    let (sink, gate) = mail_server_apart();
     let mut subject = Subject::start_in(Site::production(gate.url()), Told::OnePerson, Vec::new()).await;
-    let question = question(86_400);
     let count = arguments.count;
-    let ask_all = async || {
-        closed_loop(&subject.agent, CLIENTS, vec![(); count], async |connection, ()| ask(connection, &question).await)
-            .await
-            .results
-    };
-    let answer_all = async |open: Vec<Open>| {
-        let answer = async |connection: &mut Connection, open| {
-            respond(connection, open, VALUES[0], None).await;
+    answer_all(&subject, ask_all(&subject, count / 4).await).await; // Warms up.
+    let (mut paces, mut p99s, mut ratios, mut mails) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for round in 0..arguments.rounds {
+        let (first, second) = (ask_all(&subject, count).await, ask_all(&subject, count).await);
+        until_all_left(&sink).await;
+        let (calm, busy) = if round.is_multiple_of(2) {
+            let calm = answer_all(&subject, first).await;
+            (calm, answer_while_mails_leave(&subject, &sink, &gate, second, &mut mails).await)
+        } else {
+            let busy = answer_while_mails_leave(&subject, &sink, &gate, second, &mut mails).await;
+            until_all_left(&sink).await;
+            (answer_all(&subject, first).await, busy)
         };
-        closed_loop(&subject.operator, CLIENTS, shuffled(open), answer).await
-    };
-    let (first, second) = (ask_all().await, ask_all().await);
-    for _ in 0..2 * count {
-        sink.next_mail().await;
+        let [calm, busy_p99] = [&calm, &busy].map(|done| percentile(&done.milliseconds, 0.99));
+        paces.push(busy.per_second);
+        p99s.push(busy_p99);
+        ratios.push(busy_p99 / calm);
     }
-    let alone = answer_all(first).await;
-    gate.set_open(false);
-    ask_all().await;
-    gate.set_open(true);
-    sink.next_mail().await;
-    let before = sink.count();
-    let beside = answer_all(second).await;
-    let left = sink.count() - before;
-    assert!(left < count, "all mails had left before the answers were given");
-    let what = format!("respond in random order, {CLIENTS} clients, while {left} of {count} queued mails leave");
-    let [calm, busy] = [&alone, &beside].map(|done| percentile(&done.milliseconds, 0.99));
-    report.add(Figure::new("W9", what.clone(), "/s", vec![beside.per_second]));
-    report.add(Figure::new("W9", format!("{what}, p99"), "ms", vec![busy]));
-    report.add(Figure::new("W9", format!("{what}, p99 against none"), "×", vec![busy / calm]).at_most(1.5));
+    let what = format!("respond in random order, {CLIENTS} clients, while {count} queued mails leave");
+    report.add(Figure::new("W9", what.clone(), "/s", paces));
+    report.add(Figure::new("W9", format!("{what}, p99"), "ms", p99s));
+    report.add(Figure::new("W9", format!("{what}, p99 against none"), "×", ratios).at_most(1.5));
+    report.add(Figure::new("W9", format!("{what}, mails meanwhile"), "/s", mails).at_least(100.0));
     subject.kill().await;
+}
+
+async fn ask_all(subject: &Subject, count: usize) -> Vec<Open> {
+    let question = question(86_400);
+    let ask = async |connection: &mut Connection, ()| ask(connection, &question).await;
+    closed_loop(&subject.agent, CLIENTS, vec![(); count], ask).await.results
+}
+
+async fn answer_all(subject: &Subject, open: Vec<Open>) -> Done<()> {
+    let answer = async |connection: &mut Connection, open| {
+        respond(connection, open, VALUES[0], None).await;
+    };
+    closed_loop(&subject.operator, CLIENTS, shuffled(open), answer).await
+}
+
+/// Queues as many mails as there are answers, lets them leave, and answers from the first of them on.
+async fn answer_while_mails_leave(
+    subject: &Subject,
+    sink: &SmtpSink,
+    gate: &Gate,
+    open: Vec<Open>,
+    mails: &mut Vec<f64>,
+) -> Done<()> {
+    gate.set_open(false);
+    ask_all(subject, open.len()).await;
+    let before = sink.count();
+    gate.set_open(true);
+    while sink.count() == before {
+        sleep(LOOK).await;
+    }
+    let (began, before) = (Instant::now(), sink.count());
+    let done = answer_all(subject, open).await;
+    let left = u32::try_from(sink.count() - before).unwrap();
+    mails.push(f64::from(left) / began.elapsed().as_secs_f64());
+    done
+}
+
+/// Waits until no mail has come for a second.
+async fn until_all_left(sink: &SmtpSink) {
+    let mut seen = usize::MAX;
+    while std::mem::replace(&mut seen, sink.count()) != sink.count() {
+        sleep(Duration::from_secs(1)).await;
+    }
+}
+
+/// A mail server behind a gate, on a thread of their own: their work must not delay the clients.
+fn mail_server_apart() -> (SmtpSink, Gate) {
+    let (sender, started) = std::sync::mpsc::sync_channel(1);
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let sink = SmtpSink::start().await;
+            let gate = Gate::start(&sink.url()).await;
+            sender.send((sink, gate)).unwrap();
+            std::future::pending::<()>().await;
+        });
+    });
+    started.recv().unwrap()
 }
 
 /// The way to a mail server, which can be closed: then mails queue.

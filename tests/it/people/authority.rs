@@ -161,6 +161,8 @@ on_each_store! {
                 tried.push(column(&*store, &who, intent, question).await);
             }
         }
+        let shown: BTreeSet<&str> = tried[0].iter().filter_map(|(unit, _)| unit.split(' ').next()).collect();
+        assert_eq!(shown, ASKED_FOR.into_iter().collect(), "each unit that a caller asks for has a line");
         let expected = "\
 own, sibling, foreign  | agent          | operator       | admin          | auditor        | channel
 execute PatchState     | yes  404  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403

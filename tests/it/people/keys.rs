@@ -115,6 +115,7 @@ on_each_store! {
     async fn a_name_has_one_form_and_is_not_ours(app: &mut TestApp) {
         let admin = app.api(Role::Admin);
         for (field, name, rule) in [
+            ("name", "local:0@db1", "reserved"), ("name", "Iocal：anyone", "reserved"), ("subject", "LOCAL:", "reserved"),
             ("name", "placet", "reserved"), ("name", "Ｐlасеt", "reserved"), ("subject", "pIacet", "reserved"), ("owner", "placet ", "reserved"),
             ("name", "bo\u{200b}t", "characters"), ("subject", "bo\u{202e}t", "characters"), ("owner", "\u{3164}", "characters"),
             ("name", "\u{3000}", "length"), ("name", "placet/development", "reserved"), ("owner", "Placet Devеlopment", "reserved"),

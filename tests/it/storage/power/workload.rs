@@ -131,7 +131,7 @@ fn suspend(chance: &mut Chance, intent: IntentId, id: SuspensionId, call: u64) -
         ..SuspendRequest::default()
     };
     let accepted = asking_policy().accept(asked, id).unwrap();
-    let command = Command::Suspend(Box::new(accepted.suspend));
+    let command = Command::Suspend(Box::new(accepted));
     execute(&principal("agent", Role::Agent), Action::Suspend, Target::Intent(intent), command, call)
 }
 
