@@ -206,7 +206,7 @@ fn assert_at_their_margin(rows: &[String], id: &str) {
         "  label │",
         "    ",
         "It is open",
-        "If nobody",
+        "If no person",
         "Context",
         "What else the agent sent",
         "Answers",

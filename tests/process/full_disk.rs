@@ -88,7 +88,7 @@ async fn people_answer_from_what_is_kept_of_a_small_file_system() {
     assert_eq!(refused.problem(), (507, "no_room"), "{}", refused.text);
     operator.respond(asked.0, &asked.1, "approve").await.ok();
     assert_eq!(agent.get("readyz").await.status, 200, "people can answer");
-    assert!(server.errors().contains("the rest is kept for answers"), "{}", server.errors());
+    assert!(server.errors().contains("keeps the remaining space for people's answers"), "{}", server.errors());
     std::fs::remove_file(format!("{folder}/ballast")).unwrap();
     drop(ballast);
     let began = Instant::now();

@@ -211,7 +211,7 @@ async fn a_revoked_key_stops_counting_within_a_second() {
     assert_eq!(status(&site, &other).await, 200);
     assert!(site.run(site.command(["keys", "list"])).await.succeeded().contains("revoked"));
     let named = site.run(site.command(["keys", "revoke", "other"])).await;
-    named.refused(&["revoked by its id", "is the name of one", "agent, made "]);
+    named.refused(&["is the name of a key; revoke the key by its id", "agent, made "]);
     site.run(site.command(["keys", "revoke", "leaked"])).await.refused(&["no valid key has this name", "placet keys list"]);
     assert_eq!(status(&site, &other).await, 200, "a name revokes nothing");
     let unknown = ["keys", "revoke", "0190a6c0-0000-7000-8000-000000000001"];

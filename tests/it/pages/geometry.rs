@@ -173,7 +173,7 @@ async fn no_text_speaks_for_the_server_in_a_room() {
                 "The words of these answers",
                 "sends ",
                 "Open until",
-                "Nothing can be answered here",
+                "You cannot answer in this room",
             ];
             assert!(line.starts_with("&gt; ") || ours.iter().any(|words| line.starts_with(words)), "{name} says {line}");
             answers += usize::from(line == "Possible answers:");
