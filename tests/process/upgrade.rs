@@ -12,7 +12,7 @@ use harness::smtp::SmtpSink;
 use serde_json::{Value, json};
 
 /// Dumps, with the things that their users still hold: keys, a mail's link, ids.
-const LEFT: [&str; 1] = ["before-presence"];
+const LEFT: [&str; 3] = ["before-presence", "before-the-stores-crate", "before-the-servers-log"];
 
 fn left(name: &str) -> (String, Value) {
     let read = |ending: &str| {
@@ -56,6 +56,11 @@ async fn what_an_older_program_left_is_gone_on_with() {
         assert_eq!(agent.suspension(fact("open")).await["response"], json!("approve"));
         agent.asked(agent.active_intent().await).await;
         assert!(smtp.next_mail().await.subject().contains("Refund order 12345?"));
+        let recorded = way("admin").get("api/v1/server/events").await.ok();
+        let recorded = recorded.as_array().unwrap();
+        let sealed: Vec<Sealed> = recorded.iter().map(|event| Sealed::from_served(event).unwrap()).collect();
+        assert_eq!(verify_chain(&sealed), Ok(3), "one event for each key that was there: {recorded:?}");
+        assert!(recorded.iter().all(|event| event["event_type"] == "key.recorded"), "{recorded:?}");
         server.signal("TERM").await;
         server.finish().await.succeeded();
         let doctor = site.run(site.command(["doctor"])).await;
