@@ -49,7 +49,7 @@ async fn logs(snapshot: &Snapshot) -> BTreeMap<i64, Vec<Event>> {
                FROM intents i JOIN events e ON e.intent = i.rid";
     let mut kept: BTreeMap<i64, BTreeMap<i64, Row>> = BTreeMap::new();
     for row in snapshot.rows(sql).await {
-        // A log that forks would have two events behind one.
+        // If a log forked, two of its events would name the same event as the one before them.
         let behind = row.get::<_, Option<i64>>(5).unwrap_or(0);
         assert!(kept.entry(row.get(0)).or_default().insert(behind, row).is_none(), "a log forks behind event {behind}");
     }

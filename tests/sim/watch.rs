@@ -44,7 +44,7 @@ const ABSENCE_MIN: i64 = 75 * 1_000_000;
 /// This many of the timers and messages that wait are named.
 const WAITING_NAMED: usize = 3;
 
-/// In the order of their codes.
+/// The names in each of these three arrays stand in the order of the numbers that the rows hold (`store/src/rows/codes.rs`).
 const STATUSES: [&str; 6] = ["draft", "active", "blocked", "suspended_awaiting_input", "completed", "abandoned"];
 const RESOLUTIONS: [&str; 3] = ["responded", "expired", "cancelled"];
 const REASONS: [&str; 3] = ["withdrawn", "superseded", "undeliverable"];

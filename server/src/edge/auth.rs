@@ -51,7 +51,7 @@ pub(super) async fn authenticate(
     }
 }
 
-/// Leaves the caller, the body and the place with the request, which holds them until it is answered.
+/// The request keeps the caller, its place and its body, if it has one, until it is answered.
 async fn admit(shared: &web::Data<Shared>, work: Option<Work>, request: &mut ServiceRequest) -> Result<Class, Failure> {
     let caller = caller(shared, request).await?;
     // An unknown path or method should not take a place from other work, so it goes with the lists.

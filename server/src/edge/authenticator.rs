@@ -364,7 +364,10 @@ mod tests {
         let mut waiting = Box::pin(authenticator.principal(hash("known")));
         assert!(poll!(&mut waiting).is_pending() && authenticator.under_way(hash("known")).is_some());
         authenticator.forget(KNOWN);
-        assert!(authenticator.under_way(hash("known")).is_none(), "the next request has a look of its own");
+        assert!(
+            authenticator.under_way(hash("known")).is_none(),
+            "the next request must look the key up again and not join a lookup from before the revocation"
+        );
         assert!(waiting.await.unwrap().is_some());
     }
 }

@@ -392,7 +392,7 @@ impl Metrics {
         let writer = &self.writer;
         it.register("placet_writer_queue_jobs", "Writes that wait for the batch under way", writer.queue.clone());
         it.register("placet_writer_refusals", "Writes refused because too many waited", writer.refused.clone());
-        it.register("placet_writer_retries", "Transactions run again, by what was in the way", writer.retried.clone());
+        it.register("placet_writer_retries", "Transactions that were run again, by reason", writer.retried.clone());
         it.register("placet_writer_batch_jobs", "Writes that shared a commit", writer.batch_jobs.clone());
         it.register_with_unit(
             "placet_writer_batch_duration",

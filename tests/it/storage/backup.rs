@@ -8,8 +8,8 @@ use placet_disk::query;
 use serde_json::json;
 use store::Database;
 
-/// A backup is made of a server at work, and read when it is needed: then it must open, be whole, and have everything that was
-/// promised before it was begun.
+/// A backup that is made while the server works must open, must be whole, and must hold everything that the server had confirmed
+/// before the backup began.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_copy_made_under_load_is_whole_and_has_all_that_came_before() {
     let app = TestApp::start().await;

@@ -76,7 +76,8 @@ on_each_store! {
         assert!(app.store().release().await.unwrap());
         app.settle().await;
         assert_eq!(app.agent().status(intent).await, "suspended_awaiting_input");
-        // The new deadlines are max(08:00:30, 08:00:40) + min(40 s, 30 s), and 09:00:00 + 40 s.
+        // The new deadline is the later of the old deadline and the release, plus the shorter of the wait (40 s) and the
+        // question's timeout: max(08:00:30, 08:00:40) + min(40 s, 30 s), and max(09:00:00, 08:00:40) + min(40 s, 1 h).
         assert_eq!(expires_at(app, &short).await, "2026-11-24T08:01:10.000000Z");
         assert_eq!(expires_at(app, &long).await, "2026-11-24T09:00:40.000000Z");
         assert_eq!(app.smtp.received().len(), 4, "both are asked afresh");
