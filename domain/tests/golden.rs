@@ -87,7 +87,7 @@ fn created() -> Vec<Event> {
         Event::IntentCreated(Box::new(whole), Status::Active),
         Event::StatePatched(patches),
         status(Status::Draft, Status::Active, None),
-        status(Status::Active, Status::Abandoned, Some("no person answered")),
+        status(Status::Active, Status::Abandoned, Some("nobody answered")),
     ]
 }
 
