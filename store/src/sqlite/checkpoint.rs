@@ -324,7 +324,8 @@ fn look(conn: &mut SqliteConnection, mode: &str) -> diesel::QueryResult<Log> {
 mod tests {
     use super::*;
 
-    const LIMITS: LogLimits = LogLimits { pause: Duration::ZERO, begin: 20, rest: 5, most: 60 };
+    // While the thread looks, no write can begin the log anew: without a pause, it could stand in the way of every write.
+    const LIMITS: LogLimits = LogLimits { pause: Duration::from_millis(2), begin: 20, rest: 5, most: 60 };
 
     /// A database with a log, the thread that copies it, and how the server would be told of a long log.
     struct Tried {
@@ -342,7 +343,10 @@ mod tests {
             let path = folder.path().join("placet.db");
             let url = path.to_str().unwrap();
             let mut conn = SqliteConnection::establish(url).unwrap();
-            conn.batch_execute("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; CREATE TABLE t (x BLOB)").unwrap();
+            conn.batch_execute(
+                "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; CREATE TABLE t (x BLOB)",
+            )
+            .unwrap();
             let clock = Arc::new(crate::host::clock::SystemClock);
             let surroundings = Surroundings::alone(clock, Arc::new(crate::host::clock::SystemEntropy));
             let fails = Arc::new(AtomicBool::new(false));
@@ -381,8 +385,11 @@ mod tests {
         for _ in 0..400 {
             tried.write();
             longest = longest.max(tried.log().length());
-            let thread_has_looked = |tried: &mut Tried| !tried.checkpointer.shared.state().written;
-            tried.until("the thread looks", thread_has_looked);
+            // These writes are faster than a thread that gets no processor: each of them waits until the thread has done its part.
+            tried.until("the thread copies", |tried| {
+                let log = tried.log();
+                log.length() < LIMITS.begin || log.left() == 0 || tried.checkpointer.shared.is_near.load(Ordering::SeqCst)
+            });
         }
         assert!(longest < LIMITS.most, "{longest} pages");
         tried.checkpointer.end();
@@ -406,7 +413,11 @@ mod tests {
             tried.checkpointer.committed(&mut tried.conn);
             tried.log().left() == 0
         });
-        tried.write();
+        // A write begins the log anew, unless the thread is copying at that moment.
+        tried.until("the log begins anew", |tried| {
+            tried.write();
+            tried.log().length() < LIMITS.begin
+        });
         // The thread looks again by itself: on a quiet server no further write may come for a long time.
         tried.until("the log is short again", |tried| !tried.surroundings.allowance.is_short_of_room());
         assert!(tried.log().length() < LIMITS.begin, "{:?}", tried.log());
