@@ -447,7 +447,7 @@ mod tests {
         assert_eq!(policy(ask()), whole);
         let mixed = policy(ask().retry_policy(partial(Some(5), None, None)));
         assert_eq!(mixed, json!({"max_attempts": 5, "interval_seconds": 600, "final_fallback_policy": "fail"}));
-        // A call with a time of its own has a schedule of its own.
+        // A call that sets a timeout but no retry policy gets a single attempt: the agent's retry policy is not sent.
         assert_eq!(policy(ask().timeout_seconds(60)), json!(null));
         // The call's fallback is the call's final fallback.
         assert_eq!(policy(ask().fallback(false))["final_fallback_policy"], json!("complete_with_fallback"));

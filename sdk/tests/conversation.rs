@@ -410,7 +410,7 @@ async fn too_many_calls_are_a_refusal_unless_an_earlier_try_may_have_taken_effec
         assert!(matches!(&asked, RequestInputError::Refused(problem) if problem.is(code)), "{asked:?}");
         server.join().unwrap();
     }
-    // A proxy that sends no code tells nothing about what the server did.
+    // A 429 without a problem `code` may come from a proxy, so it tells nothing about what the server did.
     let (base, server) = listen(vec![Headed(429, "")]);
     let created = impatient(base, Duration::ZERO).create_intent("T").send().await.unwrap_err();
     assert!(matches!(&created, CallError::Transport(TransportError::Unavailable(_))), "{created:?}");

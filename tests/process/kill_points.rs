@@ -147,7 +147,8 @@ async fn within_a_batch_all_of_it_is_lost_and_none_of_it_was_promised() {
     }
 }
 
-/// A message leased by a server that is gone has not left; the next server sends it at once, not when the lease ends.
+/// If a server dies after it leased a message and before it sent it, the next server sends it once, and at once, not when the
+/// lease ends.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_a_lease_the_message_leaves_once() {
     let doomed = Doomed::new().await;
@@ -183,7 +184,7 @@ async fn after_a_send_one_copy_more_leaves_under_the_same_message_id() {
     }
 }
 
-/// While time is given back after an outage, the server may die at any point: every question gets its time back, once.
+/// While deadlines are extended after an outage, the server may die at any point: every question is extended once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn while_time_is_given_back_a_crash_gives_nothing_twice() {
     let doomed = Doomed::new().await;

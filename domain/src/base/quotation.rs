@@ -63,7 +63,7 @@ fn has_opaque_word(text: &str) -> bool {
     })
 }
 
-/// The code at the beginning of a reply, with a note that the rest is not kept.
+/// The status code at the beginning of a mail server's reply (such as `550 5.7.1`), with a note that the rest is not kept.
 fn code_of(text: &str) -> String {
     let code: String = text.chars().take(CODE_MAX).take_while(|c| c.is_ascii_digit() || matches!(c, '.' | ' ' | '-')).collect();
     format!("{} (the rest quotes the message and is not kept)", code.trim_end()).trim_start().to_owned()

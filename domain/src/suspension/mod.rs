@@ -159,7 +159,7 @@ pub struct Ending {
     pub response: Option<Value>,
     /// The subject that answered or withdrew; absent if time ended the suspension.
     pub by: Option<String>,
-    /// The members that came with the answer (RFC-0025 §10).
+    /// The `metadata` object that came with the answer (RFC-0025 §10).
     pub metadata: Option<Map<String, Value>>,
 }
 

@@ -157,7 +157,7 @@ pub struct SuspensionRecord {
     /// When it ended.
     #[serde(with = "crate::base::time::z_option")]
     pub resolved_at: Option<DateTime<Utc>>,
-    /// The members that came with the answer (RFC-0025 §10).
+    /// The `metadata` object that came with the answer (RFC-0025 §10).
     #[schema(value_type = Option<Object>)]
     pub metadata: Option<Map<String, Value>>,
     /// The earlier questions that ended without an answer.

@@ -123,7 +123,7 @@ pub(super) async fn log(args: LogArgs) -> ExitCode {
     })
 }
 
-/// Shows the events of what the question belongs to, and recomputes their chain.
+/// Prints the events of the question's intent, and verifies their hash chain.
 async fn logged(args: &LogArgs, id: &str) -> anyhow::Result<()> {
     let remote = args.remote.connect("log", READERS)?;
     let question = question::find(&remote, id).await?;

@@ -535,7 +535,7 @@ mod tests {
         "[limits]",
     ];
 
-    /// A refusal may name the keys that the parser lists as possible, and no other word.
+    /// `KEYS`, the names that an error message about the file may always repeat, holds exactly the keys that the parser accepts.
     #[test]
     fn the_keys_a_refusal_may_name_are_those_of_the_file() {
         let mut keys = std::collections::BTreeSet::new();

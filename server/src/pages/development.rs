@@ -38,7 +38,8 @@ const RANDOM_BYTES: usize = 16;
 /// How many used addresses are remembered, so that a second use can be explained.
 const USED_MAX: usize = 16;
 
-/// The parts of development mode, and the check of its visitors.
+/// Everything that the pages of development mode need: the mailbox, the renderer of mails, and the secrets that decide which
+/// browser may see them.
 pub(crate) struct Development {
     pub(crate) mailbox: MemoryMailbox,
     /// Renders mails anew that were sent before this process began.

@@ -1,4 +1,5 @@
-//! When messages of one agent to one person left, and the places (times) reserved for messages that keep their distance.
+//! For each agent and person: when messages left ("departures"), and the times reserved for messages that would follow the last
+//! one too soon ("places", see `min_distance_seconds`).
 
 use chrono::{DateTime, Utc};
 

@@ -3,7 +3,7 @@
 use domain::problem::Rejection;
 use thiserror::Error;
 
-/// Why a row could not be read or written. The transaction is over.
+/// Why a row could not be read or written. The transaction cannot go on, unless [`is_unreadable`](Self::is_unreadable).
 #[derive(Debug, Error)]
 pub(crate) enum RowsError {
     #[error("the database refused")]

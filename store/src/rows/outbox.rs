@@ -98,7 +98,7 @@ pub(crate) trait WriteOutbox {
     fn release_outbox(&mut self, due_at: DateTime<Utc>) -> RowsResult<u64>;
     /// Makes a message that has ended due, as if it had never been tried.
     fn revive_outbox(&mut self, rid: i64, now: DateTime<Utc>) -> RowsResult<()>;
-    /// Ends a message; without a `detail` the earlier one stays.
+    /// Sets the final state of a message. Without a `detail`, the earlier detail stays.
     fn finish_outbox(&mut self, rid: i64, state: DeliveryState, now: DateTime<Utc>, detail: Option<&str>) -> RowsResult<()>;
     /// Records a bounce of a message, in place of an earlier one.
     fn save_bounce(&mut self, outbox: i64, bounce: &BounceRow) -> RowsResult<()>;

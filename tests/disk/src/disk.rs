@@ -38,7 +38,8 @@ pub enum FailedPages {
 pub struct Weather {
     /// After this many more changes the power goes, in the middle of the last one.
     pub power_lasts: Option<u64>,
-    /// The power then waits for the next sync: all of a commit is written, but not yet known to be.
+    /// When `power_lasts` has run out, the power goes only at the next sync, which fails: all of a commit is written, but its writer
+    /// was not told that it is durable.
     pub until_a_sync: bool,
     /// How many bytes all files may have together. If they have more already, overwriting fails as well: some file systems copy
     /// the bytes they change.

@@ -91,7 +91,7 @@ on_each_store! {
         assert_eq!((&events[0]["delivery_id"], &events[0]["sequence"]), (&queued["id"], &json!(1)));
     }
 
-    /// Receivers order by the sequence and recognize repeats by the id: neither may have gaps, repeats or change.
+    /// Receivers order messages by `sequence`: in each question it counts 1, 2, 3 without gaps or repeats, also over a restart.
     async fn messages_of_a_question_are_numbered_through(app: &mut TestApp) {
         let (_, id) = app.ask(ladder()).await;
         let (_, other) = app.ask(json!({"notify_to": [LEAD, DUTY]})).await;
