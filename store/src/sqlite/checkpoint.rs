@@ -188,6 +188,11 @@ impl Checkpointer {
         }
     }
 
+    /// Notes that the writer's own copying failed.
+    pub(super) fn note_failure(&self, error: &diesel::result::Error) {
+        self.shared.note_failure(error);
+    }
+
     /// Whether the writer's connection must stay open: SQLite copies the log when the last connection closes.
     pub(super) fn must_stay_open(&self) -> bool {
         self.shared.is_unsynced()

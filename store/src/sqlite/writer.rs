@@ -161,6 +161,10 @@ impl Writer {
                 // stopped server is complete.
                 if let Err(error) = conn.batch_execute("PRAGMA wal_checkpoint(TRUNCATE)") {
                     tracing::warn!(error = %error, "the write-ahead log was not emptied; the next start reads it");
+                    // SQLite would copy it once more when the connection closes, and the kernel may have dropped pages of the first copy.
+                    if let Some(checkpointer) = &checkpointer {
+                        checkpointer.note_failure(&error);
+                    }
                 }
             }));
             if ended.is_err() {
