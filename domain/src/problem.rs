@@ -147,6 +147,12 @@ impl Rejection {
         Self::Invalid { errors: vec![FieldError::new(field, rule, message)] }
     }
 
+    /// Refuses to take back the question of another agent.
+    pub fn others_question() -> Self {
+        let reason = "only the agent that asked the question, and the one that created the intent, may take it back";
+        Self::Forbidden { reason: reason.into() }
+    }
+
     /// Refuses a command that only the server itself gives.
     pub fn server_only() -> Self {
         Self::Forbidden { reason: "only the server itself does this".into() }
@@ -214,6 +220,8 @@ pub mod edge {
     pub const MALFORMED: Entry = entry("malformed_json", 422, "Malformed JSON");
     /// The path has no route.
     pub const NO_ROUTE: Entry = entry("not_found", 404, "Not found");
+    /// OpenIntent has the route, and this server does not.
+    pub const NOT_IMPLEMENTED: Entry = entry("not_implemented", 501, "Not implemented");
     /// The route has other methods.
     pub const NO_METHOD: Entry = entry("method_not_allowed", 405, "Method not allowed");
     /// The store cannot take the write now. Nothing was written, or the outcome is unknown; a request that can be recognised as a

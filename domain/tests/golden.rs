@@ -8,15 +8,18 @@
 use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
-use domain::base::ids::{DeliveryId, IntentId, KeyId, LeaseId, SuspensionId};
+use domain::base::ids::{DeliveryId, EventId, IntentId, KeyId, LeaseId, SuspensionId};
 use domain::base::json::canonical;
 use domain::base::name::Owner;
 use domain::base::time::from_micros;
+use domain::intent::assignment::{Assigned, Unassigned};
 use domain::intent::body::{IntentBody, Patch, PatchOp};
 use domain::intent::event::{
-    ClientEvent, Event, ExpiryReason, Extended, ExtensionCause, RefusedAnswer, Reminded, Renotified, Resumed, client_may_append,
+    ClientEvent, Event, ExpiryReason, Extended, ExtensionCause, RefusedAnswer, Reminded, Renotified, Resumed,
 };
+use domain::intent::record::{Attachment, AttachmentRemoved, Cost, Decision, Failure, Record, RetryPolicy, RetryStrategy};
 use domain::intent::status::Status;
+use domain::intent::vocabulary::client_may_append;
 use domain::log::payload::Payload;
 use domain::log::{Entry, Envelope, Sealed, verify_chain};
 use domain::people::principal::{Assurance, Credential, Role};
@@ -356,8 +359,86 @@ fn appended() -> Vec<Event> {
     vec![Event::Appended(comment), Event::Appended(traced)]
 }
 
+fn recorded() -> Vec<Event> {
+    let metadata = object(json!({"z": 1, "ä": [0.5]}));
+    let failure = Failure {
+        agent_id: "bot/1".into(),
+        claimed_agent_id: None,
+        attempt_number: None,
+        error_code: None,
+        error_type: None,
+        error_message: None,
+        recoverable: None,
+        retry_scheduled_at: None,
+        metadata: Map::new(),
+    };
+    let whole = Failure {
+        claimed_agent_id: Some("other".into()),
+        attempt_number: Some(2),
+        error_code: Some("E1".into()),
+        error_type: Some("timeout".into()),
+        error_message: Some("it took too long".into()),
+        recoverable: Some(true),
+        retry_scheduled_at: Some(at(90)),
+        metadata: metadata.clone(),
+        ..failure.clone()
+    };
+    let cost = Cost {
+        agent_id: "bot/1".into(),
+        claimed_agent_id: None,
+        cost_type: "tokens".into(),
+        amount: 1_500.into(),
+        unit: "tokens".into(),
+        provider: None,
+        metadata: Map::new(),
+    };
+    let named = Cost {
+        claimed_agent_id: Some("other".into()),
+        amount: serde_json::Number::from_f64(0.25).unwrap(),
+        provider: Some("acme".into()),
+        metadata: metadata.clone(),
+        ..cost.clone()
+    };
+    let attachment = Attachment {
+        filename: "invoice.pdf".into(),
+        mime_type: "application/pdf".into(),
+        size: 9_007_199_254_740_991,
+        storage_url: "s3://bucket/invoice.pdf".into(),
+        metadata,
+    };
+    let policy = RetryPolicy {
+        strategy: RetryStrategy::Exponential,
+        max_retries: 3,
+        base_delay_ms: 1_000,
+        max_delay_ms: 60_000,
+        fallback_agent_id: Some("bot/2".into()),
+        failure_threshold: 3,
+    };
+    let decision =
+        Decision { decision_type: "approach".into(), outcome: "refund".into(), reasoning: "the order was late".into() };
+    let records = [
+        Record::Decision(decision),
+        Record::Attachment(attachment),
+        Record::AttachmentRemoved(AttachmentRemoved { attachment_id: EventId(Uuid::from_u128(1_036)) }),
+        Record::Cost(cost),
+        Record::Cost(named),
+        Record::Failure(failure),
+        Record::Failure(whole),
+        Record::RetryPolicy(policy),
+    ];
+    records.into_iter().map(|record| Event::Recorded(Box::new(record))).collect()
+}
+
+fn assigned() -> Vec<Event> {
+    let bare = Assigned { agent_id: "helper".into(), role: "worker".into(), delegated_by: None, payload: None };
+    let payload = Some(object(json!({"part": 1})));
+    let whole = Assigned { agent_id: "bot/2".into(), delegated_by: Some("bot/1".into()), payload, ..bare.clone() };
+    let unassigned = Unassigned { agent_id: "helper".into() };
+    vec![Event::AgentAssigned(Box::new(bare)), Event::AgentAssigned(Box::new(whole)), Event::AgentUnassigned(unassigned)]
+}
+
 fn chain() -> Vec<Sealed> {
-    let kinds = [created(), suspended(), answered(), ended(), told(), delivered(), held(), appended()];
+    let kinds = [created(), suspended(), answered(), ended(), told(), delivered(), held(), appended(), recorded(), assigned()];
     let mut previous = None;
     (1..)
         .zip(kinds.iter().flatten())
@@ -414,11 +495,14 @@ fn every_kind_of_event_is_pinned() {
         Event::DeliveryBounced { .. } => "delivery.bounced",
         Event::DeliveryFailover(_) => "delivery.failover",
         Event::DeliveryRedriven { .. } => "delivery.redriven",
+        Event::AgentAssigned(_) => "agent_assigned",
+        Event::AgentUnassigned(_) => "agent_unassigned",
+        Event::Recorded(record) => record.event_type(),
         Event::Appended(_) => "comment",
     };
-    let kinds = [created(), suspended(), answered(), ended(), told(), delivered(), held(), appended()];
+    let kinds = [created(), suspended(), answered(), ended(), told(), delivered(), held(), appended(), recorded(), assigned()];
     let pinned: BTreeSet<&str> = kinds.iter().flatten().map(name).collect();
-    assert_eq!(pinned.len(), 23, "{pinned:?}");
+    assert_eq!(pinned.len(), 31, "{pinned:?}");
     for event in kinds.iter().flatten().filter(|event| !matches!(event, Event::Appended(_))) {
         assert_eq!(event.event_type(), name(event));
     }

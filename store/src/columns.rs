@@ -124,6 +124,7 @@ impl IntentColumns {
                 open: None,
                 ended: Vec::new(),
                 leases: Vec::new(),
+                assigned: Vec::new(),
             },
             open_suspension: self.open_suspension,
             newest_suspension: self.newest_suspension,

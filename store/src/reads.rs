@@ -2,14 +2,18 @@
 
 use chrono::{DateTime, Utc};
 use domain::base::ids::{IntentId, SuspensionId};
-use domain::intent::event::in_openintent_vocabulary;
+use domain::base::name::form;
+use domain::intent::Intent;
+use domain::intent::vocabulary::in_openintent_vocabulary;
 use domain::log::Sealed;
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::principal::{Principal, Role};
 use domain::problem::Rejection;
 use domain::suspension::lease::Lease;
 use domain::suspension::{ResolutionReason, delivery};
-use domain::wire::{BounceView, DeliveryPage, DeliveryView, IntentPage, IntentView, KeyView, SuspensionPage, SuspensionRecord};
+use domain::wire::{
+    BounceView, DeliveryPage, DeliveryView, EventView, IntentPage, IntentView, KeyView, SuspensionPage, SuspensionRecord,
+};
 
 use super::error::Wanted;
 use super::filter::{DeliveryFilter, EventFilter, FailedFilter, IntentFilter, ServerEventFilter, SuspensionFilter};
@@ -21,6 +25,8 @@ use crate::rows::{Decided, DeliveryState, IntentRow, OutboxRow, Restore, RowsRes
 
 /// How many events one request may walk over.
 const EVENTS_WALKED_MAX: u32 = 20_000;
+/// The largest offset in the intents of an agent that is assigned to intents of others.
+const MERGED_OFFSET_MAX: u32 = 10_000;
 /// A page ends after this many bytes, whatever its limit.
 const PAGE_BYTES_MAX: usize = 8 * 1024 * 1024;
 
@@ -50,11 +56,14 @@ fn may<R: ReadRows>(
     suspension: Option<i64>,
 ) -> Decided<()> {
     let handed_for = handed(rows, principal, suspension)?;
-    Ok(authorize(
-        principal,
-        action,
-        Object::Intent { created_by: &row.intent.created_by, asked_by: None, handed_for: &handed_for },
-    ))
+    let assigned = if is_at_home(principal, &row.intent) { Vec::new() } else { rows.assigned(row.rid)? };
+    let created_by = &row.intent.created_by;
+    Ok(authorize(principal, action, Object::Intent { created_by, asked_by: None, assigned: &assigned, handed_for: &handed_for }))
+}
+
+/// Whether the principal's rights to an intent do not depend on the agents that are assigned to it.
+pub(super) fn is_at_home(principal: &Principal, intent: &Intent) -> bool {
+    principal.role != Role::Agent || intent.is_created_by(principal)
 }
 
 /// The recipients of a suspension's messages that were handed to a gateway tied to channels; for other
@@ -95,7 +104,10 @@ pub(super) fn intents<R: ReadRows>(rows: &mut R, principal: &Principal, filter: 
         Err(rejection) => return Ok(Err(rejection)),
     };
     // One row more than the limit shows whether there is another page.
-    let found = rows.intents(own_only(principal), IntentFilter { limit: filter.limit + 1, ..filter })?;
+    let found = match own_and_assigned(rows, principal, IntentFilter { limit: filter.limit + 1, ..filter })? {
+        Ok(found) => found,
+        Err(rejection) => return Ok(Err(rejection)),
+    };
     let (mut intents, mut bytes, mut last) = (Vec::new(), 0, None);
     for row in found.iter().take(filter.limit as usize) {
         last = Some(row.rid);
@@ -110,6 +122,27 @@ pub(super) fn intents<R: ReadRows>(rows: &mut R, principal: &Principal, filter: 
         }
     }
     Ok(Ok(IntentPage { intents, next_cursor: cursor(last, found.last().map(|row| row.rid)) }))
+}
+
+/// The intents that an agent created and those to which it is assigned, newest first; all intents for other principals.
+fn own_and_assigned<R: ReadRows>(rows: &mut R, principal: &Principal, filter: IntentFilter) -> Decided<Vec<IntentRow>> {
+    let Some(agent) = own_only(principal) else { return Ok(Ok(rows.intents(None, filter)?)) };
+    let names = [principal.name.clone(), form(&principal.name), form(&principal.subject)];
+    let (limit, offset) = (filter.limit, filter.offset);
+    if rows.assigned_intents(&names, &IntentFilter { limit: 1, offset: 0, ..filter })?.is_empty() {
+        return Ok(Ok(rows.intents(Some(agent), filter)?));
+    }
+    // Each of the two lists is read as far as the page reaches, so that far must be bounded.
+    if offset > MERGED_OFFSET_MAX {
+        let message = format!("must be at most {MERGED_OFFSET_MAX} for an agent that is assigned to intents; use cursor");
+        return Ok(Err(Rejection::invalid("offset", "range", message)));
+    }
+    let whole = IntentFilter { limit: limit + offset, offset: 0, ..filter };
+    let mut found = rows.assigned_intents(&names, &whole)?;
+    found.extend(rows.intents(Some(agent), whole)?);
+    found.sort_unstable_by_key(|row| std::cmp::Reverse(row.rid));
+    found.dedup_by_key(|row| row.rid);
+    Ok(Ok(found.into_iter().skip(offset as usize).take(limit as usize).collect()))
 }
 
 /// Where the next page begins; `None` if the last row that was looked at is the last one found.
@@ -176,6 +209,43 @@ pub(super) fn events<R: ReadRows>(
         served.push(event);
     }
     Ok(Ok(served))
+}
+
+/// The newest events of these types, at most `limit`, oldest first.
+pub(super) fn records<R: ReadRows>(
+    rows: &mut R,
+    principal: &Principal,
+    id: IntentId,
+    types: &[&str],
+    limit: usize,
+) -> Decided<Vec<EventView>> {
+    let row = match readable(rows, principal, id)? {
+        Ok(row) => row,
+        Err(rejection) => return Ok(Err(rejection)),
+    };
+    if let Err(rejection) = may(rows, principal, Action::Browse, &row, row.newest_suspension)? {
+        return Ok(Err(rejection));
+    }
+    let mut next = (row.last_sequence > 0).then_some(row.last_event);
+    let (mut walked, mut bytes) = (0, 0);
+    let mut found: Vec<EventView> = Vec::new();
+    while let (Some(rid), true) = (next, found.len() < limit) {
+        walked += 1;
+        if walked > EVENTS_WALKED_MAX || bytes > PAGE_BYTES_MAX {
+            let message =
+                format!("must have at most {EVENTS_WALKED_MAX} events, and at most {PAGE_BYTES_MAX} bytes of this kind");
+            return Ok(Err(Rejection::invalid("intent_id", "range", message)));
+        }
+        let link = rows.event_link(rid)?;
+        next = link.previous;
+        if types.contains(&link.event_type.as_str()) {
+            let event = rows.event(rid)?.served();
+            bytes += event.len();
+            found.push(serde_json::from_str(&event)?);
+        }
+    }
+    found.reverse();
+    Ok(Ok(found))
 }
 
 pub(super) fn suspension<R: ReadRows>(rows: &mut R, principal: &Principal, id: SuspensionId) -> Decided<SuspensionRecord> {

@@ -298,5 +298,14 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    assignments (intent, agent_id) {
+        intent -> BigInt,
+        agent_id -> Text,
+        event -> BigInt,
+    }
+}
+
+diesel::allow_tables_to_appear_in_same_query!(assignments, intents);
 diesel::allow_tables_to_appear_in_same_query!(places, outbox);
 diesel::allow_tables_to_appear_in_same_query!(intents, suspensions);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use domain::base::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
 use domain::people::principal::Principal;
 use domain::suspension::lease::Lease;
-use domain::wire::{DeliveryPage, DeliveryView, IntentPage, IntentView, KeyView, SuspensionPage, SuspensionRecord};
+use domain::wire::{DeliveryPage, DeliveryView, EventView, IntentPage, IntentView, KeyView, SuspensionPage, SuspensionRecord};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
@@ -42,6 +42,14 @@ pub trait Store: Send + Sync + 'static {
     fn intents(&self, principal: Principal, filter: Wanted<IntentFilter>) -> Unit<'_, IntentPage>;
     /// Reads events as served.
     fn events(&self, principal: Principal, id: IntentId, filter: Wanted<EventFilter>) -> Unit<'_, Vec<String>>;
+    /// Reads the newest events of these types, at most `limit`, oldest first; refused if the log is too long to be walked.
+    fn records(
+        &self,
+        principal: Principal,
+        id: IntentId,
+        types: &'static [&'static str],
+        limit: usize,
+    ) -> Unit<'_, Vec<EventView>>;
     /// Reads the leases of an intent.
     fn leases(&self, principal: Principal, id: IntentId) -> Unit<'_, Vec<Lease>>;
     /// Reads a suspension.
@@ -140,6 +148,16 @@ impl<B: Backend> Store for B {
 
     fn events(&self, principal: Principal, id: IntentId, filter: Wanted<EventFilter>) -> Unit<'_, Vec<String>> {
         self.authorized("events", move |rows| reads::events(rows, &principal, id, filter))
+    }
+
+    fn records(
+        &self,
+        principal: Principal,
+        id: IntentId,
+        types: &'static [&'static str],
+        limit: usize,
+    ) -> Unit<'_, Vec<EventView>> {
+        self.authorized("records", move |rows| reads::records(rows, &principal, id, types, limit))
     }
 
     fn leases(&self, principal: Principal, id: IntentId) -> Unit<'_, Vec<Lease>> {

@@ -3,26 +3,33 @@
 //! The API, the pages and the protocols all use these functions, so all have the same limits and the same error messages.
 
 use chrono::TimeDelta;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::asking::policy::VALUE_BYTES_MAX;
 use crate::base::field::FieldError;
 use crate::base::ids::IntentId;
 use crate::base::{json, name};
-use crate::intent::body::{
-    DEPENDS_ON_MAX, DESCRIPTION_BYTES_MAX, IntentBody, PATCHES_MAX, Patch, PatchOp, STATE_BYTES_MAX, TITLE_MAX,
-};
+use crate::intent::assignment::Assign;
+use crate::intent::body::{DESCRIPTION_BYTES_MAX, IntentBody, PATCHES_MAX, Patch, PatchOp, STATE_BYTES_MAX, TITLE_MAX};
 use crate::intent::command::{Later, Respond};
 use crate::intent::event::ClientEvent;
 use crate::intent::status::Status;
+use crate::intent::vocabulary::stored_as;
+use crate::people::principal::Principal;
 use crate::suspension::WINDOW_SECONDS_MAX;
 use crate::suspension::lease::{DURATION_SECONDS_DEFAULT, DURATION_SECONDS_MAX, SCOPE_MAX};
-use crate::wire::{AppendEventRequest, CreateIntentRequest, ExtendRequest, PatchStateRequest, RespondRequest, SetStatusRequest};
+use crate::wire::{
+    AppendEventRequest, AssignAgentRequest, CreateIntentRequest, ExtendRequest, PatchStateRequest, RespondRequest,
+    SetStatusRequest,
+};
 
 /// The longest reason for a change of status, a withdrawal or a later deadline, in characters.
 pub const REASON_MAX: usize = 2_000;
 /// The longest type, actor, trace id and parent id of an event that a client appends, in characters.
 pub const EVENT_WORD_MAX: usize = 200;
+
+/// The rule that a member breaks whose effect this server does not have.
+pub const UNSUPPORTED: &str = "unsupported";
 
 type Errors = Vec<FieldError>;
 
@@ -63,12 +70,15 @@ pub fn new_intent(body: CreateIntentRequest, creator: &str) -> Result<(Status, I
     if body.constraints.as_ref().is_some_and(|value| !value.is_object() && !value.is_array() && !value.is_null()) {
         error("constraints", "type", "must be an object or a list".into());
     }
-    if body.governance_policy.as_ref().is_some_and(|value| !value.is_object() && !value.is_null()) {
-        error("governance_policy", "type", "must be an object".into());
+    // An effect that the caller counts on and that does not come is worse than a refusal.
+    if body.governance_policy.as_ref().is_some_and(|policy| !policy.is_empty()) {
+        error("governance_policy", UNSUPPORTED, "must be absent: this server does not enforce policies of intents".into());
     }
-    let depends_on = body.depends_on.unwrap_or_default();
-    if depends_on.len() > DEPENDS_ON_MAX {
-        error("depends_on", "length", format!("must have at most {DEPENDS_ON_MAX} entries"));
+    if body.depends_on.is_some_and(|intents| !intents.is_empty()) {
+        error("depends_on", UNSUPPORTED, "must be empty: this server does not let intents wait for each other".into());
+    }
+    if matches!((&body.parent_intent_id, &body.parent_id), (Some(one), Some(other)) if one != other) {
+        error("parent_id", "one", "must be the same as parent_intent_id, or be left out".into());
     }
     let state = body.state.unwrap_or_default();
     if serde_json::to_vec(&state).map_or(0, |bytes| bytes.len()) > STATE_BYTES_MAX {
@@ -84,10 +94,10 @@ pub fn new_intent(body: CreateIntentRequest, creator: &str) -> Result<(Status, I
         description: body.description.unwrap_or_default(),
         created_by: body.created_by.filter(|name| !name.is_empty()).unwrap_or_else(|| creator.to_owned()),
         parent_intent_id: body.parent_intent_id.or(body.parent_id).as_ref().map(id),
-        depends_on: depends_on.iter().map(id).collect(),
+        depends_on: Vec::new(),
         constraints: body.constraints.filter(|value| !value.is_null()).unwrap_or_else(|| json!({})),
         state,
-        governance_policy: body.governance_policy.filter(|value| !value.is_null()),
+        governance_policy: None,
         confidence: body.confidence.unwrap_or(0.0),
     };
     Ok((status, body))
@@ -187,12 +197,73 @@ pub fn client_event(body: AppendEventRequest) -> Result<ClientEvent, Errors> {
         return Err(errors);
     }
     Ok(ClientEvent {
-        event_type: body.event_type,
+        event_type: stored_as(body.event_type),
         payload: body.payload.unwrap_or_default(),
         claimed_actor: body.actor,
         trace_id: body.trace_id,
         parent_event_id: body.parent_event_id,
     })
+}
+
+/// An agent that is to be assigned.
+///
+/// # Errors
+///
+/// Every field that breaks a rule.
+pub fn assign(body: AssignAgentRequest) -> Result<Assign, Errors> {
+    let agent_id = name::normal(&body.agent_id).map_err(|(rule, message)| one("agent_id", rule, message))?;
+    let is_wrong = |role: &String| role.is_empty() || role.chars().count() > EVENT_WORD_MAX || role.contains(char::is_control);
+    if body.role.as_ref().is_some_and(is_wrong) {
+        return Err(one("role", "length", format!("must be 1 to {EVENT_WORD_MAX} characters, none of them a control character")));
+    }
+    Ok(Assign { agent_id, role: body.role, ..Assign::default() })
+}
+
+/// The assignment that `by` means by an event of the type `agent_assigned`: the OpenIntent client delegates in this way.
+///
+/// # Errors
+///
+/// The member that breaks a rule. A name in `delegated_by` is shown to the other agent, so `by` must be able to act for it.
+pub fn delegated(body: AppendEventRequest, by: &Principal) -> Result<Assign, Errors> {
+    const KNOWN: [&str; 3] = ["agent_id", "delegated_by", "payload"];
+    if body.trace_id.is_some() || body.parent_event_id.is_some() {
+        return Err(one("trace_id", UNSUPPORTED, "an assignment has no trace_id and no parent_event_id"));
+    }
+    let mut members = body.payload.unwrap_or_default();
+    if let Some(unknown) = members.keys().find(|member| !KNOWN.contains(&member.as_str())) {
+        return Err(one(
+            format!("payload.{unknown}"),
+            "unknown",
+            format!("must be left out: this event has {}", KNOWN.join(", ")),
+        ));
+    }
+    let mut word = |name: &str| match members.remove(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(word)) => Ok(Some(word)),
+        Some(_) => Err(one(format!("payload.{name}"), "type", "must be a string")),
+    };
+    let agent_id = word("agent_id")?.unwrap_or_default();
+    let delegated_by = word("delegated_by")?.map(|name| name::form(&name));
+    if delegated_by.as_ref().is_some_and(|name| !by.may_act_for(name)) {
+        return Err(one("payload.delegated_by", "value", "must be an agent for which the key may act"));
+    }
+    let payload = match members.remove("payload") {
+        None | Some(Value::Null) => None,
+        Some(Value::Object(payload)) => Some(payload).filter(|payload| !payload.is_empty()),
+        Some(_) => return Err(one("payload.payload", "type", "must be an object")),
+    };
+    let assign = assign(AssignAgentRequest { agent_id, role: None }).map_err(|mut errors| {
+        for error in &mut errors {
+            error.field.insert_str(0, "payload.");
+        }
+        errors
+    })?;
+    Ok(Assign { delegated_by, payload, ..assign })
+}
+
+/// The agent that a segment of a path names, in the form in which it was assigned. A slash and a percent sign are still encoded.
+pub fn agent_in_path(segment: &str) -> String {
+    name::form(&segment.replace("%2F", "/").replace("%2f", "/").replace("%25", "%"))
 }
 
 /// The scope of a lease.

@@ -6,4 +6,5 @@ pub mod engagement;
 pub mod policy;
 pub mod pressing;
 pub mod preview;
+pub mod recording;
 pub mod secrets;

@@ -78,6 +78,10 @@ id!(
     /// Names an API key; not a secret.
     KeyId
 );
+id!(
+    /// Names an event of a log.
+    EventId
+);
 
 /// Names a suspension (RFC-0025 §5).
 ///

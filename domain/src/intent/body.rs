@@ -14,8 +14,6 @@ pub const DESCRIPTION_BYTES_MAX: usize = 64 * 1024;
 pub const STATE_BYTES_MAX: usize = 256 * 1024;
 /// The most patches in one request.
 pub const PATCHES_MAX: usize = 200;
-/// The most intents one intent depends on.
-pub const DEPENDS_ON_MAX: usize = 100;
 
 /// The contents of an intent; deciding rarely needs them, so stores keep them apart.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,13 +26,13 @@ pub struct IntentBody {
     pub created_by: String,
     /// Its parent.
     pub parent_intent_id: Option<IntentId>,
-    /// The intents it depends on.
+    /// The intents it depends on; empty, except in intents from before [`crate::asking::accepting`] refused them.
     pub depends_on: Vec<IntentId>,
     /// Its constraints, an object or a legacy list.
     pub constraints: Value,
     /// Its state; never holds `_suspension`, which is rendered from the suspension.
     pub state: Map<String, Value>,
-    /// Its governance policy.
+    /// Its governance policy; absent, except in intents from before [`crate::asking::accepting`] refused policies.
     pub governance_policy: Option<Value>,
     /// How sure the agent is, 0 to 100.
     pub confidence: f64,

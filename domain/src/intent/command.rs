@@ -5,8 +5,10 @@ use serde_json::{Map, Value};
 
 use crate::base::ids::{LeaseId, SuspensionId};
 use crate::base::time::rfc3339;
+use crate::intent::assignment::Assign;
 use crate::intent::body::Patch;
 use crate::intent::event::{ClientEvent, ExtensionCause};
+use crate::intent::record::Record;
 use crate::intent::status::Status;
 use crate::people::authority::Action;
 use crate::suspension::FallbackPolicy;
@@ -49,6 +51,11 @@ impl Suspend {
     pub fn expires_at(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         let own = self.schedule.expires_at(now);
         self.question.asked_before.as_ref().map_or(own, |before| before.at_least(own))
+    }
+
+    /// Whether it supersedes the suspension with this id.
+    pub fn names(&self, id: SuspensionId) -> bool {
+        self.supersedes.as_deref().and_then(SuspensionId::parse) == Some(id)
     }
 
     /// The warning for its asker if that deadline is later than the requested one.
@@ -104,6 +111,15 @@ pub enum Command {
     },
     /// Append a client's event.
     Append(ClientEvent),
+    /// Keep data with the intent.
+    Record(Box<Record>),
+    /// Assign an agent.
+    Assign(Box<Assign>),
+    /// Take an agent off.
+    Unassign {
+        /// The agent.
+        agent_id: String,
+    },
     /// Take a lease.
     AcquireLease {
         /// The id it will have.
@@ -184,7 +200,8 @@ impl Command {
         match self {
             Self::PatchState { .. } => Some(Action::PatchState),
             Self::SetStatus { .. } => Some(Action::SetStatus),
-            Self::Append(_) => Some(Action::AppendEvent),
+            Self::Append(_) | Self::Record(_) => Some(Action::AppendEvent),
+            Self::Assign(_) | Self::Unassign { .. } => Some(Action::Assign),
             Self::AcquireLease { .. } | Self::RenewLease { .. } | Self::ReleaseLease { .. } => Some(Action::Lease),
             Self::Suspend(_) => Some(Action::Suspend),
             Self::Respond(_) => Some(Action::Respond),
@@ -211,6 +228,9 @@ impl Command {
             Self::PatchState { .. }
             | Self::SetStatus { .. }
             | Self::Append(_)
+            | Self::Record(_)
+            | Self::Assign(_)
+            | Self::Unassign { .. }
             | Self::AcquireLease { .. }
             | Self::RenewLease { .. }
             | Self::ReleaseLease { .. } => None,

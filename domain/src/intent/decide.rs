@@ -12,7 +12,7 @@ use crate::intent::event::{Event, REFUSED_VALUE_BYTES_MAX, RefusedAnswer, Renoti
 use crate::intent::operator::{extend, redrive, remind};
 use crate::intent::refusal::{Refusal, end_by_deadline, expired, why_refused, withdrawn};
 use crate::intent::status::Status;
-use crate::intent::{deliveries, leases};
+use crate::intent::{agents, deliveries, leases};
 use crate::people::principal::{Principal, Role};
 use crate::problem::Rejection;
 use crate::suspension::lease::Lease;
@@ -31,6 +31,9 @@ pub fn decide(intent: &Intent, command: &Command, by: &Principal, now: DateTime<
         Command::PatchState { patches, agent_id } => patch_state(intent, patches, agent_id, now),
         Command::SetStatus { status, reason } => set_status(intent, *status, reason.as_ref(), by, now),
         Command::Append(event) => Ok(vec![Event::Appended(event.clone())]),
+        Command::Record(record) => Ok(vec![Event::Recorded(record.clone())]),
+        Command::Assign(assign) => agents::assign(intent, assign),
+        Command::Unassign { agent_id } => agents::unassign(intent, agent_id, by, now),
         Command::AcquireLease { id, agent_id, scope, duration_seconds } => {
             leases::acquire(intent, *id, agent_id, scope, *duration_seconds, now)
         }

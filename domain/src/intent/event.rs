@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::base::ids::SuspensionId;
+use crate::intent::assignment::{Assigned, Unassigned};
 use crate::intent::body::{IntentBody, Patch};
+use crate::intent::record::Record;
 use crate::intent::status::Status;
 use crate::people::principal::{Assurance, Credential, Role};
 use crate::suspension::FallbackPolicy;
@@ -125,6 +127,12 @@ pub enum Event {
         /// The credential of that subject.
         credential: Option<Credential>,
     },
+    /// An agent was assigned to the intent.
+    AgentAssigned(Box<Assigned>),
+    /// An agent was taken off the intent.
+    AgentUnassigned(Unassigned),
+    /// An agent keeps data with the intent.
+    Recorded(Box<Record>),
     /// A client recorded something.
     Appended(ClientEvent),
 }
@@ -257,45 +265,6 @@ pub struct ClientEvent {
     pub parent_event_id: Option<String>,
 }
 
-/// Whether a client may append events of this type; all others are the server's.
-pub fn client_may_append(event_type: &str) -> bool {
-    event_type == "comment"
-        || event_type == "engagement.decision"
-        || ["tool_call_", "llm_request_", "stream_", "x."]
-            .iter()
-            .any(|prefix| event_type.strip_prefix(prefix).is_some_and(|rest| !rest.is_empty()))
-}
-
-/// Whether the OpenIntent client knows this type; it fails on any other, so `/events` hides those by default.
-pub fn in_openintent_vocabulary(event_type: &str) -> bool {
-    const STREAMS_AND_CALLS: [&str; 10] = [
-        "tool_call_started",
-        "tool_call_completed",
-        "tool_call_failed",
-        "llm_request_started",
-        "llm_request_completed",
-        "llm_request_failed",
-        "stream_started",
-        "stream_chunk",
-        "stream_completed",
-        "stream_cancelled",
-    ];
-    const OURS: [&str; 11] = [
-        "intent_created",
-        "state_patched",
-        "status_changed",
-        "lease_acquired",
-        "lease_released",
-        "comment",
-        "intent.suspended",
-        "intent.resumed",
-        "intent.suspension_expired",
-        "engagement.decision",
-        "intent.suspension_renotified",
-    ];
-    OURS.contains(&event_type) || STREAMS_AND_CALLS.contains(&event_type) || event_type == "intent.suspension_escalated"
-}
-
 impl Event {
     /// The wire name (RFC-0025 §3).
     pub fn event_type(&self) -> &str {
@@ -322,6 +291,9 @@ impl Event {
             Self::DeliveryBounced { .. } => "delivery.bounced",
             Self::DeliveryFailover(_) => "delivery.failover",
             Self::DeliveryRedriven { .. } => "delivery.redriven",
+            Self::AgentAssigned(_) => "agent_assigned",
+            Self::AgentUnassigned(_) => "agent_unassigned",
+            Self::Recorded(record) => record.event_type(),
             Self::Appended(event) => &event.event_type,
         }
     }
@@ -381,6 +353,9 @@ pub fn ending_of(event: &Event, now: DateTime<Utc>) -> Option<Ending> {
         | Event::DeliveryBounced { .. }
         | Event::DeliveryFailover(_)
         | Event::DeliveryRedriven { .. }
+        | Event::AgentAssigned(_)
+        | Event::AgentUnassigned(_)
+        | Event::Recorded(_)
         | Event::Appended(_) => None,
     }
 }

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use crate::intent::Intent;
+use crate::intent::assignment::Unassigned;
 use crate::intent::event::{Event, ending_of};
 use crate::suspension::Ending;
 use crate::suspension::delivery::Delivery;
@@ -16,6 +17,7 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>, dated: Dat
     match event {
         // A new intent has version 1 already; see `Intent::born`.
         Event::IntentCreated(..)
+        | Event::Recorded(_)
         | Event::Appended(_)
         | Event::DeliveryFailed(_)
         | Event::DeliveryFailover(_)
@@ -55,6 +57,12 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>, dated: Dat
                 }
             }
         }
+        Event::AgentAssigned(assigned) => {
+            if !intent.assigned.contains(&assigned.agent_id) {
+                intent.assigned.push(assigned.agent_id.clone());
+            }
+        }
+        Event::AgentUnassigned(Unassigned { agent_id }) => intent.assigned.retain(|assigned| assigned != agent_id),
         Event::LeaseAcquired(lease) => intent.leases.push((**lease).clone()),
         Event::LeaseRenewed(lease) | Event::LeaseReleased(lease) => {
             for held in &mut intent.leases {

@@ -1,6 +1,8 @@
 //! An intent, and everything that may happen to it: `decide` returns the events that a command causes, and `evolve` applies them.
 
+mod agents;
 pub mod answer;
+pub mod assignment;
 pub mod body;
 pub mod command;
 pub mod decide;
@@ -10,13 +12,17 @@ pub mod evolve;
 mod leases;
 mod operator;
 pub mod permit;
+pub mod record;
 pub mod refusal;
 pub mod status;
+pub mod vocabulary;
 
 use chrono::{DateTime, Utc};
 
 use crate::base::ids::{IntentId, SuspensionId};
+use crate::base::name::is_same;
 use crate::intent::status::Status;
+use crate::people::principal::Principal;
 use crate::suspension::lease::Lease;
 use crate::suspension::{Asker, Suspension};
 
@@ -41,6 +47,8 @@ pub struct Intent {
     pub ended: Vec<Suspension>,
     /// Its leases that are not released.
     pub leases: Vec<Lease>,
+    /// The agents that are assigned to it, where a command or its caller needs them.
+    pub assigned: Vec<String>,
 }
 
 impl Intent {
@@ -56,7 +64,13 @@ impl Intent {
             open: None,
             ended: Vec::new(),
             leases: Vec::new(),
+            assigned: Vec::new(),
         }
+    }
+
+    /// Whether this credential, or another one of its name, created the intent.
+    pub fn is_created_by(&self, principal: &Principal) -> bool {
+        is_same(&self.created_by.name, &principal.name)
     }
 
     /// Since when the intent waits for a person.

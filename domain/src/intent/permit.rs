@@ -1,11 +1,12 @@
 //! Permission that depends on the contents of a command; [`crate::people::authority`] judges by the role alone.
 
 use crate::base::confusable::skeleton;
-use crate::base::name::form;
+use crate::base::name::{form, is_same};
 use crate::intent::Intent;
 use crate::intent::command::{Command, Respond};
-use crate::intent::event::client_may_append;
+use crate::intent::record::Record;
 use crate::intent::status::Status;
+use crate::intent::vocabulary::client_may_append;
 use crate::people::principal::{Principal, Role};
 use crate::problem::Rejection;
 use crate::suspension::Asker;
@@ -29,10 +30,22 @@ pub fn permit(intent: &Intent, command: &Command, by: &Principal, handed_for: &[
                 let reason = "only an admin may set a suspended intent active; cancel the suspension instead".into();
                 Err(Rejection::Forbidden { reason })
             }
+            // It may not end the question of another agent either.
+            Some(open) if by.role == Role::Agent && !intent.is_created_by(by) && !is_same(&open.asked_by.name, &by.name) => {
+                Err(Rejection::others_question())
+            }
             None | Some(_) => Ok(()),
+        },
+        Command::Suspend(suspend) if !intent.is_created_by(by) => match &intent.open {
+            Some(open) if suspend.names(open.id) && !is_same(&open.asked_by.name, &by.name) => Err(Rejection::others_question()),
+            Some(_) | None => Ok(()),
         },
         Command::Append(event) if !client_may_append(&event.event_type) => {
             Err(Rejection::ReservedEventType { event_type: event.event_type.clone() })
+        }
+        // A decision that a person recorded could be taken for an answer.
+        Command::Record(record) if by.role != Role::Agent && matches!(**record, Record::Decision(_)) => {
+            Err(Rejection::Forbidden { reason: "agents alone record their decisions; a person answers a question".into() })
         }
         // A gateway must not answer in the asker's name either.
         Command::Respond(respond) if by.role == Role::Channel => {
@@ -53,6 +66,9 @@ pub fn permit(intent: &Intent, command: &Command, by: &Principal, handed_for: &[
         }
         Command::PatchState { .. }
         | Command::Append(_)
+        | Command::Record(_)
+        | Command::Assign(_)
+        | Command::Unassign { .. }
         | Command::AcquireLease { .. }
         | Command::RenewLease { .. }
         | Command::ReleaseLease { .. }

@@ -22,6 +22,8 @@ pub enum Action {
     AppendEvent,
     /// Acquire, renew or release a lease.
     Lease,
+    /// Assign an agent to an intent, or take an agent off it.
+    Assign,
     /// Ask a question.
     Suspend,
     /// Answer a question.
@@ -50,7 +52,7 @@ pub enum Action {
 
 impl Action {
     /// All actions, for the generated matrix.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::CreateIntent,
         Self::Read,
         Self::Browse,
@@ -58,6 +60,7 @@ impl Action {
         Self::SetStatus,
         Self::AppendEvent,
         Self::Lease,
+        Self::Assign,
         Self::Suspend,
         Self::Respond,
         Self::Preview,
@@ -84,6 +87,8 @@ pub enum Object<'a> {
         created_by: &'a Asker,
         /// The asker.
         asked_by: Option<&'a Asker>,
+        /// The agents that are assigned to it; needed only if the caller is an agent and not the creator.
+        assigned: &'a [String],
         /// The recipients of the question's messages that were handed to a tied gateway.
         handed_for: &'a [String],
     },
@@ -95,8 +100,11 @@ pub enum Object<'a> {
 ///
 /// `NotFound` if the caller may not even read the object; `Forbidden` or `SelfResponse` if it may read but not act.
 pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> Result<(), Rejection> {
-    if let Object::Intent { created_by, handed_for, .. } = object {
-        let is_anothers = principal.role == Role::Agent && !is_same(&created_by.name, &principal.name);
+    let mut is_creator = false;
+    if let Object::Intent { created_by, assigned, handed_for, .. } = object {
+        is_creator = is_same(&created_by.name, &principal.name);
+        let is_assigned = assigned.iter().any(|agent_id| principal.may_act_for(agent_id));
+        let is_anothers = principal.role == Role::Agent && !is_creator && !is_assigned;
         // A gateway must not see messages that another gateway passes on: the row of a message proves which one it was.
         let was_handed_nothing = principal.tied_to.is_some() && handed_for.is_empty();
         if is_anothers || was_handed_nothing {
@@ -109,7 +117,10 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
         // person who breaks into it.
         Action::Browse => principal.role != Role::Channel,
         Action::CreateIntent | Action::PatchState | Action::Lease | Action::Suspend => principal.role == Role::Agent,
-        Action::SetStatus | Action::Cancel => matches!(principal.role, Role::Agent | Role::Admin),
+        Action::Cancel if principal.role == Role::Agent && !is_creator && !is_asker(principal, object) => {
+            return Err(Rejection::others_question());
+        }
+        Action::SetStatus | Action::Cancel | Action::Assign => matches!(principal.role, Role::Agent | Role::Admin),
         Action::AppendEvent => matches!(principal.role, Role::Agent | Role::Operator),
         // The asker is told the reason: it has the question, so there is nothing to hide.
         Action::Respond if principal.role == Role::Agent => return Err(Rejection::SelfResponse),
@@ -134,6 +145,12 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
         return Err(Rejection::SelfResponse);
     }
     Ok(())
+}
+
+/// Whether the principal asked the open question, or the one that is named.
+fn is_asker(principal: &Principal, object: Object<'_>) -> bool {
+    let Object::Intent { asked_by: Some(asker), .. } = object else { return false };
+    is_same(&asker.name, &principal.name)
 }
 
 #[cfg(test)]
@@ -163,7 +180,7 @@ mod tests {
     #[test]
     fn the_matrix_of_roles_and_actions_is_this_one() {
         let owner = asker("bot", "team-a");
-        let object = Object::Intent { created_by: &owner, asked_by: Some(&owner), handed_for: &[] };
+        let object = Object::Intent { created_by: &owner, asked_by: Some(&owner), assigned: &[], handed_for: &[] };
         let mut table = String::new();
         for role in Role::ALL {
             for (whose, name, owner) in [("own", "bot", "team-a"), ("sibling", "other", "team-a"), ("foreign", "other", "team-b")]
@@ -181,23 +198,23 @@ mod tests {
                 table += &[role.as_str(), " ", whose, ": ", &cells.join(" "), "\n"].concat();
             }
         }
-        // Columns: create read browse patch status append lease suspend respond preview cancel extend remind keys log metrics bounce deliveries redrive.
+        // Columns: create read browse patch status append lease assign suspend respond preview cancel extend remind keys log metrics bounce deliveries redrive.
         let expected = "\
-agent own: yes yes yes yes yes yes yes yes self yes yes 403 403 403 403 403 403 403 403
-agent sibling: 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
-agent foreign: 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
-operator own: 403 yes yes 403 403 yes 403 403 self yes 403 yes yes 403 403 403 403 403 403
-operator sibling: 403 yes yes 403 403 yes 403 403 self yes 403 yes yes 403 403 403 403 403 403
-operator foreign: 403 yes yes 403 403 yes 403 403 yes yes 403 yes yes 403 403 403 403 403 403
-admin own: 403 yes yes 403 yes 403 403 403 403 yes yes yes yes yes yes yes 403 yes yes
-admin sibling: 403 yes yes 403 yes 403 403 403 403 yes yes yes yes yes yes yes 403 yes yes
-admin foreign: 403 yes yes 403 yes 403 403 403 403 yes yes yes yes yes yes yes 403 yes yes
-auditor own: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes 403
-auditor sibling: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes 403
-auditor foreign: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes 403
-channel own: 403 yes 403 403 403 403 403 403 self 403 403 403 403 403 403 403 yes 403 403
-channel sibling: 403 yes 403 403 403 403 403 403 self 403 403 403 403 403 403 403 yes 403 403
-channel foreign: 403 yes 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 yes 403 403
+agent own: yes yes yes yes yes yes yes yes yes self yes yes 403 403 403 403 403 403 403 403
+agent sibling: 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
+agent foreign: 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
+operator own: 403 yes yes 403 403 yes 403 403 403 self yes 403 yes yes 403 403 403 403 403 403
+operator sibling: 403 yes yes 403 403 yes 403 403 403 self yes 403 yes yes 403 403 403 403 403 403
+operator foreign: 403 yes yes 403 403 yes 403 403 403 yes yes 403 yes yes 403 403 403 403 403 403
+admin own: 403 yes yes 403 yes 403 403 yes 403 403 yes yes yes yes yes yes yes 403 yes yes
+admin sibling: 403 yes yes 403 yes 403 403 yes 403 403 yes yes yes yes yes yes yes 403 yes yes
+admin foreign: 403 yes yes 403 yes 403 403 yes 403 403 yes yes yes yes yes yes yes 403 yes yes
+auditor own: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes 403
+auditor sibling: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes 403
+auditor foreign: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes 403
+channel own: 403 yes 403 403 403 403 403 403 403 self 403 403 403 403 403 403 403 yes 403 403
+channel sibling: 403 yes 403 403 403 403 403 403 403 self 403 403 403 403 403 403 403 yes 403 403
+channel foreign: 403 yes 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 yes 403 403
 ";
         assert_eq!(table, expected);
     }
@@ -207,7 +224,7 @@ channel foreign: 403 yes 403 403 403 403 403 403 yes 403 403 403 403 403 403 403
     fn a_tied_gateway_reads_and_answers_what_it_was_handed_and_nothing_else() {
         let owner = asker("bot", "team-a");
         let gateway = Principal { tied_to: Some(vec!["pager".into()]), ..principal(Role::Channel, "pager", "ops") };
-        let handed = |handed_for| Object::Intent { created_by: &owner, asked_by: Some(&owner), handed_for };
+        let handed = |handed_for| Object::Intent { created_by: &owner, asked_by: Some(&owner), assigned: &[], handed_for };
         let alice = ["alice@example.com".to_owned()];
         for action in Action::ALL {
             assert_eq!(authorize(&gateway, action, handed(&[])), Err(Rejection::NotFound), "{action:?}");
@@ -234,6 +251,42 @@ channel foreign: 403 yes 403 403 403 403 403 403 yes 403 403 403 403 403 403 403
         assert!(before.may_act_for("Bot") && before.may_act_for("Bot/1") && !before.may_act_for("bot"));
     }
 
+    fn object<'a>(created_by: &'a Asker, asked_by: Option<&'a Asker>, assigned: &'a [String]) -> Object<'a> {
+        Object::Intent { created_by, asked_by, assigned, handed_for: &[] }
+    }
+
+    /// An assigned agent works on the intent of another, and has no power over that agent's questions.
+    #[test]
+    fn an_assigned_agent_works_on_the_intent_and_withdraws_its_own_questions_only() {
+        let (creator, helper) = (asker("bot", "team-a"), asker("helper", "team-b"));
+        let agent = principal(Role::Agent, "helper", "team-b");
+        let works = [
+            Action::Read,
+            Action::Browse,
+            Action::PatchState,
+            Action::SetStatus,
+            Action::AppendEvent,
+            Action::Lease,
+            Action::Assign,
+            Action::Suspend,
+        ];
+        for assigned in ["helper", "helper/1"] {
+            let assigned = [assigned.to_owned()];
+            for action in works {
+                assert_eq!(authorize(&agent, action, object(&creator, Some(&creator), &assigned)), Ok(()), "{action:?}");
+            }
+            let cancel = |asked_by| authorize(&agent, Action::Cancel, object(&creator, asked_by, &assigned));
+            assert!(cancel(Some(&helper)).is_ok() && cancel(Some(&creator)).is_err() && cancel(None).is_err());
+            assert_eq!(
+                authorize(&agent, Action::Respond, object(&creator, Some(&creator), &assigned)),
+                Err(Rejection::SelfResponse)
+            );
+        }
+        for others in [["helpe".to_owned()], ["helper2".to_owned()], ["other/helper".to_owned()]] {
+            assert_eq!(authorize(&agent, Action::Read, object(&creator, None, &others)), Err(Rejection::NotFound), "{others:?}");
+        }
+    }
+
     /// In keys from before names were normalised, the name is spelled otherwise than people type it today, but
     /// must not be another owner.
     #[test]
@@ -242,11 +295,11 @@ channel foreign: 403 yes 403 403 403 403 403 403 yes 403 403 403 403 403 403 403
             for (asks, answers) in [(before, today), (today, before)] {
                 let (theirs, other) = (asker(asks, asks), asker("bot", "team-b"));
                 for (created_by, asked_by) in [(&theirs, None), (&other, Some(&theirs)), (&theirs, Some(&other))] {
-                    let object = Object::Intent { created_by, asked_by, handed_for: &[] };
+                    let object = Object::Intent { created_by, asked_by, assigned: &[], handed_for: &[] };
                     let operator = principal(Role::Operator, "alice", answers);
                     assert_eq!(authorize(&operator, Action::Respond, object), Err(Rejection::SelfResponse), "{before}");
                 }
-                let object = Object::Intent { created_by: &theirs, asked_by: None, handed_for: &[] };
+                let object = Object::Intent { created_by: &theirs, asked_by: None, assigned: &[], handed_for: &[] };
                 assert_eq!(authorize(&principal(Role::Agent, answers, answers), Action::Read, object), Ok(()), "{before}");
             }
         }

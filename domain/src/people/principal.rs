@@ -14,7 +14,7 @@ use crate::suspension::channel::{EMAIL, Route};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// Asks: creates and suspends its own intents, reads them.
+    /// Asks: creates intents, suspends and reads them, and those to which it is assigned.
     Agent,
     /// Answers.
     Operator,

@@ -28,12 +28,12 @@ pub struct CreateIntentRequest {
     /// Its parent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_intent_id: Option<String>,
-    /// The parent, under the client's other name; `parent_intent_id` counts if both are given.
+    /// The parent, under the client's other name; the same as `parent_intent_id` if both are given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<String>,
-    /// The intents it depends on.
+    /// Must be empty: intents do not wait for each other on this server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(max_items = 100)]
+    #[schema(max_items = 0)]
     pub depends_on: Option<Vec<String>>,
     /// Its constraints, an object or a legacy list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -51,10 +51,10 @@ pub struct CreateIntentRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 0, maximum = 100)]
     pub confidence: Option<f64>,
-    /// Its governance policy.
+    /// Must be absent, null or empty: this server does not enforce policies of intents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
-    pub governance_policy: Option<Value>,
+    pub governance_policy: Option<Map<String, Value>>,
 }
 
 /// An intent as the OpenIntent client reads it.

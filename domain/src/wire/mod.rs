@@ -1,6 +1,7 @@
 //! Request and response bodies, shared by server and SDK; they contain no rules. Rows, events and decisions
 //! have types of their own.
 
+mod assignments;
 mod config;
 mod deliveries;
 mod events;
@@ -9,8 +10,10 @@ mod keys;
 mod leases;
 mod preview;
 mod problem;
+mod records;
 mod suspensions;
 
+pub use self::assignments::{AgentUnassigned, AssignAgentRequest, AssignmentList, AssignmentView};
 pub use self::config::{ServerConfigView, SuspensionConfigView};
 pub use self::deliveries::{
     BOUNCE_DETAIL_MAX, BounceReceipt, BounceRequest, BounceView, DeliveryPage, DeliveryView, RETURNED_TO_MAX,
@@ -21,6 +24,11 @@ pub use self::keys::{CreateKeyRequest, CreatedKey, KeyList, KeyView};
 pub use self::leases::{AcquireLeaseRequest, LeaseList, LeaseReleased, RenewLeaseRequest};
 pub use self::preview::{AtTheEnd, ScheduledAttempt, SuspensionPreview, What};
 pub use self::problem::ProblemBody;
+pub use self::records::{
+    AddAttachmentRequest, AttachmentList, AttachmentView, CostList, CostSummary, CostView, DecisionList, DecisionView,
+    FailureList, FailureView, RecordCostRequest, RecordDecisionRequest, RecordFailureRequest, RetryPolicyView,
+    SetRetryPolicyRequest,
+};
 pub use self::suspensions::{
     CancelRequest, ChoiceRequest, ExtendRequest, RemindRequest, RespondRequest, RespondResponse, SuspendRequest, SuspensionPage,
     SuspensionRecord,

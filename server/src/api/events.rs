@@ -4,6 +4,7 @@ use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
 use domain::asking::accepting;
 use domain::base::time;
+use domain::intent::assignment::ASSIGNED;
 use domain::intent::command::Command;
 use domain::people::authority::Action;
 use domain::wire::{AppendEventRequest, EventView};
@@ -50,7 +51,16 @@ pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<H
 pub(super) async fn append(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let caller = Caller::of(&request)?;
     let body = Json::of(&request)?;
-    let write = Write { action: Action::AppendEvent, scope: "POST /intents/{id}/events", if_match_required: false };
-    let event = |body| Ok(Command::Append(accepting::client_event(body)?));
+    // The OpenIntent client delegates by an event; the server writes it, and once.
+    let assigns = body.0["event_type"] == ASSIGNED;
+    let action = if assigns { Action::Assign } else { Action::AppendEvent };
+    let write = Write { action, scope: "POST /intents/{id}/events", if_match_required: false };
+    let by = caller.principal.clone();
+    let event = |body: AppendEventRequest| {
+        if assigns {
+            return Ok(Command::Assign(Box::new(accepting::delegated(body, &by)?)));
+        }
+        Ok(Command::Append(accepting::client_event(body)?))
+    };
     Ok(respond(write.send(&request, caller, &shared, body, event).await?))
 }

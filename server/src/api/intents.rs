@@ -28,7 +28,7 @@ pub(super) fn routes(routes: &mut Routes<'_>) {
 
 /// Creates an intent, `draft` unless it says `active`.
 #[utoipa::path(post, path = "/api/v1/intents", tag = "intents", request_body = CreateIntentRequest, params(("Idempotency-Key" = Option<String>, Header)), responses(
-    (status = 200, body = IntentView), (status = 403), (status = 404, description = "`not_found`: a dependency or the parent does not exist, or the key may not read it"),
+    (status = 200, body = IntentView), (status = 403), (status = 404, description = "`not_found`: the parent does not exist, or the key may not read it"),
     (status = 409, description = "`suspension_is_server_owned`: the state names `_suspension`"), (status = 422)))]
 pub(super) async fn create(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let caller = Caller::of(&request)?;

@@ -1,9 +1,14 @@
 //! REST: one file per noun. A handler extracts, makes one store call, and converts.
 
+mod agents;
+mod attachments;
+mod costs;
+mod decisions;
 mod deliveries;
 mod discovery;
 mod events;
 mod extensions;
+mod failures;
 mod health;
 mod intents;
 mod keys;
@@ -11,9 +16,12 @@ mod leases;
 mod metrics;
 mod openapi;
 mod preview;
+mod records;
 mod reminders;
+mod retry_policy;
 mod server_log;
 mod suspensions;
+mod unsupported;
 
 use actix_web::web::ServiceConfig;
 
@@ -39,6 +47,7 @@ fn declare(routes: &mut Routes<'_>) {
         deliveries::routes(routes);
         keys::routes(routes);
         server_log::routes(routes);
+        unsupported::routes(routes);
     });
     // The RFC writes the routes of intents without a prefix.
     suspensions::intent_routes(routes);
@@ -58,4 +67,10 @@ fn intent_routes(routes: &mut Routes<'_>) {
     intents::routes(routes);
     events::routes(routes);
     leases::routes(routes);
+    agents::routes(routes);
+    decisions::routes(routes);
+    attachments::routes(routes);
+    costs::routes(routes);
+    failures::routes(routes);
+    retry_policy::routes(routes);
 }

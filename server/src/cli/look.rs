@@ -10,7 +10,7 @@ use domain::base::clock::Clock;
 use domain::base::ids::SuspensionId;
 use domain::base::text;
 use domain::base::time::rfc3339;
-use domain::intent::event::client_may_append;
+use domain::intent::vocabulary::client_may_append;
 use domain::log::{Sealed, verify_chain};
 use placet::{EventView, ServerEventView, SuspensionRecord};
 use serde_json::{Value, json};

@@ -62,7 +62,7 @@ async fn admit(shared: &web::Data<Shared>, work: Option<Work>, request: &mut Ser
         shared.rates.request(key).map_err(too_many)?;
     }
     request.extensions_mut().insert(caller);
-    if work.is_some() && matches!(*request.method(), Method::POST | Method::PATCH) {
+    if work.is_some() && matches!(*request.method(), Method::POST | Method::PUT | Method::PATCH) {
         // The body is read before the request takes a place: a slow sender must not hold one.
         let payload =
             request.extract::<web::Payload>().await.map_err(|_| Failure::edge(edge::MALFORMED, "the body broke off"))?;

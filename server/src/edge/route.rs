@@ -64,6 +64,16 @@ where
     Endpoint::of(Method::PATCH, work, handler)
 }
 
+/// A method that writes a whole.
+pub(crate) fn put<F, A>(work: Work, handler: F) -> Endpoint
+where
+    F: Handler<A>,
+    A: FromRequest + 'static,
+    F::Output: Responder + 'static,
+{
+    Endpoint::of(Method::PUT, work, handler)
+}
+
 /// A method that removes.
 pub(crate) fn delete<F, A>(work: Work, handler: F) -> Endpoint
 where
@@ -143,6 +153,16 @@ impl<'a> Routes<'a> {
             authenticate(surface, work, shared, request, next)
         };
         config.service(allowing(&path, routes, without_method(surface)).wrap(from_fn(known)));
+    }
+
+    /// A resource of OpenIntent that this server does not have, and why: every method is refused as not implemented.
+    pub(crate) fn unsupported(&mut self, surface: Surface, path: &str, why: &'static str) {
+        let Some(config) = &mut self.config else { return };
+        let known = move |shared: Data<Shared>, request: ServiceRequest, next: Next<BoxBody>| {
+            authenticate(surface, None, shared, request, next)
+        };
+        let refuse = web::to(move || async move { surface.error(Failure::edge(edge::NOT_IMPLEMENTED, why)).error_response() });
+        config.service(web::resource(format!("{}{path}", self.prefix)).wrap(from_fn(known)).default_service(refuse));
     }
 
     /// All other paths under `path`: they do not exist, and only a caller with a key is told so.

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use actix_web::body::MessageBody;
 use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::StatusCode;
 use actix_web::http::header::{HeaderName, HeaderValue};
 use actix_web::middleware::Next;
 use actix_web::web;
@@ -36,7 +37,7 @@ pub(crate) async fn trace(
     shared.metrics.request(route, method.as_str(), status.as_u16(), took);
     let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
     span.in_scope(|| {
-        if status.is_server_error() && !refused {
+        if status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED && !refused {
             tracing::warn!(http.status = status.as_u16(), duration_ms, "request failed");
         } else {
             tracing::debug!(http.status = status.as_u16(), duration_ms, "request served");

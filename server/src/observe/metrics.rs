@@ -561,6 +561,8 @@ fn bounce_word(kind: BounceKind) -> &'static str {
 /// The class of a status, for example `2xx`: single codes would multiply the series and say little more.
 fn class(status: u16) -> &'static str {
     match status / 100 {
+        // A route that is not implemented refuses, and no alert for failures must count it.
+        _ if status == 501 => "4xx",
         1 => "1xx",
         2 => "2xx",
         3 => "3xx",

@@ -155,6 +155,7 @@ pub(super) const TABLES: &[Table] = &[
     table!(departures, pair, left_at, outbox),
     table!(places, pair, leaves_at, outbox),
     table!(tokens, rid).draws_from("tokens_rid"),
+    table!(assignments, intent, agent_id),
     table!(leases, rid).draws_from("leases_rid_seq"),
     table!(api_keys, rid).draws_from("api_keys_rid_seq").tells_runs_apart(),
     table!(server_events, sequence),

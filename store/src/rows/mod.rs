@@ -1,6 +1,7 @@
 //! The rows of a database, and the operations it must offer on them inside one transaction: small, synchronous, without policy.
 //! Each noun has a file and two small traits.
 
+pub(crate) mod assignments;
 pub(crate) mod bytes;
 pub(crate) mod codes;
 pub(crate) mod departures;
@@ -17,6 +18,7 @@ pub(crate) mod suspensions;
 pub(crate) mod timers;
 pub(crate) mod tokens;
 
+pub(crate) use self::assignments::{ReadAssignments, WriteAssignments};
 pub(crate) use self::bytes::{ReadBytes, WriteBytes};
 pub(crate) use self::codes::{Code, DeliveryState, TimerKind};
 pub(crate) use self::departures::{ReadDepartures, WriteDepartures};
@@ -46,7 +48,8 @@ pub(crate) enum Table {
 
 /// One transaction on one database.
 pub(crate) trait Rows:
-    WriteBytes
+    WriteAssignments
+    + WriteBytes
     + WriteDepartures
     + WriteEvents
     + WriteIdempotency
@@ -73,7 +76,8 @@ pub(crate) trait Rows:
 
 /// All reads, inside a transaction that writes or outside.
 pub(crate) trait ReadRows:
-    ReadBytes
+    ReadAssignments
+    + ReadBytes
     + ReadDepartures
     + ReadEvents
     + ReadIdempotency
@@ -90,7 +94,8 @@ pub(crate) trait ReadRows:
 }
 
 impl<R> ReadRows for R where
-    R: ReadBytes
+    R: ReadAssignments
+        + ReadBytes
         + ReadDepartures
         + ReadEvents
         + ReadIdempotency
@@ -109,7 +114,7 @@ impl<R> ReadRows for R where
 /// The traits of all nouns and the two that join them: units call their methods on type parameters.
 pub(crate) mod prelude {
     pub(crate) use super::{
-        ReadBytes, ReadDepartures, ReadEvents, ReadIdempotency, ReadIntents, ReadKeys, ReadLeases, ReadOutbox, ReadPresence,
-        ReadRows, ReadSuspensions, ReadTimers, ReadTokens, Rows,
+        ReadAssignments, ReadBytes, ReadDepartures, ReadEvents, ReadIdempotency, ReadIntents, ReadKeys, ReadLeases, ReadOutbox,
+        ReadPresence, ReadRows, ReadSuspensions, ReadTimers, ReadTokens, Rows,
     };
 }

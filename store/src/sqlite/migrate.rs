@@ -97,7 +97,7 @@ mod tests {
         let mut described = Tables::new();
         described!(described: intents intent_bodies events suspensions suspension_keys idempotency timers outbox tokens leases);
         described!(described: api_keys agent_bytes secrets presence suspension_traces bounces departures places);
-        described!(described: server_events server_log);
+        described!(described: server_events server_log assignments);
         for only in ONLY_POSTGRES {
             let (table, column) = only.split_once('.').unwrap();
             assert!(described.get_mut(table).unwrap().remove(column), "{only}");

@@ -32,7 +32,7 @@ use crate::surroundings::Env;
 use crate::{StoreError, Unit};
 
 /// The tables in an order in which they can be emptied.
-const TABLES: [&str; 22] = [
+const TABLES: [&str; 23] = [
     "server_events",
     "server_log",
     "departures",
@@ -47,6 +47,7 @@ const TABLES: [&str; 22] = [
     "outbox",
     "tokens",
     "leases",
+    "assignments",
     "api_keys",
     "secrets",
     "suspensions",

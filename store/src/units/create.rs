@@ -1,11 +1,9 @@
 //! A new intent.
 
-use domain::base::ids::IntentId;
 use domain::intent::Intent;
 use domain::intent::body::SUSPENSION_KEY;
 use domain::intent::event::Event;
 use domain::people::authority::{Action, Object, authorize};
-use domain::people::principal::Principal;
 use domain::problem::Rejection;
 use domain::suspension::Asker;
 use domain::wire::IntentView;
@@ -17,7 +15,7 @@ use super::outcome::{kept_under, recalled};
 use crate::reads;
 use crate::request::{CreateIntent, Outcome};
 use crate::rows::prelude::*;
-use crate::rows::{Decided, IntentRow, RowsResult, Table};
+use crate::rows::{Decided, IntentRow, Table};
 use crate::surroundings::Env;
 
 pub(crate) fn create<R: Rows>(rows: &mut R, env: &Env<'_>, request: &CreateIntent) -> Decided<Outcome> {
@@ -40,10 +38,10 @@ pub(crate) fn create<R: Rows>(rows: &mut R, env: &Env<'_>, request: &CreateInten
         Ok(new) => new,
         Err(errors) => return Ok(Err(Rejection::Invalid { errors: errors.clone() })),
     };
-    for related in new.body.depends_on.iter().chain(&new.body.parent_intent_id) {
-        if !readable(rows, principal, *related)? {
-            return Ok(Err(Rejection::NotFound));
-        }
+    if let Some(parent) = new.body.parent_intent_id
+        && reads::readable(rows.reads(), principal, parent)?.is_err()
+    {
+        return Ok(Err(Rejection::NotFound));
     }
     if new.body.state.contains_key(SUSPENSION_KEY) {
         return Ok(Err(Rejection::SuspensionIsServerOwned));
@@ -61,7 +59,7 @@ pub(crate) fn create<R: Rows>(rows: &mut R, env: &Env<'_>, request: &CreateInten
         last_hash: None,
     };
     rows.insert_intent(&row, &new.body)?;
-    let mut loaded = Loaded { row, intent, suspensions: Vec::new(), trace_parent: None };
+    let mut loaded = Loaded { row, intent, suspensions: Vec::new(), writer: None, trace_parent: None };
     append(rows, env, &mut loaded, &[Event::IntentCreated(Box::new(new.body.clone()), new.status)], &principal.name, now)?;
     let outcome = Outcome::Intent(Box::new(IntentView::of(&loaded.intent, new.body.clone(), None)));
     if let Some(key) = request.idempotency {
@@ -70,8 +68,4 @@ pub(crate) fn create<R: Rows>(rows: &mut R, env: &Env<'_>, request: &CreateInten
         rows.insert_idempotent(key, now, &kept)?;
     }
     Ok(Ok(outcome))
-}
-
-fn readable<R: Rows>(rows: &mut R, principal: &Principal, id: IntentId) -> RowsResult<bool> {
-    Ok(reads::readable(rows.reads(), principal, id)?.is_ok())
 }

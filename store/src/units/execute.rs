@@ -11,6 +11,8 @@ use chrono::{DateTime, Utc};
 use domain::asking::pressing::ASKS_WITHIN_SECONDS;
 use domain::asking::secrets::title_findings;
 use domain::base::time::seconds;
+use domain::intent::Intent;
+use domain::intent::assignment::{Assign, Assigned};
 use domain::intent::body::STATE_BYTES_MAX;
 use domain::intent::command::{Command, Suspend};
 use domain::intent::decide::decide;
@@ -21,21 +23,24 @@ use domain::people::principal::{Principal, Role};
 use domain::problem::Rejection;
 use domain::suspension::delivery::Asked;
 use domain::suspension::{AskedBefore, Question, Suspension};
-use domain::wire::SuspensionRecord;
+use domain::wire::{EventView, SuspensionRecord};
 
 use super::allowance;
 use super::loaded::{Loaded, load};
 use super::log::append;
 use super::message::siblings;
 use super::outcome::{kept, kept_under, outcome, recalled};
-use crate::reads::{handed, hold};
+use crate::reads::{handed, hold, is_at_home};
 use crate::request::{Outcome, Precondition, Request, Target};
 use crate::rows::prelude::*;
 use crate::rows::{Decided, RowsError, RowsResult};
 use crate::surroundings::Env;
 
 pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -> Decided<Outcome> {
-    let suspension = request.command.as_ref().ok().and_then(Command::names_suspension);
+    let suspension = match request.target {
+        Target::Suspension(id) => Some(id),
+        Target::Intent(_) => request.command.as_ref().ok().and_then(Command::names_suspension),
+    };
     let row = match request.target {
         Target::Intent(id) => rows.reads().intent(id)?,
         Target::Suspension(id) => match rows.reads().suspension(id)? {
@@ -46,6 +51,12 @@ pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
     let Some(row) = row else { return Ok(Err(Rejection::NotFound)) };
     let mut loaded = load(rows, row, suspension)?;
     loaded.trace_parent = request.trace_parent;
+    loaded.writer = (request.principal.role == Role::Agent).then(|| request.principal.name.clone());
+    if matches!(request.command, Ok(Command::Assign(_) | Command::Unassign { .. }))
+        || !is_at_home(&request.principal, &loaded.intent)
+    {
+        loaded.intent.assigned = rows.reads().assigned(loaded.row.rid)?;
+    }
     // The time is read here, in the transaction. Deadlines are due by the clock alone: one event written by a clock that was
     // ahead must not make them bind early. Only the log's own times never run backwards.
     let now = env.clock.now();
@@ -128,6 +139,10 @@ fn completed<'a, R: Rows>(
             Cow::Owned(Command::Suspend(Box::new(Suspend { question, ..(**suspend).clone() })))
         }));
     }
+    if let Command::Assign(assign) = command {
+        let in_force = in_force(rows, loaded, &assign.agent_id)?;
+        return Ok(Cow::Owned(Command::Assign(Box::new(Assign { in_force, ..(**assign).clone() }))));
+    }
     let Command::Remind { suspension_id, asked: None } = command else { return Ok(Cow::Borrowed(command)) };
     let Some(open) = loaded.suspensions.iter().find(|row| row.suspension.id == *suspension_id) else {
         return Ok(Cow::Borrowed(command));
@@ -135,6 +150,13 @@ fn completed<'a, R: Rows>(
     let question = rows.reads().question(open)?;
     let asked = Asked { question, messages: siblings(rows, open.rid)?, channels: env.channels.clone() };
     Ok(Cow::Owned(Command::Remind { suspension_id: *suspension_id, asked: Some(Box::new(asked)) }))
+}
+
+/// The assignment of this agent, as the newest event about it says.
+fn in_force<R: Rows>(rows: &mut R, loaded: &Loaded, agent_id: &str) -> RowsResult<Option<Assigned>> {
+    let Some(event) = rows.reads().assigning_event(loaded.row.rid, agent_id)? else { return Ok(None) };
+    let served: EventView = serde_json::from_str(&rows.reads().event(event)?.served())?;
+    Ok(Some(serde_json::from_value(served.payload.into())?))
 }
 
 /// The last question of the intent, as the next question will mention it, if the last one ended without an answer.
@@ -157,8 +179,12 @@ fn admit<R: Rows>(
     handed_for: &[String],
     now: DateTime<Utc>,
 ) -> Decided<Option<Outcome>> {
-    let asked_by = loaded.suspensions.first().map(|row| &row.suspension.asked_by);
-    let object = Object::Intent { created_by: &loaded.intent.created_by, asked_by, handed_for };
+    let asked_by = match request.target {
+        Target::Suspension(id) => loaded.intent.suspension(id).map(|suspension| &suspension.asked_by),
+        Target::Intent(_) => loaded.suspensions.first().map(|row| &row.suspension.asked_by),
+    };
+    let Intent { created_by, assigned, .. } = &loaded.intent;
+    let object = Object::Intent { created_by, asked_by, assigned, handed_for };
     if let Err(rejection) = authorize(&request.principal, action, object) {
         return Ok(Err(rejection));
     }

@@ -15,6 +15,8 @@ pub(super) struct Loaded {
     pub(super) row: IntentRow,
     pub(super) intent: Intent,
     pub(super) suspensions: Vec<SuspensionRow>,
+    /// The name of the agent that writes, if one does: it pays for its events. The creator pays for the server's.
+    pub(super) writer: Option<String>,
     /// The caller's span.
     pub(super) trace_parent: Option<TraceContext>,
 }
@@ -60,7 +62,7 @@ pub(super) fn load<R: Rows>(rows: &mut R, row: IntentRow, named: Option<Suspensi
     if row.has_leases {
         intent.leases = rows.reads().leases(row.rid)?;
     }
-    Ok(Loaded { row, intent, suspensions, trace_parent: None })
+    Ok(Loaded { row, intent, suspensions, writer: None, trace_parent: None })
 }
 
 /// Loads the intent of one suspension, for a command of the server's own.

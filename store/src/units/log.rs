@@ -69,12 +69,14 @@ pub(super) fn append<R: Rows>(
     if !events.is_empty() {
         let &Intent { id, status, version, ref created_by, created_at, updated_at, .. } = &loaded.intent;
         let created_by = created_by.clone();
-        // Only events of the agent and of the server are charged to the agent: the server writes because the agent asked.
+        // An agent pays for its own events. Its creator pays for the server's, which come of what agents asked; people pay nothing.
         if actor == SERVER || is_same(actor, &created_by.name) {
             charge(rows, &created_by.name, bytes, now)?;
+        } else if loaded.writer.as_deref() == Some(actor) {
+            charge(rows, actor, bytes, now)?;
         }
-        let (open, ended, leases) = (None, Vec::new(), Vec::new());
-        loaded.row.intent = Intent { id, status, version, created_by, created_at, updated_at, open, ended, leases };
+        let (open, ended, leases, assigned) = (None, Vec::new(), Vec::new(), Vec::new());
+        loaded.row.intent = Intent { id, status, version, created_by, created_at, updated_at, open, ended, leases, assigned };
         rows.update_intent(&loaded.row)?;
     }
     Ok(last)
@@ -140,11 +142,14 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
             loaded.row.has_leases = true;
             rows.save_lease(loaded.row.rid, lease)
         }
+        Event::AgentAssigned(assigned) => rows.save_assignment(loaded.row.rid, &assigned.agent_id, loaded.row.last_event),
+        Event::AgentUnassigned(unassigned) => rows.delete_assignment(loaded.row.rid, &unassigned.agent_id),
         Event::IntentCreated(..)
         | Event::StatusChanged { .. }
         | Event::SuspensionEscalated { .. }
         | Event::DeliveryFailed(_)
         | Event::DeliveryRedriven { .. }
+        | Event::Recorded(_)
         | Event::Appended(_) => Ok(()),
     }
 }

@@ -50,9 +50,18 @@ pub(super) fn outcome<R: Rows>(
             }
             _ => Err(RowsError::Inconsistent("a lease without its event")),
         },
-        Command::Append(_) => {
+        Command::Append(_) | Command::Record(_) => {
             let appended = last.ok_or(RowsError::Inconsistent("an append without its event"))?;
             Ok(Outcome::Event(appended.served()))
+        }
+        Command::Assign(assigned) => {
+            let rid = rows.reads().assigning_event(loaded.row.rid, &assigned.agent_id)?;
+            let rid = rid.ok_or(RowsError::Inconsistent("an agent was assigned without an event"))?;
+            Ok(Outcome::Event(rows.reads().event(rid)?.served()))
+        }
+        Command::Unassign { .. } => {
+            let unassigned = last.ok_or(RowsError::Inconsistent("an agent was taken off without an event"))?;
+            Ok(Outcome::Event(unassigned.served()))
         }
         Command::PatchState { .. }
         | Command::SetStatus { .. }

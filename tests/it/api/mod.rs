@@ -5,5 +5,8 @@ mod ingress;
 mod intents;
 mod leases;
 mod limits;
+mod members;
 mod negatives;
 mod openapi;
+mod records;
+mod unsupported;

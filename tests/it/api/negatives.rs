@@ -72,6 +72,8 @@ impl Row {
             .replace("{suspension_id}", &things.suspension)
             .replace("{lease_id}", &things.lease)
             .replace("{key_id}", NOBODYS)
+            .replace("{attachment_id}", NOBODYS)
+            .replace("{agent_id}", "helper")
     }
 
     /// Whether the operation is about an agent's intent or question, whose existence other agents must not learn.
@@ -112,6 +114,45 @@ impl Things {
 
 /// One row for each operation that needs a key.
 fn rows() -> Vec<Row> {
+    [rows_of_decisions(), rows_of_work()].into_iter().flatten().collect()
+}
+
+/// The rows of the agents on an intent and of the data that they keep.
+fn rows_of_work() -> Vec<Row> {
+    use Role::{Admin, Agent, Auditor, Channel, Operator};
+    vec![
+        Row::new("GET /api/v1/intents/{intent_id}/agents", Agent).forbidden(&[Channel]),
+        Row::new("POST /api/v1/intents/{intent_id}/agents", Agent)
+            .forbidden(&[Operator, Auditor, Channel])
+            .invalid(json!({"agent_id": ""}), "agent_id"),
+        Row::new("DELETE /api/v1/intents/{intent_id}/agents/{agent_id}", Agent).forbidden(&[Operator, Auditor, Channel]),
+        Row::new("GET /api/v1/intents/{intent_id}/decisions", Agent).forbidden(&[Channel]),
+        Row::new("POST /api/v1/intents/{intent_id}/decisions", Agent)
+            .forbidden(&[Admin, Auditor, Channel])
+            .invalid(json!({"decision_type": "", "outcome": "o"}), "decision_type"),
+        Row::new("GET /api/v1/intents/{intent_id}/attachments", Agent).forbidden(&[Channel]),
+        Row::new("POST /api/v1/intents/{intent_id}/attachments", Agent)
+            .forbidden(&[Admin, Auditor, Channel])
+            .invalid(json!({"filename": "", "storage_url": "s"}), "filename"),
+        // An attachment that does not exist is 404 for all, so the roles are tried in `records`.
+        Row::new("DELETE /api/v1/intents/{intent_id}/attachments/{attachment_id}", Agent).forbidden(&[Channel]),
+        Row::new("GET /api/v1/intents/{intent_id}/costs", Agent).forbidden(&[Channel]),
+        Row::new("POST /api/v1/intents/{intent_id}/costs", Agent)
+            .forbidden(&[Admin, Auditor, Channel])
+            .invalid(json!({"cost_type": "", "amount": 1, "unit": "u"}), "cost_type"),
+        Row::new("GET /api/v1/intents/{intent_id}/failures", Agent).forbidden(&[Channel]),
+        Row::new("POST /api/v1/intents/{intent_id}/failures", Agent)
+            .forbidden(&[Admin, Auditor, Channel])
+            .invalid(json!({"error_code": ""}), "error_code"),
+        Row::new("GET /api/v1/intents/{intent_id}/retry-policy", Agent).forbidden(&[Channel]),
+        Row::new("PUT /api/v1/intents/{intent_id}/retry-policy", Agent)
+            .forbidden(&[Admin, Auditor, Channel])
+            .invalid(json!({"strategy": "fixed", "max_retries": 1_001}), "max_retries"),
+    ]
+}
+
+/// All other rows.
+fn rows_of_decisions() -> Vec<Row> {
     use Role::{Admin, Agent, Auditor, Channel, Operator};
     const NOT_AGENTS: &[Role] = &[Operator, Admin, Auditor, Channel];
     const NOT_ADMINS: &[Role] = &[Agent, Operator, Auditor, Channel];
@@ -373,9 +414,10 @@ on_each_store! {
             paths.entry(path.to_owned()).or_default().push(method.to_owned());
         }
         for (path, mut known) in paths {
-            let row = Row::new(format!("PUT {path}"), Role::Admin);
+            let unknown = if known.iter().any(|method| method == "PUT") { "PATCH" } else { "PUT" };
+            let row = Row::new(format!("{unknown} {path}"), Role::Admin);
             let api = app.api(Role::Admin);
-            let reply = send(&api, "PUT", &row.path(&things), "{").await;
+            let reply = send(&api, unknown, &row.path(&things), "{").await;
             assert_refused(&reply, &row, 405, "method_not_allowed");
             let allow = reply.headers["allow"].to_str().unwrap();
             let mut allowed: Vec<String> = allow.split(", ").filter(|method| *method != "HEAD").map(str::to_owned).collect();

@@ -15,12 +15,13 @@ use serde_json::json;
 use store::{Store, StoreError, Target, Unit};
 
 /// The units that a caller asks for: each is told who that is, and each has a column in the table.
-const ASKED_FOR: [&str; 17] = [
+const ASKED_FOR: [&str; 18] = [
     "execute",
     "create",
     "intent",
     "intents",
     "events",
+    "records",
     "leases",
     "suspension",
     "suspensions",
@@ -63,11 +64,12 @@ const OWN: [&str; 23] = [
 ];
 
 /// The actions for which commands need permission.
-const ACTIONS: [Action; 9] = [
+const ACTIONS: [Action; 10] = [
     Action::PatchState,
     Action::SetStatus,
     Action::AppendEvent,
     Action::Lease,
+    Action::Assign,
     Action::Suspend,
     Action::Respond,
     Action::Cancel,
@@ -120,6 +122,7 @@ async fn column(store: &dyn Store, who: &Principal, intent: IntentId, question: 
     push("intent", cell(store.intent(me(), intent)).await);
     push("intents", cell(store.intents(me(), wrong())).await);
     push("events", cell(store.events(me(), intent, wrong())).await);
+    push("records", cell(store.records(me(), intent, &["comment"], 1)).await);
     push("leases", cell(store.leases(me(), intent)).await);
     push("suspension", cell(store.suspension(me(), question)).await);
     push("suspensions", cell(store.suspensions(me(), wrong())).await);
@@ -169,6 +172,7 @@ execute PatchState     | yes  404  404  | 403  403  403  | 403  403  403  | 403 
 execute SetStatus      | yes  404  404  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403
 execute AppendEvent    | yes  404  404  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
 execute Lease          | yes  404  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
+execute Assign         | yes  404  404  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403
 execute Suspend        | yes  404  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
 execute Respond        | self 404  404  | self self yes  | 403  403  403  | 403  403  403  | self self yes
 execute Cancel         | yes  404  404  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403
@@ -178,6 +182,7 @@ create                 | yes  yes  yes  | 403  403  403  | 403  403  403  | 403 
 intent                 | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes
 intents                | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
 events                 | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
+records                | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
 leases                 | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes
 suspension             | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes
 suspensions            | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403

@@ -109,6 +109,13 @@ impl Site {
         Ok(self.store.events(self.agent.clone(), intents[intents.len() - 1].id, Ok(filter)).await?.len())
     }
 
+    /// The number of events of these types in the log of the oldest intent, walked to its beginning.
+    pub(crate) async fn records(&self, types: &'static [&'static str]) -> Result<usize, StoreError> {
+        let filter = IntentFilter { limit: 100, offset: 0, status: None, before: None };
+        let intents = self.store.intents(self.agent.clone(), Ok(filter)).await?.intents;
+        Ok(self.store.records(self.agent.clone(), intents[intents.len() - 1].id, types, usize::MAX).await?.len())
+    }
+
     /// Extends a question's deadline.
     pub(crate) async fn extend(&self, id: SuspensionId, later: Later) {
         let command = Command::Extend { suspension_id: id, later, reason: None, cause: ExtensionCause::Request };

@@ -19,7 +19,9 @@ pub use self::ending::{Cancelled, Expired, RefusedAnswer, Resumed, Undeliverable
 pub use self::key::{Key, KeyRevoked, ServerPayload};
 pub use self::question::{AskedBefore, Choice, Escalated, Extended, Reminded, Renotified, RetryPolicy, Rung, Suspended};
 pub use self::work::{IntentCreated, Lease, Patch, StatePatched, StatusChanged};
+use crate::intent::assignment::{Assigned, Unassigned};
 use crate::intent::event::Event;
+use crate::intent::record::Record;
 
 /// The payload of one event.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -61,6 +63,12 @@ pub enum Payload {
     Failover(Failover),
     /// `delivery.redriven`.
     Redriven(Redriven),
+    /// `agent_assigned`.
+    Assigned(Box<Assigned>),
+    /// `agent_unassigned`.
+    Unassigned(Unassigned),
+    /// Data that agents keep with the intent, each kind under the type of its own event.
+    Recorded(Box<Record>),
     /// An event that a client appended, as the client wrote it.
     Appended(Map<String, Value>),
 }
@@ -117,6 +125,9 @@ impl Payload {
                 redriven_by: redriven_by.clone(),
                 credential: *credential,
             }),
+            Event::AgentAssigned(assigned) => Self::Assigned(assigned.clone()),
+            Event::AgentUnassigned(unassigned) => Self::Unassigned(unassigned.clone()),
+            Event::Recorded(record) => Self::Recorded(record.clone()),
             Event::Appended(event) => Self::Appended(event.payload.clone()),
         }
     }
@@ -149,7 +160,12 @@ impl Payload {
             "delivery.sent" | "delivery.bounced" => of(payload, Self::Tracked),
             "delivery.failover" => of(payload, Self::Failover),
             "delivery.redriven" => of(payload, Self::Redriven),
-            _ => of(payload, Self::Appended),
+            "agent_assigned" => of(payload, |assigned| Self::Assigned(Box::new(assigned))),
+            "agent_unassigned" => of(payload, Self::Unassigned),
+            _ => match Record::read(event_type, &payload) {
+                Some(record) => record.map(|record| Self::Recorded(Box::new(record))),
+                None => of(payload, Self::Appended),
+            },
         }
     }
 }

@@ -16,8 +16,8 @@ use serde_json::{Map, Value, json};
 use utoipa::OpenApi;
 
 use super::{
-    deliveries, discovery, events, extensions, health, intents, keys, leases, metrics, preview, reminders, server_log,
-    suspensions,
+    agents, attachments, costs, decisions, deliveries, discovery, events, extensions, failures, health, intents, keys, leases,
+    metrics, preview, reminders, retry_policy, server_log, suspensions,
 };
 use crate::edge::problem::Surface;
 use crate::edge::route::{Declared, Routes};
@@ -32,6 +32,9 @@ use crate::edge::route::{Declared, Routes};
         deliveries::list, deliveries::failed, deliveries::redrive, deliveries::report_bounce,
         events::list, events::append,
         leases::list, leases::acquire, leases::renew, leases::release,
+        agents::assign, agents::list, agents::unassign,
+        decisions::record, decisions::list, attachments::add, attachments::list, attachments::remove, costs::record, costs::list,
+        failures::record, failures::list, retry_policy::set, retry_policy::read,
         keys::create, keys::list, keys::revoke,
         server_log::events,
         discovery::openintent, discovery::compat, discovery::placet, discovery::server_config, openapi, health::healthz, health::readyz,
@@ -43,6 +46,8 @@ use crate::edge::route::{Declared, Routes};
         (name = "intents", description = "The work of an agent: create, read, patch the state, change the status (RFC-0001)."),
         (name = "events", description = "The log of an intent, each event chained to the one before by hashes (RFC-0019)."),
         (name = "leases", description = "Which agent works on which part of an intent's state (RFC-0003)."),
+        (name = "agents", description = "Which agents work on an intent beside its creator (RFC-0003)."),
+        (name = "records", description = "Data that agents keep with an intent: the server shows it and bases no decision on it (RFC-0005, RFC-0009, RFC-0010, RFC-0013)."),
         (name = "keys", description = "API keys, for admins."),
         (name = "server", description = "The server's own log: who made, imported and revoked keys, in one chain. For admins and auditors."),
         (name = "discovery", description = "What this server is. No key is needed."),

@@ -23,6 +23,10 @@ fn meaning(path: &str, name: &str) -> Option<(Value, &'static str)> {
         "intent_id" => (id, "The intent's id. Any other value answers 404."),
         "suspension_id" => (id, "The suspension's id. Any other value answers 404."),
         "lease_id" => (id, "The lease."),
+        "agent_id" => {
+            (json!({ "type": "string", "minLength": 1, "maxLength": 200 }), "The agent; a slash in its name is written as `%2F`.")
+        }
+        "attachment_id" => (id, "The attachment. Any other value answers 404."),
         "delivery_id" => (id, "The message's id. Any other value answers 404."),
         "key_id" => (id, "The key's id, which is not its secret."),
         "If-Match" => (

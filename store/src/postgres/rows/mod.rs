@@ -1,5 +1,6 @@
 //! Rows in one PostgreSQL transaction.
 
+mod assignments;
 mod bytes;
 mod departures;
 mod events;

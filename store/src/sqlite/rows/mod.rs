@@ -1,5 +1,6 @@
 //! Rows in one SQLite transaction.
 
+mod assignments;
 mod bytes;
 mod departures;
 mod events;

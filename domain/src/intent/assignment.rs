@@ -1,0 +1,62 @@
+//! Agents that work on an intent beside its creator (RFC-0003).
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// The type of the events that assign agents.
+pub const ASSIGNED: &str = "agent_assigned";
+/// The type of the events that take agents off.
+pub const UNASSIGNED: &str = "agent_unassigned";
+/// The most agents that are assigned to one intent.
+pub const ASSIGNED_MAX: usize = 100;
+
+/// An agent that is assigned; also the payload of the event that says so, whose members never change their names or forms.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Assigned {
+    /// The agent: a key acts for it if the key has this name or subject, or if the name is below the key's name.
+    pub agent_id: String,
+    /// The part that it plays, in the words of the agent that assigned it.
+    pub role: String,
+    /// The agent that hands its work on; the key that wrote the event acts for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delegated_by: Option<String>,
+    /// Data for the agent that is assigned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payload: Option<Map<String, Value>>,
+}
+
+/// An agent that is taken off an intent; also the payload of the event that says so.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unassigned {
+    /// The agent.
+    pub agent_id: String,
+}
+
+/// A request to assign an agent. A member that is absent leaves an assignment as it is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Assign {
+    /// The agent.
+    pub agent_id: String,
+    /// The part that it plays; `worker` for a new assignment.
+    pub role: Option<String>,
+    /// The agent that hands its work on.
+    pub delegated_by: Option<String>,
+    /// Data for the agent that is assigned.
+    pub payload: Option<Map<String, Value>>,
+    /// The assignment in force; the store reads it.
+    pub in_force: Option<Assigned>,
+}
+
+impl Assign {
+    /// The assignment that it leads to.
+    pub(super) fn result(&self) -> Assigned {
+        let in_force = self.in_force.as_ref();
+        let role = self.role.clone().or_else(|| in_force.map(|assigned| assigned.role.clone()));
+        Assigned {
+            agent_id: self.agent_id.clone(),
+            role: role.unwrap_or_else(|| "worker".to_owned()),
+            delegated_by: self.delegated_by.clone().or_else(|| in_force?.delegated_by.clone()),
+            payload: self.payload.clone().or_else(|| in_force?.payload.clone()),
+        }
+    }
+}

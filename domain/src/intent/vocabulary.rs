@@ -1,0 +1,187 @@
+//! The types of events: those that the OpenIntent client knows, those that clients may append, those that only the server writes.
+
+/// The types that the OpenIntent client 0.17.0 knows, in alphabetical order; it fails on any other, so `/events` hides those by default.
+const OPENINTENT: [&str; 126] = [
+    "access_expired",
+    "access_granted",
+    "access_request_approved",
+    "access_request_denied",
+    "access_requested",
+    "access_revoked",
+    "added_to_portfolio",
+    "agent.dead",
+    "agent.identity.challenge_issued",
+    "agent.identity.registered",
+    "agent.identity.revoked",
+    "agent.identity.rotated",
+    "agent.identity.verified",
+    "agent.lifecycle",
+    "agent.registered",
+    "agent.status_changed",
+    "agent_assigned",
+    "agent_unassigned",
+    "arbitration_requested",
+    "attachment_added",
+    "channel.closed",
+    "channel.created",
+    "channel.message",
+    "comment",
+    "constraint_added",
+    "constraint_removed",
+    "coordinator.decision",
+    "coordinator.escalation_resolved",
+    "coordinator.failed_over",
+    "coordinator.guardrails_updated",
+    "coordinator.handoff",
+    "coordinator.heartbeat",
+    "coordinator.paused",
+    "coordinator.plan_overridden",
+    "coordinator.replaced",
+    "coordinator.resumed",
+    "coordinator.stalled",
+    "coordinator.unresponsive",
+    "credential.created",
+    "credential.expired",
+    "credential.revoked",
+    "credential.rotated",
+    "decision_recorded",
+    "dependency_added",
+    "dependency_removed",
+    "engagement.decision",
+    "failure_recorded",
+    "federation.budget_warning",
+    "federation.callback",
+    "federation.completed",
+    "federation.dispatched",
+    "federation.failed",
+    "federation.received",
+    "governance.approval_denied",
+    "governance.approval_enforced",
+    "governance.approval_granted",
+    "governance.policy_removed",
+    "governance.policy_set",
+    "governance.violation",
+    "grant.created",
+    "grant.delegated",
+    "grant.expired",
+    "grant.resumed",
+    "grant.revoked",
+    "grant.suspended",
+    "intent.resumed",
+    "intent.suspended",
+    "intent.suspension_escalated",
+    "intent.suspension_expired",
+    "intent.suspension_renotified",
+    "intent_created",
+    "lease_acquired",
+    "lease_released",
+    "llm_request_completed",
+    "llm_request_failed",
+    "llm_request_started",
+    "log.checkpoint.anchored",
+    "log.checkpoint.created",
+    "memory.archived",
+    "memory.created",
+    "memory.deleted",
+    "memory.evicted",
+    "memory.expired",
+    "memory.updated",
+    "plan.activated",
+    "plan.checkpoint_approved",
+    "plan.checkpoint_reached",
+    "plan.checkpoint_rejected",
+    "plan.completed",
+    "plan.created",
+    "plan.failed",
+    "plan.paused",
+    "plan.resumed",
+    "portfolio.member_resumed",
+    "portfolio.member_suspended",
+    "portfolio_created",
+    "removed_from_portfolio",
+    "state_patched",
+    "status_changed",
+    "stream_cancelled",
+    "stream_chunk",
+    "stream_completed",
+    "stream_started",
+    "task.blocked",
+    "task.cancelled",
+    "task.claimed",
+    "task.completed",
+    "task.created",
+    "task.delegated",
+    "task.escalated",
+    "task.failed",
+    "task.progress",
+    "task.ready",
+    "task.retrying",
+    "task.skipped",
+    "task.started",
+    "task.unblocked",
+    "tool.denied",
+    "tool.invoked",
+    "tool_call_completed",
+    "tool_call_failed",
+    "tool_call_started",
+    "trigger.cascade_limit",
+    "trigger.fired",
+    "trigger.namespace_blocked",
+    "trigger.skipped",
+];
+
+/// Types that only the server writes and that the OpenIntent client does not know, beside those that begin with `intent.` or
+/// `delivery.`.
+const OURS: [&str; 4] = ["attachment_removed", "cost_recorded", "lease_renewed", "retry_policy_set"];
+
+/// Whether the OpenIntent client knows this type.
+pub fn in_openintent_vocabulary(event_type: &str) -> bool {
+    OPENINTENT.binary_search(&event_type).is_ok()
+}
+
+/// Whether clients may append events of this type as it is.
+pub fn client_may_append(event_type: &str) -> bool {
+    event_type == "comment"
+        || event_type == "engagement.decision"
+        || ["tool_call_", "llm_request_", "stream_", "x."]
+            .iter()
+            .any(|prefix| event_type.strip_prefix(prefix).is_some_and(|rest| !rest.is_empty()))
+}
+
+/// The type under which an event is stored that a client appends as `event_type`: a type that means nothing to this server is
+/// stored below `x.`, where no event of the server can ever be mistaken for it.
+pub fn stored_as(event_type: String) -> String {
+    let is_known = client_may_append(&event_type)
+        || in_openintent_vocabulary(&event_type)
+        || OURS.contains(&event_type.as_str())
+        || ["intent.", "delivery."].iter().any(|prefix| event_type.starts_with(prefix));
+    if is_known { event_type } else { ["x.", &event_type].concat() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_vocabulary_is_sorted_so_that_it_can_be_searched() {
+        assert!(OPENINTENT.is_sorted() && in_openintent_vocabulary("comment") && !in_openintent_vocabulary("x.own"));
+    }
+
+    #[test]
+    fn a_type_without_a_meaning_is_stored_below_x() {
+        for (given, stored) in [
+            ("note", "x.note"),
+            ("tool_invocation", "x.tool_invocation"),
+            ("x.own", "x.own"),
+            ("x.", "x.x."),
+            ("comment", "comment"),
+            ("stream_chunk", "stream_chunk"),
+            ("task.created", "task.created"),
+            ("intent.made_up", "intent.made_up"),
+            ("cost_recorded", "cost_recorded"),
+            ("delivery.sent", "delivery.sent"),
+        ] {
+            assert_eq!(stored_as(given.into()), stored);
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Routes of the OpenIntent client that this server does not have.
+//!
+//! The client takes a 404 on some of them for an empty result or for success, so each of them says that it is not implemented.
+
+use crate::edge::problem::Surface;
+use crate::edge::route::Routes;
+
+/// Parts of OpenIntent that have no bearing on decisions of people: registries, identities, tools and their secrets, memory, messages
+/// between agents, triggers, federation.
+const OUT_OF_SCOPE: [&str; 34] = [
+    "/agents",
+    "/agents/register",
+    "/agents/{agent}/grants",
+    "/agents/{agent}/heartbeat",
+    "/agents/{agent}/identity",
+    "/agents/{agent}/identity/challenge",
+    "/agents/{agent}/identity/rotate",
+    "/agents/{agent}/identity/verify",
+    "/agents/{agent}/memory",
+    "/agents/{agent}/record",
+    "/agents/{agent}/status",
+    "/channels/{channel}",
+    "/channels/{channel}/messages",
+    "/channels/{channel}/messages/{message}",
+    "/channels/{channel}/messages/{message}/reply",
+    "/credentials",
+    "/credentials/{credential}",
+    "/federation/agents",
+    "/federation/dispatch",
+    "/federation/receive",
+    "/federation/status",
+    "/grants",
+    "/grants/{grant}",
+    "/grants/{grant}/invocations",
+    "/intents/{intent_id}/channels",
+    "/invocations",
+    "/memory",
+    "/memory/{memory}",
+    "/tools/invoke",
+    "/triggers",
+    "/triggers/{trigger}",
+    "/triggers/{trigger}/fire",
+    "/vaults",
+    "/vaults/{vault}",
+];
+
+/// Parts of OpenIntent that this version does not have.
+const MISSING: [&str; 52] = [
+    "/checkpoints",
+    "/checkpoints/{checkpoint}",
+    "/checkpoints/{checkpoint}/proof/{event}",
+    "/coordinators",
+    "/coordinators/{coordinator}",
+    "/coordinators/{coordinator}/heartbeat",
+    "/decisions",
+    "/plans",
+    "/plans/{plan}",
+    "/portfolios",
+    "/portfolios/{portfolio}",
+    "/portfolios/{portfolio}/intents",
+    "/portfolios/{portfolio}/intents/{intent}",
+    "/portfolios/{portfolio}/status",
+    "/subscriptions",
+    "/subscriptions/{subscription}",
+    "/tasks",
+    "/tasks/{task}",
+    "/verify/consistency",
+    "/intents/{intent_id}/access-requests",
+    "/intents/{intent_id}/access-requests/{access_request}/approve",
+    "/intents/{intent_id}/access-requests/{access_request}/deny",
+    "/intents/{intent_id}/acl",
+    "/intents/{intent_id}/acl/entries",
+    "/intents/{intent_id}/acl/entries/{entry}",
+    "/intents/{intent_id}/ancestors",
+    "/intents/{intent_id}/blocked",
+    "/intents/{intent_id}/children",
+    "/intents/{intent_id}/coordinator-decisions",
+    "/intents/{intent_id}/coordinators",
+    "/intents/{intent_id}/dependencies",
+    "/intents/{intent_id}/dependencies/{dependency}",
+    "/intents/{intent_id}/dependents",
+    "/intents/{intent_id}/descendants",
+    "/intents/{intent_id}/events/verify",
+    "/intents/{intent_id}/graph",
+    "/intents/{intent_id}/plans",
+    "/intents/{intent_id}/portfolios",
+    "/intents/{intent_id}/ready",
+    "/intents/{intent_id}/tasks",
+    "/intents/{intent_id}/approvals",
+    "/intents/{intent_id}/approvals/{approval}",
+    "/intents/{intent_id}/approvals/{approval}/approve",
+    "/intents/{intent_id}/approvals/{approval}/deny",
+    "/intents/{intent_id}/arbitrate",
+    "/intents/{intent_id}/escalations",
+    "/intents/{intent_id}/governance",
+    "/intents/{intent_id}/subscribe",
+    "/portfolios/{portfolio}/subscribe",
+    "/agents/{agent}/subscribe",
+    "/escalations",
+    "/escalations/{escalation}/resolve",
+];
+
+pub(super) fn routes(routes: &mut Routes<'_>) {
+    for path in OUT_OF_SCOPE {
+        routes.unsupported(Surface::OpenIntent, path, "this part of OpenIntent is no part of this server");
+    }
+    for path in MISSING {
+        routes.unsupported(Surface::OpenIntent, path, "this version of the server does not have this part of OpenIntent");
+    }
+}

@@ -1,0 +1,378 @@
+//! Every member of every request body has an effect, is stored and shown, or is refused by name.
+
+#![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
+
+use std::collections::BTreeSet;
+
+use domain::people::principal::Role;
+use harness::app::TestApp;
+use harness::on_each_store;
+use serde_json::{Map, Value, json};
+
+/// Members that differ between two equal requests.
+const OWN: [&str; 8] = ["id", "intent_id", "suspension_id", "delivery_id", "event_hash", "previous_event_hash", "salt", "key"];
+/// Stands for the id of a question that is asked first.
+const OPEN: &str = "$open";
+/// Stands for the id of another intent.
+const PARENT: &str = "$parent";
+/// Stands for a name that no key has.
+const NAME: &str = "$name";
+/// Stands for the token of the newest mail.
+const TOKEN: &str = "$token";
+
+/// A member, and two bodies of its request that differ in this member alone.
+#[derive(Clone)]
+struct Member {
+    schema: &'static str,
+    name: &'static str,
+    without: Value,
+    with: Value,
+    /// The status of the request with the member.
+    status: u16,
+}
+
+impl Member {
+    /// A member of the body itself; null takes it out.
+    fn of(schema: &'static str, base: &Value, name: &'static str, value: Value) -> Self {
+        let mut with = base.clone();
+        with[name] = value;
+        Self { schema, name, without: base.clone(), with, status: 200 }
+    }
+
+    /// A member of a part of the body: both parts are given.
+    fn within(schema: &'static str, base: &Value, part: &'static str, name: &'static str, [without, with]: [Value; 2]) -> Self {
+        let (mut before, mut after) = (base.clone(), base.clone());
+        (before[part], after[part]) = (without, with);
+        Self { schema, name, without: before, with: after, status: 200 }
+    }
+
+    /// The member is refused by name.
+    fn refused(self) -> Self {
+        self.answered(422)
+    }
+
+    fn answered(self, status: u16) -> Self {
+        Self { status, ..self }
+    }
+
+    /// Whether a question is asked before the request.
+    fn asks_first(&self) -> bool {
+        let about_a_question = matches!(self.schema, "CancelRequest" | "ExtendRequest" | "BounceRequest");
+        about_a_question || [&self.without, &self.with].iter().any(|body| body.to_string().contains(OPEN))
+    }
+}
+
+fn members_of_intents() -> Vec<Member> {
+    let intent = json!({"title": "t"});
+    let create = |name, value| Member::of("CreateIntentRequest", &intent, name, value);
+    let event = json!({"event_type": "comment"});
+    let append = |name, value| Member::of("AppendEventRequest", &event, name, value);
+    let patch =
+        |without: Value, with: Value| Member::within("Patch", &json!({}), "patches", "", [json!([without]), json!([with])]);
+    let set = json!({"op": "set", "path": "a", "value": 1});
+    vec![
+        create("title", json!("u")),
+        create("description", json!("d")),
+        create("created_by", json!("c")),
+        create("constraints", json!(["c"])),
+        create("state", json!({"a": 1})),
+        create("status", json!("active")),
+        create("confidence", json!(50)),
+        create("parent_intent_id", json!(PARENT)),
+        create("parent_id", json!(PARENT)),
+        create("depends_on", json!(["019ab0f2-0000-7000-8000-000000000000"])).refused(),
+        create("governance_policy", json!({"require_approval": true})).refused(),
+        Member::of("AssignAgentRequest", &json!({"agent_id": "a"}), "agent_id", json!("b")),
+        Member::of("AssignAgentRequest", &json!({"agent_id": "a"}), "role", json!("r")),
+        append("event_type", json!("x.own")),
+        append("actor", json!("a")),
+        append("payload", json!({"a": 1})),
+        append("trace_id", json!("t")),
+        append("parent_event_id", json!("p")),
+        Member::of("PatchStateRequest", &json!({}), "patches", json!([set])),
+        Member::of("PatchStateRequest", &json!({}), "state", json!({"a": 1})),
+        Member { name: "op", ..patch(set.clone(), json!({"op": "append", "path": "a", "value": 1})) },
+        Member { name: "path", ..patch(set.clone(), json!({"op": "set", "path": "b", "value": 1})) },
+        Member { name: "value", ..patch(set, json!({"op": "set", "path": "a", "value": 2})) },
+        Member::of("SetStatusRequest", &json!({"status": "blocked"}), "status", json!("completed")),
+        Member::of("SetStatusRequest", &json!({"status": "blocked"}), "reason", json!("r")),
+        Member::of("AcquireLeaseRequest", &json!({"scope": "s"}), "scope", json!("t")),
+        Member::of("AcquireLeaseRequest", &json!({"scope": "s"}), "duration_seconds", json!(7)),
+        Member::of("RenewLeaseRequest", &json!({}), "duration_seconds", json!(7)),
+    ]
+}
+
+fn members_of_records() -> Vec<Member> {
+    let decision = json!({"decision_type": "t", "outcome": "o"});
+    let attachment = json!({"filename": "f", "storage_url": "s"});
+    let cost = json!({"cost_type": "t", "amount": 1, "unit": "u"});
+    let policy = json!({"strategy": "fixed"});
+    let of = |schema, base: &Value, members: &[(&'static str, Value)]| -> Vec<Member> {
+        members.iter().map(|(name, value)| Member::of(schema, base, name, value.clone())).collect()
+    };
+    [
+        of(
+            "RecordDecisionRequest",
+            &decision,
+            &[("decision_type", json!("u")), ("outcome", json!("p")), ("reasoning", json!("r"))],
+        ),
+        of(
+            "AddAttachmentRequest",
+            &attachment,
+            &[
+                ("filename", json!("g")),
+                ("mime_type", json!("text/plain")),
+                ("size", json!(1)),
+                ("storage_url", json!("t")),
+                ("metadata", json!({"a": 1})),
+            ],
+        ),
+        of(
+            "RecordCostRequest",
+            &cost,
+            &[
+                ("agent_id", json!("other")),
+                ("cost_type", json!("u")),
+                ("amount", json!(0.5)),
+                ("unit", json!("v")),
+                ("provider", json!("p")),
+                ("metadata", json!({"a": 1})),
+            ],
+        ),
+        of(
+            "RecordFailureRequest",
+            &json!({}),
+            &[
+                ("agent_id", json!("other")),
+                ("attempt_number", json!(2)),
+                ("error_code", json!("c")),
+                ("error_type", json!("t")),
+                ("error_message", json!("m")),
+                ("recoverable", json!(false)),
+                ("retry_scheduled_at", json!("2026-11-24T09:00:00")),
+                ("metadata", json!({"a": 1})),
+            ],
+        ),
+        of(
+            "SetRetryPolicyRequest",
+            &policy,
+            &[
+                ("strategy", json!("linear")),
+                ("max_retries", json!(4)),
+                ("base_delay_ms", json!(5)),
+                ("max_delay_ms", json!(6)),
+                ("fallback_agent_id", json!("other")),
+                ("failure_threshold", json!(7)),
+            ],
+        ),
+    ]
+    .concat()
+}
+
+fn members_of_questions() -> Vec<Member> {
+    let question = json!({
+        "question": "Go?", "choices": [{"value": "a", "label": "A"}, {"value": "b", "label": "B"}], "timeout_seconds": 600,
+    });
+    let ask = |name, value| Member::of("SuspendRequest", &question, name, value);
+    let choice = |name: &'static str, value: Value| {
+        let one = json!({"value": "a", "label": "A"});
+        let mut other = one.clone();
+        other[name] = value;
+        Member::within("ChoiceRequest", &question, "choices", name, [json!([one]), json!([other])])
+    };
+    let mut fallen = question.clone();
+    fallen["fallback_value"] = json!("a");
+    let retry = |name: &'static str, value: Value| {
+        let one = json!({"max_attempts": 3, "interval_seconds": 60});
+        let mut other = one.clone();
+        other[name] = value;
+        Member::within("PartialRetryPolicy", &fallen, "retry_policy", name, [one, other])
+    };
+    let rung = |name: &'static str, value: Value| {
+        let one = json!({"attempt": 2, "notify_to": "a@example.com"});
+        let mut other = one.clone();
+        other[name] = value;
+        let policy = |rung: Value| json!({"max_attempts": 3, "interval_seconds": 60, "escalation_ladder": [rung]});
+        Member::within("Rung", &question, "retry_policy", name, [policy(one), policy(other)])
+    };
+    vec![
+        ask("question", json!("Stop?")),
+        Member::of(
+            "SuspendRequest",
+            &json!({"question": "Go?", "response_type": "confirm", "timeout_seconds": 600}),
+            "response_type",
+            json!("text"),
+        ),
+        ask("choices", json!([{"value": "a", "label": "A"}])),
+        ask("context", json!({"a": 1})),
+        ask("channel_hint", json!("email")),
+        ask("timeout_seconds", json!(700)),
+        Member::of("SuspendRequest", &fallen, "fallback_policy", json!("complete_with_fallback")),
+        ask("fallback_value", json!("a")),
+        ask("retry_policy", json!({"max_attempts": 3, "interval_seconds": 60})),
+        ask("confidence", json!(0.5)),
+        ask("decision_record", json!({"a": 1})),
+        ask("notify_to", json!(["a@example.com"])),
+        ask("supersedes", json!(OPEN)),
+        choice("value", json!("c")),
+        choice("label", json!("C")),
+        choice("description", json!("d")),
+        choice("style", json!("danger")),
+        choice("metadata", json!({"a": 1})),
+        retry("max_attempts", json!(4)),
+        retry("interval_seconds", json!(70)),
+        // `fixed` is the only one.
+        retry("strategy", json!("linear")).refused(),
+        retry("escalation_ladder", json!([{"attempt": 2, "notify_to": "a@example.com"}])),
+        retry("final_fallback_policy", json!("complete_with_fallback")),
+        rung("attempt", json!(3)),
+        rung("channel_hint", json!("email")),
+        rung("notify_to", json!("b@example.com")),
+    ]
+}
+
+fn members_of_endings() -> Vec<Member> {
+    let answer = json!({"suspension_id": OPEN, "value": "approve"});
+    let respond = |name, value| Member::of("RespondRequest", &answer, name, value);
+    let extend = |base: Value, name, value| Member::of("ExtendRequest", &base, name, value);
+    vec![
+        respond("suspension_id", json!("another")).answered(409),
+        respond("value", json!("deny")),
+        respond("responded_by", json!("alice@example.com")),
+        respond("metadata", json!({"comment": "c"})),
+        Member::of("CancelRequest", &json!({}), "reason", json!("r")),
+        extend(json!({}), "expires_at", json!("2026-11-25T08:00:00Z")),
+        extend(json!({"seconds": 60}), "seconds", json!(61)),
+        extend(json!({"seconds": 60}), "reason", json!("r")),
+    ]
+}
+
+fn members_of_keys_and_messages() -> Vec<Member> {
+    let gateway = json!({"role": "channel", "name": NAME});
+    let key = |name, value| Member::of("CreateKeyRequest", &json!({"role": "operator", "name": NAME}), name, value);
+    let bounce = json!({"returned_to": TOKEN, "kind": "hard"});
+    vec![
+        key("role", json!("auditor")),
+        Member::of("CreateKeyRequest", &json!({"role": "operator"}), "name", json!(NAME)),
+        key("subject", json!("alice@example.com")),
+        key("owner", json!("team")),
+        Member::of("CreateKeyRequest", &gateway, "for", json!(["email"])),
+        Member::of("CreateKeyRequest", &gateway, "unbound", json!(true)),
+        Member::of("BounceRequest", &bounce, "returned_to", json!("x")).refused(),
+        Member::of("BounceRequest", &bounce, "kind", json!("soft")),
+        Member::of("BounceRequest", &bounce, "detail", json!("full")),
+    ]
+}
+
+/// The bodies that requests may have, as the description says: the names of their schemas, each with its members.
+fn described(description: &Value) -> BTreeSet<(String, String)> {
+    let mut found = BTreeSet::new();
+    let operations = description["paths"].as_object().unwrap().values().flat_map(|item| item.as_object().unwrap().values());
+    for operation in operations {
+        walk(description, &operation["requestBody"], &mut found);
+    }
+    found
+}
+
+fn walk(description: &Value, part: &Value, found: &mut BTreeSet<(String, String)>) {
+    match part {
+        Value::Array(parts) => parts.iter().for_each(|part| walk(description, part, found)),
+        Value::Object(members) => {
+            if let Some(name) = members.get("$ref").and_then(Value::as_str).and_then(|path| path.rsplit('/').next()) {
+                let schema = &description["components"]["schemas"][name];
+                for (member, about) in schema["properties"].as_object().unwrap_or(&Map::new()) {
+                    found.insert((name.to_owned(), member.clone()));
+                    walk(description, about, found);
+                }
+                return;
+            }
+            members.values().for_each(|part| walk(description, part, found));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// A value without the members that differ between two equal requests.
+fn comparable(value: Value) -> Value {
+    match value {
+        Value::Object(members) => members
+            .into_iter()
+            .filter(|(name, _)| !OWN.contains(&name.as_str()))
+            .map(|(name, value)| (name, comparable(value)))
+            .collect::<Map<_, _>>()
+            .into(),
+        Value::Array(values) => values.into_iter().map(comparable).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value,
+    }
+}
+
+/// Sends the request with this body, and reads everything that it can change.
+async fn outcome(app: &mut TestApp, member: &Member, mut body: Value) -> (u16, Value) {
+    let (agent, operator, admin) = (app.agent(), app.operator(), app.api(Role::Admin));
+    let intent = agent.active_intent().await;
+    let parent = agent.active_intent().await.to_string();
+    let open = if member.asks_first() { agent.asked(intent).await } else { String::new() };
+    app.settle().await;
+    let name = format!("key-{intent}");
+    let newest = app.smtp.received().last().and_then(|mail| mail.header("x-placet-delivery")).unwrap_or_default();
+    let mut written = body.to_string();
+    for (stands, value) in [(OPEN, &open), (NAME, &name), (TOKEN, &newest), (PARENT, &parent)] {
+        written = written.replace(stands, value);
+    }
+    body = serde_json::from_str(&written).unwrap();
+    let path = format!("api/v1/intents/{intent}");
+    let reply = match member.schema {
+        "CreateIntentRequest" => agent.post("api/v1/intents", body).await,
+        "AppendEventRequest" => agent.post(&format!("{path}/events"), body).await,
+        "PatchStateRequest" | "Patch" => agent.post_at(&format!("{path}/state"), "1", body).await,
+        "SetStatusRequest" => agent.post_at(&format!("{path}/status"), "1", body).await,
+        "AcquireLeaseRequest" => agent.post(&format!("{path}/leases"), body).await,
+        "RenewLeaseRequest" => {
+            let lease = agent.post(&format!("{path}/leases"), json!({"scope": "s"})).await.ok();
+            let one = format!("{path}/leases/{}", lease["id"].as_str().unwrap());
+            agent.send(agent.request("PATCH", &one).json(&body)).await
+        }
+        "AssignAgentRequest" => agent.post(&format!("{path}/agents"), body).await,
+        "RecordDecisionRequest" => agent.post(&format!("{path}/decisions"), body).await,
+        "AddAttachmentRequest" => agent.post(&format!("{path}/attachments"), body).await,
+        "RecordCostRequest" => agent.post(&format!("{path}/costs"), body).await,
+        "RecordFailureRequest" => agent.post(&format!("{path}/failures"), body).await,
+        "SetRetryPolicyRequest" => agent.send(agent.request("PUT", &format!("{path}/retry-policy")).json(&body)).await,
+        "SuspendRequest" | "ChoiceRequest" | "PartialRetryPolicy" | "Rung" => agent.post(&format!("{path}/suspend"), body).await,
+        "RespondRequest" => operator.post(&format!("{path}/suspend/respond"), body).await,
+        "CancelRequest" => agent.post(&format!("api/v1/suspensions/{open}/cancel"), body).await,
+        "ExtendRequest" => operator.post(&format!("api/v1/suspensions/{open}/extend"), body).await,
+        "CreateKeyRequest" => admin.post("api/v1/keys", body).await,
+        "BounceRequest" => app.api(Role::Channel).post("api/v1/deliveries/bounces", body).await,
+        other => panic!("no request is known with the body {other}"),
+    };
+    let status = reply.status;
+    let made: Value = serde_json::from_str(&reply.text).unwrap();
+    let log_of =
+        if member.schema == "CreateIntentRequest" && status == 200 { made["id"].as_str().unwrap() } else { &intent.to_string() };
+    let events = agent.events(log_of.parse().unwrap()).await;
+    let keys = admin.get("api/v1/keys").await.ok();
+    let key = keys["keys"].as_array().unwrap().iter().find(|key| key["name"] == json!(name)).cloned();
+    let seen = json!({"reply": made, "events": events, "listed": key}).to_string().replace(&name, NAME).replace(&parent, PARENT);
+    (status, comparable(serde_json::from_str(&seen).unwrap()))
+}
+
+on_each_store! {
+    /// A member that is accepted without any effect misleads its caller, who counts on the effect.
+    async fn each_member_has_an_effect_or_is_shown_or_refused(app: &mut TestApp) {
+        let all = [members_of_intents(), members_of_records(), members_of_questions(), members_of_endings(), members_of_keys_and_messages()].concat();
+        let description = app.anonymous().get("openapi.json").await.ok();
+        let listed = all.iter().map(|member| (member.schema.to_owned(), member.name.to_owned())).collect();
+        assert_eq!(described(&description), listed, "the members of the description, and those below");
+        for member in &all {
+            let (schema, name) = (member.schema, member.name);
+            let (_, without) = outcome(app, member, member.without.clone()).await;
+            assert_eq!(outcome(app, member, member.without.clone()).await.1, without, "{schema}: two equal requests differ");
+            let (status, with) = outcome(app, member, member.with.clone()).await;
+            assert_ne!(with, without, "{schema}.{name} is accepted and has no effect");
+            assert_eq!(status, member.status, "{schema}.{name}: {with}");
+            let named = with["reply"]["errors"][0]["field"].as_str().unwrap_or_default();
+            assert!(status != 422 || named.ends_with(name), "{schema}.{name}: {with}");
+        }
+    }
+}
