@@ -55,7 +55,7 @@ NEVER_METHODS = """
     federation_status list_federated_agents federation_dispatch federation_receive
 """.split()
 
-# The streams are not called: the client asks again at once, without end, where there is none. `api::unsupported` asks for them.
+# The streams are not called: the client asks again at once, without end, where there is none. `process::streams` asks for them.
 NOT_CALLED = {"subscribe_sse", "subscribe_portfolio", "subscribe_agent", "create_event_queue"}
 
 EXPECTED = (

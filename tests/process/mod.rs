@@ -27,6 +27,7 @@ mod restore;
 mod silence;
 mod startup;
 mod stop;
+mod streams;
 mod tls;
 mod traces;
 mod upgrade;

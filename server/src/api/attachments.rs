@@ -21,15 +21,23 @@ use crate::edge::route::{Routes, delete, get, post};
 use crate::edge::shared::Shared;
 
 pub(super) fn routes(routes: &mut Routes<'_>) {
-    routes.keyed(Surface::OpenIntent, "/intents/{intent_id}/attachments", [get(Work::List, list), post(Work::Write, add)]);
-    routes.keyed(Surface::OpenIntent, "/intents/{intent_id}/attachments/{attachment_id}", [delete(Work::Write, remove)]);
+    routes.keyed(
+        Surface::OpenIntent,
+        "/intents/{intent_id}/attachments",
+        [get(Work::List, list_attachments), post(Work::Write, add_attachment)],
+    );
+    routes.keyed(
+        Surface::OpenIntent,
+        "/intents/{intent_id}/attachments/{attachment_id}",
+        [delete(Work::Write, remove_attachment)],
+    );
 }
 
 /// Adds an attachment: its name and where it is kept, not its bytes.
 #[utoipa::path(post, path = "/api/v1/intents/{intent_id}/attachments", tag = "records", request_body = AddAttachmentRequest,
     params(("intent_id" = String, Path), ("Idempotency-Key" = Option<String>, Header)), responses(
     (status = 200, body = AttachmentView), (status = 403), (status = 404), (status = 422)))]
-pub(super) async fn add(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
+pub(super) async fn add_attachment(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let event = keep(&request, &shared, "POST /intents/{id}/attachments", |body, _, _| recording::attachment(body)).await?;
     Ok(HttpResponse::Ok().json(AttachmentView::of(event).ok_or_else(unreadable)?))
 }
@@ -37,7 +45,7 @@ pub(super) async fn add(request: HttpRequest, shared: Data<Shared>) -> Result<Ht
 /// Lists the attachments that were not removed.
 #[utoipa::path(get, path = "/api/v1/intents/{intent_id}/attachments", tag = "records", params(("intent_id" = String, Path)),
     responses((status = 200, body = AttachmentList), (status = 403), (status = 404), (status = 422)))]
-pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
+pub(super) async fn list_attachments(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     Ok(HttpResponse::Ok().json(AttachmentList { attachments: listed(&request, &shared).await? }))
 }
 
@@ -53,7 +61,7 @@ async fn listed(request: &HttpRequest, shared: &Shared) -> Result<Vec<Attachment
 /// Takes an attachment from the list. The log keeps the event that added it.
 #[utoipa::path(delete, path = "/api/v1/intents/{intent_id}/attachments/{attachment_id}", tag = "records",
     params(("intent_id" = String, Path), ("attachment_id" = String, Path)), responses((status = 204), (status = 403), (status = 404), (status = 422)))]
-pub(super) async fn remove(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
+pub(super) async fn remove_attachment(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let id: Option<EventId> = request.match_info().get("attachment_id").and_then(|text| text.parse().ok());
     let attachment_id = id.ok_or(Rejection::NotFound)?;
     // The list is read beside the writer, because a long log takes long to walk. If two requests remove one attachment at the same

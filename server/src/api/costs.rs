@@ -13,14 +13,18 @@ use crate::edge::route::{Routes, get, post};
 use crate::edge::shared::Shared;
 
 pub(super) fn routes(routes: &mut Routes<'_>) {
-    routes.keyed(Surface::OpenIntent, "/intents/{intent_id}/costs", [get(Work::List, list), post(Work::Write, record)]);
+    routes.keyed(
+        Surface::OpenIntent,
+        "/intents/{intent_id}/costs",
+        [get(Work::List, list_costs), post(Work::Write, record_cost)],
+    );
 }
 
 /// Records what some work cost.
 #[utoipa::path(post, path = "/api/v1/intents/{intent_id}/costs", tag = "records", request_body = RecordCostRequest,
     params(("intent_id" = String, Path), ("X-Agent-ID" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
     (status = 200, body = CostView), (status = 403), (status = 404), (status = 422)))]
-pub(super) async fn record(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
+pub(super) async fn record_cost(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let event = keep(&request, &shared, "POST /intents/{id}/costs", recording::cost).await?;
     Ok(HttpResponse::Ok().json(CostView::of(event).ok_or_else(unreadable)?))
 }
@@ -28,7 +32,7 @@ pub(super) async fn record(request: HttpRequest, shared: Data<Shared>) -> Result
 /// Lists the costs of an intent, with their sums.
 #[utoipa::path(get, path = "/api/v1/intents/{intent_id}/costs", tag = "records", params(("intent_id" = String, Path)),
     responses((status = 200, body = CostList), (status = 403), (status = 404), (status = 422)))]
-pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
+pub(super) async fn list_costs(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let costs = shown(kept(&request, &shared, &[COST]).await?, CostView::of)?;
     Ok(HttpResponse::Ok().json(CostList::of(costs)))
 }

@@ -13,14 +13,18 @@ use crate::edge::route::{Routes, get, post};
 use crate::edge::shared::Shared;
 
 pub(super) fn routes(routes: &mut Routes<'_>) {
-    routes.keyed(Surface::OpenIntent, "/intents/{intent_id}/decisions", [get(Work::List, list), post(Work::Write, record)]);
+    routes.keyed(
+        Surface::OpenIntent,
+        "/intents/{intent_id}/decisions",
+        [get(Work::List, list_decisions), post(Work::Write, record_decision)],
+    );
 }
 
 /// Records a decision that the agent made itself.
 #[utoipa::path(post, path = "/api/v1/intents/{intent_id}/decisions", tag = "records", request_body = RecordDecisionRequest,
     params(("intent_id" = String, Path), ("Idempotency-Key" = Option<String>, Header)), responses(
     (status = 200, body = DecisionView), (status = 403), (status = 404), (status = 422)))]
-pub(super) async fn record(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
+pub(super) async fn record_decision(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let event = keep(&request, &shared, "POST /intents/{id}/decisions", |body, _, _| recording::decision(body)).await?;
     Ok(HttpResponse::Ok().json(DecisionView::of(event).ok_or_else(unreadable)?))
 }
@@ -28,7 +32,7 @@ pub(super) async fn record(request: HttpRequest, shared: Data<Shared>) -> Result
 /// Lists the decisions that agents made themselves.
 #[utoipa::path(get, path = "/api/v1/intents/{intent_id}/decisions", tag = "records", params(("intent_id" = String, Path)),
     responses((status = 200, body = DecisionList), (status = 403), (status = 404), (status = 422)))]
-pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
+pub(super) async fn list_decisions(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let decisions = shown(kept(&request, &shared, &[DECISION]).await?, DecisionView::of)?;
     Ok(HttpResponse::Ok().json(DecisionList { decisions }))
 }

@@ -13,14 +13,18 @@ use crate::edge::route::{Routes, get, post};
 use crate::edge::shared::Shared;
 
 pub(super) fn routes(routes: &mut Routes<'_>) {
-    routes.keyed(Surface::OpenIntent, "/intents/{intent_id}/failures", [get(Work::List, list), post(Work::Write, record)]);
+    routes.keyed(
+        Surface::OpenIntent,
+        "/intents/{intent_id}/failures",
+        [get(Work::List, list_failures), post(Work::Write, record_failure)],
+    );
 }
 
 /// Records work that failed.
 #[utoipa::path(post, path = "/api/v1/intents/{intent_id}/failures", tag = "records", request_body = RecordFailureRequest,
     params(("intent_id" = String, Path), ("X-Agent-ID" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
     (status = 200, body = FailureView), (status = 403), (status = 404), (status = 422)))]
-pub(super) async fn record(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
+pub(super) async fn record_failure(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let event = keep(&request, &shared, "POST /intents/{id}/failures", recording::failure).await?;
     Ok(HttpResponse::Ok().json(FailureView::of(event).ok_or_else(unreadable)?))
 }
@@ -28,7 +32,7 @@ pub(super) async fn record(request: HttpRequest, shared: Data<Shared>) -> Result
 /// Lists the failures of an intent.
 #[utoipa::path(get, path = "/api/v1/intents/{intent_id}/failures", tag = "records", params(("intent_id" = String, Path)),
     responses((status = 200, body = FailureList), (status = 403), (status = 404), (status = 422)))]
-pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
+pub(super) async fn list_failures(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let failures = shown(kept(&request, &shared, &[FAILURE]).await?, FailureView::of)?;
     Ok(HttpResponse::Ok().json(FailureList { failures }))
 }

@@ -45,7 +45,7 @@ const OUT_OF_SCOPE: [&str; 34] = [
 ];
 
 /// Parts of OpenIntent that this version does not have.
-const MISSING: [&str; 52] = [
+const MISSING: [&str; 49] = [
     "/checkpoints",
     "/checkpoints/{checkpoint}",
     "/checkpoints/{checkpoint}/proof/{event}",
@@ -93,18 +93,22 @@ const MISSING: [&str; 52] = [
     "/intents/{intent_id}/arbitrate",
     "/intents/{intent_id}/escalations",
     "/intents/{intent_id}/governance",
-    "/intents/{intent_id}/subscribe",
-    "/portfolios/{portfolio}/subscribe",
-    "/agents/{agent}/subscribe",
     "/escalations",
     "/escalations/{escalation}/resolve",
 ];
+
+/// The streams, which this version does not have either.
+const STREAMS: [&str; 3] = ["/agents/{agent}/subscribe", "/intents/{intent_id}/subscribe", "/portfolios/{portfolio}/subscribe"];
+const NOT_HERE: &str = "this version of the server does not have this part of OpenIntent";
 
 pub(super) fn routes(routes: &mut Routes<'_>) {
     for path in OUT_OF_SCOPE {
         routes.unsupported(Surface::OpenIntent, path, "this part of OpenIntent is no part of this server");
     }
     for path in MISSING {
-        routes.unsupported(Surface::OpenIntent, path, "this version of the server does not have this part of OpenIntent");
+        routes.unsupported(Surface::OpenIntent, path, NOT_HERE);
+    }
+    for path in STREAMS {
+        routes.unsupported_stream(Surface::OpenIntent, path, NOT_HERE);
     }
 }

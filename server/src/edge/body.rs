@@ -76,7 +76,9 @@ impl Json {
     fn hash(&self, request: &HttpRequest) -> [u8; 32] {
         let mut hash = Sha256::new();
         for (_, id) in request.match_info().iter() {
-            hash.update(id.to_ascii_lowercase());
+            // Two spellings of a UUID are one id; names of agents differ by their case.
+            let is_uuid = id.len() == 36 && uuid::Uuid::try_parse(id).is_ok();
+            hash.update(if is_uuid { id.to_ascii_lowercase() } else { id.to_owned() });
             hash.update([0]);
         }
         hash.chain_update(json::canonical(&self.0).unwrap_or_default()).finalize().into()

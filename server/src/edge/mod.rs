@@ -10,6 +10,7 @@ pub mod connection;
 pub(crate) mod exchange;
 mod fields;
 pub(crate) mod health;
+pub(crate) mod held;
 pub(crate) mod instance;
 pub mod keys;
 pub(crate) mod problem;

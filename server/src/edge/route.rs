@@ -13,6 +13,7 @@ use domain::problem::{Rejection, edge};
 
 use super::admission::Work;
 use super::auth::authenticate;
+use super::held::hold;
 use super::problem::{Failure, Surface};
 use super::shared::Shared;
 
@@ -161,8 +162,18 @@ impl<'a> Routes<'a> {
         let known = move |shared: Data<Shared>, request: ServiceRequest, next: Next<BoxBody>| {
             authenticate(surface, None, shared, request, next)
         };
-        let refuse = web::to(move || async move { surface.error(Failure::edge(edge::NOT_IMPLEMENTED, why)).error_response() });
-        config.service(web::resource(format!("{}{path}", self.prefix)).wrap(from_fn(known)).default_service(refuse));
+        config
+            .service(web::resource(format!("{}{path}", self.prefix)).wrap(from_fn(known)).default_service(refuse(surface, why)));
+    }
+
+    /// The same for a stream: its refusals are held back ([`hold`]).
+    pub(crate) fn unsupported_stream(&mut self, surface: Surface, path: &str, why: &'static str) {
+        let Some(config) = &mut self.config else { return };
+        let known = move |shared: Data<Shared>, request: ServiceRequest, next: Next<BoxBody>| {
+            authenticate(surface, None, shared, request, next)
+        };
+        let stream = web::resource(format!("{}{path}", self.prefix)).wrap(from_fn(known)).wrap(from_fn(hold));
+        config.service(stream.default_service(refuse(surface, why)));
     }
 
     /// All other paths under `path`: they do not exist, and only a caller with a key is told so.
@@ -191,6 +202,11 @@ pub(crate) fn allowing<const N: usize>(path: &str, routes: [(Method, Route); N],
     let methods: Vec<&str> = routes.iter().map(|(method, _)| method.as_str()).collect();
     let resource = web::resource(path).app_data(Allow(methods.join(", "))).default_service(no_method);
     routes.into_iter().fold(resource, |resource, (method, route)| resource.route(route.method(method)))
+}
+
+/// Refuses what OpenIntent has and this server does not.
+fn refuse(surface: Surface, why: &'static str) -> Route {
+    web::to(move || async move { surface.error(Failure::edge(edge::NOT_IMPLEMENTED, why)).error_response() })
 }
 
 /// Answers with the methods of a resource, in the form of its surface.

@@ -7,7 +7,7 @@ use domain::asking::policy::AskingPolicy;
 use domain::base::clock::Clock;
 use domain::base::ids::{Entropy, KeyId};
 use store::Store;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 use super::admission::Admission;
 use super::authenticator::Authenticator;
@@ -22,6 +22,9 @@ use crate::observe::metrics::Metrics;
 /// How many long waits one key may hold at a time.
 pub const WAITERS_PER_KEY_MAX: usize = 2_000;
 
+/// How many refusals are held back at a time.
+pub(crate) const HELD_MAX: usize = 2_000;
+
 /// The parts that every handler uses.
 pub(crate) struct Shared {
     pub(crate) store: Arc<dyn Store>,
@@ -30,6 +33,8 @@ pub(crate) struct Shared {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) waiters: Waiters,
+    /// The room for refusals that are held back.
+    pub(crate) held: Semaphore,
     pub(crate) admission: Arc<Admission>,
     pub(crate) rates: Rates,
     pub(crate) bodies: Bodies,
@@ -65,6 +70,7 @@ impl Shared {
             clock,
             entropy,
             waiters: Waiters::default(),
+            held: Semaphore::new(HELD_MAX),
             admission: Arc::new(Admission::new(limits.concurrent_requests, &metrics.classes)),
             rates: Rates::new(limits),
             bodies: Bodies::new(BODIES_BYTES_MAX),

@@ -5,7 +5,7 @@ use harness::on_each_store;
 use serde_json::json;
 
 /// Every route that the OpenIntent client 0.17.0 calls and this server refuses as not implemented.
-const REFUSED: [&str; 84] = [
+const REFUSED: [&str; 81] = [
     "delete channels/1",
     "delete grants/1",
     "delete intents/{}/acl/entries/1",
@@ -20,9 +20,6 @@ const REFUSED: [&str; 84] = [
     "get agents/1/identity",
     "get agents/1/memory",
     "get agents/1/record",
-    "get agents/1/subscribe",
-    "get intents/{}/subscribe",
-    "get portfolios/1/subscribe",
     "get channels/1",
     "get channels/1/messages",
     "get channels/1/messages/1",

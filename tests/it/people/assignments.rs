@@ -167,6 +167,20 @@ on_each_store! {
         assert_eq!(types.iter().filter(|name| *name == "agent_unassigned").count(), 3);
     }
 
+    /// Names differ by their case, so a repeat for another name is another request.
+    async fn a_repeat_for_another_name_is_no_repeat(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        for assigned in ["Bot", "bot"] {
+            agent.post(&agents(intent), json!({"agent_id": assigned})).await.ok();
+        }
+        let once = |name: &str| agent.request("DELETE", &format!("{}/{name}", agents(intent))).header("idempotency-key", "k");
+        agent.send(once("Bot")).await.ok();
+        agent.send(once("Bot")).await.ok();
+        assert_eq!(agent.send(once("bot")).await.problem(), (422, "idempotency_mismatch"));
+        assert_eq!(agent.get(&agents(intent)).await.ok()["agents"].as_array().unwrap().len(), 1);
+    }
+
     /// The list of an agent holds its own intents and those to which it is assigned, in one order, on all pages.
     async fn the_list_holds_own_and_assigned_intents(app: &mut TestApp) {
         let (agent, other) = (app.agent(), helper(app).await);

@@ -34,6 +34,18 @@ pub(super) fn body(operation_id: &str) -> Option<Value> {
         "events_append" => json!({ "event_type": "comment", "payload": { "text": "The card was charged twice." } }),
         "leases_acquire" => json!({ "scope": "refund", "duration_seconds": 300 }),
         "leases_renew" => json!({ "duration_seconds": 300 }),
+        "agents_assign" => json!({ "agent_id": "refund-worker" }),
+        "records_record_decision" => {
+            json!({ "decision_type": "approach", "outcome": "refund in full", "reasoning": "The order was late." })
+        }
+        "records_add_attachment" => json!({
+            "filename": "invoice.pdf", "mime_type": "application/pdf", "size": 48_213, "storage_url": "s3://invoices/12345.pdf",
+        }),
+        "records_record_cost" => json!({ "cost_type": "tokens", "amount": 1_500, "unit": "tokens", "provider": "acme" }),
+        "records_record_failure" => {
+            json!({ "attempt_number": 1, "error_code": "timeout", "error_message": "The bank did not answer." })
+        }
+        "records_set_retry_policy" => json!({ "strategy": "exponential", "max_retries": 3 }),
         "keys_create" => json!({ "role": "agent", "name": "refund-agent" }),
         _ => return None,
     };

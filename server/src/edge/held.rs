@@ -1,0 +1,98 @@
+//! Refusals that are held back, for clients that would otherwise ask again at once.
+//!
+//! The streams of the OpenIntent client ask again at once, without end, whatever they are refused with: one agent sent up to fifty requests
+//! a second, and ignored `Retry-After`. Only a connection that breaks makes it pause, for five seconds.
+//!
+//! Guarantee: a connection gets at most one refusal of a stream in [`HELD_FOR`], and at most [`HELD_MAX`](super::shared::HELD_MAX) refusals are held at a time.
+//! Mechanism: the finished refusal waits, without a place of the requests that work. Failure: beyond the bound the connection is dropped
+//! without an answer, which makes that client pause by itself.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use actix_web::HttpMessage;
+use actix_web::body::{BodySize, BoxBody, MessageBody};
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::middleware::Next;
+use actix_web::web::{Bytes, Data};
+use tokio::sync::Semaphore;
+use tokio::time::sleep;
+
+use super::admission::Place;
+use super::shared::Shared;
+
+/// How long a refusal is held.
+pub(crate) const HELD_FOR: Duration = Duration::from_secs(5);
+
+/// Holds back every answer but a success; a server that stops answers at once.
+pub(super) async fn hold(
+    shared: Data<Shared>,
+    request: ServiceRequest,
+    next: Next<BoxBody>,
+) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
+    let response = next.call(request).await?;
+    if response.status().is_success() {
+        return Ok(response);
+    }
+    drop(response.request().extensions_mut().remove::<Place>());
+    let released = async {
+        tokio::select! {
+            () = sleep(HELD_FOR) => {}
+            () = shared.stopped() => {}
+        }
+    };
+    Ok(held(&shared.held, response, released).await)
+}
+
+/// The refusal once it is released, or a connection that breaks if there is no room to hold it.
+async fn held(
+    room: &Semaphore,
+    refusal: ServiceResponse<BoxBody>,
+    released: impl Future<Output = ()>,
+) -> ServiceResponse<BoxBody> {
+    let Ok(_permit) = room.try_acquire() else { return refusal.map_body(|_, _| BoxBody::new(Broken)) };
+    released.await;
+    refusal
+}
+
+/// A body that fails before its first byte, so that the connection is dropped.
+struct Broken;
+
+impl MessageBody for Broken {
+    type Error = std::io::Error;
+
+    fn size(&self) -> BodySize {
+        BodySize::Stream
+    }
+
+    fn poll_next(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Bytes, Self::Error>>> {
+        Poll::Ready(Some(Err(std::io::ErrorKind::ConnectionReset.into())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::ready;
+
+    use actix_web::HttpResponse;
+    use actix_web::body::to_bytes;
+    use actix_web::test::TestRequest;
+
+    use super::*;
+
+    /// The memory for refusals that are held is bounded.
+    #[actix_web::test]
+    async fn a_refusal_without_room_breaks_its_connection_and_one_that_ends_gives_its_room_back() {
+        let room = Semaphore::new(1);
+        let refusal = || TestRequest::default().to_srv_response(HttpResponse::NotFound().body("no"));
+        for _ in 0..2 {
+            let whole = held(&room, refusal(), ready(())).await;
+            assert_eq!(to_bytes(whole.into_body()).await.unwrap(), "no");
+        }
+        let taken = room.try_acquire().unwrap();
+        assert!(to_bytes(held(&room, refusal(), ready(())).await.into_body()).await.is_err());
+        drop(taken);
+        assert!(to_bytes(held(&room, refusal(), ready(())).await.into_body()).await.is_ok());
+    }
+}

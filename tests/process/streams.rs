@@ -1,0 +1,51 @@
+//! The refusals of the OpenIntent client's streams, which are held back because that client asks again at once.
+
+use std::time::{Duration, Instant};
+
+use harness::api::Api;
+use harness::process::Site;
+
+/// How long a refusal is held.
+const HELD_FOR: Duration = Duration::from_secs(5);
+/// The id of no intent.
+const NOBODYS: &str = "019ab0f2-0000-7000-8000-000000000000";
+
+/// A refusal that came at once would be asked for again at once: by each agent, up to fifty times a second.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refused_stream_is_held_for_five_seconds() {
+    let site = Site::development();
+    let server = site.serve().await;
+    let (_, key) = site.key("agent", "bot").await;
+    let requests = [
+        ("agents/bot", Some(&*key), 501),
+        ("portfolios/1", Some(&key), 501),
+        ("intents/1", None, 401),
+        ("agents/bot", Some("no key"), 401),
+    ];
+    let base = site.base();
+    let asked = requests.map(|(path, key, status)| {
+        let api = Api::new(&base, key);
+        async move {
+            let began = Instant::now();
+            let reply = api.get(&format!("api/v1/{path}/subscribe")).await;
+            assert_eq!(reply.status, status, "{path}: {}", reply.text);
+            assert!(began.elapsed() >= HELD_FOR, "{path} was refused after {:?}", began.elapsed());
+        }
+    });
+    futures_util::future::join_all(asked).await;
+    // Other routes that are not here have clients that do not ask again.
+    let began = Instant::now();
+    assert_eq!(Api::new(&base, Some(&key)).get(&format!("api/v1/intents/{NOBODYS}/graph")).await.status, 501);
+    assert!(began.elapsed() < HELD_FOR);
+    // A server that stops waits for none of them.
+    let api = Api::new(&base, Some(&key));
+    let began = Instant::now();
+    let stop = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        server.signal("TERM").await;
+    };
+    let (held, ()) = tokio::join!(api.get("api/v1/agents/bot/subscribe"), stop);
+    assert_eq!(held.status, 501);
+    server.finish().await.succeeded();
+    assert!(began.elapsed() < HELD_FOR, "the stop took {:?}", began.elapsed());
+}
