@@ -24,12 +24,13 @@ const PARTIAL: &[&str] = &["outbox_due", "outbox_failed", "suspensions_open"];
 
 /// Tables that never have more than a few rows.
 const SMALL: &[&str] = &["__diesel_schema_migrations", "presence", "secrets", "server_log"];
-/// The rows that a copied day leaves out: keys count again, messages came back, and many agents have written.
+/// The rows that a copied day leaves out: keys count again, messages came back, many agents have written and were assigned.
 const ANOTHER_DAY: &str = "DELETE FROM suspension_keys WHERE suspension < 1000000; \
                            INSERT INTO agent_bytes SELECT 'agent-' || number, 100000, 0, 1 FROM generate_series(1, 20000) AS number; \
                            ANALYZE agent_bytes; \
                            INSERT INTO server_events SELECT number, 'key.created', now(), '', '' FROM generate_series(1000000, 1020000) AS number; \
                            ANALYZE server_events; \
+                           INSERT INTO assignments SELECT rid, 'agent-' || rid, last_event FROM intents; ANALYZE assignments; \
                            INSERT INTO bounces (outbox, hard, reported_at) SELECT rid, true, now() FROM outbox; ANALYZE bounces";
 
 /// Does each thing that a server does in a day once.
