@@ -2,7 +2,7 @@
 # Sourced by the checks that need a program from PyPI and a running server. The working folder is the project's.
 #
 # `environment PACKAGE VERSION PROGRAM` sets environment to a Python environment with that package; `start_server` builds and starts a
-# server in development mode and sets base to its address; `key ROLE NAME` prints a new key.
+# server in development mode and sets base to its address; `key ROLE NAME [FLAG…]` prints a new key.
 
 # Installed once. PROGRAM is the last file that the installation makes, so a half-finished one is done again.
 environment() {
@@ -58,7 +58,7 @@ start_server() {
     fi
 }
 
-key() { # ROLE NAME
-    "$placet" keys create --role "$1" --name "$2" --json 2>>"$scratch/log" | tail -n 1 |
+key() { # ROLE NAME [FLAG…]
+    "$placet" keys create --role "$1" --name "$2" "${@:3}" --json 2>>"$scratch/log" | tail -n 1 |
         python3 -c 'import json, sys; print(json.load(sys.stdin)["key"])'
 }

@@ -9,6 +9,7 @@ pub mod base;
 pub mod intent;
 pub mod log;
 pub mod people;
+pub mod portfolio;
 pub mod problem;
 pub mod suspension;
 pub mod wire;

@@ -43,8 +43,11 @@ pub enum Rejection {
         errors: Vec<FieldError>,
     },
     /// The value is none of the choices.
-    #[error("the value is not one of the valid choices")]
+    #[error("the value “{given}” is not one of the valid choices")]
     InvalidChoice {
+        /// The value, inert and cut after 100 characters.
+        #[serde(default)]
+        given: String,
         /// The accepted values.
         valid_choices: Vec<String>,
     },
@@ -89,6 +92,18 @@ pub enum Rejection {
     /// The request writes to `_suspension`, which only the server may do.
     #[error("state._suspension is owned by the server; use POST /api/v1/intents/{{id}}/suspend")]
     SuspensionIsServerOwned,
+    /// The record of a question came without its status.
+    #[error("set the status suspended_awaiting_input first, and send the record at once")]
+    NotAnnounced,
+    /// The intent has had a question with this id of the client's.
+    #[error("a question of this intent had this id before; give each question an id of its own")]
+    RecordIdUsed,
+    /// The question would end before the open one of which people were told.
+    #[error("the question would end before the one that is open, and people were told of the later time")]
+    EndsEarlier,
+    /// The deadline of the question does not move.
+    #[error("the deadline of this question does not move: its agent applies it by its own clock as well")]
+    DeadlineFixed,
     /// The status `suspended_awaiting_input` is set only by asking a question.
     #[error("use POST /api/v1/intents/{{id}}/suspend to suspend an intent")]
     UseSuspend,
@@ -136,6 +151,34 @@ pub enum Rejection {
     /// The rest of the disk is kept free for people's answers.
     #[error("the server's disk is nearly full, and what is left is kept for answers; nothing was written")]
     NoRoom,
+    /// The policy of the intent forbids it.
+    #[error("{message}")]
+    GovernanceViolation {
+        /// The rule: a member of the policy.
+        rule: String,
+        /// The requirement that is not met.
+        message: String,
+    },
+    /// A portfolio that is completed or abandoned stays so.
+    #[error("a portfolio cannot go from {from} to {to}")]
+    PortfolioTransition {
+        /// The present status.
+        from: String,
+        /// The requested status.
+        to: String,
+    },
+    /// The portfolio is completed or abandoned, so no intent is added to it and no place in it changes.
+    #[error("the portfolio is {status}; only an active portfolio takes intents")]
+    PortfolioNotActive {
+        /// The status of the portfolio.
+        status: String,
+    },
+    /// The policy of the portfolio requires that all its intents are completed.
+    #[error("the policy of the portfolio requires all its intents to be completed, and {incomplete} are not")]
+    MembersIncomplete {
+        /// How many are not.
+        incomplete: usize,
+    },
     /// Leases cannot be taken while the intent waits for a person.
     #[error("no lease can be taken while the intent is suspended")]
     LeaseWhileSuspended,
@@ -176,12 +219,21 @@ impl Rejection {
             Self::NotSuspended => entry("not_suspended", 409, "Not suspended"),
             Self::NotActive { .. } => entry("not_active", 409, "Not active"),
             Self::SuspensionIsServerOwned => entry("suspension_is_server_owned", 409, "Owned by the server"),
+            Self::NotAnnounced => entry("not_announced", 409, "Not announced"),
+            Self::RecordIdUsed => entry("record_id_used", 409, "Id used before"),
+            Self::EndsEarlier => entry("ends_earlier", 409, "Ends before the open question"),
+            Self::DeadlineFixed => entry("deadline_fixed", 409, "The deadline does not move"),
             Self::UseSuspend => entry("use_suspend", 409, "Use suspend"),
-            Self::InvalidTransition { .. } => entry("invalid_transition", 409, "Invalid transition"),
+            Self::InvalidTransition { .. } | Self::PortfolioTransition { .. } => {
+                entry("invalid_transition", 409, "Invalid transition")
+            }
             Self::TooSoon { .. } | Self::AskedTooOften { .. } => edge::RATE_LIMITED,
             Self::BytesSpent { .. } => entry("bytes_spent", 429, "Too many bytes in a day"),
             Self::NoRoom => entry("no_room", 507, "No room"),
             Self::LeaseConflict { .. } => entry("lease_conflict", 409, "Lease conflict"),
+            Self::GovernanceViolation { .. } => entry("governance_violation", 403, "The policy of the intent forbids it"),
+            Self::PortfolioNotActive { .. } => entry("portfolio_not_active", 409, "Portfolio not active"),
+            Self::MembersIncomplete { .. } => entry("members_incomplete", 409, "Intents of the portfolio are not completed"),
             Self::LeaseWhileSuspended => entry("lease_while_suspended", 409, "Lease refused while suspended"),
         }
     }
@@ -243,6 +295,6 @@ fn ending_word(resolution: Resolution, reason: Option<ResolutionReason>) -> &'st
         (Resolution::Expired, _) => "expired",
         (Resolution::Cancelled, Some(ResolutionReason::Superseded)) => "superseded",
         (Resolution::Cancelled, Some(ResolutionReason::Undeliverable)) => "undeliverable",
-        (Resolution::Cancelled, Some(ResolutionReason::Withdrawn) | None) => "cancelled",
+        (Resolution::Cancelled, Some(ResolutionReason::Withdrawn | ResolutionReason::TimeLost) | None) => "cancelled",
     }
 }

@@ -8,6 +8,7 @@ use domain::base::name::Owner;
 use domain::base::time::from_micros;
 use domain::log::payload::{Key, KeyRevoked};
 use domain::log::{Entry, Envelope, Sealed, verify_chain};
+use domain::people::client::Client;
 use domain::people::event::{KeyFacts, ServerEvent};
 use domain::people::principal::{Credential, Role};
 use serde::Serialize;
@@ -25,6 +26,7 @@ fn facts(role: Role, tied_to: Option<&[&str]>) -> KeyFacts {
         subject: "pager@example.com".into(),
         owner: Owner("operations".into()),
         role,
+        client: None,
         tied_to: tied_to.map(|names| names.iter().map(|name| (*name).to_owned()).collect()),
     }
 }
@@ -40,6 +42,7 @@ fn events() -> Vec<ServerEvent> {
         ServerEvent::KeyImported { key: facts(Role::Operator, None), credential },
         ServerEvent::KeyRevoked { key_id: KeyId(Uuid::from_u128(7)), name: "pager \"night\"".into(), credential },
         ServerEvent::KeyRevoked { key_id: KeyId(Uuid::from_u128(7)), name: "pager \"night\"".into(), credential: None },
+        ServerEvent::KeyCreated { key: KeyFacts { client: Some(Client::OpenIntent017), ..facts(Role::Agent, None) }, credential },
     ]
 }
 

@@ -30,28 +30,34 @@ impl Hooks for Narrator {
 }
 
 fn main() -> anyhow::Result<()> {
-    let client = Client::builder(setting("PLACET_URL")?, setting("PLACET_API_KEY")?).hooks(Narrator).build_blocking()?;
+    run(setting("PLACET_URL")?, setting("PLACET_API_KEY")?)?;
+    Ok(())
+}
+
+/// Asks, and returns whether to deploy. The tests call this function, too.
+pub(crate) fn run(url: String, api_key: String) -> anyhow::Result<bool> {
+    let client = Client::builder(url, api_key).hooks(Narrator).build_blocking()?;
     let intent = client.create_intent("Deploy 4f2a91c").active().idempotency_key("deploy-4f2a91c").send()?;
     let signals = EngagementSignals { confidence: 0.55, risk: 0.60, reversibility: 0.80, context: serde_json::Map::new() };
     let why = match intent.should_request_input(signals)? {
         Engagement::Autonomous(_) => {
             println!("No need to ask: deploying.");
-            return Ok(());
+            return Ok(true);
         }
         Engagement::Defer(_) => {
             println!("Too risky to decide here, whatever a person answers.");
-            return Ok(());
+            return Ok(false);
         }
         Engagement::RequestInput(why) | Engagement::RequireInput(why) => why,
     };
-    let question = Question::confirm("Deploy to production?").context("commit", "4f2a91c").timeout_seconds(600);
+    let question = Question::confirm("Deploy to production?").context("commit", "4f2a91c").timeout(Duration::from_mins(10));
     let answer = intent.request_input(question.fallback(false).decision(&why))?;
     match (answer.value, answer.source) {
         (true, Source::Human { by, .. }) => println!("{by} said yes: deploying."),
         (false, Source::Human { by, .. }) => println!("{by} said no."),
         (_, Source::Fallback { .. }) => println!("No person answered: not deploying."),
     }
-    Ok(())
+    Ok(answer.value)
 }
 
 #[expect(clippy::disallowed_methods, reason = "an example has no configuration file")]

@@ -7,11 +7,13 @@
 //! Stop it while it waits and start it again with `PLACET_INTENT` set to the id that it printed: it finds its question.
 #![expect(clippy::print_stdout, reason = "an example talks to the person who runs it")]
 
+use std::time::Duration;
+
 use anyhow::Context;
 use placet::{Choice, Choices, Client, Question, RequestInputError, Source, Status, Style};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum RefundDecision {
+pub(crate) enum RefundDecision {
     Approve,
     Deny,
     Escalate,
@@ -34,10 +36,17 @@ impl Choices for RefundDecision {
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let client = Client::new(setting("PLACET_URL")?, setting("PLACET_API_KEY")?)?;
-    let mut intent = match setting("PLACET_INTENT") {
-        Ok(id) => client.intent(id.parse().context("PLACET_INTENT is no intent id")?).await?,
-        Err(_) => client.create_intent("Refund order #12345").state("order_id", "12345").active().send().await?,
+    let intent = setting("PLACET_INTENT").ok();
+    run(setting("PLACET_URL")?, setting("PLACET_API_KEY")?, intent.as_deref()).await?;
+    Ok(())
+}
+
+/// Asks, and returns the decision if there is one. The tests call this function, too.
+pub(crate) async fn run(url: String, api_key: String, intent: Option<&str>) -> anyhow::Result<Option<RefundDecision>> {
+    let client = Client::new(url, api_key)?;
+    let mut intent = match intent {
+        Some(id) => client.intent(id.parse().context("PLACET_INTENT is no intent id")?).await?,
+        None => client.create_intent("Refund order #12345").state("order_id", "12345").active().send().await?,
     };
     println!("Asking for intent {}. Open the link in the mail to answer.", intent.id());
 
@@ -45,14 +54,14 @@ async fn main() -> anyhow::Result<()> {
         .context("order_id", "12345")
         .context("amount", 499.99)
         .channel_hint("email")
-        .timeout_seconds(3600)
+        .timeout(Duration::from_hours(1))
         .fallback(RefundDecision::Deny)
         .confidence(0.55);
     let answer = match intent.request_input(question).await {
         Ok(answer) => answer,
         Err(error @ (RequestInputError::InputTimeout { .. } | RequestInputError::InputCancelled { .. })) => {
             println!("No refund: {error}.");
-            return Ok(());
+            return Ok(None);
         }
         Err(error) => return Err(error.into()),
     };
@@ -67,7 +76,7 @@ async fn main() -> anyhow::Result<()> {
         RefundDecision::Escalate => println!("Hand the case to a senior operator."),
     }
     intent.set_status(Status::Completed, Some("the refund is decided")).await?;
-    Ok(())
+    Ok(Some(answer.value))
 }
 
 #[expect(clippy::disallowed_methods, reason = "an example has no configuration file")]

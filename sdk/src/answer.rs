@@ -89,6 +89,7 @@ pub(crate) fn outcome<T>(
         (Resolution::Cancelled, Some(ResolutionReason::Undeliverable)) => {
             return Some(Err(timeout(TimeoutReason::Undeliverable)));
         }
+        (Resolution::Cancelled, Some(ResolutionReason::TimeLost)) => return Some(Err(cancelled(CancelReason::TimeLost))),
         (Resolution::Cancelled, Some(ResolutionReason::Superseded)) => return Some(Err(cancelled(CancelReason::Superseded))),
         (Resolution::Cancelled, Some(ResolutionReason::Withdrawn) | None) => {
             return Some(Err(cancelled(CancelReason::Withdrawn)));

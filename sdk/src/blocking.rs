@@ -4,12 +4,15 @@
 //! have the same types and behave the same.
 //!
 //! ```no_run
+//! use std::time::Duration;
+//!
 //! use placet::{Question, Source, blocking::Client};
 //!
 //! # fn example(api_key: String) -> Result<(), Box<dyn std::error::Error>> {
 //! let client = Client::new("https://placet.example.com", api_key)?;
 //! let intent = client.create_intent("Deploy 4f2a91c").active().idempotency_key("deploy-4f2a91c").send()?;
-//! let answer = intent.request_input(Question::confirm("Deploy to production?").timeout_seconds(600).fallback(false))?;
+//! let question = Question::confirm("Deploy to production?").timeout(Duration::from_mins(10)).fallback(false);
+//! let answer = intent.request_input(question)?;
 //! match answer.source {
 //!     Source::Human { by, .. } => println!("{by} said {}", answer.value),
 //!     Source::Fallback { .. } => println!("no person answered: {}", answer.value),
@@ -37,10 +40,12 @@ use std::time::Duration;
 
 use domain::asking::engagement::EngagementSignals;
 use domain::base::ids::{IntentId, SuspensionId};
+use domain::intent::governance::Policy;
 use domain::intent::status::Status;
+use domain::suspension::lease::Lease as LeaseView;
 use domain::suspension::retry::PartialRetryPolicy;
 use domain::wire::{
-    EventView, IntentView, RespondResponse, ServerConfigView, ServerEventView, SuspensionPage, SuspensionPreview,
+    AssignmentView, EventView, IntentView, RespondResponse, ServerConfigView, ServerEventView, SuspensionPage, SuspensionPreview,
     SuspensionRecord,
 };
 use secrecy::SecretString;
@@ -49,10 +54,12 @@ use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::time::timeout;
 
 use crate::answer::Answer;
+use crate::approval::Approval;
 use crate::client::ClientBuilder;
 use crate::engagement::Engagement;
 use crate::error::{CallError, RequestInputError, SetupError};
 use crate::question::Question;
+use crate::subscription::Streamed;
 
 /// A client of one Placet server with one agent's key, for programs without a runtime. Clones share their connections.
 ///
@@ -145,6 +152,15 @@ impl Client {
         self.driver.run(self.client.request_input(intent_id, question))
     }
 
+    /// Asks several questions at a time and waits until all of them have ended; see [`crate::Client::request_many`].
+    pub fn request_many<T: Send>(
+        &self,
+        questions: impl IntoIterator<Item = (IntentId, Question<T>)>,
+    ) -> Vec<Result<Answer<T>, RequestInputError>> {
+        let questions: Vec<_> = questions.into_iter().collect();
+        self.driver.run(self.client.request_many(questions))
+    }
+
     /// Asks a person, without waiting yet.
     pub fn ask<T: Send>(&self, intent_id: IntentId, question: Question<T>) -> Result<Pending<T>, RequestInputError> {
         let pending = self.driver.run(self.client.ask(intent_id, question))?;
@@ -215,6 +231,12 @@ impl Client {
     /// Reminds people of a question, now; see [`crate::Client::remind`].
     pub fn remind(&self, id: SuspensionId) -> Result<SuspensionRecord, CallError> {
         self.driver.run(self.client.remind(id))
+    }
+
+    /// Follows the events of an agent's intents; see [`crate::Client::subscribe`].
+    pub fn subscribe(&self, agent: &str, place: Option<&str>) -> Result<Subscription, CallError> {
+        let subscription = self.driver.run(self.client.subscribe(agent, place))?;
+        Ok(Subscription { driver: self.driver.clone(), subscription })
     }
 
     /// The server's public configuration: its level of the retry cascade.
@@ -301,6 +323,90 @@ impl Intent {
     pub fn events(&self) -> Result<Vec<EventView>, CallError> {
         self.client.events(self.id())
     }
+
+    /// Assigns an agent; see [`crate::Intent::assign`].
+    pub fn assign(&self, agent: &str, role: Option<&str>) -> Result<AssignmentView, CallError> {
+        self.client.driver.run(self.intent.assign(agent, role))
+    }
+
+    /// The agents that are assigned; see [`crate::Intent::assignments`].
+    pub fn assignments(&self) -> Result<Vec<AssignmentView>, CallError> {
+        self.client.driver.run(self.intent.assignments())
+    }
+
+    /// Takes an agent off the intent; see [`crate::Intent::unassign`].
+    pub fn unassign(&self, agent: &str) -> Result<(), CallError> {
+        self.client.driver.run(self.intent.unassign(agent))
+    }
+
+    /// Takes a lease on a part of the state; see [`crate::Intent::lease`].
+    pub fn lease(&self, scope: &str, duration: Duration) -> Result<Lease, CallError> {
+        let lease = self.client.driver.run(self.intent.lease(scope, duration))?;
+        Ok(Lease { driver: self.client.driver.clone(), lease })
+    }
+
+    /// The leases that were not given back; see [`crate::Intent::leases`].
+    pub fn leases(&self) -> Result<Vec<Lease>, CallError> {
+        let leases = self.client.driver.run(self.intent.leases())?;
+        Ok(leases.into_iter().map(|lease| Lease { driver: self.client.driver.clone(), lease }).collect())
+    }
+
+    /// Follows the events of the intent; see [`crate::Intent::subscribe`].
+    pub fn subscribe(&self, place: Option<&str>) -> Result<Subscription, CallError> {
+        let subscription = self.client.driver.run(self.intent.subscribe(place))?;
+        Ok(Subscription { driver: self.client.driver.clone(), subscription })
+    }
+
+    /// The policy in force; see [`crate::Intent::policy`].
+    pub fn policy(&self) -> Result<Policy, CallError> {
+        self.client.driver.run(self.intent.policy())
+    }
+
+    /// Sets the policy; see [`crate::Intent::set_policy`].
+    pub fn set_policy(&mut self, policy: &Policy) -> Result<(), CallError> {
+        self.client.driver.run(self.intent.set_policy(policy))
+    }
+
+    /// Removes the policy; see [`crate::Intent::remove_policy`].
+    pub fn remove_policy(&mut self) -> Result<(), CallError> {
+        self.client.driver.run(self.intent.remove_policy())
+    }
+
+    /// Asks people to approve an action, and waits; see [`crate::Intent::request_approval`].
+    pub fn request_approval(&self, approval: Approval) -> Result<Answer<bool>, RequestInputError> {
+        self.client.driver.run(self.intent.request_approval(approval))
+    }
+
+    /// Asks people to approve an action, without waiting yet; see [`crate::Intent::ask_approval`].
+    pub fn ask_approval(&self, approval: Approval) -> Result<Pending<bool>, RequestInputError> {
+        let pending = self.client.driver.run(self.intent.ask_approval(approval))?;
+        Ok(Pending { driver: self.client.driver.clone(), pending })
+    }
+}
+
+/// A lease, from [`Intent::lease`] or [`Intent::leases`]. Dropping it does not give it back; see [`crate::Lease`].
+#[must_use = "a lease that is dropped is held until its time runs out; `release` gives it back"]
+#[derive(Clone)]
+pub struct Lease {
+    driver: Arc<Driver>,
+    lease: crate::Lease,
+}
+
+impl Lease {
+    /// The lease as the server last sent it.
+    pub fn view(&self) -> &LeaseView {
+        self.lease.view()
+    }
+
+    /// Holds the lease for `duration` from now on; see [`crate::Lease::renew`].
+    pub fn renew(&mut self, duration: Duration) -> Result<(), CallError> {
+        self.driver.run(self.lease.renew(duration))
+    }
+
+    /// Gives the lease back; see [`crate::Lease::release`].
+    pub fn release(self) -> Result<(), CallError> {
+        self.driver.run(self.lease.release())
+    }
 }
 
 /// An intent to be created, from [`Client::create_intent`].
@@ -329,6 +435,12 @@ impl CreateIntent<'_> {
         self
     }
 
+    /// Sets the rules for the work on it; see [`crate::CreateIntent::policy`].
+    pub fn policy(mut self, policy: &Policy) -> Self {
+        self.intent = self.intent.policy(policy);
+        self
+    }
+
     /// Makes it safe to repeat; see [`crate::CreateIntent::idempotency_key`].
     pub fn idempotency_key(mut self, key: impl Into<String>) -> Self {
         self.intent = self.intent.idempotency_key(key);
@@ -342,6 +454,34 @@ impl CreateIntent<'_> {
     }
 }
 
+/// Events of one intent or of one agent as they happen, from [`Intent::subscribe`] or [`Client::subscribe`]; see
+/// [`crate::Subscription`].
+pub struct Subscription {
+    driver: Arc<Driver>,
+    subscription: crate::Subscription,
+}
+
+impl Subscription {
+    /// Waits for the next event; see [`crate::Subscription::next`].
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "an iterator can end, and this cannot; the name is that of the other client"
+    )]
+    pub fn next(&mut self) -> Result<Streamed, CallError> {
+        self.driver.run(self.subscription.next())
+    }
+
+    /// Waits for the next event, but no longer than `time`. `None` means that none came, and this can be called again.
+    pub fn next_within(&mut self, time: Duration) -> Option<Result<Streamed, CallError>> {
+        self.driver.run(async { timeout(time, self.subscription.next()).await.ok() })
+    }
+
+    /// The place behind the event that was given out last; see [`crate::Subscription::place`].
+    pub fn place(&self) -> Option<&str> {
+        self.subscription.place()
+    }
+}
+
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.client.fmt(f)
@@ -351,6 +491,18 @@ impl fmt::Debug for Client {
 impl fmt::Debug for Intent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.intent.fmt(f)
+    }
+}
+
+impl fmt::Debug for Lease {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.lease.fmt(f)
+    }
+}
+
+impl fmt::Debug for Subscription {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.subscription.fmt(f)
     }
 }
 

@@ -13,10 +13,12 @@ use domain::wire::{
     AppendEventRequest, CancelRequest, EventView, IntentView, ServerConfigView, ServerEventView, SetStatusRequest,
     SuspensionPage, SuspensionPreview, SuspensionRecord,
 };
+use reqwest::Response;
 use reqwest::header::HeaderValue;
 use secrecy::SecretString;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
+use tracing::Instrument;
 
 use crate::answer::Answer;
 use crate::backoff::Repeat;
@@ -24,17 +26,17 @@ use crate::engagement::Engagement;
 use crate::error::{CallError, RequestInputError, SetupError};
 use crate::hooks::{HookList, Hooks};
 use crate::intent::{CreateIntent, Intent};
-use crate::pending::{Pending, WAIT_SECONDS};
+use crate::pending::Pending;
 use crate::problem::Problem;
 use crate::question::{Prepared, Question};
-use crate::transport::{Call, Options, Patience, Reply, Transport};
+use crate::transport::{Call, Failure, Options, Patience, Reply, Transport};
 
 /// How long a request may take, unless the builder says otherwise.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long failing calls are repeated, unless the builder says otherwise.
 const RETRY_FOR: Duration = Duration::from_mins(1);
-/// How often a change of status starts over because another caller changed the intent meanwhile.
-const CONFLICTS_MAX: u32 = 3;
+/// How often a change of status or policy starts over because another caller changed the intent meanwhile.
+pub(crate) const CONFLICTS_MAX: u32 = 3;
 /// Events read per request.
 const EVENTS_PAGE: usize = 200;
 
@@ -44,9 +46,15 @@ const EVENTS_PAGE: usize = 200;
 ///
 /// # Many questions at a time
 ///
-/// A client can have as many questions open at a time as there are intents: clone it, or share it, into as many tasks. Each call
-/// that waits holds one connection for up to 50 seconds. A key may hold 2,000 waits; a further one is refused (429) and tried
-/// again until there is room.
+/// A client can have as many questions open at a time as there are intents: clone it, or share it, into as many tasks, or use
+/// [`request_many`](Client::request_many). Clones share one pool of connections. Each call that waits holds one connection for up
+/// to 50 seconds. A key may hold 2,000 waits; a further one is refused (429) and tried again until there is room.
+///
+/// # Dropping a future
+///
+/// Every call may be dropped at any point, by a timeout, a `select!` or a shutdown: no task of it goes on in the background, and
+/// its connection is closed or goes back to the pool. A read has no effect. A write that was sent may have taken effect; the same
+/// call sent again finds it if it has a key. A question stays open, and asking again finds it.
 ///
 /// # When calls fail
 ///
@@ -56,6 +64,13 @@ const EVENTS_PAGE: usize = 200;
 /// bound that doubles from 250 ms to 15 seconds, on top of `Retry-After` (seconds or a date, at most 5 minutes of it). Other
 /// refusals are reported at once. A failing call is repeated for [`retry_for`](ClientBuilder::retry_for); for the wait for an
 /// answer see [`outage_tolerance`](ClientBuilder::outage_tolerance). Redirects are not followed.
+///
+/// # Spans
+///
+/// The client tells its work by spans of the crate `tracing`: `placet.ask` and `placet.wait` (level info, with `intent.id`), and
+/// `placet.call` for each try of each HTTP call (level debug, with `method`, `path`, `attempt` from 1, and `status`). The path is
+/// the template, for example `/api/v1/suspensions/{id}`. No span and no event has a key, the id of a suspension, a question or an
+/// answer.
 ///
 /// TLS uses the process's default cryptography provider; if there is none, making a client installs *ring* as the default. The
 /// system's root certificates are trusted.
@@ -183,7 +198,7 @@ impl Client {
     }
 
     pub(crate) async fn intent_view(&self, id: IntentId) -> Result<IntentView, CallError> {
-        self.send(Call::read(&["intents", &id.to_string()])).await
+        self.send(Call::read("/api/v1/intents/{intent_id}", [id.to_string()])).await
     }
 
     /// Changes the status of an intent to `status`, whatever its present version; an intent that has this status already is left
@@ -194,8 +209,6 @@ impl Client {
     /// `Refused` with `invalid_transition` if the lifecycle has no step of this kind.
     pub async fn set_status(&self, id: IntentId, status: Status, reason: Option<&str>) -> Result<IntentView, CallError> {
         let request = SetStatusRequest { status: status.as_str().to_owned(), reason: reason.map(str::to_owned) };
-        let segment = id.to_string();
-        let path = ["intents", segment.as_str(), "status"];
         let mut conflicts = 0;
         loop {
             let view = self.intent_view(id).await?;
@@ -203,7 +216,8 @@ impl Client {
             if view.status == status {
                 return Ok(view);
             }
-            let call = Call::write(&path, &request, Repeat::Safe)?.header("if-match", HeaderValue::from(view.version));
+            let call = Call::write("/api/v1/intents/{intent_id}/status", [id.to_string()], &request, Repeat::Safe)?;
+            let call = call.header("if-match", HeaderValue::from(view.version));
             match self.send(call).await {
                 Err(CallError::Refused(problem)) if problem.is("version_conflict") && conflicts < CONFLICTS_MAX => conflicts += 1,
                 outcome => return outcome,
@@ -218,9 +232,11 @@ impl Client {
     ///
     /// ```no_run
     /// # async fn example(client: placet::Client, id: placet::IntentId) -> Result<(), placet::RequestInputError> {
+    /// use std::time::Duration;
+    ///
     /// use placet::{Question, Source};
     ///
-    /// let question = Question::confirm("Deploy to production?").context("commit", "4f2a91c").timeout_seconds(600);
+    /// let question = Question::confirm("Deploy to production?").context("commit", "4f2a91c").timeout(Duration::from_mins(10));
     /// let answer = client.request_input(id, question).await?;
     /// match (answer.value, answer.source) {
     ///     (true, Source::Human { by, .. }) => println!("{by} said yes"),
@@ -243,10 +259,16 @@ impl Client {
     /// Dropping the future before it is done is safe too: whether or not the server took the question, asking again finds it or
     /// asks it, and never twice. [`Question`] tells when two questions are the same.
     pub async fn ask<T>(&self, intent_id: IntentId, question: Question<T>) -> Result<Pending<T>, RequestInputError> {
+        let span = tracing::info_span!("placet.ask", intent.id = %intent_id);
+        // In a box, because a span and a question make a large future, and futures of programs hold it.
+        Box::pin(self.ask_or_find(intent_id, question)).instrument(span).await
+    }
+
+    async fn ask_or_find<T>(&self, intent_id: IntentId, question: Question<T>) -> Result<Pending<T>, RequestInputError> {
         let prepared = question.prepare(intent_id, self.default_retry_policy.as_ref()).map_err(RequestInputError::Refused)?;
-        let segment = intent_id.to_string();
-        let path = ["intents", segment.as_str(), "suspend"];
-        let call = Call::write(&path, &prepared.request, Repeat::Safe)?.header("idempotency-key", prepared.key.clone());
+        let ids = [intent_id.to_string()];
+        let call = Call::write("/api/v1/intents/{intent_id}/suspend", ids, &prepared.request, Repeat::Safe)?
+            .header("idempotency-key", prepared.key.clone());
         let (record, reattached) = match self.transport.send(call).await {
             Ok(Reply { body, replayed }) => (body, replayed),
             Err(CallError::Refused(problem)) if problem.is("idempotency_mismatch") => {
@@ -269,7 +291,7 @@ impl Client {
         refusal: Box<Problem>,
     ) -> Result<SuspensionRecord, RequestInputError> {
         let key = question.key.to_str().unwrap_or_default();
-        let looked = self.send(Call::read(&["suspensions"]).query("idempotency_key", key)).await;
+        let looked = self.send(Call::read("/api/v1/suspensions", []).query("idempotency_key", key)).await;
         // The question may be open even if this look-up is refused because there were too many calls.
         let page: SuspensionPage = match looked.map_err(CallError::or_unavailable) {
             Ok(page) => page,
@@ -287,7 +309,8 @@ impl Client {
     ///
     /// ```no_run
     /// # async fn example(client: placet::Client) -> Result<(), placet::CallError> {
-    /// let preview = client.preview(placet::Question::confirm("Deploy?").timeout_seconds(600).fallback(false)).await?;
+    /// let question = placet::Question::confirm("Deploy?").timeout(std::time::Duration::from_mins(10)).fallback(false);
+    /// let preview = client.preview(question).await?;
     /// for attempt in &preview.schedule {
     ///     println!("{} {:?}", attempt.at, attempt.recipients);
     /// }
@@ -300,7 +323,7 @@ impl Client {
     /// `Refused` for the fields of the question that asking would refuse.
     pub async fn preview<T>(&self, question: Question<T>) -> Result<SuspensionPreview, CallError> {
         let request = question.into_request(self.default_retry_policy.as_ref()).map_err(CallError::Refused)?;
-        self.send(Call::write(&["suspensions", "preview"], &request, Repeat::Safe)?).await
+        self.send(Call::write("/api/v1/suspensions/preview", [], &request, Repeat::Safe)?).await
     }
 
     /// Resumes the wait for a question by its id, for programs that keep the id. Of `question` only the type of its answer is
@@ -354,9 +377,8 @@ impl Client {
         };
         let event_type = "engagement.decision".to_owned();
         let request = AppendEventRequest { event_type, payload, ..AppendEventRequest::default() };
-        let segment = id.to_string();
-        let path = ["intents", segment.as_str(), "events"];
-        let _recorded: IgnoredAny = self.send(Call::write(&path, &request, Repeat::Unsafe)?).await?;
+        let call = Call::write("/api/v1/intents/{intent_id}/events", [id.to_string()], &request, Repeat::Unsafe)?;
+        let _recorded: IgnoredAny = self.send(call).await?;
         self.hooks().tell(|hooks| hooks.on_engagement_decision(id, &decision));
         Ok(decision.into())
     }
@@ -365,12 +387,10 @@ impl Client {
     ///
     /// Payloads of suspension events hold suspension ids, which are capabilities: do not log events as a whole.
     pub async fn events(&self, id: IntentId) -> Result<Vec<EventView>, CallError> {
-        let segment = id.to_string();
-        let path = ["intents", segment.as_str(), "events"];
         let mut events = BTreeMap::new();
         let mut offset = 0;
         loop {
-            let call = Call::read(&path)
+            let call = Call::read("/api/v1/intents/{intent_id}/events", [id.to_string()])
                 .query("include", "all")
                 .query("limit", EVENTS_PAGE.to_string())
                 .query("offset", offset.to_string());
@@ -393,7 +413,7 @@ impl Client {
         loop {
             let after = events.last().map_or(0, |event| event.sequence);
             let call =
-                Call::read(&["server", "events"]).query("limit", EVENTS_PAGE.to_string()).query("after", after.to_string());
+                Call::read("/api/v1/server/events", []).query("limit", EVENTS_PAGE.to_string()).query("after", after.to_string());
             let page: Vec<ServerEventView> = self.send(call).await?;
             // A page that does not lead on would be read for ever.
             if page.last().is_none_or(|last| last.sequence <= after) {
@@ -405,16 +425,21 @@ impl Client {
 
     /// A question as it stands.
     pub async fn suspension(&self, id: SuspensionId) -> Result<SuspensionRecord, CallError> {
-        self.send(Call::read(&["suspensions", &id.expose()])).await
+        self.send(Call::read("/api/v1/suspensions/{id}", [id.expose()])).await
     }
 
     /// The state of a question when it is newer than `record`, or when the server has waited long enough.
-    pub(crate) async fn wait(&self, record: &SuspensionRecord, patience: Patience) -> Result<SuspensionRecord, CallError> {
-        let segment = record.id.expose();
-        let path = ["suspensions", segment.as_str()];
-        let wait = Duration::from_secs(u64::from(WAIT_SECONDS));
+    pub(crate) async fn wait(
+        &self,
+        record: &SuspensionRecord,
+        wait_seconds: u32,
+        patience: Patience,
+    ) -> Result<SuspensionRecord, CallError> {
+        let wait = Duration::from_secs(u64::from(wait_seconds));
         let patience = self.outage_tolerance.map_or(patience, Patience::For);
-        let call = Call::read(&path).query("wait", WAIT_SECONDS.to_string()).query("after_version", record.version.to_string());
+        let call = Call::read("/api/v1/suspensions/{id}", [record.id.expose()])
+            .query("wait", wait_seconds.to_string())
+            .query("after_version", record.version.to_string());
         self.send(call.patient(wait, patience)).await
     }
 
@@ -426,10 +451,9 @@ impl Client {
     /// `Refused` with `already_resolved` or `expired` if the question has ended in another way. Read
     /// [`suspension`](Client::suspension) then: there may be an answer.
     pub async fn cancel(&self, id: SuspensionId, reason: Option<&str>) -> Result<SuspensionRecord, CallError> {
-        let segment = id.expose();
-        let path = ["suspensions", segment.as_str(), "cancel"];
         let request = CancelRequest { reason: reason.map(str::to_owned) };
-        match self.send(Call::write(&path, &request, Repeat::Safe)?).await {
+        let call = Call::write("/api/v1/suspensions/{id}/cancel", [id.expose()], &request, Repeat::Safe)?;
+        match self.send(call).await {
             // A repetition whose first sending took effect gets this answer too.
             Err(CallError::Refused(problem)) if is_withdrawn(&problem) => self.suspension(id).await,
             outcome => outcome,
@@ -438,11 +462,28 @@ impl Client {
 
     /// The server's public configuration: its level of the retry cascade.
     pub async fn server_config(&self) -> Result<ServerConfigView, CallError> {
-        self.send(Call::read(&["server", "config"])).await
+        self.send(Call::read("/api/v1/server/config", [])).await
     }
 
-    pub(crate) async fn send<T: DeserializeOwned>(&self, call: Call<'_>) -> Result<T, CallError> {
-        Ok(self.transport.send(call).await?.body)
+    pub(crate) async fn send<T: DeserializeOwned>(&self, call: Call) -> Result<T, CallError> {
+        Ok(self.reply(call).await?.body)
+    }
+
+    pub(crate) async fn reply<T: DeserializeOwned>(&self, call: Call) -> Result<Reply<T>, CallError> {
+        self.transport.send(call).await
+    }
+
+    pub(crate) async fn open(&self, call: &Call, attempt: u32) -> Result<Response, Failure> {
+        self.transport.open(call, attempt).await
+    }
+
+    /// How long failures of a call are repeated.
+    pub(crate) fn patience(&self) -> Patience {
+        self.transport.patience()
+    }
+
+    pub(crate) fn outage_tolerance(&self) -> Option<Duration> {
+        self.outage_tolerance
     }
 
     pub(crate) fn hooks(&self) -> &HookList {

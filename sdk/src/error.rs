@@ -60,6 +60,9 @@ pub enum TransportError {
     /// for an answer.
     #[error("the server is unavailable: {0}")]
     Unavailable(Box<Problem>),
+    /// A stream of events ended, said nothing for 45 seconds, or did not begin in time.
+    #[error("the stream of the server was interrupted")]
+    Interrupted,
     /// The server redirects. Redirects are not followed, so that the key goes nowhere else.
     #[error("the server redirects (HTTP status {status}); configure its final address")]
     Redirected {
@@ -89,7 +92,7 @@ impl TransportError {
     /// Whether the server itself was out of reach, rather than busy, wrong or misunderstood.
     pub(crate) fn is_outage(&self) -> bool {
         match self {
-            Self::Network(_) => true,
+            Self::Network(_) | Self::Interrupted => true,
             // A server that reports that it is too busy is not out of reach.
             Self::Unavailable(problem) => matches!(problem.status, 502..=504) && !problem.is(OVERLOADED),
             Self::Redirected { .. } | Self::Unreadable { .. } => false,
@@ -173,6 +176,8 @@ pub enum CancelReason {
     Withdrawn,
     /// A newer question replaced it.
     Superseded,
+    /// The server was away, or its clock jumped, and the deadline of the question does not move.
+    TimeLost,
 }
 
 fn timeout_words(reason: TimeoutReason) -> &'static str {
@@ -188,6 +193,7 @@ fn cancel_words(reason: CancelReason) -> &'static str {
     match reason {
         CancelReason::Withdrawn => "the question was withdrawn",
         CancelReason::Superseded => "the question was superseded by a newer one",
+        CancelReason::TimeLost => "the server was away or its clock jumped, and the question ended without an answer",
     }
 }
 

@@ -4,6 +4,7 @@ use std::fmt;
 
 use domain::asking::engagement::EngagementSignals;
 use domain::base::ids::IntentId;
+use domain::intent::governance::Policy;
 use domain::intent::status::Status;
 use domain::wire::{CreateIntentRequest, EventView, IntentView};
 use serde_json::Value;
@@ -21,8 +22,8 @@ use crate::transport::Call;
 /// An intent, with the client for its server.
 #[derive(Clone)]
 pub struct Intent {
-    client: Client,
-    view: IntentView,
+    pub(crate) client: Client,
+    pub(crate) view: IntentView,
 }
 
 impl Intent {
@@ -110,6 +111,12 @@ impl<'a> CreateIntent<'a> {
         self
     }
 
+    /// Sets the rules for the work on it; see [`Intent::set_policy`].
+    pub fn policy(mut self, policy: &Policy) -> Self {
+        self.request.governance_policy = Some(policy.to_object());
+        self
+    }
+
     /// Makes the creation safe to repeat: for 24 hours the same key is the same intent. Without a key, a creation of unknown
     /// outcome is reported, not repeated.
     pub fn idempotency_key(mut self, key: impl Into<String>) -> Self {
@@ -119,13 +126,13 @@ impl<'a> CreateIntent<'a> {
 
     /// Creates it.
     pub async fn send(self) -> Result<Intent, CallError> {
-        let path = ["intents"];
+        let path = "/api/v1/intents";
         let call = match self.idempotency_key {
             Some(key) => {
                 let key = key_header(&key).map_err(|error| CallError::Refused(Box::new(Problem::invalid(vec![error]))))?;
-                Call::write(&path, &self.request, Repeat::Safe)?.header("idempotency-key", key)
+                Call::write(path, [], &self.request, Repeat::Safe)?.header("idempotency-key", key)
             }
-            None => Call::write(&path, &self.request, Repeat::Unsafe)?,
+            None => Call::write(path, [], &self.request, Repeat::Unsafe)?,
         };
         let view = self.client.send(call).await?;
         Ok(Intent::new(self.client.clone(), view))

@@ -1,11 +1,16 @@
 //! The key that decides whether two questions are the same question.
 
+use std::hash::{BuildHasher, RandomState};
+
 use domain::base::field::FieldError;
 use domain::base::ids::IntentId;
 use domain::log::Hash;
 use domain::wire::SuspendRequest;
 use reqwest::header::HeaderValue;
 use serde::Serialize;
+
+use crate::error::CallError;
+use crate::problem::Problem;
 
 /// The longest key, in bytes.
 const KEY_BYTES_MAX: usize = 255;
@@ -53,6 +58,22 @@ impl Key {
             }
         }
     }
+}
+
+/// A key that is the same for the same request, and for no other. `field` is named if the request cannot be written.
+pub(crate) fn derived_key(prefix: &str, field: &'static str, request: &impl Serialize) -> Result<HeaderValue, CallError> {
+    let refused = |error| CallError::Refused(Box::new(Problem::invalid(vec![error])));
+    let bytes = domain::base::json::canonical(request)
+        .map_err(|_| refused(FieldError::new(field, "type", "holds a number that JSON cannot")))?;
+    key_header(&format!("{prefix}-{}", Hash::of(&bytes))).map_err(refused)
+}
+
+/// A key that no other call has, by which the server recognizes the repetitions of one call. It protects nothing.
+pub(crate) fn fresh_key() -> HeaderValue {
+    let random = || RandomState::new().hash_one(());
+    let key = format!("placet-once-{:016x}{:016x}", random(), random());
+    // These characters all fit into a header; an empty key would only be refused.
+    HeaderValue::from_str(&key).unwrap_or_else(|_| HeaderValue::from_static(""))
 }
 
 /// Checks that a key can be sent.
@@ -103,6 +124,12 @@ mod tests {
         for (index, key) in keys.iter().enumerate() {
             assert!(!keys[..index].contains(key));
         }
+    }
+
+    #[test]
+    fn a_fresh_key_is_no_other_calls() {
+        let keys: std::collections::HashSet<_> = (0..1000).map(|_| fresh_key().to_str().unwrap().to_owned()).collect();
+        assert!(keys.len() == 1000 && keys.iter().all(|key| key_header(key).is_ok() && key.len() == 44));
     }
 
     #[test]

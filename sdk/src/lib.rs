@@ -5,6 +5,8 @@
 //! [`Answer`] whose [`Source`] tells whether a person gave it.
 //!
 //! ```no_run
+//! use std::time::Duration;
+//!
 //! use placet::{Choice, Choices, Client, Question, Source, Style};
 //!
 //! #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,7 +29,7 @@
 //! let intent = client.create_intent("Refund order #12345").active().send().await?;
 //! let question = Question::choice::<RefundDecision>("Refund order #12345?")
 //!     .context("amount", 499.99)
-//!     .timeout_seconds(3600)
+//!     .timeout(Duration::from_hours(1))
 //!     .fallback(RefundDecision::Deny);
 //! let answer = intent.request_input(question).await?;
 //! match (answer.value, answer.source) {
@@ -49,7 +51,9 @@
 //! * A key and a suspension id are secrets: this crate never logs or shows them.
 #![warn(missing_docs)]
 
+mod agents;
 mod answer;
+mod approval;
 mod backoff;
 #[cfg(feature = "blocking")]
 pub mod blocking;
@@ -57,37 +61,48 @@ mod choice;
 mod client;
 mod engagement;
 mod error;
+mod governance;
 mod hooks;
 mod intent;
 mod key;
+mod lease;
+mod many;
 mod operator;
 mod pending;
 mod problem;
 mod question;
+mod seconds;
+mod sse;
+mod subscription;
 mod transport;
 
 pub use domain::asking::engagement::{EngagementDecision, EngagementMode, EngagementSignals};
 pub use domain::base::field::FieldError;
 pub use domain::base::ids::{IntentId, SuspensionId};
+pub use domain::intent::governance::{CompletionMode, Policy as GovernancePolicy, WriteScope};
 pub use domain::intent::status::Status;
+pub use domain::suspension::lease::{Lease as LeaseView, LeaseStatus};
 pub use domain::suspension::retry::{HumanRetryPolicy, OneOrMany, PartialRetryPolicy, Rung};
 pub use domain::suspension::{FallbackPolicy, Resolution, ResolutionReason, ResponseType, Style};
 pub use domain::wire::{
-    AtTheEnd, EventView, IntentView, RespondResponse, ScheduledAttempt, ServerConfigView, ServerEventView, SuspensionPage,
-    SuspensionPreview, SuspensionRecord, What,
+    AssignmentView, AtTheEnd, EventView, IntentView, RespondResponse, ScheduledAttempt, ServerConfigView, ServerEventView,
+    SuspensionPage, SuspensionPreview, SuspensionRecord, What,
 };
 pub use secrecy::SecretString;
 
 pub use crate::answer::{Answer, Source};
+pub use crate::approval::Approval;
 pub use crate::choice::{Choice, Choices};
 pub use crate::client::{Client, ClientBuilder};
 pub use crate::engagement::Engagement;
 pub use crate::error::{CallError, CancelReason, RequestInputError, SetupError, TimeoutReason, TransportError};
 pub use crate::hooks::{Expiry, Hooks};
 pub use crate::intent::{CreateIntent, Intent};
+pub use crate::lease::Lease;
 pub use crate::pending::Pending;
 pub use crate::problem::Problem;
 pub use crate::question::Question;
+pub use crate::subscription::{StreamEvent, Streamed, Subscription};
 
 /// The examples of the documents, which compile unchanged.
 #[cfg(doctest)]

@@ -1,18 +1,14 @@
 //! The calls on the other side of a question, with an operator's key: look for open questions, and answer them.
 
-use domain::base::field::FieldError;
 use domain::base::ids::SuspensionId;
-use domain::log::Hash;
 use domain::wire::{ExtendRequest, RemindRequest, RespondRequest, RespondResponse, SuspensionPage, SuspensionRecord};
 use reqwest::header::HeaderValue;
-use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::backoff::Repeat;
 use crate::client::Client;
 use crate::error::CallError;
-use crate::key::key_header;
-use crate::problem::Problem;
+use crate::key::derived_key;
 use crate::transport::Call;
 
 impl Client {
@@ -27,7 +23,7 @@ impl Client {
     }
 
     async fn page(&self, state: &str, cursor: Option<&str>) -> Result<SuspensionPage, CallError> {
-        let call = Call::read(&["suspensions"]).query("state", state);
+        let call = Call::read("/api/v1/suspensions", []).query("state", state);
         let call = match cursor {
             Some(cursor) => call.query("cursor", cursor),
             None => call,
@@ -49,12 +45,12 @@ impl Client {
         value: Value,
         metadata: Option<Map<String, Value>>,
     ) -> Result<RespondResponse, CallError> {
-        let segment = question.intent_id.to_string();
-        let path = ["intents", segment.as_str(), "suspend", "respond"];
         let suspension_id = question.id.expose();
         let request = RespondRequest { suspension_id, value: Some(value), responded_by: None, metadata };
-        let key = derived_key("placet-respond-1", &request)?;
-        self.send(Call::write(&path, &request, Repeat::Safe)?.header("idempotency-key", key)).await
+        let key = derived_key("placet-respond-1", "value", &request)?;
+        let ids = [question.intent_id.to_string()];
+        let call = Call::write("/api/v1/intents/{intent_id}/suspend/respond", ids, &request, Repeat::Safe)?;
+        self.send(call.header("idempotency-key", key)).await
     }
 
     /// Moves the deadline of `question`, which another key asked, `seconds` later; never beyond 366 days after it was asked.
@@ -72,11 +68,10 @@ impl Client {
         seconds: u32,
         reason: Option<&str>,
     ) -> Result<SuspensionRecord, CallError> {
-        let segment = question.id.expose();
-        let path = ["suspensions", segment.as_str(), "extend"];
         let request = ExtendRequest { seconds: Some(seconds), reason: reason.map(str::to_owned), ..ExtendRequest::default() };
-        let key = derived_key("placet-extend-1", &(question.id, question.version, &request))?;
-        let call = Call::write(&path, &request, Repeat::Safe)?.header("idempotency-key", key);
+        let key = derived_key("placet-extend-1", "value", &(question.id, question.version, &request))?;
+        let call = Call::write("/api/v1/suspensions/{id}/extend", [question.id.expose()], &request, Repeat::Safe)?
+            .header("idempotency-key", key);
         self.send(call.header("if-match", HeaderValue::from(question.version))).await
     }
 
@@ -89,16 +84,6 @@ impl Client {
     /// `already_resolved` if the question is no longer open, and with `forbidden` if this key may not do it: the agent that asked
     /// may not.
     pub async fn remind(&self, id: SuspensionId) -> Result<SuspensionRecord, CallError> {
-        let segment = id.expose();
-        let path = ["suspensions", segment.as_str(), "remind"];
-        self.send(Call::write(&path, &RemindRequest {}, Repeat::Unsafe)?).await
+        self.send(Call::write("/api/v1/suspensions/{id}/remind", [id.expose()], &RemindRequest {}, Repeat::Unsafe)?).await
     }
-}
-
-/// A key that is the same for the same request, and for no other.
-fn derived_key(prefix: &str, request: &impl Serialize) -> Result<HeaderValue, CallError> {
-    let refused = |error| CallError::Refused(Box::new(Problem::invalid(vec![error])));
-    let bytes = domain::base::json::canonical(request)
-        .map_err(|_| refused(FieldError::new("value", "type", "holds a number that JSON cannot")))?;
-    key_header(&format!("{prefix}-{}", Hash::of(&bytes))).map_err(refused)
 }

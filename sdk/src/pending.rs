@@ -7,10 +7,12 @@ use domain::base::ids::SuspensionId;
 use domain::wire::SuspensionRecord;
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
+use tracing::Instrument;
 
 use crate::answer::{Answer, outcome};
 use crate::client::Client;
 use crate::error::{CallError, RequestInputError};
+use crate::many::Turns;
 use crate::transport::Patience;
 
 /// How long one request waits on the server, in seconds; the most it allows.
@@ -31,6 +33,8 @@ pub struct Pending<T> {
     read: fn(&Value) -> Result<T, String>,
     replayed: bool,
     asked_at: Instant,
+    /// The turns in which it waits, if it is one of many.
+    turns: Option<Turns>,
     /// Whether the hooks were told the ending.
     told: bool,
 }
@@ -38,7 +42,12 @@ pub struct Pending<T> {
 impl<T> Pending<T> {
     pub(crate) fn new(client: Client, record: SuspensionRecord, read: fn(&Value) -> Result<T, String>) -> Self {
         let replayed = record.resolution.is_some();
-        Self { client, record, read, replayed, asked_at: Instant::now(), told: false }
+        Self { client, record, read, replayed, asked_at: Instant::now(), turns: None, told: false }
+    }
+
+    /// The same question, which waits in turn with others.
+    pub(crate) fn in_turn(self, turns: Turns) -> Self {
+        Self { turns: Some(turns), ..self }
     }
 
     /// The id of the question: a capability, not for logs.
@@ -61,6 +70,11 @@ impl<T> Pending<T> {
     /// See [`RequestInputError`]. After `Transport` and `AccessLost` the question may still be open, and this can be called
     /// again.
     pub async fn answer(&mut self) -> Result<Answer<T>, RequestInputError> {
+        let span = tracing::info_span!("placet.wait", intent.id = %self.record.intent_id);
+        Box::pin(self.wait()).instrument(span).await
+    }
+
+    async fn wait(&mut self) -> Result<Answer<T>, RequestInputError> {
         loop {
             if let Some(outcome) = outcome(&self.record, self.read, self.replayed) {
                 // There is no await between the hooks and the return: if the future is dropped before this, the hooks have not
@@ -70,9 +84,7 @@ impl<T> Pending<T> {
                 }
                 return outcome;
             }
-            let sent_at = Instant::now();
-            let patience = patience(&self.record, self.asked_at);
-            let newer = self.client.wait(&self.record, patience).await.map_err(|error| self.lost(error))?;
+            let (newer, sent_at) = self.look().await?;
             let unchanged = newer.version <= self.record.version;
             let asked_again = newer.attempt > self.record.attempt && newer.resolution.is_none();
             self.record = newer;
@@ -83,6 +95,18 @@ impl<T> Pending<T> {
                 sleep(POLL_INTERVAL.saturating_sub(sent_at.elapsed())).await;
             }
         }
+    }
+
+    /// The question as it is when it has changed, or when the server has waited long enough; and when the server was asked.
+    async fn look(&self) -> Result<(SuspensionRecord, Instant), RequestInputError> {
+        let (_place, wait_seconds) = match &self.turns {
+            Some(turns) => (turns.place().await, turns.wait_seconds),
+            None => (None, WAIT_SECONDS),
+        };
+        let sent_at = Instant::now();
+        let patience = patience(&self.record, self.asked_at);
+        let newer = self.client.wait(&self.record, wait_seconds, patience).await.map_err(|error| self.lost(error))?;
+        Ok((newer, sent_at))
     }
 
     fn lost(&self, error: CallError) -> RequestInputError {

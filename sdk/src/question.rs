@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::time::Duration;
 
 use domain::asking::engagement::EngagementDecision;
 use domain::base::field::FieldError;
 use domain::base::ids::{IntentId, SuspensionId};
-use domain::suspension::retry::PartialRetryPolicy;
-use domain::suspension::{FallbackPolicy, Resolution, ResponseType};
+use domain::suspension::retry::{INTERVAL_SECONDS_MAX, PartialRetryPolicy};
+use domain::suspension::{FallbackPolicy, Resolution, ResponseType, WINDOW_SECONDS_MAX};
 use domain::wire::{SuspendRequest, SuspensionRecord};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -16,6 +17,7 @@ use serde_json::Value;
 use crate::choice::{Choice, Choices};
 use crate::key::Key;
 use crate::problem::Problem;
+use crate::seconds::whole_seconds;
 
 /// A question to a person, and the type `T` of its answer.
 ///
@@ -137,8 +139,26 @@ impl<T> Question<T> {
         self
     }
 
-    /// Sets the window of one attempt in seconds, 1 to 31,622,400 (366 days); without it, and without a retry policy on any level,
-    /// the question waits for ever.
+    /// Sets the window of one attempt, 1 second to 366 days; without it, and without a retry policy on any level, the question
+    /// waits for ever.
+    ///
+    /// The server counts in whole seconds. A time with a fraction of a second, or beyond the limits, is not rounded: asking is
+    /// refused before anything is sent (`Refused` with `invalid`, field `timeout_seconds`, rule `whole_seconds` or `range`).
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// let question = placet::Question::confirm("Deploy?").timeout(Duration::from_mins(10));
+    /// ```
+    pub fn timeout(mut self, time: Duration) -> Self {
+        match whole_seconds("timeout_seconds", time, WINDOW_SECONDS_MAX) {
+            Ok(seconds) => self.request.timeout_seconds = Some(seconds),
+            Err(error) => self.errors.push(error),
+        }
+        self
+    }
+
+    /// The same as [`timeout`](Question::timeout) in seconds, for programs that read the number from their configuration: 1 to
+    /// 31,622,400. The server checks it.
     pub fn timeout_seconds(mut self, seconds: u32) -> Self {
         self.request.timeout_seconds = Some(seconds);
         self
@@ -179,6 +199,21 @@ impl<T> Question<T> {
     /// 366 days. Fields that it leaves out come from the agent's default, then from the server's.
     pub fn retry_policy(mut self, policy: PartialRetryPolicy) -> Self {
         self.request.retry_policy = Some(policy);
+        self
+    }
+
+    /// Asks people up to `max_attempts` times (1 to 20), `interval` apart (1 second to 30 days): the short form of
+    /// [`retry_policy`](Question::retry_policy), whose other fields stay as they are if it is called before.
+    ///
+    /// An interval with a fraction of a second, or beyond the limits, is refused as a [`timeout`](Question::timeout) is.
+    pub fn attempts(mut self, max_attempts: u32, interval: Duration) -> Self {
+        match whole_seconds("retry_policy.interval_seconds", interval, INTERVAL_SECONDS_MAX) {
+            Ok(seconds) => {
+                let policy = self.request.retry_policy.get_or_insert_default();
+                (policy.max_attempts, policy.interval_seconds) = (Some(max_attempts), Some(seconds));
+            }
+            Err(error) => self.errors.push(error),
+        }
         self
     }
 
@@ -396,6 +431,37 @@ mod tests {
         let problem = question.prepare(INTENT, None).err().unwrap();
         let fields: Vec<&str> = problem.errors.iter().map(|error| error.field.as_str()).collect();
         assert_eq!(fields, ["fallback_value", "confidence", "idempotency_key"]);
+    }
+
+    /// A deadline that was rounded would end before or after the one in the program; the wire knows whole seconds only.
+    #[test]
+    fn a_time_is_sent_in_seconds_or_not_at_all() {
+        let day = Duration::from_hours(24);
+        let longest = Question::confirm("Go?").timeout(366 * day).attempts(2, 30 * day);
+        let policy = json!({"max_attempts": 2, "interval_seconds": 2_592_000});
+        let expected =
+            json!({"question": "Go?", "response_type": "confirm", "timeout_seconds": 31_622_400, "retry_policy": policy});
+        assert_eq!(sent(longest, None), expected);
+        let same = (sent(Question::text("?").timeout(day), None), sent(Question::text("?").timeout_seconds(86_400), None));
+        assert_eq!(same.0, same.1, "the same question has one form, or it would not be found again");
+
+        let second = Duration::from_secs(1);
+        for (time, interval, rule) in [
+            (366 * day + second, 30 * day + second, "range"),
+            (Duration::ZERO, Duration::ZERO, "range"),
+            (Duration::from_millis(1500), Duration::from_millis(500), "whole_seconds"),
+        ] {
+            let question = Question::confirm("Go?").timeout(time).attempts(2, interval);
+            let problem = question.prepare(INTENT, None).err().unwrap();
+            let broken: Vec<_> = problem.errors.iter().map(|error| (error.field.as_str(), error.rule.as_str())).collect();
+            assert_eq!(broken, [("timeout_seconds", rule), ("retry_policy.interval_seconds", rule)]);
+            let previewed = Question::confirm("Go?").timeout(time).into_request(None);
+            assert_eq!(previewed.unwrap_err().errors.len(), 1);
+        }
+        // Other fields of a policy stay.
+        let fail = PartialRetryPolicy { final_fallback_policy: Some(FallbackPolicy::Fail), ..PartialRetryPolicy::default() };
+        let question = Question::confirm("Go?").retry_policy(fail).attempts(3, second);
+        assert_eq!(sent(question, None)["retry_policy"]["final_fallback_policy"], json!("fail"));
     }
 
     #[test]

@@ -7,7 +7,9 @@ use reqwest::{Method, Response};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
+use tracing::field::Empty;
+use tracing::{Instrument, Span};
 use url::Url;
 
 use crate::backoff::{NO_ROOM, Repeat, Verdict, jitter, judge_network, judge_status, pause};
@@ -21,6 +23,8 @@ const BODY_BYTES_MAX: usize = 64 * 1024 * 1024;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a connection is kept for the next call: less than the server keeps it, or a call might leave just when it closes.
 const IDLE_MAX: Duration = Duration::from_mins(1);
+/// How long the server holds the refusal of a stream, which its clients would ask for again at once.
+const HELD_FOR: Duration = Duration::from_secs(5);
 /// Tells that the reply belongs to an earlier sending under the same idempotency key.
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
@@ -44,15 +48,17 @@ pub(crate) struct Transport {
 }
 
 /// One call.
-pub(crate) struct Call<'a> {
+pub(crate) struct Call {
     method: Method,
-    path: &'a [&'a str],
+    /// The path as documents write it: each segment in braces stands for the next of `ids`. Only this form is for spans and logs.
+    path: &'static str,
+    ids: Vec<String>,
     query: Vec<(&'static str, String)>,
     headers: Vec<(HeaderName, HeaderValue)>,
     body: Option<Vec<u8>>,
     repeat: Repeat,
-    /// How long the server may wait on purpose, on top of the request timeout.
-    wait: Duration,
+    /// How long the server may wait on purpose, on top of the request timeout; `None` if the body has no end.
+    wait: Option<Duration>,
     /// How long failures are repeated; the client's `retry_for` if absent.
     patience: Option<Patience>,
 }
@@ -70,7 +76,7 @@ pub(crate) enum Patience {
 
 impl Patience {
     /// Whether there is time for another try after `pause`.
-    fn allows(self, pause: Duration, failing_since: Instant, now: Instant) -> bool {
+    pub(crate) fn allows(self, pause: Duration, failing_since: Instant, now: Instant) -> bool {
         match self {
             Self::For(time) => now.saturating_duration_since(failing_since).saturating_add(pause) <= time,
             Self::Until(end) => end.saturating_duration_since(now) >= pause,
@@ -86,17 +92,42 @@ pub(crate) struct Reply<T> {
     pub(crate) replayed: bool,
 }
 
-impl<'a> Call<'a> {
-    /// A read, which can always be repeated. `path` is the part after `/api/v1`, one segment each.
-    pub(crate) fn read(path: &'a [&'a str]) -> Self {
-        let (query, headers) = (Vec::new(), Vec::new());
-        Self { method: Method::GET, path, query, headers, body: None, repeat: Repeat::Safe, wait: Duration::ZERO, patience: None }
+impl Call {
+    /// A read, which can always be repeated. In `path` each segment in braces stands for the next of `ids`.
+    pub(crate) fn read<const N: usize>(path: &'static str, ids: [String; N]) -> Self {
+        Self {
+            method: Method::GET,
+            path,
+            ids: ids.into(),
+            query: Vec::new(),
+            headers: Vec::new(),
+            body: None,
+            repeat: Repeat::Safe,
+            wait: Some(Duration::ZERO),
+            patience: None,
+        }
     }
 
     /// A write of `body`.
-    pub(crate) fn write(path: &'a [&'a str], body: &impl Serialize, repeat: Repeat) -> Result<Self, TransportError> {
+    pub(crate) fn write<const N: usize>(
+        path: &'static str,
+        ids: [String; N],
+        body: &impl Serialize,
+        repeat: Repeat,
+    ) -> Result<Self, TransportError> {
         let body = serde_json::to_vec(body).map_err(|error| unreadable(&error))?;
-        Ok(Self { method: Method::POST, body: Some(body), repeat, ..Self::read(path) })
+        Ok(Self { method: Method::POST, body: Some(body), repeat, ..Self::read(path, ids) })
+    }
+
+    /// A removal. A repetition must be recognized by the server, or be harmless.
+    pub(crate) fn delete<const N: usize>(path: &'static str, ids: [String; N]) -> Self {
+        Self { method: Method::DELETE, ..Self::read(path, ids) }
+    }
+
+    /// Replaces the method, which is POST for a write.
+    pub(crate) fn method(mut self, method: Method) -> Self {
+        self.method = method;
+        self
     }
 
     /// Adds a parameter to the address.
@@ -111,19 +142,46 @@ impl<'a> Call<'a> {
         self
     }
 
+    /// Reads a body that has no end.
+    pub(crate) fn streaming(mut self) -> Self {
+        self.wait = None;
+        self
+    }
+
+    /// The span of one try. Neither the ids of the path nor the parameters are in it: they may be capabilities.
+    fn span(&self, attempt: u32) -> Span {
+        tracing::debug_span!("placet.call", method = %self.method, path = self.path, attempt, status = Empty)
+    }
+
     /// Lets the server wait for `wait`, and repeats failures for as long as `patience` allows.
     pub(crate) fn patient(mut self, wait: Duration, patience: Patience) -> Self {
-        (self.wait, self.patience) = (wait, Some(patience));
+        (self.wait, self.patience) = (Some(wait), Some(patience));
         self
     }
 }
 
 /// Why one try failed, and whether another may succeed.
-struct Failure {
-    error: CallError,
-    verdict: Verdict,
+pub(crate) struct Failure {
+    pub(crate) error: CallError,
+    pub(crate) verdict: Verdict,
     /// Whether the call may have taken effect all the same.
     in_doubt: bool,
+}
+
+impl Failure {
+    fn of_network(error: reqwest::Error, repeat: Repeat) -> Self {
+        let verdict = judge_network(&error, repeat);
+        let in_doubt = judge_network(&error, Repeat::Unsafe) == Verdict::Permanent;
+        // The address may hold a suspension id.
+        Self { error: TransportError::Network(error.without_url()).into(), verdict, in_doubt }
+    }
+
+    fn of_body(error: Option<reqwest::Error>, repeat: Repeat) -> Self {
+        match error {
+            Some(error) => Self::of_network(error, repeat),
+            None => Self { error: too_large().into(), verdict: Verdict::Permanent, in_doubt: true },
+        }
+    }
 }
 
 impl Transport {
@@ -155,20 +213,25 @@ impl Transport {
         &self.base
     }
 
+    /// How long failures of a call are repeated.
+    pub(crate) fn patience(&self) -> Patience {
+        Patience::For(self.retry_for)
+    }
+
     pub(crate) fn hooks(&self) -> &HookList {
         &self.hooks
     }
 
     /// Sends until there is an answer or a refusal, or until further tries make no sense.
-    pub(crate) async fn send<T: DeserializeOwned>(&self, call: Call<'_>) -> Result<Reply<T>, CallError> {
-        let patience = call.patience.unwrap_or(Patience::For(self.retry_for));
+    pub(crate) async fn send<T: DeserializeOwned>(&self, call: Call) -> Result<Reply<T>, CallError> {
+        let patience = call.patience.unwrap_or(self.patience());
         // The time counts from the first failure, not from the start: a long wait that breaks at its end has failed just once.
         let mut failing_since = None;
         let mut tries = 0_u32;
         let mut in_doubt = false;
         loop {
-            let outcome = self.send_once(&call).await;
-            self.watch_connection(&outcome);
+            let outcome = self.send_once(&call, tries.saturating_add(1)).await;
+            self.watch_connection(outcome.as_ref().err());
             let failure = match outcome {
                 Ok(Reply { body, replayed }) => {
                     // If an object names a member twice, another reader may see the other value.
@@ -192,32 +255,48 @@ impl Transport {
         }
     }
 
+    /// Opens a stream, once. The server has [`HELD_FOR`] longer than for other calls, because it holds refusals of streams.
+    pub(crate) async fn open(&self, call: &Call, attempt: u32) -> Result<Response, Failure> {
+        let span = call.span(attempt);
+        let head = Box::pin(timeout(self.request_timeout + HELD_FOR, self.head(call, &span)).instrument(span.clone()));
+        let outcome = head.await.unwrap_or_else(|_| {
+            let error = TransportError::Interrupted.into();
+            Err(Failure { error, verdict: Verdict::Retry { after: None }, in_doubt: false })
+        });
+        self.watch_connection(outcome.as_ref().err());
+        outcome
+    }
+
     /// Any answer proves that the server is there, even a refusal, a 429 or a 500.
-    fn watch_connection(&self, outcome: &Result<Reply<Vec<u8>>, Failure>) {
-        match outcome {
-            Err(Failure { error: CallError::Transport(error), .. }) if error.is_outage() => self.hooks.connection_lost(error),
-            Ok(_) | Err(_) => self.hooks.connection_works(),
+    fn watch_connection(&self, failure: Option<&Failure>) {
+        match failure {
+            Some(Failure { error: CallError::Transport(error), .. }) if error.is_outage() => self.hooks.connection_lost(error),
+            Some(_) | None => self.hooks.connection_works(),
         }
     }
 
-    async fn send_once(&self, call: &Call<'_>) -> Result<Reply<Vec<u8>>, Failure> {
-        let network = |error: reqwest::Error| {
-            let verdict = judge_network(&error, call.repeat);
-            let in_doubt = judge_network(&error, Repeat::Unsafe) == Verdict::Permanent;
-            // The address may hold a suspension id.
-            Failure { error: TransportError::Network(error.without_url()).into(), verdict, in_doubt }
+    async fn send_once(&self, call: &Call, attempt: u32) -> Result<Reply<Vec<u8>>, Failure> {
+        let span = call.span(attempt);
+        let exchange = async {
+            let response = self.head(call, &span).await?;
+            let replayed = response.headers().get(REPLAYED).is_some_and(|value| value == "true");
+            let body = read_body(response).await.map_err(|error| Failure::of_body(error, call.repeat))?;
+            Ok(Reply { body, replayed })
         };
-        let response = self.request(call).send().await.map_err(network)?;
+        // In a box, because otherwise every future of every call holds the whole state of an HTTP exchange.
+        Box::pin(exchange.instrument(span.clone())).await
+    }
+
+    /// Sends a request, and reads the head of an answer that is a success; every other answer is read whole.
+    async fn head(&self, call: &Call, span: &Span) -> Result<Response, Failure> {
+        let response = self.request(call).send().await.map_err(|error| Failure::of_network(error, call.repeat))?;
         let status = response.status().as_u16();
-        let headers = response.headers().clone();
-        let replayed = response.headers().get(REPLAYED).is_some_and(|value| value == "true");
-        let body = read_body(response).await.map_err(|error| match error {
-            Some(error) => network(error),
-            None => Failure { error: too_large().into(), verdict: Verdict::Permanent, in_doubt: true },
-        })?;
+        span.record("status", status);
         if (200..=299).contains(&status) {
-            return Ok(Reply { body, replayed });
+            return Ok(response);
         }
+        let headers = response.headers().clone();
+        let body = read_body(response).await.map_err(|error| Failure::of_body(error, call.repeat))?;
         let problem = Box::new(Problem::read(status, &body));
         let verdict = judge_status(status, problem.code.as_deref(), call.repeat, &headers);
         let in_doubt = judge_status(status, problem.code.as_deref(), Repeat::Unsafe, &headers) == Verdict::Permanent;
@@ -233,12 +312,11 @@ impl Transport {
         Err(Failure { error, verdict, in_doubt })
     }
 
-    fn request(&self, call: &Call<'_>) -> reqwest::RequestBuilder {
-        let mut request = self
-            .http
-            .request(call.method.clone(), self.address(call))
-            .timeout(self.request_timeout.saturating_add(call.wait))
-            .header("x-api-key", self.key_header());
+    fn request(&self, call: &Call) -> reqwest::RequestBuilder {
+        let mut request = self.http.request(call.method.clone(), self.address(call)).header("x-api-key", self.key_header());
+        if let Some(wait) = call.wait {
+            request = request.timeout(self.request_timeout.saturating_add(wait));
+        }
         for (name, value) in &call.headers {
             request = request.header(name, value);
         }
@@ -248,11 +326,17 @@ impl Transport {
         }
     }
 
-    fn address(&self, call: &Call<'_>) -> Url {
+    fn address(&self, call: &Call) -> Url {
         let mut address = self.base.clone();
         // `check_address` lets in only addresses with a path, so there always are segments to extend.
         if let Ok(mut segments) = address.path_segments_mut() {
-            segments.pop_if_empty().extend(["api", "v1"]).extend(call.path);
+            let mut ids = call.ids.iter();
+            let named = call
+                .path
+                .split('/')
+                .skip(1)
+                .map(|segment| if segment.starts_with('{') { ids.next().map_or(segment, String::as_str) } else { segment });
+            segments.pop_if_empty().extend(named);
         }
         if !call.query.is_empty() {
             address.query_pairs_mut().extend_pairs(&call.query);
@@ -380,8 +464,8 @@ mod tests {
     #[test]
     fn addresses_keep_the_base_path_and_escape_segments() {
         let address = |base: &str| {
-            let path = ["intents", "a/b", "events"];
-            new(base, false).unwrap().address(&Call::read(&path).query("limit", "5")).to_string()
+            let call = Call::read("/api/v1/intents/{intent_id}/events", ["a/b".to_owned()]).query("limit", "5");
+            new(base, false).unwrap().address(&call).to_string()
         };
         assert_eq!(address("https://a"), "https://a/api/v1/intents/a%2Fb/events?limit=5");
         assert_eq!(address("https://a/placet/"), "https://a/placet/api/v1/intents/a%2Fb/events?limit=5");

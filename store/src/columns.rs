@@ -5,10 +5,17 @@
 
 use diesel::Queryable;
 use diesel::expression::Expression;
-use domain::base::ids::{DeliveryId, IntentId, KeyId, LeaseId, SuspensionId};
+use domain::base::ids::{AccessId, DeliveryId, IntentId, KeyId, LeaseId, MembershipId, PortfolioId, SuspensionId};
 use domain::intent::Intent;
+use domain::intent::access::OpenRequest;
+use domain::intent::announcement::Announcement;
 use domain::intent::body::IntentBody;
+use domain::intent::governance::Governance;
+use domain::people::access::Entry;
+use domain::people::client::Client;
 use domain::people::principal::{Assurance, Credential, Principal};
+use domain::portfolio::membership::Membership;
+use domain::portfolio::{Portfolio, PortfolioBody, PortfolioPolicy};
 use domain::suspension::delivery::BounceKind;
 use domain::suspension::lease::Lease;
 use domain::suspension::{Asker, Ending, Suspension, SuspensionChoice};
@@ -16,8 +23,8 @@ use domain::wire::KeyView;
 use serde_json::Value;
 
 use crate::rows::{
-    BounceRow, Code, DeliveryState, IntentRow, OutboxRow, PresenceRow, Recovery, Restore, RowsError, RowsResult, SuspensionRow,
-    TimerRow, TokenRow, last_hash, names,
+    AccessRequestRow, BounceRow, Code, DeliveryState, EntryRow, IntentRow, MemberRow, OutboxRow, PortfolioRow, PresenceRow,
+    Recovery, Restore, RowsError, RowsResult, SuspensionRow, TimerRow, TokenRow, last_hash, names,
 };
 use crate::schema;
 use crate::sql::{At, Json, Key, Owned, Said};
@@ -110,6 +117,51 @@ columns!(
     }
 );
 
+columns!(
+    EntryColumns of access_entries {
+        principal_id: String,
+        id: Key,
+        permission: i32,
+        expires_at: Option<At>,
+        event: i64,
+    }
+);
+
+impl EntryColumns {
+    pub(crate) fn into_row(self) -> RowsResult<EntryRow> {
+        let entry = Entry {
+            id: AccessId(self.id.0),
+            principal_id: self.principal_id,
+            permission: Code::from_code(self.permission)?,
+            expires_at: self.expires_at.map(|at| at.0),
+        };
+        Ok(EntryRow { entry, event: self.event })
+    }
+}
+
+columns!(
+    AccessRequestColumns of access_requests {
+        id: Key,
+        principal_id: String,
+        requester: String,
+        requester_owner: Owned,
+        permission: i32,
+        event: i64,
+    }
+);
+
+impl AccessRequestColumns {
+    pub(crate) fn into_row(self) -> RowsResult<AccessRequestRow> {
+        let request = OpenRequest {
+            id: AccessId(self.id.0),
+            principal_id: self.principal_id,
+            requested_by: Asker { name: self.requester, owner: self.requester_owner.0 },
+            permission: Code::from_code(self.permission)?,
+        };
+        Ok(AccessRequestRow { request, event: self.event })
+    }
+}
+
 impl IntentColumns {
     pub(crate) fn into_row(self) -> RowsResult<IntentRow> {
         Ok(IntentRow {
@@ -122,9 +174,16 @@ impl IntentColumns {
                 created_at: self.created_at.0,
                 updated_at: self.updated_at.0,
                 open: None,
+                announcement: None,
+                beside: Vec::new(),
                 ended: Vec::new(),
                 leases: Vec::new(),
                 assigned: Vec::new(),
+                entries: Vec::new(),
+                requests: Vec::new(),
+                aliases: Vec::new(),
+                portfolio: None,
+                governance: Governance::default(),
             },
             open_suspension: self.open_suspension,
             newest_suspension: self.newest_suspension,
@@ -193,6 +252,7 @@ columns!(
         resolved_by: Option<String>,
         metadata: Option<Json<serde_json::Map<String, Value>>>,
         reminded_at: Option<At>,
+        fixed_deadline: bool,
     }
 );
 
@@ -226,6 +286,7 @@ impl SuspensionColumns {
                 asked_by: Asker { name: self.asker, owner: self.asker_owner.0 },
                 ending,
                 reminded_at: self.reminded_at.map(|at| at.0),
+                fixed_deadline: self.fixed_deadline,
             },
         })
     }
@@ -240,6 +301,27 @@ impl SuspensionColumns {
             by: self.resolved_by.take(),
             metadata: self.metadata.take().map(|metadata| metadata.0),
         }))
+    }
+}
+
+columns!(
+    AnnouncementColumns of announcements {
+        id: Key,
+        from_status: i32,
+        announced_at: At,
+        asker: String,
+        asker_owner: Owned,
+    }
+);
+
+impl AnnouncementColumns {
+    pub(crate) fn into_announcement(self) -> RowsResult<Announcement> {
+        Ok(Announcement {
+            id: SuspensionId(self.id.0),
+            from: Code::from_code(self.from_status)?,
+            at: self.announced_at.0,
+            by: Asker { name: self.asker, owner: self.asker_owner.0 },
+        })
     }
 }
 
@@ -416,8 +498,14 @@ columns!(
         created_at: At,
         revoked_at: Option<At>,
         tied_to: Option<String>,
+        client: Option<String>,
     }
 );
+
+/// A client by the name under which it is stored.
+fn client(name: Option<&str>) -> RowsResult<Option<Client>> {
+    name.map(str::parse).transpose().map_err(|_| RowsError::Inconsistent("a key of a client that this program does not know"))
+}
 
 impl KeyColumns {
     pub(crate) fn into_view(self) -> RowsResult<KeyView> {
@@ -428,6 +516,7 @@ impl KeyColumns {
             subject: self.subject,
             owner: self.owner.0,
             tied_to: self.tied_to.as_deref().map(names),
+            client: client(self.client.as_deref())?,
             created_at: self.created_at.0,
             revoked_at: self.revoked_at.map(|at| at.0),
         })
@@ -441,7 +530,66 @@ impl KeyColumns {
             owner: self.owner.0,
             role: Code::from_code(self.role)?,
             tied_to: self.tied_to.as_deref().map(names),
+            client: client(self.client.as_deref())?,
             assurance: Assurance::ApiKey,
         })
+    }
+}
+
+columns!(
+    PortfolioColumns of portfolios {
+        rid: i64,
+        id: Key,
+        status: i32,
+        creator: String,
+        creator_owner: Owned,
+        claimed_creator: Option<Said>,
+        name: Said,
+        description: Option<Said>,
+        metadata: Json<serde_json::Map<String, Value>>,
+        governance_policy: Json<PortfolioPolicy>,
+        created_at: At,
+        updated_at: At,
+        last_sequence: i64,
+        last_hash: Vec<u8>,
+    }
+);
+
+impl PortfolioColumns {
+    pub(crate) fn into_row(self) -> RowsResult<PortfolioRow> {
+        let portfolio = Portfolio {
+            id: PortfolioId(self.id.0),
+            status: Code::from_code(self.status)?,
+            created_by: Asker { name: self.creator, owner: self.creator_owner.0 },
+            created_at: self.created_at.0,
+            updated_at: self.updated_at.0,
+            body: PortfolioBody {
+                name: self.name.0,
+                description: self.description.map(|text| text.0),
+                metadata: self.metadata.0,
+                policy: self.governance_policy.0,
+                claimed_created_by: self.claimed_creator.map(|name| name.0),
+            },
+        };
+        let last_sequence = u64::try_from(self.last_sequence).map_err(|_| RowsError::Inconsistent("a negative sequence"))?;
+        Ok(PortfolioRow { rid: self.rid, portfolio, last_sequence, last_hash: last_hash(&self.last_hash)? })
+    }
+}
+
+columns!(
+    MemberColumns of portfolio_members {
+        intent: i64,
+        id: Key,
+        role: i32,
+        priority: i32,
+        added_at: At,
+    }
+);
+
+impl MemberColumns {
+    pub(crate) fn into_row(self) -> RowsResult<MemberRow> {
+        let Self { intent, id, role, priority, added_at } = self;
+        let membership = Membership { id: MembershipId(id.0), role: Code::from_code(role)?, priority, added_at: added_at.0 };
+        Ok(MemberRow { intent, membership })
     }
 }

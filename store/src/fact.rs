@@ -45,6 +45,7 @@ pub enum Outcome {
     Withdrawn,
     Superseded,
     Undeliverable,
+    TimeLost,
 }
 
 /// The way in which a question was ended.
@@ -108,7 +109,7 @@ impl Settled {
 
 impl Outcome {
     /// Every way in which a question can end, with the methods that can end it so.
-    pub const WITH_METHODS: [(Self, Method); 8] = [
+    pub const WITH_METHODS: [(Self, Method); 9] = [
         (Self::Answered, Method::EmailLink),
         (Self::Answered, Method::ApiKey),
         (Self::Answered, Method::Channel),
@@ -117,6 +118,7 @@ impl Outcome {
         (Self::Withdrawn, Method::ApiKey),
         (Self::Superseded, Method::ApiKey),
         (Self::Undeliverable, Method::Server),
+        (Self::TimeLost, Method::Server),
     ];
 
     /// The value of the metric's label.
@@ -128,6 +130,7 @@ impl Outcome {
             Self::Withdrawn => "withdrawn",
             Self::Superseded => "superseded",
             Self::Undeliverable => "undeliverable",
+            Self::TimeLost => "time_lost",
         }
     }
 }
@@ -169,13 +172,14 @@ impl Fact {
             (Resolution::Expired, _) if ended.fallback_policy == FallbackPolicy::Fail => Outcome::ExpiredFailed,
             (Resolution::Expired, _) => Outcome::ExpiredWithFallback,
             (Resolution::Cancelled, Some(ResolutionReason::Undeliverable)) => Outcome::Undeliverable,
+            (Resolution::Cancelled, Some(ResolutionReason::TimeLost)) => Outcome::TimeLost,
             (Resolution::Cancelled, Some(ResolutionReason::Superseded)) => Outcome::Superseded,
             (Resolution::Cancelled, Some(ResolutionReason::Withdrawn) | None) => Outcome::Withdrawn,
         };
         let ran_out = matches!(outcome, Outcome::ExpiredWithFallback | Outcome::ExpiredFailed | Outcome::Undeliverable);
         Some(Self::Ended {
             outcome,
-            method: Method::of(event, !ran_out),
+            method: Method::of(event, !ran_out && outcome != Outcome::TimeLost),
             unreached: ran_out && !ended.reached,
             open_for: (ending.at - ended.suspended_at).max(TimeDelta::zero()),
         })

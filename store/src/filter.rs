@@ -1,8 +1,9 @@
 //! The rows that a list is to show.
 
 use chrono::{DateTime, Utc};
-use domain::base::ids::DeliveryId;
+use domain::base::ids::{DeliveryId, IntentId};
 use domain::intent::status::Status;
+use domain::suspension::Kind;
 
 /// Which events of an intent to read, newest first.
 #[derive(Clone, Debug)]
@@ -34,6 +35,10 @@ pub struct SuspensionFilter {
     pub open: bool,
     /// Only suspensions before this row.
     pub before: Option<i64>,
+    /// Only requests of this kind, made beside an intent.
+    pub requests: Option<Kind>,
+    /// Only requests beside this intent.
+    pub beside: Option<IntentId>,
     /// Only the suspension asked under the idempotency key with this hash.
     pub asked_under: Option<[u8; 32]>,
 }
@@ -60,4 +65,15 @@ pub struct ServerEventFilter {
     pub limit: u32,
     /// Only those whose `sequence` is larger.
     pub after: u64,
+}
+
+/// Which portfolios to read, newest first.
+#[derive(Clone, Debug)]
+pub struct PortfolioFilter {
+    pub limit: u32,
+    pub offset: u32,
+    /// Only those that this principal created.
+    pub created_by: Option<String>,
+    /// Only those that this intent is in.
+    pub intent: Option<IntentId>,
 }

@@ -4,14 +4,15 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use domain::base::ids::SuspensionId;
+use domain::base::ids::{IntentId, SuspensionId};
 use domain::suspension::Suspension;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
 use super::fact::Fact;
 use super::span::SpanRecord;
 use super::story::Story;
 use crate::observer::Observer;
+use crate::publications::Publications;
 
 /// Something a transaction did that requests or tasks may be waiting for, or that is counted; announced after its commit.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +21,8 @@ pub enum Notice {
     Suspension(SuspensionId),
     /// A suspension has ended, in this final state; comes before the notice of its new version.
     Ended(Arc<Suspension>),
+    /// An intent has a new event that streams carry.
+    Published(IntentId),
     /// There is a message to send.
     Delivery,
     /// A message of this channel that had failed is sent again.
@@ -42,6 +45,7 @@ pub struct Hub {
     /// Channels with a message that is sent again; the worker takes them at its next turn.
     redriven: Mutex<Vec<String>>,
     timers: Notify,
+    publications: Publications,
     observer: Arc<dyn Observer>,
 }
 
@@ -62,6 +66,7 @@ impl Hub {
             deliveries: Notify::default(),
             redriven: Mutex::default(),
             timers: Notify::default(),
+            publications: Publications::default(),
             observer,
         }
     }
@@ -81,6 +86,7 @@ impl Hub {
                         watched.ended = Some(suspension.clone());
                     }
                 }
+                Notice::Published(intent) => self.publications.announce(*intent),
                 Notice::Delivery => self.deliveries.notify_one(),
                 Notice::Redriven(channel) => {
                     let mut redriven = self.redriven();
@@ -104,6 +110,7 @@ impl Hub {
         let waiting: Vec<SuspensionId> = self.watched();
         self.announce(&waiting.into_iter().map(Notice::Suspension).collect::<Vec<_>>());
         self.announce(&[Notice::Delivery, Notice::Timer]);
+        self.publications.announce_all();
     }
 
     /// The suspensions that requests wait for.
@@ -118,6 +125,12 @@ impl Hub {
         watched.watchers += 1;
         self.observer.waits();
         Watch { hub: self, id, notify: watched.notify.clone() }
+    }
+
+    /// Registers a stream of one intent, or of an agent. Register before you look: a change between looking and waiting would be
+    /// lost.
+    pub fn follow(&self, intent: Option<IntentId>) -> watch::Receiver<()> {
+        self.publications.follow(intent)
     }
 
     /// Waits for a message to send; a permit is kept, so a message announced before the call is not lost.

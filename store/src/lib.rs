@@ -16,10 +16,13 @@ pub mod host;
 pub mod hub;
 mod inspection;
 pub mod link;
+mod look;
 pub mod mailbox;
 pub mod moving;
 mod observer;
+mod portfolios;
 pub mod postgres;
+mod publications;
 mod reads;
 mod request;
 mod rows;
@@ -31,21 +34,26 @@ pub mod sqlite;
 mod standing;
 mod store;
 pub mod story;
+mod stream;
 mod surroundings;
 mod units;
 
 pub use self::database::{Database, open};
 pub use self::error::{StoreError, Unit, Wanted};
-pub use self::filter::{DeliveryFilter, EventFilter, FailedFilter, IntentFilter, ServerEventFilter, SuspensionFilter};
+pub use self::filter::{
+    DeliveryFilter, EventFilter, FailedFilter, IntentFilter, PortfolioFilter, ServerEventFilter, SuspensionFilter,
+};
 pub use self::inspection::{Gateway, Inspection, Schema};
 pub use self::link::LinkView;
 pub use self::observer::{Again, Copied, Observer, Unobserved};
 pub use self::request::{
-    CreateIntent, Idempotency, NewIntent, NewKey, Outcome, Precondition, Redrive, Request, SecretOrigin, Target, Unreadable,
+    CreateIntent, Idempotency, NewIntent, NewKey, NewPortfolio, Outcome, PortfolioWrite, Precondition, Redrive, Request,
+    SecretOrigin, Target, Unreadable,
 };
 pub use self::sending::{BounceReport, DeliveryResult, Gate, Lane, Leased, LeasedDelivery, LinePlace, Turn};
 pub use self::standing::{Fired, Hold, Recovered, Standing, Swept};
 pub use self::store::Store;
+pub use self::stream::{StreamCursor, StreamOf, Streamed};
 pub use self::surroundings::Surroundings;
 pub use self::units::sweep::QUESTIONS_PER_LOOK;
 

@@ -9,7 +9,7 @@ use domain::suspension::{Question, Suspension};
 
 use super::PRODUCTION_MARK;
 use crate::rows::prelude::*;
-use crate::rows::{RowsResult, SuspensionRow};
+use crate::rows::{Listed, RowsResult, SuspensionRow};
 
 /// The contents of the mailbox, newest first.
 #[derive(Clone, Debug)]
@@ -55,7 +55,7 @@ pub(super) fn mailbox<R: ReadRows>(rows: &mut R, limit: u32) -> RowsResult<Mailb
     };
     let may_open = rows.secret(PRODUCTION_MARK)?.is_none();
     let mut view = MailboxView { waiting: Vec::new(), messages: Vec::new(), may_open };
-    for row in rows.suspensions(None, true, None, limit)? {
+    for row in rows.suspensions(Listed { open: true, limit, ..Listed::default() })? {
         view.waiting.push(asked(rows, row)?);
     }
     for (row, state) in rows.newest_deliveries(limit)? {

@@ -4,15 +4,18 @@ use chrono::{DateTime, Utc};
 use domain::base::ids::{IntentId, SuspensionId};
 use domain::base::name::form;
 use domain::intent::Intent;
+use domain::intent::status::Status;
 use domain::intent::vocabulary::in_openintent_vocabulary;
 use domain::log::Sealed;
+use domain::people::access::Entry;
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::principal::{Principal, Role};
 use domain::problem::Rejection;
 use domain::suspension::lease::Lease;
-use domain::suspension::{ResolutionReason, delivery};
+use domain::suspension::{FallbackPolicy, ResolutionReason, Suspension, delivery};
 use domain::wire::{
-    BounceView, DeliveryPage, DeliveryView, EventView, IntentPage, IntentView, KeyView, SuspensionPage, SuspensionRecord,
+    AclEntryView, AclView, BounceView, DeliveryPage, DeliveryView, EventView, IntentPage, IntentView, KeyView, SuspensionPage,
+    SuspensionRecord,
 };
 
 use super::error::Wanted;
@@ -21,25 +24,43 @@ use super::link::{LinkToken, LinkView};
 use super::standing::{Hold, Standing};
 use crate::host::clock_watch::ClockWatch;
 use crate::rows::prelude::*;
-use crate::rows::{Decided, DeliveryState, IntentRow, OutboxRow, Restore, RowsResult, SuspensionRow};
+use crate::rows::{
+    Decided, DeliveryState, EventLink, IntentRow, Listed, OutboxRow, Restore, RowsError, RowsResult, SuspensionRow,
+};
 
 /// How many events one request may walk over.
 const EVENTS_WALKED_MAX: u32 = 20_000;
 /// The largest offset in the intents of an agent that is assigned to intents of others.
 const MERGED_OFFSET_MAX: u32 = 10_000;
 /// A page ends after this many bytes, whatever its limit.
-const PAGE_BYTES_MAX: usize = 8 * 1024 * 1024;
+pub(super) const PAGE_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 /// An intent as shown, with `_suspension` rendered from its newest suspension.
 pub(super) fn intent_view<R: ReadRows>(rows: &mut R, row: &IntentRow) -> RowsResult<IntentView> {
-    let newest = match row.newest_suspension {
-        Some(rid) => {
-            let suspension = rows.suspension_at(rid)?;
-            Some(record(rows, &suspension)?)
-        }
-        None => None,
-    };
+    let newest = row.newest_suspension.map(|rid| rows.suspension_at(rid)).transpose()?;
+    view(rows, row, newest.as_ref())
+}
+
+fn view<R: ReadRows>(rows: &mut R, row: &IntentRow, newest: Option<&SuspensionRow>) -> RowsResult<IntentView> {
+    // The question before is not the one that the agent has announced.
+    let is_announced = row.open_suspension.is_none() && row.intent.status == Status::SuspendedAwaitingInput;
+    let newest = newest.filter(|_| !is_announced).map(|newest| record(rows, newest)).transpose()?;
     Ok(IntentView::of(&row.intent, rows.body(row.rid)?, newest.as_ref()))
+}
+
+/// Refuses to show a question open whose asker would then act by its own clock: one that is due, or whose time the server cannot
+/// tell at present. The asker reads again, and acts on what is recorded by then.
+fn settled<R: ReadRows>(rows: &mut R, suspension: &Suspension, watch: &ClockWatch) -> RowsResult<()> {
+    if !suspension.fixed_deadline || suspension.ending.is_some() || suspension.fallback_policy == FallbackPolicy::Fail {
+        return Ok(());
+    }
+    rows.look_at_the_clock()?;
+    let is_due = suspension.is_expired(watch.now());
+    match hold(rows, watch)? {
+        Some(hold) => Err(RowsError::Held(hold.why())),
+        None if is_due => Err(RowsError::Held("the deadline of the question is due, and its end is recorded in a moment")),
+        None => Ok(()),
+    }
 }
 
 fn record<R: ReadRows>(rows: &mut R, row: &SuspensionRow) -> RowsResult<SuspensionRecord> {
@@ -48,17 +69,27 @@ fn record<R: ReadRows>(rows: &mut R, row: &SuspensionRow) -> RowsResult<Suspensi
 
 /// Whether a principal may do this to an intent. A gateway's permission comes from the messages about
 /// `suspension` that it was handed.
-fn may<R: ReadRows>(
+pub(super) fn may<R: ReadRows>(
     rows: &mut R,
     principal: &Principal,
     action: Action,
     row: &IntentRow,
     suspension: Option<i64>,
+    now: DateTime<Utc>,
 ) -> Decided<()> {
-    let handed_for = handed(rows, principal, suspension)?;
-    let assigned = if is_at_home(principal, &row.intent) { Vec::new() } else { rows.assigned(row.rid)? };
-    let created_by = &row.intent.created_by;
-    Ok(authorize(principal, action, Object::Intent { created_by, asked_by: None, assigned: &assigned, handed_for: &handed_for }))
+    let handed_for = &handed(rows, principal, suspension)?;
+    let (mut assigned, mut entries) = (Vec::new(), Vec::new());
+    if !is_at_home(principal, &row.intent) {
+        assigned = rows.assigned(row.rid)?;
+        entries = in_force(rows, row, now)?;
+    }
+    let (created_by, assigned, entries) = (&row.intent.created_by, &assigned, &entries);
+    Ok(authorize(principal, action, Object::Intent { created_by, asked_by: None, assigned, entries, handed_for }))
+}
+
+/// The entries of the intent's access control list that count at `now`.
+fn in_force<R: ReadRows>(rows: &mut R, row: &IntentRow, now: DateTime<Utc>) -> RowsResult<Vec<Entry>> {
+    Ok(rows.entries(row.rid)?.into_iter().map(|row| row.entry).filter(|entry| entry.is_in_force(now)).collect())
 }
 
 /// Whether the principal's rights to an intent do not depend on the agents that are assigned to it.
@@ -80,16 +111,27 @@ fn own_only(principal: &Principal) -> Option<&str> {
 }
 
 /// Reads an intent that the principal may read. The right to read may come from messages about its newest suspension.
-pub(super) fn readable<R: ReadRows>(rows: &mut R, principal: &Principal, id: IntentId) -> Decided<IntentRow> {
+pub(super) fn readable<R: ReadRows>(rows: &mut R, principal: &Principal, id: IntentId, now: DateTime<Utc>) -> Decided<IntentRow> {
     let Some(row) = rows.intent(id)? else { return Ok(Err(Rejection::NotFound)) };
-    Ok(may(rows, principal, Action::Read, &row, row.newest_suspension)?.map(|()| row))
+    Ok(may(rows, principal, Action::Read, &row, row.newest_suspension, now)?.map(|()| row))
 }
 
-pub(super) fn intent<R: ReadRows>(rows: &mut R, principal: &Principal, id: IntentId) -> Decided<IntentView> {
-    match readable(rows, principal, id)? {
-        Ok(row) => Ok(Ok(intent_view(rows, &row)?)),
-        Err(rejection) => Ok(Err(rejection)),
+pub(super) fn intent<R: ReadRows>(
+    rows: &mut R,
+    principal: &Principal,
+    id: IntentId,
+    now: DateTime<Utc>,
+    watch: &ClockWatch,
+) -> Decided<IntentView> {
+    let row = match readable(rows, principal, id, now)? {
+        Ok(row) => row,
+        Err(rejection) => return Ok(Err(rejection)),
+    };
+    let newest = row.newest_suspension.map(|rid| rows.suspension_at(rid)).transpose()?;
+    if let Some(newest) = &newest {
+        settled(rows, &newest.suspension, watch)?;
     }
+    Ok(Ok(view(rows, &row, newest.as_ref())?))
 }
 
 /// Checks that the caller may walk through a list of the whole server.
@@ -98,7 +140,12 @@ fn walked<F>(principal: &Principal, action: Action, filter: Wanted<F>) -> Wanted
     filter
 }
 
-pub(super) fn intents<R: ReadRows>(rows: &mut R, principal: &Principal, filter: Wanted<IntentFilter>) -> Decided<IntentPage> {
+pub(super) fn intents<R: ReadRows>(
+    rows: &mut R,
+    principal: &Principal,
+    filter: Wanted<IntentFilter>,
+    now: DateTime<Utc>,
+) -> Decided<IntentPage> {
     let filter = match walked(principal, Action::Browse, filter) {
         Ok(filter) => filter,
         Err(rejection) => return Ok(Err(rejection)),
@@ -111,7 +158,7 @@ pub(super) fn intents<R: ReadRows>(rows: &mut R, principal: &Principal, filter: 
     let (mut intents, mut bytes, mut last) = (Vec::new(), 0, None);
     for row in found.iter().take(filter.limit as usize) {
         last = Some(row.rid);
-        if may(rows, principal, Action::Read, row, row.newest_suspension)?.is_err() {
+        if may(rows, principal, Action::Read, row, row.newest_suspension, now)?.is_err() {
             continue;
         }
         let view = intent_view(rows, row)?;
@@ -124,12 +171,13 @@ pub(super) fn intents<R: ReadRows>(rows: &mut R, principal: &Principal, filter: 
     Ok(Ok(IntentPage { intents, next_cursor: cursor(last, found.last().map(|row| row.rid)) }))
 }
 
-/// The intents that an agent created and those to which it is assigned, newest first; all intents for other principals.
+/// The intents that an agent created, and those to which it is assigned or has an entry, newest first; all intents for other principals.
 fn own_and_assigned<R: ReadRows>(rows: &mut R, principal: &Principal, filter: IntentFilter) -> Decided<Vec<IntentRow>> {
     let Some(agent) = own_only(principal) else { return Ok(Ok(rows.intents(None, filter)?)) };
     let names = [principal.name.clone(), form(&principal.name), form(&principal.subject)];
     let (limit, offset) = (filter.limit, filter.offset);
-    if rows.assigned_intents(&names, &IntentFilter { limit: 1, offset: 0, ..filter })?.is_empty() {
+    let one = IntentFilter { limit: 1, offset: 0, ..filter };
+    if rows.assigned_intents(&names, &one)?.is_empty() && rows.entered_intents(&names, &one)?.is_empty() {
         return Ok(Ok(rows.intents(Some(agent), filter)?));
     }
     // Each of the two lists is read as far as the page reaches, so that far must be bounded.
@@ -139,10 +187,36 @@ fn own_and_assigned<R: ReadRows>(rows: &mut R, principal: &Principal, filter: In
     }
     let whole = IntentFilter { limit: limit + offset, offset: 0, ..filter };
     let mut found = rows.assigned_intents(&names, &whole)?;
+    found.extend(rows.entered_intents(&names, &whole)?);
     found.extend(rows.intents(Some(agent), whole)?);
     found.sort_unstable_by_key(|row| std::cmp::Reverse(row.rid));
     found.dedup_by_key(|row| row.rid);
     Ok(Ok(found.into_iter().skip(offset as usize).take(limit as usize).collect()))
+}
+
+/// The access control list of an intent, as far as it is in force.
+pub(super) fn acl<R: ReadRows>(rows: &mut R, principal: &Principal, id: IntentId, now: DateTime<Utc>) -> Decided<AclView> {
+    let row = match readable(rows, principal, id, now)? {
+        Ok(row) => row,
+        Err(rejection) => return Ok(Err(rejection)),
+    };
+    if let Err(rejection) = may(rows, principal, Action::Browse, &row, row.newest_suspension, now)? {
+        return Ok(Err(rejection));
+    }
+    let entries = in_force(rows, &row, now)?;
+    Ok(Ok(acl_view(rows, &row, &entries)?))
+}
+
+/// These entries as shown: the events that made them say the rest.
+pub(super) fn acl_view<R: ReadRows>(rows: &mut R, row: &IntentRow, entries: &[Entry]) -> RowsResult<AclView> {
+    let mut shown = Vec::with_capacity(entries.len());
+    for made in rows.entries(row.rid)? {
+        if entries.iter().any(|entry| entry.id == made.entry.id) {
+            let event = serde_json::from_str(&rows.event(made.event)?.served())?;
+            shown.push(AclEntryView::of(event).ok_or(RowsError::Inconsistent("an entry whose event gave no access"))?);
+        }
+    }
+    Ok(AclView::of(row.intent.id, shown))
 }
 
 /// Where the next page begins; `None` if the last row that was looked at is the last one found.
@@ -151,7 +225,7 @@ fn cursor(last: Option<i64>, found: Option<i64>) -> Option<String> {
 }
 
 pub(super) fn leases<R: ReadRows>(rows: &mut R, principal: &Principal, id: IntentId, now: DateTime<Utc>) -> Decided<Vec<Lease>> {
-    let row = match readable(rows, principal, id)? {
+    let row = match readable(rows, principal, id, now)? {
         Ok(row) => row,
         Err(rejection) => return Ok(Err(rejection)),
     };
@@ -162,36 +236,70 @@ pub(super) fn leases<R: ReadRows>(rows: &mut R, principal: &Principal, id: Inten
     Ok(Ok(rows.leases(row.rid)?.into_iter().map(|lease| lease.seen_at(now, since)).collect()))
 }
 
-/// Walks the log from its end: each event names its predecessor. The walk is bounded, and only events that
-/// are shown are read whole.
+/// A walk through a log from its end: each event names its predecessor. The walk is bounded.
+struct Walk {
+    next: Option<i64>,
+    walked: u32,
+}
+
+/// One step of a walk.
+enum Step {
+    /// The event in this row.
+    Event(i64, EventLink),
+    /// The log has no earlier event.
+    Start,
+    /// The log has earlier events, and the walk ends here.
+    TooFar,
+}
+
+impl Walk {
+    fn of(row: &IntentRow) -> Self {
+        Self { next: (row.last_sequence > 0).then_some(row.last_event), walked: 0 }
+    }
+
+    fn step<R: ReadRows>(&mut self, rows: &mut R) -> RowsResult<Step> {
+        let Some(rid) = self.next else { return Ok(Step::Start) };
+        if self.walked >= EVENTS_WALKED_MAX {
+            return Ok(Step::TooFar);
+        }
+        self.walked += 1;
+        let link = rows.event_link(rid)?;
+        self.next = link.previous;
+        Ok(Step::Event(rid, link))
+    }
+}
+
+/// The newest events as served. Only events that are shown are read whole.
 pub(super) fn events<R: ReadRows>(
     rows: &mut R,
     principal: &Principal,
     id: IntentId,
     filter: Wanted<EventFilter>,
+    now: DateTime<Utc>,
 ) -> Decided<Vec<String>> {
-    let row = match readable(rows, principal, id)? {
+    let row = match readable(rows, principal, id, now)? {
         Ok(row) => row,
         Err(rejection) => return Ok(Err(rejection)),
     };
-    if let Err(rejection) = may(rows, principal, Action::Browse, &row, row.newest_suspension)? {
+    if let Err(rejection) = may(rows, principal, Action::Browse, &row, row.newest_suspension, now)? {
         return Ok(Err(rejection));
     }
     let filter = match filter {
         Ok(filter) => filter,
         Err(rejection) => return Ok(Err(rejection)),
     };
-    let mut next = (row.last_sequence > 0).then_some(row.last_event);
-    let (mut walked, mut skipped, mut bytes) = (0, 0, 0);
+    let (mut skipped, mut bytes) = (0, 0);
     let mut served: Vec<String> = Vec::new();
-    while let (Some(rid), true) = (next, served.len() < filter.limit as usize && bytes < PAGE_BYTES_MAX) {
-        walked += 1;
-        if walked > EVENTS_WALKED_MAX {
-            let message = format!("reaches beyond the {EVENTS_WALKED_MAX} newest events; narrow the request with since");
-            return Ok(Err(Rejection::invalid("offset", "range", message)));
-        }
-        let link = rows.event_link(rid)?;
-        next = link.previous;
+    let mut walk = Walk::of(&row);
+    while served.len() < filter.limit as usize && bytes < PAGE_BYTES_MAX {
+        let (rid, link) = match walk.step(rows)? {
+            Step::Event(rid, link) => (rid, link),
+            Step::Start => break,
+            Step::TooFar => {
+                let message = format!("reaches beyond the {EVENTS_WALKED_MAX} newest events; narrow the request with since");
+                return Ok(Err(Rejection::invalid("offset", "range", message)));
+            }
+        };
         if filter.since.is_some_and(|since| link.created_at < since) {
             break;
         }
@@ -218,26 +326,28 @@ pub(super) fn records<R: ReadRows>(
     id: IntentId,
     types: &[&str],
     limit: usize,
+    now: DateTime<Utc>,
 ) -> Decided<Vec<EventView>> {
-    let row = match readable(rows, principal, id)? {
+    let row = match readable(rows, principal, id, now)? {
         Ok(row) => row,
         Err(rejection) => return Ok(Err(rejection)),
     };
-    if let Err(rejection) = may(rows, principal, Action::Browse, &row, row.newest_suspension)? {
+    if let Err(rejection) = may(rows, principal, Action::Browse, &row, row.newest_suspension, now)? {
         return Ok(Err(rejection));
     }
-    let mut next = (row.last_sequence > 0).then_some(row.last_event);
-    let (mut walked, mut bytes) = (0, 0);
+    let mut bytes = 0;
     let mut found: Vec<EventView> = Vec::new();
-    while let (Some(rid), true) = (next, found.len() < limit) {
-        walked += 1;
-        if walked > EVENTS_WALKED_MAX || bytes > PAGE_BYTES_MAX {
-            let message =
-                format!("must have at most {EVENTS_WALKED_MAX} events, and at most {PAGE_BYTES_MAX} bytes of this kind");
-            return Ok(Err(Rejection::invalid("intent_id", "range", message)));
-        }
-        let link = rows.event_link(rid)?;
-        next = link.previous;
+    let mut walk = Walk::of(&row);
+    while found.len() < limit {
+        let (rid, link) = match walk.step(rows)? {
+            Step::Start => break,
+            Step::Event(rid, link) if bytes <= PAGE_BYTES_MAX => (rid, link),
+            Step::Event(..) | Step::TooFar => {
+                let message =
+                    format!("must have at most {EVENTS_WALKED_MAX} events, and at most {PAGE_BYTES_MAX} bytes of this kind");
+                return Ok(Err(Rejection::invalid("intent_id", "range", message)));
+            }
+        };
         if types.contains(&link.event_type.as_str()) {
             let event = rows.event(rid)?.served();
             bytes += event.len();
@@ -248,12 +358,19 @@ pub(super) fn records<R: ReadRows>(
     Ok(Ok(found))
 }
 
-pub(super) fn suspension<R: ReadRows>(rows: &mut R, principal: &Principal, id: SuspensionId) -> Decided<SuspensionRecord> {
+pub(super) fn suspension<R: ReadRows>(
+    rows: &mut R,
+    principal: &Principal,
+    id: SuspensionId,
+    now: DateTime<Utc>,
+    watch: &ClockWatch,
+) -> Decided<SuspensionRecord> {
     let Some(row) = rows.suspension(id)? else { return Ok(Err(Rejection::NotFound)) };
     let intent = rows.intent_at(row.intent)?;
-    if let Err(rejection) = may(rows, principal, Action::Read, &intent, Some(row.rid))? {
+    if let Err(rejection) = may(rows, principal, Action::Read, &intent, Some(row.rid), now)? {
         return Ok(Err(rejection));
     }
+    settled(rows, &row.suspension, watch)?;
     Ok(Ok(record(rows, &row)?))
 }
 
@@ -262,10 +379,11 @@ pub(super) fn deliveries<R: ReadRows>(
     principal: &Principal,
     id: SuspensionId,
     filter: Wanted<DeliveryFilter>,
+    now: DateTime<Utc>,
 ) -> Decided<DeliveryPage> {
     let Some(row) = rows.suspension(id)? else { return Ok(Err(Rejection::NotFound)) };
     let intent = rows.intent_at(row.intent)?;
-    if let Err(rejection) = may(rows, principal, Action::Browse, &intent, Some(row.rid))? {
+    if let Err(rejection) = may(rows, principal, Action::Browse, &intent, Some(row.rid), now)? {
         return Ok(Err(rejection));
     }
     let filter = match filter {
@@ -335,21 +453,32 @@ pub(super) fn suspensions<R: ReadRows>(
     rows: &mut R,
     principal: &Principal,
     filter: Wanted<SuspensionFilter>,
+    now: DateTime<Utc>,
 ) -> Decided<SuspensionPage> {
     let filter = match walked(principal, Action::Browse, filter) {
         Ok(filter) => filter,
         Err(rejection) => return Ok(Err(rejection)),
     };
+    let beside = match filter.beside {
+        None => None,
+        Some(id) => match readable(rows, principal, id, now)? {
+            Ok(row) => Some(row.rid),
+            Err(rejection) => return Ok(Err(rejection)),
+        },
+    };
+    let SuspensionFilter { requests, open, before, .. } = filter;
+    // An agent that may read an intent sees all requests beside it; other lists are of its own.
+    let asker = own_only(principal).filter(|_| beside.is_none());
     let found = match &filter.asked_under {
         Some(key_hash) => asked_under(rows, key_hash, &filter)?.into_iter().collect(),
         // One row more than the limit shows whether there is another page.
-        None => rows.suspensions(own_only(principal), filter.open, filter.before, filter.limit + 1)?,
+        None => rows.suspensions(Listed { asker, requests, beside, open, before, limit: filter.limit + 1 })?,
     };
     let (mut suspensions, mut bytes, mut last) = (Vec::new(), 0, None);
     for row in found.iter().take(filter.limit as usize) {
         last = Some(row.rid);
         let intent = rows.intent_at(row.intent)?;
-        if may(rows, principal, Action::Read, &intent, Some(row.rid))?.is_err() {
+        if may(rows, principal, Action::Read, &intent, Some(row.rid), now)?.is_err() {
             continue;
         }
         let asked_by = Some(row.suspension.asked_by.name.clone());

@@ -1,17 +1,20 @@
 //! Writes as callers request them, and their outcomes.
 
 use domain::base::field::FieldError;
-use domain::base::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
+use domain::base::ids::{DeliveryId, IntentId, KeyId, PortfolioId, SuspensionId};
 use domain::base::name::Owner;
 use domain::intent::body::IntentBody;
 use domain::intent::command::Command;
 use domain::intent::status::Status;
 use domain::people::authority::Action;
+use domain::people::client::Client;
 use domain::people::principal::{Principal, Role};
+use domain::portfolio::PortfolioBody;
 use domain::suspension::lease::Lease;
-use domain::wire::{IntentView, RespondResponse, SuspensionRecord};
+use domain::wire::{AccessView, IntentView, MembershipView, PortfolioView, RespondResponse, SuspensionRecord};
 use serde::{Deserialize, Serialize};
 
+use crate::error::Wanted;
 use crate::span::TraceContext;
 
 /// The `If-Match` header of a request.
@@ -54,6 +57,11 @@ pub struct Unreadable {
 }
 
 impl Request {
+    /// Whether it asks by the one call, whose key is kept with the question.
+    pub(crate) fn asks_under_a_key(&self) -> bool {
+        self.action() == Some(Action::Suspend) && !matches!(self.command, Ok(Command::SuspendByRecord(_)))
+    }
+
     /// The action that the caller must be allowed; the command determines it. `None` for commands that only the server may give.
     pub fn action(&self) -> Option<Action> {
         match &self.command {
@@ -94,6 +102,21 @@ pub struct NewIntent {
     pub body: IntentBody,
 }
 
+/// A new portfolio.
+#[derive(Clone, Debug)]
+pub struct NewPortfolio {
+    pub id: PortfolioId,
+    pub body: PortfolioBody,
+}
+
+/// A write to a portfolio: a new one, a new status, an intent that is added.
+#[derive(Clone, Debug)]
+pub struct PortfolioWrite<T> {
+    pub idempotency: Option<Idempotency>,
+    /// The wish, or why it could not be read.
+    pub wanted: Wanted<T>,
+}
+
 /// Where the secret of a new key comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SecretOrigin {
@@ -113,6 +136,8 @@ pub struct NewKey {
     pub owner: Owner,
     /// The channels a gateway is tied to.
     pub tied_to: Option<Vec<String>>,
+    /// The client program that uses the key.
+    pub client: Option<Client>,
     pub hash: [u8; 32],
     pub origin: SecretOrigin,
 }
@@ -135,4 +160,8 @@ pub enum Outcome {
     /// The event as served.
     Event(String),
     Lease(Box<Lease>),
+    Access(Box<AccessView>),
+    Portfolio(Box<PortfolioView>),
+    /// The place of an intent in a portfolio.
+    Membership(MembershipView),
 }

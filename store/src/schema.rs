@@ -85,6 +85,7 @@ diesel::table! {
         resolved_by -> Nullable<Text>,
         metadata -> Nullable<Document>,
         reminded_at -> Nullable<Moment>,
+        fixed_deadline -> Bool,
     }
 }
 
@@ -193,6 +194,7 @@ diesel::table! {
         created_at -> Moment,
         revoked_at -> Nullable<Moment>,
         tied_to -> Nullable<Text>,
+        client -> Nullable<Text>,
     }
 }
 
@@ -303,6 +305,122 @@ diesel::table! {
         intent -> BigInt,
         agent_id -> Text,
         event -> BigInt,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{BigInt, Integer, Nullable, Text};
+    use crate::sql::{Id, Moment};
+
+    access_entries (intent, principal_id) {
+        intent -> BigInt,
+        principal_id -> Text,
+        id -> Id,
+        permission -> Integer,
+        expires_at -> Nullable<Moment>,
+        event -> BigInt,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{BigInt, Integer, Text};
+    use crate::sql::Id;
+
+    access_requests (intent, id) {
+        intent -> BigInt,
+        id -> Id,
+        principal_id -> Text,
+        requester -> Text,
+        requester_owner -> Text,
+        permission -> Integer,
+        event -> BigInt,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{BigInt, Binary, Integer, Nullable, Text};
+    use crate::sql::{Document, Id, Moment, Prose};
+
+    portfolios (rid) {
+        rid -> BigInt,
+        id -> Id,
+        status -> Integer,
+        creator -> Text,
+        creator_owner -> Text,
+        claimed_creator -> Nullable<Prose>,
+        name -> Prose,
+        description -> Nullable<Prose>,
+        metadata -> Document,
+        governance_policy -> Document,
+        created_at -> Moment,
+        updated_at -> Moment,
+        last_sequence -> BigInt,
+        last_hash -> Binary,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{BigInt, Binary, Text};
+    use crate::sql::Moment;
+
+    portfolio_events (portfolio, sequence) {
+        portfolio -> BigInt,
+        sequence -> BigInt,
+        event_type -> Text,
+        created_at -> Moment,
+        bytes -> Binary,
+        hash -> Binary,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{BigInt, Integer};
+    use crate::sql::{Id, Moment};
+
+    portfolio_members (portfolio, intent) {
+        portfolio -> BigInt,
+        intent -> BigInt,
+        id -> Id,
+        role -> Integer,
+        priority -> Integer,
+        added_at -> Moment,
+        event -> BigInt,
+    }
+}
+
+diesel::allow_tables_to_appear_in_same_query!(portfolio_members, portfolios);
+diesel::allow_tables_to_appear_in_same_query!(portfolio_members, intents);
+diesel::allow_tables_to_appear_in_same_query!(access_entries, intents);
+diesel::table! {
+    published (rid) {
+        rid -> BigInt,
+        intent -> BigInt,
+        /// Only PostgreSQL has this column.
+        position -> BigInt,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{BigInt, Integer, Text};
+    use crate::sql::{Id, Moment};
+
+    announcements (intent) {
+        intent -> BigInt,
+        id -> Id,
+        from_status -> Integer,
+        announced_at -> Moment,
+        asker -> Text,
+        asker_owner -> Text,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{BigInt, Text};
+
+    client_ids (intent, client_id) {
+        intent -> BigInt,
+        client_id -> Text,
+        suspension -> BigInt,
     }
 }
 

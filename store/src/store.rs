@@ -2,25 +2,33 @@
 
 use std::sync::Arc;
 
-use domain::base::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
+use domain::base::ids::{DeliveryId, IntentId, KeyId, PortfolioId, SuspensionId};
 use domain::people::principal::Principal;
+use domain::portfolio::PortfolioStatus;
+use domain::portfolio::membership::Join;
 use domain::suspension::lease::Lease;
-use domain::wire::{DeliveryPage, DeliveryView, EventView, IntentPage, IntentView, KeyView, SuspensionPage, SuspensionRecord};
+use domain::wire::{
+    AclView, DeliveryPage, DeliveryView, EventView, IntentPage, IntentView, KeyView, PortfolioView, SuspensionPage,
+    SuspensionRecord, WholePortfolioView,
+};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use crate::backend::Backend;
 use crate::error::{StoreError, Unit, Wanted};
-use crate::filter::{DeliveryFilter, EventFilter, FailedFilter, IntentFilter, ServerEventFilter, SuspensionFilter};
+use crate::filter::{
+    DeliveryFilter, EventFilter, FailedFilter, IntentFilter, PortfolioFilter, ServerEventFilter, SuspensionFilter,
+};
 use crate::host::clock_watch::ClockWatch;
 use crate::hub::Hub;
 use crate::link::{LinkToken, LinkView};
 use crate::mailbox::{MailboxView, mailbox};
-use crate::request::{CreateIntent, NewKey, Outcome, Redrive, Request};
+use crate::request::{CreateIntent, NewKey, NewPortfolio, Outcome, PortfolioWrite, Redrive, Request};
 use crate::rows::prelude::*;
 use crate::sending::{BounceReport, DeliveryResult, Leased, LeasedDelivery, Turn};
 use crate::standing::{Fired, Hold, Recovered, Standing, Swept};
-use crate::{PRODUCTION_MARK, reads, units};
+use crate::stream::{StreamCursor, StreamOf, Streamed};
+use crate::{PRODUCTION_MARK, look, portfolios, reads, units};
 
 /// The refusal to hold a database that is in use: another server would go on with the messages and deadlines that are to be held.
 const IN_USE: &str = "the database is in use by a running placet; stop every server on it first, and start one with --after-restore \
@@ -50,8 +58,34 @@ pub trait Store: Send + Sync + 'static {
         types: &'static [&'static str],
         limit: usize,
     ) -> Unit<'_, Vec<EventView>>;
+    /// Reads the events that a stream carries behind a place, a bounded number at a time; without a place, the present one.
+    fn stream(&self, principal: Principal, of: StreamOf, after: Wanted<Option<StreamCursor>>) -> Unit<'_, Streamed>;
     /// Reads the leases of an intent.
     fn leases(&self, principal: Principal, id: IntentId) -> Unit<'_, Vec<Lease>>;
+    /// Reads the access control list of an intent.
+    fn acl(&self, principal: Principal, id: IntentId) -> Unit<'_, AclView>;
+    /// Creates a portfolio.
+    fn create_portfolio(&self, principal: Principal, write: PortfolioWrite<NewPortfolio>) -> Unit<'_, Outcome>;
+    /// Changes the status of a portfolio.
+    fn set_portfolio_status(
+        &self,
+        principal: Principal,
+        id: PortfolioId,
+        write: PortfolioWrite<PortfolioStatus>,
+    ) -> Unit<'_, Outcome>;
+    /// Puts an intent into a portfolio, or changes its place there.
+    fn add_to_portfolio(
+        &self,
+        principal: Principal,
+        id: PortfolioId,
+        write: PortfolioWrite<(IntentId, Join)>,
+    ) -> Unit<'_, Outcome>;
+    /// Reads a portfolio with its intents, from a place in their list on.
+    fn portfolio(&self, principal: Principal, id: PortfolioId, offset: Wanted<u32>) -> Unit<'_, WholePortfolioView>;
+    /// Lists the portfolios the principal may read, newest first.
+    fn portfolios(&self, principal: Principal, filter: Wanted<PortfolioFilter>) -> Unit<'_, Vec<PortfolioView>>;
+    /// Reads the own log of a portfolio, oldest first, each event as it is served.
+    fn portfolio_events(&self, principal: Principal, id: PortfolioId) -> Unit<'_, Vec<String>>;
     /// Reads a suspension.
     fn suspension(&self, principal: Principal, id: SuspensionId) -> Unit<'_, SuspensionRecord>;
     /// Lists the suspensions the principal may read.
@@ -139,15 +173,18 @@ impl<B: Backend> Store for B {
     }
 
     fn intent(&self, principal: Principal, id: IntentId) -> Unit<'_, IntentView> {
-        self.authorized("intent", move |rows| reads::intent(rows, &principal, id))
+        let (now, watch) = (self.clock().now(), self.watch().clone());
+        self.authorized("intent", move |rows| reads::intent(rows, &principal, id, now, &watch))
     }
 
     fn intents(&self, principal: Principal, filter: Wanted<IntentFilter>) -> Unit<'_, IntentPage> {
-        self.authorized("intents", move |rows| reads::intents(rows, &principal, filter))
+        let now = self.clock().now();
+        self.authorized("intents", move |rows| reads::intents(rows, &principal, filter, now))
     }
 
     fn events(&self, principal: Principal, id: IntentId, filter: Wanted<EventFilter>) -> Unit<'_, Vec<String>> {
-        self.authorized("events", move |rows| reads::events(rows, &principal, id, filter))
+        let now = self.clock().now();
+        self.authorized("events", move |rows| reads::events(rows, &principal, id, filter, now))
     }
 
     fn records(
@@ -157,7 +194,13 @@ impl<B: Backend> Store for B {
         types: &'static [&'static str],
         limit: usize,
     ) -> Unit<'_, Vec<EventView>> {
-        self.authorized("records", move |rows| reads::records(rows, &principal, id, types, limit))
+        let now = self.clock().now();
+        self.authorized("records", move |rows| reads::records(rows, &principal, id, types, limit, now))
+    }
+
+    fn stream(&self, principal: Principal, of: StreamOf, after: Wanted<Option<StreamCursor>>) -> Unit<'_, Streamed> {
+        let now = self.clock().now();
+        self.authorized("stream", move |rows| look::look(rows, &principal, &of, after, now))
     }
 
     fn leases(&self, principal: Principal, id: IntentId) -> Unit<'_, Vec<Lease>> {
@@ -165,16 +208,60 @@ impl<B: Backend> Store for B {
         self.authorized("leases", move |rows| reads::leases(rows, &principal, id, now))
     }
 
+    fn acl(&self, principal: Principal, id: IntentId) -> Unit<'_, AclView> {
+        let now = self.clock().now();
+        self.authorized("acl", move |rows| reads::acl(rows, &principal, id, now))
+    }
+
+    fn create_portfolio(&self, principal: Principal, write: PortfolioWrite<NewPortfolio>) -> Unit<'_, Outcome> {
+        self.decide("create_portfolio", move |rows, env| units::portfolios::create(rows, env, &principal, &write))
+    }
+
+    fn set_portfolio_status(
+        &self,
+        principal: Principal,
+        id: PortfolioId,
+        write: PortfolioWrite<PortfolioStatus>,
+    ) -> Unit<'_, Outcome> {
+        self.decide("set_portfolio_status", move |rows, env| units::portfolios::set_status(rows, env, &principal, id, &write))
+    }
+
+    fn add_to_portfolio(
+        &self,
+        principal: Principal,
+        id: PortfolioId,
+        write: PortfolioWrite<(IntentId, Join)>,
+    ) -> Unit<'_, Outcome> {
+        self.decide("add_to_portfolio", move |rows, env| units::portfolios::add(rows, env, &principal, id, &write))
+    }
+
+    fn portfolio(&self, principal: Principal, id: PortfolioId, offset: Wanted<u32>) -> Unit<'_, WholePortfolioView> {
+        let now = self.clock().now();
+        self.authorized("portfolio", move |rows| portfolios::portfolio(rows, &principal, id, offset, now))
+    }
+
+    fn portfolios(&self, principal: Principal, filter: Wanted<PortfolioFilter>) -> Unit<'_, Vec<PortfolioView>> {
+        let now = self.clock().now();
+        self.authorized("portfolios", move |rows| portfolios::portfolios(rows, &principal, filter, now))
+    }
+
+    fn portfolio_events(&self, principal: Principal, id: PortfolioId) -> Unit<'_, Vec<String>> {
+        self.authorized("portfolio_events", move |rows| portfolios::portfolio_events(rows, &principal, id))
+    }
+
     fn suspension(&self, principal: Principal, id: SuspensionId) -> Unit<'_, SuspensionRecord> {
-        self.authorized("suspension", move |rows| reads::suspension(rows, &principal, id))
+        let (now, watch) = (self.clock().now(), self.watch().clone());
+        self.authorized("suspension", move |rows| reads::suspension(rows, &principal, id, now, &watch))
     }
 
     fn suspensions(&self, principal: Principal, filter: Wanted<SuspensionFilter>) -> Unit<'_, SuspensionPage> {
-        self.authorized("suspensions", move |rows| reads::suspensions(rows, &principal, filter))
+        let now = self.clock().now();
+        self.authorized("suspensions", move |rows| reads::suspensions(rows, &principal, filter, now))
     }
 
     fn deliveries(&self, principal: Principal, id: SuspensionId, filter: Wanted<DeliveryFilter>) -> Unit<'_, DeliveryPage> {
-        self.authorized("deliveries", move |rows| reads::deliveries(rows, &principal, id, filter))
+        let now = self.clock().now();
+        self.authorized("deliveries", move |rows| reads::deliveries(rows, &principal, id, filter, now))
     }
 
     fn link(&self, token: LinkToken) -> Unit<'_, Option<LinkView>> {

@@ -67,7 +67,12 @@ impl Surroundings {
                 Notice::Fact(fact) => self.observer.fact(fact),
                 Notice::Story(story) => story.log(),
                 Notice::Span(span) => self.observer.span(span, self.clock.now()),
-                Notice::Suspension(_) | Notice::Ended(_) | Notice::Delivery | Notice::Redriven(_) | Notice::Timer => {}
+                Notice::Suspension(_)
+                | Notice::Ended(_)
+                | Notice::Published(_)
+                | Notice::Delivery
+                | Notice::Redriven(_)
+                | Notice::Timer => {}
             }
         }
     }

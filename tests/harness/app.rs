@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use channels::Channel;
 use chrono::TimeDelta;
-use domain::asking::policy::{AskingPolicy, UnknownChannel};
+use domain::asking::policy::{AskingPolicy, CLIENT_GUARD_SECONDS, UnknownChannel};
 use domain::asking::pressing::Pressing;
 use domain::base::address::AllowList;
 use domain::base::clock::Clock;
@@ -323,8 +323,25 @@ impl TestApp {
     pub async fn new_key_of(&self, role: Role, name: &str, owner: &str) -> String {
         let secret = generate(role, &SystemEntropy);
         let unbound = role == Role::Channel;
+        let request = CreateKeyRequest {
+            role,
+            name: name.into(),
+            subject: None,
+            owner: Some(owner.into()),
+            tied_to: None,
+            unbound,
+            client: None,
+        };
+        self.keep_key(request, &secret).await;
+        secret.expose_secret().to_owned()
+    }
+
+    /// Makes an agent's key for the OpenIntent client and returns its secret.
+    pub async fn new_client_key(&self, name: &str) -> String {
+        let secret = generate(Role::Agent, &SystemEntropy);
+        let (name, client) = (name.to_owned(), Some(domain::people::client::Client::OpenIntent017));
         let request =
-            CreateKeyRequest { role, name: name.into(), subject: None, owner: Some(owner.into()), tied_to: None, unbound };
+            CreateKeyRequest { role: Role::Agent, name, subject: None, owner: None, tied_to: None, unbound: false, client };
         self.keep_key(request, &secret).await;
         secret.expose_secret().to_owned()
     }
@@ -334,7 +351,11 @@ impl TestApp {
         let secret = generate(Role::Channel, &SystemEntropy);
         let tied_to = Some(tied_to.iter().map(|name| (*name).to_owned()).collect());
         let (role, name) = (Role::Channel, name.to_owned());
-        self.keep_key(CreateKeyRequest { role, name, subject: None, owner: None, tied_to, unbound: false }, &secret).await;
+        self.keep_key(
+            CreateKeyRequest { role, name, subject: None, owner: None, tied_to, unbound: false, client: None },
+            &secret,
+        )
+        .await;
         secret.expose_secret().to_owned()
     }
 
@@ -421,6 +442,7 @@ pub fn asking_policy() -> AskingPolicy {
         pressing: Pressing::OFF,
         fallback_min_window_seconds: 1,
         fallback_requires_delivery: true,
+        client_guard_seconds: CLIENT_GUARD_SECONDS,
     }
 }
 

@@ -18,5 +18,6 @@ pub mod requests;
 pub mod rows;
 pub mod severed;
 pub mod smtp;
+pub mod stream;
 pub mod tls;
 pub mod wire;

@@ -109,6 +109,7 @@ pub async fn multiply(app: &TestApp) {
         ("leases", vec![("rid", rid.clone()), ("id", id.into()), ("intent", above("intent"))]),
         ("api_keys", vec![("rid", rid.clone()), ("id", id.into()), ("hash", "sha256(hash || n::text::bytea)".into())]),
         ("bounces", vec![("outbox", above("outbox"))]),
+        ("published", vec![("rid", rid.clone()), ("intent", above("intent"))]),
     ] {
         let changed = |column: &str| changes.iter().find(|(name, _)| *name == column).map(|(_, to)| to.clone());
         let columns = Cluster::of_this_process().columns(app.scratch().unwrap().name(), table).await;

@@ -21,6 +21,7 @@ pub fn principal(name: &str, role: Role) -> Principal {
         name,
         role,
         tied_to: None,
+        client: None,
         assurance: Assurance::ApiKey,
     }
 }

@@ -316,12 +316,15 @@ async fn a_question_that_cannot_be_withdrawn_is_said_to_be_open() {
     assert!(ended.stderr.contains("could not be withdrawn") && ended.stderr.contains("still open"), "{ended:?}");
 }
 
-/// Starts to ask at an address where the server does not read yet; returns once the call is under way.
+/// Starts to ask at an address where the test itself is the server; returns once the request has begun to arrive. A reply that is sent
+/// before the request would be thrown away.
 async fn asking_a_stranger(site: &Site, stranger: &TcpListener) -> (Running, TcpStream) {
     let mut ask = site.command(["ask", "Deploy?"]);
     ask.env("PLACET_URL", format!("http://{}/", stranger.local_addr().unwrap())).env("PLACET_API_KEY", "placet_agent_x");
     let asking = site.start(ask);
-    let (connection, _) = timeout(PATIENCE, stranger.accept()).await.expect("nobody calls").unwrap();
+    let (mut connection, _) = timeout(PATIENCE, stranger.accept()).await.expect("the command calls").unwrap();
+    let begun = timeout(PATIENCE, connection.read(&mut [0; 64])).await.expect("the command sends a request").unwrap();
+    assert!(begun > 0, "the command closes its connection");
     (asking, connection)
 }
 
@@ -364,8 +367,6 @@ async fn a_failure_says_whether_the_question_may_be_open() {
     for (reply, may_be_open) in [(failed, true), (often, false)] {
         let (site, stranger) = (Site::development(), TcpListener::bind("127.0.0.1:0").await.unwrap());
         let (asking, mut connection) = asking_a_stranger(&site, &stranger).await;
-        // A reply before the request would be thrown away.
-        assert!(connection.read(&mut [0; 64]).await.unwrap() > 0);
         connection.write_all(reply.as_bytes()).await.unwrap();
         let ended = asking.finish().await;
         assert_eq!(code(&ended), (Some(3), ""), "{ended:?}");

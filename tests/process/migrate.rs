@@ -68,6 +68,15 @@ async fn filled(site: &Site, smtp: &SmtpSink) -> (Api, String, String) {
     operator.respond(answered, &id, "deny").await.ok();
     let lease = json!({"scope": "state.x", "duration_seconds": 600});
     agent.post(&format!("api/v1/intents/{intent}/leases"), lease).await;
+    let path = format!("api/v1/intents/{answered}");
+    agent.post(&format!("{path}/agents"), json!({"agent_id": "helper"})).await.ok();
+    let entry = json!({"principal_id": "auditor", "permission": "write", "expires_at": "2099-01-01T00:00:00"});
+    agent.post(&format!("{path}/acl/entries"), entry).await.ok();
+    agent.post(&format!("{path}/access-requests"), json!({"principal_id": "third"})).await.ok();
+    let portfolio = json!({"name": "a\u{0}b", "governance_policy": {"require_all_completed": true}, "metadata": {"a": 1.0}});
+    let portfolio = agent.post("api/v1/portfolios", portfolio).await.ok();
+    let place = format!("api/v1/portfolios/{}/intents", portfolio["id"].as_str().unwrap());
+    agent.post(&place, json!({"intent_id": answered, "role": "primary", "priority": 3})).await.ok();
     let silent = agent.active_intent().await;
     agent.suspend(silent, json!({"timeout_seconds": 1, "fallback_policy": "fail"})).await.ok();
     while agent.status(silent).await != "abandoned" {
@@ -85,8 +94,25 @@ async fn a_question_asked_before_the_move_is_answered_after_it() {
     let site = Site::production(smtp.url());
     let (agent, open, link) = filled(&site, &smtp).await;
     let page = async |query: &str| agent.get(&format!("api/v1/suspensions?state=all&{query}")).await.ok();
+    let bob = site.api("operator", "bob").await;
     let server = site.serve().await;
     let (whole, first) = (page("limit=100").await, page("limit=1").await);
+    let answered = agent.get("api/v1/intents?limit=2").await.ok()["intents"][1]["id"].as_str().unwrap().to_owned();
+    let access = async || {
+        let of = async |part| agent.get(&format!("api/v1/intents/{answered}/{part}")).await.ok();
+        [of("acl").await, of("access-requests").await, of("agents").await]
+    };
+    let portfolios = async || {
+        let listed = agent.get("api/v1/portfolios").await.ok();
+        let one = format!("api/v1/portfolios/{}", listed[0]["id"].as_str().unwrap());
+        [agent.get(&one).await.ok(), agent.get(&format!("{one}/events")).await.ok()]
+    };
+    let grouped = portfolios().await;
+    assert_eq!((&grouped[0]["name"], &grouped[0]["intents"][0]["role"]), (&json!("a\u{0}b"), &json!("primary")));
+    let admitted = access().await;
+    for (part, name) in admitted.iter().zip(["auditor", "third", "helper"]) {
+        assert!(part.to_string().contains(name), "{part}");
+    }
     stop(server).await;
     let scratch = Cluster::of_this_process().empty().await;
     let to = over_tcp(&scratch);
@@ -100,6 +126,12 @@ async fn a_question_asked_before_the_move_is_answered_after_it() {
     let rest = page(&format!("cursor={}", first["next_cursor"].as_str().unwrap())).await;
     let listed = [&first, &rest].map(|page| page["suspensions"].as_array().unwrap().clone()).concat();
     assert_eq!((json!(listed), listed.len()), (whole["suspensions"].clone(), 3), "a list that was begun goes on where it was");
+    assert_eq!(access().await, admitted, "agents have the access that they had");
+    assert_eq!(portfolios().await, grouped, "the intents are in the portfolios in which they were");
+    agent.post("api/v1/portfolios", json!({"name": "later"})).await.ok();
+    let request = admitted[1]["access_requests"][0]["id"].as_str().unwrap();
+    let denied = format!("api/v1/intents/{answered}/access-requests/{request}/deny");
+    assert_eq!(bob.post(&denied, json!({})).await.ok()["status"], json!("denied"));
     let answered = Person::new(&site.base()).answer(&link, "approve").await;
     assert_eq!(answered.status, 200);
     assert_eq!(agent.suspension(&open).await["response"], json!("approve"), "the agent's key counts here as well");

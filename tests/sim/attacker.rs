@@ -55,6 +55,7 @@ fn principal(name: &str, owner: &str, role: Role) -> Principal {
         owner: Owner(owner.to_owned()),
         role,
         tied_to: None,
+        client: None,
         assurance: Assurance::ApiKey,
     }
 }
@@ -77,6 +78,7 @@ fn draw_trespass(world: &World, creator: &str, named: String) -> (&'static str, 
             value: Some(json!("approve")),
             claimed_responded_by: None,
             metadata: None,
+            expects: None,
         }))
     };
     match world.draw(|chance| chance.below(8)) {
@@ -102,17 +104,17 @@ fn draw_trespass(world: &World, creator: &str, named: String) -> (&'static str, 
         6 => (
             "lifts its own suspension",
             principal(creator, &team, Role::Agent),
-            Command::SetStatus { status: Status::Active, reason: None },
+            Command::SetStatus { status: Status::Active, reason: None, announces: None },
         ),
         5 => (
             "takes back another's question",
             principal("agent-99", "team-99", Role::Agent),
-            Command::SetStatus { status: Status::Active, reason: None },
+            Command::SetStatus { status: Status::Active, reason: None, announces: None },
         ),
         _ => (
             "sets the status of a suspended intent",
             principal(creator, &team, Role::Agent),
-            Command::SetStatus { status: Status::SuspendedAwaitingInput, reason: None },
+            Command::SetStatus { status: Status::SuspendedAwaitingInput, reason: None, announces: None },
         ),
     }
 }

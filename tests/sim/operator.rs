@@ -56,13 +56,17 @@ fn principal(name: &str) -> Principal {
         owner: Owner(name.to_owned()),
         role: Role::Operator,
         tied_to: None,
+        client: None,
         assurance: Assurance::ApiKey,
     }
 }
 
 /// One of the open questions.
 async fn choose(world: &Arc<World>, name: &str) -> Option<SuspensionRecord> {
-    let (who, filter) = (principal(name), SuspensionFilter { limit: 10, open: true, before: None, asked_under: None });
+    let (who, filter) = (
+        principal(name),
+        SuspensionFilter { limit: 10, open: true, before: None, requests: None, beside: None, asked_under: None },
+    );
     let listed =
         world.call(format!("{name} lists"), |store| async move { store.suspensions(who, Ok(filter)).await }.boxed()).await;
     let open = listed.ok()?.suspensions;

@@ -152,6 +152,7 @@ pub(crate) fn request(
             // The claim in the body is kept, and decides nothing.
             claimed_responded_by: Some("the boss".to_owned()),
             metadata: None,
+            expects: None,
         }))),
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use domain::asking::policy::AskingPolicy;
+use domain::asking::policy::{AskingPolicy, CLIENT_GUARD_SECONDS};
 use domain::base::clock::Clock;
 use domain::base::time::from_micros;
 use domain::problem::Rejection;
@@ -127,6 +127,7 @@ impl World {
         let plan = variant.of(Plan::draw(&mut chance).crowded(&mut Chance::new(seed, 3)));
         let policy = AskingPolicy {
             fallback_requires_delivery: plan.requires_delivery,
+            client_guard_seconds: CLIENT_GUARD_SECONDS,
             channels: plan.lines.channels(),
             ..harness::app::asking_policy()
         };

@@ -5,14 +5,16 @@
 use chrono::TimeDelta;
 use serde_json::{Value, json};
 
+use crate::asking::governing;
 use crate::asking::policy::VALUE_BYTES_MAX;
-use crate::base::field::FieldError;
+use crate::base::field::{FieldError, UNSUPPORTED};
 use crate::base::ids::IntentId;
 use crate::base::{json, name};
 use crate::intent::assignment::Assign;
 use crate::intent::body::{DESCRIPTION_BYTES_MAX, IntentBody, PATCHES_MAX, Patch, PatchOp, STATE_BYTES_MAX, TITLE_MAX};
 use crate::intent::command::{Later, Respond};
 use crate::intent::event::ClientEvent;
+use crate::intent::governance::Policy;
 use crate::intent::status::Status;
 use crate::intent::vocabulary::stored_as;
 use crate::people::principal::Principal;
@@ -27,9 +29,6 @@ use crate::wire::{
 pub const REASON_MAX: usize = 2_000;
 /// The longest type, actor, trace id and parent id of an event that a client appends, in characters.
 pub const EVENT_WORD_MAX: usize = 200;
-
-/// The rule that a member breaks whose effect this server does not have.
-pub const UNSUPPORTED: &str = "unsupported";
 
 type Errors = Vec<FieldError>;
 
@@ -71,9 +70,6 @@ pub fn new_intent(body: CreateIntentRequest, creator: &str) -> Result<(Status, I
         error("constraints", "type", "must be an object or a list".into());
     }
     // An effect that the caller counts on and that does not come is worse than a refusal.
-    if body.governance_policy.as_ref().is_some_and(|policy| !policy.is_empty()) {
-        error("governance_policy", UNSUPPORTED, "must be absent: this server does not enforce policies of intents".into());
-    }
     if body.depends_on.is_some_and(|intents| !intents.is_empty()) {
         error("depends_on", UNSUPPORTED, "must be empty: this server does not let intents wait for each other".into());
     }
@@ -84,6 +80,11 @@ pub fn new_intent(body: CreateIntentRequest, creator: &str) -> Result<(Status, I
     if serde_json::to_vec(&state).map_or(0, |bytes| bytes.len()) > STATE_BYTES_MAX {
         error("state", "length", format!("must be at most {STATE_BYTES_MAX} bytes of JSON"));
     }
+    let policy = governing::policy(body.governance_policy.unwrap_or_default()).unwrap_or_else(|broken| {
+        errors
+            .extend(broken.into_iter().map(|error| FieldError { field: format!("governance_policy.{}", error.field), ..error }));
+        Policy::default()
+    });
     if !errors.is_empty() {
         return Err(errors);
     }
@@ -97,7 +98,7 @@ pub fn new_intent(body: CreateIntentRequest, creator: &str) -> Result<(Status, I
         depends_on: Vec::new(),
         constraints: body.constraints.filter(|value| !value.is_null()).unwrap_or_else(|| json!({})),
         state,
-        governance_policy: None,
+        governance_policy: Some(Value::Object(policy.to_object())).filter(|policy| *policy != json!({})),
         confidence: body.confidence.unwrap_or(0.0),
     };
     Ok((status, body))
@@ -168,7 +169,13 @@ pub fn answer(body: RespondRequest) -> Result<Respond, Errors> {
     if body.metadata.as_ref().is_some_and(|metadata| json::canonical(metadata).map_or(0, |bytes| bytes.len()) > VALUE_BYTES_MAX) {
         return Err(one("metadata", "length", format!("must be at most {VALUE_BYTES_MAX} bytes of JSON")));
     }
-    Ok(Respond { suspension_id: body.suspension_id, value: body.value, claimed_responded_by, metadata: body.metadata })
+    Ok(Respond {
+        suspension_id: body.suspension_id,
+        value: body.value,
+        claimed_responded_by,
+        metadata: body.metadata,
+        expects: None,
+    })
 }
 
 /// An event that a client appends. Whether the client may append this type depends on its role, and is decided later.

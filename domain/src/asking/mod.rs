@@ -1,10 +1,15 @@
 //! From a request to a command: the operator's rules about questions, and the rules every request keeps.
 
 pub mod accepting;
+pub mod admitting;
+pub mod by_record;
 pub mod choice;
 pub mod engagement;
+pub mod governing;
+pub mod grouping;
 pub mod policy;
 pub mod pressing;
 pub mod preview;
 pub mod recording;
+pub mod requesting;
 pub mod secrets;

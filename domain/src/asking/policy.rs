@@ -12,6 +12,7 @@ use crate::base::field::FieldError;
 use crate::base::ids::SuspensionId;
 use crate::intent::answer::check_answer;
 use crate::intent::command::Suspend;
+use crate::people::client::Client;
 use crate::suspension::FallbackPolicy;
 use crate::suspension::channel::Channels;
 use crate::suspension::retry::{OneOrMany, PartialRetryPolicy, Schedule};
@@ -24,6 +25,12 @@ use crate::wire::{ChoiceRequest, SuspendRequest};
 
 /// The longest channel hint, in characters.
 pub const CHANNEL_HINT_MAX: usize = 200;
+/// The shortest window of a question with a fixed deadline, in seconds.
+pub const FIXED_WINDOW_SECONDS_MIN: u32 = 10;
+/// How much earlier than the client the server ends such a question unless it is configured, in seconds.
+pub const CLIENT_GUARD_SECONDS: u32 = 2;
+/// The longest guard that can be configured, in seconds.
+pub const CLIENT_GUARD_SECONDS_MAX: u32 = 5;
 /// The most bytes of JSON in a fallback value, and in the metadata of a choice or an answer.
 pub const VALUE_BYTES_MAX: usize = 16 * 1024;
 
@@ -61,6 +68,8 @@ pub struct AskingPolicy {
     pub fallback_min_window_seconds: u32,
     /// Whether a fallback other than `fail` applies only if a person has been reached.
     pub fallback_requires_delivery: bool,
+    /// How much earlier than a client that applies fallbacks by its own clock the server ends its questions, in seconds.
+    pub client_guard_seconds: u32,
 }
 
 impl AskingPolicy {
@@ -69,8 +78,16 @@ impl AskingPolicy {
     /// # Errors
     ///
     /// All field errors at once.
-    pub fn accept(&self, request: SuspendRequest, id: SuspensionId) -> Result<Suspend, Vec<FieldError>> {
+    pub fn accept(
+        &self,
+        mut request: SuspendRequest,
+        id: SuspensionId,
+        client: Option<Client>,
+    ) -> Result<Suspend, Vec<FieldError>> {
         let mut check = Check { errors: Vec::new(), warnings: Vec::new() };
+        if client.is_some() {
+            narrow(&mut request, &mut check);
+        }
         let response_type = request.response_type.unwrap_or_default();
         check.question(&request);
         let choices = check.choices(response_type, request.choices.unwrap_or_default());
@@ -78,7 +95,9 @@ impl AskingPolicy {
         let recipients = self.recipients(request.notify_to, &mut check);
         // The call's policy takes precedence over the server's, under either of its two names.
         let stated = request.retry_policy.as_ref().and_then(|policy| policy.final_fallback_policy).or(request.fallback_policy);
-        let (call, server) = (request.retry_policy, self.default_retry_policy.as_ref());
+        // A client with a fixed deadline has merged the server's policy into its own already.
+        let server = self.default_retry_policy.as_ref().filter(|_| client.is_none());
+        let call = request.retry_policy;
         let schedule = Schedule::resolve(call, request.timeout_seconds, request.fallback_value.as_ref(), server);
         let mut schedule = schedule.map_err(|errors| check.errors.extend(errors)).ok();
         self.check_ladder(schedule.as_mut(), &mut check);
@@ -89,7 +108,8 @@ impl AskingPolicy {
         if let Some(policy) = &mut retry_policy {
             policy.final_fallback_policy = Some(fallback_policy);
         }
-        self.check_fallback(fallback_policy, request.fallback_value.as_ref(), schedule.as_ref(), &mut check);
+        let guard_seconds = client.map(|_| self.client_guard_seconds);
+        self.check_fallback(fallback_policy, request.fallback_value.as_ref(), schedule.as_ref(), guard_seconds, &mut check);
         if let Some(value) = &request.fallback_value {
             check.size("fallback_value", value, VALUE_BYTES_MAX);
             if check_answer(response_type, &choices, value).is_err() {
@@ -118,6 +138,8 @@ impl AskingPolicy {
             decision_record: request.decision_record,
             recipients,
             asked_before: None,
+            requested: None,
+            client_id: None,
         };
         self.check_reach(&question, &mut check);
         Ok(Suspend {
@@ -131,6 +153,7 @@ impl AskingPolicy {
             fallback_value: request.fallback_value,
             requires_delivery: self.fallback_requires_delivery,
             seeming_secret: self.seeming_secret,
+            guard_seconds,
             supersedes: request.supersedes,
             warnings: check.warnings,
         })
@@ -250,7 +273,17 @@ impl AskingPolicy {
     }
 
     /// Without these rules, a prompt-injected agent asks for one second with `fallback_value: "approve"` and so approves itself.
-    fn check_fallback(&self, policy: FallbackPolicy, value: Option<&Value>, schedule: Option<&Schedule>, check: &mut Check) {
+    fn check_fallback(
+        &self,
+        policy: FallbackPolicy,
+        value: Option<&Value>,
+        schedule: Option<&Schedule>,
+        guard_seconds: Option<u32>,
+        check: &mut Check,
+    ) {
+        if guard_seconds.is_some() {
+            check_fixed(schedule.and_then(|schedule| schedule.window_seconds), check);
+        }
         if !self.fallback_allowed.contains(&policy) {
             check.error("fallback_policy", "allowed", "this server does not allow this policy (fallback.allowed)");
         }
@@ -261,7 +294,8 @@ impl AskingPolicy {
             check.error("fallback_value", "required", "is needed by this fallback_policy");
         }
         let minimum = self.fallback_min_window_seconds;
-        match schedule.map(|schedule| schedule.window_seconds) {
+        let guard = guard_seconds.unwrap_or(0);
+        match schedule.map(|schedule| schedule.window_seconds.map(|window| window.saturating_sub(guard))) {
             Some(None) => {
                 check.error("fallback_policy", "deadline", "without timeout_seconds or retry_policy the only policy is fail");
             }
@@ -276,6 +310,36 @@ impl AskingPolicy {
             }
             Some(Some(_)) | None => {}
         }
+    }
+}
+
+/// Fits a policy into the window that the call names, as the client means it: a policy that asks less often than the window is long
+/// asks once, and an interval of 0 for one attempt says nothing.
+fn narrow(request: &mut SuspendRequest, check: &mut Check) {
+    let Some(policy) = &mut request.retry_policy else { return };
+    if policy.max_attempts == Some(1) && policy.interval_seconds == Some(0) {
+        request.fallback_policy = policy.final_fallback_policy.or(request.fallback_policy);
+        request.retry_policy = None;
+        return;
+    }
+    let timeout = request.timeout_seconds.filter(|timeout| policy.interval_seconds.is_some_and(|interval| interval > *timeout));
+    if let Some(timeout) = timeout {
+        policy.interval_seconds = Some(timeout);
+        policy.max_attempts = Some(1);
+        if let Some(ladder) = &mut policy.escalation_ladder {
+            ladder.retain(|rung| rung.attempt <= 1);
+        }
+        check.warnings.push(format!(
+            "people are asked once, and the question ends after timeout_seconds {timeout}: retry_policy.interval_seconds is more"
+        ));
+    }
+}
+
+/// Refuses a fixed deadline that comes so soon that the guard is a large part of the window.
+fn check_fixed(window: Option<u32>, check: &mut Check) {
+    if window.is_some_and(|window| window < FIXED_WINDOW_SECONDS_MIN) {
+        let message = format!("must be at least {FIXED_WINDOW_SECONDS_MIN} seconds for a key of this client");
+        check.error("timeout_seconds", "min", message);
     }
 }
 
@@ -402,6 +466,7 @@ mod tests {
             pressing: Pressing::OFF,
             fallback_min_window_seconds: 10,
             fallback_requires_delivery: true,
+            client_guard_seconds: CLIENT_GUARD_SECONDS,
         }
     }
 
@@ -412,7 +477,7 @@ mod tests {
         }
         let request: SuspendRequest = serde_json::from_value(body).unwrap();
         policy
-            .accept(request, SuspensionId(Uuid::nil()))
+            .accept(request, SuspensionId(Uuid::nil()), None)
             .map_err(|errors| errors.into_iter().map(|e| (e.field, e.rule)).collect())
     }
 

@@ -26,7 +26,8 @@ pub fn preview(
     now: DateTime<Utc>,
 ) -> Result<SuspensionPreview, Rejection> {
     authorize(principal, Action::Preview, Object::Server)?;
-    let accepted = body.and_then(|body| policy.accept(body, id)).map_err(|errors| Rejection::Invalid { errors })?;
+    let accepted =
+        body.and_then(|body| policy.accept(body, id, principal.client)).map_err(|errors| Rejection::Invalid { errors })?;
     Ok(SuspensionPreview::of(accepted, policy, now))
 }
 
@@ -35,7 +36,7 @@ impl SuspensionPreview {
     pub fn of(suspend: Suspend, policy: &AskingPolicy, now: DateTime<Utc>) -> Self {
         let silence =
             Silence::new(suspend.fallback_policy, suspend.fallback_value.as_ref(), &suspend.choices, suspend.requires_delivery);
-        let plan = Plan::new(&suspend.question, &policy.channels, now, suspend.schedule.expires_at(now), silence);
+        let plan = Plan::new(&suspend.question, &policy.channels, now, suspend.expires_at(now), silence);
         let schedule = plan.steps.iter().flat_map(|step| {
             let scheduled = |(channel, recipients): &(&str, &[String])| ScheduledAttempt {
                 attempt: step.attempt,

@@ -3,6 +3,9 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+/// The rule that a member breaks whose effect this server does not have.
+pub const UNSUPPORTED: &str = "unsupported";
+
 /// One field that breaks one rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FieldError {

@@ -79,6 +79,18 @@ id!(
     KeyId
 );
 id!(
+    /// Names an entry of an access control list, or a request for one.
+    AccessId
+);
+id!(
+    /// Names a portfolio (RFC-0007).
+    PortfolioId
+);
+id!(
+    /// Names the place of an intent in a portfolio.
+    MembershipId
+);
+id!(
     /// Names an event of a log.
     EventId
 );

@@ -2,13 +2,14 @@
 
 use chrono::{DateTime, Utc};
 
+use crate::base::name::form;
 use crate::intent::Intent;
 use crate::intent::assignment::{ASSIGNED_MAX, Assign, Unassigned};
 use crate::intent::event::Event;
+use crate::intent::leases;
 use crate::intent::refusal::Refusal;
 use crate::people::principal::{Principal, Role};
 use crate::problem::Rejection;
-use crate::suspension::lease::{Lease, LeaseStatus};
 
 /// Assigns an agent. A request that adds nothing to the assignment in force causes no event: the OpenIntent client sends each
 /// assignment twice.
@@ -33,15 +34,26 @@ pub(super) fn unassign(intent: &Intent, agent_id: &str, by: &Principal, now: Dat
         let reason = "only the agent that created the intent may take other agents off it".into();
         return Err(Rejection::Forbidden { reason }.into());
     }
-    let is_below =
-        |lease: &&Lease| lease.agent_id.strip_prefix(agent_id).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    let released = |lease: &Lease| {
-        Event::LeaseReleased(Box::new(Lease { status: LeaseStatus::Released, released_at: Some(now), ..lease.clone() }))
-    };
     let mut events = vec![Event::AgentUnassigned(Unassigned { agent_id: agent_id.to_owned() })];
-    // The creator may have assigned itself; it keeps its leases.
-    if agent_id != intent.created_by.name {
-        events.extend(intent.leases.iter().filter(is_below).map(released));
-    }
+    let stays: Vec<&str> = intent.assigned.iter().map(String::as_str).filter(|assigned| *assigned != agent_id).collect();
+    events.extend(lost_leases(intent, agent_id, &stays, now));
     Ok(events)
+}
+
+/// Releases the leases of an agent that may no longer work on the intent, also those that its keys took under their own names.
+/// The creator and the agents that stay keep theirs: two names may stand for one key.
+pub(super) fn lost_leases(intent: &Intent, agent_id: &str, stays: &[&str], now: DateTime<Utc>) -> Vec<Event> {
+    let agent_id = form(agent_id);
+    let keys = intent.aliases.iter().filter(|alias| form(&alias.subject) == agent_id).map(|alias| form(&alias.name));
+    let gone: Vec<String> = keys.chain([agent_id.clone()]).collect();
+    let kept: Vec<String> = stays.iter().copied().chain([intent.created_by.name.as_str()]).map(form).collect();
+    let is_below = |holder: &str, name: &String| {
+        holder.strip_prefix(name.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let is_lost = |holder: String| {
+        let within = |names: &[String]| names.iter().any(|name| is_below(&holder, name));
+        within(&gone) && !within(&kept)
+    };
+    let lost = intent.leases.iter().filter(|lease| is_lost(form(&lease.agent_id)));
+    lost.map(|lease| leases::released(lease, now)).collect()
 }

@@ -2,8 +2,12 @@
 
 use serde_json::Value;
 
+use crate::base::text::quoted;
 use crate::problem::Rejection;
 use crate::suspension::{ResponseType, Suspension, SuspensionChoice, TEXT_ANSWER_BYTES_MAX};
+
+/// How much of a refused value its refusal repeats, in characters.
+const GIVEN_MAX: usize = 100;
 
 /// Checks a value against a response type and its choices (RFC-0025 §8).
 ///
@@ -16,7 +20,8 @@ pub fn check_answer(response_type: ResponseType, choices: &[SuspensionChoice], v
             if value.as_str().is_some_and(|text| choices.iter().any(|choice| choice.value == text)) {
                 Ok(())
             } else {
-                Err(Rejection::InvalidChoice { valid_choices: choices.iter().map(|choice| choice.value.clone()).collect() })
+                let valid_choices = choices.iter().map(|choice| choice.value.clone()).collect();
+                Err(Rejection::InvalidChoice { given: given(value), valid_choices })
             }
         }
         ResponseType::Text => match value.as_str() {
@@ -29,6 +34,11 @@ pub fn check_answer(response_type: ResponseType, choices: &[SuspensionChoice], v
         },
         ResponseType::Form => Ok(()),
     }
+}
+
+/// A refused value, in a form in which a refusal can repeat it.
+fn given(value: &Value) -> String {
+    quoted(&value.as_str().map_or_else(|| value.to_string(), str::to_owned), GIVEN_MAX)
 }
 
 impl Suspension {
@@ -54,7 +64,7 @@ mod tests {
         assert!(check_answer(ResponseType::Choice, &choices, &json!("approve")).is_ok());
         for wrong in [json!("Approve"), json!(""), json!(null), json!(1), json!(["approve"])] {
             let refused = check_answer(ResponseType::Choice, &choices, &wrong).unwrap_err();
-            assert_eq!(refused, Rejection::InvalidChoice { valid_choices: vec!["approve".into()] });
+            assert_eq!(refused, Rejection::InvalidChoice { given: given(&wrong), valid_choices: vec!["approve".into()] });
         }
     }
 

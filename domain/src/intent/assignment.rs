@@ -32,6 +32,15 @@ pub struct Unassigned {
     pub agent_id: String,
 }
 
+/// The name of a key whose subject is another name. An agent that was assigned by its subject takes leases under both.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Alias {
+    /// The name.
+    pub name: String,
+    /// The subject.
+    pub subject: String,
+}
+
 /// A request to assign an agent. A member that is absent leaves an assignment as it is.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Assign {

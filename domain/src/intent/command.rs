@@ -3,14 +3,18 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Map, Value};
 
-use crate::base::ids::{LeaseId, SuspensionId};
-use crate::base::time::rfc3339;
+use crate::base::field::FieldError;
+use crate::base::ids::{LeaseId, PortfolioId, SuspensionId};
+use crate::base::time::{rfc3339, seconds};
+use crate::intent::access::ChangeAccess;
 use crate::intent::assignment::Assign;
 use crate::intent::body::Patch;
 use crate::intent::event::{ClientEvent, ExtensionCause};
+use crate::intent::governance::Policy;
 use crate::intent::record::Record;
 use crate::intent::status::Status;
 use crate::people::authority::Action;
+use crate::portfolio::membership::Join;
 use crate::suspension::FallbackPolicy;
 use crate::suspension::delivery::{Asked, Delivery, DeliveryRecord};
 use crate::suspension::retry::Schedule;
@@ -40,6 +44,8 @@ pub struct Suspend {
     pub requires_delivery: bool,
     /// The treatment of a title of its intent that seems to hold a secret; the title has not been searched yet.
     pub seeming_secret: SeemingSecret,
+    /// For a client that applies the deadline by its own clock as well: how much earlier the server ends the question, in seconds.
+    pub guard_seconds: Option<u32>,
     /// The open suspension it replaces.
     pub supersedes: Option<String>,
     /// Differences between the request as written and as understood, for its asker.
@@ -47,9 +53,13 @@ pub struct Suspend {
 }
 
 impl Suspend {
-    /// When its time is over if it is asked now: never before the deadline of the question that it supersedes.
+    /// When its time is over if it is asked now: never before the deadline of the question that it supersedes, unless its own
+    /// deadline is fixed.
     pub fn expires_at(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         let own = self.schedule.expires_at(now);
+        if let Some(guard) = self.guard_seconds {
+            return own.map(|own| own - seconds(guard));
+        }
         self.question.asked_before.as_ref().map_or(own, |before| before.at_least(own))
     }
 
@@ -61,13 +71,26 @@ impl Suspend {
     /// The warning for its asker if that deadline is later than the requested one.
     pub fn deadline_warning(&self, now: DateTime<Utc>) -> Option<String> {
         let (own, kept) = (self.schedule.expires_at(now), self.expires_at(now));
-        (own != kept).then(|| {
+        (own != kept && self.guard_seconds.is_none()).then(|| {
             let until = kept.map_or("it has no deadline".to_owned(), |at| format!("it ends at {}", rfc3339(at)));
             format!(
                 "{until}, later than timeout_seconds or retry_policy say: the question it supersedes was asked with that deadline"
             )
         })
     }
+}
+
+/// A question that came as a record.
+#[derive(Clone, Debug)]
+pub struct ByRecord {
+    /// The id that the client gave it.
+    pub client_id: String,
+    /// The question, or the rules that the record breaks.
+    pub asked: Result<Box<Suspend>, Vec<FieldError>>,
+    /// Whether a question of this intent had this id before; only a store knows.
+    pub is_used: bool,
+    /// The text of the open question; only a store knows.
+    pub open: Option<Box<Question>>,
 }
 
 /// An answer as given.
@@ -81,6 +104,8 @@ pub struct Respond {
     pub claimed_responded_by: Option<String>,
     /// The members that came with the answer.
     pub metadata: Option<Map<String, Value>>,
+    /// The kind that the suspension must have: a way to answer requests of one kind does not answer others.
+    pub expects: Option<Kind>,
 }
 
 /// A later deadline, as requested.
@@ -108,6 +133,8 @@ pub enum Command {
         status: Status,
         /// The reason.
         reason: Option<String>,
+        /// The id of the announcement, if the status announces a question of a client that suspends in three calls.
+        announces: Option<SuspensionId>,
     },
     /// Append a client's event.
     Append(ClientEvent),
@@ -120,6 +147,14 @@ pub enum Command {
         /// The agent.
         agent_id: String,
     },
+    /// Change the access of agents to it.
+    Access(Box<ChangeAccess>),
+    /// Put it into a portfolio, or change its place there (RFC-0007).
+    Join(Join),
+    /// Take it out of a portfolio.
+    Leave(PortfolioId),
+    /// Set the policy, or remove it (RFC-0013).
+    Govern(Option<Box<Policy>>),
     /// Take a lease.
     AcquireLease {
         /// The id it will have.
@@ -149,6 +184,10 @@ pub enum Command {
     },
     /// Ask a question (RFC-0025 §9.1).
     Suspend(Box<Suspend>),
+    /// Ask a question, by the record of a client that suspends in three calls.
+    SuspendByRecord(Box<ByRecord>),
+    /// The time for an announced question is over.
+    AnnouncementDue,
     /// Answer a question (RFC-0025 §8).
     Respond(Box<Respond>),
     /// Withdraw a question.
@@ -202,15 +241,41 @@ impl Command {
             Self::SetStatus { .. } => Some(Action::SetStatus),
             Self::Append(_) | Self::Record(_) => Some(Action::AppendEvent),
             Self::Assign(_) | Self::Unassign { .. } => Some(Action::Assign),
+            Self::Access(change) => Some(change.action()),
+            Self::Join(_) => Some(Action::JoinPortfolio),
+            Self::Leave(_) => Some(Action::LeavePortfolio),
+            Self::Govern(_) => Some(Action::Govern),
             Self::AcquireLease { .. } | Self::RenewLease { .. } | Self::ReleaseLease { .. } => Some(Action::Lease),
-            Self::Suspend(_) => Some(Action::Suspend),
+            Self::Suspend(_) | Self::SuspendByRecord(_) => Some(Action::Suspend),
+            Self::Respond(respond) if respond.expects.is_some() => Some(Action::Decide),
             Self::Respond(_) => Some(Action::Respond),
             Self::Cancel { .. } => Some(Action::Cancel),
             Self::Extend { .. } => Some(Action::Extend),
             Self::Remind { .. } => Some(Action::Remind),
             Self::Redrive(_) => Some(Action::Redrive),
-            Self::DeadlineReached { .. } | Self::AttemptDue { .. } | Self::RecordDelivery(_) => None,
+            Self::AnnouncementDue | Self::DeadlineReached { .. } | Self::AttemptDue { .. } | Self::RecordDelivery(_) => None,
         }
+    }
+
+    /// The question that the command asks, by either way.
+    pub fn asks(&self) -> Option<&Suspend> {
+        if let Self::Suspend(suspend) = self {
+            return Some(suspend);
+        }
+        if let Self::SuspendByRecord(record) = self { record.asked.as_deref().ok() } else { None }
+    }
+
+    /// Whether the policy of the intent has a say in this command. People are asked and answer whatever the policy says.
+    pub fn is_governed(&self) -> bool {
+        matches!(
+            self,
+            Self::PatchState { .. }
+                | Self::SetStatus { announces: None, .. }
+                | Self::Record(_)
+                | Self::Assign(_)
+                | Self::AcquireLease { .. }
+                | Self::Govern(_)
+        )
     }
 
     /// The suspension that the command names, so that a store can load it even if it has ended.
@@ -227,13 +292,27 @@ impl Command {
             Self::Redrive(delivery) => Some(delivery.suspension_id),
             Self::PatchState { .. }
             | Self::SetStatus { .. }
+            | Self::SuspendByRecord(_)
+            | Self::AnnouncementDue
             | Self::Append(_)
             | Self::Record(_)
             | Self::Assign(_)
             | Self::Unassign { .. }
+            | Self::Access(_)
+            | Self::Join(_)
+            | Self::Leave(_)
+            | Self::Govern(_)
             | Self::AcquireLease { .. }
             | Self::RenewLease { .. }
             | Self::ReleaseLease { .. } => None,
         }
+    }
+
+    /// The portfolio that the command is about.
+    pub fn names_portfolio(&self) -> Option<PortfolioId> {
+        if let Self::Leave(portfolio_id) = self {
+            return Some(*portfolio_id);
+        }
+        if let Self::Join(join) = self { Some(join.portfolio_id) } else { None }
     }
 }

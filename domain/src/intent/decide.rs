@@ -7,16 +7,17 @@ use crate::base::ids::SuspensionId;
 use crate::base::name::is_same;
 use crate::intent::Intent;
 use crate::intent::body::Patch;
-use crate::intent::command::{Command, Respond, Suspend};
+use crate::intent::command::{Command, Respond};
 use crate::intent::event::{Event, REFUSED_VALUE_BYTES_MAX, RefusedAnswer, Renotified, Resumed};
 use crate::intent::operator::{extend, redrive, remind};
-use crate::intent::refusal::{Refusal, end_by_deadline, expired, why_refused, withdrawn};
+use crate::intent::refusal::{Refusal, end_by_deadline, expired, goes_on, names_a_person, why_refused, withdrawn};
 use crate::intent::status::Status;
-use crate::intent::{agents, deliveries, leases};
+use crate::intent::suspend::{escalated, suspend, suspend_by_record};
+use crate::intent::{agents, announcing, deliveries, entries, govern, leases, portfolios};
 use crate::people::principal::{Principal, Role};
 use crate::problem::Rejection;
 use crate::suspension::lease::Lease;
-use crate::suspension::{Asker, Ending, Question, REFUSALS_RECORDED_MAX, Resolution, ResolutionReason, Suspension};
+use crate::suspension::{Ending, Question, REFUSALS_RECORDED_MAX, Resolution, ResolutionReason, Suspension};
 
 /// Decides what `command` does to `intent` at `now`, without doing it.
 ///
@@ -27,33 +28,41 @@ use crate::suspension::{Asker, Ending, Question, REFUSALS_RECORDED_MAX, Resoluti
 ///
 /// The refusal, with the events that record it.
 pub fn decide(intent: &Intent, command: &Command, by: &Principal, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
+    govern::enforce(intent, command, by)?;
     match command {
         Command::PatchState { patches, agent_id } => patch_state(intent, patches, agent_id, now),
-        Command::SetStatus { status, reason } => set_status(intent, *status, reason.as_ref(), by, now),
+        Command::SetStatus { announces: Some(id), .. } => announcing::announce(intent, *id, by, now),
+        Command::AnnouncementDue => Ok(announcing::lapse(intent, now)),
+        Command::SetStatus { status, reason, announces: None } => set_status(intent, *status, reason.as_ref(), by, now),
         Command::Append(event) => Ok(vec![Event::Appended(event.clone())]),
         Command::Record(record) => Ok(vec![Event::Recorded(record.clone())]),
         Command::Assign(assign) => agents::assign(intent, assign),
+        Command::Govern(policy) => govern::govern(intent, policy.as_deref(), by),
         Command::Unassign { agent_id } => agents::unassign(intent, agent_id, by, now),
+        Command::Access(change) => entries::change(intent, change, by, now),
+        Command::Join(join) => portfolios::join(intent, join, by),
+        Command::Leave(portfolio_id) => portfolios::leave(intent, *portfolio_id, by),
         Command::AcquireLease { id, agent_id, scope, duration_seconds } => {
             leases::acquire(intent, *id, agent_id, scope, *duration_seconds, now)
         }
         Command::RenewLease { id, agent_id, duration_seconds } => leases::renew(intent, *id, agent_id, *duration_seconds, now),
         Command::ReleaseLease { id, agent_id } => leases::release(intent, *id, agent_id, now),
-        Command::Suspend(suspend) => self::suspend(intent, suspend, by, now),
+        Command::Suspend(asked) => suspend(intent, asked, by, now),
+        Command::SuspendByRecord(record) => suspend_by_record(intent, record, by, now),
         Command::Respond(respond) => self::respond(intent, respond, by, now),
         Command::Cancel { suspension_id, reason } => cancel(intent, *suspension_id, reason.as_ref(), by, now),
         Command::Extend { suspension_id, later, reason, cause } => {
             extend(intent, *suspension_id, *later, reason.as_ref(), *cause, by, now)
         }
         Command::Remind { suspension_id, asked } => remind(intent, *suspension_id, asked.as_deref(), by, now),
-        Command::DeadlineReached { suspension_id } => Ok(match &intent.open {
-            Some(open) if open.id == *suspension_id && open.is_expired(now) => end_by_deadline(intent, open),
+        Command::DeadlineReached { suspension_id } => Ok(match intent.opened(*suspension_id) {
+            Some(open) if open.is_expired(now) => end_by_deadline(intent, open),
             // An answer was faster than the timer. Losing that race is normal, so it is not an error.
             _ => Vec::new(),
         }),
-        Command::AttemptDue { suspension_id, question } => Ok(match &intent.open {
+        Command::AttemptDue { suspension_id, question } => Ok(match intent.opened(*suspension_id) {
             // After the deadline no attempt is made; the deadline's own timer ends the question.
-            Some(open) if open.id == *suspension_id && !open.is_expired(now) => ask_again(open, question, now),
+            Some(open) if !open.is_expired(now) => ask_again(open, question, now),
             _ => Vec::new(),
         }),
         Command::RecordDelivery(record) => Ok(deliveries::record(intent, record, now)),
@@ -89,7 +98,8 @@ fn set_status(
     if status == Status::SuspendedAwaitingInput {
         return Err(Rejection::UseSuspend.into());
     }
-    if !intent.status.may_become(status) {
+    let is_short_cut = by.client.is_some() && (intent.status, status) == (Status::Draft, Status::Completed);
+    if !is_short_cut && !intent.status.may_become(status) {
         return Err(Rejection::InvalidTransition { from: intent.status.as_str().into(), to: status.as_str().into() }.into());
     }
     let changed = Event::StatusChanged { old: intent.status, new: status, reason: reason.cloned() };
@@ -98,51 +108,6 @@ fn set_status(
         return Err(expired(intent, open));
     }
     Ok(vec![withdrawn(open, ResolutionReason::Withdrawn, reason.cloned(), by), changed])
-}
-
-fn suspend(intent: &Intent, suspend: &Suspend, by: &Principal, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
-    let mut events = Vec::with_capacity(2);
-    match (&intent.open, suspend.supersedes.as_deref()) {
-        (Some(open), Some(named)) => {
-            events.extend(supersede(intent, open, named, by, now)?);
-        }
-        (None, Some(named)) => return Err(why_refused(intent, named).into()),
-        (Some(_), None) => return Err(Rejection::NotActive { status: intent.status.as_str().into() }.into()),
-        (None, None) if intent.status != Status::Active => {
-            return Err(Rejection::NotActive { status: intent.status.as_str().into() }.into());
-        }
-        (None, None) => {}
-    }
-    let suspension = Suspension {
-        id: suspend.id,
-        intent_id: intent.id,
-        kind: suspend.kind,
-        version: 1,
-        attempt: 1,
-        response_type: suspend.response_type,
-        choices: suspend.choices.clone(),
-        suspended_at: now,
-        expires_at: suspend.expires_at(now),
-        fallback_policy: suspend.fallback_policy,
-        fallback_value: suspend.fallback_value.clone(),
-        // No person is reached yet; a question that is sent to no one never reaches a person, and so must not become consent.
-        reached: false,
-        requires_delivery: suspend.requires_delivery,
-        refusals: 0,
-        reminded_at: None,
-        asked_by: Asker { name: by.name.clone(), owner: by.owner.clone() },
-        ending: None,
-    };
-    events.push(Event::Suspended(Box::new(suspension), Box::new(suspend.question.clone())));
-    events.extend(escalated(suspend.id, &suspend.question, 1));
-    if intent.status != Status::SuspendedAwaitingInput {
-        events.push(Event::StatusChanged {
-            old: intent.status,
-            new: Status::SuspendedAwaitingInput,
-            reason: Some("suspended".into()),
-        });
-    }
-    Ok(events)
 }
 
 /// Every attempt that has become due since the last one (RFC-0026 §4). The newest tells everyone at once; the others were missed
@@ -173,40 +138,22 @@ fn ask_again(open: &Suspension, question: &Question, now: DateTime<Utc>) -> Vec<
     events
 }
 
-/// The event of the rung that takes effect at `attempt`, if there is one.
-fn escalated(suspension_id: SuspensionId, question: &Question, attempt: u32) -> Option<Event> {
-    let rung = question.retry_policy.as_ref()?.rung_at(attempt)?;
-    Some(Event::SuspensionEscalated {
-        suspension_id,
-        attempt,
-        escalated_to: question.recipients_at(attempt).to_vec(),
-        channel_hint: rung.channel_hint.clone(),
-    })
-}
-
-fn supersede(
-    intent: &Intent,
-    open: &Suspension,
-    named: &str,
-    by: &Principal,
-    now: DateTime<Utc>,
-) -> Result<Option<Event>, Refusal> {
-    if SuspensionId::parse(named) != Some(open.id) {
-        return Err(why_refused(intent, named).into());
-    }
-    // A question whose time has passed is decided by its deadline, not by its asker.
-    if open.is_expired(now) {
-        return Err(expired(intent, open));
-    }
-    Ok(Some(withdrawn(open, ResolutionReason::Superseded, None, by)))
-}
-
 fn respond(intent: &Intent, respond: &Respond, by: &Principal, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
     // Only a gateway may, and must, answer in another person's name.
     let claimed = respond.claimed_responded_by.as_ref();
     let responded_by = claimed.filter(|_| by.role == Role::Channel).unwrap_or(&by.subject).clone();
     let named = SuspensionId::parse(&respond.suspension_id);
-    let Some(open) = intent.open.as_ref().filter(|open| Some(open.id) == named) else {
+    if let Some(kind) = respond.expects
+        && named.and_then(|id| intent.suspension(id)).is_none_or(|suspension| suspension.kind != kind)
+    {
+        return Err(Rejection::NotFound.into());
+    }
+    let Some(open) = named.and_then(|id| intent.opened(id)) else {
+        if let Some(announced) = &intent.announcement
+            && named.and_then(|id| intent.suspension(id)).is_none()
+        {
+            return announcing::answer(intent, announced, respond, responded_by, by);
+        }
         // Not "expected X": the active id is a capability, and this caller does not hold it.
         let rejection = why_refused(intent, &respond.suspension_id);
         let record = intent
@@ -222,9 +169,7 @@ fn respond(intent: &Intent, respond: &Respond, by: &Principal, now: DateTime<Utc
         let record = record_refusal(open, &refusal.rejection, respond, responded_by, by);
         return Err(Refusal { record, ..refusal });
     }
-    if by.role == Role::Channel && claimed.is_none() {
-        return Err(Rejection::invalid("responded_by", "required", "a channel key must name the person who answered").into());
-    }
+    names_a_person(respond, by)?;
     let Some(value) = &respond.value else {
         // A choice or a text always differs from a missing value. A form takes any value, so a missing value
         // must be refused separately.
@@ -235,6 +180,7 @@ fn respond(intent: &Intent, respond: &Respond, by: &Principal, now: DateTime<Utc
     let choice = open.choice(value);
     let resumed = Resumed {
         suspension_id: open.id,
+        kind: open.kind,
         choice_label: choice.map(|choice| choice.label.clone()),
         choice_description: choice.and_then(|choice| choice.description.clone()),
         role: by.role,
@@ -250,10 +196,8 @@ fn respond(intent: &Intent, respond: &Respond, by: &Principal, now: DateTime<Utc
             metadata: respond.metadata.clone(),
         },
     };
-    Ok(vec![
-        Event::Resumed(Box::new(resumed)),
-        Event::StatusChanged { old: intent.status, new: Status::Active, reason: Some("answered".into()) },
-    ])
+    let answered = Event::Resumed(Box::new(resumed));
+    Ok(std::iter::once(answered).chain(goes_on(intent, open, "answered")).collect())
 }
 
 fn record_refusal(
@@ -286,14 +230,12 @@ fn cancel(
     by: &Principal,
     now: DateTime<Utc>,
 ) -> Result<Vec<Event>, Refusal> {
-    let Some(open) = intent.open.as_ref().filter(|open| open.id == suspension_id) else {
+    let Some(open) = intent.opened(suspension_id) else {
         return Err(why_refused(intent, &suspension_id.expose()).into());
     };
     if open.is_expired(now) {
         return Err(expired(intent, open));
     }
-    Ok(vec![
-        withdrawn(open, ResolutionReason::Withdrawn, reason.cloned(), by),
-        Event::StatusChanged { old: intent.status, new: Status::Active, reason: Some("withdrawn".into()) },
-    ])
+    let withdrawn = withdrawn(open, ResolutionReason::Withdrawn, reason.cloned(), by);
+    Ok(std::iter::once(withdrawn).chain(goes_on(intent, open, "withdrawn")).collect())
 }

@@ -60,7 +60,7 @@ pub fn recipients_of(ways: &[Way]) -> Vec<String> {
 /// The events of a report about a message.
 pub(crate) fn record(intent: &Intent, record: &DeliveryRecord, now: DateTime<Utc>) -> Vec<Event> {
     let delivery = record.delivery.clone();
-    let open = intent.open.as_ref().filter(|open| open.id == delivery.suspension_id && !open.is_expired(now));
+    let open = intent.opened(delivery.suspension_id).filter(|open| !open.is_expired(now));
     // If the question has ended, `reached` stays as its ending used it.
     let before = intent.suspension(delivery.suspension_id).is_some_and(|suspension| suspension.reached);
     let told = match record.fate {
@@ -176,6 +176,8 @@ mod tests {
             decision_record: None,
             recipients: vec!["a@x.example".into()],
             asked_before: None,
+            requested: None,
+            client_id: None,
         }
     }
 

@@ -5,15 +5,21 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::base::ids::SuspensionId;
+use crate::intent::access::AccessEvent;
+use crate::intent::announcement::Announcement;
 use crate::intent::assignment::{Assigned, Unassigned};
 use crate::intent::body::{IntentBody, Patch};
+use crate::intent::governance::{POLICY_REMOVED, POLICY_SET, Policy, VIOLATION};
 use crate::intent::record::Record;
 use crate::intent::status::Status;
 use crate::people::principal::{Assurance, Credential, Role};
+use crate::portfolio::membership::{self, Added};
 use crate::suspension::FallbackPolicy;
+use crate::suspension::Kind;
 use crate::suspension::channel::Way;
 use crate::suspension::delivery::{Delivery, Failover};
 use crate::suspension::lease::Lease;
+use crate::suspension::requested::APPROVE;
 use crate::suspension::{Ending, Question, ResolutionReason, Suspension};
 
 /// The largest answer kept with a refusal, in bytes of JSON; a larger one is recorded without its value.
@@ -35,7 +41,18 @@ pub enum Event {
         /// The reason, in the caller's or the server's words.
         reason: Option<String>,
     },
-    /// A question was asked (RFC-0025 §3).
+    /// An agent set the status for a question that it has not asked yet.
+    Announced(Box<Announcement>),
+    /// A person answered before the announced question came: the answer is to no question.
+    AnsweredUnasked(Box<UnaskedAnswer>),
+    /// The asker asked its open question again, under another id of its own.
+    Adopted {
+        /// The suspension, which goes on as it was.
+        suspension_id: SuspensionId,
+        /// The id by which the asker's client knows it as well.
+        client_id: String,
+    },
+    /// A question was asked (RFC-0025 §3), or a request was made beside the intent (RFC-0013).
     Suspended(Box<Suspension>, Box<Question>),
     /// A person answered (RFC-0025 §3).
     Resumed(Box<Resumed>),
@@ -131,6 +148,21 @@ pub enum Event {
     AgentAssigned(Box<Assigned>),
     /// An agent was taken off the intent.
     AgentUnassigned(Unassigned),
+    /// The access of agents to the intent changed.
+    Access(Box<AccessEvent>),
+    /// The intent was put into a portfolio, or its place there changed.
+    Joined(Box<Added>),
+    /// The intent was taken out of a portfolio.
+    Left(membership::Removed),
+    /// The policy was set, or removed.
+    PolicyChanged {
+        /// The policy from now on; absent if it was removed.
+        policy: Option<Policy>,
+        /// The version of the intent from now on.
+        version: u32,
+    },
+    /// A write broke the policy, and was refused.
+    Violated(Violation),
     /// An agent keeps data with the intent.
     Recorded(Box<Record>),
     /// A client recorded something.
@@ -219,6 +251,8 @@ pub enum ExpiryReason {
 pub struct Resumed {
     /// The suspension.
     pub suspension_id: SuspensionId,
+    /// The kind of the suspension.
+    pub kind: Kind,
     /// The answer, its time and its person.
     pub ending: Ending,
     /// The label of the selected choice.
@@ -233,6 +267,21 @@ pub struct Resumed {
     pub credential: Option<Credential>,
     /// The person that the body claimed, if the credential names another one.
     pub claimed_responded_by: Option<String>,
+}
+
+/// An answer to an announced question that had not come.
+#[derive(Clone, Debug)]
+pub struct UnaskedAnswer {
+    /// The id of the announcement.
+    pub id: SuspensionId,
+    /// The value, which is kept here alone.
+    pub value: Value,
+    /// The person who answered.
+    pub responded_by: String,
+    /// The credential's role.
+    pub role: Role,
+    /// The credential.
+    pub credential: Option<Credential>,
 }
 
 /// An answer that was refused.
@@ -250,6 +299,15 @@ pub struct RefusedAnswer {
     pub credential: Option<Credential>,
 }
 
+/// A write that broke the policy of its intent; also the payload of its event.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Violation {
+    /// The rule: a member of the policy.
+    pub rule: String,
+    /// The reason for the refusal.
+    pub detail: String,
+}
+
 /// An event a client appends.
 #[derive(Clone, Debug)]
 pub struct ClientEvent {
@@ -265,6 +323,49 @@ pub struct ClientEvent {
     pub parent_event_id: Option<String>,
 }
 
+/// The type of the events that ask people to approve an action.
+pub const APPROVAL_REQUESTED: &str = "governance.approval_requested";
+/// The type of the events by which a person approves.
+pub const APPROVAL_GRANTED: &str = "governance.approval_granted";
+/// The type of the events by which a person refuses to approve.
+pub const APPROVAL_DENIED: &str = "governance.approval_denied";
+/// The type of the events that ask people how to go on.
+pub const ESCALATION_REQUESTED: &str = "escalation_requested";
+/// The type of the events by which a person says how to go on.
+pub const ESCALATION_RESOLVED: &str = "escalation_resolved";
+/// The type of the events that ask people to settle a conflict.
+pub const ARBITRATION_REQUESTED: &str = "arbitration_requested";
+/// The type of the events by which a person settles a conflict.
+pub const ARBITRATION_RESOLVED: &str = "arbitration_resolved";
+
+/// The type of the event that asks people.
+fn asked_as(kind: Kind) -> &'static str {
+    match kind {
+        Kind::AwaitingInput | Kind::Paused | Kind::Parked => "intent.suspended",
+        Kind::Approval => APPROVAL_REQUESTED,
+        Kind::Escalation => ESCALATION_REQUESTED,
+        Kind::Arbitration => ARBITRATION_REQUESTED,
+    }
+}
+
+/// The type of the event of an accepted answer.
+fn answered_as(resumed: &Resumed) -> &'static str {
+    match resumed.kind {
+        Kind::AwaitingInput | Kind::Paused | Kind::Parked => "intent.resumed",
+        Kind::Approval if resumed.approves() => APPROVAL_GRANTED,
+        Kind::Approval => APPROVAL_DENIED,
+        Kind::Escalation => ESCALATION_RESOLVED,
+        Kind::Arbitration => ARBITRATION_RESOLVED,
+    }
+}
+
+impl Resumed {
+    /// Whether it approves the action that an approval is about.
+    pub(crate) fn approves(&self) -> bool {
+        self.kind == Kind::Approval && self.ending.response.as_ref().is_some_and(|value| value == APPROVE)
+    }
+}
+
 impl Event {
     /// The wire name (RFC-0025 §3).
     pub fn event_type(&self) -> &str {
@@ -272,8 +373,11 @@ impl Event {
             Self::IntentCreated(..) => "intent_created",
             Self::StatePatched(_) => "state_patched",
             Self::StatusChanged { .. } => "status_changed",
-            Self::Suspended(..) => "intent.suspended",
-            Self::Resumed(_) => "intent.resumed",
+            Self::Announced(_) => "intent.suspension_announced",
+            Self::AnsweredUnasked(_) => "intent.unasked_answer",
+            Self::Adopted { .. } => "intent.suspension_adopted",
+            Self::Suspended(suspension, _) => asked_as(suspension.kind),
+            Self::Resumed(resumed) => answered_as(resumed),
             Self::SuspensionExpired { .. } => "intent.suspension_expired",
             Self::SuspensionRenotified(_) => "intent.suspension_renotified",
             Self::SuspensionEscalated { .. } => "intent.suspension_escalated",
@@ -293,6 +397,12 @@ impl Event {
             Self::DeliveryRedriven { .. } => "delivery.redriven",
             Self::AgentAssigned(_) => "agent_assigned",
             Self::AgentUnassigned(_) => "agent_unassigned",
+            Self::Access(change) => change.event_type(),
+            Self::Joined(_) => membership::ADDED,
+            Self::Left(_) => membership::REMOVED,
+            Self::PolicyChanged { policy: Some(_), .. } => POLICY_SET,
+            Self::PolicyChanged { policy: None, .. } => POLICY_REMOVED,
+            Self::Violated(_) => VIOLATION,
             Self::Recorded(record) => record.event_type(),
             Self::Appended(event) => &event.event_type,
         }
@@ -318,26 +428,31 @@ impl Event {
     }
 }
 
-/// The ending that an event brings to its suspension; `None` for events that end none.
-pub fn ending_of(event: &Event, now: DateTime<Utc>) -> Option<Ending> {
+/// The suspension that an event ends, and its ending; `None` for events that end none.
+pub fn ending_of(event: &Event, now: DateTime<Utc>) -> Option<(SuspensionId, Ending)> {
     use crate::suspension::Resolution;
-    let ending = |resolution, reason, response, by| Some(Ending { resolution, reason, at: now, response, by, metadata: None });
+    let ending = |resolution, reason, response, by| Ending { resolution, reason, at: now, response, by, metadata: None };
     match event {
-        Event::Resumed(resumed) => Some(resumed.ending.clone()),
-        Event::SuspensionExpired { reason: ExpiryReason::Timeout, fallback_value, .. } => {
-            ending(Resolution::Expired, None, fallback_value.clone(), None)
+        Event::Resumed(resumed) => Some((resumed.suspension_id, resumed.ending.clone())),
+        Event::SuspensionExpired { suspension_id, reason: ExpiryReason::Timeout, fallback_value, .. } => {
+            Some((*suspension_id, ending(Resolution::Expired, None, fallback_value.clone(), None)))
         }
-        Event::SuspensionUndeliverable { .. } => ending(Resolution::Cancelled, Some(ResolutionReason::Undeliverable), None, None),
-        Event::SuspensionCancelled { reason, note, cancelled_by, .. } => {
+        Event::SuspensionUndeliverable { suspension_id } => {
+            Some((*suspension_id, ending(Resolution::Cancelled, Some(ResolutionReason::Undeliverable), None, None)))
+        }
+        Event::SuspensionCancelled { suspension_id, reason, note, cancelled_by, .. } => {
             let metadata = note.as_ref().map(|note| Map::from_iter([("reason".to_owned(), Value::from(note.as_str()))]));
-            ending(Resolution::Cancelled, Some(*reason), None, Some(cancelled_by.clone()))
-                .map(|ending| Ending { metadata, ..ending })
+            let ending = ending(Resolution::Cancelled, Some(*reason), None, Some(cancelled_by.clone()));
+            Some((*suspension_id, Ending { metadata, ..ending }))
         }
         // An undeliverable question gets two events, for readers of the RFC; the first of them has ended it.
         Event::SuspensionExpired { reason: ExpiryReason::Undeliverable, .. }
         | Event::IntentCreated(..)
         | Event::StatePatched(_)
         | Event::StatusChanged { .. }
+        | Event::Announced(_)
+        | Event::AnsweredUnasked(_)
+        | Event::Adopted { .. }
         | Event::Suspended(..)
         | Event::SuspensionRenotified(_)
         | Event::SuspensionEscalated { .. }
@@ -355,6 +470,11 @@ pub fn ending_of(event: &Event, now: DateTime<Utc>) -> Option<Ending> {
         | Event::DeliveryRedriven { .. }
         | Event::AgentAssigned(_)
         | Event::AgentUnassigned(_)
+        | Event::Access(_)
+        | Event::Joined(_)
+        | Event::Left(_)
+        | Event::PolicyChanged { .. }
+        | Event::Violated(_)
         | Event::Recorded(_)
         | Event::Appended(_) => None,
     }

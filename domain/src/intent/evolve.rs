@@ -3,9 +3,12 @@
 use chrono::{DateTime, Utc};
 
 use crate::intent::Intent;
+use crate::intent::access::AccessEvent;
 use crate::intent::assignment::Unassigned;
 use crate::intent::event::{Event, ending_of};
-use crate::suspension::Ending;
+use crate::intent::status::Status;
+use crate::portfolio::membership::{Added, Membership};
+use crate::suspension::Suspension;
 use crate::suspension::delivery::Delivery;
 
 /// Applies one event to the intent; the state that a store keeps is exactly the result of all events.
@@ -18,40 +21,45 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>, dated: Dat
         // A new intent has version 1 already; see `Intent::born`.
         Event::IntentCreated(..)
         | Event::Recorded(_)
+        | Event::Violated(_)
+        | Event::AnsweredUnasked(_)
+        | Event::Adopted { .. }
         | Event::Appended(_)
         | Event::DeliveryFailed(_)
         | Event::DeliveryFailover(_)
         | Event::DeliveryRedriven { .. }
         | Event::SuspensionEscalated { .. } => {}
         Event::SuspensionRenotified(renotified) => {
-            if let Some(open) = intent.open.as_mut().filter(|open| open.id == renotified.suspension_id) {
+            if let Some(open) = intent.opened_mut(renotified.suspension_id) {
                 open.attempt = renotified.attempt;
                 open.version += 1;
             }
         }
         Event::SuspensionReminded(reminded) => {
-            if let Some(open) = intent.open.as_mut().filter(|open| open.id == reminded.suspension_id) {
+            if let Some(open) = intent.opened_mut(reminded.suspension_id) {
                 open.reminded_at = Some(now);
             }
         }
         Event::SuspensionExtended(extended) => {
-            if let Some(open) = intent.open.as_mut().filter(|open| open.id == extended.suspension_id) {
+            if let Some(open) = intent.opened_mut(extended.suspension_id) {
                 open.expires_at = Some(extended.new_expires_at);
                 open.version += 1;
             }
         }
         Event::StatePatched(_) => intent.version += 1,
-        Event::StatusChanged { new, .. } => {
-            intent.status = *new;
-            intent.version += 1;
+        Event::PolicyChanged { policy, version } => {
+            intent.governance.policy.clone_from(policy);
+            intent.version = *version;
         }
-        Event::Suspended(suspension, _) => intent.open = Some((**suspension).clone()),
+        Event::Announced(announced) => intent.announcement = Some((**announced).clone()),
+        Event::StatusChanged { new, .. } => set_status(intent, *new),
+        Event::Suspended(suspension, _) => ask(intent, suspension),
         Event::Resumed(_)
         | Event::SuspensionExpired { .. }
         | Event::SuspensionUndeliverable { .. }
-        | Event::SuspensionCancelled { .. } => end(intent, ending_of(event, dated), dated),
+        | Event::SuspensionCancelled { .. } => end(intent, event, dated),
         Event::LateAnswer(refused) | Event::ResponseRejected(refused) => {
-            for suspension in intent.open.iter_mut().chain(&mut intent.ended) {
+            for suspension in intent.open.iter_mut().chain(&mut intent.beside).chain(&mut intent.ended) {
                 if suspension.id == refused.suspension_id {
                     suspension.refusals += 1;
                 }
@@ -63,6 +71,9 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>, dated: Dat
             }
         }
         Event::AgentUnassigned(Unassigned { agent_id }) => intent.assigned.retain(|assigned| assigned != agent_id),
+        Event::Access(change) => change_access(intent, change),
+        Event::Joined(added) => place(intent, Some(added), dated),
+        Event::Left(_) => place(intent, None, dated),
         Event::LeaseAcquired(lease) => intent.leases.push((**lease).clone()),
         Event::LeaseRenewed(lease) | Event::LeaseReleased(lease) => {
             for held in &mut intent.leases {
@@ -77,19 +88,64 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>, dated: Dat
     }
 }
 
+fn set_status(intent: &mut Intent, new: Status) {
+    if new != Status::SuspendedAwaitingInput {
+        intent.announcement = None;
+    }
+    intent.status = new;
+    intent.version += 1;
+}
+
+fn ask(intent: &mut Intent, suspension: &Suspension) {
+    if suspension.kind.stops_intent() {
+        intent.announcement = None;
+        intent.open = Some(suspension.clone());
+    } else {
+        intent.beside.push(suspension.clone());
+    }
+}
+
+/// Puts the intent into the portfolio that the command names, or takes it out.
+fn place(intent: &mut Intent, added: Option<&Added>, dated: DateTime<Utc>) {
+    let Some(joined) = &mut intent.portfolio else { return };
+    let before = joined.membership;
+    joined.membership = added.map(|&Added { id, role, priority, .. }| {
+        let added_at = before.map_or(dated, |membership| membership.added_at);
+        Membership { id, role, priority, added_at }
+    });
+}
+
+fn change_access(intent: &mut Intent, change: &AccessEvent) {
+    match change {
+        AccessEvent::Granted(granted) => {
+            intent.entries.retain(|entry| entry.principal_id != granted.principal_id);
+            intent.entries.push(granted.entry());
+        }
+        AccessEvent::Revoked(removed) | AccessEvent::Expired(removed) => intent.entries.retain(|entry| entry.id != removed.id),
+        AccessEvent::Requested(requested, requested_by) => intent.requests.push(requested.opened(requested_by)),
+        AccessEvent::Approved(decided) | AccessEvent::Denied(decided) => {
+            intent.requests.retain(|request| request.id != decided.request_id);
+        }
+    }
+}
+
 /// Only before the deadline: the decision about an ended question stands.
 fn set_reached(intent: &mut Intent, delivery: &Delivery, reached: bool, now: DateTime<Utc>) {
-    if let Some(open) = intent.open.as_mut().filter(|open| open.id == delivery.suspension_id && !open.is_expired(now)) {
+    if let Some(open) = intent.opened_mut(delivery.suspension_id).filter(|open| !open.is_expired(now)) {
         open.reached = reached;
     }
 }
 
-fn end(intent: &mut Intent, ending: Option<Ending>, now: DateTime<Utc>) {
-    let (Some(ending), Some(mut suspension)) = (ending, intent.open.take_if(|open| open.ending.is_none())) else { return };
+fn end(intent: &mut Intent, event: &Event, now: DateTime<Utc>) {
+    let Some((id, ending)) = ending_of(event, now) else { return };
+    let beside = intent.beside.iter().position(|open| open.id == id).map(|index| intent.beside.swap_remove(index));
+    let Some(mut suspension) = intent.open.take_if(|open| open.id == id).or(beside) else { return };
     suspension.version += 1;
     suspension.ending = Some(ending);
-    for lease in &mut intent.leases {
-        lease.outlive_suspension(suspension.suspended_at, now);
+    if suspension.kind.stops_intent() {
+        for lease in &mut intent.leases {
+            lease.outlive_suspension(suspension.suspended_at, now);
+        }
     }
     intent.ended.push(suspension);
 }

@@ -67,7 +67,12 @@ pub(crate) fn renew(
 /// Releases a lease.
 pub(crate) fn release(intent: &Intent, id: LeaseId, agent_id: &str, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
     let lease = own_lease(intent, id, agent_id)?;
-    Ok(vec![Event::LeaseReleased(Box::new(Lease { status: LeaseStatus::Released, released_at: Some(now), ..lease.clone() }))])
+    Ok(vec![released(lease, now)])
+}
+
+/// The event that releases a lease.
+pub(super) fn released(lease: &Lease, now: DateTime<Utc>) -> Event {
+    Event::LeaseReleased(Box::new(Lease { status: LeaseStatus::Released, released_at: Some(now), ..lease.clone() }))
 }
 
 fn own_lease<'a>(intent: &'a Intent, id: LeaseId, agent_id: &str) -> Result<&'a Lease, Rejection> {

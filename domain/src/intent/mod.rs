@@ -1,28 +1,43 @@
 //! An intent, and everything that may happen to it: `decide` returns the events that a command causes, and `evolve` applies them.
 
+pub mod access;
 mod agents;
+pub mod announcement;
+mod announcing;
 pub mod answer;
 pub mod assignment;
 pub mod body;
 pub mod command;
 pub mod decide;
 pub mod deliveries;
+mod entries;
 pub mod event;
 pub mod evolve;
+pub mod govern;
+pub mod governance;
 mod leases;
 mod operator;
 pub mod permit;
+mod portfolios;
 pub mod record;
 pub mod refusal;
 pub mod status;
+mod suspend;
 pub mod vocabulary;
 
 use chrono::{DateTime, Utc};
 
+pub use self::entries::lapsed;
 use crate::base::ids::{IntentId, SuspensionId};
 use crate::base::name::is_same;
+use crate::intent::access::OpenRequest;
+use crate::intent::announcement::Announcement;
+use crate::intent::assignment::Alias;
+use crate::intent::governance::Governance;
 use crate::intent::status::Status;
+use crate::people::access::Entry;
 use crate::people::principal::Principal;
+use crate::portfolio::membership::Joined;
 use crate::suspension::lease::Lease;
 use crate::suspension::{Asker, Suspension};
 
@@ -41,14 +56,28 @@ pub struct Intent {
     pub created_at: DateTime<Utc>,
     /// When it last changed.
     pub updated_at: DateTime<Utc>,
-    /// The open suspension.
+    /// The open suspension for which the intent waits.
     pub open: Option<Suspension>,
+    /// The announced question, which has not come yet.
+    pub announcement: Option<Announcement>,
+    /// Open suspensions beside which the intent goes on, where the command names them.
+    pub beside: Vec<Suspension>,
     /// Ended suspensions the command names.
     pub ended: Vec<Suspension>,
     /// Its leases that are not released.
     pub leases: Vec<Lease>,
     /// The agents that are assigned to it, where a command or its caller needs them.
     pub assigned: Vec<String>,
+    /// The entries of its access control list that are in force, where a command or its caller needs them.
+    pub entries: Vec<Entry>,
+    /// The requests for access that are not decided, where a command needs them.
+    pub requests: Vec<OpenRequest>,
+    /// The keys of agents that have another subject, where a command takes agents off.
+    pub aliases: Vec<Alias>,
+    /// The portfolio that the command names.
+    pub portfolio: Option<Box<Joined>>,
+    /// Its policy, where a command needs it.
+    pub governance: Governance,
 }
 
 impl Intent {
@@ -62,9 +91,16 @@ impl Intent {
             created_at: now,
             updated_at: now,
             open: None,
+            announcement: None,
+            beside: Vec::new(),
             ended: Vec::new(),
             leases: Vec::new(),
             assigned: Vec::new(),
+            entries: Vec::new(),
+            requests: Vec::new(),
+            aliases: Vec::new(),
+            portfolio: None,
+            governance: Governance::default(),
         }
     }
 
@@ -78,8 +114,17 @@ impl Intent {
         self.open.as_ref().map(|open| open.suspended_at)
     }
 
+    /// The open suspension with this id.
+    pub fn opened(&self, id: SuspensionId) -> Option<&Suspension> {
+        self.open.iter().chain(&self.beside).find(|open| open.id == id)
+    }
+
+    fn opened_mut(&mut self, id: SuspensionId) -> Option<&mut Suspension> {
+        self.open.iter_mut().chain(&mut self.beside).find(|open| open.id == id)
+    }
+
     /// The suspension with this id, open or ended.
     pub fn suspension(&self, id: SuspensionId) -> Option<&Suspension> {
-        self.open.iter().chain(&self.ended).find(|suspension| suspension.id == id)
+        self.open.iter().chain(&self.beside).chain(&self.ended).find(|suspension| suspension.id == id)
     }
 }

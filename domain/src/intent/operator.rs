@@ -8,12 +8,11 @@ use crate::intent::Intent;
 use crate::intent::command::Later;
 use crate::intent::deliveries::{recipients_of, ways_again};
 use crate::intent::event::{Event, Extended, ExtensionCause, Reminded};
-use crate::intent::refusal::{Refusal, expired, why_refused};
+use crate::intent::refusal::{Refusal, expired, goes_on, why_refused, withdrawn};
 use crate::people::principal::Principal;
 use crate::problem::Rejection;
-use crate::suspension::REMINDER_PAUSE_SECONDS;
-use crate::suspension::WINDOW_SECONDS_MAX;
 use crate::suspension::delivery::{Asked, Delivery};
+use crate::suspension::{REMINDER_PAUSE_SECONDS, ResolutionReason, Suspension, WINDOW_SECONDS_MAX};
 
 /// Moves the deadline of an open suspension, later only.
 ///
@@ -28,7 +27,7 @@ pub(super) fn extend(
     by: &Principal,
     now: DateTime<Utc>,
 ) -> Result<Vec<Event>, Refusal> {
-    let Some(open) = intent.open.as_ref().filter(|open| open.id == suspension_id) else {
+    let Some(open) = intent.opened(suspension_id) else {
         return Err(why_refused(intent, &suspension_id.expose()).into());
     };
     if cause == ExtensionCause::Request && open.is_expired(now) {
@@ -38,6 +37,12 @@ pub(super) fn extend(
         Later::Until(_) => "expires_at",
         Later::By(_) => "seconds",
     };
+    if open.fixed_deadline {
+        return match cause {
+            ExtensionCause::Request => Err(Rejection::DeadlineFixed.into()),
+            ExtensionCause::Outage => Ok(time_lost(intent, open, by)),
+        };
+    }
     let Some(old_expires_at) = open.expires_at else {
         return Err(Rejection::invalid(field, "deadline", "the question has no deadline, so there is none to move").into());
     };
@@ -63,9 +68,16 @@ pub(super) fn extend(
     }))])
 }
 
+/// Ends a question whose deadline cannot move: the time that was lost must not become consent, and the asker's own clock does not
+/// wait.
+fn time_lost(intent: &Intent, open: &Suspension, by: &Principal) -> Vec<Event> {
+    let ended = withdrawn(open, ResolutionReason::TimeLost, None, by);
+    std::iter::once(ended).chain(goes_on(intent, open, "time_lost")).collect()
+}
+
 /// Sends a failed message again, while its question can still be answered.
 pub(super) fn redrive(intent: &Intent, delivery: &Delivery, by: &Principal, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
-    let Some(open) = intent.open.as_ref().filter(|open| open.id == delivery.suspension_id) else {
+    let Some(open) = intent.opened(delivery.suspension_id) else {
         return Err(why_refused(intent, &delivery.suspension_id.expose()).into());
     };
     if open.is_expired(now) {
@@ -83,7 +95,7 @@ pub(super) fn remind(
     by: &Principal,
     now: DateTime<Utc>,
 ) -> Result<Vec<Event>, Refusal> {
-    let (Some(open), Some(asked)) = (intent.open.as_ref().filter(|open| open.id == suspension_id), asked) else {
+    let (Some(open), Some(asked)) = (intent.opened(suspension_id), asked) else {
         return Err(why_refused(intent, &suspension_id.expose()).into());
     };
     if open.is_expired(now) {

@@ -3,13 +3,16 @@
 use crate::base::confusable::skeleton;
 use crate::base::name::{form, is_same};
 use crate::intent::Intent;
+use crate::intent::announcement::Announcement;
 use crate::intent::command::{Command, Respond};
+use crate::intent::entries;
+use crate::intent::portfolios;
 use crate::intent::record::Record;
 use crate::intent::status::Status;
 use crate::intent::vocabulary::client_may_append;
 use crate::people::principal::{Principal, Role};
 use crate::problem::Rejection;
-use crate::suspension::Asker;
+use crate::suspension::{Asker, Suspension};
 
 /// Decides whether `by` may give this command, as far as that depends on its contents;
 /// [`crate::people::authority::authorize`] has checked the role before. `handed_for` holds the recipients of the question's
@@ -20,21 +23,24 @@ use crate::suspension::Asker;
 /// `Forbidden`, `ReservedEventType` or `SelfResponse`.
 pub fn permit(intent: &Intent, command: &Command, by: &Principal, handed_for: &[String]) -> Result<(), Rejection> {
     match command {
-        Command::SetStatus { status, .. } => match &intent.open {
+        // A client that announces a question is judged by `decide`, which looks at the one that is open.
+        Command::SetStatus { status, announces: None, .. } => match (&intent.open, &intent.announcement) {
             // Outside a suspension, an admin has no part in an agent's work.
-            None if by.role == Role::Admin => {
+            (None, None) if by.role == Role::Admin => {
                 Err(Rejection::Forbidden { reason: "an admin changes the status of a suspended intent only".into() })
             }
             // An agent may not lift its own suspension: that would be an answer.
-            Some(_) if *status == Status::Active && by.role != Role::Admin => {
+            (Some(_), _) if *status == Status::Active && by.role != Role::Admin => {
                 let reason = "only an admin may set a suspended intent active; cancel the suspension instead".into();
                 Err(Rejection::Forbidden { reason })
             }
             // It may not end the question of another agent either.
-            Some(open) if by.role == Role::Agent && !intent.is_created_by(by) && !is_same(&open.asked_by.name, &by.name) => {
+            (Some(Suspension { asked_by, .. }), _) | (None, Some(Announcement { by: asked_by, .. }))
+                if by.role == Role::Agent && !intent.is_created_by(by) && !is_same(&asked_by.name, &by.name) =>
+            {
                 Err(Rejection::others_question())
             }
-            None | Some(_) => Ok(()),
+            (None | Some(_), None | Some(_)) => Ok(()),
         },
         Command::Suspend(suspend) if !intent.is_created_by(by) => match &intent.open {
             Some(open) if suspend.names(open.id) && !is_same(&open.asked_by.name, &by.name) => Err(Rejection::others_question()),
@@ -47,32 +53,23 @@ pub fn permit(intent: &Intent, command: &Command, by: &Principal, handed_for: &[
         Command::Record(record) if by.role != Role::Agent && matches!(**record, Record::Decision(_)) => {
             Err(Rejection::Forbidden { reason: "agents alone record their decisions; a person answers a question".into() })
         }
-        // A gateway must not answer in the asker's name either.
-        Command::Respond(respond) if by.role == Role::Channel => {
-            let askers =
-                intent.open.iter().chain(&intent.ended).map(|suspension| &suspension.asked_by).chain([&intent.created_by]);
-            let claimed = respond.claimed_responded_by.as_ref();
-            let is_asker = |asker: &Asker| {
-                claimed.is_some_and(|claimed| is_alike(claimed, &asker.name) || is_alike(claimed, asker.owner.as_str()))
-            };
-            if askers.into_iter().any(is_asker) {
-                return Err(Rejection::SelfResponse);
-            }
-            if by.tied_to.is_some() && claimed.is_some_and(|claimed| recipient(claimed, handed_for).is_none()) {
-                let reason = "the webhooks this key is tied to were sent no message about this question for the person in responded_by, so the key may not answer for that person";
-                return Err(Rejection::Forbidden { reason: reason.into() });
-            }
-            Ok(())
-        }
+        Command::Respond(respond) if by.role == Role::Channel => gateway(intent, respond, by, handed_for),
+        Command::Access(change) => entries::permit(intent, change, by),
+        Command::Join(_) => portfolios::permit_joining(intent, by),
+        Command::Assign(assign) => entries::permit_assigning(intent, &assign.agent_id, by),
         Command::PatchState { .. }
         | Command::Append(_)
         | Command::Record(_)
-        | Command::Assign(_)
         | Command::Unassign { .. }
+        | Command::Leave(_)
+        | Command::Govern(_)
         | Command::AcquireLease { .. }
         | Command::RenewLease { .. }
         | Command::ReleaseLease { .. }
         | Command::Suspend(_)
+        | Command::SetStatus { announces: Some(_), .. }
+        | Command::SuspendByRecord(_)
+        | Command::AnnouncementDue
         | Command::Respond(_)
         | Command::Cancel { .. }
         | Command::Extend { .. }
@@ -82,6 +79,29 @@ pub fn permit(intent: &Intent, command: &Command, by: &Principal, handed_for: &[
         | Command::RecordDelivery(_)
         | Command::Redrive(_) => Ok(()),
     }
+}
+
+/// A gateway must not answer in the asker's name either.
+fn gateway(intent: &Intent, respond: &Respond, by: &Principal, handed_for: &[String]) -> Result<(), Rejection> {
+    let askers = intent
+        .open
+        .iter()
+        .chain(&intent.beside)
+        .chain(&intent.ended)
+        .map(|suspension| &suspension.asked_by)
+        .chain(intent.announcement.as_ref().map(|announced| &announced.by))
+        .chain([&intent.created_by]);
+    let claimed = respond.claimed_responded_by.as_ref();
+    let is_asker =
+        |asker: &Asker| claimed.is_some_and(|claimed| is_alike(claimed, &asker.name) || is_alike(claimed, asker.owner.as_str()));
+    if askers.into_iter().any(is_asker) {
+        return Err(Rejection::SelfResponse);
+    }
+    if by.tied_to.is_some() && claimed.is_some_and(|claimed| recipient(claimed, handed_for).is_none()) {
+        let reason = "the webhooks this key is tied to were sent no message about this question for the person in responded_by, so the key may not answer for that person";
+        return Err(Rejection::Forbidden { reason: reason.into() });
+    }
+    Ok(())
 }
 
 /// The recipient among `handed_for` that a gateway names.

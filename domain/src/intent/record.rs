@@ -1,4 +1,5 @@
-//! Data that agents keep with an intent: the server stores and shows it, and bases no decision on it.
+//! Data that agents keep with an intent: the server stores and shows it. Only the costs count for a decision, if the policy of the
+//! intent bounds them.
 //!
 //! Each kind is an event of its own, and the log is the only place where it is kept. These types are the payloads of those events:
 //! a log is verified for ever, so a member never changes its name or its form.

@@ -2,9 +2,10 @@
 
 use crate::base::ids::SuspensionId;
 use crate::intent::Intent;
+use crate::intent::command::Respond;
 use crate::intent::event::{Event, ExpiryReason};
 use crate::intent::status::Status;
-use crate::people::principal::Principal;
+use crate::people::principal::{Principal, Role};
 use crate::problem::Rejection;
 use crate::suspension::FallbackPolicy;
 use crate::suspension::{Ending, Resolution, ResolutionReason, Suspension};
@@ -64,7 +65,9 @@ pub(super) fn end_by_deadline(intent: &Intent, open: &Suspension) -> Vec<Event> 
         fallback_value: if continues { open.fallback_value.clone() } else { None },
         reached: open.reached,
     });
-    events.push(Event::StatusChanged { old: intent.status, new, reason: Some(reason.into()) });
+    if open.kind.stops_intent() {
+        events.push(Event::StatusChanged { old: intent.status, new, reason: Some(reason.into()) });
+    }
     events
 }
 
@@ -82,4 +85,18 @@ pub(super) fn why_refused(intent: &Intent, suspension_id: &str) -> Rejection {
             Rejection::AlreadyResolved { resolution: *resolution, reason: *reason, resolved_at: *at, resolved_by: by.clone() }
         }
     }
+}
+
+/// The change of status when an intent waits no longer.
+pub(super) fn goes_on(intent: &Intent, ended: &Suspension, reason: &str) -> Option<Event> {
+    let changed = Event::StatusChanged { old: intent.status, new: Status::Active, reason: Some(reason.into()) };
+    ended.kind.stops_intent().then_some(changed)
+}
+
+/// A gateway answers for a person, and so must name one.
+pub(super) fn names_a_person(respond: &Respond, by: &Principal) -> Result<(), Rejection> {
+    if by.role == Role::Channel && respond.claimed_responded_by.is_none() {
+        return Err(Rejection::invalid("responded_by", "required", "a channel key must name the person who answered"));
+    }
+    Ok(())
 }

@@ -132,7 +132,16 @@ const OPENINTENT: [&str; 126] = [
 
 /// Types that only the server writes and that the OpenIntent client does not know, beside those that begin with `intent.` or
 /// `delivery.`.
-const OURS: [&str; 4] = ["attachment_removed", "cost_recorded", "lease_renewed", "retry_policy_set"];
+const OURS: [&str; 8] = [
+    "arbitration_resolved",
+    "attachment_removed",
+    "cost_recorded",
+    "escalation_requested",
+    "escalation_resolved",
+    "governance.approval_requested",
+    "lease_renewed",
+    "retry_policy_set",
+];
 
 /// Whether the OpenIntent client knows this type.
 pub fn in_openintent_vocabulary(event_type: &str) -> bool {

@@ -1,4 +1,4 @@
-//! The chain of events of one intent, or of the server itself: each is hashed over its canonical bytes, which name the hash before it.
+//! The chain of events of one intent, of one portfolio, or of the server itself: each is hashed over its canonical bytes, which name the hash before it.
 
 use std::borrow::Cow;
 
@@ -11,12 +11,13 @@ use thiserror::Error;
 use uuid::Uuid;
 
 use super::canonical::{self, HASH_NAME, Links, NULL, PREVIOUS_NAME, SEQUENCE_NAME};
-use crate::base::ids::IntentId;
+use crate::base::ids::{IntentId, PortfolioId};
 use crate::base::json;
 use crate::base::time::naive;
 use crate::intent::event::Event;
 use crate::log::payload::{Payload, ServerPayload};
 use crate::people::event::ServerEvent;
+use crate::portfolio::event::PortfolioEvent;
 
 /// The prefix of every hash.
 const HASH_KIND: &str = "sha256:";
@@ -68,6 +69,8 @@ pub struct Envelope<'a> {
 pub enum Entry<'a> {
     /// An event of this intent.
     Intent(IntentId, &'a Event),
+    /// An event of this portfolio.
+    Portfolio(PortfolioId, &'a PortfolioEvent),
     /// An event of the server itself.
     Server(&'a ServerEvent),
 }
@@ -127,6 +130,7 @@ impl<'a> Entry<'a> {
     pub fn event_type(self) -> &'a str {
         match self {
             Self::Intent(_, event) => event.event_type(),
+            Self::Portfolio(_, event) => event.event_type(),
             Self::Server(event) => event.event_type(),
         }
     }
@@ -134,13 +138,14 @@ impl<'a> Entry<'a> {
     fn of_intent(self) -> Option<&'a Event> {
         match self {
             Self::Intent(_, event) => Some(event),
-            Self::Server(_) => None,
+            Self::Portfolio(..) | Self::Server(_) => None,
         }
     }
 
     fn payload(self) -> Result<Value, serde_json::Error> {
         match self {
             Self::Intent(_, event) => serde_json::to_value(Payload::of(event)),
+            Self::Portfolio(_, event) => serde_json::to_value(event),
             Self::Server(event) => serde_json::to_value(ServerPayload::of(event)),
         }
     }
@@ -176,11 +181,16 @@ impl Envelope<'_> {
         match entry {
             Entry::Intent(id, _) => member("intent_id", &Value::from(id.to_string()))?,
             Entry::Server(_) => member("log", &Value::from(SERVER_LOG))?,
+            // Its name comes later in the alphabet.
+            Entry::Portfolio(..) => {}
         }
         if let Some(parent) = event.and_then(Event::parent_event_id) {
             member("parent_event_id", &Value::from(parent))?;
         }
         member("payload", &entry.payload()?)?;
+        if let Entry::Portfolio(id, _) = entry {
+            member("portfolio_id", &Value::from(id.to_string()))?;
+        }
         member(PREVIOUS_NAME, &self.previous.map_or(Value::Null, |hash| Value::from(hash.to_string())))?;
         member("salt", &Value::from(URL_SAFE_NO_PAD.encode(self.salt)))?;
         member(SEQUENCE_NAME, &Value::from(self.sequence))?;

@@ -1,6 +1,7 @@
 //! Decides whether a principal may perform an action on an object: the one place for that, behind every surface.
 
 use crate::base::name::is_same;
+use crate::people::access::{Entry, Permission};
 use crate::people::principal::{Principal, Role};
 use crate::problem::Rejection;
 use crate::suspension::Asker;
@@ -24,10 +25,30 @@ pub enum Action {
     Lease,
     /// Assign an agent to an intent, or take an agent off it.
     Assign,
+    /// Manage the access control list of an intent.
+    ManageAccess,
+    /// Ask for access to an intent.
+    RequestAccess,
+    /// Decide about a request for access.
+    DecideAccess,
+    /// Put an intent into a portfolio; of the portfolio: have intents put into it.
+    JoinPortfolio,
+    /// Take an intent out of a portfolio; of the portfolio: have intents taken out of it.
+    LeavePortfolio,
+    /// Create a portfolio.
+    CreatePortfolio,
+    /// Read a portfolio, or list portfolios.
+    ReadPortfolio,
+    /// Change the status of a portfolio.
+    ChangePortfolio,
+    /// Set or remove the policy of an intent.
+    Govern,
     /// Ask a question.
     Suspend,
     /// Answer a question.
     Respond,
+    /// Decide a request that is made beside an intent: approve it, deny it, resolve it.
+    Decide,
     /// See which people would be told when, before a question is asked.
     Preview,
     /// Withdraw a question.
@@ -52,7 +73,7 @@ pub enum Action {
 
 impl Action {
     /// All actions, for the generated matrix.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 30] = [
         Self::CreateIntent,
         Self::Read,
         Self::Browse,
@@ -61,8 +82,13 @@ impl Action {
         Self::AppendEvent,
         Self::Lease,
         Self::Assign,
+        Self::ManageAccess,
+        Self::RequestAccess,
+        Self::DecideAccess,
+        Self::Govern,
         Self::Suspend,
         Self::Respond,
+        Self::Decide,
         Self::Preview,
         Self::Cancel,
         Self::Extend,
@@ -73,6 +99,11 @@ impl Action {
         Self::ReportBounce,
         Self::ReadDeliveries,
         Self::Redrive,
+        Self::JoinPortfolio,
+        Self::LeavePortfolio,
+        Self::CreatePortfolio,
+        Self::ReadPortfolio,
+        Self::ChangePortfolio,
     ];
 }
 
@@ -89,8 +120,15 @@ pub enum Object<'a> {
         asked_by: Option<&'a Asker>,
         /// The agents that are assigned to it; needed only if the caller is an agent and not the creator.
         assigned: &'a [String],
+        /// The entries of its access control list that are in force; needed as the assigned agents are.
+        entries: &'a [Entry],
         /// The recipients of the question's messages that were handed to a tied gateway.
         handed_for: &'a [String],
+    },
+    /// One portfolio.
+    Portfolio {
+        /// The creator.
+        created_by: &'a Asker,
     },
 }
 
@@ -101,13 +139,25 @@ pub enum Object<'a> {
 /// `NotFound` if the caller may not even read the object; `Forbidden` or `SelfResponse` if it may read but not act.
 pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> Result<(), Rejection> {
     let mut is_creator = false;
-    if let Object::Intent { created_by, assigned, handed_for, .. } = object {
+    if let Object::Intent { created_by, handed_for, .. } = object {
         is_creator = is_same(&created_by.name, &principal.name);
-        let is_assigned = assigned.iter().any(|agent_id| principal.may_act_for(agent_id));
-        let is_anothers = principal.role == Role::Agent && !is_creator && !is_assigned;
+        let permission = permission(principal, object);
+        // An agent asks for access to an intent that it may not read.
+        let is_hidden = permission.is_none() && action != Action::RequestAccess;
+        let is_anothers = principal.role == Role::Agent && !is_creator && is_hidden;
         // A gateway must not see messages that another gateway passes on: the row of a message proves which one it was.
         let was_handed_nothing = principal.tied_to.is_some() && handed_for.is_empty();
         if is_anothers || was_handed_nothing {
+            return Err(Rejection::NotFound);
+        }
+        if principal.role == Role::Agent && !is_creator {
+            within(permission, is_assigned(principal, object), action)?;
+        }
+    }
+    if let Object::Portfolio { created_by } = object {
+        is_creator = is_same(&created_by.name, &principal.name);
+        // A portfolio has no assigned agents and no entries: it is its creator's, and people's.
+        if principal.tied_to.is_some() || principal.role == Role::Agent && !is_creator {
             return Err(Rejection::NotFound);
         }
     }
@@ -115,21 +165,37 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
         Action::Read => true,
         // A gateway gets the ids of the messages it passes on. It must not see others, and neither must a
         // person who breaks into it.
-        Action::Browse => principal.role != Role::Channel,
-        Action::CreateIntent | Action::PatchState | Action::Lease | Action::Suspend => principal.role == Role::Agent,
+        Action::Browse | Action::ReadPortfolio => principal.role != Role::Channel,
+        Action::CreatePortfolio
+        | Action::JoinPortfolio
+        | Action::CreateIntent
+        | Action::PatchState
+        | Action::Lease
+        | Action::Suspend
+        | Action::RequestAccess => principal.role == Role::Agent,
         Action::Cancel if principal.role == Role::Agent && !is_creator && !is_asker(principal, object) => {
             return Err(Rejection::others_question());
         }
-        Action::SetStatus | Action::Cancel | Action::Assign => matches!(principal.role, Role::Agent | Role::Admin),
+        // An assigned agent must not lock the creator out, and not undo what it has put together.
+        Action::Govern | Action::LeavePortfolio | Action::ChangePortfolio if principal.role == Role::Agent => is_creator,
+        Action::SetStatus
+        | Action::Cancel
+        | Action::Assign
+        | Action::ManageAccess
+        | Action::LeavePortfolio
+        | Action::ChangePortfolio => {
+            matches!(principal.role, Role::Agent | Role::Admin)
+        }
         Action::AppendEvent => matches!(principal.role, Role::Agent | Role::Operator),
         // The asker is told the reason: it has the question, so there is nothing to hide.
-        Action::Respond if principal.role == Role::Agent => return Err(Rejection::SelfResponse),
+        Action::Respond | Action::Decide if principal.role == Role::Agent => return Err(Rejection::SelfResponse),
         Action::Preview => matches!(principal.role, Role::Agent | Role::Operator | Role::Admin),
         // The asker may not: a deadline that it could move would be no limit for it, and reminders at
         // its will would press people.
-        Action::Extend | Action::Remind => matches!(principal.role, Role::Operator | Role::Admin),
+        Action::Extend | Action::Remind | Action::DecideAccess => matches!(principal.role, Role::Operator | Role::Admin),
         Action::Respond => matches!(principal.role, Role::Operator | Role::Channel),
-        Action::ManageKeys | Action::Redrive => principal.role == Role::Admin,
+        Action::Decide => matches!(principal.role, Role::Operator | Role::Admin | Role::Channel),
+        Action::Govern | Action::ManageKeys | Action::Redrive => principal.role == Role::Admin,
         Action::ReadMetrics | Action::ReadDeliveries | Action::ReadServerLog => {
             matches!(principal.role, Role::Admin | Role::Auditor)
         }
@@ -138,13 +204,70 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
     if !allowed {
         return Err(Rejection::Forbidden { reason: format!("a key with the role {} may not do this", principal.role) });
     }
-    if action == Action::Respond
+    if matches!(action, Action::Respond | Action::Decide)
         && let Object::Intent { created_by, asked_by, .. } = object
         && [Some(created_by), asked_by].into_iter().flatten().any(|asker| is_same(asker.owner.as_str(), principal.owner.as_str()))
     {
         return Err(Rejection::SelfResponse);
     }
     Ok(())
+}
+
+/// Whether an agent is assigned to the intent.
+fn is_assigned(principal: &Principal, object: Object<'_>) -> bool {
+    let Object::Intent { assigned, .. } = object else { return false };
+    assigned.iter().any(|agent_id| principal.may_act_for(agent_id))
+}
+
+/// What an agent that did not create the intent is permitted: an assigned agent writes, and others have what their entries say.
+fn permission(principal: &Principal, object: Object<'_>) -> Option<Permission> {
+    let Object::Intent { entries, .. } = object else { return None };
+    let entered = entries.iter().filter(|entry| entry.admits(principal)).map(|entry| entry.permission);
+    entered.chain(is_assigned(principal, object).then_some(Permission::Write)).max()
+}
+
+/// Refuses an action for which an agent needs a higher permission than it has. What remains, the table of roles decides: it gives
+/// an agent that did not create the intent neither its policy nor a decision about a request, whatever permission it has.
+fn within(permission: Option<Permission>, is_assigned: bool, action: Action) -> Result<(), Rejection> {
+    let least = match action {
+        Action::RequestAccess => None,
+        Action::CreateIntent
+        | Action::Read
+        | Action::Browse
+        | Action::Respond
+        | Action::Decide
+        | Action::DecideAccess
+        | Action::Govern
+        | Action::Preview
+        | Action::Extend
+        | Action::Remind
+        | Action::ManageKeys
+        | Action::ReadServerLog
+        | Action::ReadMetrics
+        | Action::ReportBounce
+        | Action::ReadDeliveries
+        | Action::Redrive
+        | Action::LeavePortfolio
+        | Action::CreatePortfolio
+        | Action::ReadPortfolio
+        | Action::ChangePortfolio => Some(Permission::Read),
+        Action::PatchState
+        | Action::SetStatus
+        | Action::AppendEvent
+        | Action::Lease
+        | Action::Suspend
+        | Action::Cancel
+        | Action::JoinPortfolio => Some(Permission::Write),
+        // An assigned agent hands its work on. To the holder of an entry, that would be giving access.
+        Action::Assign if is_assigned => Some(Permission::Write),
+        Action::Assign | Action::ManageAccess => Some(Permission::Admin),
+    };
+    match least {
+        Some(least) if permission < Some(least) => {
+            Err(Rejection::Forbidden { reason: format!("this needs the permission {} for the intent", least.as_str()) })
+        }
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// Whether the principal asked the open question, or the one that is named.
@@ -156,6 +279,7 @@ fn is_asker(principal: &Principal, object: Object<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::ids::AccessId;
     use crate::base::name::Owner;
     use crate::people::principal::Assurance;
     use crate::suspension::channel::{EMAIL, Route};
@@ -168,6 +292,7 @@ mod tests {
             owner: Owner(owner.into()),
             role,
             tied_to: None,
+            client: None,
             assurance: Assurance::ApiKey,
         }
     }
@@ -180,7 +305,7 @@ mod tests {
     #[test]
     fn the_matrix_of_roles_and_actions_is_this_one() {
         let owner = asker("bot", "team-a");
-        let object = Object::Intent { created_by: &owner, asked_by: Some(&owner), assigned: &[], handed_for: &[] };
+        let object = Object::Intent { created_by: &owner, asked_by: Some(&owner), assigned: &[], entries: &[], handed_for: &[] };
         let mut table = String::new();
         for role in Role::ALL {
             for (whose, name, owner) in [("own", "bot", "team-a"), ("sibling", "other", "team-a"), ("foreign", "other", "team-b")]
@@ -198,25 +323,67 @@ mod tests {
                 table += &[role.as_str(), " ", whose, ": ", &cells.join(" "), "\n"].concat();
             }
         }
-        // Columns: create read browse patch status append lease assign suspend respond preview cancel extend remind keys log metrics bounce deliveries redrive.
+        // Columns: create read browse patch status append lease assign acl request-access decide-access govern suspend respond decide preview cancel extend remind keys log metrics bounce deliveries redrive; of portfolios: join leave create read change.
         let expected = "\
-agent own: yes yes yes yes yes yes yes yes yes self yes yes 403 403 403 403 403 403 403 403
-agent sibling: 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
-agent foreign: 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
-operator own: 403 yes yes 403 403 yes 403 403 403 self yes 403 yes yes 403 403 403 403 403 403
-operator sibling: 403 yes yes 403 403 yes 403 403 403 self yes 403 yes yes 403 403 403 403 403 403
-operator foreign: 403 yes yes 403 403 yes 403 403 403 yes yes 403 yes yes 403 403 403 403 403 403
-admin own: 403 yes yes 403 yes 403 403 yes 403 403 yes yes yes yes yes yes yes 403 yes yes
-admin sibling: 403 yes yes 403 yes 403 403 yes 403 403 yes yes yes yes yes yes yes 403 yes yes
-admin foreign: 403 yes yes 403 yes 403 403 yes 403 403 yes yes yes yes yes yes yes 403 yes yes
-auditor own: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes 403
-auditor sibling: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes 403
-auditor foreign: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes 403
-channel own: 403 yes 403 403 403 403 403 403 403 self 403 403 403 403 403 403 403 yes 403 403
-channel sibling: 403 yes 403 403 403 403 403 403 403 self 403 403 403 403 403 403 403 yes 403 403
-channel foreign: 403 yes 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 yes 403 403
+agent own: yes yes yes yes yes yes yes yes yes yes 403 yes yes self self yes yes 403 403 403 403 403 403 403 403 yes yes yes yes yes
+agent sibling: 404 404 404 404 404 404 404 404 404 yes 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
+agent foreign: 404 404 404 404 404 404 404 404 404 yes 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
+operator own: 403 yes yes 403 403 yes 403 403 403 403 yes 403 403 self self yes 403 yes yes 403 403 403 403 403 403 403 403 403 yes 403
+operator sibling: 403 yes yes 403 403 yes 403 403 403 403 yes 403 403 self self yes 403 yes yes 403 403 403 403 403 403 403 403 403 yes 403
+operator foreign: 403 yes yes 403 403 yes 403 403 403 403 yes 403 403 yes yes yes 403 yes yes 403 403 403 403 403 403 403 403 403 yes 403
+admin own: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 self yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes
+admin sibling: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 self yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes
+admin foreign: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 yes yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes
+auditor own: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes 403 403 403 403 yes 403
+auditor sibling: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes 403 403 403 403 yes 403
+auditor foreign: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes 403 403 403 403 yes 403
+channel own: 403 yes 403 403 403 403 403 403 403 403 403 403 403 self self 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403
+channel sibling: 403 yes 403 403 403 403 403 403 403 403 403 403 403 self self 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403
+channel foreign: 403 yes 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403
 ";
         assert_eq!(table, expected);
+    }
+
+    /// The same for portfolios: an agent has its own, people read all, and admins end them.
+    #[test]
+    fn the_matrix_of_roles_and_portfolios_is_this_one() {
+        let owner = asker("bot", "team-a");
+        let object = Object::Portfolio { created_by: &owner };
+        let actions = [Action::ReadPortfolio, Action::ChangePortfolio, Action::JoinPortfolio, Action::LeavePortfolio];
+        let mut table = String::new();
+        for role in Role::ALL {
+            for (whose, name, owner) in [("own", "bot", "team-a"), ("sibling", "other", "team-a"), ("foreign", "other", "team-b")]
+            {
+                let who = principal(role, name, owner);
+                let cells = actions.map(|action| match authorize(&who, action, object) {
+                    Ok(()) => "yes",
+                    Err(Rejection::NotFound) => "404",
+                    Err(_) => "403",
+                });
+                table += &[role.as_str(), " ", whose, ": ", &cells.join(" "), "\n"].concat();
+            }
+        }
+        // Columns: read change join leave.
+        let expected = "\
+agent own: yes yes yes yes
+agent sibling: 404 404 404 404
+agent foreign: 404 404 404 404
+operator own: yes 403 403 403
+operator sibling: yes 403 403 403
+operator foreign: yes 403 403 403
+admin own: yes yes 403 yes
+admin sibling: yes yes 403 yes
+admin foreign: yes yes 403 yes
+auditor own: yes 403 403 403
+auditor sibling: yes 403 403 403
+auditor foreign: yes 403 403 403
+channel own: 403 403 403 403
+channel sibling: 403 403 403 403
+channel foreign: 403 403 403 403
+";
+        assert_eq!(table, expected);
+        let tied = Principal { tied_to: Some(vec!["pager".into()]), ..principal(Role::Channel, "pager", "ops") };
+        assert!(actions.iter().all(|action| authorize(&tied, *action, object) == Err(Rejection::NotFound)));
     }
 
     /// A gateway that was broken into must give access only to the messages that it passes on.
@@ -224,11 +391,12 @@ channel foreign: 403 yes 403 403 403 403 403 403 403 yes 403 403 403 403 403 403
     fn a_tied_gateway_reads_and_answers_what_it_was_handed_and_nothing_else() {
         let owner = asker("bot", "team-a");
         let gateway = Principal { tied_to: Some(vec!["pager".into()]), ..principal(Role::Channel, "pager", "ops") };
-        let handed = |handed_for| Object::Intent { created_by: &owner, asked_by: Some(&owner), assigned: &[], handed_for };
+        let handed =
+            |handed_for| Object::Intent { created_by: &owner, asked_by: Some(&owner), assigned: &[], entries: &[], handed_for };
         let alice = ["alice@example.com".to_owned()];
         for action in Action::ALL {
             assert_eq!(authorize(&gateway, action, handed(&[])), Err(Rejection::NotFound), "{action:?}");
-            let expected = matches!(action, Action::Read | Action::Respond | Action::ReportBounce);
+            let expected = matches!(action, Action::Read | Action::Respond | Action::Decide | Action::ReportBounce);
             assert_eq!(authorize(&gateway, action, handed(&alice)).is_ok(), expected, "{action:?}");
         }
         let own = Principal { owner: Owner("team-a".into()), ..gateway.clone() };
@@ -252,7 +420,7 @@ channel foreign: 403 yes 403 403 403 403 403 403 403 yes 403 403 403 403 403 403
     }
 
     fn object<'a>(created_by: &'a Asker, asked_by: Option<&'a Asker>, assigned: &'a [String]) -> Object<'a> {
-        Object::Intent { created_by, asked_by, assigned, handed_for: &[] }
+        Object::Intent { created_by, asked_by, assigned, entries: &[], handed_for: &[] }
     }
 
     /// An assigned agent works on the intent of another, and has no power over that agent's questions.
@@ -287,6 +455,53 @@ channel foreign: 403 yes 403 403 403 403 403 403 403 yes 403 403 403 403 403 403
         }
     }
 
+    /// Each permission of an entry gives the rights of the one before and some more, and none of them gives a right over people's questions.
+    #[test]
+    fn an_entry_gives_an_agent_the_rights_of_its_permission() {
+        let (creator, own) = (asker("bot", "team-a"), asker("helper", "team-b"));
+        let agent = principal(Role::Agent, "helper", "team-b");
+        let entries = |principal_id: &str, permission| {
+            [Entry { id: AccessId(uuid::Uuid::nil()), principal_id: principal_id.into(), permission, expires_at: None }]
+        };
+        let may = |who: &Principal, action, entries: &[Entry], assigned: &[String], asked_by| {
+            authorize(who, action, Object::Intent { created_by: &creator, asked_by, assigned, entries, handed_for: &[] })
+        };
+        let everywhere = [Action::CreateIntent, Action::CreatePortfolio, Action::ReadPortfolio];
+        let reads = [Action::Read, Action::Browse, Action::RequestAccess, Action::Preview];
+        let works =
+            [Action::PatchState, Action::SetStatus, Action::AppendEvent, Action::Lease, Action::Suspend, Action::JoinPortfolio];
+        let manages = [Action::Assign, Action::ManageAccess];
+        for permission in Permission::ALL {
+            let entries = entries("helper", permission);
+            for action in Action::ALL {
+                let expected = everywhere.contains(&action)
+                    || reads.contains(&action)
+                    || (permission >= Permission::Write && works.contains(&action))
+                    || (permission == Permission::Admin && manages.contains(&action));
+                let result = may(&agent, action, &entries, &[], Some(&creator));
+                assert_eq!(result.is_ok(), expected, "{permission:?} {action:?}: {result:?}");
+                assert_ne!(result, Err(Rejection::NotFound), "{permission:?} {action:?}");
+            }
+            let cancels = may(&agent, Action::Cancel, &entries, &[], Some(&own));
+            assert_eq!(cancels.is_ok(), permission >= Permission::Write, "{permission:?}");
+            // An entry gives nothing to a key of another role that has the name.
+            for role in Role::ALL.into_iter().filter(|role| *role != Role::Agent) {
+                let who = principal(role, "helper", "team-b");
+                for action in Action::ALL {
+                    assert_eq!(may(&who, action, &entries, &[], None), may(&who, action, &[], &[], None), "{role} {action:?}");
+                }
+            }
+        }
+        let assigned = ["helper".to_owned()];
+        let both = entries("helper", Permission::Read);
+        assert!(
+            may(&agent, Action::Lease, &both, &assigned, None).is_ok()
+                && may(&agent, Action::Assign, &both, &assigned, None).is_ok()
+        );
+        assert!(may(&agent, Action::ManageAccess, &both, &assigned, None).is_err());
+        assert_eq!(may(&agent, Action::Read, &entries("helpe", Permission::Admin), &[], None), Err(Rejection::NotFound));
+    }
+
     /// In keys from before names were normalised, the name is spelled otherwise than people type it today, but
     /// must not be another owner.
     #[test]
@@ -295,11 +510,11 @@ channel foreign: 403 yes 403 403 403 403 403 403 403 yes 403 403 403 403 403 403
             for (asks, answers) in [(before, today), (today, before)] {
                 let (theirs, other) = (asker(asks, asks), asker("bot", "team-b"));
                 for (created_by, asked_by) in [(&theirs, None), (&other, Some(&theirs)), (&theirs, Some(&other))] {
-                    let object = Object::Intent { created_by, asked_by, assigned: &[], handed_for: &[] };
+                    let object = Object::Intent { created_by, asked_by, assigned: &[], entries: &[], handed_for: &[] };
                     let operator = principal(Role::Operator, "alice", answers);
                     assert_eq!(authorize(&operator, Action::Respond, object), Err(Rejection::SelfResponse), "{before}");
                 }
-                let object = Object::Intent { created_by: &theirs, asked_by: None, assigned: &[], handed_for: &[] };
+                let object = Object::Intent { created_by: &theirs, asked_by: None, assigned: &[], entries: &[], handed_for: &[] };
                 assert_eq!(authorize(&principal(Role::Agent, answers, answers), Action::Read, object), Ok(()), "{before}");
             }
         }

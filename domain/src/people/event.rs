@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 
 use crate::base::ids::KeyId;
 use crate::base::name::Owner;
+use crate::people::client::Client;
 use crate::people::principal::{Credential, Role};
 
 /// An event of the server's own log.
@@ -58,6 +59,8 @@ pub struct KeyFacts {
     pub role: Role,
     /// The channels a gateway is tied to; absent for an unbound gateway and for other roles.
     pub tied_to: Option<Vec<String>>,
+    /// The client program for whose ways the server allows.
+    pub client: Option<Client>,
 }
 
 impl ServerEvent {

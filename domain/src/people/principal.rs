@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 
 use crate::base::ids::{DeliveryId, KeyId};
 use crate::base::name::{LOCAL, Owner, SERVER, form};
+use crate::people::client::Client;
 use crate::suspension::channel::{EMAIL, Route};
 
 /// The purpose of a key.
@@ -99,6 +100,8 @@ pub struct Principal {
     /// The channels that a gateway is tied to, by name; absent for an unbound gateway, which may answer every question whose id
     /// it knows, and for every other credential.
     pub tied_to: Option<Vec<String>>,
+    /// The client program that uses an agent's key, if the server allows for its ways.
+    pub client: Option<Client>,
     /// How the server knows the subject.
     pub assurance: Assurance,
 }
@@ -113,6 +116,7 @@ impl Principal {
             owner: Owner(SERVER.to_owned()),
             role: Role::Admin,
             tied_to: None,
+            client: None,
             assurance: Assurance::Server,
         }
     }
@@ -128,6 +132,7 @@ impl Principal {
             owner: Owner(name),
             role: Role::Admin,
             tied_to: None,
+            client: None,
             assurance: Assurance::Local,
         }
     }
@@ -142,6 +147,7 @@ impl Principal {
             owner: Owner(format!("mailbox:{recipient}")),
             role: Role::Operator,
             tied_to: None,
+            client: None,
             assurance: Assurance::EmailLink,
         }
     }

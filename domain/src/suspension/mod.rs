@@ -6,6 +6,7 @@ pub mod delivery;
 mod fallback;
 pub mod lease;
 pub mod plan;
+pub mod requested;
 pub mod retry;
 pub mod seeming;
 
@@ -19,6 +20,7 @@ use utoipa::ToSchema;
 use crate::base::ids::{IntentId, SuspensionId};
 use crate::base::name::Owner;
 use crate::base::words;
+use crate::suspension::requested::Requested;
 use crate::suspension::retry::HumanRetryPolicy;
 
 /// The longest question, in bytes.
@@ -53,6 +55,22 @@ pub enum Kind {
     Paused,
     /// The agent stopped itself until a condition holds.
     Parked,
+    /// A person must approve an action or refuse it (RFC-0013).
+    Approval,
+    /// A person must say how to go on (RFC-0013).
+    Escalation,
+    /// A person must settle a conflict (RFC-0013).
+    Arbitration,
+}
+
+impl Kind {
+    /// Whether the intent itself waits. Otherwise the intent goes on beside the suspension, of which several may then be open.
+    pub fn stops_intent(self) -> bool {
+        match self {
+            Self::AwaitingInput | Self::Paused | Self::Parked => true,
+            Self::Approval | Self::Escalation | Self::Arbitration => false,
+        }
+    }
 }
 
 /// The kind of answer expected (RFC-0025 §4.1).
@@ -135,6 +153,8 @@ pub enum ResolutionReason {
     Superseded,
     /// No person could be reached until the deadline.
     Undeliverable,
+    /// The server was away, or its clock jumped, while the question was open, and its deadline is fixed.
+    TimeLost,
 }
 
 /// The asker of a question, as far as needed to keep it from answering itself.
@@ -192,6 +212,8 @@ pub struct Suspension {
     pub reached: bool,
     /// Whether a fallback other than `fail` needs `reached`; fixed when the question was asked.
     pub requires_delivery: bool,
+    /// Whether the deadline never moves, because the asker applies it by its own clock as well.
+    pub fixed_deadline: bool,
     /// Refused answers recorded so far, up to [`REFUSALS_RECORDED_MAX`].
     pub refusals: u32,
     /// When the people asked at present were last reminded on request.
@@ -224,6 +246,10 @@ pub struct Question {
     /// The earlier questions that ended without an answer; only a store knows them, so a question that
     /// was not asked yet has none.
     pub asked_before: Option<AskedBefore>,
+    /// The request of which the question is made; absent for a question that an agent asked in its own words.
+    pub requested: Option<Box<Requested>>,
+    /// The id that the asker's client gave the question.
+    pub client_id: Option<String>,
 }
 
 /// The questions of the same intent that ended without an answer before this one: people see that they are asked anew.

@@ -190,6 +190,8 @@ mod tests {
             decision_record: None,
             recipients: vec!["alice@example.com".into(), "bob@example.com".into()],
             asked_before: None,
+            requested: None,
+            client_id: None,
         }
     }
 

@@ -51,7 +51,7 @@ pub struct CreateIntentRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 0, maximum = 100)]
     pub confidence: Option<f64>,
-    /// Must be absent, null or empty: this server does not enforce policies of intents.
+    /// The policy (RFC-0013); a rule that this server does not enforce is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub governance_policy: Option<Map<String, Value>>,

@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 
 use crate::base::ids::KeyId;
 use crate::base::name::Owner;
+use crate::people::client::Client;
 use crate::people::principal::Role;
 
 /// `POST /api/v1/keys`. Unknown fields are refused.
@@ -46,6 +47,9 @@ pub struct CreateKeyRequest {
     /// Whether a gateway may see every question whose id it knows, and answer it for any person.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unbound: bool,
+    /// For an agent: the client program that uses the key, if it is one for whose ways the server allows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<Client>,
 }
 
 /// A key as listed: everything but the secret.
@@ -65,6 +69,9 @@ pub struct KeyView {
     /// The channels a gateway is tied to; absent for an unbound one and for other roles.
     #[serde(default, rename = "for", skip_serializing_if = "Option::is_none")]
     pub tied_to: Option<Vec<String>>,
+    /// The client program for whose ways the server allows; absent for other keys.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<Client>,
     /// When it was made.
     #[serde(with = "crate::base::time::z")]
     pub created_at: DateTime<Utc>,

@@ -1,27 +1,42 @@
 //! Request and response bodies, shared by server and SDK; they contain no rules. Rows, events and decisions
 //! have types of their own.
 
+mod access;
 mod assignments;
 mod config;
 mod deliveries;
 mod events;
+mod governance;
 mod intents;
 mod keys;
 mod leases;
+mod portfolios;
 mod preview;
 mod problem;
 mod records;
+mod requests;
+mod signals;
 mod suspensions;
 
+pub use self::access::{
+    AccessRequestList, AccessRequestStatus, AccessRequestView, AccessView, AclEntryView, AclView, ApproveAccessRequest,
+    DenyAccessRequest, GrantAccessRequest, RequestAccessRequest, SetAclRequest,
+};
 pub use self::assignments::{AgentUnassigned, AssignAgentRequest, AssignmentList, AssignmentView};
 pub use self::config::{ServerConfigView, SuspensionConfigView};
 pub use self::deliveries::{
     BOUNCE_DETAIL_MAX, BounceReceipt, BounceRequest, BounceView, DeliveryPage, DeliveryView, RETURNED_TO_MAX,
 };
 pub use self::events::{AppendEventRequest, EventView, ServerEventView};
+pub use self::governance::GovernanceView;
 pub use self::intents::{CreateIntentRequest, IntentPage, IntentView, PatchStateRequest, SetStatusRequest};
 pub use self::keys::{CreateKeyRequest, CreatedKey, KeyList, KeyView};
 pub use self::leases::{AcquireLeaseRequest, LeaseList, LeaseReleased, RenewLeaseRequest};
+pub use self::portfolios::{
+    AddToPortfolioRequest, AggregateStatus, ByStatus, CreatePortfolioRequest, MemberList, MemberView, MembershipView,
+    PortfolioEventView, PortfolioPolicyRequest, PortfolioView, RemovedFromPortfolio, SetPortfolioStatusRequest,
+    WholePortfolioView,
+};
 pub use self::preview::{AtTheEnd, ScheduledAttempt, SuspensionPreview, What};
 pub use self::problem::ProblemBody;
 pub use self::records::{
@@ -29,6 +44,11 @@ pub use self::records::{
     FailureList, FailureView, RecordCostRequest, RecordDecisionRequest, RecordFailureRequest, RetryPolicyView,
     SetRetryPolicyRequest,
 };
+pub use self::requests::{
+    ApprovalList, ApprovalRequest, ApprovalView, ArbitrationRequest, ArbitrationView, DecideApprovalRequest, EscalationList,
+    EscalationRequest, EscalationView, ResolveEscalationRequest,
+};
+pub use self::signals::{Signal, is_signalled};
 pub use self::suspensions::{
     CancelRequest, ChoiceRequest, ExtendRequest, RemindRequest, RespondRequest, RespondResponse, SuspendRequest, SuspensionPage,
     SuspensionRecord,

@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 
 use crate::base::ids::{IntentId, SuspensionId};
 use crate::suspension::FallbackPolicy;
+use crate::suspension::requested::Requested;
 use crate::suspension::retry::{HumanRetryPolicy, PartialRetryPolicy};
 use crate::suspension::{AskedBefore, Kind, Question, Resolution, ResolutionReason, ResponseType, Suspension, SuspensionChoice};
 
@@ -163,6 +164,15 @@ pub struct SuspensionRecord {
     /// The earlier questions that ended without an answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_before: Option<AskedBefore>,
+    /// The request of which the question is made; absent for a question in the agent's own words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requested: Option<Box<Requested>>,
+    /// The id that the asker's client gave the question; an answer may name it within the intent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
+    /// Whether the deadline never moves, because the asker applies it by its own clock as well; absent if it may move.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fixed_deadline: bool,
     /// Differences between the request as written and as understood; in the reply to `suspend` only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
@@ -209,6 +219,9 @@ impl SuspensionRecord {
             resolved_at: ending.map(|ending| ending.at),
             metadata: ending.and_then(|ending| ending.metadata.clone()),
             asked_before: question.asked_before.clone(),
+            requested: question.requested.clone(),
+            client_id: question.client_id.clone(),
+            fixed_deadline: suspension.fixed_deadline,
             warnings: Vec::new(),
             asked_by: None,
         }
@@ -226,6 +239,8 @@ impl SuspensionRecord {
             decision_record: self.decision_record,
             recipients: self.original_notify_to.unwrap_or(self.notify_to),
             asked_before: self.asked_before,
+            requested: self.requested,
+            client_id: self.client_id,
         }
     }
 

@@ -5,6 +5,8 @@ use actix_web::web::{self, Data};
 use actix_web::{HttpRequest, HttpResponse};
 use domain::base::field::FieldError;
 use domain::problem::Rejection;
+use domain::suspension::FallbackPolicy;
+use domain::suspension::retry::PartialRetryPolicy;
 use domain::wire::{ServerConfigView, SuspensionConfigView};
 use serde_json::json;
 
@@ -80,8 +82,13 @@ pub(super) async fn placet(request: HttpRequest, shared: Data<Shared>) -> Result
 /// Shows the server's level of the retry cascade, read-only (RFC-0026).
 #[utoipa::path(get, path = "/api/v1/server/config", tag = "discovery", responses((status = 200, body = ServerConfigView)))]
 pub(super) async fn server_config(shared: Data<Shared>) -> HttpResponse {
+    // The OpenIntent client lets a fallback of the server's override the `fail` that a call asks for: silence would become consent.
+    let shown = shared.asking.default_retry_policy.clone().map(|policy| PartialRetryPolicy {
+        final_fallback_policy: policy.final_fallback_policy.filter(|policy| *policy == FallbackPolicy::Fail),
+        ..policy
+    });
     HttpResponse::Ok().json(ServerConfigView {
         protocol_version: "0.1".to_owned(),
-        suspension: SuspensionConfigView { default_retry_policy: shared.asking.default_retry_policy.clone() },
+        suspension: SuspensionConfigView { default_retry_policy: shown },
     })
 }

@@ -8,8 +8,9 @@ use domain::intent::assignment::ASSIGNED;
 use domain::intent::command::Command;
 use domain::people::authority::Action;
 use domain::wire::{AppendEventRequest, EventView};
-use store::EventFilter;
+use store::{EventFilter, Outcome};
 
+use super::three_calls;
 use crate::edge::admission::Work;
 use crate::edge::auth::Caller;
 use crate::edge::body::Json;
@@ -51,6 +52,9 @@ pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<H
 pub(super) async fn append(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let caller = Caller::of(&request)?;
     let body = Json::of(&request)?;
+    if let Some(served) = three_calls::told(&shared, &caller, intent_id(&request)?, &body).await? {
+        return Ok(respond(Outcome::Event(served)));
+    }
     // The OpenIntent client delegates by an event; the server writes it, and once.
     let assigns = body.0["event_type"] == ASSIGNED;
     let action = if assigns { Action::Assign } else { Action::AppendEvent };

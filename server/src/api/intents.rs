@@ -10,6 +10,7 @@ use domain::people::authority::Action;
 use domain::wire::{CreateIntentRequest, IntentPage, IntentView, PatchStateRequest, SetStatusRequest};
 use store::{CreateIntent, IntentFilter, NewIntent};
 
+use super::three_calls;
 use crate::edge::admission::Work;
 use crate::edge::auth::Caller;
 use crate::edge::body::{Json, idempotency};
@@ -78,11 +79,13 @@ pub(super) async fn get(request: HttpRequest, shared: Data<Shared>) -> Result<Ht
 pub(super) async fn patch_state(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let caller = Caller::of(&request)?;
     let body = Json::of(&request)?;
-    let agent_id = caller.agent_id(&request);
+    let (agent_id, by) = (caller.agent_id(&request), caller.principal.clone());
     let write = Write { action: Action::PatchState, scope: "POST /intents/{id}/state", if_match_required: true };
     let outcome = write
         .send(&request, caller, &shared, body, |body: PatchStateRequest| {
-            Ok(Command::PatchState { patches: accepting::patches(body)?, agent_id })
+            let patches = accepting::patches(body)?;
+            let asks = three_calls::asks(&shared, &by, &patches)?;
+            Ok(asks.unwrap_or(Command::PatchState { patches, agent_id }))
         })
         .await?;
     Ok(respond(outcome))
@@ -95,11 +98,13 @@ pub(super) async fn patch_state(request: HttpRequest, shared: Data<Shared>) -> R
 pub(super) async fn set_status(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let caller = Caller::of(&request)?;
     let body = Json::of(&request)?;
+    let by = caller.principal.clone();
     let write = Write { action: Action::SetStatus, scope: "POST /intents/{id}/status", if_match_required: true };
     let outcome = write
         .send(&request, caller, &shared, body, |body: SetStatusRequest| {
             let (status, reason) = accepting::status(body)?;
-            Ok(Command::SetStatus { status, reason })
+            let announces = three_calls::announces(&shared, &by, status);
+            Ok(Command::SetStatus { status, reason, announces })
         })
         .await?;
     Ok(respond(outcome))

@@ -1,26 +1,35 @@
 //! REST: one file per noun. A handler extracts, makes one store call, and converts.
 
+mod access;
 mod agents;
+mod approvals;
+mod arbitration;
 mod attachments;
 mod costs;
 mod decisions;
 mod deliveries;
 mod discovery;
+mod escalations;
 mod events;
 mod extensions;
 mod failures;
+mod governance;
 mod health;
 mod intents;
 mod keys;
 mod leases;
 mod metrics;
 mod openapi;
+mod portfolios;
 mod preview;
 mod records;
 mod reminders;
+mod requests;
 mod retry_policy;
 mod server_log;
+mod streams;
 mod suspensions;
+mod three_calls;
 mod unsupported;
 
 use actix_web::web::ServiceConfig;
@@ -45,8 +54,11 @@ fn declare(routes: &mut Routes<'_>) {
         extensions::routes(routes);
         reminders::routes(routes);
         deliveries::routes(routes);
+        escalations::routes(routes);
+        portfolios::routes(routes);
         keys::routes(routes);
         server_log::routes(routes);
+        streams::routes(routes);
         unsupported::routes(routes);
     });
     // The RFC writes the routes of intents without a prefix.
@@ -68,9 +80,15 @@ fn intent_routes(routes: &mut Routes<'_>) {
     events::routes(routes);
     leases::routes(routes);
     agents::routes(routes);
+    access::routes(routes);
+    governance::routes(routes);
+    approvals::routes(routes);
+    escalations::intent_routes(routes);
+    arbitration::routes(routes);
     decisions::routes(routes);
     attachments::routes(routes);
     costs::routes(routes);
     failures::routes(routes);
     retry_policy::routes(routes);
+    portfolios::intent_routes(routes);
 }

@@ -54,7 +54,8 @@ pub(super) async fn suspend(request: HttpRequest, shared: Data<Shared>) -> Resul
     let body = Json::of(&request)?;
     let id = SuspensionId(shared.entropy.uuid(shared.clock.now()));
     let write = Write { action: Action::Suspend, scope: SUSPEND_SCOPE, if_match_required: false };
-    let ask = |body: SuspendRequest| Ok(Command::Suspend(Box::new(shared.asking.accept(body, id)?)));
+    let client = caller.principal.client;
+    let ask = |body: SuspendRequest| Ok(Command::Suspend(Box::new(shared.asking.accept(body, id, client)?)));
     let outcome = write.send(&request, caller, &shared, body, ask).await?;
     let replayed = matches!(&outcome, Outcome::Suspension { record, .. } if record.id != id);
     let mut response = respond(outcome);
@@ -166,6 +167,8 @@ pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<H
             })
             .unwrap_or(asked_under.is_none()),
         asked_under,
+        requests: None,
+        beside: None,
         limit: query.number("limit", 1..=PAGE_MAX, PAGE_DEFAULT),
         before: query.parsed("cursor", "a cursor of this list", |text| text.parse().ok()),
     };

@@ -2,7 +2,6 @@
 //!
 //! The client takes a 404 on some of them for an empty result or for success, so each of them says that it is not implemented.
 
-use crate::edge::problem::Surface;
 use crate::edge::route::Routes;
 
 /// Parts of OpenIntent that have no bearing on decisions of people: registries, identities, tools and their secrets, memory, messages
@@ -45,7 +44,7 @@ const OUT_OF_SCOPE: [&str; 34] = [
 ];
 
 /// Parts of OpenIntent that this version does not have.
-const MISSING: [&str; 49] = [
+const MISSING: [&str; 28] = [
     "/checkpoints",
     "/checkpoints/{checkpoint}",
     "/checkpoints/{checkpoint}/proof/{event}",
@@ -55,22 +54,11 @@ const MISSING: [&str; 49] = [
     "/decisions",
     "/plans",
     "/plans/{plan}",
-    "/portfolios",
-    "/portfolios/{portfolio}",
-    "/portfolios/{portfolio}/intents",
-    "/portfolios/{portfolio}/intents/{intent}",
-    "/portfolios/{portfolio}/status",
     "/subscriptions",
     "/subscriptions/{subscription}",
     "/tasks",
     "/tasks/{task}",
     "/verify/consistency",
-    "/intents/{intent_id}/access-requests",
-    "/intents/{intent_id}/access-requests/{access_request}/approve",
-    "/intents/{intent_id}/access-requests/{access_request}/deny",
-    "/intents/{intent_id}/acl",
-    "/intents/{intent_id}/acl/entries",
-    "/intents/{intent_id}/acl/entries/{entry}",
     "/intents/{intent_id}/ancestors",
     "/intents/{intent_id}/blocked",
     "/intents/{intent_id}/children",
@@ -83,32 +71,17 @@ const MISSING: [&str; 49] = [
     "/intents/{intent_id}/events/verify",
     "/intents/{intent_id}/graph",
     "/intents/{intent_id}/plans",
-    "/intents/{intent_id}/portfolios",
     "/intents/{intent_id}/ready",
     "/intents/{intent_id}/tasks",
-    "/intents/{intent_id}/approvals",
-    "/intents/{intent_id}/approvals/{approval}",
-    "/intents/{intent_id}/approvals/{approval}/approve",
-    "/intents/{intent_id}/approvals/{approval}/deny",
-    "/intents/{intent_id}/arbitrate",
-    "/intents/{intent_id}/escalations",
-    "/intents/{intent_id}/governance",
-    "/escalations",
-    "/escalations/{escalation}/resolve",
 ];
 
-/// The streams, which this version does not have either.
-const STREAMS: [&str; 3] = ["/agents/{agent}/subscribe", "/intents/{intent_id}/subscribe", "/portfolios/{portfolio}/subscribe"];
 const NOT_HERE: &str = "this version of the server does not have this part of OpenIntent";
 
 pub(super) fn routes(routes: &mut Routes<'_>) {
     for path in OUT_OF_SCOPE {
-        routes.unsupported(Surface::OpenIntent, path, "this part of OpenIntent is no part of this server");
+        routes.unsupported(path, "this part of OpenIntent is no part of this server");
     }
     for path in MISSING {
-        routes.unsupported(Surface::OpenIntent, path, NOT_HERE);
-    }
-    for path in STREAMS {
-        routes.unsupported_stream(Surface::OpenIntent, path, NOT_HERE);
+        routes.unsupported(path, NOT_HERE);
     }
 }

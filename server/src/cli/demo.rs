@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use channels::MemoryMailbox;
 use clap::Args;
-use domain::asking::policy::{AskingPolicy, UnknownChannel};
+use domain::asking::policy::{AskingPolicy, CLIENT_GUARD_SECONDS, UnknownChannel};
 use domain::asking::pressing::Pressing;
 use domain::base::address::AllowList;
 use domain::log::{Sealed, verify_chain};
@@ -108,6 +108,7 @@ fn config(folder: &tempfile::TempDir) -> anyhow::Result<Config> {
             pressing: Pressing::OFF,
             fallback_min_window_seconds: 1,
             fallback_requires_delivery: true,
+            client_guard_seconds: CLIENT_GUARD_SECONDS,
         },
         display_time_zone: None,
         otlp_endpoint: None,

@@ -27,6 +27,8 @@ pub(in crate::cli) enum Ending {
     Withdrawn,
     /// A newer question replaced it.
     Superseded,
+    /// The server ended it, because time was lost and its deadline does not move.
+    TimeLost,
 }
 
 impl From<TimeoutReason> for Ending {
@@ -43,6 +45,7 @@ impl From<CancelReason> for Ending {
         match reason {
             CancelReason::Withdrawn => Self::Withdrawn,
             CancelReason::Superseded => Self::Superseded,
+            CancelReason::TimeLost => Self::TimeLost,
         }
     }
 }
@@ -55,6 +58,7 @@ impl Ending {
             (Resolution::Expired, _) if record.response.is_some() => Self::Fallback,
             (Resolution::Expired, _) => Self::Expired,
             (Resolution::Cancelled, Some(ResolutionReason::Superseded)) => Self::Superseded,
+            (Resolution::Cancelled, Some(ResolutionReason::TimeLost)) => Self::TimeLost,
             (Resolution::Cancelled, Some(ResolutionReason::Undeliverable)) => Self::Undeliverable,
             (Resolution::Cancelled, Some(ResolutionReason::Withdrawn) | None) => Self::Withdrawn,
         })
@@ -73,7 +77,7 @@ impl Ending {
         match self {
             Self::Answered => 0,
             Self::Declined => 1,
-            Self::Fallback | Self::Expired | Self::Undeliverable | Self::Withdrawn | Self::Superseded => 2,
+            Self::Fallback | Self::Expired | Self::Undeliverable | Self::Withdrawn | Self::Superseded | Self::TimeLost => 2,
         }
     }
 
@@ -85,6 +89,7 @@ impl Ending {
             Self::Undeliverable => "undeliverable",
             Self::Withdrawn => "withdrawn",
             Self::Superseded => "superseded",
+            Self::TimeLost => "time_lost",
         }
     }
 
@@ -92,7 +97,7 @@ impl Ending {
         match self {
             Self::Answered | Self::Declined => "human",
             Self::Fallback => "fallback",
-            Self::Expired | Self::Undeliverable | Self::Withdrawn | Self::Superseded => "none",
+            Self::Expired | Self::Undeliverable | Self::Withdrawn | Self::Superseded | Self::TimeLost => "none",
         }
     }
 
@@ -101,7 +106,7 @@ impl Ending {
     pub(in crate::cli) fn closes_as(self) -> Option<Status> {
         match self {
             Self::Answered | Self::Declined | Self::Fallback => Some(Status::Completed),
-            Self::Withdrawn => Some(Status::Abandoned),
+            Self::Withdrawn | Self::TimeLost => Some(Status::Abandoned),
             Self::Expired | Self::Undeliverable | Self::Superseded => None,
         }
     }
@@ -112,7 +117,7 @@ impl Ending {
             Self::Answered | Self::Declined | Self::Fallback => {
                 record.response.as_ref().map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
             }
-            Self::Expired | Self::Undeliverable | Self::Withdrawn | Self::Superseded => None,
+            Self::Expired | Self::Undeliverable | Self::Withdrawn | Self::Superseded | Self::TimeLost => None,
         }
     }
 
@@ -135,6 +140,7 @@ impl Ending {
             }
             Self::Withdrawn => "the question was withdrawn".to_owned(),
             Self::Superseded => "the question was superseded by a newer one".to_owned(),
+            Self::TimeLost => "the server was away or its clock jumped, and the question ended without an answer".to_owned(),
         }
     }
 

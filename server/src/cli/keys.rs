@@ -8,6 +8,7 @@ use clap::{Args, Subcommand};
 use domain::base::clock::Clock;
 use domain::base::ids::{Entropy, KeyId};
 use domain::base::name;
+use domain::people::client::Client;
 use domain::people::principal::Role;
 use domain::wire::{CreateKeyRequest, CreatedKey, KeyView};
 use secrecy::{ExposeSecret, SecretString};
@@ -55,6 +56,10 @@ pub(super) struct Identity {
     /// For a gateway (role channel): it sees and answers every question whose id it knows, in the name of any person.
     #[arg(long)]
     unbound: bool,
+    /// For an agent: the client program that uses the key. `openintent-0.17`, the Python package,
+    /// suspends in three calls, and its questions have a deadline that does not move.
+    #[arg(long)]
+    client: Option<Client>,
 }
 
 #[derive(Args)]
@@ -152,8 +157,8 @@ async fn keep(
     secret: &SecretString,
     origin: SecretOrigin,
 ) -> anyhow::Result<KeyView> {
-    let Identity { role, name, subject, owner, tied_to, unbound } = identity;
-    let request = CreateKeyRequest { role, name, subject, owner, tied_to, unbound };
+    let Identity { role, name, subject, owner, tied_to, unbound, client } = identity;
+    let request = CreateKeyRequest { role, name, subject, owner, tied_to, unbound, client };
     let channels = database.channels()?;
     let channels: Option<Vec<&str>> = channels.as_ref().map(|names| names.iter().map(String::as_str).collect());
     let id = KeyId(SystemEntropy.uuid(SystemClock.now()));
@@ -188,8 +193,9 @@ async fn list(args: ListArgs) -> anyhow::Result<()> {
                 (Role::Channel, None) => "  unbound".to_owned(),
                 (Role::Agent | Role::Operator | Role::Admin | Role::Auditor, _) => String::new(),
             };
+            let client = key.client.map(|client| format!("  client {client}")).unwrap_or_default();
             say(format!(
-                "{}  {:<8}  {}  subject {}  owner {}{reach}{revoked}",
+                "{}  {:<8}  {}  subject {}  owner {}{reach}{client}{revoked}",
                 key.id,
                 key.role.as_str(),
                 key.name,

@@ -146,7 +146,8 @@ fn program() -> String {
 /// Makes a key under a name and returns its secret.
 pub(super) async fn make_key(store: &dyn Store, role: Role, name: &str) -> anyhow::Result<SecretString> {
     let secret = generate(role, &SystemEntropy);
-    let request = CreateKeyRequest { role, name: name.to_owned(), subject: None, owner: None, tied_to: None, unbound: false };
+    let request =
+        CreateKeyRequest { role, name: name.to_owned(), subject: None, owner: None, tied_to: None, unbound: false, client: None };
     let id = KeyId(SystemEntropy.uuid(SystemClock.now()));
     let key = new_key(request, &secret, id, None, SecretOrigin::Drawn)
         .map_err(|errors| anyhow::anyhow!("the name {name:?} {}", errors[0].message))?;

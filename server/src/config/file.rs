@@ -50,6 +50,7 @@ pub(super) struct FallbackSection {
     pub(super) allowed: Option<Vec<FallbackPolicy>>,
     pub(super) min_window_seconds: Option<u32>,
     pub(super) requires_delivery: Option<bool>,
+    pub(super) client_guard_seconds: Option<u32>,
 }
 
 /// Reads the file.

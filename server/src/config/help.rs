@@ -14,7 +14,7 @@ A variable with an empty value counts as not set.
 
 In the file (--config), in TOML: the flags above but --config, --dev and --after-restore, as listen, database_url and so on; smtp_url; and
   [suspension.default_retry_policy]  max_attempts, interval_seconds, strategy, escalation_ladder, final_fallback_policy
-  [fallback]            allowed, min_window_seconds, requires_delivery
+  [fallback]            allowed, min_window_seconds, requires_delivery, client_guard_seconds
   [channels]            unknown = \"warn\" or \"reject\", default
   [[channels.webhook]]  name, url, secret, secret_file, previous_secret, previous_secret_file, allow_subnets, recipient, links, template
   [questions]           secrets = \"warn\" or \"refuse\", min_distance_seconds, asks_per_hour, min_interval_seconds

@@ -18,7 +18,7 @@ use std::net::{IpAddr, SocketAddr};
 use anyhow::{Context, bail};
 use chrono_tz::Tz;
 use clap::Args;
-use domain::asking::policy::{AskingPolicy, UnknownChannel};
+use domain::asking::policy::{AskingPolicy, CLIENT_GUARD_SECONDS, CLIENT_GUARD_SECONDS_MAX, UnknownChannel};
 use domain::base::address::{self, AllowList};
 use domain::base::field::FieldError;
 use domain::base::login::{LOGIN_RULE, is_plain};
@@ -287,6 +287,10 @@ fn asking(
     if min_window_seconds > WINDOW_SECONDS_MAX {
         bail!("fallback.min_window_seconds must be at most {WINDOW_SECONDS_MAX}");
     }
+    let client_guard_seconds = fallback.client_guard_seconds.unwrap_or(CLIENT_GUARD_SECONDS);
+    if !(1..=CLIENT_GUARD_SECONDS_MAX).contains(&client_guard_seconds) {
+        bail!("fallback.client_guard_seconds must be 1 to {CLIENT_GUARD_SECONDS_MAX}");
+    }
     let asking = AskingPolicy {
         default_retry_policy: suspension.default_retry_policy,
         operators,
@@ -299,6 +303,7 @@ fn asking(
         fallback_allowed: fallback.allowed.unwrap_or_else(|| FallbackPolicy::ALL.to_vec()),
         fallback_min_window_seconds: min_window_seconds,
         fallback_requires_delivery: fallback.requires_delivery.unwrap_or(true),
+        client_guard_seconds,
     };
     // A policy that breaks the server's own rules would make the server refuse every call that relies on it.
     if let Err(errors) = asking.check_default_retry_policy() {

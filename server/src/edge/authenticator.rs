@@ -273,6 +273,7 @@ mod tests {
             subject: None,
             owner: None,
             tied_to: None,
+            client: None,
             unbound: false,
         };
         let key = new_key(request, &SecretString::from("known"), KNOWN, None, store::SecretOrigin::Drawn).unwrap();

@@ -84,9 +84,12 @@ pub fn new_key(
     let subject = request.subject.map_or_else(|| name.clone(), |subject| checked("subject", &subject));
     let owner = request.owner.map_or_else(|| name.clone(), |owner| checked("owner", &owner));
     let tied_to = tie(request.role, request.tied_to, request.unbound, channels).map_err(|error| errors.push(error));
+    if request.client.is_some() && request.role != Role::Agent {
+        errors.push(FieldError::new("client", "role", "is for the role agent only"));
+    }
     let (Ok(tied_to), true) = (tied_to, errors.is_empty()) else { return Err(errors) };
     let hash = hash(secret.expose_secret());
-    Ok(NewKey { id, name, role: request.role, subject, owner: Owner(owner), tied_to, hash, origin })
+    Ok(NewKey { id, name, role: request.role, subject, owner: Owner(owner), tied_to, client: request.client, hash, origin })
 }
 
 /// The channels to which a gateway is tied, each once; `channels` are the channels of the server, if they are known.

@@ -20,6 +20,7 @@ mod relay;
 pub(crate) mod route;
 pub(crate) mod settings;
 pub mod shared;
+pub(crate) mod streams;
 pub(crate) mod trace;
 pub(crate) mod turns;
 pub(crate) mod write;

@@ -93,7 +93,7 @@ impl From<Rejection> for Failure {
         let members = &mut more.members;
         let mut member = |name: &str, value: Value| members.insert(name.to_owned(), value);
         match &rejection {
-            Rejection::InvalidChoice { valid_choices } => {
+            Rejection::InvalidChoice { valid_choices, .. } => {
                 member("valid_choices", json!(valid_choices));
             }
             Rejection::VersionConflict { current_version } => {
@@ -114,6 +114,9 @@ impl From<Rejection> for Failure {
             | Rejection::BytesSpent { retry_after_seconds, .. } => {
                 more.retry_after = Some(*retry_after_seconds);
             }
+            Rejection::GovernanceViolation { rule, .. } => {
+                member("rule", json!(rule));
+            }
             Rejection::Invalid { errors } => more.errors.clone_from(errors),
             Rejection::NotFound
             | Rejection::Forbidden { .. }
@@ -126,7 +129,14 @@ impl From<Rejection> for Failure {
             | Rejection::NotActive { .. }
             | Rejection::SuspensionIsServerOwned
             | Rejection::UseSuspend
+            | Rejection::NotAnnounced
+            | Rejection::RecordIdUsed
+            | Rejection::EndsEarlier
+            | Rejection::DeadlineFixed
             | Rejection::InvalidTransition { .. }
+            | Rejection::PortfolioTransition { .. }
+            | Rejection::PortfolioNotActive { .. }
+            | Rejection::MembersIncomplete { .. }
             | Rejection::NoRoom
             | Rejection::LeaseWhileSuspended => {}
         }
@@ -223,7 +233,7 @@ impl ResponseError for Detail {
         let Failure { entry, detail, more } = &self.0;
         // The client reads `message` and the extra members at top level, and `detail` as a string or an object (see the RFC, §8).
         let detail_value = match entry.code {
-            "invalid_choice" | "invalid_transition" => {
+            "invalid_choice" | "invalid_transition" | "governance_violation" => {
                 let mut object = json!({ "error": entry.code, "message": detail });
                 for (name, value) in &more.members {
                     object[name] = value.clone();

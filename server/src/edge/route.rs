@@ -2,14 +2,14 @@
 //! its limits ([`Work`]).
 
 use actix_web::body::BoxBody;
-use actix_web::dev::ServiceRequest;
+use actix_web::dev::{ServiceFactory, ServiceRequest, ServiceResponse};
 use actix_web::http::Method;
 use actix_web::http::header::{ALLOW, HeaderValue};
 use actix_web::middleware::{Next, from_fn};
 use actix_web::web::{self, Data, ServiceConfig};
 use actix_web::{FromRequest, Handler, HttpRequest, HttpResponse, Resource, Responder, Route};
-use domain::base::ids::{IntentId, SuspensionId};
-use domain::problem::{Rejection, edge};
+use domain::base::ids::{IntentId, PortfolioId, SuspensionId};
+use domain::problem::{Entry, Rejection, edge};
 
 use super::admission::Work;
 use super::auth::authenticate;
@@ -95,6 +95,18 @@ pub(crate) struct Declared {
     pub(crate) is_keyed: bool,
 }
 
+/// The layer that lets callers with a key through. `$work` finds the work of a method, and `None` where no route fits. It is a
+/// macro because the type of such a layer has no name that a function could return.
+macro_rules! authenticated {
+    ($surface:expr, $work:expr) => {{
+        let (surface, work) = ($surface, $work);
+        from_fn(move |shared: Data<Shared>, request: ServiceRequest, next: Next<BoxBody>| {
+            let work = work(request.method());
+            authenticate(surface, work, shared, request, next)
+        })
+    }};
+}
+
 /// Registers routes with a server, and keeps what they declare.
 pub(crate) struct Routes<'a> {
     /// Absent if only the declarations are wanted.
@@ -149,41 +161,38 @@ impl<'a> Routes<'a> {
         }
         let Some(config) = &mut self.config else { return };
         let routes = endpoints.map(|endpoint| (endpoint.method, endpoint.route));
-        let known = move |shared: Data<Shared>, request: ServiceRequest, next: Next<BoxBody>| {
-            let work = works.iter().find(|(method, _)| method == request.method()).map(|(_, work)| *work);
-            authenticate(surface, work, shared, request, next)
-        };
-        config.service(allowing(&path, routes, without_method(surface)).wrap(from_fn(known)));
+        let keyed = authenticated!(surface, move |asked: &Method| {
+            works.iter().find(|(method, _)| method == asked).map(|(_, work)| *work)
+        });
+        config.service(allowing(&path, routes, without_method(surface)).wrap(keyed));
+    }
+
+    /// A stream of the OpenIntent client: a resource that needs an API key and whose refusals are held back ([`hold`]).
+    pub(crate) fn stream(&mut self, path: &str, endpoint: Endpoint) {
+        let surface = Surface::OpenIntent;
+        let path = format!("{}{path}", self.prefix);
+        let Endpoint { method, work, route } = endpoint;
+        self.declared.push(Declared { method: method.clone(), path: path.clone(), surface, is_keyed: true });
+        let Some(config) = &mut self.config else { return };
+        // The client writes the name of an agent into the path as it is, and a name may hold a slash.
+        let pattern = path.replace("{agent_id}", "{agent_id:.+}");
+        let resource = allowing(&pattern, [(method.clone(), route)], without_method(surface));
+        let keyed = authenticated!(surface, move |asked: &Method| (*asked == method).then_some(work));
+        config.service(resource.wrap(keyed).wrap(from_fn(hold)));
     }
 
     /// A resource of OpenIntent that this server does not have, and why: every method is refused as not implemented.
-    pub(crate) fn unsupported(&mut self, surface: Surface, path: &str, why: &'static str) {
+    pub(crate) fn unsupported(&mut self, path: &str, why: &'static str) {
         let Some(config) = &mut self.config else { return };
-        let known = move |shared: Data<Shared>, request: ServiceRequest, next: Next<BoxBody>| {
-            authenticate(surface, None, shared, request, next)
-        };
-        config
-            .service(web::resource(format!("{}{path}", self.prefix)).wrap(from_fn(known)).default_service(refuse(surface, why)));
-    }
-
-    /// The same for a stream: its refusals are held back ([`hold`]).
-    pub(crate) fn unsupported_stream(&mut self, surface: Surface, path: &str, why: &'static str) {
-        let Some(config) = &mut self.config else { return };
-        let known = move |shared: Data<Shared>, request: ServiceRequest, next: Next<BoxBody>| {
-            authenticate(surface, None, shared, request, next)
-        };
-        let stream = web::resource(format!("{}{path}", self.prefix)).wrap(from_fn(known)).wrap(from_fn(hold));
-        config.service(stream.default_service(refuse(surface, why)));
+        config.service(unsupported(self.prefix, path, why));
     }
 
     /// All other paths under `path`: they do not exist, and only a caller with a key is told so.
     pub(crate) fn nothing_under(&mut self, surface: Surface, path: &str) {
         let Some(config) = &mut self.config else { return };
-        let unknown = move |shared: Data<Shared>, request: ServiceRequest, next: Next<BoxBody>| {
-            authenticate(surface, None, shared, request, next)
-        };
-        let nothing = web::to(move || async move { surface.error(Failure::edge(edge::NO_ROUTE, "not found")).error_response() });
-        config.service(web::scope(&format!("{}{path}", self.prefix)).wrap(from_fn(unknown)).default_service(nothing));
+        let nothing = refuse(surface, edge::NO_ROUTE, "not found");
+        let scope = web::scope(&format!("{}{path}", self.prefix)).wrap(authenticated!(surface, |_: &Method| None));
+        config.service(scope.default_service(nothing));
     }
 }
 
@@ -204,9 +213,23 @@ pub(crate) fn allowing<const N: usize>(path: &str, routes: [(Method, Route); N],
     routes.into_iter().fold(resource, |resource, (method, route)| resource.route(route.method(method)))
 }
 
-/// Refuses what OpenIntent has and this server does not.
-fn refuse(surface: Surface, why: &'static str) -> Route {
-    web::to(move || async move { surface.error(Failure::edge(edge::NOT_IMPLEMENTED, why)).error_response() })
+/// A resource of OpenIntent that this server does not have.
+fn unsupported(
+    prefix: &str,
+    path: &str,
+    why: &'static str,
+) -> Resource<
+    impl ServiceFactory<ServiceRequest, Config = (), Response = ServiceResponse<BoxBody>, Error = actix_web::Error, InitError = ()>
+    + use<>,
+> {
+    let refusal = refuse(Surface::OpenIntent, edge::NOT_IMPLEMENTED, why);
+    let resource = web::resource(format!("{prefix}{path}")).wrap(authenticated!(Surface::OpenIntent, |_: &Method| None));
+    resource.default_service(refusal)
+}
+
+/// Refuses every request in the same way.
+fn refuse(surface: Surface, entry: Entry, why: &'static str) -> Route {
+    web::to(move || async move { surface.error(Failure::edge(entry, why)).error_response() })
 }
 
 /// Answers with the methods of a resource, in the form of its surface.
@@ -231,6 +254,11 @@ pub(crate) async fn no_route() -> Result<HttpResponse, actix_web::Error> {
 /// The intent in the path; an id that is no UUID does not exist.
 pub(crate) fn intent_id(request: &HttpRequest) -> Result<IntentId, Rejection> {
     request.match_info().get("intent_id").and_then(|text| text.parse().ok()).ok_or(Rejection::NotFound)
+}
+
+/// The portfolio in the path; an id that is no UUID does not exist.
+pub(crate) fn portfolio_id(request: &HttpRequest) -> Result<PortfolioId, Rejection> {
+    request.match_info().get("portfolio_id").and_then(|text| text.parse().ok()).ok_or(Rejection::NotFound)
 }
 
 /// The suspension in the path; an id that is not in our form does not exist.

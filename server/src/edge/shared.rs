@@ -16,6 +16,7 @@ use super::health::Health;
 use super::instance::Instance;
 use super::problem::Failure;
 use super::rates::Rates;
+use super::streams::Streams;
 use crate::config::Limits;
 use crate::observe::metrics::Metrics;
 
@@ -33,6 +34,7 @@ pub(crate) struct Shared {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) waiters: Waiters,
+    pub(crate) streams: Arc<Streams>,
     /// The room for refusals that are held back.
     pub(crate) held: Semaphore,
     pub(crate) admission: Arc<Admission>,
@@ -70,6 +72,7 @@ impl Shared {
             clock,
             entropy,
             waiters: Waiters::default(),
+            streams: Arc::default(),
             held: Semaphore::new(HELD_MAX),
             admission: Arc::new(Admission::new(limits.concurrent_requests, &metrics.classes)),
             rates: Rates::new(limits),

@@ -5,6 +5,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use domain::base::field::FieldError;
 use domain::intent::command::Command;
 use domain::people::authority::Action;
+use domain::wire::AccessView;
 use serde::de::DeserializeOwned;
 use store::{Outcome, Request, Target, Unreadable};
 
@@ -68,6 +69,14 @@ pub(crate) fn respond(outcome: Outcome) -> HttpResponse {
         Outcome::Suspension { record, version } => HttpResponse::Ok().insert_header(etag(version)).json(record),
         Outcome::Responded { response, version } => HttpResponse::Ok().insert_header(etag(version)).json(response),
         Outcome::Event(served) => HttpResponse::Ok().content_type("application/json").body(served),
+        Outcome::Access(view) => match *view {
+            AccessView::Acl(acl) => HttpResponse::Ok().json(acl),
+            AccessView::Entry(entry) => HttpResponse::Ok().json(entry),
+            AccessView::Request(request) => HttpResponse::Ok().json(request),
+            AccessView::Revoked => HttpResponse::NoContent().finish(),
+        },
         Outcome::Lease(lease) => HttpResponse::Ok().json(lease),
+        Outcome::Portfolio(portfolio) => HttpResponse::Ok().json(portfolio),
+        Outcome::Membership(membership) => HttpResponse::Ok().json(membership),
     }
 }

@@ -421,6 +421,7 @@ fn ending(link: &LinkView) -> Ending {
         (Resolution::Cancelled, Some(ResolutionReason::Superseded)) => {
             Ending::Superseded { at: ended.at, changed: None, newer_href: None }
         }
+        (Resolution::Cancelled, Some(ResolutionReason::TimeLost)) => Ending::TimeLost { at: ended.at },
         (Resolution::Cancelled, Some(ResolutionReason::Undeliverable)) => {
             Ending::Undeliverable { at: ended.at, messages: link.messages }
         }

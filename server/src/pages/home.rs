@@ -190,6 +190,7 @@ fn state(suspension: &Suspension, now: DateTime<Utc>) -> String {
         }
         (Resolution::Expired, _) => words::NO_PERSON_ANSWERED.to_owned(),
         (Resolution::Cancelled, Some(ResolutionReason::Superseded)) => words::WAS_REPLACED.to_owned(),
+        (Resolution::Cancelled, Some(ResolutionReason::TimeLost)) => words::LOST_TIME.to_owned(),
         (Resolution::Cancelled, Some(ResolutionReason::Undeliverable)) => words::REACHED_NO_PERSON.to_owned(),
         (Resolution::Cancelled, Some(ResolutionReason::Withdrawn) | None) => words::WAS_WITHDRAWN.to_owned(),
     }
@@ -239,7 +240,7 @@ pub(super) async fn ask(request: HttpRequest, payload: Payload, shared: Data<Sha
         ..SuspendRequest::default()
     };
     let id = SuspensionId(shared.entropy.uuid(shared.clock.now()));
-    let accepted = match shared.asking.accept(question, id) {
+    let accepted = match shared.asking.accept(question, id, None) {
         Ok(accepted) => accepted,
         Err(errors) => {
             let first = errors.first().map(|error| format!("{} {}", error.field, error.message)).unwrap_or_default();
@@ -293,6 +294,7 @@ fn asker() -> Principal {
         owner: Owner(DEVELOPMENT.to_owned()),
         role: Role::Agent,
         tied_to: None,
+        client: None,
         assurance: Assurance::Server,
     }
 }

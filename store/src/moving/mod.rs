@@ -105,6 +105,7 @@ fn verify_chains(source: &mut Source, target: &Target, to: &Address, progress: &
     if whole != intents {
         bail!("{to} has {whole} logs of events for {intents} intents");
     }
+    target.verify_portfolios()?;
     target.verify_server_chain()?;
     Ok(whole)
 }

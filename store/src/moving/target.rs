@@ -32,6 +32,9 @@ const LINKS: &str = "SELECT i.rid, i.last_event, i.last_sequence, i.last_hash, e
                      FROM intents i LEFT JOIN events e ON e.intent = i.rid ORDER BY i.rid, coalesce(e.previous, 0)";
 
 const SERVER_EVENTS: &str = "SELECT bytes, hash FROM server_events ORDER BY sequence";
+/// Each event of a portfolio, with the end of the log that its portfolio names.
+const PORTFOLIO_EVENTS: &str = "SELECT p.rid, p.last_sequence, p.last_hash, e.bytes, e.hash \
+                                FROM portfolios p LEFT JOIN portfolio_events e ON e.portfolio = p.rid ORDER BY p.rid, e.sequence";
 const SERVER_LOG: &str = "SELECT last_sequence, last_hash FROM server_log";
 
 /// The database, and the connection that fills it.
@@ -246,6 +249,37 @@ impl Target {
         chains.finish()
     }
 
+    /// Recomputes the chain of events of each portfolio.
+    ///
+    /// # Errors
+    ///
+    /// The first event that does not fit, or a chain that does not end where the portfolio says.
+    pub(super) fn verify_portfolios(&self) -> anyhow::Result<()> {
+        let none: [&str; 0] = [];
+        let read = self.runtime.block_on(self.client.query_raw(PORTFOLIO_EVENTS, none)).context("failed to read events back")?;
+        let mut read = pin!(read.ready_chunks(READ_ROWS));
+        let mut open: Option<(i64, u64, Hash, Follower)> = None;
+        while let Some(chunk) = self.runtime.block_on(read.next()) {
+            for row in chunk {
+                let row = row.context("failed to read events back")?;
+                let portfolio: i64 = row.get(0);
+                if open.as_ref().is_none_or(|(of, ..)| *of != portfolio) {
+                    whole(open.take())?;
+                    let head = (u64::try_from(row.get::<_, i64>(1))?, hash(row.get(2))?);
+                    open = Some((portfolio, head.0, head.1, Follower::default()));
+                }
+                let (Some(bytes), Some(kept)) = (row.get::<_, Option<Vec<u8>>>(3), row.get::<_, Option<Vec<u8>>>(4)) else {
+                    bail!("the log of portfolio {portfolio} is empty");
+                };
+                if let Some((.., followed)) = &mut open {
+                    let sealed = Sealed { bytes, hash: hash(kept)? };
+                    followed.follow(&sealed).with_context(|| format!("the log of portfolio {portfolio} is broken"))?;
+                }
+            }
+        }
+        whole(open)
+    }
+
     /// Recomputes the server's own chain of events.
     ///
     /// # Errors
@@ -331,6 +365,15 @@ async fn send<T>(
 
 fn hash(bytes: Vec<u8>) -> anyhow::Result<Hash> {
     Ok(Hash(bytes.try_into().ok().context("a hash of the wrong length")?))
+}
+
+/// Checks that the log of a portfolio ends where its row says.
+fn whole(open: Option<(i64, u64, Hash, Follower)>) -> anyhow::Result<()> {
+    let Some((portfolio, length, last, followed)) = open else { return Ok(()) };
+    if followed.length() != length || followed.head() != Some(last) {
+        bail!("the log of portfolio {portfolio} does not end where the portfolio says");
+    }
+    Ok(())
 }
 
 fn link(row: &Row) -> anyhow::Result<Link> {

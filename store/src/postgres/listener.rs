@@ -42,6 +42,8 @@ pub(crate) const NO_SERVER: i64 = -1;
 
 /// The prefix of a word that names a channel whose message is sent again.
 const REDRIVEN: &str = "redriven:";
+/// The prefix of a word that names an intent with a new event that streams carry.
+const PUBLISHED: &str = "published:";
 
 /// The settings of the listening connection. If its network fails, the database soon closes its end as well,
 /// and so releases the lock.
@@ -208,14 +210,18 @@ fn word_of(notice: &Notice) -> Option<String> {
     match notice {
         Notice::Suspension(id) => Some(id.0.to_string()),
         Notice::Redriven(channel) => Some(format!("{REDRIVEN}{channel}")),
+        Notice::Published(intent) => Some(format!("{PUBLISHED}{intent}")),
         Notice::Ended(_) | Notice::Delivery | Notice::Timer | Notice::Fact(_) | Notice::Story(_) | Notice::Span(_) => None,
     }
 }
 
 /// The notice that another server's word stands for.
 fn notice_of(word: &str) -> Option<Notice> {
-    match word.strip_prefix(REDRIVEN) {
-        Some(channel) => Some(Notice::Redriven(channel.to_owned())),
+    if let Some(channel) = word.strip_prefix(REDRIVEN) {
+        return Some(Notice::Redriven(channel.to_owned()));
+    }
+    match word.strip_prefix(PUBLISHED) {
+        Some(intent) => intent.parse().ok().map(Notice::Published),
         None => SuspensionId::parse(word).map(Notice::Suspension),
     }
 }

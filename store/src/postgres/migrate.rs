@@ -21,6 +21,12 @@ const VERSION_MIN: i32 = 140_000;
 /// other code uses this number.
 const MIGRATION_LOCK: i64 = 0x706c_6163_6574; // "placet"
 
+/// Lets new positions in `published` follow those that are there, if these came from another cluster with higher numbers. A
+/// database that was never moved has no such positions: the numbers of its own transactions only grow.
+const RAISE_POSITIONS: &str = "SELECT setval('published_offset', position + 1 - pg_snapshot_xmax(pg_current_snapshot())::text::bigint) \
+     FROM (SELECT position FROM published ORDER BY position DESC, rid DESC LIMIT 1) AS newest \
+     WHERE position >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint + (SELECT last_value FROM published_offset)";
+
 #[derive(QueryableByName)]
 struct Number {
     #[diesel(sql_type = Integer)]
@@ -41,7 +47,12 @@ struct Line {
 pub(super) fn prepare(address: &Address) -> anyhow::Result<()> {
     let (mut conn, _pump) = connect(address)?;
     check_version(&mut conn, address)?;
-    match schema(&mut conn)? {
+    prepare_tables(&mut conn, address)?;
+    conn.batch_execute(RAISE_POSITIONS).context("failed to raise the positions of events")
+}
+
+fn prepare_tables(conn: &mut Connection, address: &Address) -> anyhow::Result<()> {
+    match schema(conn)? {
         Schema::Current => Ok(()),
         Schema::Foreign => bail!(
             "{address} holds the tables of another program; make a database for placet alone: createdb --owner={} placet",
@@ -51,7 +62,7 @@ pub(super) fn prepare(address: &Address) -> anyhow::Result<()> {
             bail!("{address} was written by a newer placet (migration {migration}); use that version or restore a backup")
         }
         Schema::Half => bail!(is_half(address)),
-        Schema::Empty | Schema::Older(_) => make(&mut conn, address),
+        Schema::Empty | Schema::Older(_) => make(conn, address),
     }
 }
 

@@ -276,6 +276,7 @@ insert!(
         fallback_value: Option<Written>,
         reached: bool,
         requires_delivery: bool,
+        fixed_deadline: bool,
         asker: String,
         asker_owner: Owned,
     } with { refusals = "0" }

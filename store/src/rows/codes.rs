@@ -1,7 +1,10 @@
 //! The numbers that stand for the values of enums in rows: fixed, and never reused.
 
 use domain::intent::status::Status;
+use domain::people::access::Permission;
 use domain::people::principal::Role;
+use domain::portfolio::PortfolioStatus;
+use domain::portfolio::membership::MembershipRole;
 use domain::suspension::lease::LeaseStatus;
 use domain::suspension::{FallbackPolicy, Kind, Resolution, ResolutionReason, ResponseType};
 
@@ -30,12 +33,15 @@ macro_rules! code {
 }
 
 code!(Status { Draft = 0, Active = 1, Blocked = 2, SuspendedAwaitingInput = 3, Completed = 4, Abandoned = 5 });
-code!(Kind { AwaitingInput = 0, Paused = 1, Parked = 2 });
+code!(Kind { AwaitingInput = 0, Paused = 1, Parked = 2, Approval = 3, Escalation = 4, Arbitration = 5 });
 code!(ResponseType { Choice = 0, Confirm = 1, Text = 2, Form = 3 });
 code!(FallbackPolicy { Fail = 0, CompleteWithFallback = 1, UseDefaultAndContinue = 2 });
 code!(Resolution { Responded = 0, Expired = 1, Cancelled = 2 });
-code!(ResolutionReason { Withdrawn = 0, Superseded = 1, Undeliverable = 2 });
+code!(ResolutionReason { Withdrawn = 0, Superseded = 1, Undeliverable = 2, TimeLost = 3 });
 code!(LeaseStatus { Active = 0, Released = 1, Expired = 2 });
+code!(Permission { Read = 0, Write = 1, Admin = 2 });
+code!(PortfolioStatus { Active = 0, Completed = 1, Abandoned = 2 });
+code!(MembershipRole { Primary = 0, Member = 1, Dependency = 2 });
 code!(Role { Agent = 0, Operator = 1, Admin = 2, Auditor = 3, Channel = 4 });
 code!(TimerKind { Deadline = 0, Attempt = 1 });
 code!(DeliveryState { Queued = 0, Sent = 1, Failed = 2, Obsolete = 3, Bounced = 4 });

@@ -35,6 +35,7 @@ pub(crate) fn last_hash(bytes: &[u8]) -> RowsResult<Option<Hash>> {
 pub(crate) trait WriteIntents {
     fn insert_intent(&mut self, row: &IntentRow, body: &IntentBody) -> RowsResult<()>;
     fn update_intent(&mut self, row: &IntentRow) -> RowsResult<()>;
+    fn update_policy(&mut self, intent: i64, policy: Option<&Value>) -> RowsResult<()>;
     fn update_state(&mut self, intent: i64, state: &Map<String, Value>) -> RowsResult<()>;
 }
 
@@ -43,6 +44,8 @@ pub(crate) trait ReadIntents {
     fn intent(&mut self, id: IntentId) -> RowsResult<Option<IntentRow>>;
     fn intent_at(&mut self, rid: i64) -> RowsResult<IntentRow>;
     fn body(&mut self, intent: i64) -> RowsResult<IntentBody>;
+    /// Reads only the policy: a state may be large.
+    fn policy(&mut self, intent: i64) -> RowsResult<Option<Value>>;
     /// Reads only the title: a state may be large.
     fn title(&mut self, intent: i64) -> RowsResult<String>;
     /// Lists intents, newest first; `creator` limits the list to one agent's own.

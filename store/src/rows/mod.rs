@@ -1,6 +1,8 @@
 //! The rows of a database, and the operations it must offer on them inside one transaction: small, synchronous, without policy.
 //! Each noun has a file and two small traits.
 
+pub(crate) mod access;
+pub(crate) mod announcements;
 pub(crate) mod assignments;
 pub(crate) mod bytes;
 pub(crate) mod codes;
@@ -12,12 +14,16 @@ pub(crate) mod intents;
 pub(crate) mod keys;
 pub(crate) mod leases;
 pub(crate) mod outbox;
+pub(crate) mod portfolios;
 pub(crate) mod presence;
+pub(crate) mod published;
 pub(crate) mod server_log;
 pub(crate) mod suspensions;
 pub(crate) mod timers;
 pub(crate) mod tokens;
 
+pub(crate) use self::access::{AccessRequestRow, EntryRow, ReadAccess, WriteAccess};
+pub(crate) use self::announcements::{ReadAnnouncements, WriteAnnouncements};
 pub(crate) use self::assignments::{ReadAssignments, WriteAssignments};
 pub(crate) use self::bytes::{ReadBytes, WriteBytes};
 pub(crate) use self::codes::{Code, DeliveryState, TimerKind};
@@ -29,9 +35,11 @@ pub(crate) use self::intents::{IntentRow, ReadIntents, WriteIntents, last_hash};
 pub(crate) use self::keys::{ReadKeys, WriteKeys, names};
 pub(crate) use self::leases::{ReadLeases, WriteLeases};
 pub(crate) use self::outbox::{BounceRow, IS_NOT_REPLACED, OutboxRow, QueuedChannel, ReadOutbox, TryRow, WriteOutbox};
+pub(crate) use self::portfolios::{ListedPortfolios, MemberRow, PortfolioRow, ReadPortfolios, WritePortfolios};
 pub(crate) use self::presence::{PresenceRow, ReadPresence, Recovery, Restore, WritePresence};
+pub(crate) use self::published::{PublishedRow, ReadPublished, WritePublished};
 pub(crate) use self::server_log::{ReadServerLog, ServerHead, WriteServerLog};
-pub(crate) use self::suspensions::{ReadSuspensions, SuspensionRow, WriteSuspensions};
+pub(crate) use self::suspensions::{Listed, ReadSuspensions, SuspensionRow, WriteSuspensions};
 pub(crate) use self::timers::{ReadTimers, TimerRow, WriteTimers};
 pub(crate) use self::tokens::{ReadTokens, TokenRow, WriteTokens};
 use crate::hub::Notice;
@@ -48,7 +56,9 @@ pub(crate) enum Table {
 
 /// One transaction on one database.
 pub(crate) trait Rows:
-    WriteAssignments
+    WriteAccess
+    + WriteAnnouncements
+    + WriteAssignments
     + WriteBytes
     + WriteDepartures
     + WriteEvents
@@ -57,7 +67,9 @@ pub(crate) trait Rows:
     + WriteKeys
     + WriteLeases
     + WriteOutbox
+    + WritePortfolios
     + WritePresence
+    + WritePublished
     + WriteServerLog
     + WriteSuspensions
     + WriteTimers
@@ -76,7 +88,9 @@ pub(crate) trait Rows:
 
 /// All reads, inside a transaction that writes or outside.
 pub(crate) trait ReadRows:
-    ReadAssignments
+    ReadAccess
+    + ReadAnnouncements
+    + ReadAssignments
     + ReadBytes
     + ReadDepartures
     + ReadEvents
@@ -85,7 +99,9 @@ pub(crate) trait ReadRows:
     + ReadKeys
     + ReadLeases
     + ReadOutbox
+    + ReadPortfolios
     + ReadPresence
+    + ReadPublished
     + ReadServerLog
     + ReadSuspensions
     + ReadTimers
@@ -94,7 +110,9 @@ pub(crate) trait ReadRows:
 }
 
 impl<R> ReadRows for R where
-    R: ReadAssignments
+    R: ReadAccess
+        + ReadAnnouncements
+        + ReadAssignments
         + ReadBytes
         + ReadDepartures
         + ReadEvents
@@ -103,7 +121,9 @@ impl<R> ReadRows for R where
         + ReadKeys
         + ReadLeases
         + ReadOutbox
+        + ReadPortfolios
         + ReadPresence
+        + ReadPublished
         + ReadServerLog
         + ReadSuspensions
         + ReadTimers
@@ -114,7 +134,7 @@ impl<R> ReadRows for R where
 /// The traits of all nouns and the two that join them: units call their methods on type parameters.
 pub(crate) mod prelude {
     pub(crate) use super::{
-        ReadAssignments, ReadBytes, ReadDepartures, ReadEvents, ReadIdempotency, ReadIntents, ReadKeys, ReadLeases, ReadOutbox,
-        ReadPresence, ReadRows, ReadSuspensions, ReadTimers, ReadTokens, Rows,
+        ReadAccess, ReadAnnouncements, ReadAssignments, ReadBytes, ReadDepartures, ReadEvents, ReadIdempotency, ReadIntents,
+        ReadKeys, ReadLeases, ReadOutbox, ReadPortfolios, ReadPresence, ReadRows, ReadSuspensions, ReadTimers, ReadTokens, Rows,
     };
 }

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use domain::base::ids::SuspensionId;
 use domain::log::payload::Suspended;
-use domain::suspension::{Question, Suspension};
+use domain::suspension::{Kind, Question, Suspension};
 
 use super::error::RowsResult;
 use super::events::ReadEvents;
@@ -18,6 +18,23 @@ pub(crate) struct SuspensionRow {
     /// The event that asked the question and holds it.
     pub(crate) event: i64,
     pub(crate) suspension: Suspension,
+}
+
+/// Which suspensions to list.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Listed<'a> {
+    /// Only those that this agent asked.
+    pub(crate) asker: Option<&'a str>,
+    /// Only requests of this kind, made beside an intent.
+    pub(crate) requests: Option<Kind>,
+    /// Only requests beside the intent in this row.
+    pub(crate) beside: Option<i64>,
+    /// Only open ones.
+    pub(crate) open: bool,
+    /// Only those before this row.
+    pub(crate) before: Option<i64>,
+    /// The most rows.
+    pub(crate) limit: u32,
 }
 
 /// Writes suspensions, in one transaction.
@@ -42,9 +59,8 @@ pub(crate) trait WriteSuspensions {
 pub(crate) trait ReadSuspensions: ReadEvents {
     fn suspension(&mut self, id: SuspensionId) -> RowsResult<Option<SuspensionRow>>;
     fn suspension_at(&mut self, rid: i64) -> RowsResult<SuspensionRow>;
-    /// Lists suspensions, newest first; `asker` limits the list to one agent's own.
-    fn suspensions(&mut self, asker: Option<&str>, open: bool, before: Option<i64>, limit: u32)
-    -> RowsResult<Vec<SuspensionRow>>;
+    /// Lists suspensions, newest first.
+    fn suspensions(&mut self, listed: Listed<'_>) -> RowsResult<Vec<SuspensionRow>>;
     /// When questions of an intent ended without an answer, later than `since`, newest first.
     fn unanswered(&mut self, intent: i64, since: DateTime<Utc>, limit: u32) -> RowsResult<Vec<DateTime<Utc>>>;
     /// How many suspensions are open: those that [`ReadSuspensions::suspensions`] lists as open.

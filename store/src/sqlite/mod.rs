@@ -330,6 +330,7 @@ mod tests {
             owner: Owner(text()),
             role: Role::Agent,
             tied_to: None,
+            client: None,
             assurance: Assurance::ApiKey,
         };
         let body = IntentBody {

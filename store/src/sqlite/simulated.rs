@@ -32,7 +32,7 @@ use crate::surroundings::Env;
 use crate::{StoreError, Unit};
 
 /// The tables in an order in which they can be emptied.
-const TABLES: [&str; 23] = [
+const TABLES: [&str; 31] = [
     "server_events",
     "server_log",
     "departures",
@@ -48,6 +48,14 @@ const TABLES: [&str; 23] = [
     "tokens",
     "leases",
     "assignments",
+    "access_entries",
+    "access_requests",
+    "announcements",
+    "client_ids",
+    "published",
+    "portfolio_members",
+    "portfolio_events",
+    "portfolios",
     "api_keys",
     "secrets",
     "suspensions",

@@ -201,6 +201,7 @@ insert!(
         fallback_value: Option<Written>,
         reached: bool,
         requires_delivery: bool,
+        fixed_deadline: bool,
         asker: str,
         asker_owner: Owned,
     } with { refusals = "0" }

@@ -39,7 +39,7 @@ pub(crate) fn create<R: Rows>(rows: &mut R, env: &Env<'_>, request: &CreateInten
         Err(errors) => return Ok(Err(Rejection::Invalid { errors: errors.clone() })),
     };
     if let Some(parent) = new.body.parent_intent_id
-        && reads::readable(rows.reads(), principal, parent)?.is_err()
+        && reads::readable(rows.reads(), principal, parent, now)?.is_err()
     {
         return Ok(Err(Rejection::NotFound));
     }
@@ -59,7 +59,17 @@ pub(crate) fn create<R: Rows>(rows: &mut R, env: &Env<'_>, request: &CreateInten
         last_hash: None,
     };
     rows.insert_intent(&row, &new.body)?;
-    let mut loaded = Loaded { row, intent, suspensions: Vec::new(), writer: None, trace_parent: None };
+    let mut loaded = Loaded {
+        row,
+        intent,
+        suspensions: Vec::new(),
+        requests: Vec::new(),
+        lapsed: Vec::new(),
+        is_announced: false,
+        portfolio: None,
+        writer: None,
+        trace_parent: None,
+    };
     append(rows, env, &mut loaded, &[Event::IntentCreated(Box::new(new.body.clone()), new.status)], &principal.name, now)?;
     let outcome = Outcome::Intent(Box::new(IntentView::of(&loaded.intent, new.body.clone(), None)));
     if let Some(key) = request.idempotency {

@@ -8,32 +8,39 @@
 use std::borrow::Cow;
 
 use chrono::{DateTime, Utc};
+use domain::asking::by_record::is_client_id;
 use domain::asking::pressing::ASKS_WITHIN_SECONDS;
 use domain::asking::secrets::title_findings;
+use domain::base::ids::SuspensionId;
 use domain::base::time::seconds;
-use domain::intent::Intent;
-use domain::intent::assignment::{Assign, Assigned};
+use domain::intent::access::{ChangeAccess, RequestAccess};
+use domain::intent::assignment::{Alias, Assign, Assigned};
 use domain::intent::body::STATE_BYTES_MAX;
-use domain::intent::command::{Command, Suspend};
+use domain::intent::command::{ByRecord, Command, Respond, Suspend};
 use domain::intent::decide::decide;
+use domain::intent::event::Event;
 use domain::intent::permit::{named_as_handed, permit};
 use domain::intent::refusal::Refusal;
+use domain::intent::{Intent, lapsed};
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::principal::{Principal, Role};
 use domain::problem::Rejection;
 use domain::suspension::delivery::Asked;
+use domain::suspension::requested::REQUESTS_OPEN_MAX;
 use domain::suspension::{AskedBefore, Question, Suspension};
 use domain::wire::{EventView, SuspensionRecord};
 
 use super::allowance;
+use super::governance::load_governance;
 use super::loaded::{Loaded, load};
 use super::log::append;
 use super::message::siblings;
 use super::outcome::{kept, kept_under, outcome, recalled};
+use super::places;
 use crate::reads::{handed, hold, is_at_home};
 use crate::request::{Outcome, Precondition, Request, Target};
 use crate::rows::prelude::*;
-use crate::rows::{Decided, RowsError, RowsResult};
+use crate::rows::{Decided, IntentRow, Listed, RowsError, RowsResult};
 use crate::surroundings::Env;
 
 pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -> Decided<Outcome> {
@@ -41,25 +48,21 @@ pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
         Target::Suspension(id) => Some(id),
         Target::Intent(_) => request.command.as_ref().ok().and_then(Command::names_suspension),
     };
-    let row = match request.target {
-        Target::Intent(id) => rows.reads().intent(id)?,
-        Target::Suspension(id) => match rows.reads().suspension(id)? {
-            Some(suspension) => Some(rows.reads().intent_at(suspension.intent)?),
-            None => None,
-        },
-    };
-    let Some(row) = row else { return Ok(Err(Rejection::NotFound)) };
+    let Some(row) = targeted(rows, request.target)? else { return Ok(Err(Rejection::NotFound)) };
     let mut loaded = load(rows, row, suspension)?;
+    if let Some(ours) = by_client_id(rows, &loaded, request)? {
+        return execute(rows, env, &ours);
+    }
     loaded.trace_parent = request.trace_parent;
     loaded.writer = (request.principal.role == Role::Agent).then(|| request.principal.name.clone());
-    if matches!(request.command, Ok(Command::Assign(_) | Command::Unassign { .. }))
-        || !is_at_home(&request.principal, &loaded.intent)
-    {
-        loaded.intent.assigned = rows.reads().assigned(loaded.row.rid)?;
-    }
     // The time is read here, in the transaction. Deadlines are due by the clock alone: one event written by a clock that was
     // ahead must not make them bind early. Only the log's own times never run backwards.
     let now = env.clock.now();
+    load_access(rows, &mut loaded, request, now)?;
+    complete_intent(rows, &mut loaded, request)?;
+    if let Ok(command) = &request.command {
+        places::load(rows, &mut loaded, command)?;
+    }
     let Some(action) = request.action() else { return Ok(Err(Rejection::server_only())) };
     let handed_for = handed(rows.reads(), &request.principal, named(&loaded, request))?;
     match admit(rows, &loaded, request, action, &handed_for, now)? {
@@ -74,6 +77,9 @@ pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
         Ok(command) => &completed(rows, env, &loaded, &handed_for, command)?,
         Err(unreadable) => return Ok(Err(Rejection::Invalid { errors: unreadable.errors.clone() })),
     };
+    if let Err(rejection) = load_governance(rows, &mut loaded, command, &request.principal, now)? {
+        return Ok(Err(rejection));
+    }
     if let Precondition::Version(version) = request.precondition {
         let current_version = loaded.version_of(request.target);
         if version != current_version {
@@ -98,16 +104,77 @@ pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
             Ok(Err(refusal.rejection))
         }
         Ok(events) => {
-            let warnings = match weighed(rows, env, &loaded, command, now)? {
+            let warnings = match weighed(rows, env, &loaded, command, &events, now)? {
                 Err(rejection) => return Ok(Err(rejection)),
                 Ok(warnings) => warnings,
             };
+            end_lapsed(rows, env, &mut loaded, now)?;
             let last = append(rows, env, &mut loaded, &events, &request.principal.name, now)?;
-            let outcome = outcome(rows, &loaded, command, &events, last, warnings)?;
+            let outcome = outcome(rows, &loaded, command, &events, last, warnings, now)?;
             remember(rows, &loaded, request, &outcome, now)?;
             Ok(Ok(outcome))
         }
     }
+}
+
+/// Time ended these entries, whichever request brought it to light.
+fn end_lapsed<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, now: DateTime<Utc>) -> RowsResult<()> {
+    if !loaded.lapsed.is_empty() && hold(rows.reads(), env.watch)?.is_none() {
+        let lapsed = lapsed(&loaded.intent, &loaded.lapsed, now);
+        append(rows, env, loaded, &lapsed, &Principal::server().name, now)?;
+    }
+    Ok(())
+}
+
+/// Loads what the rights of agents depend on, where the caller or the command needs it.
+fn load_access<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &Request, now: DateTime<Utc>) -> RowsResult<()> {
+    let rid = loaded.row.rid;
+    let changes_access = matches!(request.command, Ok(Command::Access(_)));
+    let takes_away = changes_access || matches!(request.command, Ok(Command::Unassign { .. }));
+    if takes_away || matches!(request.command, Ok(Command::Assign(_))) || !is_at_home(&request.principal, &loaded.intent) {
+        loaded.intent.assigned = rows.reads().assigned(rid)?;
+        let entries = rows.reads().entries(rid)?.into_iter().map(|row| row.entry);
+        let (in_force, lapsed) = entries.partition(|entry| entry.is_in_force(now));
+        loaded.intent.entries = in_force;
+        if changes_access {
+            loaded.lapsed = lapsed;
+        }
+    }
+    if changes_access {
+        loaded.requests = rows.reads().access_requests(rid)?;
+        loaded.intent.requests = loaded.requests.iter().map(|row| row.request.clone()).collect();
+    }
+    if takes_away && loaded.row.has_leases {
+        loaded.intent.aliases = aliases(rows)?;
+    }
+    Ok(())
+}
+
+/// The names of agents' keys that have another subject; a revoked key may have left a lease.
+fn aliases<R: Rows>(rows: &mut R) -> RowsResult<Vec<Alias>> {
+    let keys = rows.reads().keys()?.into_iter().filter(|key| key.role == Role::Agent && key.name != key.subject);
+    Ok(keys.map(|key| Alias { name: key.name, subject: key.subject }).collect())
+}
+
+/// The intent that a write is about.
+fn targeted<R: Rows>(rows: &mut R, target: Target) -> RowsResult<Option<IntentRow>> {
+    match target {
+        Target::Intent(id) => rows.reads().intent(id),
+        Target::Suspension(id) => {
+            let Some(suspension) = rows.reads().suspension(id)? else { return Ok(None) };
+            rows.reads().intent_at(suspension.intent).map(Some)
+        }
+    }
+}
+
+/// Loads the open requests beside the intent, where the command asks for another one.
+fn complete_intent<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &Request) -> RowsResult<()> {
+    if matches!(&request.command, Ok(Command::Suspend(suspend)) if !suspend.kind.stops_intent()) {
+        let limit = u32::try_from(REQUESTS_OPEN_MAX).unwrap_or(u32::MAX);
+        let listed = Listed { beside: Some(loaded.row.rid), open: true, limit, ..Listed::default() };
+        loaded.intent.beside = rows.reads().suspensions(listed)?.into_iter().map(|row| row.suspension).collect();
+    }
+    Ok(())
 }
 
 /// Holds the request back if it would apply a deadline while deadlines are held: a late answer must not end the question either.
@@ -132,16 +199,29 @@ fn completed<'a, R: Rows>(
             _ => Cow::Owned(Command::Respond(Box::new(named_as_handed(respond, handed_for)))),
         });
     }
-    if let Command::Suspend(suspend) = command {
+    if let Command::Suspend(suspend) = command
+        && suspend.kind.stops_intent()
+    {
         let before = asked_before(rows, loaded)?;
         return Ok(before.map_or(Cow::Borrowed(command), |before| {
             let question = Question { asked_before: Some(before), ..suspend.question.clone() };
             Cow::Owned(Command::Suspend(Box::new(Suspend { question, ..(**suspend).clone() })))
         }));
     }
+    if let Command::SuspendByRecord(record) = command {
+        return Ok(Cow::Owned(Command::SuspendByRecord(Box::new(recorded(rows, loaded, record)?))));
+    }
     if let Command::Assign(assign) = command {
         let in_force = in_force(rows, loaded, &assign.agent_id)?;
         return Ok(Cow::Owned(Command::Assign(Box::new(Assign { in_force, ..(**assign).clone() }))));
+    }
+    if let Command::Access(change) = command
+        && let ChangeAccess::Request(asked) = &**change
+    {
+        let by = loaded.writer.as_deref().unwrap_or_default();
+        let open_by_caller = rows.reads().access_requests_by(by)?;
+        let asked = RequestAccess { open_by_caller, ..asked.clone() };
+        return Ok(Cow::Owned(Command::Access(Box::new(ChangeAccess::Request(asked)))));
     }
     let Command::Remind { suspension_id, asked: None } = command else { return Ok(Cow::Borrowed(command)) };
     let Some(open) = loaded.suspensions.iter().find(|row| row.suspension.id == *suspension_id) else {
@@ -150,6 +230,36 @@ fn completed<'a, R: Rows>(
     let question = rows.reads().question(open)?;
     let asked = Asked { question, messages: siblings(rows, open.rid)?, channels: env.channels.clone() };
     Ok(Cow::Owned(Command::Remind { suspension_id: *suspension_id, asked: Some(Box::new(asked)) }))
+}
+
+/// The record, with the facts that decide whether its question is new.
+fn recorded<R: Rows>(rows: &mut R, loaded: &Loaded, record: &ByRecord) -> RowsResult<ByRecord> {
+    let mut record = record.clone();
+    record.is_used = rows.reads().by_client_id(loaded.row.rid, &record.client_id)?.is_some();
+    if let Some(open) = loaded.suspensions.iter().find(|row| row.suspension.ending.is_none()) {
+        record.open = Some(Box::new(rows.reads().question(open)?));
+    }
+    if let Ok(suspend) = &mut record.asked {
+        suspend.question.asked_before = asked_before(rows, loaded)?;
+        suspend.question.client_id = Some(record.client_id.clone());
+    }
+    Ok(record)
+}
+
+/// The same request, if it names a question by the id that a client gave it. Ids of the server's own are looked up first.
+fn by_client_id<R: Rows>(rows: &mut R, loaded: &Loaded, request: &Request) -> RowsResult<Option<Request>> {
+    let Ok(Command::Respond(respond)) = &request.command else { return Ok(None) };
+    let named = SuspensionId::parse(&respond.suspension_id);
+    if named.and_then(|id| loaded.intent.suspension(id)).is_some() {
+        return Ok(None);
+    }
+    if !is_client_id(&respond.suspension_id) {
+        return Ok(None);
+    }
+    let Some(rid) = rows.reads().by_client_id(loaded.row.rid, &respond.suspension_id)? else { return Ok(None) };
+    let suspension_id = rows.reads().suspension_at(rid)?.suspension.id.expose();
+    let respond = Respond { suspension_id, ..(**respond).clone() };
+    Ok(Some(Request { command: Ok(Command::Respond(Box::new(respond))), ..request.clone() }))
 }
 
 /// The assignment of this agent, as the newest event about it says.
@@ -181,11 +291,20 @@ fn admit<R: Rows>(
 ) -> Decided<Option<Outcome>> {
     let asked_by = match request.target {
         Target::Suspension(id) => loaded.intent.suspension(id).map(|suspension| &suspension.asked_by),
-        Target::Intent(_) => loaded.suspensions.first().map(|row| &row.suspension.asked_by),
+        Target::Intent(_) => {
+            let named = request.command.as_ref().ok().and_then(Command::names_suspension);
+            let named = named.and_then(|id| loaded.intent.suspension(id)).map(|suspension| &suspension.asked_by);
+            let open = loaded.suspensions.first().map(|row| &row.suspension.asked_by);
+            named.or(open).or(loaded.intent.announcement.as_ref().map(|announced| &announced.by))
+        }
     };
-    let Intent { created_by, assigned, .. } = &loaded.intent;
-    let object = Object::Intent { created_by, asked_by, assigned, handed_for };
-    if let Err(rejection) = authorize(&request.principal, action, object) {
+    let Intent { created_by, assigned, entries, .. } = &loaded.intent;
+    let object = Object::Intent { created_by, asked_by, assigned, entries, handed_for };
+    let authorized = match &request.command {
+        Ok(Command::Leave(_)) => places::may_leave(loaded, &request.principal, object),
+        Ok(_) | Err(_) => authorize(&request.principal, action, object),
+    };
+    if let Err(rejection) = authorized {
         return Ok(Err(rejection));
     }
     if let Ok(command) = &request.command
@@ -197,7 +316,7 @@ fn admit<R: Rows>(
         return Ok(Err(Rejection::IfMatchRequired));
     }
     let Some(key) = request.idempotency else { return Ok(Ok(None)) };
-    if action == Action::Suspend {
+    if request.asks_under_a_key() {
         let Some((body_hash, suspension)) = rows.reads().suspension_key(&key.key_hash)? else { return Ok(Ok(None)) };
         if body_hash != key.body_hash {
             return Ok(Err(Rejection::IdempotencyMismatch));
@@ -235,9 +354,9 @@ fn named(loaded: &Loaded, request: &Request) -> Option<i64> {
 
 fn remember<R: Rows>(rows: &mut R, loaded: &Loaded, request: &Request, outcome: &Outcome, now: DateTime<Utc>) -> RowsResult<()> {
     let Some(key) = request.idempotency else { return Ok(()) };
-    if request.action() == Some(Action::Suspend) {
-        let rid = loaded.row.open_suspension.ok_or(RowsError::Inconsistent("a suspend left no suspension open"))?;
-        return rows.insert_suspension_key(key, rid);
+    if request.asks_under_a_key() {
+        let asked = loaded.suspensions.first().ok_or(RowsError::Inconsistent("a suspend left no suspension open"))?;
+        return rows.insert_suspension_key(key, asked.rid);
     }
     let kept = kept(loaded, outcome)?;
     if request.principal.role == Role::Agent {
@@ -247,12 +366,25 @@ fn remember<R: Rows>(rows: &mut R, loaded: &Loaded, request: &Request, outcome: 
 }
 
 /// Checks that only the rows make possible, for a command that is fine otherwise: a rejection, or warnings for its caller.
-fn weighed<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &Loaded, command: &Command, now: DateTime<Utc>) -> Decided<Vec<String>> {
-    let Command::Suspend(suspend) = command else {
+fn weighed<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    loaded: &Loaded,
+    command: &Command,
+    events: &[Event],
+    now: DateTime<Utc>,
+) -> Decided<Vec<String>> {
+    // No person is asked anew.
+    if let [Event::Adopted { .. }] = events {
+        return Ok(Ok(Vec::new()));
+    }
+    let Some(suspend) = command.asks() else {
         return Ok(state_too_large(rows, loaded, command)?.map_or_else(|| Ok(Vec::new()), Err));
     };
-    if let Some(before) = &suspend.question.asked_before
-        && let Err(rejection) = env.pressing.ask_anew(&unanswered(rows, env, loaded, before, now)?, now)
+    let before = suspend.question.asked_before.as_ref();
+    let superseded = before.is_some_and(|before| before.superseded);
+    if (before.is_some() || !suspend.kind.stops_intent())
+        && let Err(rejection) = env.pressing.ask_anew(&unanswered(rows, env, loaded, superseded, now)?, now)
     {
         return Ok(Err(rejection));
     }
@@ -268,7 +400,7 @@ fn unanswered<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
     loaded: &Loaded,
-    before: &AskedBefore,
+    superseded: bool,
     now: DateTime<Utc>,
 ) -> RowsResult<Vec<DateTime<Utc>>> {
     let since = now - seconds(ASKS_WITHIN_SECONDS);
@@ -278,7 +410,7 @@ fn unanswered<R: Rows>(
     for time in &mut times {
         *time = now.min(*time);
     }
-    times.extend(before.superseded.then_some(now));
+    times.extend(superseded.then_some(now));
     Ok(times)
 }
 

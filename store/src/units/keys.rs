@@ -22,8 +22,8 @@ pub(crate) fn create_key<R: Rows>(rows: &mut R, env: &Env<'_>, principal: &Princ
         Ok(key) => key,
         Err(rejection) => return Ok(Err(rejection.clone())),
     };
-    let NewKey { id, name, role, subject, owner, tied_to, hash: _, origin } = key.clone();
-    let (facts, credential) = (KeyFacts { id, name, subject, owner, role, tied_to }, principal.credential);
+    let NewKey { id, name, role, subject, owner, tied_to, client, hash: _, origin } = key.clone();
+    let (facts, credential) = (KeyFacts { id, name, subject, owner, role, tied_to, client }, principal.credential);
     let event = match origin {
         SecretOrigin::Drawn => ServerEvent::KeyCreated { key: facts, credential },
         SecretOrigin::Imported => ServerEvent::KeyImported { key: facts, credential },

@@ -3,10 +3,12 @@
 use chrono::{DateTime, Utc};
 use domain::base::ids::SuspensionId;
 use domain::intent::Intent;
+use domain::intent::status::Status;
+use domain::people::access::Entry;
 
 use crate::request::Target;
 use crate::rows::prelude::*;
-use crate::rows::{IntentRow, RowsError, RowsResult, SuspensionRow};
+use crate::rows::{AccessRequestRow, IntentRow, RowsError, RowsResult, SuspensionRow};
 use crate::span::{SpanEnd, SpanRecord, TraceContext};
 use crate::surroundings::Env;
 
@@ -15,6 +17,14 @@ pub(super) struct Loaded {
     pub(super) row: IntentRow,
     pub(super) intent: Intent,
     pub(super) suspensions: Vec<SuspensionRow>,
+    /// The open requests for access, where a command needs them.
+    pub(super) requests: Vec<AccessRequestRow>,
+    /// The entries whose time has passed, where a command changes the access.
+    pub(super) lapsed: Vec<Entry>,
+    /// Whether an announcement has a row.
+    pub(super) is_announced: bool,
+    /// The row of the portfolio that the command names.
+    pub(super) portfolio: Option<i64>,
     /// The name of the agent that writes, if one does: it pays for its events. The creator pays for the server's.
     pub(super) writer: Option<String>,
     /// The caller's span.
@@ -51,18 +61,34 @@ pub(super) fn load<R: Rows>(rows: &mut R, row: IntentRow, named: Option<Suspensi
         intent.open = Some(open.suspension.clone());
         suspensions.push(open);
     }
+    // An intent that waits for no question has an announced one.
+    if row.open_suspension.is_none() && row.intent.status == Status::SuspendedAwaitingInput {
+        intent.announcement = rows.reads().announcement(row.rid)?;
+    }
     if let Some(id) = named
         && intent.open.as_ref().is_none_or(|open| open.id != id)
         && let Some(ended) = rows.reads().suspension(id)?
         && ended.intent == row.rid
     {
-        intent.ended.push(ended.suspension.clone());
+        let loaded = if ended.suspension.ending.is_none() { &mut intent.beside } else { &mut intent.ended };
+        loaded.push(ended.suspension.clone());
         suspensions.push(ended);
     }
     if row.has_leases {
         intent.leases = rows.reads().leases(row.rid)?;
     }
-    Ok(Loaded { row, intent, suspensions, writer: None, trace_parent: None })
+    let is_announced = intent.announcement.is_some();
+    Ok(Loaded {
+        row,
+        intent,
+        suspensions,
+        requests: Vec::new(),
+        lapsed: Vec::new(),
+        is_announced,
+        portfolio: None,
+        writer: None,
+        trace_parent: None,
+    })
 }
 
 /// Loads the intent of one suspension, for a command of the server's own.

@@ -6,14 +6,20 @@ use chrono::{DateTime, Utc};
 use domain::base::ids::SuspensionId;
 use domain::base::name::{SERVER, is_same};
 use domain::intent::Intent;
+use domain::intent::access::AccessEvent;
+use domain::intent::announcement::Announcement;
 use domain::intent::deliveries::each_once;
-use domain::intent::event::{Event, Extended, Reminded, Renotified};
+use domain::intent::event::{Event, Extended, Reminded, Renotified, ending_of};
 use domain::intent::evolve::evolve;
 use domain::log::{Entry, Envelope, Sealed};
 use domain::suspension::channel::{Route, Way};
+use domain::suspension::{Question, Suspension};
+use domain::wire::is_signalled;
+use serde_json::Value;
 
 use super::allowance::{EVENT_ROWS_BYTES, charge};
 use super::loaded::Loaded;
+use super::places;
 use super::queue::{Queueing, queue, requeue, settle_waiting, waiting};
 use crate::fact::Fact;
 use crate::hub::Notice;
@@ -56,6 +62,10 @@ pub(super) fn append<R: Rows>(
             created_at: dated,
             sealed: &sealed,
         })?;
+        if is_signalled(event) {
+            rows.publish(rid, loaded.row.rid)?;
+            rows.notice(Notice::Published(loaded.intent.id));
+        }
         // The body of an intent stands in a row of its own as well.
         let copies = if matches!(event, Event::IntentCreated(..)) { 2 } else { 1 };
         bytes += copies * sealed.bytes.len() + EVENT_ROWS_BYTES;
@@ -75,8 +85,7 @@ pub(super) fn append<R: Rows>(
         } else if loaded.writer.as_deref() == Some(actor) {
             charge(rows, actor, bytes, now)?;
         }
-        let (open, ended, leases, assigned) = (None, Vec::new(), Vec::new(), Vec::new());
-        loaded.row.intent = Intent { id, status, version, created_by, created_at, updated_at, open, ended, leases, assigned };
+        loaded.row.intent = Intent { version, updated_at, ..Intent::born(id, status, created_by, created_at) };
         rows.update_intent(&loaded.row)?;
     }
     Ok(last)
@@ -90,33 +99,13 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
             body.apply(patches);
             rows.update_state(loaded.row.rid, &body.state)
         }
-        Event::Suspended(suspension, question) => {
-            let rid = rows.next(Table::Suspensions)?;
-            let row =
-                SuspensionRow { rid, intent: loaded.row.rid, event: loaded.row.last_event, suspension: (**suspension).clone() };
-            rows.insert_suspension(&row)?;
-            loaded.row.open_suspension = Some(rid);
-            loaded.row.newest_suspension = Some(rid);
-            loaded.suspensions.insert(0, row);
-            rows.notice(Notice::Fact(Fact::Asked));
-            rows.notice(story(loaded, &suspension.asked_by.name, What::Asked));
-            if env.traced {
-                let span = loaded.span(env, SpanEnd::Suspend, now);
-                rows.insert_trace(rid, span.context)?;
-                rows.notice(Notice::Span(Box::new(span)));
-            }
-            if let Some(due_at) = suspension.expires_at {
-                rows.insert_timer(TimerRow { due_at, suspension: rid, kind: TimerKind::Deadline, attempt: 0 })?;
-                rows.notice(Notice::Timer);
-            }
-            let policy = question.retry_policy.as_ref();
-            if let Some(due_at) = policy.and_then(|policy| policy.next_due_at(suspension.suspended_at, 1)) {
-                rows.insert_timer(TimerRow { due_at, suspension: rid, kind: TimerKind::Attempt, attempt: 2 })?;
-            }
-            let people = question.recipients_during(1..=1);
-            let routes = env.channels.routes(question.channel_at(1), &people);
-            queue(rows, env, &Queueing { suspension: rid, attempt: 1, routes, known: &[] }, now)
+        Event::Announced(announced) => announce(rows, loaded, announced),
+        Event::Adopted { suspension_id, client_id } => {
+            let suspension = loaded.suspension_row(*suspension_id)?.rid;
+            rows.insert_client_id(loaded.row.rid, client_id, suspension)
         }
+        Event::StatusChanged { .. } => end_announcement(rows, loaded),
+        Event::Suspended(suspension, question) => asked(rows, env, loaded, suspension, question, now),
         Event::SuspensionRenotified(renotified) => ask_again(rows, env, loaded, renotified, now),
         Event::SuspensionReminded(reminded) => remind(rows, env, loaded, reminded, now),
         Event::SuspensionExtended(extended) => extend(rows, loaded, extended),
@@ -143,15 +132,94 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
             rows.save_lease(loaded.row.rid, lease)
         }
         Event::AgentAssigned(assigned) => rows.save_assignment(loaded.row.rid, &assigned.agent_id, loaded.row.last_event),
+        Event::PolicyChanged { policy, .. } => {
+            let policy = policy.as_ref().map(|policy| Value::Object(policy.to_object()));
+            rows.update_policy(loaded.row.rid, policy.as_ref())
+        }
         Event::AgentUnassigned(unassigned) => rows.delete_assignment(loaded.row.rid, &unassigned.agent_id),
+        Event::Access(change) => change_access(rows, loaded, change),
+        Event::Joined(_) | Event::Left(_) => places::save(rows, loaded),
         Event::IntentCreated(..)
-        | Event::StatusChanged { .. }
+        | Event::AnsweredUnasked(_)
         | Event::SuspensionEscalated { .. }
         | Event::DeliveryFailed(_)
         | Event::DeliveryRedriven { .. }
+        | Event::Violated(_)
         | Event::Recorded(_)
         | Event::Appended(_) => Ok(()),
     }
+}
+
+/// Writes the rows that a change of access implies.
+fn change_access<R: Rows>(rows: &mut R, loaded: &Loaded, change: &AccessEvent) -> RowsResult<()> {
+    let (intent, event) = (loaded.row.rid, loaded.row.last_event);
+    match change {
+        AccessEvent::Granted(granted) => rows.save_entry(intent, &granted.entry(), event),
+        AccessEvent::Revoked(removed) | AccessEvent::Expired(removed) => rows.delete_entry(intent, &removed.principal_id),
+        AccessEvent::Requested(requested, requested_by) => {
+            let request = requested.opened(requested_by);
+            rows.insert_access_request(intent, &request, event)
+        }
+        AccessEvent::Approved(decided) | AccessEvent::Denied(decided) => rows.delete_access_request(intent, decided.request_id),
+    }
+}
+
+/// Writes the row that an announced question implies. The deadline loop takes it back.
+fn announce<R: Rows>(rows: &mut R, loaded: &mut Loaded, announced: &Announcement) -> RowsResult<()> {
+    loaded.is_announced = true;
+    rows.insert_announcement(loaded.row.rid, announced)?;
+    rows.notice(Notice::Timer);
+    Ok(())
+}
+
+/// Removes the announcement that an event has ended.
+fn end_announcement<R: Rows>(rows: &mut R, loaded: &mut Loaded) -> RowsResult<()> {
+    if !loaded.is_announced || loaded.intent.announcement.is_some() {
+        return Ok(());
+    }
+    loaded.is_announced = false;
+    rows.delete_announcement(loaded.row.rid)
+}
+
+/// Writes the rows that a question or a request implies: itself, its timers, and its first messages.
+fn asked<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    loaded: &mut Loaded,
+    suspension: &Suspension,
+    question: &Question,
+    now: DateTime<Utc>,
+) -> RowsResult<()> {
+    let rid = rows.next(Table::Suspensions)?;
+    let row = SuspensionRow { rid, intent: loaded.row.rid, event: loaded.row.last_event, suspension: suspension.clone() };
+    rows.insert_suspension(&row)?;
+    if let Some(client_id) = &question.client_id {
+        rows.insert_client_id(loaded.row.rid, client_id, rid)?;
+    }
+    if suspension.kind.stops_intent() {
+        end_announcement(rows, loaded)?;
+        loaded.row.open_suspension = Some(rid);
+        loaded.row.newest_suspension = Some(rid);
+    }
+    loaded.suspensions.insert(0, row);
+    rows.notice(Notice::Fact(Fact::Asked));
+    rows.notice(story(loaded, &suspension.asked_by.name, What::Asked));
+    if env.traced {
+        let span = loaded.span(env, SpanEnd::Suspend, now);
+        rows.insert_trace(rid, span.context)?;
+        rows.notice(Notice::Span(Box::new(span)));
+    }
+    if let Some(due_at) = suspension.expires_at {
+        rows.insert_timer(TimerRow { due_at, suspension: rid, kind: TimerKind::Deadline, attempt: 0 })?;
+        rows.notice(Notice::Timer);
+    }
+    let policy = question.retry_policy.as_ref();
+    if let Some(due_at) = policy.and_then(|policy| policy.next_due_at(suspension.suspended_at, 1)) {
+        rows.insert_timer(TimerRow { due_at, suspension: rid, kind: TimerKind::Attempt, attempt: 2 })?;
+    }
+    let people = question.recipients_during(1..=1);
+    let routes = env.channels.routes(question.channel_at(1), &people);
+    queue(rows, env, &Queueing { suspension: rid, attempt: 1, routes, known: &[] }, now)
 }
 
 /// Writes the rows that one more attempt implies: its number, its messages, and when the next attempt is due.
@@ -227,9 +295,13 @@ fn extend<R: Rows>(rows: &mut R, loaded: &Loaded, extended: &Extended) -> RowsRe
 
 /// Ends a suspension's row: the one place for every ending and every way to it.
 fn end<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Event, now: DateTime<Utc>) -> RowsResult<()> {
-    // The second event about the same ending finds no open suspension.
-    let Some(rid) = loaded.row.open_suspension.take() else { return Ok(()) };
-    let ended = loaded.intent.ended.last().ok_or(RowsError::Inconsistent("an ending without its suspension"))?;
+    // The second event about the same ending ends nothing.
+    let Some((id, _)) = ending_of(event, now) else { return Ok(()) };
+    let ended = loaded.intent.suspension(id).ok_or(RowsError::Inconsistent("an ending without its suspension"))?;
+    let rid = loaded.suspension_row(id)?.rid;
+    if ended.kind.stops_intent() {
+        loaded.row.open_suspension = None;
+    }
     if !rows.end_suspension(rid, ended)? {
         return Err(RowsError::Inconsistent("an open suspension has already ended"));
     }
@@ -250,8 +322,10 @@ fn end<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Event,
         }
         rows.notice(Notice::Fact(fact));
     }
-    for lease in loaded.intent.leases.iter().filter(|lease| lease.holds(now, None)) {
-        rows.save_lease(loaded.row.rid, lease)?;
+    if ended.kind.stops_intent() {
+        for lease in loaded.intent.leases.iter().filter(|lease| lease.holds(now, None)) {
+            rows.save_lease(loaded.row.rid, lease)?;
+        }
     }
     Ok(())
 }

@@ -1,13 +1,17 @@
 //! The outcome of a command, as its caller sees it.
 
 use chrono::{DateTime, Utc};
-use domain::intent::command::Command;
-use domain::intent::event::Event;
+use domain::base::name::is_same;
+use domain::intent::access::{ChangeAccess, OpenRequest};
+use domain::intent::body::SUSPENSION_KEY;
+use domain::intent::command::{Command, Suspend};
+use domain::intent::event::{Event, UnaskedAnswer};
 use domain::log::Sealed;
 use domain::problem::Rejection;
-use domain::suspension::Suspension;
-use domain::wire::{RespondResponse, SuspensionRecord};
+use domain::suspension::{Question, Resolution, Suspension};
+use domain::wire::{AccessRequestView, AccessView, MembershipView, RespondResponse, SuspensionRecord};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::loaded::Loaded;
 use crate::Outcome;
@@ -23,14 +27,26 @@ pub(super) fn outcome<R: Rows>(
     events: &[Event],
     last: Option<Sealed>,
     warnings: Vec<String>,
+    now: DateTime<Utc>,
 ) -> RowsResult<Outcome> {
     match command {
         Command::Suspend(suspend) => {
-            let suspension = loaded.intent.open.as_ref().ok_or(RowsError::Inconsistent("a suspend left no suspension open"))?;
-            let record = Box::new(SuspensionRecord { warnings, ..SuspensionRecord::of(suspension, &suspend.question) });
+            let suspension = loaded.intent.opened(suspend.id);
+            let suspension = suspension.ok_or(RowsError::Inconsistent("a suspend left no suspension open"))?;
+            let record = Box::new(SuspensionRecord { warnings, ..SuspensionRecord::of(suspension, asked(events, suspend)) });
             Ok(Outcome::Suspension { record, version: loaded.intent.version })
         }
+        Command::SuspendByRecord(_) => {
+            let mut view = crate::reads::intent_view(rows.reads(), &loaded.row)?;
+            if let Some(Value::Object(shown)) = view.state.get_mut(SUSPENSION_KEY)
+                && !warnings.is_empty()
+            {
+                shown.insert("warnings".to_owned(), warnings.into());
+            }
+            Ok(Outcome::Intent(Box::new(view)))
+        }
         Command::Respond(_) => match events.first() {
+            Some(Event::AnsweredUnasked(answer)) => Ok(answered_unasked(loaded, answer, now)),
             Some(Event::Resumed(resumed)) => {
                 let ended = loaded.intent.suspension(resumed.suspension_id);
                 responded(ended.ok_or(RowsError::Inconsistent("an answer ended nothing"))?, loaded.intent.version)
@@ -59,17 +75,69 @@ pub(super) fn outcome<R: Rows>(
             let rid = rid.ok_or(RowsError::Inconsistent("an agent was assigned without an event"))?;
             Ok(Outcome::Event(rows.reads().event(rid)?.served()))
         }
+        Command::Access(change) => Ok(Outcome::Access(Box::new(access(rows, loaded, change, last)?))),
+        Command::Join(join) => {
+            let place = loaded.intent.portfolio.as_ref().and_then(|joined| joined.membership);
+            let place = place.ok_or(RowsError::Inconsistent("an intent was put into a portfolio and has no place there"))?;
+            Ok(Outcome::Membership(MembershipView::of(join.portfolio_id, loaded.intent.id, &place)))
+        }
+        Command::Leave(_) => {
+            let left = last.ok_or(RowsError::Inconsistent("an intent was taken out of a portfolio without an event"))?;
+            Ok(Outcome::Event(left.served()))
+        }
         Command::Unassign { .. } => {
             let unassigned = last.ok_or(RowsError::Inconsistent("an agent was taken off without an event"))?;
             Ok(Outcome::Event(unassigned.served()))
         }
         Command::PatchState { .. }
         | Command::SetStatus { .. }
+        | Command::AnnouncementDue
+        | Command::Govern(_)
         | Command::DeadlineReached { .. }
         | Command::AttemptDue { .. }
         | Command::RecordDelivery(_)
         | Command::Redrive(_) => Ok(Outcome::Intent(Box::new(crate::reads::intent_view(rows.reads(), &loaded.row)?))),
     }
+}
+
+const UNREADABLE: RowsError =
+    RowsError::Inconsistent("an event about access is missing or not in the form in which it was written");
+
+/// The request for access that the event in this row made.
+fn requested<R: Rows>(rows: &mut R, event: i64) -> RowsResult<AccessRequestView> {
+    let event = serde_json::from_str(&rows.reads().event(event)?.served())?;
+    AccessRequestView::of(event).ok_or(UNREADABLE)
+}
+
+/// The access to the intent after a change, as far as the caller asked for it.
+fn access<R: Rows>(rows: &mut R, loaded: &Loaded, change: &ChangeAccess, last: Option<Sealed>) -> RowsResult<AccessView> {
+    Ok(match change {
+        ChangeAccess::Set(_) => AccessView::Acl(crate::reads::acl_view(rows.reads(), &loaded.row, &loaded.intent.entries)?),
+        ChangeAccess::Grant(grant) => {
+            let granted = crate::reads::acl_view(rows.reads(), &loaded.row, &loaded.intent.entries)?;
+            let entry = granted.entries.into_iter().find(|entry| entry.id == grant.id.to_string());
+            AccessView::Entry(entry.ok_or(UNREADABLE)?)
+        }
+        ChangeAccess::Revoke(_) => AccessView::Revoked,
+        ChangeAccess::Request(request) => {
+            let by = loaded.writer.as_deref().unwrap_or_default();
+            let is_it = |open: &OpenRequest| open.principal_id == request.principal_id && is_same(&open.requested_by.name, by);
+            let open = rows.reads().access_requests(loaded.row.rid)?;
+            let open = open.into_iter().find(|row| is_it(&row.request)).ok_or(UNREADABLE)?;
+            AccessView::Request(requested(rows, open.event)?)
+        }
+        ChangeAccess::Decide { request_id, .. } => {
+            let row = loaded.requests.iter().find(|row| row.request.id == *request_id).ok_or(UNREADABLE)?;
+            let decision = serde_json::from_str(&last.ok_or(UNREADABLE)?.served())?;
+            AccessView::Request(requested(rows, row.event)?.decided(&decision).ok_or(UNREADABLE)?)
+        }
+    })
+}
+
+/// The question as it was asked.
+fn asked<'a>(events: &'a [Event], suspend: &'a Suspend) -> &'a Question {
+    let asked = events.iter().find_map(|event| if let Event::Suspended(_, question) = event { Some(&**question) } else { None });
+    asked.unwrap_or(&suspend.question)
 }
 
 /// The response to an accepted answer. The ending fixes all of it but the intent's version.
@@ -90,6 +158,21 @@ fn responded(ended: &Suspension, version: u32) -> RowsResult<Outcome> {
     Ok(Outcome::Responded { response: Box::new(response), version })
 }
 
+/// The response to an answer that came before its question.
+fn answered_unasked(loaded: &Loaded, answer: &UnaskedAnswer, now: DateTime<Utc>) -> Outcome {
+    let response = RespondResponse {
+        intent_id: loaded.intent.id,
+        suspension_id: answer.id,
+        resolution: Resolution::Responded,
+        value: answer.value.clone(),
+        choice_label: None,
+        choice_description: None,
+        responded_by: answer.responded_by.clone(),
+        responded_at: now,
+    };
+    Outcome::Responded { response: Box::new(response), version: loaded.intent.version }
+}
+
 /// The value stored under an idempotency key. Keys are random, so each row is written to a page of its own: the smaller the rows
 /// are, the fewer pages there are, and the sooner two rows share one.
 #[derive(Deserialize, Serialize)]
@@ -104,12 +187,17 @@ enum Kept {
 /// The form in which an outcome is stored under its key.
 pub(super) fn kept(loaded: &Loaded, outcome: &Outcome) -> RowsResult<String> {
     Ok(match outcome {
-        Outcome::Responded { response, version } => {
+        Outcome::Responded { response, version } if loaded.intent.suspension(response.suspension_id).is_some() => {
             serde_json::to_string(&Kept::Answered(loaded.suspension_row(response.suspension_id)?.rid, *version))?
         }
-        whole @ (Outcome::Intent(_) | Outcome::Suspension { .. } | Outcome::Event(_) | Outcome::Lease(_)) => {
-            serde_json::to_string(whole)?
-        }
+        whole @ (Outcome::Responded { .. }
+        | Outcome::Intent(_)
+        | Outcome::Suspension { .. }
+        | Outcome::Event(_)
+        | Outcome::Lease(_)
+        | Outcome::Access(_)
+        | Outcome::Portfolio(_)
+        | Outcome::Membership(_)) => serde_json::to_string(whole)?,
     })
 }
 

@@ -28,8 +28,8 @@ pub(super) fn append<R: Rows>(rows: &mut R, env: &Env<'_>, actor: &str, event: &
 fn begun<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<ServerHead> {
     let mut head = rows.lock_server_log()?;
     if head.sequence == 0 {
-        for KeyView { id, name, role, subject, owner, tied_to, created_at, revoked_at } in rows.reads().keys()? {
-            let key = KeyFacts { id, name, subject, owner, role, tied_to };
+        for KeyView { id, name, role, subject, owner, tied_to, client, created_at, revoked_at } in rows.reads().keys()? {
+            let key = KeyFacts { id, name, subject, owner, role, tied_to, client };
             add(rows, env, &mut head, SERVER, &ServerEvent::KeyRecorded { key, created_at, revoked_at })?;
         }
     }

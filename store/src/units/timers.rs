@@ -1,10 +1,12 @@
 //! Due timers, each applied in the transaction that removes it.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use domain::base::time::seconds;
+use domain::intent::announcement::{RECORD_WITHIN_SECONDS, record_until};
 use domain::intent::command::Command;
 
 use super::act::act;
-use super::loaded::{Loaded, load_of};
+use super::loaded::{Loaded, load, load_of};
 use super::presence;
 use crate::Fired;
 use crate::fact::Fact;
@@ -46,7 +48,32 @@ pub(crate) fn fire_deadlines<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult
         }
         rows.delete_timer(*timer)?;
     }
-    Ok(Fired { rows: due.len(), next_due: rows.reads().next_timer()?, turned })
+    let taken_back = take_back(rows, env, now)?;
+    let next = [rows.reads().next_timer()?, rows.reads().next_announcement()?.map(record_until)];
+    Ok(Fired { rows: due.len() + taken_back, next_due: next.into_iter().flatten().min(), turned })
+}
+
+/// Takes announced questions back that did not come in time.
+fn take_back<R: Rows>(rows: &mut R, env: &Env<'_>, now: DateTime<Utc>) -> RowsResult<usize> {
+    let due = rows.reads().due_announcements(now - seconds(RECORD_WITHIN_SECONDS), TIMERS_PER_UNIT)?;
+    for intent in &due {
+        let loaded = rows.reads().intent_at(*intent).and_then(|row| load(rows, row, None));
+        match loaded {
+            Ok(mut loaded) => {
+                act(rows, env, &mut loaded, &Command::AnnouncementDue, now)?;
+                // The agent may have announced anew meanwhile. A row that its intent knows nothing of must not be due for ever.
+                if loaded.intent.announcement.is_none() {
+                    rows.delete_announcement(*intent)?;
+                }
+            }
+            Err(error) if error.is_unreadable() => {
+                tracing::error!(intent.rid = intent, error = %error, "an announced question cannot be read, so it is not taken back");
+                rows.delete_announcement(*intent)?;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(due.len())
 }
 
 /// The command of a due timer, with its intent; `None` if the suspension has ended. Reads only.
@@ -57,8 +84,8 @@ fn command_of<R: Rows>(rows: &mut R, timer: TimerRow) -> RowsResult<Option<(Load
     }
     let suspension_id = row.suspension.id;
     let command = match timer.kind {
-        TimerKind::Deadline => Command::DeadlineReached { suspension_id },
         TimerKind::Attempt => Command::AttemptDue { suspension_id, question: Box::new(rows.reads().question(&row)?) },
+        TimerKind::Deadline => Command::DeadlineReached { suspension_id },
     };
     Ok(Some((load_of(rows, &row)?, command)))
 }

@@ -70,7 +70,7 @@ on_each_store! {
             (with("constraints", json!("text")), "constraints"), (with("governance_policy", json!([null])), "governance_policy"), (with("state", json!([])), "state"),
             (with("depends_on", json!("x")), "depends_on"), (with("depends_on", json!([1])), "depends_on[0]"),
             (with("depends_on", json!(["019ab0f2-0000-7000-8000-000000000000"])), "depends_on"),
-            (with("governance_policy", json!({"require_approval": true})), "governance_policy"),
+            (with("governance_policy", json!({"require_approval": true})), "governance_policy.require_approval"),
             (json!({"title": "t", "parent_intent_id": "a", "parent_id": "b"}), "parent_id"),
         ] {
             let refused = agent.post("api/v1/intents", body.clone()).await;

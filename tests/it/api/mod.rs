@@ -8,5 +8,7 @@ mod limits;
 mod members;
 mod negatives;
 mod openapi;
+mod portfolios;
 mod records;
+mod streams;
 mod unsupported;

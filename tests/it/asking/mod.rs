@@ -4,6 +4,8 @@ mod addresses;
 mod allowance;
 mod pressing;
 mod preview;
+mod requests;
 mod seeming_secrets;
 mod superseded;
 mod suspend;
+mod three_calls;

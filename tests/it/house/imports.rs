@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// The folders and files of the domain, in order. Each may import only those before it.
-const DOMAIN: &[&str] = &["base", "suspension", "problem", "people", "intent", "log", "wire", "asking"];
+const DOMAIN: &[&str] = &["base", "suspension", "problem", "people", "portfolio", "intent", "log", "wire", "asking"];
 
 /// The folders and files of the server, in order. Each may import only those before it.
 const SERVER: &[&str] =
@@ -40,7 +40,9 @@ const STORE: &[&str] = &[
     "sending",
     "standing",
     "inspection",
+    "publications",
     "hub",
+    "stream",
     "rows",
     "sql",
     "schema",
@@ -48,6 +50,8 @@ const STORE: &[&str] = &[
     "surroundings",
     "mailbox",
     "reads",
+    "portfolios",
+    "look",
     "units",
     "backend",
     "store",

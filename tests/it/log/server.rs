@@ -40,7 +40,17 @@ fn brought_along(name: &str) -> NewKey {
     let (id, secret) = (KeyId(SystemEntropy.uuid(DateTime::UNIX_EPOCH)), generate(Role::Operator, &SystemEntropy));
     let [name, subject, owner] = [name; 3].map(str::to_owned);
     let hash = hash(secret.expose_secret());
-    NewKey { id, name, role: Role::Operator, subject, owner: Owner(owner), tied_to: None, hash, origin: SecretOrigin::Imported }
+    NewKey {
+        id,
+        name,
+        role: Role::Operator,
+        subject,
+        owner: Owner(owner),
+        tied_to: None,
+        client: None,
+        hash,
+        origin: SecretOrigin::Imported,
+    }
 }
 
 on_each_store! {

@@ -167,6 +167,35 @@ on_each_store! {
         assert_eq!(types.iter().filter(|name| *name == "agent_unassigned").count(), 3);
     }
 
+    /// An agent may be assigned by its subject and take leases under the name of its key. Those go with it, and no others.
+    async fn an_agent_assigned_by_its_subject_loses_the_leases_of_its_key(app: &mut TestApp) {
+        let agent = app.agent();
+        let admin = app.api(Role::Admin);
+        let mut keys = Vec::new();
+        for (name, subject) in [("bob-key", "bob"), ("eve-key", "eve"), ("own", "both")] {
+            let key = admin.post("api/v1/keys", json!({"role": "agent", "name": name, "subject": subject})).await.ok();
+            keys.push(Api::new(&app.base, key["key"].as_str()));
+        }
+        let intent = agent.active_intent().await;
+        for assigned in ["bob", "eve", "both", "own"] {
+            agent.post(&agents(intent), json!({"agent_id": assigned})).await.ok();
+        }
+        let leases = format!("api/v1/intents/{intent}/leases");
+        for (api, scope) in keys.iter().zip(["bobs", "eves", "boths"]) {
+            api.post(&leases, json!({"scope": scope, "duration_seconds": 86_400})).await.ok();
+        }
+        app.restart().await;
+        let agent = app.agent();
+        unassign(&agent, intent, "bob").await.ok();
+        agent.post(&leases, json!({"scope": "bobs"})).await.ok();
+        assert_eq!(agent.post(&leases, json!({"scope": "eves"})).await.problem(), (409, "lease_conflict"));
+        // The key is still assigned by its name.
+        unassign(&agent, intent, "both").await.ok();
+        assert_eq!(agent.post(&leases, json!({"scope": "boths"})).await.problem(), (409, "lease_conflict"));
+        unassign(&agent, intent, "own").await.ok();
+        agent.post(&leases, json!({"scope": "boths"})).await.ok();
+    }
+
     /// Names differ by their case, so a repeat for another name is another request.
     async fn a_repeat_for_another_name_is_no_repeat(app: &mut TestApp) {
         let agent = app.agent();

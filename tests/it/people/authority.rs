@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use domain::base::field::FieldError;
-use domain::base::ids::{IntentId, SuspensionId};
+use domain::base::ids::{IntentId, PortfolioId, SuspensionId};
 use domain::base::name::Owner;
 use domain::intent::command::Command;
 use domain::people::authority::Action;
@@ -12,10 +12,10 @@ use domain::people::principal::{Principal, Role};
 use domain::problem::Rejection;
 use harness::{on_each_store, requests};
 use serde_json::json;
-use store::{Store, StoreError, Target, Unit};
+use store::{PortfolioWrite, Store, StoreError, StreamOf, Target, Unit};
 
 /// The units that a caller asks for: each is told who that is, and each has a column in the table.
-const ASKED_FOR: [&str; 18] = [
+const ASKED_FOR: [&str; 26] = [
     "execute",
     "create",
     "intent",
@@ -23,6 +23,14 @@ const ASKED_FOR: [&str; 18] = [
     "events",
     "records",
     "leases",
+    "acl",
+    "stream",
+    "create_portfolio",
+    "set_portfolio_status",
+    "add_to_portfolio",
+    "portfolio",
+    "portfolios",
+    "portfolio_events",
     "suspension",
     "suspensions",
     "deliveries",
@@ -64,12 +72,17 @@ const OWN: [&str; 23] = [
 ];
 
 /// The actions for which commands need permission.
-const ACTIONS: [Action; 10] = [
+const ACTIONS: [Action; 15] = [
     Action::PatchState,
     Action::SetStatus,
     Action::AppendEvent,
     Action::Lease,
     Action::Assign,
+    Action::ManageAccess,
+    Action::RequestAccess,
+    Action::DecideAccess,
+    Action::JoinPortfolio,
+    Action::LeavePortfolio,
     Action::Suspend,
     Action::Respond,
     Action::Cancel,
@@ -107,8 +120,16 @@ fn wrong<T>() -> Result<T, Rejection> {
     Err(Rejection::invalid("limit", "range", "is wrong"))
 }
 
+fn unwanted<T>() -> PortfolioWrite<T> {
+    PortfolioWrite { idempotency: None, wanted: wrong() }
+}
+
 /// Tries every unit as one principal: the unit, and its result.
-async fn column(store: &dyn Store, who: &Principal, intent: IntentId, question: SuspensionId) -> Vec<(String, String)> {
+async fn column(
+    store: &dyn Store,
+    who: &Principal,
+    (intent, question, portfolio): (IntentId, SuspensionId, PortfolioId),
+) -> Vec<(String, String)> {
     let me = || who.clone();
     let mut cells = Vec::new();
     for action in ACTIONS {
@@ -124,6 +145,14 @@ async fn column(store: &dyn Store, who: &Principal, intent: IntentId, question: 
     push("events", cell(store.events(me(), intent, wrong())).await);
     push("records", cell(store.records(me(), intent, &["comment"], 1)).await);
     push("leases", cell(store.leases(me(), intent)).await);
+    push("acl", cell(store.acl(me(), intent)).await);
+    push("stream", cell(store.stream(me(), StreamOf::Intent(intent), wrong())).await);
+    push("create_portfolio", cell(store.create_portfolio(me(), unwanted())).await);
+    push("set_portfolio_status", cell(store.set_portfolio_status(me(), portfolio, unwanted())).await);
+    push("add_to_portfolio", cell(store.add_to_portfolio(me(), portfolio, unwanted())).await);
+    push("portfolio", cell(store.portfolio(me(), portfolio, wrong())).await);
+    push("portfolios", cell(store.portfolios(me(), wrong())).await);
+    push("portfolio_events", cell(store.portfolio_events(me(), portfolio)).await);
     push("suspension", cell(store.suspension(me(), question)).await);
     push("suspensions", cell(store.suspensions(me(), wrong())).await);
     push("deliveries", cell(store.deliveries(me(), question, wrong())).await);
@@ -155,13 +184,15 @@ on_each_store! {
     async fn the_table_of_units_and_roles_is_this_one(app: &mut TestApp) {
         let (intent, id) = app.ask(json!({})).await;
         let question = SuspensionId::parse(&id).unwrap();
+        let portfolio = app.agent().post("api/v1/portfolios", json!({"name": "n"})).await.ok();
+        let portfolio = portfolio["id"].as_str().unwrap().parse().unwrap();
         let store = app.store();
         let asker = store.intent(requests::principal("admin", Role::Admin), intent).await.unwrap().created_by;
         let mut tried = Vec::new();
         for role in Role::ALL {
             for (name, owner) in [(&*asker, &*asker), ("other", &*asker), ("other", "other")] {
                 let who = Principal { owner: Owner(owner.to_owned()), ..requests::principal(name, role) };
-                tried.push(column(&*store, &who, intent, question).await);
+                tried.push(column(&*store, &who, (intent, question, portfolio)).await);
             }
         }
         let shown: BTreeSet<&str> = tried[0].iter().filter_map(|(unit, _)| unit.split(' ').next()).collect();
@@ -173,6 +204,11 @@ execute SetStatus      | yes  404  404  | 403  403  403  | yes  yes  yes  | 403 
 execute AppendEvent    | yes  404  404  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
 execute Lease          | yes  404  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
 execute Assign         | yes  404  404  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403
+execute ManageAccess   | yes  404  404  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403
+execute RequestAccess  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
+execute DecideAccess   | 403  404  404  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
+execute JoinPortfolio  | yes  404  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
+execute LeavePortfolio | yes  404  404  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403
 execute Suspend        | yes  404  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
 execute Respond        | self 404  404  | self self yes  | 403  403  403  | 403  403  403  | self self yes
 execute Cancel         | yes  404  404  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403
@@ -184,6 +220,14 @@ intents                | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes 
 events                 | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
 records                | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
 leases                 | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes
+acl                    | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
+stream                 | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
+create_portfolio       | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
+set_portfolio_status   | yes  404  404  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403
+add_to_portfolio       | yes  404  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
+portfolio              | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
+portfolios             | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
+portfolio_events       | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
 suspension             | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes
 suspensions            | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
 deliveries             | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403

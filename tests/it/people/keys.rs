@@ -30,6 +30,7 @@ async fn key_of_before(app: &TestApp, role: Role, name: &str, owner: &str) -> Ap
         subject,
         owner: Owner(owner),
         tied_to: None,
+        client: None,
         hash: hash(secret.expose_secret()),
         origin: SecretOrigin::Drawn,
     };

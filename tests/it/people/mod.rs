@@ -1,7 +1,9 @@
 //! The permissions of callers, by their keys, and the data that stays secret.
 
+mod access;
 mod assignments;
 mod authority;
 mod gateways;
+mod governance;
 mod keys;
 pub(crate) mod secrets;

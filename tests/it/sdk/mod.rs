@@ -2,6 +2,10 @@
 
 mod blocking;
 mod client;
+mod examples;
+mod following;
 mod hooks;
+mod many;
 mod steering;
 mod waiting;
+mod working;

@@ -3,10 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
 use domain::people::principal::Role;
+use harness::api::Api;
 use harness::app::{Backend, TestApp};
 use harness::plans::{self, Plans};
 use harness::postgres::Cluster;
 use harness::smtp::Fault;
+use harness::stream::Stream;
 use serde_json::json;
 
 use crate::observing::metrics::every_ending;
@@ -15,7 +17,9 @@ use crate::observing::metrics::every_ending;
 const WHOLE: &[(&str, &str)] = &[
     ("SELECT … FROM intents ORDER BY intents.rid DESC LIMIT", "the newest come first, and a page of them is enough"),
     ("SELECT … FROM intents WHERE (intents.status =", "people look; an index would be written at every question and answer"),
+    ("SELECT … FROM portfolios ORDER BY portfolios.rid DESC LIMIT", "the newest come first, and a page of them is enough"),
     ("SELECT … FROM api_keys ORDER BY", "there are few keys, and all are listed"),
+    ("SELECT published.rid FROM published ORDER BY published.rid DESC LIMIT ?", "the newest comes first, and it alone is read"),
     ("SELECT name AS line FROM sqlite_master", "at a start, and there are few tables"),
     ("SELECT __diesel_schema_migrations.version", "at a start, and there are few migrations"),
 ];
@@ -23,20 +27,105 @@ const WHOLE: &[(&str, &str)] = &[
 const PARTIAL: &[&str] = &["outbox_due", "outbox_failed", "suspensions_open"];
 
 /// Tables that never have more than a few rows.
-const SMALL: &[&str] = &["__diesel_schema_migrations", "presence", "secrets", "server_log"];
-/// The rows that a copied day leaves out: keys count again, messages came back, many agents have written and were assigned.
+const SMALL: &[&str] = &["__diesel_schema_migrations", "presence", "published_offset", "secrets", "server_log"];
+/// The rows that a copied day leaves out: keys count again, messages came back, many agents have written, were assigned, and got or want access.
 const ANOTHER_DAY: &str = "DELETE FROM suspension_keys WHERE suspension < 1000000; \
                            INSERT INTO agent_bytes SELECT 'agent-' || number, 100000, 0, 1 FROM generate_series(1, 20000) AS number; \
                            ANALYZE agent_bytes; \
                            INSERT INTO server_events SELECT number, 'key.created', now(), '', '' FROM generate_series(1000000, 1020000) AS number; \
                            ANALYZE server_events; \
                            INSERT INTO assignments SELECT rid, 'agent-' || rid, last_event FROM intents; ANALYZE assignments; \
+                           INSERT INTO access_entries SELECT rid, 'agent-' || rid, id, 0, NULL, last_event FROM intents; ANALYZE access_entries; \
+                           INSERT INTO access_requests SELECT rid, id, 'agent', 'agent-' || rid, 'owner', 0, last_event FROM intents; \
+                           ANALYZE access_requests; \
+                           INSERT INTO announcements SELECT rid, id, 1, now() + interval '9 years', 'agent', 'owner' FROM intents ON CONFLICT DO NOTHING; ANALYZE announcements; \
+                           INSERT INTO client_ids SELECT intent, 'id-' || rid, rid FROM suspensions; ANALYZE client_ids; \
+                           INSERT INTO portfolios (id, status, creator, creator_owner, name, metadata, governance_policy, created_at, updated_at, \
+                           last_sequence, last_hash) SELECT id, 0, 'agent-' || rid, 'owner', '\"n\"', '{}', '{}', now(), now(), 1, '' FROM intents; \
+                           ANALYZE portfolios; \
+                           INSERT INTO portfolio_events SELECT rid, 9, 'portfolio_status_changed', now(), '', '' FROM portfolios; ANALYZE portfolio_events; \
+                           INSERT INTO portfolio_members SELECT p.rid, i.rid, i.id, 0, 0, now(), 0 FROM portfolios p JOIN intents i ON i.id = p.id \
+                           ON CONFLICT DO NOTHING; \
+                           ANALYZE portfolio_members; \
                            INSERT INTO bounces (outbox, hard, reported_at) SELECT rid, true, now() FROM outbox; ANALYZE bounces";
+
+/// Asks people beside the intent, and works under a policy.
+async fn requests(agent: &Api, operator: &Api, path: &str) {
+    let approval = agent.post(&format!("{path}/approvals"), json!({"action": "complete"})).await.ok();
+    operator.post(&format!("{path}/approvals/{}/approve", approval["id"].as_str().unwrap()), json!({})).await.ok();
+    for list in [format!("{path}/approvals"), "api/v1/escalations?status=pending".to_owned()] {
+        agent.get(&list).await.ok();
+        operator.get(&list).await.ok();
+    }
+    let governed = json!({"title": "t", "status": "active", "governance_policy": {"completion_mode": "require_approval"}});
+    let governed = agent.post("api/v1/intents", governed).await.ok();
+    let one = format!("api/v1/intents/{}", governed["id"].as_str().unwrap());
+    agent
+        .send(
+            agent
+                .request("PUT", &format!("{one}/governance"))
+                .header("if-match", "1")
+                .json(&json!({"completion_mode": "require_approval", "max_cost": 9})),
+        )
+        .await
+        .ok();
+    agent.post(&format!("{one}/costs"), json!({"cost_type": "t", "amount": 1, "unit": "u"})).await.ok();
+    assert_eq!(agent.post_at(&format!("{one}/status"), "2", json!({"status": "completed"})).await.status, 403);
+}
+
+/// Asks as the OpenIntent client does, is answered before and after the question came, and does not ask after all.
+async fn three_calls(app: &TestApp) {
+    let (agent, operator) = (Api::new(&app.base, Some(&app.new_client_key("python").await)), app.operator());
+    let record = json!({"id": "one", "question": "Go?", "response_type": "text"});
+    for asks in [true, false] {
+        let intent = agent.active_intent().await;
+        let path = format!("api/v1/intents/{intent}");
+        agent.post_at(&format!("{path}/status"), "1", json!({"status": "suspended_awaiting_input"})).await.ok();
+        if asks {
+            let patches = json!({"patches": [{"op": "set", "path": "_suspension", "value": record}]});
+            agent.post_at(&format!("{path}/state"), "2", patches.clone()).await.ok();
+            assert_eq!(agent.post_at(&format!("{path}/state"), "2", patches).await.problem().1, "record_id_used");
+            operator.respond(intent, "one", "yes").await.ok();
+        }
+    }
+    app.advance(10).await;
+}
+
+/// Puts an intent into a portfolio and takes it out, and reads both as an agent and as people do.
+async fn portfolios(agent: &Api, operator: &Api, path: &str) {
+    let made =
+        agent.post("api/v1/portfolios", json!({"name": "n", "governance_policy": {"require_all_completed": true}})).await.ok();
+    let one = format!("api/v1/portfolios/{}", made["id"].as_str().unwrap());
+    let intent = path.rsplit('/').next().unwrap();
+    agent.post(&format!("{one}/intents"), json!({"intent_id": intent})).await.ok();
+    let stream = format!("{}/subscribe", &one["api/v1/".len()..]);
+    drop(Stream::open(agent, &stream, Some("1-1")).await.next().await);
+    for reader in [agent, operator] {
+        for page in [
+            &*one,
+            &format!("{one}/intents?offset=1"),
+            &format!("{one}/events"),
+            "api/v1/portfolios",
+            "api/v1/portfolios?created_by=test-agent",
+            &format!("{path}/portfolios"),
+        ] {
+            reader.get(page).await.ok();
+        }
+    }
+    agent.send(agent.request("DELETE", &format!("{one}/intents/{intent}"))).await.ok();
+    agent.send(agent.request("PATCH", &format!("{one}/status")).json(&json!({"status": "completed"}))).await.ok();
+}
+
+/// Lets every question end in each way, whichever way it was asked.
+async fn endings(app: &mut TestApp) {
+    every_ending(app).await;
+    three_calls(app).await;
+}
 
 /// Does each thing that a server does in a day once.
 async fn a_day(app: &mut TestApp) {
     app.smtp.mailed().await; // The mails of the day before are removed.
-    every_ending(app).await;
+    endings(app).await;
     let (agent, operator, auditor) = (app.agent(), app.operator(), app.api(Role::Auditor));
     let change = json!({
         "timeout_seconds": 7200, "fallback_policy": "complete_with_fallback", "fallback_value": "deny",
@@ -46,9 +135,21 @@ async fn a_day(app: &mut TestApp) {
     let path = format!("api/v1/intents/{intent}");
     agent.post(&format!("{path}/state"), json!({"patches": [{"op": "set", "path": "step", "value": 1}]})).await;
     agent.post(&format!("{path}/events"), json!({"event_type": "comment", "payload": {}})).await.ok();
+    let entry = agent.post(&format!("{path}/acl/entries"), json!({"principal_id": "helper"})).await.ok();
+    agent.get(&format!("{path}/acl")).await.ok();
+    agent.send(agent.request("DELETE", &format!("{path}/acl/entries/{}", entry["id"].as_str().unwrap()))).await;
+    let asked = agent.post(&format!("{path}/access-requests"), json!({"principal_id": "helper"})).await.ok();
+    let denied = format!("{path}/access-requests/{}/deny", asked["id"].as_str().unwrap());
+    operator.post(&denied, json!({})).await.ok();
     let lease = agent.post(&format!("{path}/leases"), json!({"scope": "refund"})).await.ok();
     agent.get(&format!("{path}/leases")).await.ok();
     agent.send(agent.request("DELETE", &format!("{path}/leases/{}", lease["id"].as_str().unwrap()))).await.ok();
+    agent.post(&format!("{path}/agents"), json!({"agent_id": "helper"})).await.ok();
+    requests(&agent, &operator, &path).await;
+    portfolios(&agent, &operator, &path).await;
+    for stream in ["agents/test-agent", &path["api/v1/".len()..]] {
+        drop(Stream::open(&agent, &format!("{stream}/subscribe"), Some("1-1")).await.next().await);
+    }
     operator.post(&format!("api/v1/suspensions/{id}/extend"), json!({"seconds": 60})).await;
     app.advance(601).await;
     operator.post(&format!("api/v1/suspensions/{id}/remind"), json!({})).await;

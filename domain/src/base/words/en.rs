@@ -238,6 +238,29 @@ pub fn will_be_asked(people: &[&str]) -> String {
     format!("{} will be asked", people.join(", "))
 }
 
+/// The label of the choice that approves an action.
+pub const APPROVE: &str = "Approve";
+/// The label of the choice that refuses an action.
+pub const DENY: &str = "Deny";
+
+/// The question of an agent that wants an action approved.
+pub fn approval_question(action: &str, reason: &str) -> String {
+    if reason.trim().is_empty() {
+        return format!("Approve this action? {action}");
+    }
+    format!("Approve this action? {action}\n\nThe agent’s reason: {reason}")
+}
+
+/// The question of an agent that hands a problem to people.
+pub fn escalation_question(reason: &str) -> String {
+    format!("The agent asks how to go on. Its reason: {reason}")
+}
+
+/// The question of an agent that wants a conflict settled.
+pub fn arbitration_question(reason: &str) -> String {
+    format!("The agent asks you to settle a conflict. Its reason: {reason}")
+}
+
 /// The end of the plan when no fallback applies.
 pub const CLOSES_WITHOUT_A_DECISION: &str = "It closes. The agent is told that no person answered, not that you said no.";
 
@@ -430,6 +453,9 @@ pub const WITHDRAWN: &str = "Withdrawn by the agent";
 pub const SUPERSEDED: &str = "Replaced by a newer question";
 
 /// As [`ANSWERED_BY_YOU`].
+pub const CLOSED_TIME_LOST: &str = "Closed: the server was away";
+
+/// As [`ANSWERED_BY_YOU`].
 pub const CLOSED_UNDELIVERED: &str = "Closed: no person could be reached";
 
 /// The name of an intent's title, where part of it is not shown.
@@ -532,3 +558,6 @@ pub const REACHED_NO_PERSON: &str = "no person could be reached";
 
 /// A question that was taken back.
 pub const WAS_WITHDRAWN: &str = "withdrawn";
+
+/// A question that ended because the server was away.
+pub const LOST_TIME: &str = "ended, because the server was away";

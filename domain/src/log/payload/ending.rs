@@ -7,13 +7,19 @@ use serde_json::{Map, Value};
 use crate::base::ids::SuspensionId;
 use crate::intent::event::{self, ExpiryReason};
 use crate::people::principal::{Assurance, Credential, Role};
-use crate::suspension::{FallbackPolicy, ResolutionReason};
+use crate::suspension::{FallbackPolicy, Kind, ResolutionReason};
 
 /// An accepted answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Resumed {
     /// The suspension.
     pub suspension_id: SuspensionId,
+    /// The approval; approvals only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval_id: Option<SuspensionId>,
+    /// `approved` or `denied`; approvals only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<String>,
     /// The answer.
     pub value: Option<Value>,
     /// The person who answered.
@@ -43,8 +49,11 @@ pub struct Resumed {
 
 impl Resumed {
     pub(super) fn of(resumed: &event::Resumed) -> Self {
+        let is_approval = resumed.kind == Kind::Approval;
+        let decision = is_approval.then(|| if resumed.approves() { "approved" } else { "denied" }.to_owned());
         let event::Resumed {
             suspension_id,
+            kind: _,
             ending,
             choice_label,
             choice_description,
@@ -55,6 +64,8 @@ impl Resumed {
         } = resumed.clone();
         Self {
             suspension_id,
+            approval_id: is_approval.then_some(suspension_id),
+            decision,
             value: ending.response,
             responded_by: ending.by,
             responded_at: ending.at,

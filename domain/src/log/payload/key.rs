@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::ids::KeyId;
 use crate::base::name::Owner;
 use crate::base::time;
+use crate::people::client::Client;
 use crate::people::event::{KeyFacts, ServerEvent};
 use crate::people::principal::{Credential, Role};
 
@@ -35,6 +36,9 @@ pub struct Key {
     /// The channels a gateway is tied to.
     #[serde(rename = "for", default, skip_serializing_if = "Option::is_none")]
     pub tied_to: Option<Vec<String>>,
+    /// The client program for whose ways the server allows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<Client>,
     /// When it was made; only of a key from before the log began.
     #[serde(default, with = "time::z_option", skip_serializing_if = "Option::is_none")]
     pub created_at: Option<DateTime<Utc>>,
@@ -60,8 +64,8 @@ pub struct KeyRevoked {
 
 impl Key {
     fn of(key: &KeyFacts) -> Self {
-        let KeyFacts { id, name, subject, owner, role, tied_to } = key.clone();
-        Self { key_id: id, name, role, subject, owner, tied_to, created_at: None, revoked_at: None, credential: None }
+        let KeyFacts { id, name, subject, owner, role, tied_to, client } = key.clone();
+        Self { key_id: id, name, role, subject, owner, tied_to, client, created_at: None, revoked_at: None, credential: None }
     }
 }
 

@@ -4,8 +4,10 @@
 //! log. A log is verified for ever, so a member never changes its name or its form. A new member is optional and left out if it
 //! has no value, so that the bytes of every older event stay as they are.
 
+mod announced;
 mod delivery;
 mod ending;
+mod governance;
 mod key;
 mod question;
 mod work;
@@ -14,14 +16,22 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
+pub use self::announced::{Adopted, Announced, Unasked};
 pub use self::delivery::{Delivery, Failover, Redriven, Tracked};
 pub use self::ending::{Cancelled, Expired, RefusedAnswer, Resumed, Undeliverable};
+pub use self::governance::{PolicyRemoved, PolicySet};
 pub use self::key::{Key, KeyRevoked, ServerPayload};
 pub use self::question::{AskedBefore, Choice, Escalated, Extended, Reminded, Renotified, RetryPolicy, Rung, Suspended};
 pub use self::work::{IntentCreated, Lease, Patch, StatePatched, StatusChanged};
+use crate::intent::access::{self, AccessEvent};
 use crate::intent::assignment::{Assigned, Unassigned};
-use crate::intent::event::Event;
+use crate::intent::event::{
+    APPROVAL_DENIED, APPROVAL_GRANTED, APPROVAL_REQUESTED, ARBITRATION_REQUESTED, ARBITRATION_RESOLVED, ESCALATION_REQUESTED,
+    ESCALATION_RESOLVED, Event, Violation,
+};
+use crate::intent::governance::{POLICY_REMOVED, POLICY_SET, VIOLATION};
 use crate::intent::record::Record;
+use crate::portfolio::membership;
 
 /// The payload of one event.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -35,7 +45,13 @@ pub enum Payload {
     StatusChanged(StatusChanged),
     /// `lease_acquired`, `lease_renewed` and `lease_released`.
     Lease(Lease),
-    /// `intent.suspended`.
+    /// `intent.suspension_announced`.
+    Announced(Announced),
+    /// `intent.unasked_answer`.
+    Unasked(Box<Unasked>),
+    /// `intent.suspension_adopted`.
+    Adopted(Adopted),
+    /// `intent.suspended`, and the requests beside an intent.
     Suspended(Box<Suspended>),
     /// `intent.suspension_renotified`.
     Renotified(Renotified),
@@ -45,7 +61,7 @@ pub enum Payload {
     Reminded(Reminded),
     /// `intent.suspension_extended`.
     Extended(Extended),
-    /// `intent.resumed`.
+    /// `intent.resumed`, and the answers to requests beside an intent.
     Resumed(Box<Resumed>),
     /// `intent.suspension_expired`.
     Expired(Expired),
@@ -67,6 +83,24 @@ pub enum Payload {
     Assigned(Box<Assigned>),
     /// `agent_unassigned`.
     Unassigned(Unassigned),
+    /// `access_granted`.
+    AccessGranted(Box<access::Granted>),
+    /// `access_revoked` and `access_expired`.
+    AccessRemoved(access::Removed),
+    /// `access_requested`.
+    AccessRequested(Box<access::Requested>),
+    /// `access_request_approved` and `access_request_denied`.
+    AccessDecided(Box<access::Decided>),
+    /// `added_to_portfolio`.
+    Joined(Box<membership::Added>),
+    /// `removed_from_portfolio`.
+    Left(membership::Removed),
+    /// `governance.policy_set`.
+    PolicySet(PolicySet),
+    /// `governance.policy_removed`.
+    PolicyRemoved(PolicyRemoved),
+    /// `governance.violation`.
+    Violated(Violation),
     /// Data that agents keep with the intent, each kind under the type of its own event.
     Recorded(Box<Record>),
     /// An event that a client appended, as the client wrote it.
@@ -82,6 +116,11 @@ impl Payload {
             Event::StatusChanged { old, new, reason } => Self::StatusChanged(StatusChanged::of(*old, *new, reason.clone())),
             Event::LeaseAcquired(lease) | Event::LeaseRenewed(lease) | Event::LeaseReleased(lease) => {
                 Self::Lease(Lease::of(lease))
+            }
+            Event::Announced(announced) => Self::Announced(Announced::of(announced)),
+            Event::AnsweredUnasked(answer) => Self::Unasked(Box::new(Unasked::of(answer))),
+            Event::Adopted { suspension_id, client_id } => {
+                Self::Adopted(Adopted { suspension_id: *suspension_id, client_id: client_id.clone() })
             }
             Event::Suspended(suspension, question) => Self::Suspended(Box::new(Suspended::of(suspension, question))),
             Event::SuspensionRenotified(renotified) => Self::Renotified(Renotified::of(renotified)),
@@ -127,8 +166,25 @@ impl Payload {
             }),
             Event::AgentAssigned(assigned) => Self::Assigned(assigned.clone()),
             Event::AgentUnassigned(unassigned) => Self::Unassigned(unassigned.clone()),
+            Event::Access(change) => Self::of_access(change),
+            Event::Joined(added) => Self::Joined(added.clone()),
+            Event::Left(removed) => Self::Left(removed.clone()),
+            Event::PolicyChanged { policy: Some(policy), version } => {
+                Self::PolicySet(PolicySet { governance_policy: policy.clone(), version: *version })
+            }
+            Event::PolicyChanged { policy: None, version } => Self::PolicyRemoved(PolicyRemoved { version: *version }),
+            Event::Violated(violation) => Self::Violated(violation.clone()),
             Event::Recorded(record) => Self::Recorded(record.clone()),
             Event::Appended(event) => Self::Appended(event.payload.clone()),
+        }
+    }
+
+    fn of_access(change: &AccessEvent) -> Self {
+        match change {
+            AccessEvent::Granted(granted) => Self::AccessGranted(Box::new(granted.clone())),
+            AccessEvent::Revoked(removed) | AccessEvent::Expired(removed) => Self::AccessRemoved(removed.clone()),
+            AccessEvent::Requested(requested, _) => Self::AccessRequested(Box::new(requested.clone())),
+            AccessEvent::Approved(decided) | AccessEvent::Denied(decided) => Self::AccessDecided(Box::new(decided.clone())),
         }
     }
 
@@ -146,12 +202,19 @@ impl Payload {
             "state_patched" => of(payload, Self::StatePatched),
             "status_changed" => of(payload, Self::StatusChanged),
             "lease_acquired" | "lease_renewed" | "lease_released" => of(payload, Self::Lease),
-            "intent.suspended" => of(payload, Self::Suspended),
+            "intent.suspended" | APPROVAL_REQUESTED | ESCALATION_REQUESTED | ARBITRATION_REQUESTED => {
+                of(payload, Self::Suspended)
+            }
+            "intent.suspension_announced" => of(payload, Self::Announced),
+            "intent.unasked_answer" => of(payload, |answer| Self::Unasked(Box::new(answer))),
+            "intent.suspension_adopted" => of(payload, Self::Adopted),
             "intent.suspension_renotified" => of(payload, Self::Renotified),
             "intent.suspension_escalated" => of(payload, Self::Escalated),
             "intent.suspension_reminded" => of(payload, Self::Reminded),
             "intent.suspension_extended" => of(payload, Self::Extended),
-            "intent.resumed" => of(payload, Self::Resumed),
+            "intent.resumed" | APPROVAL_GRANTED | APPROVAL_DENIED | ESCALATION_RESOLVED | ARBITRATION_RESOLVED => {
+                of(payload, Self::Resumed)
+            }
             "intent.suspension_expired" => of(payload, Self::Expired),
             "intent.suspension_undeliverable" => of(payload, Self::Undeliverable),
             "intent.suspension_cancelled" => of(payload, Self::Cancelled),
@@ -162,6 +225,15 @@ impl Payload {
             "delivery.redriven" => of(payload, Self::Redriven),
             "agent_assigned" => of(payload, |assigned| Self::Assigned(Box::new(assigned))),
             "agent_unassigned" => of(payload, Self::Unassigned),
+            access::GRANTED => of(payload, |granted| Self::AccessGranted(Box::new(granted))),
+            access::REVOKED | access::EXPIRED => of(payload, Self::AccessRemoved),
+            access::REQUESTED => of(payload, |requested| Self::AccessRequested(Box::new(requested))),
+            access::APPROVED | access::DENIED => of(payload, |decided| Self::AccessDecided(Box::new(decided))),
+            membership::ADDED => of(payload, |added| Self::Joined(Box::new(added))),
+            membership::REMOVED => of(payload, Self::Left),
+            POLICY_SET => of(payload, Self::PolicySet),
+            POLICY_REMOVED => of(payload, Self::PolicyRemoved),
+            VIOLATION => of(payload, Self::Violated),
             _ => match Record::read(event_type, &payload) {
                 Some(record) => record.map(|record| Self::Recorded(Box::new(record))),
                 None => of(payload, Self::Appended),

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use crate::base::ids::{IntentId, SuspensionId};
 use crate::intent::event::{self, ExtensionCause};
 use crate::people::principal::Credential;
+use crate::suspension::requested::Requested;
 use crate::suspension::retry::{self, HumanRetryPolicy, OneOrMany, Strategy};
 use crate::suspension::{self, FallbackPolicy, Kind, Question, ResponseType, Style, Suspension, SuspensionChoice};
 
@@ -84,6 +85,15 @@ pub struct Suspended {
     /// The questions that ended without an answer before this one; absent in logs from before they were counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_before: Option<AskedBefore>,
+    /// The request of which the question is made; absent for a question in the agent's own words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requested: Option<Box<Requested>>,
+    /// The id that the asker's client gave the question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
+    /// True if the deadline never moves; absent otherwise.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fixed_deadline: bool,
 }
 
 /// One choice of a question.
@@ -181,6 +191,9 @@ impl Suspended {
             resolved_at: (),
             metadata: (),
             asked_before: question.asked_before.as_ref().map(AskedBefore::of),
+            requested: question.requested.clone(),
+            client_id: question.client_id.clone(),
+            fixed_deadline: suspension.fixed_deadline,
         }
     }
 
@@ -196,6 +209,8 @@ impl Suspended {
             decision_record: self.decision_record,
             recipients: self.original_notify_to.unwrap_or(self.notify_to),
             asked_before: self.asked_before.map(AskedBefore::into_asked_before),
+            requested: self.requested,
+            client_id: self.client_id,
         }
     }
 }

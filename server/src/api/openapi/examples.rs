@@ -22,7 +22,7 @@ pub(super) fn body(operation_id: &str) -> Option<Value> {
             },
         }),
         "suspensions_extend" => json!({ "seconds": 3_600, "reason": "The lawyer is back at noon." }),
-        "suspensions_remind" => json!({}),
+        "suspensions_remind" | "approvals_approve" => json!({}),
         "suspensions_respond_to" => json!({ "suspension_id": "019ab0f2-7c11-7d3a-9a55-3f1f0d6b2c10", "value": "approve" }),
         "suspensions_cancel" => json!({ "reason": "The customer withdrew the order." }),
         "deliveries_report_bounce" => json!({
@@ -34,7 +34,31 @@ pub(super) fn body(operation_id: &str) -> Option<Value> {
         "events_append" => json!({ "event_type": "comment", "payload": { "text": "The card was charged twice." } }),
         "leases_acquire" => json!({ "scope": "refund", "duration_seconds": 300 }),
         "leases_renew" => json!({ "duration_seconds": 300 }),
+        "governance_set" => json!({ "completion_mode": "require_approval", "max_cost": 100 }),
+        "approvals_ask" => json!({ "action": "complete", "reason": "The refund was sent." }),
+        "approvals_deny" => json!({ "notes": "The order number is wrong." }),
+        "escalations_ask" => json!({ "reason": "The bank refuses the transfer.", "priority": "high" }),
+        "escalations_resolve" => json!({ "resolution": "Use the other account." }),
+        "arbitration_ask" => json!({ "reason": "Two agents want to change the same order." }),
         "agents_assign" => json!({ "agent_id": "refund-worker" }),
+        "access_grant" => json!({
+            "principal_id": "refund-auditor", "permission": "read", "reason": "It checks all refunds.", "expires_at": "2027-01-31T18:00:00Z",
+        }),
+        "access_set_acl" => json!({
+            "default_policy": "closed", "entries": [{ "principal_id": "refund-auditor", "permission": "read" }],
+        }),
+        "access_request_access" => json!({
+            "principal_id": "refund-auditor", "requested_permission": "read", "reason": "It checks all refunds.",
+        }),
+        "access_approve" => json!({ "permission": "read", "reason": "The auditor is known." }),
+        "access_deny" => json!({ "reason": "The agent is not known." }),
+        "portfolios_create" => json!({
+            "name": "Refunds of November", "governance_policy": { "require_all_completed": true }, "metadata": { "team": "billing" },
+        }),
+        "portfolios_set_status" => json!({ "status": "completed" }),
+        "portfolios_add" => json!({
+            "intent_id": "019ab0f2-7c11-7d3a-9a55-3f1f0d6b2c10", "role": "primary", "priority": 10,
+        }),
         "records_record_decision" => {
             json!({ "decision_type": "approach", "outcome": "refund in full", "reasoning": "The order was late." })
         }

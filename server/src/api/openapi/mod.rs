@@ -16,8 +16,9 @@ use serde_json::{Map, Value, json};
 use utoipa::OpenApi;
 
 use super::{
-    agents, attachments, costs, decisions, deliveries, discovery, events, extensions, failures, health, intents, keys, leases,
-    metrics, preview, reminders, retry_policy, server_log, suspensions,
+    access, agents, approvals, arbitration, attachments, costs, decisions, deliveries, discovery, escalations, events,
+    extensions, failures, governance, health, intents, keys, leases, metrics, portfolios, preview, reminders, retry_policy,
+    server_log, streams, suspensions,
 };
 use crate::edge::problem::Surface;
 use crate::edge::route::{Declared, Routes};
@@ -32,7 +33,14 @@ use crate::edge::route::{Declared, Routes};
         deliveries::list, deliveries::failed, deliveries::redrive, deliveries::report_bounce,
         events::list, events::append,
         leases::list, leases::acquire, leases::renew, leases::release,
-        agents::assign, agents::list, agents::unassign,
+        agents::assign, agents::list, agents::unassign, governance::show, governance::set, governance::remove,
+        access::read_acl, access::set_acl, access::grant, access::revoke,
+        access::request_access, access::list_requests, access::approve, access::deny,
+        approvals::ask, approvals::list, approvals::show, approvals::approve, approvals::deny,
+        escalations::ask, escalations::list, escalations::resolve, arbitration::ask,
+        portfolios::create, portfolios::list, portfolios::show, portfolios::set_status, portfolios::events,
+        portfolios::members, portfolios::add, portfolios::remove, portfolios::of_intent,
+        streams::subscribe_to_intent, streams::subscribe_to_agent, streams::subscribe_to_portfolio,
         decisions::record_decision, decisions::list_decisions,
         attachments::add_attachment, attachments::list_attachments, attachments::remove_attachment,
         costs::record_cost, costs::list_costs, failures::record_failure, failures::list_failures,
@@ -49,7 +57,14 @@ use crate::edge::route::{Declared, Routes};
         (name = "events", description = "The log of an intent, each event chained to the one before by hashes (RFC-0019)."),
         (name = "leases", description = "Which agent works on which part of an intent's state (RFC-0003)."),
         (name = "agents", description = "Which agents work on an intent beside its creator (RFC-0003)."),
-        (name = "records", description = "Data that agents keep with an intent: the server shows it and bases no decision on it (RFC-0005, RFC-0009, RFC-0010, RFC-0013)."),
+        (name = "access", description = "Which other agents may read an intent, work on it or manage its access control list (RFC-0011)."),
+        (name = "governance", description = "The rules that an intent sets for the work on it (RFC-0013)."),
+        (name = "approvals", description = "People approve an action while the intent goes on (RFC-0013)."),
+        (name = "escalations", description = "People say how to go on while the intent goes on (RFC-0013)."),
+        (name = "arbitration", description = "People settle a conflict while the intent goes on (RFC-0013)."),
+        (name = "records", description = "Data that agents keep with an intent. The server shows it; a policy can bound the costs (RFC-0005, RFC-0009, RFC-0010, RFC-0013)."),
+        (name = "portfolios", description = "Intents that belong together, under one name (RFC-0007)."),
+        (name = "streams", description = "Events as they happen, for the OpenIntent client: server-sent events, with `Last-Event-ID`. Every refusal is held for five seconds."),
         (name = "keys", description = "API keys, for admins."),
         (name = "server", description = "The server's own log: who made, imported and revoked keys, in one chain. For admins and auditors."),
         (name = "discovery", description = "What this server is. No key is needed."),
@@ -105,6 +120,17 @@ fn describe() -> Value {
     document
 }
 
+/// The operations with a body in which no field is required. An absent body counts as an empty object, which says enough there.
+const BODILESS: [&str; 7] = [
+    "leases_renew",
+    "suspensions_cancel",
+    "suspensions_remind",
+    "approvals_approve",
+    "approvals_deny",
+    "access_approve",
+    "access_deny",
+];
+
 /// Adds the facts to an operation that its handler does not know.
 fn complete(path: &str, method: &str, route: Option<&Declared>, operation: &mut Value) {
     let keyed = route.is_some_and(|route| route.is_keyed);
@@ -121,8 +147,7 @@ fn complete(path: &str, method: &str, route: Option<&Declared>, operation: &mut 
     if let Some(example) = examples::body(text(&operation["operationId"])) {
         operation["requestBody"]["content"]["application/json"]["example"] = example;
     }
-    // An absent body counts as an empty object, which says enough where no field is required.
-    if ["leases_renew", "suspensions_cancel", "suspensions_remind"].contains(&text(&operation["operationId"])) {
+    if BODILESS.contains(&text(&operation["operationId"])) {
         operation["requestBody"]["required"] = json!(false);
     }
     refusals::complete(surface, keyed, bodied, &mut operation["responses"]);
@@ -144,7 +169,9 @@ fn complete(path: &str, method: &str, route: Option<&Declared>, operation: &mut 
 /// The thing whose version is the `ETag` of an operation, if the operation has one.
 fn versioned(path: &str, method: &str) -> Option<&'static str> {
     match (method, path) {
-        ("post", "/api/v1/intents") | ("get", "/api/v1/intents/{intent_id}") => Some("intent"),
+        ("post", "/api/v1/intents")
+        | ("get", "/api/v1/intents/{intent_id}")
+        | ("put" | "delete", "/api/v1/intents/{intent_id}/governance") => Some("intent"),
         ("post", path) if ["/state", "/status", "/suspend", "/respond"].iter().any(|end| path.ends_with(end)) => Some("intent"),
         // A list of messages has no version: it changes without one.
         ("get", "/api/v1/suspensions/{suspension_id}/deliveries") => None,

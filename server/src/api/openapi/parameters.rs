@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::text;
+use crate::api::portfolios::{MEMBERS_OFFSET_MAX, PORTFOLIOS_PAGE_MAX};
 use crate::api::suspensions::WAIT_SECONDS_MAX;
 use crate::edge::body::IDEMPOTENCY_KEY_MAX;
 use crate::edge::instance::CHALLENGE_CHARS;
@@ -10,7 +11,8 @@ use crate::edge::query::{OFFSET_MAX, PAGE_DEFAULT, PAGE_MAX};
 
 /// Gives a parameter its bounds and its meaning.
 pub(super) fn complete(path: &str, parameter: &mut Value) {
-    let Some((schema, description)) = meaning(path, text(&parameter["name"])) else { return };
+    let name = text(&parameter["name"]);
+    let Some((schema, description)) = of_portfolios(path, name).or_else(|| meaning(path, name)) else { return };
     parameter["schema"] = schema;
     parameter["description"] = json!(description);
 }
@@ -20,30 +22,24 @@ fn meaning(path: &str, name: &str) -> Option<(Value, &'static str)> {
     let one_of = |words: &[&str]| json!({ "type": "string", "enum": words });
     let number = |minimum: u32, maximum: u32, default: u32| json!({ "type": "integer", "minimum": minimum, "maximum": maximum, "default": default });
     let meaning = match name {
+        "intent_id" if path == "/api/v1/escalations" => {
+            (json!({ "anyOf": [id, { "type": "string", "maxLength": 0 }] }), "Only escalations of this intent; empty means any.")
+        }
         "intent_id" => (id, "The intent's id. Any other value answers 404."),
         "suspension_id" => (id, "The suspension's id. Any other value answers 404."),
         "lease_id" => (id, "The lease."),
         "agent_id" => {
             (json!({ "type": "string", "minLength": 1, "maxLength": 200 }), "The agent; a slash in its name is written as `%2F`.")
         }
+        "entry_id" | "request_id" => (id, "The entry, or the request for access. Any other value answers 404."),
         "attachment_id" => (id, "The attachment. Any other value answers 404."),
+        "approval_id" => (id, "The approval. Any other value answers 404."),
+        "escalation_id" => (id, "The escalation. Any other value answers 404."),
         "delivery_id" => (id, "The message's id. Any other value answers 404."),
         "key_id" => (id, "The key's id, which is not its secret."),
-        "If-Match" => (
-            json!({ "type": "string", "pattern": "^(W/)?(\"[0-9]{1,9}\"|[0-9]{1,9})$", "examples": ["\"3\""] }),
-            "The version that the change is based on: `3`, `\"3\"` or `W/\"3\"`. A stale one is 409 `version_conflict`.",
-        ),
-        "Idempotency-Key" => (
-            json!({ "type": "string", "minLength": 1, "maxLength": IDEMPOTENCY_KEY_MAX, "pattern": "^[!-~]([ -~]*[!-~])?$" }),
-            "Makes a repeat safe: a request with the same key is not done twice; another request with that key gets 422.",
-        ),
         "idempotency_key" => (
             json!({ "type": "string", "maxLength": IDEMPOTENCY_KEY_MAX, "pattern": "^[ -~]*$" }),
             "Only the question that was asked under this `Idempotency-Key`.",
-        ),
-        "X-Agent-ID" => (
-            json!({ "type": "string" }),
-            "The agent for which the call is made. It is ignored if the key may not act for that agent, or if it has more than 200 bytes.",
         ),
         "limit" => (number(1, PAGE_MAX, PAGE_DEFAULT), "The most entries on the page."),
         "offset" => (number(0, OFFSET_MAX, 0), "How many entries to leave out."),
@@ -55,6 +51,10 @@ fn meaning(path: &str, name: &str) -> Option<(Value, &'static str)> {
         "after_version" => (
             json!({ "type": "integer", "format": "int64", "minimum": 0, "maximum": u32::MAX }),
             "With `wait`: answer on any version after this one, too.",
+        ),
+        "status" if path == "/api/v1/escalations" => (
+            one_of(&["pending", "acknowledged", "resolved", "expired", "cancelled", ""]),
+            "Only escalations in this state; empty means any. None is ever `acknowledged`, which is a word of the client.",
         ),
         "status" => (
             one_of(&["draft", "active", "suspended_awaiting_input", "blocked", "completed", "abandoned", ""]),
@@ -82,7 +82,51 @@ fn meaning(path: &str, name: &str) -> Option<(Value, &'static str)> {
             (json!({ "anyOf": [id, { "type": "string", "maxLength": 0 }] }), "The page before gave it as `next_cursor`.")
         }
         "cursor" => (json!({ "type": "string", "pattern": "^(-?[0-9]{1,18})?$" }), "The page before gave it as `next_cursor`."),
-        _ => return None,
+        _ => return of_header(name),
     };
     Some(meaning)
+}
+
+/// The parameters whose bounds or meanings only portfolios have.
+fn of_portfolios(path: &str, name: &str) -> Option<(Value, &'static str)> {
+    let number = |minimum: u32, maximum: u32, default: u32| json!({ "type": "integer", "minimum": minimum, "maximum": maximum, "default": default });
+    Some(match (path, name) {
+        (_, "portfolio_id") => {
+            (json!({ "type": "string", "format": "uuid" }), "The portfolio's id. Any other value answers 404.")
+        }
+        ("/api/v1/portfolios", "created_by") => (
+            json!({ "type": "string" }),
+            "Only portfolios that the key of this name created; empty means any. An agent finds its own alone.",
+        ),
+        ("/api/v1/portfolios", "limit") => {
+            (number(1, PORTFOLIOS_PAGE_MAX, PORTFOLIOS_PAGE_MAX), "The most portfolios on the page.")
+        }
+        ("/api/v1/portfolios/{portfolio_id}/intents", "offset") => {
+            (number(0, MEMBERS_OFFSET_MAX, 0), "Where the list begins; the page before gave it as `next_offset`.")
+        }
+        _ => return None,
+    })
+}
+
+/// The headers.
+fn of_header(name: &str) -> Option<(Value, &'static str)> {
+    Some(match name {
+        "If-Match" => (
+            json!({ "type": "string", "pattern": "^(W/)?(\"[0-9]{1,9}\"|[0-9]{1,9})$", "examples": ["\"3\""] }),
+            "The version that the change is based on: `3`, `\"3\"` or `W/\"3\"`. A stale one is 409 `version_conflict`.",
+        ),
+        "Last-Event-ID" => (
+            json!({ "type": "string", "pattern": "^([0-9]+-[0-9]+)?$" }),
+            "The `id` of the last event that the client got. The stream goes on behind it; without it the stream begins now.",
+        ),
+        "Idempotency-Key" => (
+            json!({ "type": "string", "minLength": 1, "maxLength": IDEMPOTENCY_KEY_MAX, "pattern": "^[!-~]([ -~]*[!-~])?$" }),
+            "Makes a repeat safe: a request with the same key is not done twice; another request with that key gets 422.",
+        ),
+        "X-Agent-ID" => (
+            json!({ "type": "string" }),
+            "The agent for which the call is made. It is ignored if the key may not act for that agent, or if it has more than 200 bytes.",
+        ),
+        _ => return None,
+    })
 }

@@ -186,6 +186,7 @@ mod tests {
                 silence: Some(Silence::Fallback(Given { label: None, value: json!({text(): text()}) })),
             },
             Ending::Withdrawn { at: at(9, 30), by: Some(text()), reason: Some(text()) },
+            Ending::TimeLost { at: at(9, 30) },
             Ending::Superseded { at: at(9, 30), changed: Some(text()), newer_href: None },
         ] {
             let asked = question.asked.clone();

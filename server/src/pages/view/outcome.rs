@@ -77,6 +77,11 @@ pub(in crate::pages) enum Ending {
         /// The newer question, if the holder may see it.
         newer_href: Option<String>,
     },
+    /// The server was away, or its clock jumped, and the deadline does not move.
+    TimeLost {
+        /// When it ended.
+        at: DateTime<Utc>,
+    },
     /// No message arrived before the deadline.
     Undeliverable {
         /// The deadline.
@@ -104,6 +109,7 @@ impl Outcome {
             Ending::Expired { silence: Some(Silence::Ends) | None, .. }
             | Ending::Withdrawn { .. }
             | Ending::Superseded { .. }
+            | Ending::TimeLost { .. }
             | Ending::Undeliverable { .. } => None,
         }
     }
@@ -126,6 +132,7 @@ impl OutcomePage<'_> {
             Ending::Expired { .. } => words::CLOSED_UNANSWERED,
             Ending::Withdrawn { .. } => words::WITHDRAWN,
             Ending::Superseded { .. } => words::SUPERSEDED,
+            Ending::TimeLost { .. } => words::CLOSED_TIME_LOST,
             Ending::Undeliverable { .. } => words::CLOSED_UNDELIVERED,
         }
     }

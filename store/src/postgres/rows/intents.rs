@@ -13,7 +13,7 @@ use crate::postgres::session::{Mode, Session};
 use crate::postgres::statements as hot;
 use crate::rows::{Code, IntentRow, ReadIntents, RowsError, RowsResult, WriteIntents};
 use crate::schema::{intent_bodies, intents};
-use crate::sql::{At, Key, Owned, Said, Written, written};
+use crate::sql::{At, Json, Key, Owned, Said, Written, written};
 
 impl WriteIntents for Writing<'_> {
     fn insert_intent(&mut self, row: &IntentRow, body: &IntentBody) -> RowsResult<()> {
@@ -61,6 +61,12 @@ impl WriteIntents for Writing<'_> {
         self.session.later(write, None)
     }
 
+    fn update_policy(&mut self, intent: i64, policy: Option<&Value>) -> RowsResult<()> {
+        let policy = intent_bodies::governance_policy.eq(written(policy)?);
+        diesel::update(intent_bodies::table.find(intent)).set(policy).execute(self.session.conn()?)?;
+        Ok(())
+    }
+
     fn update_state(&mut self, intent: i64, state: &Map<String, Value>) -> RowsResult<()> {
         diesel::update(intent_bodies::table.find(intent))
             .set(intent_bodies::state.eq(Written::of(state)?))
@@ -92,6 +98,11 @@ impl ReadIntents for Session {
     fn body(&mut self, intent: i64) -> RowsResult<IntentBody> {
         let found = intent_bodies::table.find(intent).select(BodyColumns::selection());
         Ok(found.first::<BodyColumns>(self.conn()?)?.into_body())
+    }
+
+    fn policy(&mut self, intent: i64) -> RowsResult<Option<Value>> {
+        let policy = intent_bodies::table.find(intent).select(intent_bodies::governance_policy);
+        Ok(policy.first::<Option<Json<Value>>>(self.conn()?)?.map(|policy| policy.0))
     }
 
     fn title(&mut self, intent: i64) -> RowsResult<String> {

@@ -11,7 +11,7 @@ use crate::columns::{SuspensionColumns, signed};
 use crate::postgres::session::Session;
 use crate::postgres::statements as hot;
 use crate::request::Idempotency;
-use crate::rows::{Code, ReadSuspensions, RowsError, RowsResult, SuspensionRow, WriteSuspensions};
+use crate::rows::{Code, Listed, ReadSuspensions, RowsError, RowsResult, SuspensionRow, WriteSuspensions};
 use crate::schema::{intents, suspension_keys, suspension_traces, suspensions};
 use crate::span::TraceContext;
 use crate::sql::{At, Key, Owned, Written, written};
@@ -35,6 +35,7 @@ impl WriteSuspensions for Writing<'_> {
             fallback_value: written(suspension.fallback_value.as_ref())?,
             reached: suspension.reached,
             requires_delivery: suspension.requires_delivery,
+            fixed_deadline: suspension.fixed_deadline,
             asker: suspension.asked_by.name.clone(),
             asker_owner: Owned(suspension.asked_by.owner.clone()),
         };
@@ -123,17 +124,22 @@ impl ReadSuspensions for Session {
         self.settled(columns.into_row(IntentId(intent.0))?)
     }
 
-    fn suspensions(
-        &mut self,
-        asker: Option<&str>,
-        open: bool,
-        before: Option<i64>,
-        limit: u32,
-    ) -> RowsResult<Vec<SuspensionRow>> {
+    fn suspensions(&mut self, listed: Listed<'_>) -> RowsResult<Vec<SuspensionRow>> {
+        let Listed { asker, requests, beside, open, before, limit } = listed;
         let with_intent = suspensions::table.inner_join(intents::table.on(intents::rid.eq(suspensions::intent)));
         let mut query = with_intent.select((SuspensionColumns::selection(), intents::id)).into_boxed();
         if let Some(asker) = asker {
             query = query.filter(suspensions::asker.eq(asker));
+        }
+        if requests.is_some() || beside.is_some() {
+            // The condition is a literal, so that the partial indexes of requests serve the query.
+            query = query.filter(diesel::dsl::sql::<Bool>("suspensions.kind > 2"));
+        }
+        if let Some(kind) = requests {
+            query = query.filter(suspensions::kind.eq(kind.code()));
+        }
+        if let Some(intent) = beside {
+            query = query.filter(suspensions::intent.eq(intent));
         }
         if open {
             query = query.filter(is_open());

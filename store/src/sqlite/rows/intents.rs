@@ -11,7 +11,7 @@ use crate::columns::{BodyColumns, IntentColumns, signed};
 use crate::filter::IntentFilter;
 use crate::rows::{Code, IntentRow, ReadIntents, RowsError, RowsResult, WriteIntents};
 use crate::schema::{intent_bodies, intents};
-use crate::sql::{At, Key, Owned, Said, Written, written};
+use crate::sql::{At, Json, Key, Owned, Said, Written, written};
 use crate::sqlite::statements as hot;
 
 impl WriteIntents for Writing<'_> {
@@ -62,6 +62,12 @@ impl WriteIntents for Writing<'_> {
         Ok(())
     }
 
+    fn update_policy(&mut self, intent: i64, policy: Option<&Value>) -> RowsResult<()> {
+        let policy = intent_bodies::governance_policy.eq(written(policy)?);
+        diesel::update(intent_bodies::table.find(intent)).set(policy).execute(self.conn)?;
+        Ok(())
+    }
+
     fn update_state(&mut self, intent: i64, state: &Map<String, Value>) -> RowsResult<()> {
         diesel::update(intent_bodies::table.find(intent)).set(intent_bodies::state.eq(Written::of(state)?)).execute(self.conn)?;
         Ok(())
@@ -84,6 +90,11 @@ impl ReadIntents for SqliteConnection {
     fn body(&mut self, intent: i64) -> RowsResult<IntentBody> {
         let found = intent_bodies::table.find(intent).select(BodyColumns::selection());
         Ok(found.get_result::<BodyColumns>(self)?.into_body())
+    }
+
+    fn policy(&mut self, intent: i64) -> RowsResult<Option<Value>> {
+        let policy = intent_bodies::table.find(intent).select(intent_bodies::governance_policy);
+        Ok(policy.get_result::<Option<Json<Value>>>(self)?.map(|policy| policy.0))
     }
 
     fn title(&mut self, intent: i64) -> RowsResult<String> {

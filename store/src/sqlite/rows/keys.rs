@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::base::ids::KeyId;
+use domain::people::client::Client;
 use domain::people::principal::Principal;
 use domain::wire::KeyView;
 
@@ -25,6 +26,7 @@ impl WriteKeys for Writing<'_> {
             api_keys::hash.eq(key.hash.to_vec()),
             api_keys::created_at.eq(At(now)),
             api_keys::tied_to.eq(key.tied_to.as_ref().map(|names| names.join(" "))),
+            api_keys::client.eq(key.client.map(Client::as_str)),
         );
         diesel::insert_into(api_keys::table).values(row).execute(self.conn)?;
         Ok(())

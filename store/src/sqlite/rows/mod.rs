@@ -1,5 +1,7 @@
 //! Rows in one SQLite transaction.
 
+mod access;
+mod announcements;
 mod assignments;
 mod bytes;
 mod departures;
@@ -9,7 +11,9 @@ mod intents;
 mod keys;
 mod leases;
 mod outbox;
+mod portfolios;
 mod presence;
+mod published;
 mod server_log;
 mod suspensions;
 mod timers;

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use diesel::prelude::*;
-use diesel::sql_types::{Integer, Nullable};
+use diesel::sql_types::{Bool, Integer, Nullable};
 use diesel::sqlite::SqliteConnection;
 use domain::base::ids::{IntentId, SuspensionId};
 use domain::suspension::Suspension;
@@ -10,7 +10,7 @@ use domain::suspension::Suspension;
 use super::Writing;
 use crate::columns::{SuspensionColumns, signed};
 use crate::request::Idempotency;
-use crate::rows::{Code, ReadSuspensions, RowsError, RowsResult, SuspensionRow, WriteSuspensions};
+use crate::rows::{Code, Listed, ReadSuspensions, RowsError, RowsResult, SuspensionRow, WriteSuspensions};
 use crate::schema::{suspension_keys, suspension_traces, suspensions};
 use crate::span::TraceContext;
 use crate::sql::{At, Key, Owned, Written, written};
@@ -35,6 +35,7 @@ impl WriteSuspensions for Writing<'_> {
             fallback_value: &written(suspension.fallback_value.as_ref())?,
             reached: &suspension.reached,
             requires_delivery: &suspension.requires_delivery,
+            fixed_deadline: &suspension.fixed_deadline,
             asker: &suspension.asked_by.name,
             asker_owner: &Owned(suspension.asked_by.owner.clone()),
         }
@@ -113,16 +114,21 @@ impl ReadSuspensions for SqliteConnection {
         with_intent_id(self, found)
     }
 
-    fn suspensions(
-        &mut self,
-        asker: Option<&str>,
-        open: bool,
-        before: Option<i64>,
-        limit: u32,
-    ) -> RowsResult<Vec<SuspensionRow>> {
+    fn suspensions(&mut self, listed: Listed<'_>) -> RowsResult<Vec<SuspensionRow>> {
+        let Listed { asker, requests, beside, open, before, limit } = listed;
         let mut query = suspensions::table.into_boxed();
         if let Some(asker) = asker {
             query = query.filter(suspensions::asker.eq(asker));
+        }
+        if requests.is_some() || beside.is_some() {
+            // The condition is a literal, so that the partial indexes of requests serve the query.
+            query = query.filter(diesel::dsl::sql::<Bool>("suspensions.kind > 2"));
+        }
+        if let Some(kind) = requests {
+            query = query.filter(suspensions::kind.eq(kind.code()));
+        }
+        if let Some(intent) = beside {
+            query = query.filter(suspensions::intent.eq(intent));
         }
         if open {
             query = query.filter(is_open());

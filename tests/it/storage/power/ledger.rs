@@ -88,7 +88,7 @@ impl Ledger {
                 let id = event["intent_id"].as_str().and_then(|id| id.parse().ok()).ok_or("an event of no intent")?;
                 self.intents.entry(id).or_default().appended.push(served.clone());
             }
-            Outcome::Lease(_) => {}
+            Outcome::Lease(_) | Outcome::Access(_) | Outcome::Portfolio(_) | Outcome::Membership(_) => {}
         }
         Ok(())
     }
@@ -174,7 +174,7 @@ impl Ledger {
     }
 
     async fn check_questions(&mut self, store: &Arc<dyn Store>, auditor: &Principal) -> Result<(), String> {
-        let filter = SuspensionFilter { limit: PAGE, open: false, before: None, asked_under: None };
+        let filter = SuspensionFilter { limit: PAGE, open: false, before: None, requests: None, beside: None, asked_under: None };
         let records = read(|| store.suspensions(auditor.clone(), Ok(filter.clone()))).await?.suspensions;
         let mut asked = BTreeSet::new();
         if let Some(twice) = records.iter().find(|record| !asked.insert(&record.question)) {
@@ -202,7 +202,7 @@ impl Ledger {
 
     /// The open questions, as the store shows them.
     pub(super) async fn open(store: &Arc<dyn Store>) -> Result<Vec<SuspensionRecord>, String> {
-        let filter = SuspensionFilter { limit: PAGE, open: true, before: None, asked_under: None };
+        let filter = SuspensionFilter { limit: PAGE, open: true, before: None, requests: None, beside: None, asked_under: None };
         let auditor = principal("auditor", Role::Auditor);
         Ok(read(|| store.suspensions(auditor.clone(), Ok(filter.clone()))).await?.suspensions)
     }

@@ -130,15 +130,20 @@ fn suspend(chance: &mut Chance, intent: IntentId, id: SuspensionId, call: u64) -
         notify_to: Some(vec!["ada@example.com".to_owned(), "ben@example.com".to_owned()]),
         ..SuspendRequest::default()
     };
-    let accepted = asking_policy().accept(asked, id).unwrap();
+    let accepted = asking_policy().accept(asked, id, None).unwrap();
     let command = Command::Suspend(Box::new(accepted));
     execute(&principal("agent", Role::Agent), Action::Suspend, Target::Intent(intent), command, call)
 }
 
 /// An answer by an operator.
 pub(super) fn answer(record: &SuspensionRecord, value: &Value, call: u64) -> Write {
-    let respond =
-        Respond { suspension_id: record.id.expose(), value: Some(value.clone()), claimed_responded_by: None, metadata: None };
+    let respond = Respond {
+        suspension_id: record.id.expose(),
+        value: Some(value.clone()),
+        claimed_responded_by: None,
+        metadata: None,
+        expects: None,
+    };
     let target = Target::Intent(record.intent_id);
     execute(&principal("operator", Role::Operator), Action::Respond, target, Command::Respond(Box::new(respond)), call)
 }

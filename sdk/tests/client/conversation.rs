@@ -1,140 +1,19 @@
-//! The client against a server that follows a script: which requests it sends, how often, and with which results.
-#![expect(clippy::unwrap_used, reason = "the script is part of the tests, and fails like them")]
+//! Which requests the client sends, how often, and with which results.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::collections::HashSet;
+use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use placet::{
-    CallError, Client, Engagement, EngagementSignals, Hooks, IntentId, PartialRetryPolicy, Question, RequestInputError, Source,
-    Status, SuspensionId, TransportError,
+    CallError, Client, Engagement, EngagementSignals, GovernancePolicy, Hooks, PartialRetryPolicy, Question, RequestInputError,
+    Source, Status, SuspensionId, TransportError,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
-const INTENT: &str = "0190a6c0-0000-7000-8000-000000000001";
-const SUSPENSION: &str = "0190a6c0-0000-7000-8000-000000000002";
-const AT: &str = "2026-11-21T08:13:35.889468Z";
-
-/// One request as it arrived: the request line, the headers in lower case, the body.
-struct Seen {
-    line: String,
-    headers: Vec<String>,
-    body: Value,
-}
-
-impl Seen {
-    fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find_map(|header| header.strip_prefix(name)?.strip_prefix(": "))
-    }
-}
-
-/// The server's reaction to one request.
-enum Step {
-    /// It answers with this status and body.
-    Answer(u16, Value),
-    /// It answers with this status, these header lines and an empty object.
-    Headed(u16, &'static str),
-    /// It answers that there were too many calls, and that the client may come back in a minute.
-    TooMany,
-    /// It reads the request and breaks the connection.
-    HangUp,
-}
-
-use Step::{Answer, HangUp, Headed, TooMany};
-
-/// Answers one request after the other, each on its own connection, then stops listening.
-fn serve(script: Vec<Step>) -> (Client, JoinHandle<Vec<Seen>>) {
-    let (base, server) = listen(script);
-    (Client::new(base, "the-key").unwrap(), server)
-}
-
-fn listen(script: Vec<Step>) -> (String, JoinHandle<Vec<Seen>>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let base = format!("http://{}", listener.local_addr().unwrap());
-    let server = std::thread::spawn(move || {
-        script
-            .into_iter()
-            .map(|step| {
-                let mut stream = listener.accept().unwrap().0;
-                let seen = read_request(&stream);
-                let (status, more, body) = match step {
-                    Answer(status, body) => (status, "", body.to_string()),
-                    Headed(status, more) => (status, more, "{}".to_owned()),
-                    TooMany => (429, "retry-after: 60\r\n", json!({"detail": "no", "code": "rate_limited"}).to_string()),
-                    HangUp => return seen,
-                };
-                let length = body.len();
-                let head = format!("HTTP/1.1 {status} X\r\ncontent-length: {length}\r\n{more}connection: close\r\n\r\n");
-                stream.write_all((head + &body).as_bytes()).unwrap();
-                seen
-            })
-            .collect()
-    });
-    (base, server)
-}
-
-fn read_request(stream: &TcpStream) -> Seen {
-    let mut reader = BufReader::new(stream);
-    let mut lines = Vec::new();
-    loop {
-        let mut line = String::new();
-        reader.read_line(&mut line).unwrap();
-        match line.trim_end() {
-            "" => break,
-            line => lines.push(line.to_owned()),
-        }
-    }
-    let line = lines.remove(0);
-    let mut seen = Seen { line, headers: lines, body: Value::Null };
-    if let Some(length) = seen.header("content-length") {
-        let mut body = vec![0; length.parse().unwrap()];
-        reader.read_exact(&mut body).unwrap();
-        seen.body = serde_json::from_slice(&body).unwrap();
-    }
-    seen
-}
-
-fn ok(body: Value) -> Step {
-    Answer(200, body)
-}
-
-fn problem(status: u16, code: &str) -> Step {
-    Answer(status, json!({"detail": "no", "code": code}))
-}
-
-fn record(more: Value) -> Value {
-    let mut record = json!({
-        "id": SUSPENSION, "intent_id": INTENT, "kind": "awaiting_input", "version": 1, "attempt": 1, "question": "Go?",
-        "response_type": "confirm", "choices": [], "context": {}, "channel_hint": null, "notify_to": [], "suspended_at": AT,
-        "timeout_seconds": null, "expires_at": null, "fallback_policy": "fail", "fallback_value": null, "retry_policy": null,
-        "reached": false, "response": null, "responded_at": null, "resolution": null, "resolved_at": null, "metadata": null,
-    });
-    let Value::Object(more) = more else { panic!("an object is expected") };
-    record.as_object_mut().unwrap().extend(more);
-    record
-}
-
-fn answered() -> Value {
-    record(
-        json!({"version": 2, "resolution": "responded", "response": "yes", "responded_by": "alice@example.com", "responded_at": AT,
-        "resolved_at": AT}),
-    )
-}
-
-fn intent(version: u32, status: &str) -> Value {
-    json!({
-        "id": INTENT, "title": "T", "description": "", "created_by": "a", "parent_intent_id": null, "parent_id": null,
-        "depends_on": [], "constraints": {}, "state": {"_suspension": {"id": SUSPENSION}}, "status": status, "confidence": 0.0,
-        "version": version, "governance_policy": null, "created_at": "2026-11-21T08:13:35.889468",
-        "updated_at": "2026-11-21T08:13:35.889468",
-    })
-}
-
-fn intent_id() -> IntentId {
-    INTENT.parse().unwrap()
-}
+use crate::script::{
+    AT, Answer, HangUp, Headed, INTENT, SUSPENSION, TooMany, answered, intent, intent_id, listen, ok, problem, record, serve,
+};
 
 /// At stake: an outage must neither lose the question nor ask it twice.
 #[tokio::test]
@@ -237,6 +116,67 @@ async fn a_status_is_set_whatever_the_version_and_once() {
     let seen = server.join().unwrap();
     assert_eq!((seen[1].header("if-match"), seen[3].header("if-match")), (Some("3"), Some("4")));
     assert_eq!(seen[1].body, json!({"status": "completed", "reason": "done"}));
+}
+
+/// At stake: a reply that is lost must not make one call of the program two changes.
+#[tokio::test]
+async fn each_write_to_an_intent_is_repeated_under_a_key_of_its_own() {
+    let at = "2026-11-21T08:13:35.889468";
+    let assignment =
+        json!({"id": "x", "intent_id": INTENT, "agent_id": "a/b", "role": "worker", "assigned_by": "a", "assigned_at": at});
+    let lease = json!({"id": SUSPENSION, "intent_id": INTENT, "agent_id": "a", "scope": "s", "status": "active", "acquired_at": at,
+        "created_at": at, "expires_at": at, "released_at": null, "duration_seconds": 60});
+    let done = json!({"message": "done"});
+    let (client, server) = serve(vec![
+        ok(intent(1, "active")),
+        HangUp,
+        ok(assignment),
+        HangUp,
+        ok(done.clone()),
+        HangUp,
+        ok(lease.clone()),
+        HangUp,
+        ok(lease),
+        HangUp,
+        ok(done),
+        ok(intent(2, "active")),
+        HangUp,
+        problem(409, "version_conflict"),
+        ok(intent(3, "active")),
+        ok(intent(4, "active")),
+    ]);
+    let mut intent = client.intent(intent_id()).await.unwrap();
+    intent.assign("a/b", None).await.unwrap();
+    intent.unassign("a/b").await.unwrap();
+    let mut lease = intent.lease("s", Duration::from_mins(1)).await.unwrap();
+    lease.renew(Duration::from_mins(2)).await.unwrap();
+    lease.release().await.unwrap();
+    intent.set_policy(&GovernancePolicy { require_status_reason: Some(true), ..GovernancePolicy::default() }).await.unwrap();
+    assert_eq!(intent.view().version, 4);
+
+    let seen = server.join().unwrap();
+    let one = format!("/api/v1/intents/{INTENT}");
+    let mut keys = HashSet::new();
+    for (sent, line) in [
+        (1, format!("POST {one}/agents")),
+        (3, format!("DELETE {one}/agents/a%2Fb")),
+        (5, format!("POST {one}/leases")),
+        (9, format!("DELETE {one}/leases/{SUSPENSION}")),
+        (12, format!("PUT {one}/governance")),
+    ] {
+        assert_eq!((&seen[sent].line, &seen[sent + 1].line), (&format!("{line} HTTP/1.1"), &format!("{line} HTTP/1.1")));
+        let key = seen[sent].header("idempotency-key").unwrap();
+        assert_eq!(seen[sent + 1].header("idempotency-key"), Some(key));
+        assert!(keys.insert(key.to_owned()), "the key of another call was used again");
+    }
+    assert_eq!(
+        (seen[7].line.as_str(), &seen[8].body),
+        (&*format!("PATCH {one}/leases/{SUSPENSION} HTTP/1.1"), &json!({"duration_seconds": 120}))
+    );
+    // After a conflict the policy is set at the version that is then the present one, which is another request.
+    assert_eq!((seen[12].header("if-match"), seen[15].header("if-match")), (Some("2"), Some("3")));
+    assert!(keys.insert(seen[15].header("idempotency-key").unwrap().to_owned()));
+    assert_eq!(seen[15].body, json!({"require_status_reason": true}));
 }
 
 #[tokio::test]

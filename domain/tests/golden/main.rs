@@ -5,27 +5,34 @@
 
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
+mod three_calls;
+
 use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
-use domain::base::ids::{DeliveryId, EventId, IntentId, KeyId, LeaseId, SuspensionId};
+use domain::base::ids::{AccessId, DeliveryId, EventId, IntentId, KeyId, LeaseId, MembershipId, PortfolioId, SuspensionId};
 use domain::base::json::canonical;
 use domain::base::name::Owner;
 use domain::base::time::from_micros;
+use domain::intent::access::{self, AccessEvent, Decided, Granted, PrincipalType, Removed};
 use domain::intent::assignment::{Assigned, Unassigned};
 use domain::intent::body::{IntentBody, Patch, PatchOp};
 use domain::intent::event::{
-    ClientEvent, Event, ExpiryReason, Extended, ExtensionCause, RefusedAnswer, Reminded, Renotified, Resumed,
+    ClientEvent, Event, ExpiryReason, Extended, ExtensionCause, RefusedAnswer, Reminded, Renotified, Resumed, Violation,
 };
+use domain::intent::governance::Policy;
 use domain::intent::record::{Attachment, AttachmentRemoved, Cost, Decision, Failure, Record, RetryPolicy, RetryStrategy};
 use domain::intent::status::Status;
 use domain::intent::vocabulary::client_may_append;
 use domain::log::payload::Payload;
 use domain::log::{Entry, Envelope, Sealed, verify_chain};
+use domain::people::access::Permission;
 use domain::people::principal::{Assurance, Credential, Role};
+use domain::portfolio::membership::{self, Added, MembershipRole};
 use domain::suspension::channel::Way;
 use domain::suspension::delivery::{Delivery, Failover};
 use domain::suspension::lease::{Lease, LeaseStatus};
+use domain::suspension::requested::Requested;
 use domain::suspension::{
     Asker, Ending, FallbackPolicy, Kind, Question, Resolution, ResolutionReason, ResponseType, Style, Suspension,
     SuspensionChoice,
@@ -34,7 +41,7 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 /// The served events, one to a line.
-const GOLDEN: &str = include_str!("golden.jsonl");
+const GOLDEN: &str = include_str!("../golden.jsonl");
 
 fn at(seconds: i64) -> DateTime<Utc> {
     from_micros(1_795_507_200_000_000 + seconds * 1_000_000 + 42)
@@ -109,6 +116,7 @@ fn suspension() -> Suspension {
         fallback_value: None,
         reached: false,
         requires_delivery: true,
+        fixed_deadline: false,
         refusals: 0,
         reminded_at: None,
         asked_by: Asker { name: "bot".into(), owner: Owner("team-a".into()) },
@@ -127,6 +135,8 @@ fn question() -> Question {
         decision_record: None,
         recipients: vec!["ops@example.com".into()],
         asked_before: None,
+        requested: None,
+        client_id: None,
     }
 }
 
@@ -184,6 +194,7 @@ fn answered() -> Vec<Event> {
     };
     let by_link = Resumed {
         suspension_id: asked_id(),
+        kind: Kind::AwaitingInput,
         ending: ending.clone(),
         choice_label: Some("Approve".into()),
         choice_description: Some("The whole amount goes back.".into()),
@@ -437,11 +448,143 @@ fn assigned() -> Vec<Event> {
     vec![Event::AgentAssigned(Box::new(bare)), Event::AgentAssigned(Box::new(whole)), Event::AgentUnassigned(unassigned)]
 }
 
+fn access() -> Vec<Event> {
+    let id = |number| AccessId(Uuid::from_u128(number));
+    let bare = Granted {
+        id: id(10),
+        principal_id: "helper".into(),
+        principal_type: PrincipalType::Agent,
+        permission: Permission::Read,
+        expires_at: None,
+        reason: None,
+        request_id: None,
+        credential: None,
+    };
+    let whole = Granted {
+        id: id(11),
+        permission: Permission::Admin,
+        expires_at: Some(at(600)),
+        reason: Some("it checks refunds".into()),
+        request_id: Some(id(11)),
+        credential: Some(key()),
+        ..bare.clone()
+    };
+    let revoked = Removed { id: id(10), principal_id: "helper".into(), expires_at: None, credential: Some(key()) };
+    let expired = Removed { id: id(11), expires_at: Some(at(600)), credential: None, ..revoked.clone() };
+    let requested = access::Requested {
+        id: id(11),
+        principal_id: "helper".into(),
+        principal_type: PrincipalType::Agent,
+        requested_permission: Permission::Write,
+        reason: "it checks refunds".into(),
+        capabilities: vec!["audit".into()],
+        credential: Some(key()),
+    };
+    let denied = Decided {
+        request_id: id(12),
+        principal_id: "helper".into(),
+        permission: None,
+        expires_at: None,
+        reason: None,
+        decided_by: "alice@example.com".into(),
+        claimed_decided_by: None,
+        credential: Some(key()),
+    };
+    let approved = Decided {
+        request_id: id(11),
+        permission: Some(Permission::Read),
+        expires_at: Some(at(600)),
+        reason: Some("it is known".into()),
+        claimed_decided_by: Some("bob@example.com".into()),
+        ..denied.clone()
+    };
+    let asker = Asker { name: "helper".into(), owner: Owner("team-b".into()) };
+    let changes = [
+        AccessEvent::Granted(bare),
+        AccessEvent::Granted(whole),
+        AccessEvent::Revoked(revoked),
+        AccessEvent::Expired(expired),
+        AccessEvent::Requested(requested, asker),
+        AccessEvent::Approved(approved),
+        AccessEvent::Denied(denied),
+    ];
+    changes.into_iter().map(|change| Event::Access(Box::new(change))).collect()
+}
+
+/// Requests beside the intent, and the answers to them.
+fn requested() -> Vec<Event> {
+    let request = |kind, requested: Requested| {
+        let suspension = Suspension { kind, response_type: ResponseType::Text, choices: vec![], ..suspension() };
+        Event::Suspended(Box::new(suspension), Box::new(Question { requested: Some(Box::new(requested)), ..question() }))
+    };
+    let answer = |kind, value: &str| {
+        let Some(Event::Resumed(resumed)) = answered().into_iter().next() else { panic!("the first is an answer") };
+        let ending = Ending { response: Some(json!(value)), metadata: None, ..resumed.ending.clone() };
+        Event::Resumed(Box::new(Resumed { kind, ending, choice_label: None, choice_description: None, ..*resumed }))
+    };
+    let bare = Requested {
+        action: None,
+        reason: "two agents disagree".into(),
+        priority: None,
+        urgency: None,
+        requested_by: "bot".into(),
+        claimed_requested_by: None,
+        intent_version: 3,
+    };
+    let whole = Requested {
+        action: Some("complete".into()),
+        reason: String::new(),
+        claimed_requested_by: Some("agent-1".into()),
+        ..bare.clone()
+    };
+    let urgent = Requested { priority: Some("high".into()), urgency: Some("low".into()), ..bare.clone() };
+    vec![
+        request(Kind::Approval, whole),
+        request(Kind::Escalation, urgent),
+        request(Kind::Arbitration, bare),
+        answer(Kind::Approval, "approve"),
+        answer(Kind::Approval, "deny"),
+        answer(Kind::Escalation, "try the other bank"),
+        answer(Kind::Arbitration, "the first agent is right"),
+    ]
+}
+
+fn grouped() -> Vec<Event> {
+    let portfolio_id = PortfolioId(Uuid::from_u128(13));
+    let bare = Added {
+        id: MembershipId(Uuid::from_u128(14)),
+        portfolio_id,
+        role: MembershipRole::Member,
+        priority: 0,
+        credential: None,
+    };
+    let whole = Added { role: MembershipRole::Primary, priority: -7, credential: Some(key()), ..bare.clone() };
+    let left = |credential| Event::Left(membership::Removed { portfolio_id, credential });
+    vec![Event::Joined(Box::new(bare)), Event::Joined(Box::new(whole)), left(Some(key())), left(None)]
+}
+
+fn governed() -> Vec<Event> {
+    let whole = json!({"completion_mode": "require_approval", "write_scope": "assigned_only", "allowed_agents": ["bot"],
+        "max_cost": 12.5, "require_status_reason": true});
+    let changed = |policy, version| Event::PolicyChanged { policy, version };
+    vec![
+        changed(Some(Policy::read(whole).unwrap()), 4),
+        changed(Some(Policy::default()), 5),
+        changed(None, 6),
+        Event::Violated(Violation { rule: "max_cost".into(), detail: "too much".into() }),
+    ]
+}
+
+/// All events, in the order of their lines; new ones are added at the end.
+fn kinds() -> Vec<Event> {
+    let before = [created(), suspended(), answered(), ended(), told(), delivered(), held(), appended(), recorded(), assigned()];
+    before.into_iter().chain([requested(), governed(), access(), three_calls::events(), grouped()]).flatten().collect()
+}
+
 fn chain() -> Vec<Sealed> {
-    let kinds = [created(), suspended(), answered(), ended(), told(), delivered(), held(), appended(), recorded(), assigned()];
     let mut previous = None;
     (1..)
-        .zip(kinds.iter().flatten())
+        .zip(&kinds())
         .map(|(sequence, event)| {
             let salt = [u8::try_from(sequence).unwrap(); 32];
             let (id, created_at) = (Uuid::from_u128(1_000 + u128::from(sequence)), at(60));
@@ -476,8 +619,22 @@ fn every_kind_of_event_is_pinned() {
         Event::IntentCreated(..) => "intent_created",
         Event::StatePatched(_) => "state_patched",
         Event::StatusChanged { .. } => "status_changed",
-        Event::Suspended(..) => "intent.suspended",
-        Event::Resumed(_) => "intent.resumed",
+        Event::Suspended(suspension, _) => match suspension.kind {
+            Kind::AwaitingInput | Kind::Paused | Kind::Parked => "intent.suspended",
+            Kind::Approval => "governance.approval_requested",
+            Kind::Escalation => "escalation_requested",
+            Kind::Arbitration => "arbitration_requested",
+        },
+        Event::Resumed(resumed) => match (resumed.kind, resumed.ending.response.as_ref().and_then(Value::as_str)) {
+            (Kind::AwaitingInput | Kind::Paused | Kind::Parked, _) => "intent.resumed",
+            (Kind::Approval, Some("approve")) => "governance.approval_granted",
+            (Kind::Approval, _) => "governance.approval_denied",
+            (Kind::Escalation, _) => "escalation_resolved",
+            (Kind::Arbitration, _) => "arbitration_resolved",
+        },
+        Event::Announced(_) => "intent.suspension_announced",
+        Event::AnsweredUnasked(_) => "intent.unasked_answer",
+        Event::Adopted { .. } => "intent.suspension_adopted",
         Event::SuspensionExpired { .. } => "intent.suspension_expired",
         Event::SuspensionRenotified(_) => "intent.suspension_renotified",
         Event::SuspensionEscalated { .. } => "intent.suspension_escalated",
@@ -497,13 +654,19 @@ fn every_kind_of_event_is_pinned() {
         Event::DeliveryRedriven { .. } => "delivery.redriven",
         Event::AgentAssigned(_) => "agent_assigned",
         Event::AgentUnassigned(_) => "agent_unassigned",
+        Event::Access(change) => change.event_type(),
+        Event::Joined(_) => "added_to_portfolio",
+        Event::Left(_) => "removed_from_portfolio",
+        Event::PolicyChanged { policy: Some(_), .. } => "governance.policy_set",
+        Event::PolicyChanged { policy: None, .. } => "governance.policy_removed",
+        Event::Violated(_) => "governance.violation",
         Event::Recorded(record) => record.event_type(),
         Event::Appended(_) => "comment",
     };
-    let kinds = [created(), suspended(), answered(), ended(), told(), delivered(), held(), appended(), recorded(), assigned()];
-    let pinned: BTreeSet<&str> = kinds.iter().flatten().map(name).collect();
-    assert_eq!(pinned.len(), 31, "{pinned:?}");
-    for event in kinds.iter().flatten().filter(|event| !matches!(event, Event::Appended(_))) {
+    let kinds = kinds();
+    let pinned: BTreeSet<&str> = kinds.iter().map(name).collect();
+    assert_eq!(pinned.len(), 52, "{pinned:?}");
+    for event in kinds.iter().filter(|event| !matches!(event, Event::Appended(_))) {
         assert_eq!(event.event_type(), name(event));
     }
 }

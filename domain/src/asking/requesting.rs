@@ -1,0 +1,207 @@
+//! Turns a request for approval, an escalation or an arbitration into a question to people, or names the fields that break rules.
+
+use serde_json::{Map, Value, json};
+
+use crate::asking::policy::AskingPolicy;
+use crate::base::field::FieldError;
+use crate::base::ids::SuspensionId;
+use crate::base::{name, words};
+use crate::intent::command::{Respond, Suspend};
+use crate::people::principal::Principal;
+use crate::suspension::requested::{APPROVE, DENY, Requested};
+use crate::suspension::{FallbackPolicy, Kind, ResponseType};
+use crate::wire::{
+    ApprovalRequest, ArbitrationRequest, ChoiceRequest, DecideApprovalRequest, EscalationRequest, ResolveEscalationRequest,
+    SuspendRequest,
+};
+
+/// The longest action of an approval, in characters.
+pub const ACTION_MAX: usize = 200;
+/// The longest reason of a request, in characters.
+pub const REQUEST_REASON_MAX: usize = 1_000;
+/// The longest notes of a decision, in characters.
+pub const NOTES_MAX: usize = 2_000;
+/// How important or how urgent an escalation can be.
+pub const LEVELS: [&str; 4] = ["low", "medium", "high", "critical"];
+
+type Errors = Vec<FieldError>;
+
+/// The words of a request, before they are checked.
+struct Words {
+    kind: Kind,
+    question: String,
+    context: Option<Map<String, Value>>,
+    response_type: ResponseType,
+    choices: Option<Vec<ChoiceRequest>>,
+    requested: Requested,
+    errors: Errors,
+}
+
+/// The question that asks people to approve an action.
+///
+/// # Errors
+///
+/// Every field that breaks a rule.
+pub fn approval(asking: &AskingPolicy, body: ApprovalRequest, by: &Principal, id: SuspensionId) -> Result<Suspend, Errors> {
+    let mut errors = Errors::new();
+    length(&mut errors, "action", &body.action, 1, ACTION_MAX);
+    length(&mut errors, "reason", &body.reason, 0, REQUEST_REASON_MAX);
+    let choice = |value: &str, label: &str, style: &str| ChoiceRequest {
+        value: value.to_owned(),
+        label: label.to_owned(),
+        style: Some(style.to_owned()),
+        ..ChoiceRequest::default()
+    };
+    let question = words::approval_question(&body.action, &body.reason);
+    let requested = requested(body.reason, body.requested_by, by);
+    ask(
+        asking,
+        Words {
+            kind: Kind::Approval,
+            question,
+            context: body.context,
+            response_type: ResponseType::Choice,
+            choices: Some(vec![choice(APPROVE, words::APPROVE, "primary"), choice(DENY, words::DENY, "default")]),
+            requested: Requested { action: Some(body.action), ..requested },
+            errors,
+        },
+        id,
+    )
+}
+
+/// The question that asks people how to go on.
+///
+/// # Errors
+///
+/// Every field that breaks a rule.
+pub fn escalation(asking: &AskingPolicy, body: EscalationRequest, by: &Principal, id: SuspensionId) -> Result<Suspend, Errors> {
+    let mut errors = Errors::new();
+    length(&mut errors, "reason", &body.reason, 1, REQUEST_REASON_MAX);
+    for (field, level) in [("priority", &body.priority), ("urgency", &body.urgency)] {
+        if level.as_ref().is_some_and(|level| !LEVELS.contains(&level.as_str())) {
+            errors.push(FieldError::new(field, "value", format!("must be one of {}", LEVELS.join(", "))));
+        }
+    }
+    let level = |level: Option<String>| Some(level.unwrap_or_else(|| "medium".to_owned()));
+    let question = words::escalation_question(&body.reason);
+    let requested = requested(body.reason, body.escalated_by, by);
+    let requested = Requested { priority: level(body.priority), urgency: level(body.urgency), ..requested };
+    let words = Words {
+        kind: Kind::Escalation,
+        question,
+        context: body.context,
+        response_type: ResponseType::Text,
+        choices: None,
+        requested,
+        errors,
+    };
+    ask(asking, words, id)
+}
+
+/// The question that asks people to settle a conflict.
+///
+/// # Errors
+///
+/// Every field that breaks a rule.
+pub fn arbitration(asking: &AskingPolicy, body: ArbitrationRequest, by: &Principal, id: SuspensionId) -> Result<Suspend, Errors> {
+    let mut errors = Errors::new();
+    length(&mut errors, "reason", &body.reason, 1, REQUEST_REASON_MAX);
+    let question = words::arbitration_question(&body.reason);
+    let requested = requested(body.reason, body.requested_by, by);
+    let words = Words {
+        kind: Kind::Arbitration,
+        question,
+        context: body.context,
+        response_type: ResponseType::Text,
+        choices: None,
+        requested,
+        errors,
+    };
+    ask(asking, words, id)
+}
+
+/// The answer that approves, or refuses to approve.
+///
+/// # Errors
+///
+/// The field that breaks a rule.
+pub fn decided(body: DecideApprovalRequest, approved: bool, id: SuspensionId) -> Result<Respond, Errors> {
+    let value = json!(if approved { APPROVE } else { DENY });
+    answer(Kind::Approval, id, value, body.notes, body.decided_by.as_deref(), "decided_by")
+}
+
+/// The answer that resolves an escalation.
+///
+/// # Errors
+///
+/// The field that breaks a rule.
+pub fn resolved(body: ResolveEscalationRequest, id: SuspensionId) -> Result<Respond, Errors> {
+    answer(Kind::Escalation, id, Value::String(body.resolution), body.notes, body.resolved_by.as_deref(), "resolved_by")
+}
+
+fn answer(
+    kind: Kind,
+    id: SuspensionId,
+    value: Value,
+    notes: Option<String>,
+    claimed: Option<&str>,
+    claim: &str,
+) -> Result<Respond, Errors> {
+    let mut errors = Errors::new();
+    length(&mut errors, "notes", notes.as_deref().unwrap_or_default(), 0, NOTES_MAX);
+    let claimed_responded_by = match claimed.map(name::normal).transpose() {
+        Ok(claimed) => claimed,
+        Err((rule, message)) => {
+            errors.push(FieldError::new(claim, rule, message));
+            None
+        }
+    };
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let metadata = notes.filter(|notes| !notes.is_empty()).map(|notes| Map::from_iter([("notes".to_owned(), json!(notes))]));
+    Ok(Respond { suspension_id: id.expose(), value: Some(value), claimed_responded_by, metadata, expects: Some(kind) })
+}
+
+fn requested(reason: String, claimed: Option<String>, by: &Principal) -> Requested {
+    let claimed = claimed.map(|claimed| name::form(&claimed)).filter(|claimed| !claimed.is_empty());
+    let acts = claimed.as_ref().is_some_and(|claimed| by.may_act_for(claimed));
+    let (requested_by, claimed_requested_by) = match claimed {
+        Some(claimed) if acts => (claimed, None),
+        claimed => (by.name.clone(), claimed),
+    };
+    // The decision writes the version: only it knows the intent.
+    Requested { action: None, reason, priority: None, urgency: None, requested_by, claimed_requested_by, intent_version: 0 }
+}
+
+fn length(errors: &mut Errors, field: &str, text: &str, least: usize, most: usize) {
+    let length = text.chars().count();
+    if length < least || length > most {
+        let from = if least == 0 { "at most".to_owned() } else { format!("{least} to") };
+        errors.push(FieldError::new(field, "length", format!("must be {from} {most} characters")));
+    }
+}
+
+/// A request is a question: the operator's rules about questions hold for it. Silence is never an approval.
+fn ask(asking: &AskingPolicy, words: Words, id: SuspensionId) -> Result<Suspend, Errors> {
+    let Words { kind, question, context, response_type, choices, mut requested, mut errors } = words;
+    if requested.claimed_requested_by.as_ref().is_some_and(|name| name.chars().count() > ACTION_MAX) {
+        errors.push(FieldError::new("requested_by", "length", format!("must be at most {ACTION_MAX} characters")));
+        requested.claimed_requested_by = None;
+    }
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let request = SuspendRequest {
+        question,
+        context,
+        response_type: Some(response_type),
+        choices,
+        fallback_policy: Some(FallbackPolicy::Fail),
+        ..SuspendRequest::default()
+    };
+    let mut suspend = asking.accept(request, id, None)?;
+    suspend.kind = kind;
+    suspend.question.requested = Some(Box::new(requested));
+    Ok(suspend)
+}

@@ -1,0 +1,46 @@
+//! Announced questions: the OpenIntent client sets the status first, and sends its question in a second call.
+
+use chrono::{DateTime, Utc};
+
+use crate::base::ids::SuspensionId;
+use crate::base::name::is_same;
+use crate::base::time::seconds;
+use crate::intent::status::Status;
+use crate::people::principal::Principal;
+use crate::suspension::Asker;
+
+/// How long an agent may take from the status to its question, in seconds; then the intent is as it was.
+pub const RECORD_WITHIN_SECONDS: u32 = 10;
+
+/// Until when the question must have come that was announced at this time.
+pub fn record_until(announced_at: DateTime<Utc>) -> DateTime<Utc> {
+    announced_at + seconds(RECORD_WITHIN_SECONDS)
+}
+
+/// The least time that a person must have for a question with a fixed deadline once it has come, in seconds.
+pub const LEFT_SECONDS_MIN: u32 = 5;
+
+/// A status `suspended_awaiting_input` without a question so far.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Announcement {
+    /// The id in the response to an answer that comes before the question.
+    pub id: SuspensionId,
+    /// The status before.
+    pub from: Status,
+    /// When the agent set the status.
+    pub at: DateTime<Utc>,
+    /// The agent.
+    pub by: Asker,
+}
+
+impl Announcement {
+    /// Until when the question must have come.
+    pub fn record_until(&self) -> DateTime<Utc> {
+        record_until(self.at)
+    }
+
+    /// Whether this credential, or another one of its name, announced the question.
+    pub fn is_by(&self, principal: &Principal) -> bool {
+        is_same(&self.by.name, &principal.name)
+    }
+}

@@ -1,0 +1,64 @@
+//! Announces a question, and takes an announcement back.
+
+use chrono::{DateTime, Utc};
+use serde_json::Value;
+
+use crate::base::ids::SuspensionId;
+use crate::base::name::is_same;
+use crate::intent::Intent;
+use crate::intent::announcement::Announcement;
+use crate::intent::command::Respond;
+use crate::intent::event::{Event, UnaskedAnswer};
+use crate::intent::refusal::{Refusal, names_a_person};
+use crate::intent::status::Status;
+use crate::people::principal::Principal;
+use crate::problem::Rejection;
+use crate::suspension::Asker;
+
+/// Announces a question. An agent that announces again, or whose question is open, changes nothing.
+pub(super) fn announce(intent: &Intent, id: SuspensionId, by: &Principal, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
+    let asker = intent.open.as_ref().map(|open| &open.asked_by).or(intent.announcement.as_ref().map(|announced| &announced.by));
+    if let Some(asker) = asker {
+        let is_own = is_same(&asker.name, &by.name);
+        return if is_own { Ok(Vec::new()) } else { Err(Rejection::others_question().into()) };
+    }
+    if !matches!(intent.status, Status::Draft | Status::Active) {
+        return Err(Rejection::NotActive { status: intent.status.as_str().into() }.into());
+    }
+    let by = Asker { name: by.name.clone(), owner: by.owner.clone() };
+    let new = Status::SuspendedAwaitingInput;
+    Ok(vec![
+        Event::Announced(Box::new(Announcement { id, from: intent.status, at: now, by })),
+        Event::StatusChanged { old: intent.status, new, reason: Some("announced".into()) },
+    ])
+}
+
+/// The intent as it was before a question that did not come.
+pub(super) fn taken_back(intent: &Intent, announced: &Announcement, reason: &str) -> Event {
+    Event::StatusChanged { old: intent.status, new: announced.from, reason: Some(reason.into()) }
+}
+
+/// Takes an announcement back whose time is over.
+pub(super) fn lapse(intent: &Intent, now: DateTime<Utc>) -> Vec<Event> {
+    let announced = intent.announcement.as_ref().filter(|announced| now >= announced.record_until());
+    announced.map(|announced| taken_back(intent, announced, "no_record")).into_iter().collect()
+}
+
+/// An answer to a question that has not come. It answers nothing: no question that follows ever has this value.
+pub(super) fn answer(
+    intent: &Intent,
+    announced: &Announcement,
+    respond: &Respond,
+    responded_by: String,
+    by: &Principal,
+) -> Result<Vec<Event>, Refusal> {
+    names_a_person(respond, by)?;
+    let Some(value) = respond.value.clone().filter(|value| *value != Value::Null) else {
+        return Err(Rejection::invalid("value", "required", "value is required").into());
+    };
+    let unasked = UnaskedAnswer { id: announced.id, value, responded_by, role: by.role, credential: by.credential };
+    Ok(vec![
+        Event::AnsweredUnasked(Box::new(unasked)),
+        Event::StatusChanged { old: intent.status, new: Status::Active, reason: Some("answered_unasked".into()) },
+    ])
+}

@@ -1,0 +1,189 @@
+//! Asks a question, or makes a request beside the intent: the one place for every way to ask.
+
+use chrono::{DateTime, Utc};
+
+use crate::base::ids::SuspensionId;
+use crate::base::name::is_same;
+use crate::base::time::seconds;
+use crate::intent::Intent;
+use crate::intent::announcement::LEFT_SECONDS_MIN;
+use crate::intent::announcing::taken_back;
+use crate::intent::command::{ByRecord, Suspend};
+use crate::intent::event::Event;
+use crate::intent::refusal::{Refusal, expired, why_refused, withdrawn};
+use crate::intent::status::Status;
+use crate::people::principal::Principal;
+use crate::problem::Rejection;
+use crate::suspension::requested::REQUESTS_OPEN_MAX;
+use crate::suspension::{Asker, Question, ResolutionReason, Suspension};
+
+pub(super) fn suspend(intent: &Intent, suspend: &Suspend, by: &Principal, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
+    let mut events = Vec::with_capacity(2);
+    events.extend(makes_room(intent, suspend, by, now)?);
+    let expires_at = suspend.expires_at(since(intent, suspend, now));
+    if suspend.guard_seconds.is_some() && expires_at.is_some_and(|at| at < now + seconds(LEFT_SECONDS_MIN)) {
+        let message = format!("would leave people less than {LEFT_SECONDS_MIN} seconds");
+        return Err(Rejection::invalid("timeout_seconds", "min", message).into());
+    }
+    let suspension = Suspension {
+        id: suspend.id,
+        intent_id: intent.id,
+        kind: suspend.kind,
+        version: 1,
+        attempt: 1,
+        response_type: suspend.response_type,
+        choices: suspend.choices.clone(),
+        suspended_at: now,
+        expires_at,
+        fallback_policy: suspend.fallback_policy,
+        fallback_value: suspend.fallback_value.clone(),
+        // No person is reached yet; a question that is sent to no one never reaches a person, and so must not become consent.
+        reached: false,
+        requires_delivery: suspend.requires_delivery,
+        fixed_deadline: suspend.guard_seconds.is_some(),
+        refusals: 0,
+        reminded_at: None,
+        asked_by: Asker { name: by.name.clone(), owner: by.owner.clone() },
+        ending: None,
+    };
+    let mut question = suspend.question.clone();
+    if let Some(requested) = &mut question.requested {
+        requested.intent_version = intent.version;
+    }
+    events.push(Event::Suspended(Box::new(suspension), Box::new(question)));
+    events.extend(escalated(suspend.id, &suspend.question, 1));
+    if suspend.kind.stops_intent() && intent.status != Status::SuspendedAwaitingInput {
+        events.push(Event::StatusChanged {
+            old: intent.status,
+            new: Status::SuspendedAwaitingInput,
+            reason: Some("suspended".into()),
+        });
+    }
+    Ok(events)
+}
+
+/// The moment from which a question's window counts: that of its announcement, since the client's own clock runs from before it. A clock
+/// that was set back since does not count.
+fn since(intent: &Intent, suspend: &Suspend, now: DateTime<Utc>) -> DateTime<Utc> {
+    let announced = intent.announcement.as_ref().filter(|_| suspend.guard_seconds.is_some() && suspend.kind.stops_intent());
+    announced.map_or(now, |announced| announced.at.min(now))
+}
+
+/// Refuses a question for which the intent cannot wait, and takes the question back that it supersedes.
+fn makes_room(intent: &Intent, suspend: &Suspend, by: &Principal, now: DateTime<Utc>) -> Result<Option<Event>, Refusal> {
+    let not_active = || Rejection::NotActive { status: intent.status.as_str().into() }.into();
+    if !suspend.kind.stops_intent() {
+        if matches!(intent.status, Status::Completed | Status::Abandoned) {
+            return Err(not_active());
+        }
+        if intent.beside.len() >= REQUESTS_OPEN_MAX {
+            let message = format!("at most {REQUESTS_OPEN_MAX} requests are open beside one intent; wait for an answer first");
+            return Err(Rejection::invalid("intent_id", "count", message).into());
+        }
+        return Ok(None);
+    }
+    let announced = intent.announcement.as_ref().is_some_and(|announced| announced.is_by(by));
+    match (&intent.open, suspend.supersedes.as_deref()) {
+        (Some(open), Some(named)) => supersede(intent, open, suspend, named, by, now),
+        (None, Some(named)) => Err(why_refused(intent, named).into()),
+        (Some(_), None) => Err(not_active()),
+        (None, None) if intent.status != Status::Active && !announced => Err(not_active()),
+        (None, None) => Ok(None),
+    }
+}
+
+fn supersede(
+    intent: &Intent,
+    open: &Suspension,
+    suspend: &Suspend,
+    named: &str,
+    by: &Principal,
+    now: DateTime<Utc>,
+) -> Result<Option<Event>, Refusal> {
+    if SuspensionId::parse(named) != Some(open.id) {
+        return Err(why_refused(intent, named).into());
+    }
+    // A question whose time has passed is decided by its deadline, not by its asker.
+    if open.is_expired(now) {
+        return Err(expired(intent, open));
+    }
+    // Where the new deadline is fixed, the server cannot keep the later one that people were told.
+    if suspend.guard_seconds.is_some() && ends_earlier(suspend.expires_at(now), open) {
+        return Err(Rejection::EndsEarlier.into());
+    }
+    Ok(Some(withdrawn(open, ResolutionReason::Superseded, None, by)))
+}
+
+/// Whether a question with this deadline would end before the open one: people have been told the later time.
+fn ends_earlier(expires_at: Option<DateTime<Utc>>, open: &Suspension) -> bool {
+    expires_at.is_some_and(|at| open.expires_at.is_none_or(|before| at < before))
+}
+
+/// The event of the rung that takes effect at `attempt`, if there is one.
+pub(super) fn escalated(suspension_id: SuspensionId, question: &Question, attempt: u32) -> Option<Event> {
+    let rung = question.retry_policy.as_ref()?.rung_at(attempt)?;
+    Some(Event::SuspensionEscalated {
+        suspension_id,
+        attempt,
+        escalated_to: question.recipients_at(attempt).to_vec(),
+        channel_hint: rung.channel_hint.clone(),
+    })
+}
+
+/// Asks the question, adopts the open one if it is the same, or supersedes it. A record that is refused leaves the intent as it was
+/// before its announcement.
+pub(super) fn suspend_by_record(
+    intent: &Intent,
+    record: &ByRecord,
+    by: &Principal,
+    now: DateTime<Utc>,
+) -> Result<Vec<Event>, Refusal> {
+    decided(intent, record, by, now).map_err(|mut refusal| {
+        if let Some(announced) = intent.announcement.as_ref().filter(|announced| announced.is_by(by)) {
+            refusal.deadline.push(taken_back(intent, announced, "record_refused"));
+        }
+        refusal
+    })
+}
+
+fn decided(intent: &Intent, record: &ByRecord, by: &Principal, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
+    if record.is_used {
+        return Err(Rejection::RecordIdUsed.into());
+    }
+    let asked = record.asked.as_ref().map_err(|errors| Rejection::Invalid { errors: errors.clone() })?;
+    match (&intent.open, &intent.announcement) {
+        (Some(open), _) if !is_same(&open.asked_by.name, &by.name) => Err(Rejection::others_question().into()),
+        (Some(open), _) if open.is_expired(now) => Err(expired(intent, open)),
+        (Some(open), _) if ends_earlier(asked.expires_at(now), open) => Err(Rejection::EndsEarlier.into()),
+        (Some(open), _) if is_adopted(open, record.open.as_deref(), asked) => {
+            Ok(vec![Event::Adopted { suspension_id: open.id, client_id: record.client_id.clone() }])
+        }
+        (Some(open), _) => {
+            let anew = Suspend { supersedes: Some(open.id.expose()), ..(**asked).clone() };
+            suspend(intent, &anew, by, now)
+        }
+        (None, Some(announced)) if announced.is_by(by) && now < announced.record_until() => suspend(intent, asked, by, now),
+        (None, Some(_) | None) => Err(Rejection::NotAnnounced.into()),
+    }
+}
+
+/// Whether the agent asks its open question again, for example after a restart: people are not asked twice. The client never compares
+/// ids, so an answer to one question must not come back for another.
+fn is_adopted(open: &Suspension, text: Option<&Question>, asked: &Suspend) -> bool {
+    let is_same_text = |text: &Question| {
+        text.question == asked.question.question
+            && text.context == asked.question.context
+            && text.recipients == asked.question.recipients
+            && text.retry_policy == asked.question.retry_policy
+            && text.channel_hint == asked.question.channel_hint
+            && text.decision_record == asked.question.decision_record
+            && text.confidence_at_suspension == asked.question.confidence_at_suspension
+    };
+    open.fixed_deadline
+        && open.kind == asked.kind
+        && open.response_type == asked.response_type
+        && open.choices == asked.choices
+        && open.fallback_policy == asked.fallback_policy
+        && open.fallback_value == asked.fallback_value
+        && text.is_some_and(is_same_text)
+}

@@ -1,0 +1,59 @@
+//! What an agent may do on an intent that another agent created, beside the agents that are assigned to it (RFC-0011).
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::base::ids::AccessId;
+use crate::people::principal::Principal;
+
+/// What an entry permits. Each level includes those before it; none of them permits an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Permission {
+    /// Read the intent, its log and its questions.
+    Read,
+    /// Also work on it, as an assigned agent does, but without assigning agents.
+    Write,
+    /// Also manage its access control list.
+    Admin,
+}
+
+impl Permission {
+    /// All levels, the lowest first.
+    pub const ALL: [Self; 3] = [Self::Read, Self::Write, Self::Admin];
+
+    /// The name of the level on every surface.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Admin => "admin",
+        }
+    }
+}
+
+/// An entry of an access control list, as far as decisions need it. A principal has at most one for an intent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its id.
+    pub id: AccessId,
+    /// The agent: a key acts for it if the key has this name or subject, or if the name is below the key's name.
+    pub principal_id: String,
+    /// What the agent may do.
+    pub permission: Permission,
+    /// When the entry stops counting.
+    pub expires_at: Option<DateTime<Utc>>,
+}
+
+impl Entry {
+    /// Whether it counts at `now`.
+    pub fn is_in_force(&self, now: DateTime<Utc>) -> bool {
+        self.expires_at.is_none_or(|at| now < at)
+    }
+
+    /// Whether it admits this principal; it admits agents alone.
+    pub fn admits(&self, principal: &Principal) -> bool {
+        principal.may_act_for(&self.principal_id)
+    }
+}

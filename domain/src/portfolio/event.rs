@@ -1,0 +1,64 @@
+//! Events of a portfolio's own log.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::people::principal::Credential;
+use crate::portfolio::{PortfolioPolicy, PortfolioStatus};
+
+/// The type of the event that begins a portfolio.
+pub const CREATED: &str = "portfolio_created";
+/// The type of the events that change its status.
+pub const STATUS_CHANGED: &str = "portfolio_status_changed";
+
+/// A portfolio that began; the payload of `portfolio_created`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Created {
+    /// Its name.
+    pub name: String,
+    /// Its description.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Data of its creator.
+    pub metadata: Map<String, Value>,
+    /// Its rules.
+    pub governance_policy: PortfolioPolicy,
+    /// The creator that the request named, if the credential has another name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claimed_created_by: Option<String>,
+    /// The credential that created it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credential: Option<Credential>,
+}
+
+/// A change of status; the payload of `portfolio_status_changed`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StatusChanged {
+    /// The status before.
+    pub old_status: PortfolioStatus,
+    /// The status from now on.
+    pub new_status: PortfolioStatus,
+    /// The credential that changed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credential: Option<Credential>,
+}
+
+/// One thing that happened to one portfolio; also its payload.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum PortfolioEvent {
+    /// The portfolio began.
+    Created(Box<Created>),
+    /// Its status changed.
+    StatusChanged(StatusChanged),
+}
+
+impl PortfolioEvent {
+    /// The type of the event in the log.
+    pub fn event_type(&self) -> &'static str {
+        match self {
+            Self::Created(_) => CREATED,
+            Self::StatusChanged(_) => STATUS_CHANGED,
+        }
+    }
+}

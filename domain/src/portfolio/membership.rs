@@ -1,0 +1,94 @@
+//! The place of an intent in a portfolio. Its changes are events of the intent's own log.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::base::ids::{MembershipId, PortfolioId};
+use crate::people::principal::Credential;
+use crate::portfolio::Portfolio;
+
+/// The type of the events that put an intent into a portfolio, or change its place there.
+pub const ADDED: &str = "added_to_portfolio";
+/// The type of the events that take an intent out of a portfolio.
+pub const REMOVED: &str = "removed_from_portfolio";
+/// The highest priority, and the lowest one below zero.
+pub const PRIORITY_MAX: u32 = 1_000_000;
+
+/// The part that an intent plays in a portfolio; it means nothing to the server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MembershipRole {
+    /// The goal.
+    Primary,
+    /// A part of the work.
+    #[default]
+    Member,
+    /// A part that others need.
+    Dependency,
+}
+
+/// The place of an intent in a portfolio.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Membership {
+    /// Its id; a later change of the place keeps it.
+    pub id: MembershipId,
+    /// The part that the intent plays.
+    pub role: MembershipRole,
+    /// The higher, the further up in lists.
+    pub priority: i32,
+    /// When the intent was put there first.
+    pub added_at: DateTime<Utc>,
+}
+
+/// An intent that was put into a portfolio; the payload of `added_to_portfolio`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Added {
+    /// The id of its place.
+    pub id: MembershipId,
+    /// The portfolio.
+    pub portfolio_id: PortfolioId,
+    /// The part that it plays.
+    pub role: MembershipRole,
+    /// Its priority.
+    pub priority: i32,
+    /// The credential that put it there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credential: Option<Credential>,
+}
+
+/// An intent that was taken out of a portfolio; the payload of `removed_from_portfolio`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Removed {
+    /// The portfolio.
+    pub portfolio_id: PortfolioId,
+    /// The credential that took it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credential: Option<Credential>,
+}
+
+/// A place that is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Join {
+    /// The id that a new place will have.
+    pub id: MembershipId,
+    /// The portfolio.
+    pub portfolio_id: PortfolioId,
+    /// The part that the intent plays.
+    pub role: MembershipRole,
+    /// Its priority.
+    pub priority: i32,
+}
+
+/// A portfolio as the decision about a place in it needs it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Joined {
+    /// The portfolio.
+    pub portfolio: Portfolio,
+    /// How many intents are in it.
+    pub members: usize,
+    /// In how many portfolios the intent is.
+    pub portfolios_of_intent: usize,
+    /// The place of the intent, if it has one.
+    pub membership: Option<Membership>,
+}

@@ -1,0 +1,89 @@
+//! Events as the streams of the OpenIntent client carry them: under the five names for which that client 0.17.0 has handlers, and
+//! with their members at the top.
+
+use serde_json::{Map, Value, json};
+
+use super::EventView;
+use crate::base::name::is_same;
+use crate::intent::assignment::ASSIGNED;
+use crate::intent::body::PatchOp;
+use crate::intent::event::Event;
+use crate::intent::status::Status;
+use crate::log::payload::StatePatched;
+
+/// Whether streams carry this event. That client fails on every name that it does not know, so streams carry no other events.
+pub fn is_signalled(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::AgentAssigned(_)
+            | Event::StatePatched(_)
+            | Event::LeaseReleased(_)
+            | Event::StatusChanged { new: Status::Completed, .. }
+    )
+}
+
+/// An event as a stream carries it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Signal {
+    /// Its name on the stream.
+    pub name: &'static str,
+    /// Its members.
+    pub data: Map<String, Value>,
+}
+
+impl Signal {
+    /// The event as the stream of an intent carries it, or that of `agent`; `None` if the stream leaves it out.
+    pub fn of(event: EventView, agent: Option<&str>) -> Option<Self> {
+        let EventView { id, intent_id, event_type, actor, mut payload, created_at, .. } = event;
+        let name = match event_type.as_str() {
+            // The client runs its work for every assignment that it hears of, so it hears of its own alone.
+            ASSIGNED if agent.is_some_and(|agent| !names(&payload, agent)) => return None,
+            ASSIGNED => "AGENT_ASSIGNED",
+            // `STATUS_CHANGED` would run the same handlers once more.
+            "status_changed" => "INTENT_COMPLETED",
+            "state_patched" => {
+                payload = changed(payload);
+                "STATE_CHANGED"
+            }
+            "lease_released" => "LEASE_RELEASED",
+            _ => return None,
+        };
+        for (member, value) in
+            [("intent_id", json!(intent_id)), ("event_id", json!(id)), ("actor", json!(actor)), ("created_at", json!(created_at))]
+        {
+            payload.insert(member.to_owned(), value);
+        }
+        Some(Self { name, data: payload })
+    }
+
+    /// Carries a place in the stream to a client that has no event yet: without it a client that loses its connection would begin
+    /// again at a later moment. No handler of the client runs for it.
+    pub fn of_position() -> Self {
+        Self { name: "STATUS_CHANGED", data: Map::from_iter([("new_status".to_owned(), Value::Null)]) }
+    }
+}
+
+fn names(payload: &Map<String, Value>, agent: &str) -> bool {
+    payload.get("agent_id").and_then(Value::as_str).is_some_and(|assigned| is_same(assigned, agent))
+}
+
+/// The members of the state that an event changed, each with the value that was written there; a removed one is null. The client
+/// selects its handlers by the names of these members and reads the state itself again.
+fn changed(payload: Map<String, Value>) -> Map<String, Value> {
+    let mut state = Map::new();
+    if let Ok(patched) = serde_json::from_value::<StatePatched>(Value::Object(payload.clone())) {
+        for patch in patched.patches {
+            let mut value = if patch.op == PatchOp::Remove { Value::Null } else { patch.value };
+            let mut segments = patch.path.split('/').filter(|segment| !segment.is_empty());
+            let Some(first) = segments.next() else { continue };
+            for segment in segments.collect::<Vec<_>>().into_iter().rev() {
+                value = json!({ segment: value });
+            }
+            state.insert(first.to_owned(), value);
+        }
+    }
+    let mut data = payload;
+    data.insert("old_state".to_owned(), json!({}));
+    data.insert("new_state".to_owned(), Value::Object(state));
+    data
+}

@@ -1,0 +1,2 @@
+DROP TABLE access_requests;
+DROP TABLE access_entries;

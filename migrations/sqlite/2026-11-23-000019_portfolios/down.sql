@@ -1,0 +1,3 @@
+DROP TABLE portfolio_members;
+DROP TABLE portfolio_events;
+DROP TABLE portfolios;

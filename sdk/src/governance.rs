@@ -1,0 +1,75 @@
+//! The policy of an intent: rules for the work on it (RFC-0013).
+
+use domain::intent::governance::Policy;
+use domain::wire::IntentView;
+use reqwest::Method;
+use reqwest::header::HeaderValue;
+use serde::Deserialize;
+
+use crate::backoff::Repeat;
+use crate::client::CONFLICTS_MAX;
+use crate::error::CallError;
+use crate::intent::Intent;
+use crate::key::fresh_key;
+use crate::transport::Call;
+
+const GOVERNANCE: &str = "/api/v1/intents/{intent_id}/governance";
+
+/// The part of the reply that the SDK reads.
+#[derive(Deserialize)]
+struct Shown {
+    governance_policy: Policy,
+}
+
+impl Intent {
+    /// The policy in force, as it was set; each rule that is `None` is not set.
+    pub async fn policy(&self) -> Result<Policy, CallError> {
+        let shown: Shown = self.client.send(Call::read(GOVERNANCE, [self.id().to_string()])).await?;
+        Ok(shown.governance_policy)
+    }
+
+    /// Sets the policy in place of the one in force, whatever the present version of the intent. The agent that created the intent
+    /// may make each rule stricter; only an admin may loosen one.
+    ///
+    /// ```no_run
+    /// # async fn example(mut intent: placet::Intent) -> Result<(), Box<dyn std::error::Error>> {
+    /// use placet::{Approval, CompletionMode, GovernancePolicy, Status};
+    ///
+    /// let completion_mode = Some(CompletionMode::RequireApproval);
+    /// intent.set_policy(&GovernancePolicy { completion_mode, ..GovernancePolicy::default() }).await?;
+    /// // From now on the intent is completed only after a person has approved it as it is.
+    /// if intent.request_approval(Approval::of_completion().reason("the refund is paid")).await?.value {
+    ///     intent.set_status(Status::Completed, None).await?;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// `Refused` with `forbidden` if this key may not loosen a rule, and with `invalid` for more than 100 agents or a negative
+    /// cost.
+    pub async fn set_policy(&mut self, policy: &Policy) -> Result<(), CallError> {
+        self.govern(|ids| Ok(Call::write(GOVERNANCE, ids, policy, Repeat::Safe)?.method(Method::PUT))).await
+    }
+
+    /// Removes the policy. An admin may.
+    pub async fn remove_policy(&mut self) -> Result<(), CallError> {
+        self.govern(|ids| Ok(Call::delete(GOVERNANCE, ids))).await
+    }
+
+    async fn govern(&mut self, call: impl Fn([String; 1]) -> Result<Call, CallError> + Send) -> Result<(), CallError> {
+        let mut conflicts = 0;
+        loop {
+            let IntentView { version, .. } = self.client.intent_view(self.id()).await?;
+            let call = call([self.id().to_string()])?.header("idempotency-key", fresh_key());
+            match self.client.send(call.header("if-match", HeaderValue::from(version))).await {
+                Err(CallError::Refused(problem)) if problem.is("version_conflict") && conflicts < CONFLICTS_MAX => conflicts += 1,
+                outcome => {
+                    self.view = outcome?;
+                    return Ok(());
+                }
+            }
+        }
+    }
+}

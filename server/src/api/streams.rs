@@ -1,0 +1,238 @@
+//! Streams of events for the OpenIntent client (server-sent events).
+//!
+//! Guarantee: a client that comes back with the id of its last event misses no later one, whichever server wrote it. Mechanism: the
+//! stream reads the log from that place on; a commit only wakes it, and it looks every few seconds all the same. Failure: when the
+//! stream has to end, its connection breaks, because the client asks again at once after a clean end, and pauses after a broken one.
+
+use std::io;
+use std::time::Duration;
+
+use actix_web::http::header::{CACHE_CONTROL, HeaderName};
+use actix_web::web::{Bytes, Data};
+use actix_web::{HttpMessage, HttpRequest, HttpResponse};
+use domain::asking::accepting::agent_in_path;
+use domain::problem::Rejection;
+use domain::wire::Signal;
+use futures_util::stream::unfold;
+use serde_json::Value;
+use store::{StoreError, StreamCursor, StreamOf, Streamed};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until};
+
+use crate::edge::admission::{Class, Place, Work};
+use crate::edge::auth::Caller;
+use crate::edge::connection::{Exchange, UnderWay};
+use crate::edge::held::HELD_FOR;
+use crate::edge::problem::{Detail, Failure};
+use crate::edge::route::{Routes, get, intent_id, portfolio_id};
+use crate::edge::shared::Shared;
+use crate::edge::streams::StreamPlace;
+
+/// How often a stream says that it lives.
+const ALIVE_EVERY: Duration = Duration::from_secs(15);
+/// How often a stream looks at the log although no commit was announced to it.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
+/// How soon a stream looks again after a commit was announced: an event may be hidden behind a transaction that still runs.
+const LOOK_AGAIN: Duration = Duration::from_millis(250);
+/// The shortest time between two looks that commits cause, so that a busy server does not make its streams look all the time.
+const LOOK_PAUSE: Duration = Duration::from_millis(50);
+
+pub(super) fn routes(routes: &mut Routes<'_>) {
+    routes.stream("/intents/{intent_id}/subscribe", get(Work::Read, subscribe_to_intent));
+    routes.stream("/agents/{agent_id}/subscribe", get(Work::Read, subscribe_to_agent));
+    routes.stream("/portfolios/{portfolio_id}/subscribe", get(Work::Read, subscribe_to_portfolio));
+}
+
+/// Streams the events of an intent, from now on or from the event named in `Last-Event-ID`.
+///
+/// The stream carries the names for which the OpenIntent client has handlers: `AGENT_ASSIGNED`, `STATE_CHANGED`, `LEASE_RELEASED`,
+/// `INTENT_COMPLETED`; and a `STATUS_CHANGED` without a status, which carries only the id of a place in the stream. A refusal is held
+/// for five seconds. The stream ends by a connection that breaks.
+#[utoipa::path(get, path = "/api/v1/intents/{intent_id}/subscribe", tag = "streams", params(("intent_id" = String, Path),
+    ("Last-Event-ID" = Option<String>, Header)), responses((status = 200, content_type = "text/event-stream", body = String), (status = 403), (status = 404), (status = 422)))]
+pub(super) async fn subscribe_to_intent(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
+    let of = StreamOf::Intent(intent_id(&request)?);
+    open(&request, shared, of).await
+}
+
+/// Streams the events of the intents that an agent created or to which it is assigned, of the assignments only its own. Only for keys
+/// that act for the agent.
+#[utoipa::path(get, path = "/api/v1/agents/{agent_id}/subscribe", tag = "streams", params(("agent_id" = String, Path),
+    ("Last-Event-ID" = Option<String>, Header)), responses((status = 200, content_type = "text/event-stream", body = String), (status = 404), (status = 422)))]
+pub(super) async fn subscribe_to_agent(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
+    let of = StreamOf::Agent(agent_in_path(request.match_info().get("agent_id").unwrap_or_default()));
+    open(&request, shared, of).await
+}
+
+/// Streams the events of the intents that are in a portfolio, as far as the caller may read them.
+#[utoipa::path(get, path = "/api/v1/portfolios/{portfolio_id}/subscribe", tag = "streams", params(("portfolio_id" = String, Path),
+    ("Last-Event-ID" = Option<String>, Header)), responses((status = 200, content_type = "text/event-stream", body = String), (status = 403), (status = 404), (status = 422)))]
+pub(super) async fn subscribe_to_portfolio(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
+    let of = StreamOf::Portfolio(portfolio_id(&request)?);
+    open(&request, shared, of).await
+}
+
+/// The place that the client names; an empty header names none.
+fn last_event_id(request: &HttpRequest) -> Result<Option<StreamCursor>, Rejection> {
+    let Some(value) = request.headers().get("last-event-id").filter(|value| !value.is_empty()) else { return Ok(None) };
+    let cursor = value.to_str().ok().and_then(|text| text.parse().ok());
+    cursor.map(Some).ok_or_else(|| Rejection::invalid("Last-Event-ID", "format", "must be the id of an event of a stream"))
+}
+
+async fn open(request: &HttpRequest, shared: Data<Shared>, of: StreamOf) -> Result<HttpResponse, Detail> {
+    let caller = Caller::of(request)?;
+    // The stream is registered before the first look, so an event between the two is not lost.
+    let wakes = shared.store.hub().follow(of.intent());
+    let after = last_event_id(request);
+    let is_new = matches!(after, Ok(None));
+    let first = shared.store.stream(caller.principal.clone(), of.clone(), after).await?;
+    let place = shared.streams.enter(caller.principal.key_id())?;
+    // A stream that sleeps gives its place back to requests that work.
+    drop(request.extensions_mut().remove::<Place>());
+    let mut reader = Reader {
+        shared,
+        caller,
+        of,
+        wakes,
+        exchange: request.conn_data::<Exchange>().cloned(),
+        under_way: None,
+        ready: format!("retry: {}\n\n", HELD_FOR.as_millis()),
+        cursor: first.cursor,
+        told: (!is_new).then_some(first.cursor),
+        alive_at: Instant::now() + ALIVE_EVERY,
+        look_at: Instant::now() + LOOK_EVERY,
+        _place: place,
+    };
+    reader.take(first);
+    if reader.told.is_none() {
+        reader.tell_position();
+    }
+    let body = unfold(Some(reader), async |reader| {
+        let mut reader = reader?;
+        match reader.next().await {
+            Ok(bytes) => Some((Ok(bytes), Some(reader))),
+            Err(ended) => Some((Err(ended), None)),
+        }
+    });
+    let mut response = HttpResponse::Ok();
+    response.content_type("text/event-stream").insert_header((CACHE_CONTROL, "no-store"));
+    // Without this nginx keeps events back until it has a buffer full of them.
+    Ok(response.insert_header((HeaderName::from_static("x-accel-buffering"), "no")).streaming(body))
+}
+
+/// An open stream. It holds the events of one look at most: actix asks for more when its client has taken them, and a client that
+/// takes nothing loses its connection ([`crate::edge::connection`]).
+struct Reader {
+    shared: Data<Shared>,
+    caller: Caller,
+    of: StreamOf,
+    wakes: watch::Receiver<()>,
+    exchange: Option<Exchange>,
+    under_way: Option<UnderWay>,
+    /// The text to send next.
+    ready: String,
+    /// The place at which the next look begins.
+    cursor: StreamCursor,
+    /// The place that the client knows.
+    told: Option<StreamCursor>,
+    alive_at: Instant,
+    look_at: Instant,
+    _place: StreamPlace,
+}
+
+impl Reader {
+    /// The next part of the stream; an error ends it.
+    async fn next(&mut self) -> io::Result<Bytes> {
+        // To the connection the request was over when its head was answered, and a connection that idles is closed.
+        if let (None, Some(exchange)) = (&self.under_way, &self.exchange) {
+            self.under_way = Some(exchange.begin());
+        }
+        while self.ready.is_empty() {
+            self.wait().await?;
+        }
+        self.alive_at = Instant::now() + ALIVE_EVERY;
+        Ok(Bytes::from(std::mem::take(&mut self.ready)))
+    }
+
+    /// Waits for a reason to look at the log or to say something.
+    async fn wait(&mut self) -> io::Result<()> {
+        let (key, key_hash) = (self.caller.principal.key_id(), self.caller.key_hash);
+        let authenticator = self.shared.authenticator.clone();
+        tokio::select! {
+            biased;
+            () = self.shared.stopped() => return Err(ended("the server stops")),
+            () = authenticator.until_revoked(key_hash, key) => return Err(ended("the key was revoked")),
+            () = sleep_until(self.alive_at) => {
+                self.say_alive();
+                return Ok(());
+            }
+            () = sleep_until(self.look_at) => self.look_at = Instant::now() + LOOK_EVERY,
+            woken = self.wakes.changed() => {
+                if woken.is_err() {
+                    return Err(ended("the store was closed"));
+                }
+                self.look_at = Instant::now() + LOOK_AGAIN;
+                tokio::time::sleep(LOOK_PAUSE).await;
+            }
+        }
+        self.look().await
+    }
+
+    /// Looks at the log, with the rights that the key has now. If the server is too busy or its database is away, the next look
+    /// finds the events.
+    async fn look(&mut self) -> io::Result<()> {
+        let Ok(_place) = self.shared.admission.enter_again(Class::Read).await else { return Ok(()) };
+        match self.caller.again(&self.shared).await {
+            Ok(caller) => self.caller = caller,
+            Err(Failure { entry, .. }) if entry.status == 401 => return Err(ended("the key is not valid any more")),
+            Err(_) => return Ok(()),
+        }
+        let (principal, of) = (self.caller.principal.clone(), self.of.clone());
+        match self.shared.store.stream(principal, of, Ok(Some(self.cursor))).await {
+            Ok(streamed) => self.take(streamed),
+            Err(StoreError::Rejected(_)) => return Err(ended("the key may not read this any more")),
+            Err(error) => tracing::debug!(error = %error, "a stream could not look at the log"),
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, streamed: Streamed) {
+        let Streamed { events, cursor, more } = streamed;
+        self.cursor = cursor;
+        for (at, event) in events {
+            if let Some(signal) = Signal::of(event, self.of.agent()) {
+                self.tell(at, signal);
+            }
+        }
+        if more {
+            self.look_at = Instant::now();
+        }
+    }
+
+    fn tell(&mut self, at: StreamCursor, Signal { name, data }: Signal) {
+        // JSON holds no line break, so each event is one line of data.
+        let block = format!("id: {at}\nevent: {name}\ndata: {}\n\n", Value::from(data));
+        self.ready.push_str(&block);
+        self.told = Some(at);
+    }
+
+    fn tell_position(&mut self) {
+        self.tell(self.cursor, Signal::of_position());
+    }
+
+    /// Sends a comment, or the place if the stream has passed events that are not for this client: it would have to pass them
+    /// again.
+    fn say_alive(&mut self) {
+        if self.told == Some(self.cursor) {
+            self.ready.push_str(": alive\n\n");
+        } else {
+            self.tell_position();
+        }
+    }
+}
+
+/// Ends a stream without the mark of a clean end.
+fn ended(why: &'static str) -> io::Error {
+    tracing::debug!(why, "a stream ends");
+    io::Error::new(io::ErrorKind::ConnectionReset, why)
+}

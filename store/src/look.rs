@@ -1,0 +1,130 @@
+//! Reads what a stream carries, from a place in the log on. The log is the truth: it holds the events that another server wrote
+//! and those of the time in which the reader was away.
+
+use std::collections::HashMap;
+
+use chrono::{DateTime, Utc};
+use domain::base::name::is_same;
+use domain::people::authority::Action;
+use domain::people::principal::{Principal, Role};
+use domain::problem::Rejection;
+
+use crate::Wanted;
+use crate::portfolios::readable_portfolio;
+use crate::reads::{may, readable};
+use crate::rows::prelude::*;
+use crate::rows::{Decided, RowsResult};
+use crate::stream::{StreamCursor, StreamOf, Streamed};
+
+/// The most events that one look walks over.
+const LOOK_EVENTS_MAX: u32 = 256;
+/// A look ends after this many bytes of events.
+const LOOK_BYTES_MAX: usize = 256 * 1024;
+
+/// Looks for the events behind `after`; without it, finds the present place.
+pub(crate) fn look<R: ReadRows>(
+    rows: &mut R,
+    principal: &Principal,
+    of: &StreamOf,
+    after: Wanted<Option<StreamCursor>>,
+    now: DateTime<Utc>,
+) -> Decided<Streamed> {
+    let scope = match permitted(rows, principal, of, now)? {
+        Ok(scope) => scope,
+        Err(rejection) => return Ok(Err(rejection)),
+    };
+    let after = match after {
+        Ok(after) => after,
+        Err(rejection) => return Ok(Err(rejection)),
+    };
+    let end = rows.published_end()?;
+    // A place behind the end comes from a database that was restored since.
+    let after = after.map_or(end, |after| after.min(end));
+    let found = rows.published(scope.intent(), after, end, LOOK_EVENTS_MAX)?;
+    let mut streamed = Streamed { events: Vec::new(), cursor: after, more: found.len() == LOOK_EVENTS_MAX as usize };
+    let (mut bytes, mut shown) = (0, HashMap::new());
+    for row in &found {
+        if bytes >= LOOK_BYTES_MAX {
+            streamed.more = true;
+            break;
+        }
+        streamed.cursor = row.at;
+        let is_shown = match shown.get(&row.intent) {
+            Some(is_shown) => *is_shown,
+            None => is_shown(rows, principal, &scope, row.intent, now)?,
+        };
+        shown.insert(row.intent, is_shown);
+        if is_shown {
+            let event = rows.event(row.at.rid)?.served();
+            bytes += event.len();
+            streamed.events.push((row.at, serde_json::from_str(&event)?));
+        }
+    }
+    Ok(Ok(streamed))
+}
+
+/// The part of the log that a stream carries.
+enum Scope<'a> {
+    /// One intent.
+    Intent(i64),
+    /// The intents that an agent created or to which it is assigned.
+    Agent(&'a str),
+    /// The intents in a portfolio.
+    Portfolio(i64),
+}
+
+impl Scope<'_> {
+    /// The only intent, if there is one.
+    fn intent(&self) -> Option<i64> {
+        match self {
+            Self::Intent(rid) => Some(*rid),
+            Self::Agent(_) | Self::Portfolio(_) => None,
+        }
+    }
+}
+
+/// The part of the log that this stream carries, if the principal may have the stream.
+fn permitted<'a, R: ReadRows>(rows: &mut R, principal: &Principal, of: &'a StreamOf, now: DateTime<Utc>) -> Decided<Scope<'a>> {
+    match of {
+        StreamOf::Intent(id) => {
+            let row = match readable(rows, principal, *id, now)? {
+                Ok(row) => row,
+                Err(rejection) => return Ok(Err(rejection)),
+            };
+            let permitted = may(rows, principal, Action::Browse, &row, row.newest_suspension, now)?;
+            Ok(permitted.map(|()| Scope::Intent(row.rid)))
+        }
+        StreamOf::Agent(agent) if principal.role == Role::Agent && principal.may_act_for(agent) => Ok(Ok(Scope::Agent(agent))),
+        // Whether another agent exists is its own affair.
+        StreamOf::Agent(_) => Ok(Err(Rejection::NotFound)),
+        StreamOf::Portfolio(id) => Ok(readable_portfolio(rows, principal, *id)?.map(|row| Scope::Portfolio(row.rid))),
+    }
+}
+
+/// Whether the stream carries events of this intent.
+fn is_shown<R: ReadRows>(
+    rows: &mut R,
+    principal: &Principal,
+    scope: &Scope<'_>,
+    intent: i64,
+    now: DateTime<Utc>,
+) -> RowsResult<bool> {
+    let row = match scope {
+        Scope::Intent(_) => return Ok(true),
+        Scope::Portfolio(portfolio) => {
+            if rows.membership(*portfolio, intent)?.is_none() {
+                return Ok(false);
+            }
+            rows.intent_at(intent)?
+        }
+        Scope::Agent(agent) => {
+            let row = rows.intent_at(intent)?;
+            let created_by = &row.intent.created_by.name;
+            if !is_same(created_by, agent) && !rows.assigned(intent)?.iter().any(|assigned| is_same(assigned, agent)) {
+                return Ok(false);
+            }
+            row
+        }
+    };
+    Ok(may(rows, principal, Action::Browse, &row, row.newest_suspension, now)?.is_ok())
+}

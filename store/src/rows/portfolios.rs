@@ -1,0 +1,66 @@
+//! Portfolios, their logs, and the intents in them.
+
+use domain::base::ids::PortfolioId;
+use domain::intent::status::Status;
+use domain::log::{Hash, Sealed};
+use domain::portfolio::Portfolio;
+use domain::portfolio::membership::Membership;
+
+use super::error::RowsResult;
+
+/// A portfolio's row, with the end of its own log.
+#[derive(Clone, Debug)]
+pub(crate) struct PortfolioRow {
+    pub(crate) rid: i64,
+    pub(crate) portfolio: Portfolio,
+    pub(crate) last_sequence: u64,
+    pub(crate) last_hash: Option<Hash>,
+}
+
+/// An intent in a portfolio.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MemberRow {
+    pub(crate) intent: i64,
+    pub(crate) membership: Membership,
+}
+
+/// Which portfolios to list, newest first.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ListedPortfolios<'a> {
+    /// Only those of this creator.
+    pub(crate) creator: Option<&'a str>,
+    /// Only those that this intent is in.
+    pub(crate) intent: Option<i64>,
+    pub(crate) limit: u32,
+    pub(crate) offset: u32,
+}
+
+/// Writes portfolios, in one transaction.
+pub(crate) trait WritePortfolios {
+    /// Inserts a portfolio whose log is empty; returns its row id.
+    fn insert_portfolio(&mut self, portfolio: &Portfolio) -> RowsResult<i64>;
+    /// Reads a portfolio. Other transactions that ask for it in this way wait until this one is over.
+    fn lock_portfolio(&mut self, id: PortfolioId) -> RowsResult<Option<PortfolioRow>>;
+    /// Adds an event to the log, and writes the portfolio's row as the event leaves it.
+    fn append_to_portfolio(&mut self, row: &PortfolioRow, event_type: &str, sealed: &Sealed) -> RowsResult<()>;
+    /// Records the place of an intent as `event` says, instead of the place that it had.
+    fn save_membership(&mut self, portfolio: i64, intent: i64, membership: &Membership, event: i64) -> RowsResult<()>;
+    fn delete_membership(&mut self, portfolio: i64, intent: i64) -> RowsResult<()>;
+}
+
+/// Reads portfolios, inside a transaction that writes or outside.
+pub(crate) trait ReadPortfolios {
+    fn portfolio(&mut self, id: PortfolioId) -> RowsResult<Option<PortfolioRow>>;
+    fn portfolios(&mut self, listed: ListedPortfolios<'_>) -> RowsResult<Vec<PortfolioRow>>;
+    /// The log of a portfolio, oldest first.
+    fn portfolio_events(&mut self, portfolio: i64, limit: u32) -> RowsResult<Vec<Sealed>>;
+    /// The intents in a portfolio behind the first `offset`: by priority, the highest first, and then the oldest intent
+    /// first.
+    fn members(&mut self, portfolio: i64, offset: u32) -> RowsResult<Vec<MemberRow>>;
+    /// The place of an intent in a portfolio.
+    fn membership(&mut self, portfolio: i64, intent: i64) -> RowsResult<Option<Membership>>;
+    /// How many intents of a portfolio have each status.
+    fn member_statuses(&mut self, portfolio: i64) -> RowsResult<Vec<(Status, u64)>>;
+    /// In how many portfolios an intent is.
+    fn portfolios_of(&mut self, intent: i64) -> RowsResult<usize>;
+}

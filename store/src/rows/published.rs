@@ -1,0 +1,31 @@
+//! The events that streams carry, in the order in which streams carry them.
+
+use super::error::RowsResult;
+use crate::stream::StreamCursor;
+
+/// An event that streams carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PublishedRow {
+    pub(crate) at: StreamCursor,
+    pub(crate) intent: i64,
+}
+
+/// Writes the list of these events, in one transaction.
+pub(crate) trait WritePublished {
+    /// Adds an event of an intent.
+    fn publish(&mut self, event: i64, intent: i64) -> RowsResult<()>;
+}
+
+/// Reads the list of these events.
+pub(crate) trait ReadPublished {
+    /// The end of the list: each event that is committed later comes behind it.
+    fn published_end(&mut self) -> RowsResult<StreamCursor>;
+    /// The events behind `after` and not behind `end`, oldest first; `intent` limits the list to one intent.
+    fn published(
+        &mut self,
+        intent: Option<i64>,
+        after: StreamCursor,
+        end: StreamCursor,
+        limit: u32,
+    ) -> RowsResult<Vec<PublishedRow>>;
+}

@@ -1,0 +1,153 @@
+//! Portfolios, their logs, and the intents in them.
+
+use diesel::dsl::count_star;
+use diesel::prelude::*;
+use diesel::sqlite::SqliteConnection;
+use domain::base::ids::PortfolioId;
+use domain::intent::status::Status;
+use domain::log::{Hash, Sealed};
+use domain::portfolio::membership::Membership;
+use domain::portfolio::{MEMBERS_MAX, Portfolio};
+
+use super::Writing;
+use crate::columns::{MemberColumns, PortfolioColumns};
+use crate::rows::{Code, ListedPortfolios, MemberRow, PortfolioRow, ReadPortfolios, RowsError, RowsResult, WritePortfolios};
+use crate::schema::{intents, portfolio_events, portfolio_members, portfolios};
+use crate::sql::{At, Key, Owned, Said, Written};
+
+fn whole(count: i64) -> RowsResult<u64> {
+    u64::try_from(count).map_err(|_| RowsError::Inconsistent("a negative count"))
+}
+
+impl WritePortfolios for Writing<'_> {
+    fn insert_portfolio(&mut self, portfolio: &Portfolio) -> RowsResult<i64> {
+        let body = &portfolio.body;
+        let row = (
+            portfolios::id.eq(Key(portfolio.id.0)),
+            portfolios::status.eq(portfolio.status.code()),
+            portfolios::creator.eq(&portfolio.created_by.name),
+            portfolios::creator_owner.eq(Owned(portfolio.created_by.owner.clone())),
+            portfolios::claimed_creator.eq(body.claimed_created_by.as_deref().map(Said::from)),
+            portfolios::name.eq(Said::from(body.name.as_str())),
+            portfolios::description.eq(body.description.as_deref().map(Said::from)),
+            portfolios::metadata.eq(Written::of(&body.metadata)?),
+            portfolios::governance_policy.eq(Written::of(&body.policy)?),
+            portfolios::created_at.eq(At(portfolio.created_at)),
+            portfolios::updated_at.eq(At(portfolio.updated_at)),
+            portfolios::last_sequence.eq(0),
+            portfolios::last_hash.eq(Vec::<u8>::new()),
+        );
+        diesel::insert_into(portfolios::table).values(row).execute(self.conn)?;
+        let inserted = portfolios::table.filter(portfolios::id.eq(Key(portfolio.id.0))).select(portfolios::rid);
+        Ok(inserted.first(self.conn)?)
+    }
+
+    /// The one thread that writes is the only one.
+    fn lock_portfolio(&mut self, id: PortfolioId) -> RowsResult<Option<PortfolioRow>> {
+        self.conn.portfolio(id)
+    }
+
+    fn append_to_portfolio(&mut self, row: &PortfolioRow, event_type: &str, sealed: &Sealed) -> RowsResult<()> {
+        let sequence = i64::try_from(row.last_sequence).map_err(|_| RowsError::Inconsistent("too many events"))?;
+        let event = (
+            portfolio_events::portfolio.eq(row.rid),
+            portfolio_events::sequence.eq(sequence),
+            portfolio_events::event_type.eq(event_type),
+            portfolio_events::created_at.eq(At(row.portfolio.updated_at)),
+            portfolio_events::bytes.eq(&sealed.bytes),
+            portfolio_events::hash.eq(sealed.hash.0.to_vec()),
+        );
+        diesel::insert_into(portfolio_events::table).values(event).execute(self.conn)?;
+        let changes = (
+            portfolios::status.eq(row.portfolio.status.code()),
+            portfolios::updated_at.eq(At(row.portfolio.updated_at)),
+            portfolios::last_sequence.eq(sequence),
+            portfolios::last_hash.eq(sealed.hash.0.to_vec()),
+        );
+        diesel::update(portfolios::table.find(row.rid)).set(changes).execute(self.conn)?;
+        Ok(())
+    }
+
+    fn save_membership(&mut self, portfolio: i64, intent: i64, membership: &Membership, event: i64) -> RowsResult<()> {
+        let changing = (
+            portfolio_members::role.eq(membership.role.code()),
+            portfolio_members::priority.eq(membership.priority),
+            portfolio_members::event.eq(event),
+        );
+        let row = (
+            portfolio_members::portfolio.eq(portfolio),
+            portfolio_members::intent.eq(intent),
+            portfolio_members::id.eq(Key(membership.id.0)),
+            portfolio_members::added_at.eq(At(membership.added_at)),
+            changing,
+        );
+        let saved = diesel::insert_into(portfolio_members::table).values(row);
+        let saved = saved.on_conflict((portfolio_members::portfolio, portfolio_members::intent)).do_update().set(changing);
+        saved.execute(self.conn)?;
+        Ok(())
+    }
+
+    fn delete_membership(&mut self, portfolio: i64, intent: i64) -> RowsResult<()> {
+        diesel::delete(portfolio_members::table.find((portfolio, intent))).execute(self.conn)?;
+        Ok(())
+    }
+}
+
+impl ReadPortfolios for SqliteConnection {
+    fn portfolio(&mut self, id: PortfolioId) -> RowsResult<Option<PortfolioRow>> {
+        let found = portfolios::table.filter(portfolios::id.eq(Key(id.0))).select(PortfolioColumns::selection());
+        found.first::<PortfolioColumns>(self).optional()?.map(PortfolioColumns::into_row).transpose()
+    }
+
+    fn portfolios(&mut self, listed: ListedPortfolios<'_>) -> RowsResult<Vec<PortfolioRow>> {
+        let mut query = portfolios::table.select(PortfolioColumns::selection()).into_boxed();
+        if let Some(creator) = listed.creator {
+            query = query.filter(portfolios::creator.eq(creator));
+        }
+        if let Some(intent) = listed.intent {
+            let of_intent = portfolio_members::table.filter(portfolio_members::intent.eq(intent));
+            query = query.filter(portfolios::rid.eq_any(of_intent.select(portfolio_members::portfolio)));
+        }
+        let page = query.order(portfolios::rid.desc()).limit(i64::from(listed.limit)).offset(i64::from(listed.offset));
+        page.load::<PortfolioColumns>(self)?.into_iter().map(PortfolioColumns::into_row).collect()
+    }
+
+    fn portfolio_events(&mut self, portfolio: i64, limit: u32) -> RowsResult<Vec<Sealed>> {
+        let log = portfolio_events::table.filter(portfolio_events::portfolio.eq(portfolio));
+        let log = log.order(portfolio_events::sequence).limit(i64::from(limit));
+        let found = log.select((portfolio_events::bytes, portfolio_events::hash)).load::<(Vec<u8>, Vec<u8>)>(self)?;
+        let sealed = found.into_iter().map(|(bytes, hash)| {
+            let hash = hash.try_into().map_err(|_| RowsError::Inconsistent("a hash of the wrong length"))?;
+            Ok(Sealed { bytes, hash: Hash(hash) })
+        });
+        sealed.collect()
+    }
+
+    fn members(&mut self, portfolio: i64, offset: u32) -> RowsResult<Vec<MemberRow>> {
+        let members = portfolio_members::table.filter(portfolio_members::portfolio.eq(portfolio));
+        let members = members.order((portfolio_members::priority.desc(), portfolio_members::intent));
+        let limit = i64::try_from(MEMBERS_MAX).unwrap_or(i64::MAX);
+        let members = members.limit(limit).offset(i64::from(offset)).select(MemberColumns::selection());
+        members.load::<MemberColumns>(self)?.into_iter().map(MemberColumns::into_row).collect()
+    }
+
+    fn membership(&mut self, portfolio: i64, intent: i64) -> RowsResult<Option<Membership>> {
+        let member = portfolio_members::table.find((portfolio, intent)).select(MemberColumns::selection());
+        let member = member.first::<MemberColumns>(self).optional()?.map(MemberColumns::into_row).transpose()?;
+        Ok(member.map(|row| row.membership))
+    }
+
+    fn member_statuses(&mut self, portfolio: i64) -> RowsResult<Vec<(Status, u64)>> {
+        let members = portfolio_members::table.inner_join(intents::table.on(intents::rid.eq(portfolio_members::intent)));
+        let members = members.filter(portfolio_members::portfolio.eq(portfolio));
+        let counts = members.group_by(intents::status).select((intents::status, count_star()));
+        let counts = counts.load::<(i32, i64)>(self)?;
+        counts.into_iter().map(|(status, count)| Ok((Code::from_code(status)?, whole(count)?))).collect()
+    }
+
+    fn portfolios_of(&mut self, intent: i64) -> RowsResult<usize> {
+        let count = portfolio_members::table.filter(portfolio_members::intent.eq(intent)).count();
+        let count = count.get_result::<i64>(self)?;
+        usize::try_from(count).map_err(|_| RowsError::Inconsistent("a negative count"))
+    }
+}

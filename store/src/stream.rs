@@ -1,0 +1,89 @@
+//! What a stream carries, and places in it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use domain::base::ids::{IntentId, PortfolioId};
+use domain::wire::EventView;
+
+/// A place between two events of the streams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct StreamCursor {
+    pub(crate) position: i64,
+    pub(crate) rid: i64,
+}
+
+impl fmt::Display for StreamCursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.position, self.rid)
+    }
+}
+
+impl FromStr for StreamCursor {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let number = |text: &str| {
+            let is_plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+            text.parse::<i64>().ok().filter(|_| is_plain).ok_or(())
+        };
+        let (position, rid) = text.split_once('-').ok_or(())?;
+        Ok(Self { position: number(position)?, rid: number(rid)? })
+    }
+}
+
+/// The subject of a stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StreamOf {
+    /// The events of one intent.
+    Intent(IntentId),
+    /// The events of the intents that an agent created or to which it is assigned.
+    Agent(String),
+    /// The events of the intents in a portfolio.
+    Portfolio(PortfolioId),
+}
+
+impl StreamOf {
+    /// The intent whose events wake the stream; every intent wakes the stream of an agent and of a portfolio.
+    pub fn intent(&self) -> Option<IntentId> {
+        match self {
+            Self::Intent(id) => Some(*id),
+            Self::Agent(_) | Self::Portfolio(_) => None,
+        }
+    }
+
+    /// The agent.
+    pub fn agent(&self) -> Option<&str> {
+        match self {
+            Self::Intent(_) | Self::Portfolio(_) => None,
+            Self::Agent(agent) => Some(agent),
+        }
+    }
+}
+
+/// The result of one look.
+#[derive(Clone, Debug)]
+pub struct Streamed {
+    /// The events, oldest first, each with the place behind it.
+    pub events: Vec<(StreamCursor, EventView)>,
+    /// The place at which the next look begins.
+    pub cursor: StreamCursor,
+    /// Whether another look may find more at once.
+    pub more: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cursor_is_read_as_it_was_written_and_nothing_else_is() {
+        let cursor = StreamCursor { position: 12, rid: i64::MAX };
+        assert_eq!(cursor.to_string().parse(), Ok(cursor));
+        for text in
+            ["", "-", "1", "1-", "-1-2", "1-2-3", "1--2", "+1-2", "1-+2", " 1-2", "1-2 ", "a-b", "1-9223372036854775808", "1-٣"]
+        {
+            assert_eq!(text.parse::<StreamCursor>(), Err(()), "{text:?}");
+        }
+    }
+}

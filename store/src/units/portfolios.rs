@@ -1,0 +1,201 @@
+//! A new portfolio, its status, and intents that are put into it (RFC-0007).
+//!
+//! Guarantee: a change of a portfolio is an event of its own log or did not happen, and an intent is added only while the portfolio is
+//! active and has room. Mechanism: a transaction that changes a portfolio, or an intent's place in it, holds the
+//! portfolio's row; a place is an event of the intent's log, whose row is held before. Failure: a refusal has written nothing.
+
+use chrono::{DateTime, Utc};
+use domain::base::ids::{IntentId, PortfolioId};
+use domain::intent::command::Command;
+use domain::intent::status::Status;
+use domain::log::{Entry, Envelope};
+use domain::people::authority::{Action, Object, authorize};
+use domain::people::principal::{Principal, Role};
+use domain::portfolio::event::PortfolioEvent;
+use domain::portfolio::membership::Join;
+use domain::portfolio::{Portfolio, PortfolioStatus, change};
+use domain::problem::Rejection;
+use domain::suspension::Asker;
+use domain::wire::PortfolioView;
+
+use super::allowance::{self, EVENT_ROWS_BYTES, charge};
+use super::execute::execute;
+use super::outcome::{kept_under, recalled};
+use crate::portfolios::portfolio_view;
+use crate::request::{Idempotency, NewPortfolio, Outcome, PortfolioWrite, Precondition, Request, Target};
+use crate::rows::prelude::*;
+use crate::rows::{Decided, PortfolioRow, RowsResult};
+use crate::surroundings::Env;
+
+/// Creates a portfolio.
+pub(crate) fn create<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    principal: &Principal,
+    write: &PortfolioWrite<NewPortfolio>,
+) -> Decided<Outcome> {
+    if let Err(rejection) = authorize(principal, Action::CreatePortfolio, Object::Server) {
+        return Ok(Err(rejection));
+    }
+    let now = env.clock.now();
+    let new = match admit(rows, env, principal, (Action::CreatePortfolio, write), now)? {
+        Ok(Admitted::New(new)) => new,
+        Ok(Admitted::Repeated(outcome)) => return Ok(Ok(*outcome)),
+        Err(rejection) => return Ok(Err(rejection)),
+    };
+    let created_by = Asker { name: principal.name.clone(), owner: principal.owner.clone() };
+    let portfolio = Portfolio {
+        id: new.id,
+        status: PortfolioStatus::Active,
+        created_by,
+        created_at: now,
+        updated_at: now,
+        body: new.body.clone(),
+    };
+    let rid = rows.insert_portfolio(&portfolio)?;
+    let mut row = PortfolioRow { rid, portfolio, last_sequence: 0, last_hash: None };
+    append(rows, env, &mut row, principal, &change::created(&new.body, principal), now)?;
+    let view = portfolio_view(rows.reads(), row)?;
+    finish(rows, principal, write.idempotency, view, now)
+}
+
+/// Changes the status of a portfolio.
+pub(crate) fn set_status<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    principal: &Principal,
+    id: PortfolioId,
+    write: &PortfolioWrite<PortfolioStatus>,
+) -> Decided<Outcome> {
+    let Some(mut row) = rows.lock_portfolio(id)? else { return Ok(Err(Rejection::NotFound)) };
+    let object = Object::Portfolio { created_by: &row.portfolio.created_by };
+    if let Err(rejection) = authorize(principal, Action::ChangePortfolio, object) {
+        return Ok(Err(rejection));
+    }
+    let now = env.clock.now();
+    let status = match admit(rows, env, principal, (Action::ChangePortfolio, write), now)? {
+        Ok(Admitted::New(status)) => *status,
+        Ok(Admitted::Repeated(outcome)) => return Ok(Ok(*outcome)),
+        Err(rejection) => return Ok(Err(rejection)),
+    };
+    let incomplete = incomplete(rows, row.rid)?;
+    let events = match change::set_status(&row.portfolio, status, incomplete, principal) {
+        Ok(events) => events,
+        Err(rejection) => return Ok(Err(rejection)),
+    };
+    row.portfolio.status = status;
+    for event in &events {
+        append(rows, env, &mut row, principal, event, now)?;
+    }
+    let view = portfolio_view(rows.reads(), row)?;
+    finish(rows, principal, write.idempotency, view, now)
+}
+
+/// Puts an intent into a portfolio, or changes its place there. The portfolio's own checks come first, because it is in the path of
+/// the request.
+pub(crate) fn add<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    principal: &Principal,
+    id: PortfolioId,
+    write: &PortfolioWrite<(IntentId, Join)>,
+) -> Decided<Outcome> {
+    let Some(row) = rows.reads().portfolio(id)? else { return Ok(Err(Rejection::NotFound)) };
+    let object = Object::Portfolio { created_by: &row.portfolio.created_by };
+    if let Err(rejection) = authorize(principal, Action::JoinPortfolio, object) {
+        return Ok(Err(rejection));
+    }
+    let (intent, join) = match &write.wanted {
+        Ok(wanted) => *wanted,
+        Err(rejection) => return Ok(Err(rejection.clone())),
+    };
+    let request = Request {
+        principal: principal.clone(),
+        target: Target::Intent(intent),
+        precondition: Precondition::None,
+        idempotency: write.idempotency,
+        command: Ok(Command::Join(join)),
+        trace_parent: None,
+    };
+    execute(rows, env, &request)
+}
+
+/// How many intents of a portfolio are not completed.
+fn incomplete<R: Rows>(rows: &mut R, portfolio: i64) -> RowsResult<usize> {
+    let statuses = rows.reads().member_statuses(portfolio)?.into_iter();
+    let incomplete: u64 = statuses.filter(|(status, _)| *status != Status::Completed).map(|(_, count)| count).sum();
+    Ok(usize::try_from(incomplete).unwrap_or(usize::MAX))
+}
+
+/// A write that passed the checks before the decision.
+enum Admitted<'a, T> {
+    /// It has not been made before.
+    New(&'a T),
+    /// It was made before, with this outcome.
+    Repeated(Box<Outcome>),
+}
+
+/// The checks before the decision that all writes of portfolios share, in the order every surface promises.
+fn admit<'a, R: Rows, T>(
+    rows: &mut R,
+    env: &Env<'_>,
+    principal: &Principal,
+    (action, write): (Action, &'a PortfolioWrite<T>),
+    now: DateTime<Utc>,
+) -> Decided<Admitted<'a, T>> {
+    if let Some(key) = write.idempotency {
+        match kept_under(rows, key, now)? {
+            Err(rejection) => return Ok(Err(rejection)),
+            Ok(Some(kept)) => return Ok(Ok(Admitted::Repeated(Box::new(recalled(rows, &kept)?)))),
+            Ok(None) => {}
+        }
+    }
+    if let Err(rejection) = allowance::admit(rows, env, principal, action, None, now)? {
+        return Ok(Err(rejection));
+    }
+    Ok(write.wanted.as_ref().map(Admitted::New).map_err(Clone::clone))
+}
+
+/// Appends an event to the portfolio's own log. Its agent pays for it.
+fn append<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    row: &mut PortfolioRow,
+    principal: &Principal,
+    event: &PortfolioEvent,
+    now: DateTime<Utc>,
+) -> RowsResult<()> {
+    // An event is not dated before the one it follows, whatever the clock shows.
+    let created_at = now.max(row.portfolio.updated_at);
+    let (id, salt, sequence) = (env.entropy.uuid(created_at), env.entropy.salt(), row.last_sequence + 1);
+    let envelope = Envelope { id, sequence, actor: &principal.name, created_at, previous: row.last_hash, salt };
+    let sealed = envelope.seal(Entry::Portfolio(row.portfolio.id, event))?;
+    row.portfolio.updated_at = created_at;
+    (row.last_sequence, row.last_hash) = (sequence, Some(sealed.hash));
+    rows.append_to_portfolio(row, event.event_type(), &sealed)?;
+    if principal.role == Role::Agent {
+        // The words of a portfolio stand in its row as well.
+        let copies = if matches!(event, PortfolioEvent::Created(_)) { 2 } else { 1 };
+        charge(rows, &principal.name, copies * sealed.bytes.len() + EVENT_ROWS_BYTES, now)?;
+    }
+    Ok(())
+}
+
+/// The outcome of a write, kept for a repeat.
+fn finish<R: Rows>(
+    rows: &mut R,
+    principal: &Principal,
+    idempotency: Option<Idempotency>,
+    view: PortfolioView,
+    now: DateTime<Utc>,
+) -> Decided<Outcome> {
+    let outcome = Outcome::Portfolio(Box::new(view));
+    if let Some(key) = idempotency {
+        let kept = serde_json::to_string(&outcome)?;
+        if principal.role == Role::Agent {
+            charge(rows, &principal.name, kept.len(), now)?;
+        }
+        rows.insert_idempotent(key, now, &kept)?;
+    }
+    Ok(Ok(outcome))
+}
