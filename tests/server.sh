@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Sourced by the checks that need a program from PyPI and a running server. The working folder is the project's.
 #
-# `environment PACKAGE VERSION PROGRAM` sets environment to a Python environment with that package; `start_server` builds and starts a
+# `environment PACKAGE VERSION PROGRAM` sets environment to a Python environment with that package; `start_server [FLAG…]` builds and starts a
 # server in development mode and sets base to its address; `key ROLE NAME [FLAG…]` prints a new key.
 
 # Installed once. PROGRAM is the last file that the installation makes, so a half-finished one is done again.
@@ -43,7 +43,7 @@ start_server() {
     export PLACET_OPERATORS=ops@example.com PLACET_NOTIFY_ALLOW='*@example.com'
 
     : >"$scratch/said" # The file must exist before the loop below reads it.
-    "$placet" serve --dev >>"$scratch/said" 2>>"$scratch/log" &
+    "$placet" serve --dev "$@" >>"$scratch/said" 2>>"$scratch/log" &
     server=$!
     base=""
     for _ in {1..200}; do

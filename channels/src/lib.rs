@@ -26,7 +26,10 @@ pub use self::{
     rendered::{RenderError, Rendered, render},
     session::SessionError,
     smtp_server::SettingsError,
-    webhook::{Refusal, TOTAL_TIMEOUT, Template, Unresolved, WebhookChannel, WebhookSettings, WebhookSettingsError},
+    webhook::{
+        Notification, NotificationData, Refusal, Subscribers, TOTAL_TIMEOUT, Template, Unresolved, WebhookChannel,
+        WebhookSettings, WebhookSettingsError,
+    },
 };
 
 /// The longest reply or reason a channel reports, in characters; both end up in events.

@@ -11,5 +11,6 @@ pub mod log;
 pub mod people;
 pub mod portfolio;
 pub mod problem;
+pub mod subscription;
 pub mod suspension;
 pub mod wire;

@@ -357,6 +357,12 @@ impl Intent {
         Ok(Subscription { driver: self.client.driver.clone(), subscription })
     }
 
+    /// Follows all events of the intent; see [`crate::Intent::follow_log`].
+    pub fn follow_log(&self, place: Option<&str>) -> Result<Subscription, CallError> {
+        let subscription = self.client.driver.run(self.intent.follow_log(place))?;
+        Ok(Subscription { driver: self.client.driver.clone(), subscription })
+    }
+
     /// The policy in force; see [`crate::Intent::policy`].
     pub fn policy(&self) -> Result<Policy, CallError> {
         self.client.driver.run(self.intent.policy())

@@ -54,14 +54,15 @@ pub enum Streamed {
     /// An event.
     Event(StreamEvent),
     /// Events may be missing before the next one: the server's database is older than the place of this subscription, because it
-    /// was restored. Read what the program needs to know anew.
+    /// was restored, or the program was too far behind. Read what the program needs to know anew.
     Gap,
 }
 
 /// An event of an intent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StreamEvent {
-    /// `AGENT_ASSIGNED`, `STATE_CHANGED`, `INTENT_COMPLETED` or `LEASE_RELEASED`; a newer server may have more.
+    /// `AGENT_ASSIGNED`, `STATE_CHANGED`, `INTENT_COMPLETED` or `LEASE_RELEASED`; a newer server may have more. From
+    /// [`Intent::follow_log`], the type in the log.
     pub name: String,
     /// The intent.
     pub intent_id: IntentId,
@@ -97,6 +98,17 @@ impl Intent {
     /// `rate_limited` if this key has 100 streams. The server holds a refusal for five seconds.
     pub async fn subscribe(&self, place: Option<&str>) -> Result<Subscription, CallError> {
         let path = "/api/v1/intents/{intent_id}/subscribe";
+        Subscription::begin(&self.client, path, self.id().to_string(), place).await
+    }
+
+    /// Follows all events of the intent, under the types that its log has: `intent.suspended`, `delivery.sent`, `comment` and so on.
+    /// `data` is the event as the log shows it. A reader that was away for more than 1,000 events gets [`Streamed::Gap`].
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`subscribe`](Intent::subscribe).
+    pub async fn follow_log(&self, place: Option<&str>) -> Result<Subscription, CallError> {
+        let path = "/api/v1/subscribe/intents/{intent_id}";
         Subscription::begin(&self.client, path, self.id().to_string(), place).await
     }
 }
@@ -169,6 +181,9 @@ impl Subscription {
         }
         let Some(Block { id, name, data }) = self.arrived.pop_front() else { return Ok(None) };
         self.place = id.or(self.place.take());
+        if name == "missed" {
+            return Ok(Some(Streamed::Gap));
+        }
         Ok(event(name, &data)?.map(Streamed::Event))
     }
 
@@ -252,7 +267,7 @@ fn is_behind(new: &str, old: &str) -> bool {
 fn event(name: String, data: &str) -> Result<Option<StreamEvent>, TransportError> {
     domain::base::json::unambiguous(data.as_bytes()).map_err(|_| unreadable("an event is no JSON object".into()))?;
     let data: Map<String, Value> = serde_json::from_str(data).map_err(|_| unreadable("an event is no JSON object".into()))?;
-    if name == "STATUS_CHANGED" && data.get("new_status") == Some(&Value::Null) {
+    if name == "place" || name == "STATUS_CHANGED" && data.get("new_status") == Some(&Value::Null) {
         return Ok(None);
     }
     let text = |member: &str| data.get(member).and_then(Value::as_str);

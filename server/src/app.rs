@@ -14,7 +14,7 @@ use actix_web::middleware::{DefaultHeaders, from_fn};
 use actix_web::rt::net::TcpStream;
 use actix_web::{App as ActixApp, web};
 use anyhow::Context;
-use channels::{Channel, EmailChannel, EmailSettings, MemoryMailbox, WebhookChannel, Withheld};
+use channels::{Channel, EmailChannel, EmailSettings, MemoryMailbox, Subscribers, WebhookChannel, Withheld};
 use domain::base::clock::Clock;
 use domain::base::ids::Entropy;
 use domain::base::time::rfc3339;
@@ -27,7 +27,7 @@ use store::{self, Database, PRODUCTION_MARK, Store, StoreError, Surroundings};
 use tokio::sync::watch;
 use url::Url;
 
-use crate::config::{Config, Limits, Mode};
+use crate::config::{Config, Limits, Mode, SubscriptionsConfig};
 use crate::edge::admission::Admission;
 use crate::edge::connection::{Connection, HEAD_WAIT, KEEP_ALIVE, UntakenRoom};
 use crate::edge::instance::{INSTANCE_SECRET, Instance};
@@ -41,6 +41,7 @@ use crate::pages::{self, DEVELOPMENT_SECRET, Development, Pages};
 use crate::worker::deadlines::Deadlines;
 use crate::worker::deliveries::{Deliveries, Resources};
 use crate::worker::lane::Lane;
+use crate::worker::subscriptions::Subscriptions;
 use crate::worker::upkeep;
 use crate::{api, edge};
 
@@ -68,6 +69,7 @@ pub struct App {
     mailbox: Option<MemoryMailbox>,
     deadlines: Arc<Deadlines>,
     deliveries: Arc<Deliveries>,
+    subscriptions: Arc<Subscriptions>,
     traces: Option<Arc<Traces>>,
 }
 
@@ -131,11 +133,14 @@ impl App {
             None => None,
         };
         let pages = web::Data::new(Pages::new(public_url.clone(), nonce_secret, link_secret, api::document, development));
+        let SubscriptionsConfig { hosts, allow_subnets } = config.subscriptions;
+        let subscribers = Arc::new(Subscribers::new(hosts, allow_subnets, &[address]));
+        let subscriptions = Arc::new(Subscriptions::new(store.clone(), subscribers.clone(), metrics.clone()));
         let shared = web::Data::new(Shared::new(
             store.clone(),
             config.asking,
-            clock.clone(),
-            entropy,
+            subscribers,
+            (clock.clone(), entropy),
             metrics,
             instance.clone(),
             &config.limits,
@@ -155,6 +160,7 @@ impl App {
             mailbox,
             deadlines,
             deliveries,
+            subscriptions,
             traces,
         })
     }
@@ -209,6 +215,11 @@ impl App {
         self.deliveries.clone()
     }
 
+    /// The loop that tells endpoints of events, for tests that run its turns one by one.
+    pub fn subscriptions(&self) -> Arc<Subscriptions> {
+        self.subscriptions.clone()
+    }
+
     /// Serves requests and nothing else, until the handle stops it: the caller runs the loops.
     pub fn serve_only(self) -> Serving {
         let handle = self.server.handle();
@@ -235,11 +246,12 @@ impl App {
             shared.rates.forget_quiet();
         };
         let mut upkeep = upkeep::start(self.store(), self.shared.metrics.clone(), forget_quiet).await?;
-        let (deadlines, deliveries) = (self.deadlines(), self.deliveries());
+        let (deadlines, deliveries, subscriptions) = (self.deadlines(), self.deliveries(), self.subscriptions());
         let stopping = || self.shared.stopping.subscribe();
-        let (stop_deadlines, stop_deliveries) = (stopping(), stopping());
+        let (stop_deadlines, stop_deliveries, stop_subscriptions) = (stopping(), stopping(), stopping());
         let mut deadlines = spawn_named("deadlines", async move { deadlines.run(stop_deadlines).await });
         let mut deliveries = spawn_named("deliveries", async move { deliveries.run(stop_deliveries).await });
+        let mut subscriptions = spawn_named("subscriptions", async move { subscriptions.run(stop_subscriptions).await });
         let (store, traces) = (self.store.clone(), self.traces.clone());
         let serving = self.serve_only();
         let stopped = tokio::select! {
@@ -248,17 +260,21 @@ impl App {
             // A server that no longer fires deadlines or sends mails must not look alive.
             _ = &mut deadlines => Err(anyhow::anyhow!("the deadline loop has ended")),
             _ = &mut deliveries => Err(anyhow::anyhow!("the delivery loop has ended")),
+            _ = &mut subscriptions => Err(anyhow::anyhow!("the loop that tells endpoints of events has ended")),
         };
         tracing::info!("stopping: no new requests, waiting for those under way");
         serving.stop_requests().await;
         // A message that takes longer stays leased, and comes due at the next start.
         let drained = async {
-            if !deliveries.is_finished() {
-                drop((&mut deliveries).await);
+            for sending in [&mut deliveries, &mut subscriptions] {
+                if !sending.is_finished() {
+                    drop(sending.await);
+                }
             }
         };
         if tokio::time::timeout(Duration::from_secs(DRAIN_SECONDS), drained).await.is_err() {
             deliveries.abort();
+            subscriptions.abort();
         }
         deadlines.abort();
         depart(&*store).await;

@@ -5,7 +5,9 @@
 
 use diesel::Queryable;
 use diesel::expression::Expression;
-use domain::base::ids::{AccessId, DeliveryId, IntentId, KeyId, LeaseId, MembershipId, PortfolioId, SuspensionId};
+use domain::base::ids::{
+    AccessId, DeliveryId, IntentId, KeyId, LeaseId, MembershipId, PortfolioId, SubscriptionId, SuspensionId,
+};
 use domain::intent::Intent;
 use domain::intent::access::OpenRequest;
 use domain::intent::announcement::Announcement;
@@ -16,6 +18,7 @@ use domain::people::client::Client;
 use domain::people::principal::{Assurance, Credential, Principal};
 use domain::portfolio::membership::Membership;
 use domain::portfolio::{Portfolio, PortfolioBody, PortfolioPolicy};
+use domain::subscription::{Subscription, SubscriptionBody};
 use domain::suspension::delivery::BounceKind;
 use domain::suspension::lease::Lease;
 use domain::suspension::{Asker, Ending, Suspension, SuspensionChoice};
@@ -24,7 +27,8 @@ use serde_json::Value;
 
 use crate::rows::{
     AccessRequestRow, BounceRow, Code, DeliveryState, EntryRow, IntentRow, MemberRow, OutboxRow, PortfolioRow, PresenceRow,
-    Recovery, Restore, RowsError, RowsResult, SuspensionRow, TimerRow, TokenRow, last_hash, names,
+    Recovery, Restore, RowsError, RowsResult, SubscriptionPlace, SubscriptionRow, SuspensionRow, TimerRow, TokenRow, last_hash,
+    names,
 };
 use crate::schema;
 use crate::sql::{At, Json, Key, Owned, Said};
@@ -192,6 +196,53 @@ impl IntentColumns {
             last_sequence: u64::try_from(self.last_sequence).map_err(|_| RowsError::Inconsistent("a negative sequence"))?,
             last_hash: last_hash(&self.last_hash)?,
         })
+    }
+}
+
+columns!(
+    SubscriptionColumns of subscriptions {
+        rid: i64,
+        id: Key,
+        creator: String,
+        creator_owner: Owned,
+        key_id: Key,
+        claimed_subscriber: Option<Said>,
+        event_types: Json<Vec<String>>,
+        webhook_url: String,
+        created_at: At,
+        expires_at: At,
+        sequence: i64,
+        missed: i64,
+        tries: i32,
+        due_at: At,
+        lease: Option<Vec<u8>>,
+    }
+);
+
+impl SubscriptionColumns {
+    pub(crate) fn into_row(self, intent: IntentRow) -> RowsResult<SubscriptionRow> {
+        let subscription = Subscription {
+            id: SubscriptionId(self.id.0),
+            intent_id: intent.intent.id,
+            created_by: Asker { name: self.creator, owner: self.creator_owner.0 },
+            key_id: KeyId(self.key_id.0),
+            created_at: self.created_at.0,
+            body: SubscriptionBody {
+                claimed_subscriber: self.claimed_subscriber.map(|name| name.0),
+                event_types: self.event_types.0,
+                webhook_url: self.webhook_url,
+                expires_at: self.expires_at.0,
+            },
+        };
+        let lease = self.lease.map(TryInto::try_into).transpose();
+        let place = SubscriptionPlace {
+            sequence: u64::try_from(self.sequence).map_err(|_| RowsError::Inconsistent("a negative sequence"))?,
+            missed: u64::try_from(self.missed).map_err(|_| RowsError::Inconsistent("a negative count"))?,
+            tries: unsigned(self.tries)?,
+            due_at: self.due_at.0,
+            lease: lease.map_err(|_| RowsError::Inconsistent("a lease of the wrong length"))?,
+        };
+        Ok(SubscriptionRow { rid: self.rid, subscription, place, intent })
     }
 }
 

@@ -77,3 +77,12 @@ pub struct PortfolioFilter {
     /// Only those that this intent is in.
     pub intent: Option<IntentId>,
 }
+
+/// Which subscriptions to read, newest first.
+#[derive(Clone, Copy, Debug)]
+pub struct SubscriptionFilter {
+    pub limit: u32,
+    pub offset: u32,
+    /// Only those to this intent.
+    pub intent: Option<IntentId>,
+}

@@ -12,7 +12,7 @@ use super::fact::Fact;
 use super::span::SpanRecord;
 use super::story::Story;
 use crate::observer::Observer;
-use crate::publications::Publications;
+use crate::publications::{Followed, Publications};
 
 /// Something a transaction did that requests or tasks may be waiting for, or that is counted; announced after its commit.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,8 +21,10 @@ pub enum Notice {
     Suspension(SuspensionId),
     /// A suspension has ended, in this final state; comes before the notice of its new version.
     Ended(Arc<Suspension>),
-    /// An intent has a new event that streams carry.
+    /// An intent has a new event that streams of agents and portfolios carry as well.
     Published(IntentId),
+    /// An intent has a new event.
+    Appended(IntentId),
     /// There is a message to send.
     Delivery,
     /// A message of this channel that had failed is sent again.
@@ -86,7 +88,8 @@ impl Hub {
                         watched.ended = Some(suspension.clone());
                     }
                 }
-                Notice::Published(intent) => self.publications.announce(*intent),
+                Notice::Published(intent) => self.publications.announce(&[Followed::Intent(*intent), Followed::All]),
+                Notice::Appended(intent) => self.publications.announce(&[Followed::Log(*intent)]),
                 Notice::Delivery => self.deliveries.notify_one(),
                 Notice::Redriven(channel) => {
                     let mut redriven = self.redriven();
@@ -127,10 +130,9 @@ impl Hub {
         Watch { hub: self, id, notify: watched.notify.clone() }
     }
 
-    /// Registers a stream of one intent, or of an agent. Register before you look: a change between looking and waiting would be
-    /// lost.
-    pub fn follow(&self, intent: Option<IntentId>) -> watch::Receiver<()> {
-        self.publications.follow(intent)
+    /// Registers a stream. Register before you look: a change between looking and waiting would be lost.
+    pub fn follow(&self, followed: Followed) -> watch::Receiver<()> {
+        self.publications.follow(followed)
     }
 
     /// Waits for a message to send; a permit is kept, so a message announced before the call is not lost.

@@ -22,6 +22,7 @@ pub mod moving;
 mod observer;
 mod portfolios;
 pub mod postgres;
+mod posting;
 mod publications;
 mod reads;
 mod request;
@@ -41,14 +42,17 @@ mod units;
 pub use self::database::{Database, open};
 pub use self::error::{StoreError, Unit, Wanted};
 pub use self::filter::{
-    DeliveryFilter, EventFilter, FailedFilter, IntentFilter, PortfolioFilter, ServerEventFilter, SuspensionFilter,
+    DeliveryFilter, EventFilter, FailedFilter, IntentFilter, PortfolioFilter, ServerEventFilter, SubscriptionFilter,
+    SuspensionFilter,
 };
 pub use self::inspection::{Gateway, Inspection, Schema};
 pub use self::link::LinkView;
 pub use self::observer::{Again, Copied, Observer, Unobserved};
+pub use self::posting::{LeasedPost, LeasedPosts, SUBSCRIPTION_SECRET, subscription_secret};
+pub use self::publications::Followed;
 pub use self::request::{
-    CreateIntent, Idempotency, NewIntent, NewKey, NewPortfolio, Outcome, PortfolioWrite, Precondition, Redrive, Request,
-    SecretOrigin, Target, Unreadable,
+    CreateIntent, Idempotency, NewIntent, NewKey, NewPortfolio, NewSubscription, Outcome, Precondition, Redrive, Repeatable,
+    Request, SecretOrigin, Target, Unreadable,
 };
 pub use self::sending::{BounceReport, DeliveryResult, Gate, Lane, Leased, LeasedDelivery, LinePlace, Turn};
 pub use self::standing::{Fired, Hold, Recovered, Standing, Swept};

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
+use domain::base::ids::IntentId;
 use domain::base::name::is_same;
 use domain::people::authority::Action;
 use domain::people::principal::{Principal, Role};
@@ -18,6 +19,9 @@ use crate::stream::{StreamCursor, StreamOf, Streamed};
 
 /// The most events that one look walks over.
 const LOOK_EVENTS_MAX: u32 = 256;
+/// The most events that the reader of a log may be behind before it misses some. Finding an event costs a step for each event after
+/// it.
+const EVENTS_BEHIND_MAX: u64 = 1_000;
 /// A look ends after this many bytes of events.
 const LOOK_BYTES_MAX: usize = 256 * 1024;
 
@@ -29,6 +33,9 @@ pub(crate) fn look<R: ReadRows>(
     after: Wanted<Option<StreamCursor>>,
     now: DateTime<Utc>,
 ) -> Decided<Streamed> {
+    if let StreamOf::Log(id) = of {
+        return log(rows, principal, *id, after, now);
+    }
     let scope = match permitted(rows, principal, of, now)? {
         Ok(scope) => scope,
         Err(rejection) => return Ok(Err(rejection)),
@@ -41,7 +48,8 @@ pub(crate) fn look<R: ReadRows>(
     // A place behind the end comes from a database that was restored since.
     let after = after.map_or(end, |after| after.min(end));
     let found = rows.published(scope.intent(), after, end, LOOK_EVENTS_MAX)?;
-    let mut streamed = Streamed { events: Vec::new(), cursor: after, more: found.len() == LOOK_EVENTS_MAX as usize };
+    let mut streamed =
+        Streamed { events: Vec::new(), missed: None, cursor: after, more: found.len() == LOOK_EVENTS_MAX as usize };
     let (mut bytes, mut shown) = (0, HashMap::new());
     for row in &found {
         if bytes >= LOOK_BYTES_MAX {
@@ -59,6 +67,50 @@ pub(crate) fn look<R: ReadRows>(
             bytes += event.len();
             streamed.events.push((row.at, serde_json::from_str(&event)?));
         }
+    }
+    Ok(Ok(streamed))
+}
+
+/// Looks for the events of one log behind `after`. A place in it is the number of an event.
+fn log<R: ReadRows>(
+    rows: &mut R,
+    principal: &Principal,
+    id: IntentId,
+    after: Wanted<Option<StreamCursor>>,
+    now: DateTime<Utc>,
+) -> Decided<Streamed> {
+    let row = match readable(rows, principal, id, now)? {
+        Ok(row) => row,
+        Err(rejection) => return Ok(Err(rejection)),
+    };
+    let permitted = may(rows, principal, Action::Browse, &row, row.newest_suspension, now)?;
+    let after = match permitted.and(after) {
+        Ok(after) => after,
+        Err(rejection) => return Ok(Err(rejection)),
+    };
+    // A place behind the end comes from a database that was restored since.
+    let named = after.map(|after| u64::try_from(after.position).unwrap_or(0));
+    let after = named.unwrap_or(u64::MAX).min(row.last_sequence);
+    let missed = (row.last_sequence - after).saturating_sub(EVENTS_BEHIND_MAX);
+    let (mut rid, mut behind) = (Some(row.last_event), Vec::new());
+    for sequence in (after + missed + 1..=row.last_sequence).rev() {
+        let Some(at) = rid else { break };
+        behind.push((sequence, at));
+        rid = rows.event_link(at)?.previous;
+    }
+    let place = |sequence| StreamCursor { position: i64::try_from(sequence).unwrap_or(i64::MAX), rid: 0 };
+    let told = (missed > 0).then(|| (place(after + missed), missed));
+    let mut streamed = Streamed { events: Vec::new(), missed: told, cursor: place(after + missed), more: false };
+    let mut bytes = 0;
+    for (sequence, at) in behind.into_iter().rev() {
+        if bytes >= LOOK_BYTES_MAX || streamed.events.len() >= LOOK_EVENTS_MAX as usize {
+            streamed.more = true;
+            break;
+        }
+        let event = rows.event(at)?.served();
+        bytes += event.len();
+        streamed.cursor = place(sequence);
+        streamed.events.push((streamed.cursor, serde_json::from_str(&event)?));
     }
     Ok(Ok(streamed))
 }
@@ -86,7 +138,7 @@ impl Scope<'_> {
 /// The part of the log that this stream carries, if the principal may have the stream.
 fn permitted<'a, R: ReadRows>(rows: &mut R, principal: &Principal, of: &'a StreamOf, now: DateTime<Utc>) -> Decided<Scope<'a>> {
     match of {
-        StreamOf::Intent(id) => {
+        StreamOf::Intent(id) | StreamOf::Log(id) => {
             let row = match readable(rows, principal, *id, now)? {
                 Ok(row) => row,
                 Err(rejection) => return Ok(Err(rejection)),

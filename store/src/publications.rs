@@ -9,29 +9,40 @@ use tokio::sync::watch;
 /// So many entries are kept before those without a stream are removed.
 const KEPT_MIN: usize = 64;
 
-/// The streams that are open, by intent; the streams of agents are under `None` and are woken by every intent.
+/// The events that wake a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Followed {
+    /// Those of one intent for which the OpenIntent client has handlers.
+    Intent(IntentId),
+    /// All events of one intent.
+    Log(IntentId),
+    /// Those of all intents for which that client has handlers.
+    All,
+}
+
+/// The streams that are open, by the events that wake them.
 #[derive(Default)]
 pub(crate) struct Publications {
     // A std mutex: held for a map operation, never across an await.
-    streams: Mutex<HashMap<Option<IntentId>, watch::Sender<()>>>,
+    streams: Mutex<HashMap<Followed, watch::Sender<()>>>,
 }
 
 impl Publications {
-    /// Registers a stream of one intent, or of an agent. Register before you look: a change between looking and waiting would be
+    /// Registers a stream. Register before you look: a change between looking and waiting would be
     /// lost.
-    pub(crate) fn follow(&self, intent: Option<IntentId>) -> watch::Receiver<()> {
+    pub(crate) fn follow(&self, followed: Followed) -> watch::Receiver<()> {
         let mut streams = self.streams();
         if streams.len() >= KEPT_MIN {
             streams.retain(|_, sender| sender.receiver_count() > 0);
         }
-        streams.entry(intent).or_insert_with(|| watch::Sender::new(())).subscribe()
+        streams.entry(followed).or_insert_with(|| watch::Sender::new(())).subscribe()
     }
 
-    /// Wakes the streams that may carry an event of this intent.
-    pub(crate) fn announce(&self, intent: IntentId) {
+    /// Wakes the streams that follow these events.
+    pub(crate) fn announce(&self, woken: &[Followed]) {
         let streams = self.streams();
-        for stream in [Some(intent), None] {
-            if let Some(sender) = streams.get(&stream) {
+        for stream in woken {
+            if let Some(sender) = streams.get(stream) {
                 sender.send_replace(());
             }
         }
@@ -44,7 +55,7 @@ impl Publications {
         }
     }
 
-    fn streams(&self) -> MutexGuard<'_, HashMap<Option<IntentId>, watch::Sender<()>>> {
+    fn streams(&self) -> MutexGuard<'_, HashMap<Followed, watch::Sender<()>>> {
         // A panic cannot leave the map half changed, so a poisoned lock is as good as any.
         self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -55,19 +66,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stream_is_woken_by_its_intent_and_forgotten_when_it_is_gone() {
+    fn a_stream_is_woken_by_its_events_and_forgotten_when_it_is_gone() {
         let publications = Publications::default();
         let id = |number| IntentId(uuid::Uuid::from_u128(number));
-        let (one, agent) = (publications.follow(Some(id(1))), publications.follow(None));
+        let one = publications.follow(Followed::Intent(id(1)));
+        let (log, all) = (publications.follow(Followed::Log(id(1))), publications.follow(Followed::All));
         let woken = |stream: &watch::Receiver<()>| stream.has_changed().unwrap();
-        publications.announce(id(2));
-        assert!(!woken(&one) && woken(&agent));
-        publications.announce(id(1));
+        publications.announce(&[Followed::Intent(id(2)), Followed::All]);
+        assert!(!woken(&one) && woken(&all));
+        publications.announce(&[Followed::Log(id(1))]);
+        assert!(woken(&log) && !woken(&one));
+        publications.announce(&[Followed::Intent(id(1))]);
         assert!(woken(&one));
         for number in 2..1_000 {
-            drop(publications.follow(Some(id(number))));
+            drop(publications.follow(Followed::Intent(id(number))));
         }
         assert!(publications.streams().len() <= KEPT_MIN);
-        assert!(publications.streams().contains_key(&Some(id(1))), "a stream that is open is kept");
+        assert!(publications.streams().contains_key(&Followed::Intent(id(1))), "a stream that is open is kept");
     }
 }

@@ -1,7 +1,7 @@
 //! Writes as callers request them, and their outcomes.
 
 use domain::base::field::FieldError;
-use domain::base::ids::{DeliveryId, IntentId, KeyId, PortfolioId, SuspensionId};
+use domain::base::ids::{DeliveryId, IntentId, KeyId, PortfolioId, SubscriptionId, SuspensionId};
 use domain::base::name::Owner;
 use domain::intent::body::IntentBody;
 use domain::intent::command::Command;
@@ -10,8 +10,9 @@ use domain::people::authority::Action;
 use domain::people::client::Client;
 use domain::people::principal::{Principal, Role};
 use domain::portfolio::PortfolioBody;
+use domain::subscription::SubscriptionBody;
 use domain::suspension::lease::Lease;
-use domain::wire::{AccessView, IntentView, MembershipView, PortfolioView, RespondResponse, SuspensionRecord};
+use domain::wire::{AccessView, IntentView, MembershipView, PortfolioView, RespondResponse, SubscriptionView, SuspensionRecord};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Wanted;
@@ -109,12 +110,20 @@ pub struct NewPortfolio {
     pub body: PortfolioBody,
 }
 
-/// A write to a portfolio: a new one, a new status, an intent that is added.
+/// A write to an object that is no intent, which may be a repeat of an earlier one.
 #[derive(Clone, Debug)]
-pub struct PortfolioWrite<T> {
+pub struct Repeatable<T> {
     pub idempotency: Option<Idempotency>,
     /// The wish, or why it could not be read.
     pub wanted: Wanted<T>,
+}
+
+/// A new subscription.
+#[derive(Clone, Debug)]
+pub struct NewSubscription {
+    pub id: SubscriptionId,
+    pub intent_id: IntentId,
+    pub body: SubscriptionBody,
 }
 
 /// Where the secret of a new key comes from.
@@ -164,4 +173,6 @@ pub enum Outcome {
     Portfolio(Box<PortfolioView>),
     /// The place of an intent in a portfolio.
     Membership(MembershipView),
+    /// Without its secret.
+    Subscription(Box<SubscriptionView>),
 }

@@ -388,6 +388,30 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    use diesel::sql_types::{BigInt, Binary, Integer, Nullable, Text};
+    use crate::sql::{Document, Id, Moment, Prose};
+
+    subscriptions (rid) {
+        rid -> BigInt,
+        id -> Id,
+        intent -> BigInt,
+        creator -> Text,
+        creator_owner -> Text,
+        key_id -> Id,
+        claimed_subscriber -> Nullable<Prose>,
+        event_types -> Document,
+        webhook_url -> Text,
+        created_at -> Moment,
+        expires_at -> Moment,
+        sequence -> BigInt,
+        missed -> BigInt,
+        tries -> Integer,
+        due_at -> Moment,
+        lease -> Nullable<Binary>,
+    }
+}
+
 diesel::allow_tables_to_appear_in_same_query!(portfolio_members, portfolios);
 diesel::allow_tables_to_appear_in_same_query!(portfolio_members, intents);
 diesel::allow_tables_to_appear_in_same_query!(access_entries, intents);
@@ -427,3 +451,4 @@ diesel::table! {
 diesel::allow_tables_to_appear_in_same_query!(assignments, intents);
 diesel::allow_tables_to_appear_in_same_query!(places, outbox);
 diesel::allow_tables_to_appear_in_same_query!(intents, suspensions);
+diesel::allow_tables_to_appear_in_same_query!(intents, subscriptions);

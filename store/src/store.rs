@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use domain::base::ids::{DeliveryId, IntentId, KeyId, PortfolioId, SuspensionId};
+use domain::base::ids::{DeliveryId, IntentId, KeyId, PortfolioId, SubscriptionId, SuspensionId};
 use domain::people::principal::Principal;
 use domain::portfolio::PortfolioStatus;
 use domain::portfolio::membership::Join;
 use domain::suspension::lease::Lease;
 use domain::wire::{
-    AclView, DeliveryPage, DeliveryView, EventView, IntentPage, IntentView, KeyView, PortfolioView, SuspensionPage,
-    SuspensionRecord, WholePortfolioView,
+    AclView, DeliveryPage, DeliveryView, EventView, IntentPage, IntentView, KeyView, PortfolioView, SubscriptionView,
+    SuspensionPage, SuspensionRecord, WholePortfolioView,
 };
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -17,13 +17,15 @@ use futures_util::future::BoxFuture;
 use crate::backend::Backend;
 use crate::error::{StoreError, Unit, Wanted};
 use crate::filter::{
-    DeliveryFilter, EventFilter, FailedFilter, IntentFilter, PortfolioFilter, ServerEventFilter, SuspensionFilter,
+    DeliveryFilter, EventFilter, FailedFilter, IntentFilter, PortfolioFilter, ServerEventFilter, SubscriptionFilter,
+    SuspensionFilter,
 };
 use crate::host::clock_watch::ClockWatch;
 use crate::hub::Hub;
 use crate::link::{LinkToken, LinkView};
 use crate::mailbox::{MailboxView, mailbox};
-use crate::request::{CreateIntent, NewKey, NewPortfolio, Outcome, PortfolioWrite, Redrive, Request};
+use crate::posting::LeasedPosts;
+use crate::request::{CreateIntent, NewKey, NewPortfolio, NewSubscription, Outcome, Redrive, Repeatable, Request};
 use crate::rows::prelude::*;
 use crate::sending::{BounceReport, DeliveryResult, Leased, LeasedDelivery, Turn};
 use crate::standing::{Fired, Hold, Recovered, Standing, Swept};
@@ -65,27 +67,33 @@ pub trait Store: Send + Sync + 'static {
     /// Reads the access control list of an intent.
     fn acl(&self, principal: Principal, id: IntentId) -> Unit<'_, AclView>;
     /// Creates a portfolio.
-    fn create_portfolio(&self, principal: Principal, write: PortfolioWrite<NewPortfolio>) -> Unit<'_, Outcome>;
+    fn create_portfolio(&self, principal: Principal, write: Repeatable<NewPortfolio>) -> Unit<'_, Outcome>;
     /// Changes the status of a portfolio.
     fn set_portfolio_status(
         &self,
         principal: Principal,
         id: PortfolioId,
-        write: PortfolioWrite<PortfolioStatus>,
+        write: Repeatable<PortfolioStatus>,
     ) -> Unit<'_, Outcome>;
     /// Puts an intent into a portfolio, or changes its place there.
-    fn add_to_portfolio(
-        &self,
-        principal: Principal,
-        id: PortfolioId,
-        write: PortfolioWrite<(IntentId, Join)>,
-    ) -> Unit<'_, Outcome>;
+    fn add_to_portfolio(&self, principal: Principal, id: PortfolioId, write: Repeatable<(IntentId, Join)>) -> Unit<'_, Outcome>;
     /// Reads a portfolio with its intents, from a place in their list on.
     fn portfolio(&self, principal: Principal, id: PortfolioId, offset: Wanted<u32>) -> Unit<'_, WholePortfolioView>;
     /// Lists the portfolios the principal may read, newest first.
     fn portfolios(&self, principal: Principal, filter: Wanted<PortfolioFilter>) -> Unit<'_, Vec<PortfolioView>>;
     /// Reads the own log of a portfolio, oldest first, each event as it is served.
     fn portfolio_events(&self, principal: Principal, id: PortfolioId) -> Unit<'_, Vec<String>>;
+    /// Has an endpoint told of the events of an intent.
+    fn subscribe(&self, principal: Principal, write: Repeatable<NewSubscription>) -> Unit<'_, Outcome>;
+    /// Ends a subscription; `NotFound` if there is none with this id.
+    fn unsubscribe(&self, principal: Principal, id: Wanted<SubscriptionId>) -> Unit<'_, ()>;
+    /// Lists the subscriptions the principal may read, newest first.
+    fn subscriptions(&self, principal: Principal, filter: Wanted<SubscriptionFilter>) -> Unit<'_, Vec<SubscriptionView>>;
+    /// Leases messages to the endpoints of subscriptions, at most `room`, one for each subscription.
+    /// `under_way` names the creator of each message that is under way already.
+    fn lease_posts(&self, room: u32, under_way: Vec<String>) -> Unit<'_, LeasedPosts>;
+    /// Records the result of a message about the event `sequence`; if the lease was lost, changes nothing and returns false.
+    fn complete_post(&self, rid: i64, lease: [u8; 16], sequence: u64, result: DeliveryResult) -> Unit<'_, bool>;
     /// Reads a suspension.
     fn suspension(&self, principal: Principal, id: SuspensionId) -> Unit<'_, SuspensionRecord>;
     /// Lists the suspensions the principal may read.
@@ -146,8 +154,8 @@ pub trait Store: Send + Sync + 'static {
     fn secret(&self, name: &'static str) -> Unit<'_, [u8; 32]>;
     /// Whether a server in production has served this database, see [`PRODUCTION_MARK`].
     fn was_in_production(&self) -> Unit<'_, bool>;
-    /// Deletes a bounded batch of idempotency records and counts of bytes from before yesterday; returns how
-    /// many idempotency records.
+    /// Deletes a bounded batch of idempotency records and counts of bytes from before yesterday, and of subscriptions that have
+    /// ended; returns how many records and subscriptions.
     fn forget_expired(&self) -> Unit<'_, u64>;
     /// Looks at a page of open questions after a row, and restores the timers that they have lost.
     fn sweep_timers(&self, after: i64) -> Unit<'_, Swept>;
@@ -213,7 +221,7 @@ impl<B: Backend> Store for B {
         self.authorized("acl", move |rows| reads::acl(rows, &principal, id, now))
     }
 
-    fn create_portfolio(&self, principal: Principal, write: PortfolioWrite<NewPortfolio>) -> Unit<'_, Outcome> {
+    fn create_portfolio(&self, principal: Principal, write: Repeatable<NewPortfolio>) -> Unit<'_, Outcome> {
         self.decide("create_portfolio", move |rows, env| units::portfolios::create(rows, env, &principal, &write))
     }
 
@@ -221,17 +229,12 @@ impl<B: Backend> Store for B {
         &self,
         principal: Principal,
         id: PortfolioId,
-        write: PortfolioWrite<PortfolioStatus>,
+        write: Repeatable<PortfolioStatus>,
     ) -> Unit<'_, Outcome> {
         self.decide("set_portfolio_status", move |rows, env| units::portfolios::set_status(rows, env, &principal, id, &write))
     }
 
-    fn add_to_portfolio(
-        &self,
-        principal: Principal,
-        id: PortfolioId,
-        write: PortfolioWrite<(IntentId, Join)>,
-    ) -> Unit<'_, Outcome> {
+    fn add_to_portfolio(&self, principal: Principal, id: PortfolioId, write: Repeatable<(IntentId, Join)>) -> Unit<'_, Outcome> {
         self.decide("add_to_portfolio", move |rows, env| units::portfolios::add(rows, env, &principal, id, &write))
     }
 
@@ -247,6 +250,38 @@ impl<B: Backend> Store for B {
 
     fn portfolio_events(&self, principal: Principal, id: PortfolioId) -> Unit<'_, Vec<String>> {
         self.authorized("portfolio_events", move |rows| portfolios::portfolio_events(rows, &principal, id))
+    }
+
+    fn subscribe(&self, principal: Principal, write: Repeatable<NewSubscription>) -> Unit<'_, Outcome> {
+        self.decide("subscribe", move |rows, env| units::subscriptions::create(rows, env, &principal, &write))
+    }
+
+    fn unsubscribe(&self, principal: Principal, id: Wanted<SubscriptionId>) -> Unit<'_, ()> {
+        self.decide("unsubscribe", move |rows, _| units::subscriptions::end(rows, &principal, &id))
+    }
+
+    fn subscriptions(&self, principal: Principal, filter: Wanted<SubscriptionFilter>) -> Unit<'_, Vec<SubscriptionView>> {
+        let now = self.clock().now();
+        self.authorized("subscriptions", move |rows| units::subscriptions::list(rows, &principal, filter, now))
+    }
+
+    fn lease_posts(&self, room: u32, under_way: Vec<String>) -> Unit<'_, LeasedPosts> {
+        let (now, busy) = (self.clock().now(), units::subscriptions::busy(&under_way));
+        let due = self.read("due_subscriptions", move |rows| Ok(!rows.due_subscriptions(now, &busy, 1)?.is_empty()));
+        async move {
+            // A transaction that writes is not begun for nothing.
+            if !due.await? {
+                return Ok(LeasedPosts::default());
+            }
+            self.write("lease_posts", move |rows, env| units::subscriptions::lease_posts(rows, env, room, &under_way)).await
+        }
+        .boxed()
+    }
+
+    fn complete_post(&self, rid: i64, lease: [u8; 16], sequence: u64, result: DeliveryResult) -> Unit<'_, bool> {
+        self.write("complete_post", move |rows, env| {
+            units::subscriptions::complete_post(rows, env, (rid, lease, sequence), &result)
+        })
     }
 
     fn suspension(&self, principal: Principal, id: SuspensionId) -> Unit<'_, SuspensionRecord> {

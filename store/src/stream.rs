@@ -6,6 +6,8 @@ use std::str::FromStr;
 use domain::base::ids::{IntentId, PortfolioId};
 use domain::wire::EventView;
 
+use crate::publications::Followed;
+
 /// A place between two events of the streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StreamCursor {
@@ -35,8 +37,10 @@ impl FromStr for StreamCursor {
 /// The subject of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StreamOf {
-    /// The events of one intent.
+    /// The events of one intent for which the OpenIntent client has handlers.
     Intent(IntentId),
+    /// All events of one intent, as its log has them.
+    Log(IntentId),
     /// The events of the intents that an agent created or to which it is assigned.
     Agent(String),
     /// The events of the intents in a portfolio.
@@ -44,18 +48,19 @@ pub enum StreamOf {
 }
 
 impl StreamOf {
-    /// The intent whose events wake the stream; every intent wakes the stream of an agent and of a portfolio.
-    pub fn intent(&self) -> Option<IntentId> {
+    /// The events that wake the stream.
+    pub fn followed(&self) -> Followed {
         match self {
-            Self::Intent(id) => Some(*id),
-            Self::Agent(_) | Self::Portfolio(_) => None,
+            Self::Intent(id) => Followed::Intent(*id),
+            Self::Log(id) => Followed::Log(*id),
+            Self::Agent(_) | Self::Portfolio(_) => Followed::All,
         }
     }
 
     /// The agent.
     pub fn agent(&self) -> Option<&str> {
         match self {
-            Self::Intent(_) | Self::Portfolio(_) => None,
+            Self::Intent(_) | Self::Log(_) | Self::Portfolio(_) => None,
             Self::Agent(agent) => Some(agent),
         }
     }
@@ -66,6 +71,8 @@ impl StreamOf {
 pub struct Streamed {
     /// The events, oldest first, each with the place behind it.
     pub events: Vec<(StreamCursor, EventView)>,
+    /// How many events before these the stream leaves out, because its reader is too far behind, and the place behind them.
+    pub missed: Option<(StreamCursor, u64)>,
     /// The place at which the next look begins.
     pub cursor: StreamCursor,
     /// Whether another look may find more at once.

@@ -70,6 +70,7 @@ impl Surroundings {
                 Notice::Suspension(_)
                 | Notice::Ended(_)
                 | Notice::Published(_)
+                | Notice::Appended(_)
                 | Notice::Delivery
                 | Notice::Redriven(_)
                 | Notice::Timer => {}

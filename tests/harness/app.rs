@@ -20,13 +20,14 @@ use domain::suspension::seeming::SeemingSecret;
 use domain::wire::CreateKeyRequest;
 use placet::Client;
 use placet_server::app::{App, Serving, hold_after_restore};
-use placet_server::config::{Config, Limits, MailConfig, Mode};
+use placet_server::config::{Config, Limits, MailConfig, Mode, SubscriptionsConfig};
 use placet_server::edge::admission::Admission;
 use placet_server::edge::keys::{generate, new_key};
 use placet_server::observe::metrics::Metrics;
 use placet_server::worker::deadlines::Deadlines;
 use placet_server::worker::deliveries::{Deliveries, Resources};
 use placet_server::worker::lane::Lane;
+use placet_server::worker::subscriptions::Subscriptions;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 use store::host::account;
@@ -76,6 +77,7 @@ pub struct Replica {
     pub store: Arc<dyn Store>,
     pub deadlines: Arc<Deadlines>,
     pub deliveries: Arc<Deliveries>,
+    pub subscriptions: Arc<Subscriptions>,
     serving: Serving,
 }
 
@@ -96,6 +98,7 @@ struct Running {
     store: Arc<dyn Store>,
     deadlines: Arc<Deadlines>,
     deliveries: Arc<Deliveries>,
+    subscriptions: Arc<Subscriptions>,
     admission: Arc<Admission>,
     development_address: Option<watch::Receiver<String>>,
 }
@@ -135,6 +138,11 @@ impl TestApp {
             }),
             webhooks: Vec::new(),
             asking: asking_policy(),
+            // Endpoints are listeners of the tests themselves.
+            subscriptions: SubscriptionsConfig {
+                hosts: vec!["127.0.0.1".to_owned()],
+                allow_subnets: vec!["127.0.0.0/8".parse().unwrap()],
+            },
             display_time_zone: None,
             otlp_endpoint: None,
             // Tests try more wrong keys from one address than people would.
@@ -172,9 +180,10 @@ impl TestApp {
             }
         };
         let (store, deadlines, deliveries, admission) = (app.store(), app.deadlines(), app.deliveries(), app.admission());
+        let subscriptions = app.subscriptions();
         let development_address = app.development_address();
         let serving = app.serve_only();
-        self.running = Some(Running { serving, store, deadlines, deliveries, admission, development_address });
+        self.running = Some(Running { serving, store, deadlines, deliveries, subscriptions, admission, development_address });
     }
 
     fn running(&self) -> &Running {
@@ -232,7 +241,8 @@ impl TestApp {
         loop {
             let (fired, _) = self.running().deadlines.run_due().await.unwrap();
             let (sent, _) = self.running().deliveries.run_due().await.unwrap();
-            if fired + sent == 0 {
+            let told = self.running().subscriptions.run_due().await.unwrap();
+            if fired + sent + told == 0 {
                 return;
             }
         }
@@ -265,12 +275,18 @@ impl TestApp {
         let config = Config { public_url: Some(self.base.parse().unwrap()), ..self.config.clone() };
         let app = App::build_on(listener, config, self.clock.clone(), Arc::new(SystemEntropy)).await.unwrap();
         let (store, deadlines, deliveries) = (app.store(), app.deadlines(), app.deliveries());
-        Replica { base, store, deadlines, deliveries, serving: app.serve_only() }
+        let subscriptions = app.subscriptions();
+        Replica { base, store, deadlines, deliveries, subscriptions, serving: app.serve_only() }
     }
 
     /// The scratch database, where there is one.
     pub fn scratch(&self) -> Option<&Scratch> {
         self.scratch.as_ref()
+    }
+
+    /// The loop that tells endpoints of events.
+    pub fn subscriptions(&self) -> Arc<Subscriptions> {
+        self.running().subscriptions.clone()
     }
 
     /// The deadline loop.

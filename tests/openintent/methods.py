@@ -8,10 +8,13 @@ OPENINTENT_OPERATOR_KEY and OPENINTENT_ADMIN_KEY. Prints a table as the document
 import asyncio
 import enum
 import inspect
+import json
 import os
 import sys
+import threading
 import typing
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import openintent
 from openintent.exceptions import NotFoundError, OpenIntentError
@@ -38,7 +41,6 @@ FAULT = "the client tells success whatever the answer"
 LATER_METHODS = """
     create_child_intent get_children get_descendants get_ancestors get_dependencies get_dependents add_dependency remove_dependency
     get_ready_intents get_blocked_intents get_intent_graph
-    subscribe get_subscriptions unsubscribe
     create_task get_task list_tasks update_task create_plan get_plan list_plans update_plan
     create_coordinator_lease get_coordinator_lease list_coordinator_leases coordinator_heartbeat create_decision_record list_decision_records
     verify_event_chain list_checkpoints get_checkpoint get_merkle_proof verify_consistency
@@ -105,6 +107,7 @@ class Checks:
         self.records()
         self.traces()
         self.streams()
+        self.subscriptions()
         types = [one.event_type for one in call("get_events", intent.id, limit=100)]
         expect("get_events", EventType.COMMENT in types and EventType.DECISION_RECORDED in types, types)
         if hasattr(self.client, "get_server_config"):
@@ -302,6 +305,38 @@ class Checks:
                 second = queue.get(timeout=10)
             told = (first and first.type, second and second.type, second and second.data.get("new_state"))
             self.expect("create_event_queue", told == ("STATUS_CHANGED", "STATE_CHANGED", {"streamed": 1}), told)
+
+    def subscriptions(self):
+        """An endpoint that is told of comments, and of nothing once the subscription has ended."""
+        told, came = [], threading.Event()
+
+        class Endpoint(BaseHTTPRequestHandler):
+            def do_POST(self):
+                told.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+                self.send_response(204)
+                self.end_headers()
+                came.set()
+
+            def log_message(self, *_):
+                """Nothing is written about requests."""
+
+        endpoint = HTTPServer(("127.0.0.1", 0), Endpoint)
+        threading.Thread(target=endpoint.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{endpoint.server_port}/hook"
+        # The sync client sends the time that it is given; the async client adds hours to its local time and sends it without a zone.
+        until = {"expires_in_hours": 48} if self.is_async else {"expires_at": datetime.now(timezone.utc) + timedelta(hours=48)}
+        made = self.call("subscribe", intent_id=self.intent, webhook_url=url, event_types=["comment"], **until)
+        shown = (made.intent_id, made.subscriber_id, made.webhook_url, made.event_types, isinstance(made.created_at, datetime))
+        self.expect("subscribe", shown == (self.intent, AGENT, url, ["comment"], True) and made.expires_at > made.created_at, made)
+        listed = [one.id for one in self.call("get_subscriptions", intent_id=self.intent)]
+        self.expect("get_subscriptions", listed == [made.id], listed)
+        self.call("log_event", self.intent, EventType.COMMENT, {"text": "hello"})
+        if not came.wait(15) or (told[0]["type"], told[0]["data"]["subscription_id"]) != ("comment", made.id):
+            self.expect("subscribe", False, told)
+        self.call("unsubscribe", made.id)
+        left = self.call("get_subscriptions", intent_id=self.intent)
+        self.expect("unsubscribe", left == [], left)
+        endpoint.shutdown()
 
     def traces(self):
         """The events of tools, models and streams: each is in the log under its type."""

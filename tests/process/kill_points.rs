@@ -252,7 +252,9 @@ async fn point_after_point_under_load_nothing_promised_is_lost() {
             for number in numbers {
                 let agent = doomed.agent.clone();
                 let recipient = format!("person-{round}-{number}@example.com");
-                asking.spawn(async move { ask_once(&agent, &recipient).await.map(|asked| (asked, recipient, points.len() - round)) });
+                asking.spawn(
+                    async move { ask_once(&agent, &recipient).await.map(|asked| (asked, recipient, points.len() - round)) },
+                );
             }
             promised.extend(asking.join_all().await.into_iter().flatten());
             doomed.arm();

@@ -1,13 +1,18 @@
 //! Server-side request forgery, tried in every spelling: an attacker who controls a configured endpoint, or the answer of a
 //! resolver, must not reach services that only this machine can reach.
 
+use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use domain::base::words;
+use url::Url;
 
+use super::endpoint::client;
+use super::payload::PAYLOAD_BYTES_MAX;
+use super::resolver::GuardedResolver;
 use super::*;
 use crate::Answers;
 use crate::message::sample;
@@ -380,19 +385,16 @@ async fn no_spelling_of_an_address_reaches_this_machine() {
     // Every name resolves to the canary's address.
     let lookup = Scripted::new(&[&["127.0.0.1"]]);
     let open = channel(&format!("https://127.0.0.1:{}/", canary.port), &["127.0.0.0/8"], &lookup);
-    let resolver = GuardedResolver { filter: Arc::default(), ..open.resolver.clone() };
+    let resolver = GuardedResolver { filter: Arc::default(), ..open.endpoint.resolver.clone() };
     let shut = client(&resolver, false, Duration::from_secs(5)).unwrap();
     let mut delivered = 0;
     for host in HOSTS {
         let Ok(url) = Url::parse(&format!("https://{host}:{}/", canary.port)) else { continue };
         let reason = reason(&WebhookChannel {
             name: "shut".to_owned(),
-            url,
-            keys: Vec::new(),
+            endpoint: Endpoint { url, keys: Vec::new(), resolver: resolver.clone(), client: shut.clone() },
             links: false,
             template: Template::Placet,
-            resolver: resolver.clone(),
-            client: shut.clone(),
         })
         .await;
         assert!(reason.contains("is not a public address"), "{host}: {reason}");

@@ -13,3 +13,4 @@ pub mod preview;
 pub mod recording;
 pub mod requesting;
 pub mod secrets;
+pub mod subscribing;

@@ -91,6 +91,10 @@ id!(
     MembershipId
 );
 id!(
+    /// Names a subscription (RFC-0006).
+    SubscriptionId
+);
+id!(
     /// Names an event of a log.
     EventId
 );

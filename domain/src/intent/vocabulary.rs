@@ -157,14 +157,18 @@ pub fn client_may_append(event_type: &str) -> bool {
             .any(|prefix| event_type.strip_prefix(prefix).is_some_and(|rest| !rest.is_empty()))
 }
 
+/// Whether events of this type can exist.
+pub fn is_a_type(event_type: &str) -> bool {
+    client_may_append(event_type)
+        || in_openintent_vocabulary(event_type)
+        || OURS.contains(&event_type)
+        || ["intent.", "delivery."].iter().any(|prefix| event_type.starts_with(prefix))
+}
+
 /// The type under which an event is stored that a client appends as `event_type`: a type that means nothing to this server is
 /// stored below `x.`, where no event of the server can ever be mistaken for it.
 pub fn stored_as(event_type: String) -> String {
-    let is_known = client_may_append(&event_type)
-        || in_openintent_vocabulary(&event_type)
-        || OURS.contains(&event_type.as_str())
-        || ["intent.", "delivery."].iter().any(|prefix| event_type.starts_with(prefix));
-    if is_known { event_type } else { ["x.", &event_type].concat() }
+    if is_a_type(&event_type) { event_type } else { ["x.", &event_type].concat() }
 }
 
 #[cfg(test)]

@@ -41,6 +41,12 @@ pub enum Action {
     ReadPortfolio,
     /// Change the status of a portfolio.
     ChangePortfolio,
+    /// Have an endpoint told of the events of an intent.
+    Subscribe,
+    /// Read a subscription, or list subscriptions.
+    ReadSubscription,
+    /// End a subscription.
+    Unsubscribe,
     /// Set or remove the policy of an intent.
     Govern,
     /// Ask a question.
@@ -73,7 +79,7 @@ pub enum Action {
 
 impl Action {
     /// All actions, for the generated matrix.
-    pub const ALL: [Self; 30] = [
+    pub const ALL: [Self; 33] = [
         Self::CreateIntent,
         Self::Read,
         Self::Browse,
@@ -104,6 +110,9 @@ impl Action {
         Self::CreatePortfolio,
         Self::ReadPortfolio,
         Self::ChangePortfolio,
+        Self::Subscribe,
+        Self::ReadSubscription,
+        Self::Unsubscribe,
     ];
 }
 
@@ -127,6 +136,11 @@ pub enum Object<'a> {
     },
     /// One portfolio.
     Portfolio {
+        /// The creator.
+        created_by: &'a Asker,
+    },
+    /// One subscription.
+    Subscription {
         /// The creator.
         created_by: &'a Asker,
     },
@@ -154,9 +168,9 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
             within(permission, is_assigned(principal, object), action)?;
         }
     }
-    if let Object::Portfolio { created_by } = object {
+    if let Object::Portfolio { created_by } | Object::Subscription { created_by } = object {
         is_creator = is_same(&created_by.name, &principal.name);
-        // A portfolio has no assigned agents and no entries: it is its creator's, and people's.
+        // Neither has assigned agents or entries: it is its creator's, and people's.
         if principal.tied_to.is_some() || principal.role == Role::Agent && !is_creator {
             return Err(Rejection::NotFound);
         }
@@ -165,8 +179,9 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
         Action::Read => true,
         // A gateway gets the ids of the messages it passes on. It must not see others, and neither must a
         // person who breaks into it.
-        Action::Browse | Action::ReadPortfolio => principal.role != Role::Channel,
+        Action::Browse | Action::ReadPortfolio | Action::ReadSubscription => principal.role != Role::Channel,
         Action::CreatePortfolio
+        | Action::Subscribe
         | Action::JoinPortfolio
         | Action::CreateIntent
         | Action::PatchState
@@ -183,7 +198,8 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
         | Action::Assign
         | Action::ManageAccess
         | Action::LeavePortfolio
-        | Action::ChangePortfolio => {
+        | Action::ChangePortfolio
+        | Action::Unsubscribe => {
             matches!(principal.role, Role::Agent | Role::Admin)
         }
         Action::AppendEvent => matches!(principal.role, Role::Agent | Role::Operator),
@@ -250,7 +266,10 @@ fn within(permission: Option<Permission>, is_assigned: bool, action: Action) -> 
         | Action::LeavePortfolio
         | Action::CreatePortfolio
         | Action::ReadPortfolio
-        | Action::ChangePortfolio => Some(Permission::Read),
+        | Action::ChangePortfolio
+        | Action::Subscribe
+        | Action::ReadSubscription
+        | Action::Unsubscribe => Some(Permission::Read),
         Action::PatchState
         | Action::SetStatus
         | Action::AppendEvent
@@ -323,23 +342,23 @@ mod tests {
                 table += &[role.as_str(), " ", whose, ": ", &cells.join(" "), "\n"].concat();
             }
         }
-        // Columns: create read browse patch status append lease assign acl request-access decide-access govern suspend respond decide preview cancel extend remind keys log metrics bounce deliveries redrive; of portfolios: join leave create read change.
+        // Columns: create read browse patch status append lease assign acl request-access decide-access govern suspend respond decide preview cancel extend remind keys log metrics bounce deliveries redrive; of portfolios: join leave create read change; of subscriptions: create read end.
         let expected = "\
-agent own: yes yes yes yes yes yes yes yes yes yes 403 yes yes self self yes yes 403 403 403 403 403 403 403 403 yes yes yes yes yes
-agent sibling: 404 404 404 404 404 404 404 404 404 yes 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
-agent foreign: 404 404 404 404 404 404 404 404 404 yes 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
-operator own: 403 yes yes 403 403 yes 403 403 403 403 yes 403 403 self self yes 403 yes yes 403 403 403 403 403 403 403 403 403 yes 403
-operator sibling: 403 yes yes 403 403 yes 403 403 403 403 yes 403 403 self self yes 403 yes yes 403 403 403 403 403 403 403 403 403 yes 403
-operator foreign: 403 yes yes 403 403 yes 403 403 403 403 yes 403 403 yes yes yes 403 yes yes 403 403 403 403 403 403 403 403 403 yes 403
-admin own: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 self yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes
-admin sibling: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 self yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes
-admin foreign: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 yes yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes
-auditor own: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes 403 403 403 403 yes 403
-auditor sibling: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes 403 403 403 403 yes 403
-auditor foreign: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes 403 403 403 403 yes 403
-channel own: 403 yes 403 403 403 403 403 403 403 403 403 403 403 self self 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403
-channel sibling: 403 yes 403 403 403 403 403 403 403 403 403 403 403 self self 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403
-channel foreign: 403 yes 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403
+agent own: yes yes yes yes yes yes yes yes yes yes 403 yes yes self self yes yes 403 403 403 403 403 403 403 403 yes yes yes yes yes yes yes yes
+agent sibling: 404 404 404 404 404 404 404 404 404 yes 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
+agent foreign: 404 404 404 404 404 404 404 404 404 yes 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
+operator own: 403 yes yes 403 403 yes 403 403 403 403 yes 403 403 self self yes 403 yes yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403
+operator sibling: 403 yes yes 403 403 yes 403 403 403 403 yes 403 403 self self yes 403 yes yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403
+operator foreign: 403 yes yes 403 403 yes 403 403 403 403 yes 403 403 yes yes yes 403 yes yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403
+admin own: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 self yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes
+admin sibling: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 self yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes
+admin foreign: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 yes yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes
+auditor own: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403
+auditor sibling: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403
+auditor foreign: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403
+channel own: 403 yes 403 403 403 403 403 403 403 403 403 403 403 self self 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403
+channel sibling: 403 yes 403 403 403 403 403 403 403 403 403 403 403 self self 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403
+channel foreign: 403 yes 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403
 ";
         assert_eq!(table, expected);
     }
@@ -384,6 +403,28 @@ channel foreign: 403 403 403 403
         assert_eq!(table, expected);
         let tied = Principal { tied_to: Some(vec!["pager".into()]), ..principal(Role::Channel, "pager", "ops") };
         assert!(actions.iter().all(|action| authorize(&tied, *action, object) == Err(Rejection::NotFound)));
+    }
+
+    /// The same for subscriptions: an agent has its own, people read all, and admins end them.
+    #[test]
+    fn the_matrix_of_roles_and_subscriptions_is_this_one() {
+        let owner = asker("bot", "team-a");
+        let object = Object::Subscription { created_by: &owner };
+        let cells = |role, name: &str| {
+            let who = principal(role, name, "team-a");
+            [Action::ReadSubscription, Action::Unsubscribe].map(|action| match authorize(&who, action, object) {
+                Ok(()) => "yes",
+                Err(Rejection::NotFound) => "404",
+                Err(_) => "403",
+            })
+        };
+        assert_eq!(cells(Role::Agent, "bot"), ["yes", "yes"]);
+        assert_eq!(cells(Role::Agent, "other"), ["404", "404"]);
+        for name in ["bot", "other"] {
+            assert_eq!(cells(Role::Admin, name), ["yes", "yes"]);
+            assert_eq!([cells(Role::Operator, name), cells(Role::Auditor, name)], [["yes", "403"]; 2]);
+            assert_eq!(cells(Role::Channel, name), ["403", "403"]);
+        }
     }
 
     /// A gateway that was broken into must give access only to the messages that it passes on.
@@ -466,8 +507,9 @@ channel foreign: 403 403 403 403
         let may = |who: &Principal, action, entries: &[Entry], assigned: &[String], asked_by| {
             authorize(who, action, Object::Intent { created_by: &creator, asked_by, assigned, entries, handed_for: &[] })
         };
-        let everywhere = [Action::CreateIntent, Action::CreatePortfolio, Action::ReadPortfolio];
-        let reads = [Action::Read, Action::Browse, Action::RequestAccess, Action::Preview];
+        let everywhere =
+            [Action::CreateIntent, Action::CreatePortfolio, Action::ReadPortfolio, Action::ReadSubscription, Action::Unsubscribe];
+        let reads = [Action::Read, Action::Browse, Action::RequestAccess, Action::Preview, Action::Subscribe];
         let works =
             [Action::PatchState, Action::SetStatus, Action::AppendEvent, Action::Lease, Action::Suspend, Action::JoinPortfolio];
         let manages = [Action::Assign, Action::ManageAccess];

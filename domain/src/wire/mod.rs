@@ -16,6 +16,7 @@ mod problem;
 mod records;
 mod requests;
 mod signals;
+mod subscriptions;
 mod suspensions;
 
 pub use self::access::{
@@ -49,6 +50,7 @@ pub use self::requests::{
     EscalationRequest, EscalationView, ResolveEscalationRequest,
 };
 pub use self::signals::{Signal, is_signalled};
+pub use self::subscriptions::{SubscribeRequest, SubscriptionView};
 pub use self::suspensions::{
     CancelRequest, ChoiceRequest, ExtendRequest, RemindRequest, RespondRequest, RespondResponse, SuspendRequest, SuspensionPage,
     SuspensionRecord,

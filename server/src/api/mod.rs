@@ -28,6 +28,7 @@ mod requests;
 mod retry_policy;
 mod server_log;
 mod streams;
+mod subscriptions;
 mod suspensions;
 mod three_calls;
 mod unsupported;
@@ -59,6 +60,7 @@ fn declare(routes: &mut Routes<'_>) {
         keys::routes(routes);
         server_log::routes(routes);
         streams::routes(routes);
+        subscriptions::routes(routes);
         unsupported::routes(routes);
     });
     // The RFC writes the routes of intents without a prefix.

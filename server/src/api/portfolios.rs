@@ -3,29 +3,25 @@
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
 use domain::asking::grouping;
-use domain::base::field::FieldError;
 use domain::base::ids::{MembershipId, PortfolioId};
 use domain::intent::command::Command;
 use domain::people::authority::Action;
-use domain::people::principal::Principal;
 use domain::portfolio::{MEMBERS_MAX, PORTFOLIOS_OF_INTENT_MAX};
-use domain::problem::Rejection;
 use domain::wire::{
     AddToPortfolioRequest, CreatePortfolioRequest, MemberList, MembershipView, PortfolioEventView, PortfolioView,
     RemovedFromPortfolio, SetPortfolioStatusRequest, WholePortfolioView,
 };
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use store::{NewPortfolio, PortfolioFilter, PortfolioWrite};
+use store::{NewPortfolio, PortfolioFilter};
 
 use crate::edge::admission::Work;
 use crate::edge::auth::Caller;
-use crate::edge::body::{Json, idempotency};
+use crate::edge::body::Json;
 use crate::edge::problem::{Detail, Surface};
 use crate::edge::query::{OFFSET_MAX, Query};
 use crate::edge::route::{Routes, delete, get, intent_id, patch, portfolio_id, post};
 use crate::edge::shared::Shared;
-use crate::edge::write::{Write, respond};
+use crate::edge::write::{Write, repeatable, respond};
 
 /// The most portfolios on one page, and so many unless the request says otherwise.
 pub(super) const PORTFOLIOS_PAGE_MAX: u32 = 100;
@@ -48,21 +44,6 @@ pub(super) fn intent_routes(routes: &mut Routes<'_>) {
     routes.keyed(Surface::OpenIntent, "/intents/{intent_id}/portfolios", [get(Work::List, of_intent)]);
 }
 
-/// A write to a portfolio, as its body asks for it. Errors in fields travel along, to be reported after 404 and 403.
-fn write<T: DeserializeOwned, W>(
-    request: &HttpRequest,
-    principal: &Principal,
-    scope: &'static str,
-    body: Json,
-    wanted: impl FnOnce(T) -> Result<W, Vec<FieldError>>,
-) -> PortfolioWrite<W> {
-    let invalid = |errors| Rejection::Invalid { errors };
-    match idempotency(request, principal, scope, &body) {
-        Ok(idempotency) => PortfolioWrite { idempotency, wanted: body.into().and_then(wanted).map_err(invalid) },
-        Err(error) => PortfolioWrite { idempotency: None, wanted: Err(invalid(vec![error])) },
-    }
-}
-
 /// Creates a portfolio, `active` and empty. Its rules can require that all its intents are completed before it is; every other rule is
 /// refused.
 #[utoipa::path(post, path = "/api/v1/portfolios", tag = "portfolios", request_body = CreatePortfolioRequest,
@@ -72,7 +53,7 @@ pub(super) async fn create(request: HttpRequest, shared: Data<Shared>) -> Result
     let (principal, body) = (caller.principal, Json::of(&request)?);
     let id = PortfolioId(shared.entropy.uuid(shared.clock.now()));
     let new = |body: CreatePortfolioRequest| Ok(NewPortfolio { id, body: grouping::new_portfolio(body, &principal.name)? });
-    let write = write(&request, &principal, "POST /portfolios", body, new);
+    let write = repeatable(&request, &principal, "POST /portfolios", body, new);
     Ok(respond(shared.store.create_portfolio(principal, write).await?))
 }
 
@@ -143,7 +124,7 @@ pub(super) async fn set_status(request: HttpRequest, shared: Data<Shared>) -> Re
     let caller = Caller::of(&request)?;
     let (principal, body, id) = (caller.principal, Json::of(&request)?, portfolio_id(&request)?);
     let status = |body: SetPortfolioStatusRequest| Ok(body.status);
-    let write = write(&request, &principal, "PATCH /portfolios/{id}/status", body, status);
+    let write = repeatable(&request, &principal, "PATCH /portfolios/{id}/status", body, status);
     Ok(respond(shared.store.set_portfolio_status(principal, id, write).await?))
 }
 
@@ -157,7 +138,7 @@ pub(super) async fn add(request: HttpRequest, shared: Data<Shared>) -> Result<Ht
     let (principal, body, id) = (caller.principal, Json::of(&request)?, portfolio_id(&request)?);
     let place = MembershipId(shared.entropy.uuid(shared.clock.now()));
     let joining = |body: AddToPortfolioRequest| grouping::joining(place, id, &body);
-    let write = write(&request, &principal, "POST /portfolios/{id}/intents", body, joining);
+    let write = repeatable(&request, &principal, "POST /portfolios/{id}/intents", body, joining);
     Ok(respond(shared.store.add_to_portfolio(principal, id, write).await?))
 }
 

@@ -45,7 +45,8 @@ pub(super) async fn make<T: DeserializeOwned>(
         | Outcome::Lease(_)
         | Outcome::Access(_)
         | Outcome::Portfolio(_)
-        | Outcome::Membership(_) => Err(unreadable()),
+        | Outcome::Membership(_)
+        | Outcome::Subscription(_) => Err(unreadable()),
     }
 }
 

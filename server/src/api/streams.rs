@@ -14,7 +14,7 @@ use domain::asking::accepting::agent_in_path;
 use domain::problem::Rejection;
 use domain::wire::Signal;
 use futures_util::stream::unfold;
-use serde_json::Value;
+use serde_json::{Value, json};
 use store::{StoreError, StreamCursor, StreamOf, Streamed};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
@@ -39,6 +39,7 @@ const LOOK_PAUSE: Duration = Duration::from_millis(50);
 
 pub(super) fn routes(routes: &mut Routes<'_>) {
     routes.stream("/intents/{intent_id}/subscribe", get(Work::Read, subscribe_to_intent));
+    routes.stream("/subscribe/intents/{intent_id}", get(Work::Read, follow_log));
     routes.stream("/agents/{agent_id}/subscribe", get(Work::Read, subscribe_to_agent));
     routes.stream("/portfolios/{portfolio_id}/subscribe", get(Work::Read, subscribe_to_portfolio));
 }
@@ -72,6 +73,17 @@ pub(super) async fn subscribe_to_portfolio(request: HttpRequest, shared: Data<Sh
     open(&request, shared, of).await
 }
 
+/// Streams all events of an intent, from now on or from behind the event named in `Last-Event-ID`.
+///
+/// Each event has the name of its type, and its data are the event as the log shows it. `place` carries only the id of a place in the
+/// stream; `missed` says how many events were left out, for a reader that is more than 1,000 behind. A refusal is held for five seconds.
+#[utoipa::path(get, path = "/api/v1/subscribe/intents/{intent_id}", tag = "streams", params(("intent_id" = String, Path),
+    ("Last-Event-ID" = Option<String>, Header)), responses((status = 200, content_type = "text/event-stream", body = String), (status = 403), (status = 404), (status = 422)))]
+pub(super) async fn follow_log(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
+    let of = StreamOf::Log(intent_id(&request)?);
+    open(&request, shared, of).await
+}
+
 /// The place that the client names; an empty header names none.
 fn last_event_id(request: &HttpRequest) -> Result<Option<StreamCursor>, Rejection> {
     let Some(value) = request.headers().get("last-event-id").filter(|value| !value.is_empty()) else { return Ok(None) };
@@ -82,7 +94,7 @@ fn last_event_id(request: &HttpRequest) -> Result<Option<StreamCursor>, Rejectio
 async fn open(request: &HttpRequest, shared: Data<Shared>, of: StreamOf) -> Result<HttpResponse, Detail> {
     let caller = Caller::of(request)?;
     // The stream is registered before the first look, so an event between the two is not lost.
-    let wakes = shared.store.hub().follow(of.intent());
+    let wakes = shared.store.hub().follow(of.followed());
     let after = last_event_id(request);
     let is_new = matches!(after, Ok(None));
     let first = shared.store.stream(caller.principal.clone(), of.clone(), after).await?;
@@ -197,11 +209,16 @@ impl Reader {
     }
 
     fn take(&mut self, streamed: Streamed) {
-        let Streamed { events, cursor, more } = streamed;
+        let Streamed { events, missed, cursor, more } = streamed;
+        if let Some((at, missed)) = missed {
+            self.tell(at, "missed", &json!({ "missed": missed }));
+        }
         self.cursor = cursor;
         for (at, event) in events {
-            if let Some(signal) = Signal::of(event, self.of.agent()) {
-                self.tell(at, signal);
+            if let StreamOf::Log(_) = self.of {
+                self.tell(at, &event.event_type, &json!(event));
+            } else if let Some(Signal { name, data }) = Signal::of(event, self.of.agent()) {
+                self.tell(at, name, &Value::from(data));
             }
         }
         if more {
@@ -209,15 +226,19 @@ impl Reader {
         }
     }
 
-    fn tell(&mut self, at: StreamCursor, Signal { name, data }: Signal) {
-        // JSON holds no line break, so each event is one line of data.
-        let block = format!("id: {at}\nevent: {name}\ndata: {}\n\n", Value::from(data));
+    fn tell(&mut self, at: StreamCursor, name: &str, data: &Value) {
+        // JSON holds no line break, so each event is one line of data, and a type holds no control character.
+        let block = format!("id: {at}\nevent: {name}\ndata: {data}\n\n");
         self.ready.push_str(&block);
         self.told = Some(at);
     }
 
     fn tell_position(&mut self) {
-        self.tell(self.cursor, Signal::of_position());
+        if let StreamOf::Log(_) = self.of {
+            return self.tell(self.cursor, "place", &json!({}));
+        }
+        let Signal { name, data } = Signal::of_position();
+        self.tell(self.cursor, name, &Value::from(data));
     }
 
     /// Sends a comment, or the place if the stream has passed events that are not for this client: it would have to pass them

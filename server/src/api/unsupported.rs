@@ -44,7 +44,7 @@ const OUT_OF_SCOPE: [&str; 34] = [
 ];
 
 /// Parts of OpenIntent that this version does not have.
-const MISSING: [&str; 28] = [
+const MISSING: [&str; 26] = [
     "/checkpoints",
     "/checkpoints/{checkpoint}",
     "/checkpoints/{checkpoint}/proof/{event}",
@@ -54,8 +54,6 @@ const MISSING: [&str; 28] = [
     "/decisions",
     "/plans",
     "/plans/{plan}",
-    "/subscriptions",
-    "/subscriptions/{subscription}",
     "/tasks",
     "/tasks/{task}",
     "/verify/consistency",

@@ -23,7 +23,7 @@ use tokio::sync::{oneshot, watch};
 
 use super::{say, serve};
 use crate::app::App;
-use crate::config::{Config, Limits, Mode};
+use crate::config::{Config, Limits, Mode, SubscriptionsConfig};
 
 /// The person who is asked.
 const OPERATOR: &str = "you@example.com";
@@ -110,6 +110,7 @@ fn config(folder: &tempfile::TempDir) -> anyhow::Result<Config> {
             fallback_requires_delivery: true,
             client_guard_seconds: CLIENT_GUARD_SECONDS,
         },
+        subscriptions: SubscriptionsConfig::default(),
         display_time_zone: None,
         otlp_endpoint: None,
         limits: Limits::of_this_machine(),

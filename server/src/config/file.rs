@@ -14,6 +14,7 @@ use super::environment::secret_file;
 use super::limits::LimitsSection;
 use super::place::{Place, without_values};
 use super::questions::QuestionsSection;
+use super::subscriptions::SubscriptionsSection;
 
 /// The file. Unknown keys are refused, because the server would silently ignore a setting.
 #[derive(Debug, Default, Deserialize)]
@@ -35,6 +36,7 @@ pub(super) struct FileConfig {
     pub(super) fallback: FallbackSection,
     pub(super) channels: ChannelsSection,
     pub(super) questions: QuestionsSection,
+    pub(super) subscriptions: SubscriptionsSection,
     pub(super) limits: LimitsSection,
 }
 

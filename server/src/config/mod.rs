@@ -12,6 +12,7 @@ mod limits;
 mod mode;
 mod place;
 mod questions;
+mod subscriptions;
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -40,6 +41,7 @@ pub use self::limits::{Limits, raise_files_max};
 pub use self::mode::Mode;
 pub use self::place::is_only_in_the_file;
 use self::questions::QuestionsSection;
+pub use self::subscriptions::SubscriptionsConfig;
 
 /// The settings of the command line and the environment.
 #[derive(Args, Clone, Debug, Default)]
@@ -127,6 +129,8 @@ pub struct Config {
     pub mail: Option<MailConfig>,
     pub webhooks: Vec<WebhookConfig>,
     pub asking: AskingPolicy,
+    /// Where agents may have messages about events sent.
+    pub subscriptions: SubscriptionsConfig,
     /// The second time zone in mails, beside UTC, if there is one.
     pub display_time_zone: Option<Tz>,
     /// The address to which spans are exported, if there is one.
@@ -176,8 +180,20 @@ impl Config {
         let otlp_endpoint = otlp_endpoint.map(|url| check_collector(&url)).transpose()?;
         let display_time_zone = args.display_time_zone.clone().or(file.display_time_zone).filter(|zone| !zone.is_empty());
         let display_time_zone = display_time_zone.map(|zone| time_zone(&zone)).transpose()?;
-        let limits = file.limits.resolve()?;
-        Ok(Self { listen, database, public_url, mode, mail, webhooks, asking, display_time_zone, otlp_endpoint, limits })
+        let (limits, subscriptions) = (file.limits.resolve()?, file.subscriptions.resolve()?);
+        Ok(Self {
+            listen,
+            database,
+            public_url,
+            mode,
+            mail,
+            webhooks,
+            asking,
+            subscriptions,
+            display_time_zone,
+            otlp_endpoint,
+            limits,
+        })
     }
 }
 
@@ -529,7 +545,7 @@ mod tests {
     }
 
     /// The tables of the file.
-    const SECTIONS: [&str; 8] = [
+    const SECTIONS: [&str; 9] = [
         "",
         "[suspension]",
         "[suspension.default_retry_policy]",
@@ -537,6 +553,7 @@ mod tests {
         "[channels]",
         "[[channels.webhook]]",
         "[questions]",
+        "[subscriptions]",
         "[limits]",
     ];
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use channels::Subscribers;
 use domain::asking::policy::AskingPolicy;
 use domain::base::clock::Clock;
 use domain::base::ids::{Entropy, KeyId};
@@ -31,6 +32,7 @@ pub(crate) struct Shared {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) authenticator: Arc<Authenticator>,
     pub(crate) asking: AskingPolicy,
+    pub(crate) subscribers: Arc<Subscribers>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) waiters: Waiters,
@@ -58,8 +60,8 @@ impl Shared {
     pub(crate) fn new(
         store: Arc<dyn Store>,
         asking: AskingPolicy,
-        clock: Arc<dyn Clock>,
-        entropy: Arc<dyn Entropy>,
+        subscribers: Arc<Subscribers>,
+        (clock, entropy): (Arc<dyn Clock>, Arc<dyn Entropy>),
         metrics: Arc<Metrics>,
         instance: Instance,
         limits: &Limits,
@@ -69,6 +71,7 @@ impl Shared {
             store,
             authenticator,
             asking,
+            subscribers,
             clock,
             entropy,
             waiters: Waiters::default(),

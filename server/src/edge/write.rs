@@ -5,9 +5,11 @@ use actix_web::{HttpRequest, HttpResponse};
 use domain::base::field::FieldError;
 use domain::intent::command::Command;
 use domain::people::authority::Action;
+use domain::people::principal::Principal;
+use domain::problem::Rejection;
 use domain::wire::AccessView;
 use serde::de::DeserializeOwned;
-use store::{Outcome, Request, Target, Unreadable};
+use store::{Outcome, Repeatable, Request, Target, Unreadable};
 
 use super::auth::Caller;
 use super::body::{Json, idempotency, if_match};
@@ -61,6 +63,21 @@ impl Write {
     }
 }
 
+/// A write to an object that is no intent, as its body asks for it. Errors in fields travel along, to be reported after 404 and 403.
+pub(crate) fn repeatable<T: DeserializeOwned, W>(
+    request: &HttpRequest,
+    principal: &Principal,
+    scope: &'static str,
+    body: Json,
+    wanted: impl FnOnce(T) -> Result<W, Vec<FieldError>>,
+) -> Repeatable<W> {
+    let invalid = |errors| Rejection::Invalid { errors };
+    match idempotency(request, principal, scope, &body) {
+        Ok(idempotency) => Repeatable { idempotency, wanted: body.into().and_then(wanted).map_err(invalid) },
+        Err(error) => Repeatable { idempotency: None, wanted: Err(invalid(vec![error])) },
+    }
+}
+
 /// An outcome as JSON, with its `ETag`.
 pub(crate) fn respond(outcome: Outcome) -> HttpResponse {
     let etag = |version: u32| ("etag", format!("\"{version}\""));
@@ -78,5 +95,6 @@ pub(crate) fn respond(outcome: Outcome) -> HttpResponse {
         Outcome::Lease(lease) => HttpResponse::Ok().json(lease),
         Outcome::Portfolio(portfolio) => HttpResponse::Ok().json(portfolio),
         Outcome::Membership(membership) => HttpResponse::Ok().json(membership),
+        Outcome::Subscription(subscription) => HttpResponse::Ok().json(subscription),
     }
 }

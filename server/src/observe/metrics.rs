@@ -18,7 +18,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 use store::fact::{Attempted, Fact, Method, Outcome, Settled};
-use store::{Again, Copied, Hold, Standing};
+use store::{Again, Copied, DeliveryResult, Hold, Standing};
 
 /// The content type of the text that [`Metrics::exposition`] returns.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -58,6 +58,11 @@ struct AttemptLabels {
 struct DeliveryLabels {
     channel: String,
     state: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ResultLabel {
+    result: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -209,6 +214,7 @@ pub struct Metrics {
     late_seconds: Histogram,
     attempts: Family<AttemptLabels, Counter>,
     deliveries: Family<DeliveryLabels, Counter>,
+    posts: Family<ResultLabel, Counter>,
     bounces: Family<BounceLabel, Counter>,
     failovers: Counter,
     queue_full: Counter,
@@ -242,6 +248,7 @@ impl Metrics {
             late_seconds: Histogram::new(LATE_SECONDS),
             attempts: Family::default(),
             deliveries: Family::default(),
+            posts: Family::default(),
             bounces: Family::default(),
             failovers: Counter::default(),
             queue_full: Counter::default(),
@@ -350,6 +357,9 @@ impl Metrics {
     }
 
     fn registered_deliveries(mut self, started: DateTime<Utc>) -> Self {
+        for result in ["sent", "retry", "failed"] {
+            drop(self.posts.get_or_create(&ResultLabel { result }));
+        }
         let it = &mut self.registry;
         it.register(
             "placet_delivery_attempts",
@@ -357,6 +367,11 @@ impl Metrics {
             self.attempts.clone(),
         );
         it.register("placet_deliveries", "Messages that reached a state", self.deliveries.clone());
+        it.register(
+            "placet_subscription_posts",
+            "How often the server told an endpoint that an agent subscribed of an event",
+            self.posts.clone(),
+        );
         it.register("placet_delivery_bounces", "Reports that a message came back", self.bounces.clone());
         it.register(
             "placet_delivery_failovers",
@@ -485,6 +500,16 @@ impl Metrics {
         for state in Settled::ALL {
             drop(self.deliveries.get_or_create(&DeliveryLabels { channel: channel.to_owned(), state: state.as_str() }));
         }
+    }
+
+    /// Counts a message to the endpoint of a subscription.
+    pub(crate) fn posted(&self, result: &DeliveryResult) {
+        let result = match result {
+            DeliveryResult::Sent(_) => "sent",
+            DeliveryResult::Retry { .. } => "retry",
+            DeliveryResult::Failed(_) => "failed",
+        };
+        self.posts.get_or_create(&ResultLabel { result }).inc();
     }
 
     /// Counts open questions that the search for lost timers left out.

@@ -5,4 +5,5 @@ pub mod deadlines;
 pub mod deliveries;
 pub mod lane;
 mod results;
+pub mod subscriptions;
 pub mod upkeep;

@@ -163,6 +163,7 @@ pub(super) const TABLES: &[Table] = &[
     table!(portfolios, rid).draws_from("portfolios_rid_seq"),
     table!(portfolio_events, portfolio, sequence),
     table!(portfolio_members, portfolio, intent),
+    table!(subscriptions, rid).draws_from("subscriptions_rid_seq"),
     // A file has one writer, so the order of its rows is the order of their commits.
     table!(published, rid).instead(&[("position", "rid AS position")]),
     table!(leases, rid).draws_from("leases_rid_seq"),

@@ -23,6 +23,8 @@ pub(crate) trait WriteKeys {
 /// Reads keys and secrets, inside a transaction that writes or outside.
 pub(crate) trait ReadKeys {
     fn principal(&mut self, key_hash: &[u8; 32]) -> RowsResult<Option<Principal>>;
+    /// The principal of a key that is not revoked.
+    fn principal_of(&mut self, id: KeyId) -> RowsResult<Option<Principal>>;
     fn key(&mut self, id: KeyId) -> RowsResult<Option<KeyView>>;
     fn keys(&mut self) -> RowsResult<Vec<KeyView>>;
     fn secret(&mut self, name: &str) -> RowsResult<Option<Vec<u8>>>;

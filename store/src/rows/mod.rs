@@ -18,6 +18,7 @@ pub(crate) mod portfolios;
 pub(crate) mod presence;
 pub(crate) mod published;
 pub(crate) mod server_log;
+pub(crate) mod subscriptions;
 pub(crate) mod suspensions;
 pub(crate) mod timers;
 pub(crate) mod tokens;
@@ -39,6 +40,9 @@ pub(crate) use self::portfolios::{ListedPortfolios, MemberRow, PortfolioRow, Rea
 pub(crate) use self::presence::{PresenceRow, ReadPresence, Recovery, Restore, WritePresence};
 pub(crate) use self::published::{PublishedRow, ReadPublished, WritePublished};
 pub(crate) use self::server_log::{ReadServerLog, ServerHead, WriteServerLog};
+pub(crate) use self::subscriptions::{
+    AT_ONCE, ListedSubscriptions, ReadSubscriptions, SubscriptionPlace, SubscriptionRow, WriteSubscriptions,
+};
 pub(crate) use self::suspensions::{Listed, ReadSuspensions, SuspensionRow, WriteSuspensions};
 pub(crate) use self::timers::{ReadTimers, TimerRow, WriteTimers};
 pub(crate) use self::tokens::{ReadTokens, TokenRow, WriteTokens};
@@ -71,6 +75,7 @@ pub(crate) trait Rows:
     + WritePresence
     + WritePublished
     + WriteServerLog
+    + WriteSubscriptions
     + WriteSuspensions
     + WriteTimers
     + WriteTokens
@@ -103,6 +108,7 @@ pub(crate) trait ReadRows:
     + ReadPresence
     + ReadPublished
     + ReadServerLog
+    + ReadSubscriptions
     + ReadSuspensions
     + ReadTimers
     + ReadTokens
@@ -125,6 +131,7 @@ impl<R> ReadRows for R where
         + ReadPresence
         + ReadPublished
         + ReadServerLog
+        + ReadSubscriptions
         + ReadSuspensions
         + ReadTimers
         + ReadTokens
@@ -135,6 +142,7 @@ impl<R> ReadRows for R where
 pub(crate) mod prelude {
     pub(crate) use super::{
         ReadAccess, ReadAnnouncements, ReadAssignments, ReadBytes, ReadDepartures, ReadEvents, ReadIdempotency, ReadIntents,
-        ReadKeys, ReadLeases, ReadOutbox, ReadPortfolios, ReadPresence, ReadRows, ReadSuspensions, ReadTimers, ReadTokens, Rows,
+        ReadKeys, ReadLeases, ReadOutbox, ReadPortfolios, ReadPresence, ReadRows, ReadSubscriptions, ReadSuspensions, ReadTimers,
+        ReadTokens, Rows,
     };
 }

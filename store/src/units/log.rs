@@ -77,6 +77,7 @@ pub(super) fn append<R: Rows>(
         last = Some(sealed);
     }
     if !events.is_empty() {
+        rows.notice(Notice::Appended(loaded.intent.id));
         let &Intent { id, status, version, ref created_by, created_at, updated_at, .. } = &loaded.intent;
         let created_by = created_by.clone();
         // An agent pays for its own events. Its creator pays for the server's, which come of what agents asked; people pay nothing.

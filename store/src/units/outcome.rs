@@ -197,7 +197,8 @@ pub(super) fn kept(loaded: &Loaded, outcome: &Outcome) -> RowsResult<String> {
         | Outcome::Lease(_)
         | Outcome::Access(_)
         | Outcome::Portfolio(_)
-        | Outcome::Membership(_)) => serde_json::to_string(whole)?,
+        | Outcome::Membership(_)
+        | Outcome::Subscription(_)) => serde_json::to_string(whole)?,
     })
 }
 

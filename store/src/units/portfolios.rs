@@ -18,11 +18,11 @@ use domain::problem::Rejection;
 use domain::suspension::Asker;
 use domain::wire::PortfolioView;
 
-use super::allowance::{self, EVENT_ROWS_BYTES, charge};
+use super::allowance::{EVENT_ROWS_BYTES, charge};
 use super::execute::execute;
-use super::outcome::{kept_under, recalled};
+use super::repeatable::{Admitted, admit, keep};
 use crate::portfolios::portfolio_view;
-use crate::request::{Idempotency, NewPortfolio, Outcome, PortfolioWrite, Precondition, Request, Target};
+use crate::request::{Idempotency, NewPortfolio, Outcome, Precondition, Repeatable, Request, Target};
 use crate::rows::prelude::*;
 use crate::rows::{Decided, PortfolioRow, RowsResult};
 use crate::surroundings::Env;
@@ -32,7 +32,7 @@ pub(crate) fn create<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
     principal: &Principal,
-    write: &PortfolioWrite<NewPortfolio>,
+    write: &Repeatable<NewPortfolio>,
 ) -> Decided<Outcome> {
     if let Err(rejection) = authorize(principal, Action::CreatePortfolio, Object::Server) {
         return Ok(Err(rejection));
@@ -65,7 +65,7 @@ pub(crate) fn set_status<R: Rows>(
     env: &Env<'_>,
     principal: &Principal,
     id: PortfolioId,
-    write: &PortfolioWrite<PortfolioStatus>,
+    write: &Repeatable<PortfolioStatus>,
 ) -> Decided<Outcome> {
     let Some(mut row) = rows.lock_portfolio(id)? else { return Ok(Err(Rejection::NotFound)) };
     let object = Object::Portfolio { created_by: &row.portfolio.created_by };
@@ -98,7 +98,7 @@ pub(crate) fn add<R: Rows>(
     env: &Env<'_>,
     principal: &Principal,
     id: PortfolioId,
-    write: &PortfolioWrite<(IntentId, Join)>,
+    write: &Repeatable<(IntentId, Join)>,
 ) -> Decided<Outcome> {
     let Some(row) = rows.reads().portfolio(id)? else { return Ok(Err(Rejection::NotFound)) };
     let object = Object::Portfolio { created_by: &row.portfolio.created_by };
@@ -125,35 +125,6 @@ fn incomplete<R: Rows>(rows: &mut R, portfolio: i64) -> RowsResult<usize> {
     let statuses = rows.reads().member_statuses(portfolio)?.into_iter();
     let incomplete: u64 = statuses.filter(|(status, _)| *status != Status::Completed).map(|(_, count)| count).sum();
     Ok(usize::try_from(incomplete).unwrap_or(usize::MAX))
-}
-
-/// A write that passed the checks before the decision.
-enum Admitted<'a, T> {
-    /// It has not been made before.
-    New(&'a T),
-    /// It was made before, with this outcome.
-    Repeated(Box<Outcome>),
-}
-
-/// The checks before the decision that all writes of portfolios share, in the order every surface promises.
-fn admit<'a, R: Rows, T>(
-    rows: &mut R,
-    env: &Env<'_>,
-    principal: &Principal,
-    (action, write): (Action, &'a PortfolioWrite<T>),
-    now: DateTime<Utc>,
-) -> Decided<Admitted<'a, T>> {
-    if let Some(key) = write.idempotency {
-        match kept_under(rows, key, now)? {
-            Err(rejection) => return Ok(Err(rejection)),
-            Ok(Some(kept)) => return Ok(Ok(Admitted::Repeated(Box::new(recalled(rows, &kept)?)))),
-            Ok(None) => {}
-        }
-    }
-    if let Err(rejection) = allowance::admit(rows, env, principal, action, None, now)? {
-        return Ok(Err(rejection));
-    }
-    Ok(write.wanted.as_ref().map(Admitted::New).map_err(Clone::clone))
 }
 
 /// Appends an event to the portfolio's own log. Its agent pays for it.
@@ -190,12 +161,6 @@ fn finish<R: Rows>(
     now: DateTime<Utc>,
 ) -> Decided<Outcome> {
     let outcome = Outcome::Portfolio(Box::new(view));
-    if let Some(key) = idempotency {
-        let kept = serde_json::to_string(&outcome)?;
-        if principal.role == Role::Agent {
-            charge(rows, &principal.name, kept.len(), now)?;
-        }
-        rows.insert_idempotent(key, now, &kept)?;
-    }
+    keep(rows, principal, idempotency, &outcome, now)?;
     Ok(Ok(outcome))
 }

@@ -12,7 +12,7 @@ use harness::on_each_store;
 use serde_json::{Map, Value, json};
 
 /// Members that differ between two equal requests.
-const OWN: [&str; 11] = [
+const OWN: [&str; 12] = [
     "id",
     "portfolio_id",
     "request_id",
@@ -23,6 +23,7 @@ const OWN: [&str; 11] = [
     "event_hash",
     "previous_event_hash",
     "salt",
+    "secret",
     "key",
 ];
 /// Stands for the id of a question that is asked first.
@@ -280,6 +281,19 @@ fn members_of_portfolios() -> Vec<Member> {
     ]
 }
 
+fn members_of_subscriptions() -> Vec<Member> {
+    let endpoint = json!({"intent_id": INTENT, "webhook_url": "http://127.0.0.1:1/", "expires_at": "2026-12-01T00:00:00Z"});
+    let subscribe = |name, value| Member::of("SubscribeRequest", &endpoint, name, value);
+    vec![
+        subscribe("intent_id", json!("another")).answered(404),
+        subscribe("portfolio_id", json!("p")).refused(),
+        subscribe("subscriber_id", json!("s")),
+        subscribe("event_types", json!(["comment"])),
+        subscribe("webhook_url", json!("http://127.0.0.1:2/")),
+        subscribe("expires_at", json!("2026-12-02T00:00:00Z")),
+    ]
+}
+
 fn members_of_questions() -> Vec<Member> {
     let question = json!({
         "question": "Go?", "choices": [{"value": "a", "label": "A"}, {"value": "b", "label": "B"}], "timeout_seconds": 600,
@@ -472,6 +486,7 @@ async fn sent(app: &TestApp, schema: &str, intent: IntentId, open: &str, body: V
                 agent.send(agent.request("PATCH", &format!("{one}/status")).json(&body)).await
             }
         }
+        "SubscribeRequest" => agent.post("api/v1/subscriptions", body).await,
         "SuspendRequest" | "ChoiceRequest" | "PartialRetryPolicy" | "Rung" => agent.post(&format!("{path}/suspend"), body).await,
         "RespondRequest" => operator.post(&format!("{path}/suspend/respond"), body).await,
         "CancelRequest" => agent.post(&format!("api/v1/suspensions/{open}/cancel"), body).await,
@@ -511,7 +526,7 @@ async fn outcome(app: &mut TestApp, member: &Member, mut body: Value) -> (u16, V
 on_each_store! {
     /// A member that is accepted without any effect misleads its caller, who counts on the effect.
     async fn each_member_has_an_effect_or_is_shown_or_refused(app: &mut TestApp) {
-        let all = [members_of_intents(), members_of_access(), members_of_portfolios(), members_of_requests(), members_of_records(), members_of_questions(), members_of_endings(), members_of_keys_and_messages()].concat();
+        let all = [members_of_intents(), members_of_access(), members_of_portfolios(), members_of_subscriptions(), members_of_requests(), members_of_records(), members_of_questions(), members_of_endings(), members_of_keys_and_messages()].concat();
         let description = app.anonymous().get("openapi.json").await.ok();
         let listed = all.iter().map(|member| (member.schema.to_owned(), member.name.to_owned())).collect();
         assert_eq!(described(&description), listed, "the members of the description, and those below");

@@ -83,6 +83,7 @@ impl Row {
             .replace("{approval_id}", &things.approval)
             .replace("{escalation_id}", &things.escalation)
             .replace("{portfolio_id}", &things.portfolio)
+            .replace("{subscription_id}", &things.subscription)
             .replace("{entry_id}", NOBODYS)
             .replace("{request_id}", NOBODYS)
             .replace("{agent_id}", "helper")
@@ -90,11 +91,13 @@ impl Row {
 
     /// Whether the operation is about an agent's intent or question, whose existence other agents must not learn.
     fn on_an_intent(&self) -> bool {
-        ["{intent_id}", "{suspension_id}", "{escalation_id}", "{portfolio_id}"].iter().any(|id| self.operation.contains(id))
+        ["{intent_id}", "{suspension_id}", "{escalation_id}", "{portfolio_id}", "{subscription_id}"]
+            .iter()
+            .any(|id| self.operation.contains(id))
     }
 
     fn form(&self) -> &'static str {
-        let openintents = ["/server/config", "/subscribe", "/intents", "/escalations", "/portfolios"]
+        let openintents = ["/server/config", "/subscribe", "/intents", "/escalations", "/portfolios", "/subscriptions"]
             .iter()
             .any(|part| self.operation.contains(part));
         if !openintents || self.operation.ends_with("/suspend") { "application/problem+json" } else { "application/json" }
@@ -109,12 +112,21 @@ struct Things {
     approval: String,
     escalation: String,
     portfolio: String,
+    subscription: String,
 }
 
 impl Things {
     fn all(id: &str) -> Self {
         let id = || id.to_owned();
-        Self { intent: id(), suspension: id(), lease: id(), approval: id(), escalation: id(), portfolio: id() }
+        Self {
+            intent: id(),
+            suspension: id(),
+            lease: id(),
+            approval: id(),
+            escalation: id(),
+            portfolio: id(),
+            subscription: id(),
+        }
     }
 
     fn nobodys() -> Self {
@@ -130,10 +142,13 @@ impl Things {
         let portfolio = agent.post("api/v1/portfolios", json!({"name": "Refunds"})).await.ok();
         let place = format!("api/v1/portfolios/{}/intents", portfolio["id"].as_str().unwrap());
         agent.post(&place, json!({"intent_id": intent})).await.ok();
+        let endpoint = json!({"intent_id": intent, "webhook_url": "http://127.0.0.1:1/"});
+        let subscription = agent.post("api/v1/subscriptions", endpoint).await.ok();
         let suspension = agent.asked(intent).await;
         let id = |thing: Value| thing["id"].as_str().unwrap().to_owned();
-        let (lease, approval, escalation, portfolio) = (id(lease), id(approval), id(escalation), id(portfolio));
-        Self { intent: intent.to_string(), suspension, lease, approval, escalation, portfolio }
+        let (lease, approval, escalation) = (id(lease), id(approval), id(escalation));
+        let (portfolio, subscription) = (id(portfolio), id(subscription));
+        Self { intent: intent.to_string(), suspension, lease, approval, escalation, portfolio, subscription }
     }
 
     fn id(&self) -> IntentId {
@@ -180,7 +195,7 @@ fn rows_of_requests() -> Vec<Row> {
     ]
 }
 
-/// The rows of portfolios.
+/// The rows of portfolios and subscriptions.
 fn rows_of_portfolios() -> Vec<Row> {
     use Role::{Admin, Agent, Auditor, Channel, Operator};
     vec![
@@ -199,6 +214,11 @@ fn rows_of_portfolios() -> Vec<Row> {
             .invalid(json!({"intent_id": NOBODYS, "priority": 1_000_001}), "priority"),
         Row::new("DELETE /api/v1/portfolios/{portfolio_id}/intents/{intent_id}", Agent).forbidden(&[Operator, Auditor, Channel]),
         Row::new("GET /api/v1/intents/{intent_id}/portfolios", Agent).forbidden(&[Channel]),
+        Row::new("GET /api/v1/subscriptions", Agent).forbidden(&[Channel]).query("limit=101", "limit"),
+        Row::new("POST /api/v1/subscriptions", Agent)
+            .forbidden(&[Operator, Admin, Auditor, Channel])
+            .invalid(json!({"intent_id": NOBODYS, "webhook_url": "https://evil.example/"}), "webhook_url"),
+        Row::new("DELETE /api/v1/subscriptions/{subscription_id}", Agent).forbidden(&[Operator, Auditor, Channel]),
     ]
 }
 
@@ -362,7 +382,7 @@ on_each_store! {
         let mut rows: Vec<(&str, bool)> = rows.iter().map(|row| (row.operation.as_str(), row.invalid.is_some())).collect();
         rows.sort_unstable();
         let keyed: Vec<(&str, bool)> =
-            described.iter().filter(|(operation, (keyed, _))| *keyed && !operation.ends_with("/subscribe")).map(|(operation, (_, bodied))| (operation.as_str(), *bodied)).collect();
+            described.iter().filter(|(operation, (keyed, _))| *keyed && !operation.contains("/subscribe")).map(|(operation, (_, bodied))| (operation.as_str(), *bodied)).collect();
         assert_eq!(rows, keyed);
         let open: Vec<&str> = described.iter().filter(|(_, (keyed, _))| !keyed).map(|(operation, _)| operation.as_str()).collect();
         for operation in &open {

@@ -12,7 +12,7 @@ use serde_json::Value;
 use sha2::Sha256;
 
 /// Every route and method the server has, aliases and pages apart. Who adds one adds it here, and the description must follow.
-const ROUTES: [&str; 81] = [
+const ROUTES: [&str; 85] = [
     "get /.well-known/openintent-compat.json",
     "get /.well-known/openintent.json",
     "get /.well-known/placet.json",
@@ -83,6 +83,10 @@ const ROUTES: [&str; 81] = [
     "get /api/v1/portfolios/{portfolio_id}/subscribe",
     "get /api/v1/server/config",
     "get /api/v1/server/events",
+    "get /api/v1/subscribe/intents/{intent_id}",
+    "get /api/v1/subscriptions",
+    "post /api/v1/subscriptions",
+    "delete /api/v1/subscriptions/{subscription_id}",
     "get /api/v1/suspensions",
     "post /api/v1/suspensions/preview",
     "get /api/v1/suspensions/{suspension_id}",
@@ -139,13 +143,13 @@ on_each_store! {
         let agent = app.agent();
         let intent = agent.active_intent().await;
         let suspension = agent.asked(intent).await;
-        let paths: std::collections::BTreeSet<&str> = ROUTES.iter().map(|route| route.split_once(' ').unwrap().1).filter(|path| !path.ends_with("/subscribe")).collect();
+        let paths: std::collections::BTreeSet<&str> = ROUTES.iter().map(|route| route.split_once(' ').unwrap().1).filter(|path| !path.contains("/subscribe")).collect();
         for path in paths {
             for method in METHODS {
                 let filled = path.replace("{intent_id}", &intent.to_string()).replace("{suspension_id}", &suspension);
                 let reply = admin.send(admin.request(&method.to_uppercase(), &filled[1..])).await;
                 let served = ROUTES.contains(&format!("{method} {path}").as_str());
-                let named = ["{key_id}", "{delivery_id}", "{lease_id}", "{attachment_id}", "{agent_id}", "{entry_id}", "{request_id}", "{approval_id}", "{escalation_id}", "{portfolio_id}", "/retry-policy"].iter().any(|id| path.contains(id));
+                let named = ["{key_id}", "{delivery_id}", "{lease_id}", "{attachment_id}", "{agent_id}", "{entry_id}", "{request_id}", "{approval_id}", "{escalation_id}", "{portfolio_id}", "{subscription_id}", "/retry-policy"].iter().any(|id| path.contains(id));
                 let unknown = reply.status == 405 || (reply.status == 404 && !named);
                 assert_eq!(!unknown, served, "{method} {path}: {}", reply.status);
             }

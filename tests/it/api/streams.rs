@@ -60,6 +60,61 @@ async fn first_key_but(stream: &mut Stream, earlier: &str) -> (String, String) {
 }
 
 on_each_store! {
+    /// A reader of a log gets what the log has, whatever the type, and after each break the rest.
+    async fn the_stream_of_a_log_carries_every_event_in_its_order(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let path = format!("subscribe/intents/{intent}");
+        let mut stream = Stream::open(&agent, &path, None).await;
+        let begun = stream.next().await;
+        assert_eq!((&*begun.name, &begun.data), ("place", &json!({})));
+        let comment = json!({"event_type": "x.own", "payload": {"text": "line\nbreak"}});
+        agent.post(&format!("api/v1/intents/{intent}/events"), comment).await.ok();
+        set(&agent, intent, "step").await;
+        agent.asked(intent).await;
+        app.settle().await;
+        let mut seen = Vec::new();
+        for _ in 0..2 {
+            seen.push(stream.next().await);
+        }
+        drop(stream);
+        let link = app.next_link().await;
+        app.person().answer(&link, "approve").await;
+        app.restart().await;
+        let log = agent.get(&format!("api/v1/intents/{intent}/events?include=all&limit=100")).await.ok();
+        let mut expected = log.as_array().unwrap().clone();
+        expected.reverse();
+        expected.remove(0);
+        let mut stream = Stream::open(&agent, &path, Some(&seen[1].id)).await;
+        while seen.len() < expected.len() {
+            seen.push(stream.next().await);
+        }
+        assert_eq!(seen.iter().map(|event| event.data.clone()).collect::<Vec<_>>(), expected);
+        assert!(seen.iter().skip(1).all(|event| json!(event.name) == event.data["event_type"]));
+        let foreign = helper(app).await;
+        assert_eq!(foreign.get(&format!("api/v1/{path}")).await.status, 404);
+    }
+
+    /// A reader that was away for long is told how much it missed, and a place of another database counts as now.
+    async fn a_reader_far_behind_is_told_how_many_events_it_missed(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let comment = json!({"event_type": "comment", "payload": {}});
+        for _ in 0..1_001 {
+            agent.post(&format!("api/v1/intents/{intent}/events"), comment.clone()).await.ok();
+        }
+        let path = format!("subscribe/intents/{intent}");
+        let mut stream = Stream::open(&agent, &path, Some("0-0")).await;
+        let first = stream.next().await;
+        assert_eq!((&*first.name, &first.data, &*first.id), ("missed", &json!({"missed": 2}), "2-0"));
+        for number in 3..=1_002 {
+            assert_eq!(stream.next().await.id, format!("{number}-0"));
+        }
+        let mut later = Stream::open(&agent, &path, Some("9999-0")).await;
+        agent.post(&format!("api/v1/intents/{intent}/events"), comment).await.ok();
+        assert_eq!(later.next().await.id, "1003-0");
+    }
+
     /// The handlers of the client get their events under the names and with the members that they read.
     async fn an_intents_stream_carries_four_names_with_flat_members(app: &mut TestApp) {
         let agent = app.agent();

@@ -5,12 +5,11 @@ use harness::on_each_store;
 use serde_json::json;
 
 /// Every route that the OpenIntent client 0.17.0 calls and this server refuses as not implemented.
-const REFUSED: [&str; 59] = [
+const REFUSED: [&str; 57] = [
     "delete channels/1",
     "delete grants/1",
     "delete intents/{}/dependencies/1",
     "delete memory/1",
-    "delete subscriptions/1",
     "delete triggers/1",
     "get agents",
     "get agents/1/grants",
@@ -45,7 +44,6 @@ const REFUSED: [&str; 59] = [
     "get intents/{}/tasks",
     "get memory/1",
     "get plans/1",
-    "get subscriptions",
     "get tasks/1",
     "get triggers",
     "get triggers/1",

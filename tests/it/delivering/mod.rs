@@ -5,4 +5,5 @@ mod detours;
 mod mail;
 mod recording;
 mod smtp_faults;
+mod subscriptions;
 mod webhooks;

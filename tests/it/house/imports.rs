@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// The folders and files of the domain, in order. Each may import only those before it.
-const DOMAIN: &[&str] = &["base", "suspension", "problem", "people", "portfolio", "intent", "log", "wire", "asking"];
+const DOMAIN: &[&str] =
+    &["base", "suspension", "problem", "people", "portfolio", "subscription", "intent", "log", "wire", "asking"];
 
 /// The folders and files of the server, in order. Each may import only those before it.
 const SERVER: &[&str] =
@@ -38,6 +39,7 @@ const STORE: &[&str] = &[
     "filter",
     "request",
     "sending",
+    "posting",
     "standing",
     "inspection",
     "publications",

@@ -12,10 +12,10 @@ use domain::people::principal::{Principal, Role};
 use domain::problem::Rejection;
 use harness::{on_each_store, requests};
 use serde_json::json;
-use store::{PortfolioWrite, Store, StoreError, StreamOf, Target, Unit};
+use store::{Repeatable, Store, StoreError, StreamOf, Target, Unit};
 
 /// The units that a caller asks for: each is told who that is, and each has a column in the table.
-const ASKED_FOR: [&str; 26] = [
+const ASKED_FOR: [&str; 29] = [
     "execute",
     "create",
     "intent",
@@ -31,6 +31,9 @@ const ASKED_FOR: [&str; 26] = [
     "portfolio",
     "portfolios",
     "portfolio_events",
+    "subscribe",
+    "unsubscribe",
+    "subscriptions",
     "suspension",
     "suspensions",
     "deliveries",
@@ -45,13 +48,15 @@ const ASKED_FOR: [&str; 26] = [
 ];
 
 /// The units that no caller asks for: the server's own work, and units that a secret (a link) opens or that exist only in development.
-const OWN: [&str; 23] = [
+const OWN: [&str; 25] = [
     "link",
     "mailbox",
     "open_mail",
     "fire_deadlines",
     "lease_deliveries",
     "complete_delivery",
+    "lease_posts",
+    "complete_post",
     "release_deliveries",
     "principal",
     "begin_server_log",
@@ -120,8 +125,8 @@ fn wrong<T>() -> Result<T, Rejection> {
     Err(Rejection::invalid("limit", "range", "is wrong"))
 }
 
-fn unwanted<T>() -> PortfolioWrite<T> {
-    PortfolioWrite { idempotency: None, wanted: wrong() }
+fn unwanted<T>() -> Repeatable<T> {
+    Repeatable { idempotency: None, wanted: wrong() }
 }
 
 /// Tries every unit as one principal: the unit, and its result.
@@ -153,6 +158,9 @@ async fn column(
     push("portfolio", cell(store.portfolio(me(), portfolio, wrong())).await);
     push("portfolios", cell(store.portfolios(me(), wrong())).await);
     push("portfolio_events", cell(store.portfolio_events(me(), portfolio)).await);
+    push("subscribe", cell(store.subscribe(me(), unwanted())).await);
+    push("unsubscribe", cell(store.unsubscribe(me(), wrong())).await);
+    push("subscriptions", cell(store.subscriptions(me(), wrong())).await);
     push("suspension", cell(store.suspension(me(), question)).await);
     push("suspensions", cell(store.suspensions(me(), wrong())).await);
     push("deliveries", cell(store.deliveries(me(), question, wrong())).await);
@@ -228,6 +236,9 @@ add_to_portfolio       | yes  404  404  | 403  403  403  | 403  403  403  | 403 
 portfolio              | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
 portfolios             | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
 portfolio_events       | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
+subscribe              | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
+unsubscribe            | yes  yes  yes  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403
+subscriptions          | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
 suspension             | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes
 suspensions            | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
 deliveries             | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403

@@ -18,6 +18,10 @@ const WHOLE: &[(&str, &str)] = &[
     ("SELECT … FROM intents ORDER BY intents.rid DESC LIMIT", "the newest come first, and a page of them is enough"),
     ("SELECT … FROM intents WHERE (intents.status =", "people look; an index would be written at every question and answer"),
     ("SELECT … FROM portfolios ORDER BY portfolios.rid DESC LIMIT", "the newest come first, and a page of them is enough"),
+    (
+        "SELECT … FROM (subscriptions INNER JOIN intents ON (intents.rid = subscriptions.intent)) WHERE (subscriptions.expires_at",
+        "the newest come first, and a page of them is enough",
+    ),
     ("SELECT … FROM api_keys ORDER BY", "there are few keys, and all are listed"),
     ("SELECT published.rid FROM published ORDER BY published.rid DESC LIMIT ?", "the newest comes first, and it alone is read"),
     ("SELECT name AS line FROM sqlite_master", "at a start, and there are few tables"),
@@ -47,6 +51,9 @@ const ANOTHER_DAY: &str = "DELETE FROM suspension_keys WHERE suspension < 100000
                            INSERT INTO portfolio_members SELECT p.rid, i.rid, i.id, 0, 0, now(), 0 FROM portfolios p JOIN intents i ON i.id = p.id \
                            ON CONFLICT DO NOTHING; \
                            ANALYZE portfolio_members; \
+                           INSERT INTO subscriptions (id, intent, creator, creator_owner, key_id, event_types, webhook_url, created_at, expires_at, sequence, \
+                           missed, tries, due_at) SELECT id, rid, 'agent-' || rid, 'owner', id, '[]', 'https://a.example/', now(), now() + interval '9 years', \
+                           last_sequence, 0, 0, now() FROM intents; ANALYZE subscriptions; \
                            INSERT INTO bounces (outbox, hard, reported_at) SELECT rid, true, now() FROM outbox; ANALYZE bounces";
 
 /// Asks people beside the intent, and works under a policy.
@@ -116,6 +123,31 @@ async fn portfolios(agent: &Api, operator: &Api, path: &str) {
     agent.send(agent.request("PATCH", &format!("{one}/status")).json(&json!({"status": "completed"}))).await.ok();
 }
 
+/// Has an endpoint told of the events of an intent.
+async fn subscriptions(app: &TestApp, path: &str) {
+    let agent = app.agent();
+    let endpoint = json!({"intent_id": path.rsplit('/').next(), "webhook_url": "http://127.0.0.1:1/"});
+    let made = agent.post("api/v1/subscriptions", endpoint).await.ok();
+    agent.post(&format!("{path}/events"), json!({"event_type": "comment", "payload": {}})).await.ok();
+    app.settle().await;
+    for reader in [&agent, &app.operator()] {
+        for query in ["", &format!("?intent_id={}", path.rsplit('/').next().unwrap())] {
+            reader.get(&format!("api/v1/subscriptions{query}")).await.ok();
+        }
+    }
+    let one = format!("api/v1/subscriptions/{}", made["id"].as_str().unwrap());
+    assert_eq!(agent.send(agent.request("DELETE", &one)).await.status, 204);
+    app.store().forget_expired().await.unwrap();
+}
+
+/// Uses everything that an intent can have beside it.
+async fn beside(app: &TestApp, path: &str) {
+    let (agent, operator) = (app.agent(), app.operator());
+    requests(&agent, &operator, path).await;
+    portfolios(&agent, &operator, path).await;
+    subscriptions(app, path).await;
+}
+
 /// Lets every question end in each way, whichever way it was asked.
 async fn endings(app: &mut TestApp) {
     every_ending(app).await;
@@ -145,8 +177,7 @@ async fn a_day(app: &mut TestApp) {
     agent.get(&format!("{path}/leases")).await.ok();
     agent.send(agent.request("DELETE", &format!("{path}/leases/{}", lease["id"].as_str().unwrap()))).await.ok();
     agent.post(&format!("{path}/agents"), json!({"agent_id": "helper"})).await.ok();
-    requests(&agent, &operator, &path).await;
-    portfolios(&agent, &operator, &path).await;
+    beside(app, &path).await;
     for stream in ["agents/test-agent", &path["api/v1/".len()..]] {
         drop(Stream::open(&agent, &format!("{stream}/subscribe"), Some("1-1")).await.next().await);
     }

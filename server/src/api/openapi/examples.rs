@@ -52,13 +52,6 @@ pub(super) fn body(operation_id: &str) -> Option<Value> {
         }),
         "access_approve" => json!({ "permission": "read", "reason": "The auditor is known." }),
         "access_deny" => json!({ "reason": "The agent is not known." }),
-        "portfolios_create" => json!({
-            "name": "Refunds of November", "governance_policy": { "require_all_completed": true }, "metadata": { "team": "billing" },
-        }),
-        "portfolios_set_status" => json!({ "status": "completed" }),
-        "portfolios_add" => json!({
-            "intent_id": "019ab0f2-7c11-7d3a-9a55-3f1f0d6b2c10", "role": "primary", "priority": 10,
-        }),
         "records_record_decision" => {
             json!({ "decision_type": "approach", "outcome": "refund in full", "reasoning": "The order was late." })
         }
@@ -71,7 +64,25 @@ pub(super) fn body(operation_id: &str) -> Option<Value> {
         }
         "records_set_retry_policy" => json!({ "strategy": "exponential", "max_retries": 3 }),
         "keys_create" => json!({ "role": "agent", "name": "refund-agent" }),
-        _ => return None,
+        _ => return of_sets(operation_id),
     };
     Some(body)
+}
+
+/// The bodies about portfolios and subscriptions.
+fn of_sets(operation_id: &str) -> Option<Value> {
+    Some(match operation_id {
+        "subscriptions_subscribe" => json!({
+            "intent_id": "019f9a3d-6c1e-7b1a-9c55-0d6f5a3b2c11", "event_types": ["intent.suspended", "intent.resumed"],
+            "webhook_url": "https://hooks.example.com/placet",
+        }),
+        "portfolios_create" => json!({
+            "name": "Refunds of November", "governance_policy": { "require_all_completed": true }, "metadata": { "team": "billing" },
+        }),
+        "portfolios_set_status" => json!({ "status": "completed" }),
+        "portfolios_add" => json!({
+            "intent_id": "019ab0f2-7c11-7d3a-9a55-3f1f0d6b2c10", "role": "primary", "priority": 10,
+        }),
+        _ => return None,
+    })
 }

@@ -18,7 +18,7 @@ use utoipa::OpenApi;
 use super::{
     access, agents, approvals, arbitration, attachments, costs, decisions, deliveries, discovery, escalations, events,
     extensions, failures, governance, health, intents, keys, leases, metrics, portfolios, preview, reminders, retry_policy,
-    server_log, streams, suspensions,
+    server_log, streams, subscriptions, suspensions,
 };
 use crate::edge::problem::Surface;
 use crate::edge::route::{Declared, Routes};
@@ -40,7 +40,8 @@ use crate::edge::route::{Declared, Routes};
         escalations::ask, escalations::list, escalations::resolve, arbitration::ask,
         portfolios::create, portfolios::list, portfolios::show, portfolios::set_status, portfolios::events,
         portfolios::members, portfolios::add, portfolios::remove, portfolios::of_intent,
-        streams::subscribe_to_intent, streams::subscribe_to_agent, streams::subscribe_to_portfolio,
+        streams::subscribe_to_intent, streams::follow_log, streams::subscribe_to_agent, streams::subscribe_to_portfolio,
+        subscriptions::subscribe, subscriptions::list, subscriptions::unsubscribe,
         decisions::record_decision, decisions::list_decisions,
         attachments::add_attachment, attachments::list_attachments, attachments::remove_attachment,
         costs::record_cost, costs::list_costs, failures::record_failure, failures::list_failures,
@@ -65,6 +66,7 @@ use crate::edge::route::{Declared, Routes};
         (name = "records", description = "Data that agents keep with an intent. The server shows it; a policy can bound the costs (RFC-0005, RFC-0009, RFC-0010, RFC-0013)."),
         (name = "portfolios", description = "Intents that belong together, under one name (RFC-0007)."),
         (name = "streams", description = "Events as they happen, for the OpenIntent client: server-sent events, with `Last-Event-ID`. Every refusal is held for five seconds."),
+        (name = "subscriptions", description = "Endpoints that are told of the events of an intent (RFC-0006)."),
         (name = "keys", description = "API keys, for admins."),
         (name = "server", description = "The server's own log: who made, imported and revoked keys, in one chain. For admins and auditors."),
         (name = "discovery", description = "What this server is. No key is needed."),

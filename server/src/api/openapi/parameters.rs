@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::text;
 use crate::api::portfolios::{MEMBERS_OFFSET_MAX, PORTFOLIOS_PAGE_MAX};
+use crate::api::subscriptions::SUBSCRIPTIONS_PAGE_MAX;
 use crate::api::suspensions::WAIT_SECONDS_MAX;
 use crate::edge::body::IDEMPOTENCY_KEY_MAX;
 use crate::edge::instance::CHALLENGE_CHARS;
@@ -12,7 +13,7 @@ use crate::edge::query::{OFFSET_MAX, PAGE_DEFAULT, PAGE_MAX};
 /// Gives a parameter its bounds and its meaning.
 pub(super) fn complete(path: &str, parameter: &mut Value) {
     let name = text(&parameter["name"]);
-    let Some((schema, description)) = of_portfolios(path, name).or_else(|| meaning(path, name)) else { return };
+    let Some((schema, description)) = of_one_noun(path, name).or_else(|| meaning(path, name)) else { return };
     parameter["schema"] = schema;
     parameter["description"] = json!(description);
 }
@@ -87,8 +88,8 @@ fn meaning(path: &str, name: &str) -> Option<(Value, &'static str)> {
     Some(meaning)
 }
 
-/// The parameters whose bounds or meanings only portfolios have.
-fn of_portfolios(path: &str, name: &str) -> Option<(Value, &'static str)> {
+/// The parameters whose bounds or meanings only portfolios or subscriptions have.
+fn of_one_noun(path: &str, name: &str) -> Option<(Value, &'static str)> {
     let number = |minimum: u32, maximum: u32, default: u32| json!({ "type": "integer", "minimum": minimum, "maximum": maximum, "default": default });
     Some(match (path, name) {
         (_, "portfolio_id") => {
@@ -98,6 +99,15 @@ fn of_portfolios(path: &str, name: &str) -> Option<(Value, &'static str)> {
             json!({ "type": "string" }),
             "Only portfolios that the key of this name created; empty means any. An agent finds its own alone.",
         ),
+        ("/api/v1/subscriptions", "limit") => {
+            (number(1, SUBSCRIPTIONS_PAGE_MAX, SUBSCRIPTIONS_PAGE_MAX), "The most subscriptions on the page.")
+        }
+        ("/api/v1/subscriptions", "intent_id") => {
+            (json!({ "type": "string", "format": "uuid" }), "Only subscriptions to this intent; empty means any.")
+        }
+        (_, "subscription_id") => {
+            (json!({ "type": "string", "format": "uuid" }), "The subscription's id. Any other value answers 404.")
+        }
         ("/api/v1/portfolios", "limit") => {
             (number(1, PORTFOLIOS_PAGE_MAX, PORTFOLIOS_PAGE_MAX), "The most portfolios on the page.")
         }

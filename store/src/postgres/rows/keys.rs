@@ -57,6 +57,12 @@ impl ReadKeys for Session {
             .transpose()
     }
 
+    fn principal_of(&mut self, id: KeyId) -> RowsResult<Option<Principal>> {
+        let counting = api_keys::table.filter(api_keys::id.eq(Key(id.0))).filter(api_keys::revoked_at.is_null());
+        let found = counting.select(KeyColumns::selection()).first::<KeyColumns>(self.conn()?).optional()?;
+        found.map(KeyColumns::into_principal).transpose()
+    }
+
     fn key(&mut self, id: KeyId) -> RowsResult<Option<KeyView>> {
         let key = api_keys::table.filter(api_keys::id.eq(Key(id.0)));
         key.select(KeyColumns::selection()).first::<KeyColumns>(self.conn()?).optional()?.map(KeyColumns::into_view).transpose()

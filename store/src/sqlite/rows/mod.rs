@@ -15,6 +15,7 @@ mod portfolios;
 mod presence;
 mod published;
 mod server_log;
+mod subscriptions;
 mod suspensions;
 mod timers;
 mod tokens;

@@ -88,7 +88,11 @@ impl Ledger {
                 let id = event["intent_id"].as_str().and_then(|id| id.parse().ok()).ok_or("an event of no intent")?;
                 self.intents.entry(id).or_default().appended.push(served.clone());
             }
-            Outcome::Lease(_) | Outcome::Access(_) | Outcome::Portfolio(_) | Outcome::Membership(_) => {}
+            Outcome::Lease(_)
+            | Outcome::Access(_)
+            | Outcome::Portfolio(_)
+            | Outcome::Membership(_)
+            | Outcome::Subscription(_) => {}
         }
         Ok(())
     }

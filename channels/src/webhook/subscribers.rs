@@ -1,0 +1,181 @@
+//! Tells the endpoints that agents have subscribed of events.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use domain::base::ids::{IntentId, SubscriptionId};
+use ipnet::IpNet;
+use secrecy::SecretString;
+use serde::Serialize;
+use url::{Host, Url};
+
+use super::WebhookSettingsError;
+use super::address::AddressFilter;
+use super::endpoint::{Endpoint, TOTAL_TIMEOUT, usable};
+use super::resolver::{GuardedResolver, Lookup, SystemLookup};
+use super::signature::SigningKey;
+use crate::{DeliveryError, Receipt};
+
+/// The endpoints that the operator lets agents subscribe.
+pub struct Subscribers {
+    hosts: Vec<String>,
+    filter: AddressFilter,
+    lookup: Arc<dyn Lookup>,
+    // A std mutex: held while a client is made, never across an await.
+    clients: Mutex<HashMap<Kind, (GuardedResolver, reqwest::Client)>>,
+}
+
+/// Whether a client encrypts, and the port that it connects to.
+type Kind = (bool, Option<u16>);
+
+/// The most clients that are kept.
+const CLIENTS_MAX: usize = 16;
+
+/// A message about one event. It names the event and holds nothing of its contents: the receiver reads them with a key of its own.
+#[derive(Clone, Debug, Serialize)]
+pub struct Notification<'a> {
+    /// The type of the event.
+    pub r#type: &'a str,
+    /// When the event happened.
+    #[serde(serialize_with = "rfc3339")]
+    pub timestamp: DateTime<Utc>,
+    /// Where the event is.
+    pub data: NotificationData<'a>,
+}
+
+/// Where an event is.
+#[derive(Clone, Debug, Serialize)]
+pub struct NotificationData<'a> {
+    /// The subscription.
+    pub subscription_id: SubscriptionId,
+    /// The credential that subscribed.
+    pub subscriber_id: &'a str,
+    /// The intent.
+    pub intent_id: IntentId,
+    /// The place of the event in the log of the intent, from 1.
+    pub sequence: u64,
+    /// How many earlier events were left out because the endpoint was too far behind.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub missed: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde asks for")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+fn rfc3339<S: serde::Serializer>(at: &DateTime<Utc>, out: S) -> Result<S::Ok, S::Error> {
+    out.serialize_str(&at.to_rfc3339_opts(SecondsFormat::Micros, true))
+}
+
+impl Subscribers {
+    /// Endpoints on these hosts, and off the public internet only in these subnets. `own` holds the addresses on which the server
+    /// listens.
+    pub fn new(hosts: Vec<String>, allow_subnets: Vec<IpNet>, own: &[SocketAddr]) -> Self {
+        let filter = AddressFilter { allowed: allow_subnets, own: own.to_vec() };
+        Self { hosts, filter, lookup: Arc::new(SystemLookup), clients: Mutex::default() }
+    }
+
+    /// Checks a URL as far as possible without a network, and returns it as it is called.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be used, as a fragment that follows the name of a field.
+    pub fn check(&self, url: &str) -> Result<String, String> {
+        self.read(url).map(String::from)
+    }
+
+    fn read(&self, url: &str) -> Result<Url, String> {
+        // An agent must not learn from a refusal which addresses the operator opened.
+        let named = Url::parse(url).map_err(|_| "is not a URL".to_owned())?;
+        let host = match named.host() {
+            Some(Host::Domain(name)) => name.to_owned(),
+            Some(Host::Ipv4(address)) => IpAddr::V4(address).to_string(),
+            Some(Host::Ipv6(address)) => IpAddr::V6(address).to_string(),
+            None => String::new(),
+        };
+        if !self.hosts.contains(&host) {
+            return Err("must be on a host that the operator of this server allows (subscriptions.hosts)".to_owned());
+        }
+        usable(&SecretString::from(url), &self.filter).map_err(|error| error.to_string().replacen("url ", "", 1))
+    }
+
+    /// An endpoint, with a client that may have been used before: making one reads the certificates of this machine.
+    fn endpoint(&self, url: Url, key: SigningKey) -> Result<Endpoint, WebhookSettingsError> {
+        let kind = (url.scheme() == "https", url.port_or_known_default());
+        let mut made = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((resolver, client)) = made.get(&kind) {
+            return Ok(Endpoint { url, keys: vec![key], resolver: resolver.clone(), client: client.clone() });
+        }
+        let endpoint = Endpoint::new(url, vec![key], self.filter.clone(), TOTAL_TIMEOUT, self.lookup.clone())?;
+        if made.len() >= CLIENTS_MAX {
+            made.clear();
+        }
+        made.insert(kind, (endpoint.resolver.clone(), endpoint.client.clone()));
+        Ok(endpoint)
+    }
+
+    /// Posts a message, signed with `secret` at `now`.
+    ///
+    /// # Errors
+    ///
+    /// [`DeliveryError::Retry`] if another try can help; any other error means that no try ever will.
+    pub async fn tell(
+        &self,
+        url: &str,
+        secret: &SecretString,
+        notification: &Notification<'_>,
+        now: DateTime<Utc>,
+    ) -> Result<Receipt, DeliveryError> {
+        // The operator may have changed the rules since the agent subscribed.
+        let url = self.read(url).map_err(|why| DeliveryError::gone(&["its URL ", &why].concat()))?;
+        let key = SigningKey::parse(secret).ok_or_else(|| DeliveryError::permanent("its secret cannot be used"))?;
+        let endpoint = self.endpoint(url, key).map_err(|error| DeliveryError::retry(&error.to_string()))?;
+        let body = serde_json::to_vec(notification).map_err(|_| DeliveryError::permanent("the message is no JSON"))?;
+        let data = &notification.data;
+        // The time tells the event from another one that had this number before a database was restored.
+        let id = format!("{}.{}.{}", data.subscription_id, data.sequence, notification.timestamp.timestamp_micros());
+        let status = endpoint.post(&id, now.timestamp(), body).await?;
+        Ok(Receipt::new(&format!("status {}", status.as_u16())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_hosts_of_the_operator_are_subscribed() {
+        let loopback = vec!["127.0.0.0/8".parse().unwrap()];
+        let allowed = ["hooks.example.com", "127.0.0.1"].map(str::to_owned).to_vec();
+        let subscribers = Subscribers::new(allowed, loopback, &["127.0.0.1:7420".parse().unwrap()]);
+        for right in ["https://hooks.example.com/x?y=1", "https://HOOKS.example.com:8443/", "http://127.0.0.1:9000/x"] {
+            assert!(subscribers.check(right).is_ok(), "{right}");
+        }
+        for wrong in [
+            "https://example.com/",
+            "https://hooks.example.com.evil.example/",
+            "https://evil.example/hooks.example.com",
+            "https://hooks.example.com@evil.example/",
+            "http://hooks.example.com/",
+            "https://hooks.example.com./",
+            "https://hooks.example.com/#x",
+            "https://10.0.0.1/",
+            "https://[::1]/",
+            "http://127.0.0.1:7420/api/v1/keys",
+            "ftp://hooks.example.com/",
+            "hooks.example.com",
+            "",
+        ] {
+            assert!(subscribers.check(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(subscribers.check("https://hooks.example.com/a\0\tb").as_deref(), Ok("https://hooks.example.com/a%00b"));
+        let none = Subscribers::new(Vec::new(), vec!["10.0.0.0/8".parse().unwrap()], &["127.0.0.1:7420".parse().unwrap()]);
+        let refusal = none.check("https://hooks.example.com/");
+        for url in ["https://10.0.0.1:22/", "https://127.0.0.1:7420/", "https://192.168.0.1/", "http://example.com/"] {
+            assert_eq!(none.check(url), refusal, "{url}");
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! A subscription: an endpoint that is told of the events of an intent (RFC-0006).
+
+use chrono::{DateTime, Utc};
+
+use crate::base::ids::{IntentId, KeyId, SubscriptionId};
+use crate::suspension::Asker;
+
+/// The most subscriptions to one intent.
+pub const SUBSCRIPTIONS_OF_INTENT_MAX: usize = 20;
+/// The most subscriptions of one agent to one intent, so that none takes all places of an intent.
+pub const SUBSCRIPTIONS_OF_CREATOR_TO_INTENT_MAX: usize = 5;
+/// The most subscriptions of one agent.
+pub const SUBSCRIPTIONS_OF_CREATOR_MAX: usize = 100;
+/// The most types of events that one subscription names.
+pub const EVENT_TYPES_MAX: usize = 50;
+/// The longest URL of an endpoint, in characters.
+pub const WEBHOOK_URL_MAX: usize = 2_000;
+/// The longest life of a subscription, in days, and its life if the request names no end.
+pub const SUBSCRIPTION_DAYS_MAX: i64 = 30;
+
+/// A subscription to the events of one intent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subscription {
+    /// Its id.
+    pub id: SubscriptionId,
+    /// The intent.
+    pub intent_id: IntentId,
+    /// The credential that created it.
+    pub created_by: Asker,
+    /// The key with whose rights it reads: the endpoint is told of nothing that this key may not read.
+    pub key_id: KeyId,
+    /// When it was created.
+    pub created_at: DateTime<Utc>,
+    /// The rest, as the request says.
+    pub body: SubscriptionBody,
+}
+
+/// The part of a subscription that its request says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubscriptionBody {
+    /// The subscriber that the request named, if the credential has another name.
+    pub claimed_subscriber: Option<String>,
+    /// The types of the events; all if it is empty.
+    pub event_types: Vec<String>,
+    /// The endpoint.
+    pub webhook_url: String,
+    /// When it ends.
+    pub expires_at: DateTime<Utc>,
+}
+
+impl SubscriptionBody {
+    /// Whether the endpoint is told of events of this type.
+    pub fn wants(&self, event_type: &str) -> bool {
+        self.event_types.is_empty() || self.event_types.iter().any(|wanted| wanted == event_type)
+    }
+}

@@ -1,0 +1,146 @@
+//! Tells the endpoints of subscriptions of events: lease, commit, post, complete.
+//!
+//! Guarantee: each endpoint is told of its events in their order and at least once, with an id that stays the same; the slow endpoints
+//! of an agent hold up at most four of the places that all agents share. Mechanism: the log is the queue, and a subscription's place in it moves when a message was accepted. A
+//! leased message comes due again when its lease ends. Failure: a crash between posting and completing posts the message once more.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use channels::{DeliveryError, Notification, NotificationData, Subscribers};
+use chrono::TimeDelta;
+use store::{DeliveryResult, LeasedPost, Store, StoreError};
+use tokio::sync::watch;
+use tokio::task::{JoinError, JoinSet};
+
+use crate::observe::metrics::Metrics;
+
+/// How many messages are on their way at the same time.
+const IN_FLIGHT_MAX: usize = 64;
+/// How often the loop looks for events.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+
+/// The loop.
+pub struct Subscriptions {
+    store: Arc<dyn Store>,
+    subscribers: Arc<Subscribers>,
+    metrics: Arc<Metrics>,
+    // The creators of the messages under way. A std mutex: held for an operation on the list, never across an await.
+    under_way: Mutex<Vec<String>>,
+}
+
+impl Subscriptions {
+    /// Makes a loop that posts to the endpoints that `subscribers` permits.
+    pub fn new(store: Arc<dyn Store>, subscribers: Arc<Subscribers>, metrics: Arc<Metrics>) -> Self {
+        Self { store, subscribers, metrics, under_way: Mutex::default() }
+    }
+
+    /// Sends everything that is due; returns how many messages it sent.
+    pub async fn run_due(self: &Arc<Self>) -> Result<usize, StoreError> {
+        let (mut under_way, mut sent) = (JoinSet::new(), 0);
+        loop {
+            let (begun, passed) = self.step(&mut under_way).await?;
+            sent += begun;
+            if passed > 0 {
+                continue;
+            }
+            match under_way.join_next().await {
+                Some(ended) => report(ended),
+                None if begun == 0 => return Ok(sent),
+                None => {}
+            }
+        }
+    }
+
+    /// Runs until the server stops; messages under way are finished first.
+    pub(crate) async fn run(self: &Arc<Self>, mut stopping: watch::Receiver<bool>) {
+        let mut under_way = JoinSet::new();
+        while !*stopping.borrow() {
+            let pause = match self.step(&mut under_way).await {
+                Ok((_, passed)) if passed > 0 => Duration::ZERO,
+                Ok(_) => LOOK_EVERY,
+                Err(error) => {
+                    tracing::warn!(error = %error, "failed to look for events to tell endpoints of; trying again");
+                    LOOK_EVERY
+                }
+            };
+            tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                Some(ended) = under_way.join_next() => report(ended),
+                // A sender that is gone also means that the server stops.
+                _ = stopping.changed() => {}
+            }
+        }
+        while let Some(ended) = under_way.join_next().await {
+            report(ended);
+        }
+    }
+
+    /// Leases as many messages as there is room for, and starts sending them; returns how many, and how many subscriptions had none.
+    async fn step(self: &Arc<Self>, under_way: &mut JoinSet<Result<(), StoreError>>) -> Result<(usize, usize), StoreError> {
+        let room = IN_FLIGHT_MAX - under_way.len();
+        if room == 0 {
+            return Ok((0, 0));
+        }
+        let creators = self.under_way().clone();
+        let leased = self.store.lease_posts(u32::try_from(room).unwrap_or(1), creators).await?;
+        let begun = leased.posts.len();
+        for post in leased.posts {
+            let (this, creator) = (self.clone(), post.subscription.created_by.name.clone());
+            self.under_way().push(creator.clone());
+            under_way.spawn(async move {
+                let sent = this.send(post).await;
+                let mut creators = this.under_way();
+                if let Some(at) = creators.iter().position(|one| *one == creator) {
+                    creators.swap_remove(at);
+                }
+                drop(creators);
+                sent
+            });
+        }
+        Ok((begun, leased.passed))
+    }
+
+    fn under_way(&self) -> MutexGuard<'_, Vec<String>> {
+        // A panic cannot leave the list half changed, so a poisoned lock is as good as any.
+        self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn send(&self, post: LeasedPost) -> Result<(), StoreError> {
+        let LeasedPost { rid, lease, subscription, sequence, event_type, created_at, missed, secret, now } = post;
+        let notification = Notification {
+            r#type: &event_type,
+            timestamp: created_at,
+            data: NotificationData {
+                subscription_id: subscription.id,
+                subscriber_id: &subscription.created_by.name,
+                intent_id: subscription.intent_id,
+                sequence,
+                missed,
+            },
+        };
+        let told = self.subscribers.tell(&subscription.body.webhook_url, &secret, &notification, now).await;
+        let result = match told {
+            Ok(receipt) => DeliveryResult::Sent(receipt.reply),
+            Err(DeliveryError::Retry { reason, after }) => {
+                DeliveryResult::Retry { reason, after: after.and_then(|after| TimeDelta::from_std(after).ok()) }
+            }
+            Err(DeliveryError::Permanent { reason } | DeliveryError::Gone { reason }) => DeliveryResult::Failed(reason),
+        };
+        if let DeliveryResult::Retry { reason, .. } = &result {
+            tracing::warn!(subscription.id = %subscription.id, reason, "an endpoint was not told of an event");
+        }
+        self.metrics.posted(&result);
+        self.store.complete_post(rid, lease, sequence, result).await.map(drop)
+    }
+}
+
+fn report(ended: Result<Result<(), StoreError>, JoinError>) {
+    match ended {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => {
+            tracing::warn!(error = %error, "failed to record that an endpoint was told of an event; it is told once more");
+        }
+        Err(error) => tracing::error!(error = %error, "the task of a message to an endpoint ended before its time"),
+    }
+}

@@ -1,0 +1,71 @@
+//! Subscriptions, and the place of each in the log of its intent.
+
+use chrono::{DateTime, Utc};
+use domain::base::ids::SubscriptionId;
+use domain::subscription::Subscription;
+
+use super::error::RowsResult;
+use super::intents::IntentRow;
+
+/// A subscription's row, with its intent as it is now.
+#[derive(Clone, Debug)]
+pub(crate) struct SubscriptionRow {
+    pub(crate) rid: i64,
+    pub(crate) subscription: Subscription,
+    pub(crate) place: SubscriptionPlace,
+    pub(crate) intent: IntentRow,
+}
+
+/// The time at which a message that was not tried is due.
+pub(crate) const AT_ONCE: DateTime<Utc> = DateTime::UNIX_EPOCH;
+
+/// How far a subscription is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SubscriptionPlace {
+    /// The last event that was dealt with.
+    pub(crate) sequence: u64,
+    /// How many events the next message is to call missed.
+    pub(crate) missed: u64,
+    /// How often the next message was tried.
+    pub(crate) tries: u32,
+    /// When it may be tried again. A message that was not tried is due at [`AT_ONCE`], whatever the clock shows.
+    pub(crate) due_at: DateTime<Utc>,
+    /// Set while a server sends it.
+    pub(crate) lease: Option<[u8; 16]>,
+}
+
+/// Which subscriptions to list, newest first.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ListedSubscriptions<'a> {
+    /// Only those of this creator.
+    pub(crate) creator: Option<&'a str>,
+    /// Only those to this intent.
+    pub(crate) intent: Option<i64>,
+    /// Only those that have not ended at this time.
+    pub(crate) now: DateTime<Utc>,
+    pub(crate) limit: u32,
+    pub(crate) offset: u32,
+}
+
+/// Writes subscriptions, in one transaction.
+pub(crate) trait WriteSubscriptions {
+    /// Inserts a subscription to the intent in a row. It begins behind the event `sequence`.
+    fn insert_subscription(&mut self, intent: i64, subscription: &Subscription, sequence: u64) -> RowsResult<()>;
+    fn delete_subscription(&mut self, rid: i64) -> RowsResult<()>;
+    /// Saves the place of a subscription, unless another server has moved it since it was read as `before`; returns whether it did.
+    fn move_subscription(&mut self, rid: i64, before: &SubscriptionPlace, place: &SubscriptionPlace) -> RowsResult<bool>;
+    /// Deletes subscriptions that have ended by `now`, at most `limit`; returns how many.
+    fn delete_ended_subscriptions(&mut self, now: DateTime<Utc>, limit: u32) -> RowsResult<u64>;
+}
+
+/// Reads subscriptions, inside a transaction that writes or outside.
+pub(crate) trait ReadSubscriptions {
+    fn subscription(&mut self, id: SubscriptionId) -> RowsResult<Option<SubscriptionRow>>;
+    fn subscription_at(&mut self, rid: i64) -> RowsResult<Option<SubscriptionRow>>;
+    fn subscriptions(&mut self, listed: ListedSubscriptions<'_>) -> RowsResult<Vec<SubscriptionRow>>;
+    /// How many subscriptions a list has, whatever its limit and offset.
+    fn count_subscriptions(&mut self, listed: ListedSubscriptions<'_>) -> RowsResult<usize>;
+    /// The subscriptions that have events to be told at `now`, but for those of the creators `busy`; those first that have waited
+    /// longest.
+    fn due_subscriptions(&mut self, now: DateTime<Utc>, busy: &[String], limit: u32) -> RowsResult<Vec<SubscriptionRow>>;
+}
