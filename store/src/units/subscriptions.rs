@@ -158,6 +158,10 @@ pub(crate) fn lease_posts<R: Rows>(rows: &mut R, env: &Env<'_>, room: u32, under
     let secret = secret(rows, env, SUBSCRIPTION_SECRET)?;
     let mut under_way = under_way.to_vec();
     for row in due {
+        // Another server has leased it since it was found.
+        if row.place.due_at > now {
+            continue;
+        }
         let creator = &row.subscription.created_by.name;
         if under_way.iter().filter(|one| *one == creator).count() >= POSTS_OF_CREATOR_MAX {
             // The next look leaves this creator out, and finds others.

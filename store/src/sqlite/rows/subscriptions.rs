@@ -25,6 +25,10 @@ fn stored(sequence: u64) -> RowsResult<i64> {
     i64::try_from(sequence).map_err(|_| RowsError::Inconsistent("too many events"))
 }
 
+fn lease_of(place: &SubscriptionPlace) -> Option<Vec<u8>> {
+    place.lease.map(|lease| lease.to_vec())
+}
+
 impl WriteSubscriptions for Writing<'_> {
     fn insert_subscription(&mut self, intent: i64, subscription: &Subscription, sequence: u64) -> RowsResult<()> {
         let body = &subscription.body;
@@ -60,9 +64,9 @@ impl WriteSubscriptions for Writing<'_> {
             subscriptions::missed.eq(stored(place.missed)?),
             subscriptions::tries.eq(signed(place.tries)),
             subscriptions::due_at.eq(At(place.due_at)),
-            subscriptions::lease.eq(place.lease.map(|lease| lease.to_vec())),
+            subscriptions::lease.eq(lease_of(place)),
         );
-        let as_read = subscriptions::table.find(rid).filter(subscriptions::due_at.eq(At(before.due_at)));
+        let as_read = subscriptions::table.find(rid).filter(subscriptions::lease.is(lease_of(before)));
         let as_read = as_read.filter(subscriptions::sequence.eq(stored(before.sequence)?));
         Ok(diesel::update(as_read).set(changes).execute(self.conn)? == 1)
     }
