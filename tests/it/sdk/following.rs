@@ -60,6 +60,26 @@ on_each_store! {
         assert_eq!((completed.name.as_str(), &completed.data["reason"]), ("INTENT_COMPLETED", &json!("paid")));
     }
 
+    /// A reader of a log must know whether it has everything: each event comes under its type, and a gap is told.
+    async fn a_reader_of_a_log_gets_everything_or_is_told_of_the_gap(app: &mut TestApp) {
+        let intent = app.client().create_intent("Refund").active().send().await.unwrap();
+        let mut events = intent.follow_log(None).await.unwrap();
+        touch(&intent, "one").await;
+        assert_eq!((next(&mut events).await.name.as_str(), next(&mut events).await.name.as_str()), ("lease_acquired", "lease_released"));
+        let place = events.place().unwrap().to_owned();
+        app.restart().await;
+        touch(&intent, "two").await;
+        let event = next(&mut events).await;
+        assert_eq!((event.name.as_str(), &event.data["payload"]["scope"]), ("lease_acquired", &json!("two")));
+        for _ in 0..501 {
+            touch(&intent, "many").await;
+        }
+        // Behind the place are two events and then 1,002.
+        let mut late = intent.follow_log(Some(&place)).await.unwrap();
+        assert_eq!(late.next().await.unwrap(), Streamed::Gap);
+        assert_eq!((next(&mut late).await.name.as_str(), late.place()), ("lease_acquired", Some("8-0")));
+    }
+
     /// A worker waits for its work beside other things, so it drops the wait again and again.
     async fn a_worker_hears_of_its_assignments_although_it_drops_its_waits(app: &mut TestApp) {
         let worker = helper(app).await;
@@ -92,6 +112,7 @@ on_each_store! {
             let client = placet::blocking::Client::new(base, key).unwrap();
             let mut events = client.intent(id).unwrap().subscribe(None).unwrap();
             assert!(events.next_within(Duration::from_millis(1)).is_none());
+            assert!(client.intent(id).unwrap().follow_log(None).unwrap().place().is_some());
             (client.subscribe("test-agent", None).unwrap(), events)
         });
         let (mut of_agent, mut events) = following.await.unwrap();
