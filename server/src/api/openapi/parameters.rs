@@ -102,9 +102,10 @@ fn of_one_noun(path: &str, name: &str) -> Option<(Value, &'static str)> {
         ("/api/v1/subscriptions", "limit") => {
             (number(1, SUBSCRIPTIONS_PAGE_MAX, SUBSCRIPTIONS_PAGE_MAX), "The most subscriptions on the page.")
         }
-        ("/api/v1/subscriptions", "intent_id") => {
-            (json!({ "type": "string", "format": "uuid" }), "Only subscriptions to this intent; empty means any.")
-        }
+        ("/api/v1/subscriptions", "intent_id") => (
+            json!({ "anyOf": [{ "type": "string", "format": "uuid" }, { "type": "string", "maxLength": 0 }] }),
+            "Only subscriptions to this intent; empty means any.",
+        ),
         (_, "subscription_id") => {
             (json!({ "type": "string", "format": "uuid" }), "The subscription's id. Any other value answers 404.")
         }
