@@ -1,9 +1,9 @@
-//! Notices when the wall clock jumps ahead: a wrong clock must not make deadlines due.
+//! Notices when the wall clock is set: a wrong clock must not make deadlines due.
 //!
 //! Guarantee: after a jump of more than a minute the clock counts as unsteady until it has kept pace for half a minute.
 //! Mechanism: the wall clock is compared with the time since boot, which no one can set and which goes on while a laptop
-//! sleeps. Failure: a jump back is no danger, because a due timer fires once, in the transaction that removes it; slow
-//! drift is no danger either.
+//! sleeps. Failure: a clock that is set back makes deadlines late and none of them twice, because a due timer fires in the
+//! transaction that removes it; only questions whose asker applies the deadline by its own clock end then. Slow drift is no danger.
 //!
 //! A jump ahead takes time from people that never passed, so it counts as an absence of the server: once the clock is steady, the
 //! time it took is given back before anything is decided.
@@ -22,6 +22,8 @@ use domain::suspension::absence::{ABSENCE_SECONDS_MAX, Absence};
 const AWAY_MAX: Duration = Duration::from_secs(ABSENCE_SECONDS_MAX.unsigned_abs());
 /// The longest step ahead that counts as keeping time, in seconds.
 const STEP_SECONDS_MAX: i64 = 60;
+/// The longest step back that counts as keeping time, in seconds.
+pub(crate) const STEP_BACK_SECONDS_MAX: i64 = 1;
 /// The longest step that counts as steady while a jump is waited out, in seconds.
 const STEADY_STEP_SECONDS_MAX: i64 = 1;
 /// How long the clock must have been steady after a jump.
@@ -57,8 +59,8 @@ struct Seen {
     lead: Option<TimeDelta>,
     /// Until when, since boot, the clock is not trusted.
     unsteady_until: Option<Duration>,
-    /// When, since boot, the newest jump was noticed whose time has not been given back yet.
-    jumped_at: Option<Duration>,
+    /// When, since boot, the newest step was noticed with which the deadline loop has not dealt yet.
+    stepped_at: Option<Duration>,
 }
 
 impl ClockWatch {
@@ -77,13 +79,17 @@ impl ClockWatch {
         let Some((boot, wall)) = clocks else { return seen.unsteady_until.is_none() };
         let lead = (wall - DateTime::UNIX_EPOCH) - TimeDelta::from_std(boot).unwrap_or(TimeDelta::MAX);
         let step = seen.lead.replace(lead).map_or(TimeDelta::zero(), |before| lead - before);
+        if step < -TimeDelta::seconds(STEP_BACK_SECONDS_MAX) {
+            tracing::warn!(step_seconds = step.num_seconds(), "the clock was set back; deadlines come later by that time");
+            seen.stepped_at = Some(boot);
+        }
         if step > TimeDelta::seconds(STEP_SECONDS_MAX) {
             tracing::warn!(
                 step_seconds = step.num_seconds(),
                 "the clock jumped ahead; deadlines and messages wait until it has been steady for {} seconds",
                 STEADY_FOR.as_secs()
             );
-            (seen.unsteady_until, seen.jumped_at) = (Some(boot + STEADY_FOR), Some(boot));
+            (seen.unsteady_until, seen.stepped_at) = (Some(boot + STEADY_FOR), Some(boot));
         } else if seen.unsteady_until.is_some() && step.abs() > TimeDelta::seconds(STEADY_STEP_SECONDS_MAX) {
             tracing::warn!(step_seconds = step.num_seconds(), "the clock was set again; the wait begins anew");
             seen.unsteady_until = Some(boot + STEADY_FOR);
@@ -94,9 +100,14 @@ impl ClockWatch {
         seen.unsteady_until.is_none()
     }
 
-    /// Whether the clock has jumped over some time, and no turn of the deadline loop has recorded that.
-    pub(crate) fn has_jumped(&self) -> bool {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).jumped_at.is_some()
+    /// Whether the clock has jumped ahead or was set back, and no turn of the deadline loop has dealt with that.
+    pub(crate) fn has_stepped(&self) -> bool {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).stepped_at.is_some()
+    }
+
+    /// Notes that the clock was set back while no server ran.
+    pub(crate) fn was_set_back(&self) {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).stepped_at = self.clock.since_boot();
     }
 
     /// Notes that the deadline loop runs from now on: if it does not turn, the server is away.
@@ -104,10 +115,10 @@ impl ClockWatch {
         *self.attendance.lock().unwrap_or_else(PoisonError::into_inner) = Attendance::Watched(None);
     }
 
-    /// Notes a turn of the deadline loop: its transaction began at this time since boot and is on the disk, so it has recorded
-    /// every jump noticed before.
+    /// Notes a turn of the deadline loop: its transaction began at this time since boot and is on the disk, so it has dealt with
+    /// every step noticed before.
     pub(crate) fn turned(&self, began: Duration) {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).jumped_at.take_if(|jumped_at| *jumped_at <= began);
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).stepped_at.take_if(|stepped_at| *stepped_at <= began);
         let mut attendance = self.attendance.lock().unwrap_or_else(PoisonError::into_inner);
         if let Attendance::Watched(turned) = &mut *attendance {
             *turned = Some(began);
@@ -124,10 +135,10 @@ impl ClockWatch {
         self.clock.since_boot()
     }
 
-    /// Whether there is an absence that is not recorded yet: the server was away until now, or the clock jumped ahead. Where the
-    /// loop's last turn is not known, the age of the last sign of life decides.
+    /// Whether there is an absence that is not recorded yet: the server was away until now, or the clock was set. Where the loop's
+    /// last turn is not known, the age of the last sign of life decides.
     pub(crate) fn is_away(&self, beat_at: DateTime<Utc>) -> bool {
-        if self.has_jumped() {
+        if self.has_stepped() {
             return true;
         }
         let Attendance::Watched(turned) = *self.attendance.lock().unwrap_or_else(PoisonError::into_inner) else { return false };
@@ -194,6 +205,19 @@ mod tests {
     }
 
     #[test]
+    fn a_clock_that_is_set_back_by_more_than_a_second_counts_as_away_until_a_turn_has_dealt_with_it() {
+        let (hands, watch) = watched();
+        assert!(after(&hands, &watch, (4, 5)));
+        assert!(!watch.is_away(hands.now()), "a time service may take a second back");
+        assert!(after(&hands, &watch, (3, 5)));
+        assert!(watch.is_away(hands.now()));
+        watch.turned(watch.since_boot().unwrap());
+        assert!(!watch.is_away(hands.now()));
+        watch.was_set_back();
+        assert!(watch.is_away(hands.now()));
+    }
+
+    #[test]
     fn a_jump_is_waited_out_until_the_clock_has_been_steady() {
         let (hands, watch) = watched();
         assert!(!after(&hands, &watch, (3_600, 0)));
@@ -233,10 +257,10 @@ mod tests {
         assert!(watch.is_away(beat_at), "before the first turn the sign of life tells");
         assert!(!watch.is_away(hands.now()));
         watch.turned(Duration::from_hours(1));
-        after(&hands, &watch, (0, 60));
+        after(&hands, &watch, (60, 60));
         assert!(!watch.is_away(beat_at));
-        after(&hands, &watch, (0, 1));
-        assert!(watch.is_away(hands.now()), "whatever the wall clock shows");
+        after(&hands, &watch, (1, 1));
+        assert!(watch.is_away(hands.now()), "whatever the sign of life shows");
     }
 
     /// Not every system tells how long it has run.

@@ -294,7 +294,7 @@ impl SimulatedStore {
             Restore::Released => true,
             Restore::Over => presence.recovery.is_some(),
         };
-        Ok(!self.watch.is_steady() || self.watch.has_jumped() || presence.is_none_or(goes_on))
+        Ok(!self.watch.is_steady() || self.watch.has_stepped() || presence.is_none_or(goes_on))
     }
 
     /// Makes up for the turns of an idle deadline loop up to now, each of which would have left a sign of life. Returns whether

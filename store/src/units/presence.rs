@@ -19,6 +19,7 @@ use domain::suspension::channel::{Channels, Route};
 use super::act::act;
 use super::loaded::{Loaded, load_of};
 use super::log::append;
+use crate::host::clock_watch::STEP_BACK_SECONDS_MAX;
 use crate::host::kill_points::{self, Point};
 use crate::hub::Notice;
 use crate::reads::hold;
@@ -41,6 +42,9 @@ pub(super) fn first<R: Rows>(rows: &mut R, env: &Env<'_>, now: DateTime<Utc>) ->
         // No sign of life is left and no turn counted: the time may be wrong, and held questions get the time of the hold back.
         Some(Hold::Clock | Hold::Restore { .. }) => Ok(Some(Fired { rows: 0, next_due: None, turned: None })),
         Some(Hold::Recovery) => {
+            if env.watch.has_stepped() && end_fixed(rows, env, now)? {
+                return Ok(Some(Fired { rows: 1, next_due: None, turned: None }));
+            }
             let recovered = recover(rows, env)?;
             // An absence that happens while another one is made good is recorded after it: until then the server counts as away.
             let is_noticed = rows.reads().presence()?.is_some_and(|presence| is_fresh(presence.beat_at, now));
@@ -53,6 +57,29 @@ pub(super) fn first<R: Rows>(rows: &mut R, env: &Env<'_>, now: DateTime<Utc>) ->
             Ok(None)
         }
     }
+}
+
+/// Ends a batch of the open questions that have a fallback and whose asker applies it by its own clock: after a step, the two clocks
+/// do not agree on the deadline any more. Returns whether there may be more of them.
+fn end_fixed<R: Rows>(rows: &mut R, env: &Env<'_>, now: DateTime<Utc>) -> RowsResult<bool> {
+    let questions = rows.reads().open_fixed(QUESTIONS_PER_UNIT)?;
+    let mut ended = 0;
+    for rid in &questions {
+        let read = rows.reads().suspension_at(*rid).and_then(|row| Ok((load_of(rows, &row)?, row.suspension)));
+        let (mut loaded, suspension) = match read {
+            Ok(read) => read,
+            Err(error) => {
+                unreadable(*rid, error)?;
+                continue;
+            }
+        };
+        // The deadline is fixed, so the time that an outage would give back ends the question.
+        let later = Later::By(TimeDelta::seconds(1));
+        let command = Command::Extend { suspension_id: suspension.id, later, reason: None, cause: ExtensionCause::Outage };
+        act(rows, env, &mut loaded, &command, now)?;
+        ended += 1;
+    }
+    Ok(ended > 0 && questions.len() == QUESTIONS_PER_UNIT as usize)
 }
 
 /// The last known sign of life before a start. A database without any has events at least, and the newest event counts instead.
@@ -111,6 +138,9 @@ pub(crate) fn recover<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<Recove
             away_seconds = (absence.until - absence.from).num_seconds(),
             "the server was away, or its clock jumped ahead; open questions with a fallback get that time back, so that no fallback takes effect because of the absence"
         );
+    }
+    if presence.beat_at - now > TimeDelta::seconds(STEP_BACK_SECONDS_MAX) {
+        env.watch.was_set_back();
     }
     if presence.beat_at - now > TimeDelta::seconds(BEHIND_SECONDS_MIN) {
         tracing::warn!(

@@ -392,6 +392,40 @@ on_each_store! {
         assert_eq!(now["state"]["_suspension"]["resolution"], "expired");
     }
 
+    /// A server's clock that is set back moves its deadline behind that of the agent's own clock, so the question ends before it is
+    /// shown open again.
+    async fn a_clock_that_is_set_back_ends_a_question_with_a_fixed_deadline(app: &mut TestApp) {
+        let (agent, ordinary) = (agent(app, "py").await, app.agent());
+        let (intent, strict, other) = (agent.active_intent().await, agent.active_intent().await, ordinary.active_intent().await);
+        asked(app, &agent, intent, "one", 600, permissive()).await;
+        asked(app, &agent, strict, "one", 600, json!({})).await;
+        ordinary.suspend(other, permissive()).await.ok();
+        app.advance(60).await;
+        app.clock.set_by(TimeDelta::seconds(-1));
+        assert_eq!(agent.status(intent).await, SUSPENDED, "a time service may take a second back");
+        app.clock.set_by(TimeDelta::seconds(-3));
+        assert_eq!(agent.get(&format!("api/v1/intents/{intent}")).await.problem(), (503, "unavailable"));
+        app.settle().await;
+        let taken_back = (json!("cancelled"), json!("time_lost"), json!(null));
+        let end = |now: &Value| {
+            let shown = &now["state"]["_suspension"];
+            (shown["resolution"].clone(), shown["resolution_reason"].clone(), shown["response"].clone())
+        };
+        assert_eq!(end(&agent.intent(intent).await), taken_back);
+        for status in [agent.status(strict).await, ordinary.status(other).await] {
+            assert_eq!(status, SUSPENDED, "silence cannot become consent there, or the agent has no clock of its own");
+        }
+        asked(app, &agent, intent, "two", 600, permissive()).await;
+        app.advance(60).await;
+        assert_eq!(agent.status(intent).await, SUSPENDED, "a question asked since then keeps its deadline");
+        app.clock.set_by(TimeDelta::seconds(-30));
+        app.restart().await;
+        let agent = Api::new(&app.base, Some(agent.key()));
+        assert_eq!(agent.get(&format!("api/v1/intents/{intent}")).await.problem(), (503, "unavailable"));
+        app.settle().await;
+        assert_eq!(end(&agent.intent(intent).await), taken_back);
+    }
+
     /// Time that the server lost must not become consent, and the agent cannot be given more: the question ends.
     async fn lost_time_ends_a_question_with_a_fixed_deadline(app: &mut TestApp) {
         let agent = agent(app, "py").await;

@@ -182,6 +182,12 @@ impl ReadSuspensions for Session {
         Ok(open.order(suspensions::rid).limit(i64::from(limit)).select(suspensions::rid).load(self.conn()?)?)
     }
 
+    fn open_fixed(&mut self, limit: u32) -> RowsResult<Vec<i64>> {
+        let fixed = suspensions::table.filter(is_open()).filter(suspensions::fixed_deadline);
+        let fixed = fixed.filter(suspensions::fallback_policy.ne(0)).order(suspensions::rid).limit(i64::from(limit));
+        Ok(fixed.select(suspensions::rid).load(self.conn()?)?)
+    }
+
     fn newest_suspension(&mut self) -> RowsResult<i64> {
         let newest = suspensions::table.select(diesel::dsl::max(suspensions::rid));
         Ok(newest.first::<Option<i64>>(self.conn()?)?.unwrap_or(0))

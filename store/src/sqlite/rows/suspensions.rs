@@ -173,6 +173,12 @@ impl ReadSuspensions for SqliteConnection {
         Ok(open.order(suspensions::rid).limit(i64::from(limit)).select(suspensions::rid).load(self)?)
     }
 
+    fn open_fixed(&mut self, limit: u32) -> RowsResult<Vec<i64>> {
+        let fixed = suspensions::table.filter(is_open()).filter(suspensions::fixed_deadline);
+        let fixed = fixed.filter(suspensions::fallback_policy.ne(0)).order(suspensions::rid).limit(i64::from(limit));
+        Ok(fixed.select(suspensions::rid).load(self)?)
+    }
+
     fn newest_suspension(&mut self) -> RowsResult<i64> {
         Ok(suspensions::table.select(diesel::dsl::max(suspensions::rid)).get_result::<Option<i64>>(self)?.unwrap_or(0))
     }

@@ -1,0 +1,1 @@
+DROP INDEX suspensions_fixed;
