@@ -31,7 +31,7 @@ const SILENCE_MAX: Duration = Duration::from_secs(45);
 /// A program that starts again goes on where it was if it keeps [`place`](Subscription::place) after it has dealt with an event, and
 /// gives it to `subscribe`. An event whose place it could not keep any more comes a second time.
 ///
-/// One key may hold 100 streams. Dropping the subscription ends its connection.
+/// One key may hold 1,000 streams. Dropping the subscription ends its connection.
 pub struct Subscription {
     client: Client,
     path: &'static str,
@@ -95,7 +95,7 @@ impl Intent {
     /// # Errors
     ///
     /// `Refused` with `not_found` if this key may not read the intent, with `invalid` if `place` is not one of a stream, and with
-    /// `rate_limited` if this key has 100 streams. The server holds a refusal for five seconds.
+    /// `rate_limited` if this key has 1,000 streams. The server holds a refusal for five seconds.
     pub async fn subscribe(&self, place: Option<&str>) -> Result<Subscription, CallError> {
         let path = "/api/v1/intents/{intent_id}/subscribe";
         Subscription::begin(&self.client, path, self.id().to_string(), place).await

@@ -42,7 +42,7 @@ use crate::worker::deadlines::Deadlines;
 use crate::worker::deliveries::{Deliveries, Resources};
 use crate::worker::lane::Lane;
 use crate::worker::subscriptions::Subscriptions;
-use crate::worker::upkeep;
+use crate::worker::{streams, upkeep};
 use crate::{api, edge};
 
 /// How long requests may take to end when the server stops, in seconds.
@@ -220,9 +220,10 @@ impl App {
         self.subscriptions.clone()
     }
 
-    /// Serves requests and nothing else, until the handle stops it: the caller runs the loops.
+    /// Serves requests and nothing else, until the handle stops it: the caller runs the loops that change something.
     pub fn serve_only(self) -> Serving {
         let handle = self.server.handle();
+        spawn_named("streams", streams::run(self.store.clone(), self.shared.stopping.subscribe()));
         let task = spawn_named("http", async move {
             if let Err(error) = self.server.await {
                 tracing::error!(error = %error, "the server ended with an error");

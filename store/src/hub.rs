@@ -12,7 +12,8 @@ use super::fact::Fact;
 use super::span::SpanRecord;
 use super::story::Story;
 use crate::observer::Observer;
-use crate::publications::{Followed, Publications};
+use crate::publications::Publications;
+use crate::stream::Followed;
 
 /// Something a transaction did that requests or tasks may be waiting for, or that is counted; announced after its commit.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,8 +22,8 @@ pub enum Notice {
     Suspension(SuspensionId),
     /// A suspension has ended, in this final state; comes before the notice of its new version.
     Ended(Arc<Suspension>),
-    /// An intent has a new event that streams of agents and portfolios carry as well.
-    Published(IntentId),
+    /// There is a new event for which the OpenIntent client has a handler.
+    Published,
     /// An intent has a new event.
     Appended(IntentId),
     /// There is a message to send.
@@ -88,8 +89,8 @@ impl Hub {
                         watched.ended = Some(suspension.clone());
                     }
                 }
-                Notice::Published(intent) => self.publications.announce(&[Followed::Intent(*intent), Followed::All]),
-                Notice::Appended(intent) => self.publications.announce(&[Followed::Log(*intent)]),
+                Notice::Published => self.publications.announce(),
+                Notice::Appended(intent) => self.publications.wake(&Followed::Log(*intent)),
                 Notice::Delivery => self.deliveries.notify_one(),
                 Notice::Redriven(channel) => {
                     let mut redriven = self.redriven();
@@ -113,7 +114,7 @@ impl Hub {
         let waiting: Vec<SuspensionId> = self.watched();
         self.announce(&waiting.into_iter().map(Notice::Suspension).collect::<Vec<_>>());
         self.announce(&[Notice::Delivery, Notice::Timer]);
-        self.publications.announce_all();
+        self.publications.wake_all();
     }
 
     /// The suspensions that requests wait for.
@@ -133,6 +134,17 @@ impl Hub {
     /// Registers a stream. Register before you look: a change between looking and waiting would be lost.
     pub fn follow(&self, followed: Followed) -> watch::Receiver<()> {
         self.publications.follow(followed)
+    }
+
+    /// Waits for a new event for which the OpenIntent client has a handler; a permit is kept, so an event announced before the call
+    /// is not lost.
+    pub async fn published(&self) {
+        self.publications.announced().await;
+    }
+
+    /// The streams that are open.
+    pub(crate) fn publications(&self) -> &Publications {
+        &self.publications
     }
 
     /// Waits for a message to send; a permit is kept, so a message announced before the call is not lost.

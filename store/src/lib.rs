@@ -49,7 +49,6 @@ pub use self::inspection::{Gateway, Inspection, Schema};
 pub use self::link::LinkView;
 pub use self::observer::{Again, Copied, Observer, Unobserved};
 pub use self::posting::{LeasedPost, LeasedPosts, SUBSCRIPTION_SECRET, subscription_secret};
-pub use self::publications::Followed;
 pub use self::request::{
     CreateIntent, Idempotency, NewIntent, NewKey, NewPortfolio, NewSubscription, Outcome, Precondition, Redrive, Repeatable,
     Request, SecretOrigin, Target, Unreadable,

@@ -2,20 +2,22 @@
 //! and those of the time in which the reader was away.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use chrono::{DateTime, Utc};
 use domain::base::ids::IntentId;
-use domain::base::name::is_same;
+use domain::base::name::{form, is_same};
 use domain::people::authority::Action;
 use domain::people::principal::{Principal, Role};
 use domain::problem::Rejection;
 
 use crate::Wanted;
 use crate::portfolios::readable_portfolio;
+use crate::publications::{Newest, Sorted, Sorting};
 use crate::reads::{may, readable};
 use crate::rows::prelude::*;
 use crate::rows::{Decided, RowsResult};
-use crate::stream::{StreamCursor, StreamOf, Streamed};
+use crate::stream::{Followed, StreamCursor, StreamOf, Streamed};
 
 /// The most events that one look walks over.
 const LOOK_EVENTS_MAX: u32 = 256;
@@ -25,12 +27,14 @@ const EVENTS_BEHIND_MAX: u64 = 1_000;
 /// A look ends after this many bytes of events.
 const LOOK_BYTES_MAX: usize = 256 * 1024;
 
-/// Looks for the events behind `after`; without it, finds the present place.
+/// Looks for the events behind `after`; without it, finds the present place. `newest` has the events that are to be looked for, if
+/// the reader of all streams has found them.
 pub(crate) fn look<R: ReadRows>(
     rows: &mut R,
     principal: &Principal,
     of: &StreamOf,
     after: Wanted<Option<StreamCursor>>,
+    newest: Option<Newest>,
     now: DateTime<Utc>,
 ) -> Decided<Streamed> {
     if let StreamOf::Log(id) = of {
@@ -44,12 +48,17 @@ pub(crate) fn look<R: ReadRows>(
         Ok(after) => after,
         Err(rejection) => return Ok(Err(rejection)),
     };
-    let end = rows.published_end()?;
-    // A place behind the end comes from a database that was restored since.
-    let after = after.map_or(end, |after| after.min(end));
-    let found = rows.published(scope.intent(), after, end, LOOK_EVENTS_MAX)?;
-    let mut streamed =
-        Streamed { events: Vec::new(), missed: None, cursor: after, more: found.len() == LOOK_EVENTS_MAX as usize };
+    let (after, passed, found) = match (newest, after) {
+        (Some(Newest { events, passed }), Some(after)) => (after, Some(passed), events),
+        (_, after) => {
+            let end = rows.published_end()?;
+            // A place behind the end comes from a database that was restored since.
+            let after = after.map_or(end, |after| after.min(end));
+            let found = rows.published(scope.intent(), after, end, LOOK_EVENTS_MAX)?;
+            (after, (found.len() < LOOK_EVENTS_MAX as usize).then_some(end), found)
+        }
+    };
+    let mut streamed = Streamed { events: Vec::new(), missed: None, cursor: after, more: passed.is_none() };
     let (mut bytes, mut shown) = (0, HashMap::new());
     for row in &found {
         if bytes >= LOOK_BYTES_MAX {
@@ -68,7 +77,45 @@ pub(crate) fn look<R: ReadRows>(
             streamed.events.push((row.at, serde_json::from_str(&event)?));
         }
     }
+    // The stream of an intent passes no events of others, so its place is that of its last event.
+    if let (Some(passed), None, false) = (passed, scope.intent(), streamed.more) {
+        streamed.cursor = passed;
+    }
     Ok(Ok(streamed))
+}
+
+/// Sorts new events by the streams that carry them: one turn of the reader of all streams.
+pub(crate) fn sort<R: ReadRows>(rows: &mut R, turn: Sorting) -> RowsResult<Sorted> {
+    let end = rows.published_end()?;
+    let Some(after) = turn.after else { return Ok(Sorted { turn, events: Vec::new(), passed: end, more: false }) };
+    let found = rows.published(None, after, end, LOOK_EVENTS_MAX)?;
+    let more = found.len() == LOOK_EVENTS_MAX as usize;
+    let passed = found.last().filter(|_| more).map_or(end, |last| last.at);
+    let mut known = HashMap::new();
+    let mut events = Vec::with_capacity(found.len());
+    for event in found {
+        let carried_by = match known.entry(event.intent) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unknown) => unknown.insert(carried_by(rows, event.intent, turn.by_group)?),
+        };
+        events.push((event, carried_by.clone()));
+    }
+    Ok(Sorted { turn, events, passed, more })
+}
+
+/// The streams that carry the events of an intent.
+fn carried_by<R: ReadRows>(rows: &mut R, intent: i64, by_group: bool) -> RowsResult<Vec<Followed>> {
+    let row = rows.intent_at(intent)?;
+    let mut carried_by = vec![Followed::Intent(row.intent.id)];
+    if by_group {
+        let mut agents: Vec<String> = rows.assigned(intent)?.iter().map(|agent| form(agent)).collect();
+        agents.push(form(&row.intent.created_by.name));
+        agents.sort_unstable();
+        agents.dedup();
+        carried_by.extend(agents.into_iter().map(Followed::Agent));
+        carried_by.extend(rows.portfolios_of(intent)?.into_iter().map(Followed::Portfolio));
+    }
+    Ok(carried_by)
 }
 
 /// Looks for the events of one log behind `after`. A place in it is the number of an event.

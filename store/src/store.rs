@@ -1,5 +1,6 @@
 //! The one store: its units of work, and how each of them runs on either database.
 
+use std::future::ready;
 use std::sync::Arc;
 
 use domain::base::ids::{DeliveryId, IntentId, KeyId, PortfolioId, SubscriptionId, SuspensionId};
@@ -62,6 +63,9 @@ pub trait Store: Send + Sync + 'static {
     ) -> Unit<'_, Vec<EventView>>;
     /// Reads the events that a stream carries behind a place, a bounded number at a time; without a place, the present one.
     fn stream(&self, principal: Principal, of: StreamOf, after: Wanted<Option<StreamCursor>>) -> Unit<'_, Streamed>;
+    /// Sorts new events by the streams that carry them, a bounded number at a time, and wakes these; returns whether there are more
+    /// events.
+    fn sort_published(&self) -> Unit<'_, bool>;
     /// Reads the leases of an intent.
     fn leases(&self, principal: Principal, id: IntentId) -> Unit<'_, Vec<Lease>>;
     /// Reads the access control list of an intent.
@@ -208,7 +212,22 @@ impl<B: Backend> Store for B {
 
     fn stream(&self, principal: Principal, of: StreamOf, after: Wanted<Option<StreamCursor>>) -> Unit<'_, Streamed> {
         let now = self.clock().now();
-        self.authorized("stream", move |rows| look::look(rows, &principal, &of, after, now))
+        let place = after.as_ref().ok().copied().flatten();
+        let newest = place.and_then(|after| self.announcements().publications().newest(&of.followed(), after));
+        self.authorized("stream", move |rows| look::look(rows, &principal, &of, after, newest, now))
+    }
+
+    fn sort_published(&self) -> Unit<'_, bool> {
+        let publications = self.announcements().publications();
+        let Some(turn) = publications.next_turn() else { return ready(Ok(false)).boxed() };
+        let read = self.read("sort_published", move |rows| look::sort(rows, turn));
+        async move {
+            let sorted = read.await?;
+            let more = sorted.more;
+            publications.pass(sorted);
+            Ok(more)
+        }
+        .boxed()
     }
 
     fn leases(&self, principal: Principal, id: IntentId) -> Unit<'_, Vec<Lease>> {

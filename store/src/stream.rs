@@ -4,9 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use domain::base::ids::{IntentId, PortfolioId};
+use domain::base::name::form;
 use domain::wire::EventView;
-
-use crate::publications::Followed;
 
 /// A place between two events of the streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,6 +33,36 @@ impl FromStr for StreamCursor {
     }
 }
 
+/// An event that streams carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PublishedRow {
+    pub(crate) at: StreamCursor,
+    pub(crate) intent: i64,
+}
+
+/// The events that wake a stream.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Followed {
+    /// Those of one intent for which the OpenIntent client has handlers.
+    Intent(IntentId),
+    /// All events of one intent.
+    Log(IntentId),
+    /// Those of the intents of the agent whose name has this form.
+    Agent(String),
+    /// Those of the intents in a portfolio.
+    Portfolio(PortfolioId),
+}
+
+impl Followed {
+    /// Whether these are events of several intents. The streams of one intent find theirs by an index.
+    pub(crate) fn is_group(&self) -> bool {
+        match self {
+            Self::Intent(_) | Self::Log(_) => false,
+            Self::Agent(_) | Self::Portfolio(_) => true,
+        }
+    }
+}
+
 /// The subject of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StreamOf {
@@ -53,7 +82,8 @@ impl StreamOf {
         match self {
             Self::Intent(id) => Followed::Intent(*id),
             Self::Log(id) => Followed::Log(*id),
-            Self::Agent(_) | Self::Portfolio(_) => Followed::All,
+            Self::Agent(agent) => Followed::Agent(form(agent)),
+            Self::Portfolio(id) => Followed::Portfolio(*id),
         }
     }
 

@@ -69,7 +69,7 @@ impl Surroundings {
                 Notice::Span(span) => self.observer.span(span, self.clock.now()),
                 Notice::Suspension(_)
                 | Notice::Ended(_)
-                | Notice::Published(_)
+                | Notice::Published
                 | Notice::Appended(_)
                 | Notice::Delivery
                 | Notice::Redriven(_)

@@ -27,7 +27,7 @@ PLACET = os.environ["PLACET"]
 DOCUMENT = os.path.join(os.path.dirname(__file__), "../../docs/openintent-python.md")
 PATIENCE = 60
 # The streams that one key may have open.
-STREAMS_PER_KEY_MAX = 100
+STREAMS_PER_KEY_MAX = 1000
 # How long the requests of an agent are counted while it is refused.
 COUNTED_FOR = 12
 

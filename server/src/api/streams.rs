@@ -1,8 +1,9 @@
 //! Streams of events for the OpenIntent client (server-sent events).
 //!
 //! Guarantee: a client that comes back with the id of its last event misses no later one, whichever server wrote it. Mechanism: the
-//! stream reads the log from that place on; a commit only wakes it, and it looks every few seconds all the same. Failure: when the
-//! stream has to end, its connection breaks, because the client asks again at once after a clean end, and pauses after a broken one.
+//! stream reads the log from that place on; a commit only wakes it ([`crate::worker::streams`]), and it looks once a minute all the
+//! same. Failure: when the stream has to end, its connection breaks, because the client asks again at once after a clean end, and
+//! pauses after a broken one.
 
 use std::io;
 use std::time::Duration;
@@ -30,11 +31,11 @@ use crate::edge::streams::StreamPlace;
 
 /// How often a stream says that it lives.
 const ALIVE_EVERY: Duration = Duration::from_secs(15);
-/// How often a stream looks at the log although no commit was announced to it.
-const LOOK_EVERY: Duration = Duration::from_secs(5);
-/// How soon a stream looks again after a commit was announced: an event may be hidden behind a transaction that still runs.
-const LOOK_AGAIN: Duration = Duration::from_millis(250);
-/// The shortest time between two looks that commits cause, so that a busy server does not make its streams look all the time.
+/// How often a stream looks at the log although it was not woken.
+const LOOK_EVERY: Duration = Duration::from_mins(1);
+/// How soon a stream looks again if the server was too busy, or its database away.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// The shortest time between two looks, so that a busy intent does not make its streams look all the time.
 const LOOK_PAUSE: Duration = Duration::from_millis(50);
 
 pub(super) fn routes(routes: &mut Routes<'_>) {
@@ -113,6 +114,7 @@ async fn open(request: &HttpRequest, shared: Data<Shared>, of: StreamOf) -> Resu
         told: (!is_new).then_some(first.cursor),
         alive_at: Instant::now() + ALIVE_EVERY,
         look_at: Instant::now() + LOOK_EVERY,
+        rested_at: Instant::now(),
         _place: place,
     };
     reader.take(first);
@@ -149,6 +151,8 @@ struct Reader {
     told: Option<StreamCursor>,
     alive_at: Instant,
     look_at: Instant,
+    /// A look before this time waits for it.
+    rested_at: Instant,
     _place: StreamPlace,
 }
 
@@ -178,21 +182,24 @@ impl Reader {
                 self.say_alive();
                 return Ok(());
             }
-            () = sleep_until(self.look_at) => self.look_at = Instant::now() + LOOK_EVERY,
+            () = sleep_until(self.look_at) => {}
             woken = self.wakes.changed() => {
                 if woken.is_err() {
                     return Err(ended("the store was closed"));
                 }
-                self.look_at = Instant::now() + LOOK_AGAIN;
-                tokio::time::sleep(LOOK_PAUSE).await;
+                sleep_until(self.rested_at).await;
             }
         }
-        self.look().await
+        self.wakes.mark_unchanged();
+        self.look().await?;
+        self.rested_at = Instant::now() + LOOK_PAUSE;
+        Ok(())
     }
 
     /// Looks at the log, with the rights that the key has now. If the server is too busy or its database is away, the next look
     /// finds the events.
     async fn look(&mut self) -> io::Result<()> {
+        self.look_at = Instant::now() + LOOK_AGAIN;
         let Ok(_place) = self.shared.admission.enter_again(Class::Read).await else { return Ok(()) };
         match self.caller.again(&self.shared).await {
             Ok(caller) => self.caller = caller,
@@ -221,9 +228,7 @@ impl Reader {
                 self.tell(at, name, &Value::from(data));
             }
         }
-        if more {
-            self.look_at = Instant::now();
-        }
+        self.look_at = if more { Instant::now() } else { Instant::now() + LOOK_EVERY };
     }
 
     fn tell(&mut self, at: StreamCursor, name: &str, data: &Value) {

@@ -13,7 +13,7 @@ const CONCURRENT_REQUESTS_PER_CORE: usize = 128;
 /// The highest value allowed: answers, writes, deadlines and messages together must not fill the writer's queue.
 const CONCURRENT_REQUESTS_MAX: usize = 3_072;
 /// The most connections, unless set otherwise.
-const CONNECTIONS_DEFAULT: usize = 10_000;
+const CONNECTIONS_DEFAULT: usize = 25_000;
 /// How many invalid keys one address may present in a minute: more than people mistype, fewer than a program tries.
 const BAD_KEYS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(60).expect("60 is not zero");
 /// Files the server needs besides its connections: the database, mail servers, webhooks. A connection to PostgreSQL takes five, and there

@@ -75,7 +75,7 @@ impl Shared {
             clock,
             entropy,
             waiters: Waiters::default(),
-            streams: Arc::default(),
+            streams: Arc::new(Streams::among(limits.connections)),
             held: Semaphore::new(HELD_MAX),
             admission: Arc::new(Admission::new(limits.concurrent_requests, &metrics.classes)),
             rates: Rates::new(limits),

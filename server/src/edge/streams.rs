@@ -8,20 +8,25 @@ use domain::base::ids::KeyId;
 use super::problem::Failure;
 
 /// How many streams one key may have open at a time.
-pub(crate) const STREAMS_PER_KEY_MAX: usize = 100;
-/// How many streams one server has open at a time.
-pub(crate) const STREAMS_MAX: usize = 1_000;
+pub(crate) const STREAMS_PER_KEY_MAX: usize = 1_000;
+/// How many streams one server has open at a time, and never more than half of its connections: other requests need some too.
+pub(crate) const STREAMS_MAX: usize = 10_000;
 /// After how many seconds a refused client should come back.
 const RETRY_AFTER_SECONDS: u32 = 5;
 
 /// The streams of each key.
-#[derive(Default)]
 pub(crate) struct Streams {
+    most: usize,
     // A std mutex, because it is held for a map operation and never across an await.
     open: Mutex<HashMap<Option<KeyId>, usize>>,
 }
 
 impl Streams {
+    /// Makes places for the streams of a server with so many connections.
+    pub(crate) fn among(connections: usize) -> Self {
+        Self { most: STREAMS_MAX.min(connections / 2), open: Mutex::default() }
+    }
+
     /// Takes a place for a stream of this key.
     pub(crate) fn enter(self: &Arc<Self>, key: Option<KeyId>) -> Result<StreamPlace, Failure> {
         let mut open = self.open();
@@ -29,8 +34,8 @@ impl Streams {
             let why = format!("one key may have {STREAMS_PER_KEY_MAX} streams open at a time");
             return Err(Failure::too_many(why, RETRY_AFTER_SECONDS));
         }
-        if open.values().sum::<usize>() >= STREAMS_MAX {
-            let why = format!("this server has {STREAMS_MAX} streams open, and no more");
+        if open.values().sum::<usize>() >= self.most {
+            let why = format!("this server has {} streams open, and no more", self.most);
             return Err(Failure::overloaded(why, RETRY_AFTER_SECONDS));
         }
         *open.entry(key).or_default() += 1;
@@ -67,7 +72,8 @@ mod tests {
 
     #[test]
     fn a_key_and_the_server_have_so_many_streams_and_get_them_back() {
-        let streams = Arc::<Streams>::default();
+        let streams = Arc::new(Streams::among(2 * STREAMS_MAX));
+        assert_eq!(Streams::among(101).most, 50);
         let key = |number: usize| Some(KeyId(uuid::Uuid::from_u128(number as u128)));
         let status = |refused: Result<StreamPlace, Failure>| refused.err().unwrap().entry.status;
         let mut places: Vec<_> = (0..STREAMS_PER_KEY_MAX).map(|_| streams.enter(key(0)).ok().unwrap()).collect();

@@ -5,5 +5,6 @@ pub mod deadlines;
 pub mod deliveries;
 pub mod lane;
 mod results;
+pub(crate) mod streams;
 pub mod subscriptions;
 pub mod upkeep;

@@ -4,13 +4,14 @@
 //! It is sent after the commit and never within it, because PostgreSQL lets only one transaction at a time commit a NOTIFY, and
 //! would make every answer wait for the disk writes of all others. Notifications sent while this connection is down are lost. So
 //! all waiters are woken when the connection is up again, and every two seconds the database is asked which of the questions
-//! waited for here have ended.
+//! waited for here have ended, and which of the logs followed here have grown.
 
+use std::collections::HashMap;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use domain::base::ids::SuspensionId;
+use domain::base::ids::{IntentId, SuspensionId};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::MissedTickBehavior;
@@ -26,7 +27,7 @@ use crate::hub::{Hub, Notice};
 const ANNOUNCED_AT_ONCE: usize = 100;
 /// The most words that wait to be announced; further ones are dropped, and the other servers find those changes by looking.
 const UNANNOUNCED_MAX: usize = 8_192;
-/// How often the database is asked which awaited questions have ended.
+/// How often the database is asked which awaited questions have ended, and which logs that streams follow have grown.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 /// The pause before a lost connection is made again.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -42,8 +43,8 @@ pub(crate) const NO_SERVER: i64 = -1;
 
 /// The prefix of a word that names a channel whose message is sent again.
 const REDRIVEN: &str = "redriven:";
-/// The prefix of a word that names an intent with a new event that streams carry.
-const PUBLISHED: &str = "published:";
+/// The word for a new event for which the OpenIntent client has a handler.
+const PUBLISHED: &str = "published";
 
 /// The settings of the listening connection. If its network fails, the database soon closes its end as well,
 /// and so releases the lock.
@@ -52,6 +53,7 @@ const SETTINGS: &str = "SET statement_timeout = '5s'; SET tcp_keepalives_idle = 
 const LIVE: &str = "SELECT pg_try_advisory_lock($1, $2)";
 const MOVING: &str = "SELECT to_regclass(quote_ident(current_schema()) || '.moving') IS NOT NULL";
 const LOOK: &str = "SELECT id FROM suspensions WHERE id = ANY($1) AND resolution IS NOT NULL";
+const LENGTHS: &str = "SELECT id, last_sequence FROM intents WHERE id = ANY($1)";
 
 /// The connection that tells the other servers of commits and hears of theirs.
 pub(super) struct Listener {
@@ -109,6 +111,8 @@ pub(super) async fn start(address: Address, server: i32, hub: Arc<Hub>) -> Resul
 struct Heard {
     client: Client,
     hearing: JoinHandle<()>,
+    /// The lengths of the logs that streams follow here, at the last look.
+    lengths: HashMap<IntentId, i64>,
     /// Whether the connection holds the lock under this server's number.
     is_known: bool,
 }
@@ -129,7 +133,7 @@ impl Listening {
         // Notifications that were sent while this server did not listen are lost.
         self.hub.wake_all();
         let is_known = self.be_known(&client).await?;
-        Ok(Heard { client, hearing, is_known })
+        Ok(Heard { client, hearing, lengths: HashMap::new(), is_known })
     }
 
     /// Takes the lock under this server's number. An earlier connection, whose end the database has not noticed yet, may still
@@ -168,7 +172,7 @@ impl Listening {
 
     /// Listens and tells until the listener is stopped or the connection is lost.
     async fn listen(&mut self, connection: Heard) -> Result<(), ConnectError> {
-        let Heard { client, mut hearing, mut is_known } = connection;
+        let Heard { client, mut hearing, mut lengths, mut is_known } = connection;
         let mut look = tokio::time::interval(LOOK_EVERY);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut words = Vec::new();
@@ -183,6 +187,7 @@ impl Listening {
                 _ = look.tick() => {
                     is_known = is_known || self.be_known(&client).await?;
                     self.look(&client).await?;
+                    lengths = self.look_at_logs(&client, lengths).await?;
                 }
                 _ = &mut hearing => return Err(ConnectError::Refused("the connection was closed".into())),
                 _ = self.stopping.changed() => {
@@ -203,6 +208,24 @@ impl Listening {
         self.hub.announce(&notices);
         Ok(())
     }
+
+    /// Wakes the streams of every log that has another length than at the last look, and returns the lengths. A log that is new here
+    /// may have grown between its stream's first look and this one.
+    async fn look_at_logs(
+        &self,
+        client: &Client,
+        before: HashMap<IntentId, i64>,
+    ) -> Result<HashMap<IntentId, i64>, ConnectError> {
+        let followed: Vec<uuid::Uuid> = self.hub.publications().logs().into_iter().map(|id| id.0).collect();
+        if followed.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let found = client.query(LENGTHS, &[&followed]).await.map_err(|error| lost(&error))?;
+        let lengths: HashMap<_, _> = found.iter().map(|row| (IntentId(row.get(0)), row.get(1))).collect();
+        let grown = lengths.iter().filter(|(id, length)| before.get(id).is_none_or(|before| before != *length));
+        self.hub.announce(&grown.map(|(id, _)| Notice::Appended(*id)).collect::<Vec<_>>());
+        Ok(lengths)
+    }
 }
 
 /// The word that tells the other servers of a notice, if it concerns them: they look for deadlines and messages themselves.
@@ -210,8 +233,8 @@ fn word_of(notice: &Notice) -> Option<String> {
     match notice {
         Notice::Suspension(id) => Some(id.0.to_string()),
         Notice::Redriven(channel) => Some(format!("{REDRIVEN}{channel}")),
-        Notice::Published(intent) => Some(format!("{PUBLISHED}{intent}")),
-        // A stream of another server's looks at the log every few seconds; a word for each append would cost every commit.
+        Notice::Published => Some(PUBLISHED.to_owned()),
+        // The other servers ask for the logs that streams follow there; a word for each append would cost every commit.
         Notice::Appended(_)
         | Notice::Ended(_)
         | Notice::Delivery
@@ -227,10 +250,10 @@ fn notice_of(word: &str) -> Option<Notice> {
     if let Some(channel) = word.strip_prefix(REDRIVEN) {
         return Some(Notice::Redriven(channel.to_owned()));
     }
-    match word.strip_prefix(PUBLISHED) {
-        Some(intent) => intent.parse().ok().map(Notice::Published),
-        None => SuspensionId::parse(word).map(Notice::Suspension),
+    if word == PUBLISHED {
+        return Some(Notice::Published);
     }
+    SuspensionId::parse(word).map(Notice::Suspension)
 }
 
 async fn tell(client: &Client, server: i32, mut words: Vec<String>) -> Result<(), ConnectError> {

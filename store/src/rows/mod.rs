@@ -38,7 +38,7 @@ pub(crate) use self::leases::{ReadLeases, WriteLeases};
 pub(crate) use self::outbox::{BounceRow, IS_NOT_REPLACED, OutboxRow, QueuedChannel, ReadOutbox, TryRow, WriteOutbox};
 pub(crate) use self::portfolios::{ListedPortfolios, MemberRow, PortfolioRow, ReadPortfolios, WritePortfolios};
 pub(crate) use self::presence::{PresenceRow, ReadPresence, Recovery, Restore, WritePresence};
-pub(crate) use self::published::{PublishedRow, ReadPublished, WritePublished};
+pub(crate) use self::published::{ReadPublished, WritePublished};
 pub(crate) use self::server_log::{ReadServerLog, ServerHead, WriteServerLog};
 pub(crate) use self::subscriptions::{
     AT_ONCE, ListedSubscriptions, ReadSubscriptions, SubscriptionPlace, SubscriptionRow, WriteSubscriptions,

@@ -61,6 +61,6 @@ pub(crate) trait ReadPortfolios {
     fn membership(&mut self, portfolio: i64, intent: i64) -> RowsResult<Option<Membership>>;
     /// How many intents of a portfolio have each status.
     fn member_statuses(&mut self, portfolio: i64) -> RowsResult<Vec<(Status, u64)>>;
-    /// In how many portfolios an intent is.
-    fn portfolios_of(&mut self, intent: i64) -> RowsResult<usize>;
+    /// The portfolios in which an intent is.
+    fn portfolios_of(&mut self, intent: i64) -> RowsResult<Vec<PortfolioId>>;
 }

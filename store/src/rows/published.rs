@@ -1,14 +1,7 @@
 //! The events that streams carry, in the order in which streams carry them.
 
 use super::error::RowsResult;
-use crate::stream::StreamCursor;
-
-/// An event that streams carry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct PublishedRow {
-    pub(crate) at: StreamCursor,
-    pub(crate) intent: i64,
-}
+use crate::stream::{PublishedRow, StreamCursor};
 
 /// Writes the list of these events, in one transaction.
 pub(crate) trait WritePublished {

@@ -64,7 +64,7 @@ pub(super) fn append<R: Rows>(
         })?;
         if is_signalled(event) {
             rows.publish(rid, loaded.row.rid)?;
-            rows.notice(Notice::Published(loaded.intent.id));
+            rows.notice(Notice::Published);
         }
         // The body of an intent stands in a row of its own as well.
         let copies = if matches!(event, Event::IntentCreated(..)) { 2 } else { 1 };

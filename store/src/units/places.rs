@@ -18,7 +18,7 @@ pub(super) fn load<R: Rows>(rows: &mut R, loaded: &mut Loaded, command: &Command
     loaded.portfolio = Some(row.rid);
     loaded.intent.portfolio = Some(Box::new(Joined {
         members: usize::try_from(members).unwrap_or(usize::MAX),
-        portfolios_of_intent: rows.reads().portfolios_of(loaded.row.rid)?,
+        portfolios_of_intent: rows.reads().portfolios_of(loaded.row.rid)?.len(),
         membership: rows.reads().membership(row.rid, loaded.row.rid)?,
         portfolio: row.portfolio,
     }));

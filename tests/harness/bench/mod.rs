@@ -4,6 +4,7 @@ pub mod arrival;
 mod chart;
 pub mod connection;
 pub mod figures;
+pub mod stream;
 pub mod subject;
 
 use std::path::Path;

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 /// How long a refusal is held.
 const HELD_FOR: Duration = Duration::from_secs(5);
 /// How many streams one key may have open.
-const STREAMS_PER_KEY_MAX: usize = 100;
+const STREAMS_PER_KEY_MAX: usize = 1_000;
 const MINE: &str = "agents/test-agent/subscribe";
 
 /// An agent of another owner.

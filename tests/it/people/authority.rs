@@ -48,7 +48,7 @@ const ASKED_FOR: [&str; 29] = [
 ];
 
 /// The units that no caller asks for: the server's own work, and units that a secret (a link) opens or that exist only in development.
-const OWN: [&str; 25] = [
+const OWN: [&str; 26] = [
     "link",
     "mailbox",
     "open_mail",
@@ -57,6 +57,7 @@ const OWN: [&str; 25] = [
     "complete_delivery",
     "lease_posts",
     "complete_post",
+    "sort_published",
     "release_deliveries",
     "principal",
     "begin_server_log",

@@ -146,9 +146,9 @@ impl ReadPortfolios for Session {
         counts.into_iter().map(|(status, count)| Ok((Code::from_code(status)?, whole(count)?))).collect()
     }
 
-    fn portfolios_of(&mut self, intent: i64) -> RowsResult<usize> {
-        let count = portfolio_members::table.filter(portfolio_members::intent.eq(intent)).count();
-        let count = count.get_result::<i64>(self.conn()?)?;
-        usize::try_from(count).map_err(|_| RowsError::Inconsistent("a negative count"))
+    fn portfolios_of(&mut self, intent: i64) -> RowsResult<Vec<PortfolioId>> {
+        let of = portfolio_members::table.inner_join(portfolios::table.on(portfolios::rid.eq(portfolio_members::portfolio)));
+        let of = of.filter(portfolio_members::intent.eq(intent)).select(portfolios::id);
+        Ok(of.load::<Key>(self.conn()?)?.into_iter().map(|id| PortfolioId(id.0)).collect())
     }
 }

@@ -5,9 +5,9 @@ use diesel::sql_types::BigInt;
 
 use super::Writing;
 use crate::postgres::session::Session;
-use crate::rows::{PublishedRow, ReadPublished, RowsResult, WritePublished};
+use crate::rows::{ReadPublished, RowsResult, WritePublished};
 use crate::schema::published;
-use crate::stream::StreamCursor;
+use crate::stream::{PublishedRow, StreamCursor};
 
 /// The first position at which a row may still appear.
 const END: &str = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint + last_value AS position, 0::bigint AS rid FROM published_offset";

@@ -4,9 +4,9 @@ use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 
 use super::Writing;
-use crate::rows::{PublishedRow, ReadPublished, RowsResult, WritePublished};
+use crate::rows::{ReadPublished, RowsResult, WritePublished};
 use crate::schema::published;
-use crate::stream::StreamCursor;
+use crate::stream::{PublishedRow, StreamCursor};
 
 fn at(rid: i64) -> StreamCursor {
     StreamCursor { position: rid, rid }

@@ -1,0 +1,40 @@
+//! The reader of the log that wakes streams: one for all streams of a server.
+//!
+//! Guarantee: a stream is woken for each of its events, whichever server wrote it. Mechanism: each turn of the reader goes on where the
+//! last one ended; a commit wakes the reader, and it looks every two seconds all the same. Failure: a stream that is not woken looks
+//! by itself, once a minute.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use store::Store;
+use tokio::sync::watch;
+use tokio::time::sleep;
+
+/// How often the reader looks although no commit was announced to it.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+/// How soon it looks again after a commit was announced: an event may be hidden behind a transaction that still runs.
+const LOOK_AGAIN: Duration = Duration::from_millis(250);
+/// The shortest time between two turns, so that a busy server does not look all the time.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// Reads until the server stops.
+pub(crate) async fn run(store: Arc<dyn Store>, mut stopping: watch::Receiver<bool>) {
+    let mut look_in = LOOK_EVERY;
+    while !*stopping.borrow() {
+        match store.sort_published().await {
+            Ok(true) => continue,
+            Ok(false) => {}
+            Err(error) => tracing::debug!(error = %error, "failed to look for events of streams; trying again"),
+        }
+        tokio::select! {
+            () = store.hub().published() => {
+                look_in = LOOK_AGAIN;
+                sleep(PAUSE).await;
+            }
+            () = sleep(look_in) => look_in = LOOK_EVERY,
+            // A sender that is gone also means that the server stops.
+            _ = stopping.changed() => {}
+        }
+    }
+}
