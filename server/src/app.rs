@@ -223,13 +223,13 @@ impl App {
     /// Serves requests and nothing else, until the handle stops it: the caller runs the loops that change something.
     pub fn serve_only(self) -> Serving {
         let handle = self.server.handle();
-        spawn_named("streams", streams::run(self.store.clone(), self.shared.stopping.subscribe()));
+        let reader = spawn_named("streams", streams::run(self.store.clone(), self.shared.stopping.subscribe()));
         let task = spawn_named("http", async move {
             if let Err(error) = self.server.await {
                 tracing::error!(error = %error, "the server ended with an error");
             }
         });
-        Serving { handle, shared: self.shared, store: self.store, traces: self.traces, task }
+        Serving { handle, shared: self.shared, store: self.store, traces: self.traces, task, reader }
     }
 
     /// Serves requests, fires deadlines and delivers messages until `stop` resolves; then drains.
@@ -254,13 +254,14 @@ impl App {
         let mut deliveries = spawn_named("deliveries", async move { deliveries.run(stop_deliveries).await });
         let mut subscriptions = spawn_named("subscriptions", async move { subscriptions.run(stop_subscriptions).await });
         let (store, traces) = (self.store.clone(), self.traces.clone());
-        let serving = self.serve_only();
+        let mut serving = self.serve_only();
         let stopped = tokio::select! {
             () = stop => Ok(()),
             () = store.closed() => Err(anyhow::anyhow!("the store cannot write any more")),
             // A server that no longer fires deadlines or sends mails must not look alive.
             _ = &mut deadlines => Err(anyhow::anyhow!("the deadline loop has ended")),
             _ = &mut deliveries => Err(anyhow::anyhow!("the delivery loop has ended")),
+            _ = &mut serving.reader => Err(anyhow::anyhow!("the reader of streams has ended")),
             _ = &mut subscriptions => Err(anyhow::anyhow!("the loop that tells endpoints of events has ended")),
         };
         tracing::info!("stopping: no new requests, waiting for those under way");
@@ -403,6 +404,7 @@ pub struct Serving {
     store: Arc<dyn Store>,
     traces: Option<Arc<Traces>>,
     task: tokio::task::JoinHandle<()>,
+    reader: tokio::task::JoinHandle<()>,
 }
 
 impl Serving {

@@ -13,7 +13,7 @@ use super::span::SpanRecord;
 use super::story::Story;
 use crate::observer::Observer;
 use crate::publications::Publications;
-use crate::stream::Followed;
+use crate::stream::{Followed, StreamCursor};
 
 /// Something a transaction did that requests or tasks may be waiting for, or that is counted; announced after its commit.
 #[derive(Clone, Debug, PartialEq)]
@@ -140,6 +140,13 @@ impl Hub {
     /// is not lost.
     pub async fn published(&self) {
         self.publications.announced().await;
+    }
+
+    /// The place to which a stream of an agent or a portfolio may go from `after` without a look, because none of its events lies
+    /// between the two.
+    pub fn passed_by(&self, followed: &Followed, after: StreamCursor) -> Option<StreamCursor> {
+        let newest = self.publications.newest(followed, after)?;
+        newest.events.is_empty().then_some(newest.passed)
     }
 
     /// The streams that are open.

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use domain::base::ids::IntentId;
@@ -13,7 +14,7 @@ use domain::problem::Rejection;
 
 use crate::Wanted;
 use crate::portfolios::readable_portfolio;
-use crate::publications::{Newest, Sorted, Sorting};
+use crate::publications::{KEPT_EVENTS_MAX, Newest, Reading, Sorted};
 use crate::reads::{may, readable};
 use crate::rows::prelude::*;
 use crate::rows::{Decided, RowsResult};
@@ -84,10 +85,15 @@ pub(crate) fn look<R: ReadRows>(
     Ok(Ok(streamed))
 }
 
-/// Sorts new events by the streams that carry them: one turn of the reader of all streams.
-pub(crate) fn sort<R: ReadRows>(rows: &mut R, turn: Sorting) -> RowsResult<Sorted> {
+/// Sorts new events by the streams that carry them: one turn of the reader of all streams. A turn that is far behind, or ahead of a
+/// database that was replaced, begins with the newest events that are kept.
+pub(crate) fn sort<R: ReadRows>(rows: &mut R, turn: Reading) -> RowsResult<Sorted> {
     let end = rows.published_end()?;
-    let Some(after) = turn.after else { return Ok(Sorted { turn, events: Vec::new(), passed: end, more: false }) };
+    let after = turn.after.filter(|after| *after <= end);
+    let after = match after {
+        Some(after) if !turn.may_be_far => after,
+        after => rows.published_before(end, KEPT_EVENTS_MAX)?.max(after.unwrap_or(StreamCursor::BEGIN)),
+    };
     let found = rows.published(None, after, end, LOOK_EVENTS_MAX)?;
     let more = found.len() == LOOK_EVENTS_MAX as usize;
     let passed = found.last().filter(|_| more).map_or(end, |last| last.at);
@@ -96,26 +102,30 @@ pub(crate) fn sort<R: ReadRows>(rows: &mut R, turn: Sorting) -> RowsResult<Sorte
     for event in found {
         let carried_by = match known.entry(event.intent) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(unknown) => unknown.insert(carried_by(rows, event.intent, turn.by_group)?),
+            Entry::Vacant(unknown) => unknown.insert(match carried_by(rows, event.intent) {
+                Ok(carried_by) => carried_by,
+                Err(error) if error.is_unreadable() => {
+                    tracing::error!(intent.rid = event.intent, error = %error, "an intent cannot be read, so its streams are not woken");
+                    Arc::default()
+                }
+                Err(error) => return Err(error),
+            }),
         };
         events.push((event, carried_by.clone()));
     }
-    Ok(Sorted { turn, events, passed, more })
+    Ok(Sorted { after, events, passed, more })
 }
 
 /// The streams that carry the events of an intent.
-fn carried_by<R: ReadRows>(rows: &mut R, intent: i64, by_group: bool) -> RowsResult<Vec<Followed>> {
+fn carried_by<R: ReadRows>(rows: &mut R, intent: i64) -> RowsResult<Arc<[Followed]>> {
     let row = rows.intent_at(intent)?;
-    let mut carried_by = vec![Followed::Intent(row.intent.id)];
-    if by_group {
-        let mut agents: Vec<String> = rows.assigned(intent)?.iter().map(|agent| form(agent)).collect();
-        agents.push(form(&row.intent.created_by.name));
-        agents.sort_unstable();
-        agents.dedup();
-        carried_by.extend(agents.into_iter().map(Followed::Agent));
-        carried_by.extend(rows.portfolios_of(intent)?.into_iter().map(Followed::Portfolio));
-    }
-    Ok(carried_by)
+    let mut agents: Vec<String> = rows.assigned(intent)?.iter().map(|agent| form(agent)).collect();
+    agents.push(form(&row.intent.created_by.name));
+    agents.sort_unstable();
+    agents.dedup();
+    let agents = agents.into_iter().map(Followed::Agent);
+    let portfolios = rows.portfolios_of(intent)?.into_iter().map(Followed::Portfolio);
+    Ok(std::iter::once(Followed::Intent(row.intent.id)).chain(agents).chain(portfolios).collect())
 }
 
 /// Looks for the events of one log behind `after`. A place in it is the number of an event.

@@ -1,70 +1,80 @@
 //! Wakes streams, and keeps the newest events for those of agents and portfolios.
 //!
 //! One reader follows the list of published events for all streams of a server, and sorts each event by the streams that carry it. So
-//! a stream of an agent looks at its own events, and not at those of all others. A wake-up is a hint, and a stream that finds its
-//! place too far behind the newest events walks over the whole list instead.
+//! a stream of an agent looks at its own events, and not at those of all others; also when thousands of streams come back at once. A
+//! wake-up is a hint, and a stream whose place is before the kept events walks over the list by itself.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use domain::base::ids::IntentId;
 use tokio::sync::{Notify, watch};
 
 use crate::stream::{Followed, PublishedRow, StreamCursor};
 
-/// So many of the newest events are kept for each agent and each portfolio that has a stream.
-const NEWEST_MAX: usize = 64;
+/// So many of the newest events are kept: those of some seconds on a busy server, because a stream tells its client of its place every 15
+/// seconds.
+pub(crate) const KEPT_EVENTS_MAX: usize = 16_384;
+/// All agents and portfolios together have so many entries of these events; an event has one for each of its own.
+const KEPT_ENTRIES_MAX: usize = 4 * KEPT_EVENTS_MAX;
 /// So many entries are kept before those without a stream are removed.
-const KEPT_MIN: usize = 64;
+const ENTRIES_MIN: usize = 64;
 
-/// The streams that are open.
+/// The streams that are open, and the newest events.
 #[derive(Default)]
 pub(crate) struct Publications {
-    // A std mutex: held for operations on the map, never across an await.
-    topics: Mutex<Topics>,
+    // A std mutex: held for operations on maps, never across an await.
+    state: Mutex<State>,
     published: Notify,
 }
 
 #[derive(Default)]
-struct Topics {
-    open: HashMap<Followed, Topic>,
+struct State {
+    open: HashMap<Followed, watch::Sender<()>>,
     /// At so many entries those without a stream are removed.
     crowded_at: usize,
-    /// The reader has sorted all events up to this place; without a stream it has none.
-    passed: Option<StreamCursor>,
+    kept: Option<Kept>,
+    /// Whether the reader has rested since its last turn, because no stream needed it.
+    has_rested: bool,
 }
 
-/// The streams that carry the same events.
-struct Topic {
-    wake: watch::Sender<()>,
-    /// The newest events, oldest first.
-    newest: VecDeque<PublishedRow>,
-    /// `newest` holds all events behind this place, as far as the reader has come.
-    since: Option<StreamCursor>,
+/// The newest events.
+struct Kept {
+    /// All events behind this place and up to `passed` are kept.
+    since: StreamCursor,
+    /// The reader has come to this place.
+    passed: StreamCursor,
+    /// Oldest first, each with the streams that carry it.
+    events: VecDeque<(PublishedRow, Arc<[Followed]>)>,
+    /// The same events for each agent and portfolio that has one.
+    of_groups: HashMap<Followed, VecDeque<PublishedRow>>,
+    /// How many entries all agents and portfolios have together.
+    entries: usize,
 }
 
-/// The task of the reader's next turn.
+/// The task of a turn of the reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Sorting {
-    /// The place behind which the events are new; without it the turn only finds the present place.
+pub(crate) struct Reading {
+    /// The place behind which the events are new; `None` if no event is kept.
     pub(crate) after: Option<StreamCursor>,
-    /// Whether a stream of an agent or a portfolio is open, so that events are sorted by these too.
-    pub(crate) by_group: bool,
+    /// Whether there may be far more new events than are kept.
+    pub(crate) may_be_far: bool,
 }
 
-/// The result of a turn.
+/// The result of one turn of the reader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sorted {
-    pub(crate) turn: Sorting,
+    /// The place behind which the turn began.
+    pub(crate) after: StreamCursor,
     /// The events, oldest first, each with the streams that carry it.
-    pub(crate) events: Vec<(PublishedRow, Vec<Followed>)>,
+    pub(crate) events: Vec<(PublishedRow, Arc<[Followed]>)>,
     /// The place behind the events.
     pub(crate) passed: StreamCursor,
     /// Whether another turn may find more at once.
     pub(crate) more: bool,
 }
 
-/// The events of one stream that the reader has sorted.
+/// The kept events of one agent or portfolio behind a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Newest {
     pub(crate) events: Vec<PublishedRow>,
@@ -75,14 +85,12 @@ pub(crate) struct Newest {
 impl Publications {
     /// Registers a stream. Register before you look: a change between looking and waiting would be lost.
     pub(crate) fn follow(&self, followed: Followed) -> watch::Receiver<()> {
-        let mut topics = self.topics();
-        topics.make_room();
-        let since = topics.passed;
-        let topic = topics.open.entry(followed);
-        let woken =
-            topic.or_insert_with(|| Topic { wake: watch::Sender::new(()), newest: VecDeque::new(), since }).wake.subscribe();
-        drop(topics);
-        if since.is_none() {
+        let mut state = self.state();
+        state.make_room();
+        let woken = state.open.entry(followed).or_insert_with(|| watch::Sender::new(())).subscribe();
+        let is_read = state.kept.is_some() && !state.has_rested;
+        drop(state);
+        if !is_read {
             self.published.notify_one();
         }
         woken
@@ -90,24 +98,24 @@ impl Publications {
 
     /// Wakes the streams of this subject.
     pub(crate) fn wake(&self, followed: &Followed) {
-        if let Some(topic) = self.topics().open.get(followed) {
-            topic.wake.send_replace(());
+        if let Some(stream) = self.state().open.get(followed) {
+            stream.send_replace(());
         }
     }
 
     /// Wakes all streams, and the reader.
     pub(crate) fn wake_all(&self) {
-        for topic in self.topics().open.values() {
-            topic.wake.send_replace(());
+        for stream in self.state().open.values() {
+            stream.send_replace(());
         }
         self.published.notify_one();
     }
 
     /// The logs that streams follow.
     pub(crate) fn logs(&self) -> Vec<IntentId> {
-        let topics = self.topics();
+        let state = self.state();
         let log = |followed: &Followed| if let Followed::Log(intent) = followed { Some(*intent) } else { None };
-        topics.open.iter().filter(|(_, topic)| topic.is_open()).filter_map(|(followed, _)| log(followed)).collect()
+        state.followed().filter_map(log).collect()
     }
 
     /// Tells the reader that there is a new event.
@@ -121,85 +129,102 @@ impl Publications {
     }
 
     /// The task of the reader's next turn; `None` while no stream is open that needs it.
-    pub(crate) fn next_turn(&self) -> Option<Sorting> {
-        let mut topics = self.topics();
-        let open = || topics.open.iter().filter(|(_, topic)| topic.is_open()).map(|(followed, _)| followed);
-        let by_group = open().any(Followed::is_group);
-        let is_needed = by_group || open().any(|followed| matches!(followed, Followed::Intent(_)));
-        if !is_needed {
-            topics.passed = None;
+    pub(crate) fn next_turn(&self) -> Option<Reading> {
+        let mut state = self.state();
+        if !state.followed().any(|followed| !matches!(followed, Followed::Log(_))) {
+            state.has_rested = true;
             return None;
         }
-        Some(Sorting { after: topics.passed, by_group })
+        let after = state.kept.as_ref().map(|kept| kept.passed);
+        Some(Reading { after, may_be_far: state.has_rested || after.is_none() })
     }
 
-    /// Keeps the events that a turn has found, and wakes their streams.
-    pub(crate) fn pass(&self, sorted: Sorted) {
-        let mut topics = self.topics();
-        topics.passed = Some(sorted.passed);
-        if sorted.turn.after.is_none() || !sorted.turn.by_group {
-            // A stream that was opened during the turn looks at the list, because the turn has not sorted its events.
-            for (followed, topic) in &mut topics.open {
-                if followed.is_group() || sorted.turn.after.is_none() {
-                    topic.begin_at(sorted.passed);
-                }
-            }
-        }
+    /// Forgets the kept events: the reader failed, so each stream looks at the list by itself.
+    pub(crate) fn forget(&self) {
+        self.state().kept = None;
+    }
+
+    /// Keeps the events of a turn, and wakes their streams.
+    pub(crate) fn keep(&self, sorted: Sorted) {
+        let mut state = self.state();
+        let State { open, kept, has_rested, .. } = &mut *state;
+        *has_rested = false;
+        // Events that were passed over make a gap, so only those behind it are kept.
+        let kept = match kept {
+            Some(kept) if kept.passed == sorted.after => kept,
+            Some(_) | None => kept.insert(Kept::behind(sorted.after)),
+        };
         for (event, carried_by) in sorted.events {
-            for followed in carried_by {
-                if let Some(topic) = topics.open.get_mut(&followed) {
-                    topic.add(&followed, event);
-                }
+            for stream in carried_by.iter().filter_map(|followed| open.get(followed)) {
+                stream.send_replace(());
             }
+            kept.add(event, carried_by);
         }
+        kept.passed = sorted.passed;
     }
 
-    /// The events behind `after` for these streams; `None` if not all of them are kept.
+    /// The kept events behind `after` of an agent or a portfolio; `None` if not all of them are kept, and for other streams.
     pub(crate) fn newest(&self, followed: &Followed, after: StreamCursor) -> Option<Newest> {
-        let topics = self.topics();
-        let passed = topics.passed.filter(|passed| after <= *passed)?;
-        let topic = topics.open.get(followed).filter(|_| followed.is_group())?;
-        topic.since.filter(|since| *since <= after)?;
-        let begin = topic.newest.partition_point(|event| event.at <= after);
-        Some(Newest { events: topic.newest.range(begin..).copied().collect(), passed })
+        let state = self.state();
+        // While the reader rests, the place that it has reached is an old one.
+        let kept = state.kept.as_ref().filter(|_| !state.has_rested);
+        let kept = kept.filter(|kept| followed.is_group() && kept.since <= after && after <= kept.passed)?;
+        let events = kept.of_groups.get(followed).map(|events| {
+            let begin = events.partition_point(|event| event.at <= after);
+            events.range(begin..).copied().collect()
+        });
+        Some(Newest { events: events.unwrap_or_default(), passed: kept.passed })
     }
 
-    fn topics(&self) -> MutexGuard<'_, Topics> {
+    fn state(&self) -> MutexGuard<'_, State> {
         // A panic leaves at worst a wake-up out, and the streams look now and then all the same.
-        self.topics.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Topics {
+impl State {
+    /// The subjects of the streams that are open.
+    fn followed(&self) -> impl Iterator<Item = &Followed> {
+        self.open.iter().filter(|(_, stream)| stream.receiver_count() > 0).map(|(followed, _)| followed)
+    }
+
     /// Removes the entries without a stream, if there are many entries. Twice as many as remain may come before the next time, so
     /// that a new stream does not walk over all others.
     fn make_room(&mut self) {
-        if self.open.len() >= self.crowded_at.max(KEPT_MIN) {
-            self.open.retain(|_, topic| topic.is_open());
+        if self.open.len() >= self.crowded_at.max(ENTRIES_MIN) {
+            self.open.retain(|_, stream| stream.receiver_count() > 0);
             self.crowded_at = self.open.len() * 2;
         }
     }
 }
 
-impl Topic {
-    fn is_open(&self) -> bool {
-        self.wake.receiver_count() > 0
+impl Kept {
+    fn behind(place: StreamCursor) -> Self {
+        Self { since: place, passed: place, events: VecDeque::new(), of_groups: HashMap::new(), entries: 0 }
     }
 
-    fn begin_at(&mut self, place: StreamCursor) {
-        self.newest.clear();
-        self.since = Some(place);
-        self.wake.send_replace(());
-    }
-
-    fn add(&mut self, followed: &Followed, event: PublishedRow) {
-        if followed.is_group() {
-            if self.newest.len() == NEWEST_MAX {
-                self.since = self.newest.pop_front().map(|oldest| oldest.at);
-            }
-            self.newest.push_back(event);
+    fn add(&mut self, event: PublishedRow, carried_by: Arc<[Followed]>) {
+        for group in carried_by.iter().filter(|followed| followed.is_group()) {
+            self.of_groups.entry(group.clone()).or_default().push_back(event);
+            self.entries += 1;
         }
-        self.wake.send_replace(());
+        self.events.push_back((event, carried_by));
+        while self.events.len() > KEPT_EVENTS_MAX || self.entries > KEPT_ENTRIES_MAX {
+            self.drop_oldest();
+        }
+    }
+
+    fn drop_oldest(&mut self) {
+        let Some((oldest, carried_by)) = self.events.pop_front() else { return };
+        self.since = oldest.at;
+        for group in carried_by.iter().filter(|followed| followed.is_group()) {
+            // Each group has its events in the same order, so its first one is the oldest of all.
+            let Some(events) = self.of_groups.get_mut(group) else { continue };
+            self.entries -= usize::from(events.pop_front().is_some());
+            if events.is_empty() {
+                self.of_groups.remove(group);
+            }
+        }
     }
 }
 
@@ -230,67 +255,98 @@ mod tests {
     }
 
     /// Ends a turn that found `events`.
-    fn pass(publications: &Publications, events: &[(i64, &[Followed])], passed: i64) {
-        let turn = publications.next_turn().unwrap();
-        let events = events.iter().map(|(place, carried_by)| (event(*place), carried_by.to_vec())).collect();
-        publications.pass(Sorted { turn, events, passed: at(passed), more: false });
+    fn turn(publications: &Publications, after: i64, events: &[(i64, &[Followed])], passed: i64) {
+        let events = events.iter().map(|(place, carried_by)| (event(*place), Arc::from(*carried_by))).collect();
+        publications.keep(Sorted { after: at(after), events, passed: at(passed), more: false });
     }
 
     #[test]
     fn a_stream_is_woken_by_its_events_and_forgotten_when_it_is_gone() {
         let publications = Publications::default();
-        assert_eq!(publications.next_turn(), None, "without a stream there is nothing to read");
         let log = Followed::Log(IntentId(uuid::Uuid::from_u128(1)));
-        let (mut one, mut other) = (publications.follow(intent(1)), publications.follow(log.clone()));
-        pass(&publications, &[], 10);
-        assert!(is_woken(&mut one), "the first turn knows no place before it, so each stream looks once");
-        other.mark_unchanged();
-        pass(&publications, &[(11, &[intent(2)]), (12, &[intent(1)])], 12);
+        let mut other = publications.follow(log.clone());
+        assert_eq!(publications.next_turn(), None, "the log of an intent is not published");
+        let mut one = publications.follow(intent(1));
+        assert_eq!(publications.next_turn(), Some(Reading { after: None, may_be_far: true }));
+        turn(&publications, 10, &[(11, &[intent(2)]), (12, &[intent(1)])], 12);
         assert!(is_woken(&mut one) && !is_woken(&mut other));
         publications.wake(&log);
         assert!(is_woken(&mut other) && !is_woken(&mut one));
         for number in 2..1_000 {
             drop(publications.follow(intent(number)));
         }
-        assert!(publications.topics().open.len() <= 2 * KEPT_MIN);
-        assert!(publications.topics().open.contains_key(&intent(1)), "a stream that is open is kept");
+        assert!(publications.state().open.len() <= 2 * ENTRIES_MIN);
+        assert!(publications.state().open.contains_key(&intent(1)), "a stream that is open is kept");
+        assert_eq!(publications.next_turn(), Some(Reading { after: Some(at(12)), may_be_far: false }));
     }
 
     #[test]
-    fn the_newest_events_of_an_agent_are_kept_from_its_first_stream_on() {
+    fn a_reader_that_has_rested_goes_on_where_it_was_or_keeps_nothing_before_a_gap() {
         let publications = Publications::default();
-        let _intents = publications.follow(intent(1));
-        pass(&publications, &[], 10);
+        let stream = publications.follow(agent("a"));
+        turn(&publications, 10, &[(11, &[agent("a")])], 12);
+        drop(stream);
+        assert_eq!(publications.next_turn(), None);
+        let _stream = publications.follow(agent("a"));
+        assert_eq!(publications.newest(&agent("a"), at(10)), None, "what happened meanwhile is not known");
+        assert_eq!(publications.next_turn(), Some(Reading { after: Some(at(12)), may_be_far: true }));
+        turn(&publications, 12, &[(13, &[agent("a")])], 14);
+        assert_eq!(publications.newest(&agent("a"), at(10)).unwrap().events, [event(11), event(13)]);
+        turn(&publications, 20, &[(21, &[agent("a")])], 22);
+        assert_eq!(publications.newest(&agent("a"), at(14)), None);
+        assert_eq!(publications.newest(&agent("a"), at(20)).unwrap().events, [event(21)]);
+        publications.forget();
+        assert_eq!(publications.newest(&agent("a"), at(20)), None);
+    }
+
+    #[test]
+    fn the_newest_events_of_an_agent_are_kept_before_it_has_a_stream() {
+        let publications = Publications::default();
         let mut stream = publications.follow(agent("a"));
+        turn(&publications, 10, &[(11, &[agent("b")]), (12, &[intent(1), agent("a")])], 15);
+        assert!(is_woken(&mut stream));
+        assert_eq!(publications.newest(&agent("a"), at(9)), None, "the place is before the kept events");
+        assert_eq!(publications.newest(&agent("a"), at(16)), None, "the reader has not come to the place");
         assert_eq!(publications.newest(&intent(1), at(10)), None, "its stream finds its events by an index");
-        assert_eq!(publications.newest(&agent("a"), at(9)), None, "the place is before the first stream");
-        let none = Newest { events: vec![], passed: at(10) };
-        assert_eq!(publications.newest(&agent("a"), at(10)), Some(none));
-        assert_eq!(publications.newest(&agent("a"), at(11)), None, "the reader has not come to the place");
-        pass(&publications, &[(11, &[agent("b")]), (12, &[agent("a")])], 15);
-        assert!(is_woken(&mut stream));
-        let both = Newest { events: vec![event(12)], passed: at(15) };
-        assert_eq!(publications.newest(&agent("a"), at(10)), Some(both));
-        assert_eq!(publications.newest(&agent("a"), at(12)).unwrap().events, []);
-        for place in (20..).take(NEWEST_MAX) {
-            pass(&publications, &[(place, &[agent("a")])], place);
-        }
-        assert_eq!(publications.newest(&agent("a"), at(11)), None, "the oldest event had to go");
-        assert_eq!(publications.newest(&agent("a"), at(12)).unwrap().events.len(), NEWEST_MAX);
+        let newest = |events: &[i64]| {
+            let events = events.iter().copied().map(event).collect();
+            Some(Newest { events, passed: at(15) })
+        };
+        assert_eq!(publications.newest(&agent("a"), at(10)), newest(&[12]));
+        assert_eq!(publications.newest(&agent("a"), at(12)), newest(&[]));
+        assert_eq!(publications.newest(&agent("b"), at(10)), newest(&[11]));
+        assert_eq!(publications.newest(&agent("c"), at(10)), newest(&[]));
     }
 
-    /// A turn that begins before an agent's first stream and ends after it has not sorted by agents.
     #[test]
-    fn a_stream_that_is_opened_during_a_turn_looks_at_the_list() {
+    fn so_many_entries_are_kept() {
         let publications = Publications::default();
-        let _intents = publications.follow(intent(1));
-        pass(&publications, &[], 10);
-        let turn = publications.next_turn().unwrap();
-        assert!(!turn.by_group);
-        let mut stream = publications.follow(agent("a"));
-        publications.pass(Sorted { turn, events: vec![(event(11), vec![intent(1)])], passed: at(11), more: false });
-        assert!(is_woken(&mut stream));
-        assert_eq!(publications.newest(&agent("a"), at(10)), None);
-        assert!(publications.next_turn().unwrap().by_group);
+        let _stream = publications.follow(agent("a"));
+        let crowd: Vec<Followed> = (0..KEPT_ENTRIES_MAX / 2).map(|number| agent(&number.to_string())).collect();
+        turn(&publications, 10, &[(11, &crowd), (12, &crowd)], 12);
+        assert_eq!(publications.newest(&crowd[0], at(10)).unwrap().events, [event(11), event(12)]);
+        turn(&publications, 12, &[(13, &crowd[..1])], 13);
+        assert_eq!(publications.newest(&crowd[0], at(10)), None);
+        assert_eq!(publications.newest(&crowd[0], at(11)).unwrap().events, [event(12), event(13)]);
+    }
+
+    #[test]
+    fn so_many_events_are_kept_and_the_oldest_go_first() {
+        let publications = Publications::default();
+        let _stream = publications.follow(agent("a"));
+        turn(&publications, 10, &[(11, &[agent("b")]), (12, &[agent("a")])], 12);
+        for place in (13..).take(KEPT_EVENTS_MAX - 2) {
+            turn(&publications, place - 1, &[(place, &[agent("a")])], place);
+        }
+        assert_eq!(publications.newest(&agent("b"), at(10)).unwrap().events, [event(11)]);
+        let next = 11 + i64::try_from(KEPT_EVENTS_MAX).unwrap();
+        turn(&publications, next - 1, &[(next, &[agent("a")])], next);
+        assert_eq!(publications.newest(&agent("b"), at(10)), None);
+        assert_eq!(publications.newest(&agent("b"), at(11)).unwrap().events, []);
+        assert_eq!(publications.newest(&agent("a"), at(11)).unwrap().events.len(), KEPT_EVENTS_MAX);
+        assert!(
+            !publications.state().kept.as_ref().unwrap().of_groups.contains_key(&agent("b")),
+            "an agent without events is forgotten"
+        );
     }
 }

@@ -26,7 +26,7 @@ pub enum Hold {
     Clock,
     /// The database was restored, and its operator has not released it.
     Restore { since: DateTime<Utc> },
-    /// Open questions are still getting back the time of an absence.
+    /// Open questions are still getting back the time of an absence, or the clock was set back a moment ago.
     Recovery,
 }
 
@@ -36,7 +36,7 @@ impl Hold {
         match self {
             Self::Clock => "the clock jumped ahead and must be steady for 30 seconds first",
             Self::Restore { .. } => "the database was restored; `placet release` lets them go on",
-            Self::Recovery => "open questions get back the time the server was away or the clock jumped over",
+            Self::Recovery => "the server was away or its clock was set, and what follows for open questions is recorded first",
         }
     }
 }

@@ -222,9 +222,9 @@ impl<B: Backend> Store for B {
         let Some(turn) = publications.next_turn() else { return ready(Ok(false)).boxed() };
         let read = self.read("sort_published", move |rows| look::sort(rows, turn));
         async move {
-            let sorted = read.await?;
+            let sorted = read.await.inspect_err(|_| publications.forget())?;
             let more = sorted.more;
-            publications.pass(sorted);
+            publications.keep(sorted);
             Ok(more)
         }
         .boxed()

@@ -14,6 +14,11 @@ pub struct StreamCursor {
     pub(crate) rid: i64,
 }
 
+impl StreamCursor {
+    /// The place before all events.
+    pub(crate) const BEGIN: Self = Self { position: 0, rid: 0 };
+}
+
 impl fmt::Display for StreamCursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}-{}", self.position, self.rid)

@@ -249,6 +249,8 @@ impl Reader {
     /// Sends a comment, or the place if the stream has passed events that are not for this client: it would have to pass them
     /// again.
     fn say_alive(&mut self) {
+        let passed = self.shared.store.hub().passed_by(&self.of.followed(), self.cursor);
+        self.cursor = passed.unwrap_or(self.cursor);
         if self.told == Some(self.cursor) {
             self.ready.push_str(": alive\n\n");
         } else {

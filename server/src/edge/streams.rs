@@ -24,7 +24,7 @@ pub(crate) struct Streams {
 impl Streams {
     /// Makes places for the streams of a server with so many connections.
     pub(crate) fn among(connections: usize) -> Self {
-        Self { most: STREAMS_MAX.min(connections / 2), open: Mutex::default() }
+        Self { most: STREAMS_MAX.min(connections / 2).max(1), open: Mutex::default() }
     }
 
     /// Takes a place for a stream of this key.

@@ -25,7 +25,7 @@ pub(crate) async fn run(store: Arc<dyn Store>, mut stopping: watch::Receiver<boo
         match store.sort_published().await {
             Ok(true) => continue,
             Ok(false) => {}
-            Err(error) => tracing::debug!(error = %error, "failed to look for events of streams; trying again"),
+            Err(error) => tracing::warn!(error = %error, "failed to look for the events of streams; trying again"),
         }
         tokio::select! {
             () = store.hub().published() => {

@@ -25,6 +25,7 @@ impl Session {
         let (intents, hashes) = (Vec::from_iter(intents), keys.iter().map(lock_of).collect());
         let keys: Vec<_> = keys.into_iter().map(Vec::from).collect();
         let today = day(self.time.expected());
+        self.time.asks();
         let conn: &AsyncPgConnection = &self.conn;
         let [mut first, mut second, mut third, mut fourth, mut fifth, mut sixth, mut seventh, mut eighth] = [conn; 8];
         let ids = || intents.clone();

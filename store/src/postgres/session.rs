@@ -1,7 +1,7 @@
 //! A connection with its state between and inside transactions.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -27,6 +27,8 @@ use crate::sql::Key;
 /// How many ids the sequences of `events` and `tokens` give at a time; the migration says the same.
 const BLOCK: i64 = 64;
 
+/// A reply that takes longer than this, in microseconds, is late.
+const LATE_MICROS: i64 = 500_000;
 /// The most writes that wait to be sent together.
 const WAITING_MAX: usize = 128;
 
@@ -43,20 +45,29 @@ pub(super) enum Mode {
 /// boot, as it would compare this machine's wall clock.
 pub(super) struct DatabaseClock {
     clock: Arc<dyn Clock>,
+    /// Whether the database's time was seen: before that the time is this machine's, and the two may differ.
+    is_known: AtomicBool,
     /// How far the database's clock is ahead of the time since boot, in microseconds.
     lead: AtomicI64,
 }
 
 impl DatabaseClock {
     pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
-        let seen = Self { clock, lead: AtomicI64::new(0) };
-        seen.saw(seen.clock.now());
-        seen
+        let boot = clock.since_boot().map_or(0, whole_micros);
+        let lead = AtomicI64::new(micros(clock.now()) - boot);
+        Self { clock, is_known: AtomicBool::new(false), lead }
     }
 
-    fn saw(&self, time: DateTime<Utc>) {
+    /// Notes the database's time, for which it was asked at `asked`. A reply that was long on its way makes the time look earlier than it
+    /// is, so it never sets the clock back.
+    fn saw(&self, time: DateTime<Utc>, asked: i64) {
         let boot = self.clock.since_boot().map_or(0, whole_micros);
-        self.lead.store(micros(time) - boot, Ordering::Relaxed);
+        let lead = micros(time) - boot;
+        let was_known = self.is_known.swap(true, Ordering::Relaxed);
+        if was_known && boot - asked > LATE_MICROS && lead < self.lead.load(Ordering::Relaxed) {
+            return;
+        }
+        self.lead.store(lead, Ordering::Relaxed);
     }
 }
 
@@ -67,7 +78,7 @@ impl Clock for DatabaseClock {
     }
 
     fn since_boot(&self) -> Option<Duration> {
-        self.clock.since_boot()
+        self.clock.since_boot().filter(|_| self.is_known.load(Ordering::Relaxed))
     }
 }
 
@@ -81,15 +92,22 @@ fn whole_micros(time: Duration) -> i64 {
 /// clock this way. A clock that is not the system's (a test's) keeps its own time.
 pub(super) struct TransactionClock {
     micros: AtomicI64,
+    /// When the database was last asked for the time, in microseconds since boot.
+    asked: AtomicI64,
     clock: Arc<dyn Clock>,
     database: Arc<DatabaseClock>,
 }
 
 impl TransactionClock {
+    /// Notes that the database is asked for the time now.
+    pub(super) fn asks(&self) {
+        self.asked.store(self.clock.since_boot().map_or(0, whole_micros), Ordering::Relaxed);
+    }
+
     /// Notes the database's time: at the beginning of a transaction, and once a row is locked.
     pub(super) fn saw(&self, time: DateTime<Utc>) {
         self.micros.store(micros(self.clock.agreed(time)), Ordering::Relaxed);
-        self.database.saw(self.now());
+        self.database.saw(self.now(), self.asked.load(Ordering::Relaxed));
     }
 
     /// The time that a transaction beginning now will find, as far as can be told without asking the database.
@@ -159,7 +177,7 @@ impl Session {
         clock: Arc<dyn Clock>,
         database: Arc<DatabaseClock>,
     ) -> Self {
-        let time = Arc::new(TransactionClock { micros: AtomicI64::new(0), clock, database });
+        let time = Arc::new(TransactionClock { micros: AtomicI64::new(0), asked: AtomicI64::new(0), clock, database });
         let (events, tokens) = (Block::default(), Block::default());
         Self {
             conn,
@@ -227,6 +245,7 @@ impl Session {
 
     /// Begins a transaction that writes, reads the time, and returns the transaction's number, in one trip to the database.
     pub(super) fn begin(&mut self) -> QueryResult<String> {
+        self.time.asks();
         let mut conn: &AsyncPgConnection = &self.conn;
         let mut first = conn;
         let begun = async {

@@ -69,8 +69,8 @@ pub(crate) trait ReadSuspensions: ReadEvents {
     fn suspension_key(&mut self, key_hash: &[u8; 32]) -> RowsResult<Option<(Vec<u8>, i64)>>;
     /// The next open suspensions after row `after` and up to `up_to`, in order: all, or those with a fallback other than `fail`.
     fn open_in(&mut self, after: i64, up_to: i64, with_fallback: bool, limit: u32) -> RowsResult<Vec<i64>>;
-    /// The oldest open suspensions that have a fallback and a deadline that never moves.
-    fn open_fixed(&mut self, limit: u32) -> RowsResult<Vec<i64>>;
+    /// The open suspensions behind `after` that have a fallback and a deadline that never moves, oldest first.
+    fn open_fixed(&mut self, after: i64, limit: u32) -> RowsResult<Vec<i64>>;
     /// The row of the newest suspension; 0 if there is none.
     fn newest_suspension(&mut self) -> RowsResult<i64>;
     /// The question a suspension asks, read from the event that asked it.

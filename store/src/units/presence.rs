@@ -37,6 +37,8 @@ const QUESTIONS_PER_UNIT: u32 = 64;
 
 /// Deals with a hold or an absence before the deadline loop fires anything. `None` if timers may fire.
 pub(super) fn first<R: Rows>(rows: &mut R, env: &Env<'_>, now: DateTime<Utc>) -> RowsResult<Option<Fired>> {
+    // A step that is noticed from here on is dealt with by the next turn.
+    env.watch.is_steady();
     let began = env.watch.since_boot();
     match hold(rows.reads(), env.watch)? {
         // No sign of life is left and no turn counted: the time may be wrong, and held questions get the time of the hold back.
@@ -62,24 +64,30 @@ pub(super) fn first<R: Rows>(rows: &mut R, env: &Env<'_>, now: DateTime<Utc>) ->
 /// Ends a batch of the open questions that have a fallback and whose asker applies it by its own clock: after a step, the two clocks
 /// do not agree on the deadline any more. Returns whether there may be more of them.
 fn end_fixed<R: Rows>(rows: &mut R, env: &Env<'_>, now: DateTime<Utc>) -> RowsResult<bool> {
-    let questions = rows.reads().open_fixed(QUESTIONS_PER_UNIT)?;
-    let mut ended = 0;
-    for rid in &questions {
-        let read = rows.reads().suspension_at(*rid).and_then(|row| Ok((load_of(rows, &row)?, row.suspension)));
-        let (mut loaded, suspension) = match read {
-            Ok(read) => read,
-            Err(error) => {
-                unreadable(*rid, error)?;
-                continue;
-            }
-        };
-        // The deadline is fixed, so the time that an outage would give back ends the question.
-        let later = Later::By(TimeDelta::seconds(1));
-        let command = Command::Extend { suspension_id: suspension.id, later, reason: None, cause: ExtensionCause::Outage };
-        act(rows, env, &mut loaded, &command, now)?;
-        ended += 1;
+    let (mut ended, mut after) = (0, 0);
+    loop {
+        let questions = rows.reads().open_fixed(after, QUESTIONS_PER_UNIT)?;
+        for rid in &questions {
+            let read = rows.reads().suspension_at(*rid).and_then(|row| Ok((load_of(rows, &row)?, row.suspension)));
+            let (mut loaded, suspension) = match read {
+                Ok(read) => read,
+                Err(error) => {
+                    unreadable(*rid, error)?;
+                    continue;
+                }
+            };
+            // The deadline is fixed, so the time that an outage would give back ends the question.
+            let later = Later::By(TimeDelta::seconds(1));
+            let command = Command::Extend { suspension_id: suspension.id, later, reason: None, cause: ExtensionCause::Outage };
+            act(rows, env, &mut loaded, &command, now)?;
+            ended += 1;
+        }
+        let Some(last) = questions.last().filter(|_| questions.len() == QUESTIONS_PER_UNIT as usize) else { return Ok(false) };
+        if ended > 0 {
+            return Ok(true);
+        }
+        after = *last;
     }
-    Ok(ended > 0 && questions.len() == QUESTIONS_PER_UNIT as usize)
 }
 
 /// The last known sign of life before a start. A database without any has events at least, and the newest event counts instead.
@@ -139,7 +147,9 @@ pub(crate) fn recover<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<Recove
             "the server was away, or its clock jumped ahead; open questions with a fallback get that time back, so that no fallback takes effect because of the absence"
         );
     }
-    if presence.beat_at - now > TimeDelta::seconds(STEP_BACK_SECONDS_MAX) {
+    // The sign of life stays ahead until a turn of the loop has dealt with the step, so that a crash before that forgets nothing.
+    let is_new_step = presence.beat_at - now > TimeDelta::seconds(STEP_BACK_SECONDS_MAX) && !env.watch.has_stepped();
+    if is_new_step {
         env.watch.was_set_back();
     }
     if presence.beat_at - now > TimeDelta::seconds(BEHIND_SECONDS_MIN) {
@@ -155,7 +165,8 @@ pub(crate) fn recover<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<Recove
     let recovery = (absence.is_some() || restored).then_some(recovery);
     // A start leaves no sign of life: a server that dies again and again before it serves is away. A clock that
     // was set back is believed.
-    let beat_at = if recovery.is_some() || presence.beat_at > now { now } else { presence.beat_at };
+    let is_believed = presence.beat_at > now && !is_new_step;
+    let beat_at = if recovery.is_some() || is_believed { now } else { presence.beat_at };
     rows.save_presence(&PresenceRow { beat_at, restore: Restore::Over, recovery, ..presence })?;
     Ok(Recovered { done: recovery.is_none(), held_since: None })
 }
@@ -232,7 +243,10 @@ fn unreadable(rid: i64, error: RowsError) -> RowsResult<()> {
     if !error.is_unreadable() {
         return Err(error);
     }
-    tracing::error!(suspension.rid = rid, "an open question cannot be read, so it got no time back and was not asked afresh");
+    tracing::error!(
+        suspension.rid = rid,
+        "an open question cannot be read: it got no time back, was not asked afresh, and did not end because the clock was set back"
+    );
     Ok(())
 }
 

@@ -36,8 +36,19 @@ pub struct EventStream {
 }
 
 impl EventStream {
-    /// Opens a stream, from behind the event `after` if one is named. The head of the answer has been read when it returns.
-    pub async fn open(target: &Target, path: &str, after: Option<&str>) -> Self {
+    /// Opens a stream, from behind the event `after` if one is named; returns it with the number of times that a busy server
+    /// refused it. The head of the answer has been read when it returns.
+    pub async fn open(target: &Target, path: &str, after: Option<&str>) -> (Self, usize) {
+        let mut refused = 0;
+        loop {
+            if let Some(opened) = Self::try_open(target, path, after).await {
+                return (opened, refused);
+            }
+            refused += 1;
+        }
+    }
+
+    async fn try_open(target: &Target, path: &str, after: Option<&str>) -> Option<Self> {
         let mut stream = TcpStream::connect(target.address).await.unwrap();
         stream.set_nodelay(true).unwrap();
         let after = after.map(|id| format!("last-event-id: {id}\r\n")).unwrap_or_default();
@@ -50,8 +61,9 @@ impl EventStream {
             }
             assert!(opened.receive().await, "the server hung up");
         };
-        assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
-        opened
+        let is_busy = head.starts_with("HTTP/1.1 503 ");
+        assert!(is_busy || head.starts_with("HTTP/1.1 200 "), "{head}");
+        (!is_busy).then_some(opened)
     }
 
     async fn receive(&mut self) -> bool {

@@ -226,7 +226,7 @@ on_each_store! {
         let operator = app.operator();
         assert_eq!(app.anonymous().get("healthz").await.status, 200);
         let ready = app.anonymous().get("readyz").await;
-        assert!(ready.status == 503 && ready.text.contains("get back the time"), "{}", ready.text);
+        assert!(ready.status == 503 && ready.text.contains("the server was away"), "{}", ready.text);
         assert_eq!(extensions(app, intent).await, []);
         assert_eq!(operator.respond(intent, &id, "deny").await.status, 503, "whether it is late is not known yet");
         assert_eq!(operator.respond(answered, &in_time, "deny").await.status, 200);

@@ -43,6 +43,7 @@ impl WritePresence for Writing<'_> {
 
 impl ReadPresence for Session {
     fn look_at_the_clock(&mut self) -> RowsResult<()> {
+        self.time.asks();
         let now = diesel::select(diesel::dsl::sql::<Timestamptz>("clock_timestamp()")).get_result(&mut self.conn)?;
         self.time.saw(now);
         Ok(())

@@ -16,6 +16,8 @@ const OF_ALL: &str = "SELECT position, rid, intent FROM published WHERE (positio
 const OF_ONE: &str = "SELECT position, rid, intent FROM published WHERE intent = $5 AND (position, rid) > ($1, $2) AND position < $3 \
                       ORDER BY position, rid LIMIT $4";
 
+const BEFORE: &str = "SELECT position, rid FROM published WHERE position < $1 ORDER BY position DESC, rid DESC LIMIT 1 OFFSET $2";
+
 #[derive(QueryableByName)]
 struct At {
     #[diesel(sql_type = BigInt)]
@@ -45,6 +47,13 @@ impl ReadPublished for Session {
     fn published_end(&mut self) -> RowsResult<StreamCursor> {
         let At { position, rid } = diesel::sql_query(END).get_result(self.conn()?)?;
         Ok(StreamCursor { position, rid })
+    }
+
+    fn published_before(&mut self, end: StreamCursor, count: usize) -> RowsResult<StreamCursor> {
+        let count = i64::try_from(count).unwrap_or(i64::MAX);
+        let before = diesel::sql_query(BEFORE).bind::<BigInt, _>(end.position).bind::<BigInt, _>(count);
+        let before = before.get_result::<At>(self.conn()?).optional()?;
+        Ok(before.map_or(StreamCursor::BEGIN, |At { position, rid }| StreamCursor { position, rid }))
     }
 
     fn published(

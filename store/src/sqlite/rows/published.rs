@@ -26,6 +26,12 @@ impl ReadPublished for SqliteConnection {
         Ok(at(newest.unwrap_or_default()))
     }
 
+    fn published_before(&mut self, _: StreamCursor, count: usize) -> RowsResult<StreamCursor> {
+        let newest = published::table.order(published::rid.desc()).select(published::rid);
+        let before = newest.limit(1).offset(i64::try_from(count).unwrap_or(i64::MAX)).load::<i64>(self)?;
+        Ok(at(before.first().copied().unwrap_or_default()))
+    }
+
     fn published(
         &mut self,
         intent: Option<i64>,

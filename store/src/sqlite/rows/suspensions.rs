@@ -173,8 +173,8 @@ impl ReadSuspensions for SqliteConnection {
         Ok(open.order(suspensions::rid).limit(i64::from(limit)).select(suspensions::rid).load(self)?)
     }
 
-    fn open_fixed(&mut self, limit: u32) -> RowsResult<Vec<i64>> {
-        let fixed = suspensions::table.filter(is_open()).filter(suspensions::fixed_deadline);
+    fn open_fixed(&mut self, after: i64, limit: u32) -> RowsResult<Vec<i64>> {
+        let fixed = suspensions::table.filter(is_open()).filter(suspensions::fixed_deadline).filter(suspensions::rid.gt(after));
         let fixed = fixed.filter(suspensions::fallback_policy.ne(0)).order(suspensions::rid).limit(i64::from(limit));
         Ok(fixed.select(suspensions::rid).load(self)?)
     }
