@@ -18,6 +18,7 @@ pub(crate) const FLOORS: &[(&str, u64)] = &[
     ("endpoint gone", 10),
     ("endpoint left alone", 20),
     ("endpoint probed with success", 5),
+    ("event told by a stream", 1_000),
     ("lease taken over", 50),
     ("link from before a restore", 50),
     ("message came back", 100),

@@ -18,6 +18,7 @@ mod process;
 mod restore;
 mod routes;
 mod shrink;
+mod subscriber;
 mod watch;
 mod world;
 

@@ -25,7 +25,7 @@ use crate::plan::Plan;
 use crate::process::{self, Process};
 use crate::shrink::Change;
 use crate::watch::Watch;
-use crate::{agent, attacker, operator, restore};
+use crate::{agent, attacker, operator, restore, subscriber};
 
 /// The lines of the trace that are kept.
 const TRACE_LINES: usize = 200;
@@ -340,6 +340,7 @@ pub(crate) fn run(seed: u64, variant: &Change, database: &Arc<SimulatedDatabase>
     for number in 0..world.plan.attackers {
         attacker::start(&world, number);
     }
+    subscriber::start(&world);
     if world.plan.restores {
         restore::start(&world);
     }

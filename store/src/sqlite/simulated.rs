@@ -287,14 +287,14 @@ impl SimulatedStore {
     ///
     /// An error of the database.
     pub fn must_turn(&self) -> anyhow::Result<bool> {
-        let presence = self.database.engine().conn.presence()?;
+        let is_set = !self.watch.is_steady() || self.watch.has_stepped();
         let goes_on = |presence: PresenceRow| match presence.restore {
-            // An absence that is still to be made good waits for the release as well.
+            // A step of the clock, and an absence that is still to be made good, wait for the release as well.
             Restore::Held { .. } => false,
             Restore::Released => true,
-            Restore::Over => presence.recovery.is_some(),
+            Restore::Over => is_set || presence.recovery.is_some(),
         };
-        Ok(!self.watch.is_steady() || self.watch.has_stepped() || presence.is_none_or(goes_on))
+        Ok(self.database.engine().conn.presence()?.is_none_or(goes_on))
     }
 
     /// Makes up for the turns of an idle deadline loop up to now, each of which would have left a sign of life. Returns whether

@@ -1,0 +1,163 @@
+//! Clients of streams: one follows the events of an agent's intents, one the log of an intent. Whatever dies meanwhile, each gets every
+//! event once and in its order, or is told how many it missed (I41).
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use domain::people::principal::{Principal, Role};
+use futures_util::FutureExt;
+use harness::requests;
+use store::{Store, StoreError, StreamCursor, StreamOf, Streamed};
+
+use crate::executor::SECOND;
+use crate::world::{Failed, World};
+
+/// How many clients there are.
+pub(crate) const SUBSCRIBERS: u64 = 2;
+/// A client waits up to this time or longer between two looks once every fault is over, so that it does not use up the world's steps.
+const CALM: i64 = 3_600 * SECOND;
+/// The type of the only events in a world for which the OpenIntent client has a handler.
+const PATCHED: &str = "state_patched";
+
+/// A client, with the numbers of the events that it has.
+struct Subscriber {
+    world: Arc<World>,
+    principal: Principal,
+    of: StreamOf,
+    cursor: StreamCursor,
+    has: Vec<u64>,
+    era: u64,
+}
+
+pub(crate) fn start(world: &Arc<World>) {
+    for number in 0..SUBSCRIBERS {
+        let (world, name) = (world.clone(), "agent-0".to_owned());
+        world.clone().spawn(format!("subscriber {number}"), async move {
+            // After a restore a client begins anew: events that it has, and the intent that it follows, may be gone.
+            loop {
+                let era = world.era();
+                let of = if number == 0 { Some(StreamOf::Agent(name.clone())) } else { log(&world, &name).await };
+                let Some(of) = of else { return };
+                let principal = requests::principal(&name, Role::Agent);
+                Subscriber { world: world.clone(), principal, of, cursor: begin(), has: Vec::new(), era }.follow().await;
+                if world.era() == era {
+                    return;
+                }
+            }
+        });
+    }
+}
+
+fn begin() -> StreamCursor {
+    "0-0".parse().unwrap()
+}
+
+/// The log of the agent's intent, once there is one.
+async fn log(world: &Arc<World>, agent: &str) -> Option<StreamOf> {
+    loop {
+        let id =
+            world.watch.lock().unwrap().intents.values().find(|intent| intent.creator == agent).map(|intent| intent.id.clone());
+        match id {
+            Some(id) => return id.parse().ok().map(StreamOf::Log),
+            None if is_last(world) => return None,
+            None => world.pause().await,
+        }
+    }
+}
+
+/// Whether only clients of streams are left.
+fn is_last(world: &World) -> bool {
+    world.is_healed() && world.busy.load(Ordering::SeqCst) <= i64::try_from(SUBSCRIBERS).unwrap()
+}
+
+impl Subscriber {
+    async fn follow(mut self) {
+        loop {
+            let is_last = is_last(&self.world);
+            let looked = self.look(is_last).await;
+            if self.is_over() {
+                return;
+            }
+            if let Ok(streamed) = looked {
+                self.take(&streamed);
+                if is_last && !streamed.more {
+                    break;
+                }
+            } else if let Err(Failed::Rejected(_)) = looked {
+                self.world.fail("I41: a client may not follow its own events");
+                return;
+            }
+            let often = self.world.plan.scale_seconds * SECOND / 2;
+            self.world.think(if self.world.is_healed() { often.max(CALM) } else { often }).await;
+            if self.is_over() {
+                return;
+            }
+        }
+        if let StreamOf::Agent(_) = self.of {
+            self.compare().await;
+        }
+    }
+
+    /// Looks for events at one of the processes; the reader of that process may have had a turn a moment ago.
+    async fn look(&self, is_read: bool) -> Result<Streamed, Failed> {
+        let (principal, of, after) = (self.principal.clone(), self.of.clone(), self.cursor);
+        let is_read = is_read || self.world.draw(|chance| chance.happens(50));
+        let look = move |store: Arc<dyn Store>| async move {
+            let _woken = store.hub().follow(of.followed());
+            while is_read && store.sort_published().await? {}
+            store.stream(principal, of, Ok(Some(after))).await
+        };
+        self.world.call("a subscriber looks", |store| look(store).boxed()).await
+    }
+
+    /// Whether the database was set back since this client began.
+    fn is_over(&self) -> bool {
+        self.world.era() != self.era
+    }
+
+    fn take(&mut self, streamed: &Streamed) {
+        let is_log = matches!(self.of, StreamOf::Log(_));
+        if let Some((_, missed)) = streamed.missed {
+            let last = self.has.last().copied().unwrap_or(0);
+            self.has.push(last + missed);
+        }
+        for (_, event) in &streamed.events {
+            let last = self.has.last().copied().unwrap_or(0);
+            if event.sequence <= last || (is_log && event.sequence != last + 1) {
+                self.world.fail(format!("I41: a stream tells of event {} after {last}", event.sequence));
+            }
+            self.has.push(event.sequence);
+            self.world.coverage.count("event told by a stream");
+        }
+        self.cursor = streamed.cursor;
+    }
+
+    /// Compares the events of the agent's intent with its log.
+    async fn compare(&self) {
+        let Some(log) = log(&self.world, &self.principal.name).await else { return };
+        let looked = loop {
+            let (principal, log) = (self.principal.clone(), log.clone());
+            let read = |store: Arc<dyn Store>| async move { whole(&store, &principal, &log).await };
+            match self.world.call("a subscriber reads the log", |store| read(store).boxed()).await {
+                Ok(looked) => break looked,
+                Err(_) => self.world.pause().await,
+            }
+        };
+        if !self.is_over() && looked != self.has {
+            self.world.fail(format!("I41: a stream told of the events {:?}, and the log has {looked:?}", self.has));
+        }
+    }
+}
+
+/// The numbers of the events in a log for which the client has handlers.
+async fn whole(store: &Arc<dyn Store>, principal: &Principal, log: &StreamOf) -> Result<Vec<u64>, StoreError> {
+    let (mut has, mut after) = (Vec::new(), begin());
+    loop {
+        let streamed = store.stream(principal.clone(), log.clone(), Ok(Some(after))).await?;
+        has.extend(streamed.events.iter().filter(|(_, event)| event.event_type == PATCHED).map(|(_, event)| event.sequence));
+        after = streamed.cursor;
+        if !streamed.more {
+            return Ok(has);
+        }
+    }
+}
