@@ -30,7 +30,7 @@ use crate::suspension::{Ending, Question, REFUSALS_RECORDED_MAX, Resolution, Res
 pub fn decide(intent: &Intent, command: &Command, by: &Principal, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
     govern::enforce(intent, command, by)?;
     match command {
-        Command::PatchState { patches, agent_id } => patch_state(intent, patches, agent_id, now),
+        Command::PatchState { patches, agent_id } => patch_state(intent, patches, agent_id, by, now),
         Command::SetStatus { announces: Some(id), .. } => announcing::announce(intent, *id, by, now),
         Command::AnnouncementDue => Ok(announcing::lapse(intent, now)),
         Command::SetStatus { status, reason, announces: None } => set_status(intent, *status, reason.as_ref(), by, now),
@@ -70,7 +70,13 @@ pub fn decide(intent: &Intent, command: &Command, by: &Principal, now: DateTime<
     }
 }
 
-fn patch_state(intent: &Intent, patches: &[Patch], agent_id: &str, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
+fn patch_state(
+    intent: &Intent,
+    patches: &[Patch],
+    agent_id: &str,
+    by: &Principal,
+    now: DateTime<Utc>,
+) -> Result<Vec<Event>, Refusal> {
     if patches.iter().any(Patch::reaches_suspension) {
         return Err(Rejection::SuspensionIsServerOwned.into());
     }
@@ -85,7 +91,10 @@ fn patch_state(intent: &Intent, patches: &[Patch], agent_id: &str, now: DateTime
             return Err(Rejection::LeaseConflict { existing: Box::new(lease.clone()) }.into());
         }
     }
-    Ok(vec![Event::StatePatched(patches.to_vec())])
+    // An agent that applies the deadline by its own clock does not say so: its next change is the first sign of it.
+    let fixed = intent.open.as_ref().filter(|open| open.fixed_deadline && is_same(&open.asked_by.name, &by.name));
+    let went_on = fixed.map(|open| Event::AskerWentOn { suspension_id: open.id });
+    Ok([Event::StatePatched(patches.to_vec())].into_iter().chain(went_on).collect())
 }
 
 fn set_status(

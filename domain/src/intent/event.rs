@@ -52,6 +52,12 @@ pub enum Event {
         /// The id by which the asker's client knows it as well.
         client_id: String,
     },
+    /// The agent that asked changed the intent while its question was open, whose deadline it applies by its own clock: it may have
+    /// acted on its fallback before the server has ended the question.
+    AskerWentOn {
+        /// The suspension, which stays open.
+        suspension_id: SuspensionId,
+    },
     /// A question was asked (RFC-0025 §3), or a request was made beside the intent (RFC-0013).
     Suspended(Box<Suspension>, Box<Question>),
     /// A person answered (RFC-0025 §3).
@@ -376,6 +382,7 @@ impl Event {
             Self::Announced(_) => "intent.suspension_announced",
             Self::AnsweredUnasked(_) => "intent.unasked_answer",
             Self::Adopted { .. } => "intent.suspension_adopted",
+            Self::AskerWentOn { .. } => "intent.asker_went_on",
             Self::Suspended(suspension, _) => asked_as(suspension.kind),
             Self::Resumed(resumed) => answered_as(resumed),
             Self::SuspensionExpired { .. } => "intent.suspension_expired",
@@ -453,6 +460,7 @@ pub fn ending_of(event: &Event, now: DateTime<Utc>) -> Option<(SuspensionId, End
         | Event::Announced(_)
         | Event::AnsweredUnasked(_)
         | Event::Adopted { .. }
+        | Event::AskerWentOn { .. }
         | Event::Suspended(..)
         | Event::SuspensionRenotified(_)
         | Event::SuspensionEscalated { .. }

@@ -24,6 +24,7 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>, dated: Dat
         | Event::Violated(_)
         | Event::AnsweredUnasked(_)
         | Event::Adopted { .. }
+        | Event::AskerWentOn { .. }
         | Event::Appended(_)
         | Event::DeliveryFailed(_)
         | Event::DeliveryFailover(_)

@@ -575,10 +575,14 @@ fn governed() -> Vec<Event> {
     ]
 }
 
+fn went_on() -> Vec<Event> {
+    vec![Event::AskerWentOn { suspension_id: asked_id() }]
+}
+
 /// All events, in the order of their lines; new ones are added at the end.
 fn kinds() -> Vec<Event> {
     let before = [created(), suspended(), answered(), ended(), told(), delivered(), held(), appended(), recorded(), assigned()];
-    before.into_iter().chain([requested(), governed(), access(), three_calls::events(), grouped()]).flatten().collect()
+    before.into_iter().chain([requested(), governed(), access(), three_calls::events(), grouped(), went_on()]).flatten().collect()
 }
 
 fn chain() -> Vec<Sealed> {
@@ -635,6 +639,7 @@ fn every_kind_of_event_is_pinned() {
         Event::Announced(_) => "intent.suspension_announced",
         Event::AnsweredUnasked(_) => "intent.unasked_answer",
         Event::Adopted { .. } => "intent.suspension_adopted",
+        Event::AskerWentOn { .. } => "intent.asker_went_on",
         Event::SuspensionExpired { .. } => "intent.suspension_expired",
         Event::SuspensionRenotified(_) => "intent.suspension_renotified",
         Event::SuspensionEscalated { .. } => "intent.suspension_escalated",
@@ -665,7 +670,7 @@ fn every_kind_of_event_is_pinned() {
     };
     let kinds = kinds();
     let pinned: BTreeSet<&str> = kinds.iter().map(name).collect();
-    assert_eq!(pinned.len(), 52, "{pinned:?}");
+    assert_eq!(pinned.len(), 53, "{pinned:?}");
     for event in kinds.iter().filter(|event| !matches!(event, Event::Appended(_))) {
         assert_eq!(event.event_type(), name(event));
     }

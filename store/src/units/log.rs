@@ -142,6 +142,7 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
         Event::Joined(_) | Event::Left(_) => places::save(rows, loaded),
         Event::IntentCreated(..)
         | Event::AnsweredUnasked(_)
+        | Event::AskerWentOn { .. }
         | Event::SuspensionEscalated { .. }
         | Event::DeliveryFailed(_)
         | Event::DeliveryRedriven { .. }

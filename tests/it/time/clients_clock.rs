@@ -169,10 +169,24 @@ on_each_store! {
         assert!((5..=30).contains(&answered), "{answered} of {RUNS} runs were answered: both ends must be tried");
     }
 
-    /// Beyond the guard the server cannot help: the agent has acted before the server's deadline, and the document says so.
+    /// Beyond the guard the server cannot help: the agent has acted before the server's deadline, and the document says so. The log
+    /// tells of it as soon as the agent changes anything.
     async fn beyond_the_guard_the_two_may_differ(app: &mut TestApp) {
         let run = Run { ahead: 0, before_status: 6_000, look: 10, window: 20_000, attempts: 1, answers_after: Some(17_500) };
         let (acted, recorded) = both(app, "python", &run, &mut Dice(1)).await;
         assert_eq!((acted, recorded), (Some(json!("deny")), Some(json!("approve"))));
+        let (agent, other) = (Api::new(&app.base, Some(&app.new_client_key("late").await)), app.agent());
+        let (asked, unasked, ordinary) = (agent.active_intent().await, agent.active_intent().await, other.active_intent().await);
+        agent.suspend(asked, json!({"timeout_seconds": 20})).await.ok();
+        other.suspend(ordinary, json!({"timeout_seconds": 20})).await.ok();
+        for (of, intent) in [(&agent, asked), (&agent, unasked), (&other, ordinary)] {
+            let patches = json!({"patches": [{"op": "set", "path": "decision", "value": "deny"}]});
+            let version = of.intent(intent).await["version"].to_string();
+            of.post_at(&format!("api/v1/intents/{intent}/state"), &version, patches).await.ok();
+            let types = of.event_types(intent).await;
+            let expected = if intent == asked { "intent.asker_went_on" } else { "state_patched" };
+            assert_eq!(types.last().map(String::as_str), Some(expected));
+        }
+        app.settle().await;
     }
 }

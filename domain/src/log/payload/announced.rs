@@ -57,6 +57,13 @@ impl Unasked {
     }
 }
 
+/// A change by the asker of an open question.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WentOn {
+    /// The suspension.
+    pub suspension_id: SuspensionId,
+}
+
 /// An open question that its asker asked again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Adopted {

@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
-pub use self::announced::{Adopted, Announced, Unasked};
+pub use self::announced::{Adopted, Announced, Unasked, WentOn};
 pub use self::delivery::{Delivery, Failover, Redriven, Tracked};
 pub use self::ending::{Cancelled, Expired, RefusedAnswer, Resumed, Undeliverable};
 pub use self::governance::{PolicyRemoved, PolicySet};
@@ -51,6 +51,8 @@ pub enum Payload {
     Unasked(Box<Unasked>),
     /// `intent.suspension_adopted`.
     Adopted(Adopted),
+    /// `intent.asker_went_on`.
+    WentOn(WentOn),
     /// `intent.suspended`, and the requests beside an intent.
     Suspended(Box<Suspended>),
     /// `intent.suspension_renotified`.
@@ -122,6 +124,7 @@ impl Payload {
             Event::Adopted { suspension_id, client_id } => {
                 Self::Adopted(Adopted { suspension_id: *suspension_id, client_id: client_id.clone() })
             }
+            Event::AskerWentOn { suspension_id } => Self::WentOn(WentOn { suspension_id: *suspension_id }),
             Event::Suspended(suspension, question) => Self::Suspended(Box::new(Suspended::of(suspension, question))),
             Event::SuspensionRenotified(renotified) => Self::Renotified(Renotified::of(renotified)),
             Event::SuspensionEscalated { suspension_id, attempt, escalated_to, channel_hint } => Self::Escalated(Escalated {
@@ -208,6 +211,7 @@ impl Payload {
             "intent.suspension_announced" => of(payload, Self::Announced),
             "intent.unasked_answer" => of(payload, |answer| Self::Unasked(Box::new(answer))),
             "intent.suspension_adopted" => of(payload, Self::Adopted),
+            "intent.asker_went_on" => of(payload, Self::WentOn),
             "intent.suspension_renotified" => of(payload, Self::Renotified),
             "intent.suspension_escalated" => of(payload, Self::Escalated),
             "intent.suspension_reminded" => of(payload, Self::Reminded),
