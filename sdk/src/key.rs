@@ -72,7 +72,7 @@ pub(crate) fn derived_key(prefix: &str, field: &'static str, request: &impl Seri
 pub(crate) fn fresh_key() -> HeaderValue {
     let random = || RandomState::new().hash_one(());
     let key = format!("placet-once-{:016x}{:016x}", random(), random());
-    // These characters all fit into a header; an empty key would only be refused.
+    // The characters of the key all fit into a header. If they did not, the key would be empty, and the server would refuse it.
     HeaderValue::from_str(&key).unwrap_or_else(|_| HeaderValue::from_static(""))
 }
 

@@ -100,7 +100,7 @@ pub struct Leased {
     pub untried: usize,
     /// For each channel: how many messages were given up because more of them wait than its endpoint has room for.
     pub turned_away: Vec<(String, usize)>,
-    /// For each channel whose messages beyond its room were looked at: where the next turn goes on.
+    /// For each channel that has more messages than may be under way: the place in its queue at which the next turn goes on to read.
     pub lines: Vec<(String, Option<LinePlace>)>,
     /// When the next message is due for which there is room.
     pub next_due: Option<DateTime<Utc>>,

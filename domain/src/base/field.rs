@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// The rule that a member breaks whose effect this server does not have.
+/// The rule by which a member of a body is refused if this server does not have its effect.
 pub const UNSUPPORTED: &str = "unsupported";
 
 /// One field that breaks one rule.

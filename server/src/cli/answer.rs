@@ -107,7 +107,7 @@ fn understood(question: &SuspensionRecord, typed: &str) -> anyhow::Result<Value>
 /// A whole value that is offered counts at once. Anything else, a text or the beginning of a label, is shown once more and
 /// confirmed. Keys that were pressed before the question could be read are discarded.
 fn prompted(question: &SuspensionRecord) -> anyhow::Result<Option<Value>> {
-    // In our words: a choice may be as long as its agent likes.
+    // The prompt does not repeat the choices, because a choice may be as long as its agent likes.
     let what = match question.response_type {
         ResponseType::Confirm => "yes or no",
         ResponseType::Choice => "one of the values above",

@@ -25,8 +25,8 @@ use super::problem::Failure;
 
 /// The largest body, in bytes.
 pub const BODY_BYTES_MAX: usize = 256 * 1024;
-/// The part of each body that needs no share of the common room. People and most agents send less, and large bodies must not keep
-/// theirs out.
+/// The part of each body that needs no share of the common room. People and most agents send bodies smaller than this, which large
+/// bodies of others must not keep out.
 const BODY_FREE_BYTES: usize = 16 * 1024;
 /// How much memory all bodies of requests with a key may hold beyond that, until they have been read through.
 pub const BODIES_BYTES_MAX: usize = 32 * 1024 * 1024;

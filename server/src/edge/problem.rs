@@ -19,7 +19,7 @@ use super::authenticator::LookError;
 /// Seconds after which trying again makes sense when the store could not take a write.
 pub(crate) const RETRY_AFTER_SECONDS: u32 = 1;
 
-/// Why a request failed, before a surface gives it its form.
+/// The reason for which a request failed; each surface (OpenIntent's, ours) makes a body of its own format from it.
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
     pub(crate) entry: Entry,

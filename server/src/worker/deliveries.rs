@@ -192,7 +192,7 @@ impl Deliveries {
         for delivery in leased.deliveries {
             // Only messages with a lane are leased.
             let Some(lane) = self.lanes.iter().position(|lane| lane.name == delivery.channel) else { continue };
-            // The message has gone out, and still takes room in its lane.
+            // The message has gone out, and only its result is not stored yet: the result is stored, and the message is not sent again.
             if let Some(kept) = self.results.under(delivery.rid, delivery.lease) {
                 self.offer([kept], under_way);
                 continue;

@@ -93,7 +93,7 @@ pub(crate) fn report_bounce<R: Rows>(
     let (rid, now) = (row.rid, env.clock.now());
     let suspension = rows.reads().suspension_at(row.suspension)?;
     may_be_told(rows, env, &suspension)?;
-    // Delayed mail is reported again and again, and these older reports do not take a final failure back.
+    // A mail server reports again and again that a mail is delayed; a report of that kind does not take a final failure back.
     let before = rows.reads().bounce(rid)?;
     if before.is_none_or(|before| before.kind == BounceKind::Soft) {
         rows.save_bounce(rid, &BounceRow { kind: report.kind, reported_at: now, detail: report.detail.clone() })?;

@@ -159,7 +159,7 @@ pub(super) fn tables(database: &str, schema: &Schema) -> Finding {
         Schema::Older(missing) => Finding::warn(
             CHECK,
             format!("{database} was written by an older placet; the next start changes its tables ({missing} migrations)."),
-            "Make a backup first: an older placet cannot open it afterwards.",
+            "Make a backup first: an older placet cannot open the database afterwards.",
         ),
         Schema::Newer(migration) => Finding::fail(
             CHECK,
