@@ -72,8 +72,8 @@ fn is_token(token: &str) -> bool {
     (1..=BOUNCE_TOKEN_CHARS_MAX).contains(&token.len()) && token.chars().all(is_plain)
 }
 
-/// The address to which mails are returned; each mail uses an address of its own there, so that its return
-/// names it (RFC 5321 §4.4).
+/// The address to which mails are returned. Each mail uses a variant of it that holds the mail's own token, by which a
+/// returned mail is recognised (RFC 5321 §4.4).
 #[derive(Clone, Debug)]
 pub(crate) struct BounceAddress(Address);
 

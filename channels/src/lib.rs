@@ -43,8 +43,8 @@ pub trait Channel: Send + Sync {
 
     /// Hands `message` over, and returns once the other side has taken responsibility for it.
     ///
-    /// At least once: when the outcome is unknown this reports [`DeliveryError::Retry`], and the same message id lets
-    /// the receiving side recognise the second copy. Cancelling the future never counts as delivered.
+    /// A message is handed over at least once: if the outcome is unknown, this reports [`DeliveryError::Retry`], and the same
+    /// message id lets the receiving side recognise the second copy. Cancelling the future never counts as delivered.
     async fn deliver(&self, message: &Message) -> Result<Receipt, DeliveryError>;
 }
 

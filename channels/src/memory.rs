@@ -70,8 +70,8 @@ impl MemoryMailbox {
         Self::default()
     }
 
-    /// From now on the mailbox shows every mail but reports it as lost: if real people are asked, a page in
-    /// memory does not reach them.
+    /// Makes the mailbox report every mail as lost from now on, although it still shows the mail: if real people are asked,
+    /// a mail that is only shown here does not reach them.
     pub fn reach_nobody(&self) {
         self.reaches_nobody.store(true, Ordering::Relaxed);
     }
@@ -154,7 +154,8 @@ impl Channel for Withheld {
 
     async fn deliver(&self, message: &Message) -> Result<Receipt, DeliveryError> {
         let mut message = message.clone();
-        // A room has no address; the reserved domain ensures that this address belongs to no one (RFC 2606).
+        // The recipient may be a chat room, which has no address. The reserved domain ensures that the address made here belongs
+        // to no one (RFC 2606).
         if !message.recipient.contains('@') {
             message.recipient = format!("{}@{}.invalid", message.recipient, self.name);
         }

@@ -14,9 +14,9 @@ pub struct Message {
     pub delivery_id: DeliveryId,
     /// The intent that waits.
     pub intent_id: IntentId,
-    /// The suspension it asks about.
+    /// The suspension about which the message asks.
     pub suspension_id: SuspensionId,
-    /// The attempt to get an answer that it belongs to, from 1.
+    /// The number of the attempt for which the message was queued, from 1.
     pub attempt: u32,
     /// Its place among the messages about the question, from 1: a later message has a higher number.
     pub sequence: u32,
@@ -26,7 +26,7 @@ pub struct Message {
     pub message_id: String,
     /// The token by which the server recognises this message when it comes back; for the return address and a header.
     pub bounce_token: String,
-    /// The message id of the first attempt, which a reminder continues.
+    /// The message id of the first message, whose thread a reminder continues.
     pub in_reply_to: Option<String>,
     /// The address of the one recipient.
     pub recipient: String,
@@ -48,7 +48,7 @@ pub struct Message {
     pub suspended_at: DateTime<Utc>,
     /// Until when it can be answered.
     pub expires_at: Option<DateTime<Utc>>,
-    /// The steps from now on, with their times; the last row is the end.
+    /// The steps still to come, with their times; the last row tells how the question ends.
     pub plan: Vec<(DateTime<Utc>, String)>,
     /// The zone in which times are shown besides UTC, if any.
     pub display_time_zone: Option<Tz>,

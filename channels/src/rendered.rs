@@ -303,7 +303,7 @@ fn plan(message: &Message) -> Vec<PlanRow> {
     let row_bytes_max = PLAN_BYTES_MAX / PLAN_ROWS_MAX;
     let row = |(at, what): &(DateTime<Utc>, String)| PlanRow {
         at: in_zone(moment(*at, message.sent_at), *at, message),
-        // A sentence of ours, which may quote the fallback value; that is agent text.
+        // The sentence is ours, but it may quote the fallback value, which is an agent's text.
         what: shortened(&agents(what, SENTENCE_CHARS_MAX), row_bytes_max),
     };
     let mut shown: Vec<PlanRow> = rows.iter().take(first).map(row).collect();

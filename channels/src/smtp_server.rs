@@ -132,7 +132,7 @@ impl ConnectError {
 /// The steps to a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// The connection, with `smtps://` its encryption, the greeting and EHLO.
+    /// The connection, its encryption if the address is `smtps://`, the greeting and EHLO.
     Greeting,
     /// STARTTLS.
     Encryption,

@@ -92,13 +92,13 @@ pub enum Rejection {
     /// The request writes to `_suspension`, which only the server may do.
     #[error("state._suspension is owned by the server; use POST /api/v1/intents/{{id}}/suspend")]
     SuspensionIsServerOwned,
-    /// The record of a question came without its status.
+    /// The record of a question came before the status that announces it.
     #[error("set the status suspended_awaiting_input first, and send the record at once")]
     NotAnnounced,
-    /// The intent has had a question with this id of the client's.
+    /// The intent had a question to which the client gave this id before.
     #[error("a question of this intent had this id before; give each question an id of its own")]
     RecordIdUsed,
-    /// The question would end before the open one of which people were told.
+    /// The question would end before the deadline of the open one, which people were told.
     #[error("the question would end before the one that is open, and people were told of the later time")]
     EndsEarlier,
     /// The deadline of the question does not move.
@@ -138,7 +138,7 @@ pub enum Rejection {
         /// After how many seconds the request would not be refused.
         retry_after_seconds: u32,
     },
-    /// The agent has written its limit for today.
+    /// The agent has written as many bytes today as it may.
     #[error(
         "this agent has written the {bytes_per_day} bytes it may write in a day (UTC); try again in {retry_after_seconds} seconds"
     )]

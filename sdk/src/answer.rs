@@ -25,7 +25,7 @@ pub struct Answer<T> {
     pub question: String,
     /// The label of the selected choice.
     pub choice_label: Option<String>,
-    /// Its description.
+    /// The description of the selected choice.
     pub choice_description: Option<String>,
     /// The person who answered; `None` if [`source`](Answer::source) is a fallback.
     pub responded_by: Option<String>,

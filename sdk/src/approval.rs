@@ -119,7 +119,7 @@ fn read(raw: &Value) -> Result<bool, String> {
 
 impl fmt::Debug for Approval {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The context is left out, which is not for logs.
+        // The context is left out, because it is not for logs.
         f.debug_struct("Approval").field("action", &self.request.action).finish_non_exhaustive()
     }
 }

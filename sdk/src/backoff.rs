@@ -1,4 +1,4 @@
-//! When a failed call is sent again. The kind of failure decides whether it is; this module decides when.
+//! Decides whether a failed call is sent again, by the kind of the failure, and when.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
@@ -61,7 +61,8 @@ pub(crate) fn judge_network(error: &reqwest::Error, repeat: Repeat) -> Verdict {
     if error.is_connect() || repeat == Repeat::Safe { Verdict::Retry { after: None } } else { Verdict::Permanent }
 }
 
-/// Waiting makes no certificate valid and no server speak TLS, so the caller should learn of these failures at once.
+/// Whether the encryption failed. Waiting makes no certificate valid and no server speak TLS, so the caller learns of this at
+/// once.
 fn is_of_encryption(error: &reqwest::Error) -> bool {
     let mut cause = std::error::Error::source(error);
     while let Some(this) = cause {

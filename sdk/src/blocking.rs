@@ -78,7 +78,7 @@ struct Driver {
 
 impl Driver {
     fn new() -> Result<Self, SetupError> {
-        // One thread at a time drives it: the only work is that for which callers wait.
+        // One thread at a time drives the runtime: its only work is the calls for which threads wait.
         let runtime = Builder::new_current_thread().enable_all().build().map_err(SetupError::Runtime)?;
         Ok(Self { runtime: Some(runtime) })
     }
@@ -167,7 +167,7 @@ impl Client {
         Ok(Pending { driver: self.driver.clone(), pending })
     }
 
-    /// Tells who would be told when, if `question` were asked now; see [`crate::Client::preview`].
+    /// Tells which people would get messages at which times if `question` were asked now; see [`crate::Client::preview`].
     pub fn preview<T: Send>(&self, question: Question<T>) -> Result<SuspensionPreview, CallError> {
         self.driver.run(self.client.preview(question))
     }

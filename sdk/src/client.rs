@@ -53,8 +53,8 @@ const EVENTS_PAGE: usize = 200;
 /// # Dropping a future
 ///
 /// Every call may be dropped at any point, by a timeout, a `select!` or a shutdown: no task of it goes on in the background, and
-/// its connection is closed or goes back to the pool. A read has no effect. A write that was sent may have taken effect; the same
-/// call sent again finds it if it has a key. A question stays open, and asking again finds it.
+/// its connection is closed or goes back to the pool. A read has no effect. A write that was sent may have taken effect; if the
+/// call has a key, sending it again finds that effect. A question stays open, and asking again finds it.
 ///
 /// # When calls fail
 ///
@@ -304,8 +304,8 @@ impl Client {
         Ok(found)
     }
 
-    /// Tells who would be told when, and what would happen if no answer came, if `question` were asked now. Nothing is kept, and
-    /// no person is told.
+    /// Tells which people would get messages at which times if `question` were asked now, and what would happen without an
+    /// answer. Nothing is kept, and no person is told.
     ///
     /// ```no_run
     /// # async fn example(client: placet::Client) -> Result<(), placet::CallError> {
@@ -415,7 +415,7 @@ impl Client {
             let call =
                 Call::read("/api/v1/server/events", []).query("limit", EVENTS_PAGE.to_string()).query("after", after.to_string());
             let page: Vec<ServerEventView> = self.send(call).await?;
-            // A page that does not lead on would be read for ever.
+            // A page without newer events ends the log, because the same page would otherwise be read for ever.
             if page.last().is_none_or(|last| last.sequence <= after) {
                 return Ok(events);
             }
@@ -428,7 +428,7 @@ impl Client {
         self.send(Call::read("/api/v1/suspensions/{id}", [id.expose()])).await
     }
 
-    /// The state of a question when it is newer than `record`, or when the server has waited long enough.
+    /// Waits on the server until the question is newer than `record`, or for `wait_seconds`; returns the question as it is then.
     pub(crate) async fn wait(
         &self,
         record: &SuspensionRecord,
@@ -504,7 +504,7 @@ impl fmt::Debug for ClientBuilder {
     }
 }
 
-/// Whether the server does not know the route (RFC-0025 §12). A server that does gives a code: for an unknown intent `not_found`.
+/// Whether the server does not know the route (RFC-0025 §12). A server that knows it gives a code, for example `not_found`.
 fn lacks_suspensions(problem: &Problem) -> bool {
     match problem.status {
         404 => problem.code.is_none(),
@@ -522,7 +522,7 @@ fn is_withdrawn(problem: &Problem) -> bool {
 mod tests {
     use super::*;
 
-    /// Agents ask from tasks that move between threads, even about types that may not.
+    /// Agents ask from tasks that move between threads, even if the type of the answer may not move.
     #[expect(dead_code, reason = "compiling it is the test")]
     fn waiting_can_move_between_threads(client: &Client, id: IntentId, question: Question<*const u8>) {
         fn is_send(_: impl Send) {}

@@ -118,7 +118,7 @@ pub enum RequestInputError {
     /// The question was taken back before a person answered.
     #[error("{}", cancel_words(*.reason))]
     InputCancelled {
-        /// Withdrawn or superseded.
+        /// Why it was taken back.
         reason: CancelReason,
         /// When it was taken back.
         at: Option<DateTime<Utc>>,

@@ -53,7 +53,7 @@ impl Intent {
         self.govern(|ids| Ok(Call::write(GOVERNANCE, ids, policy, Repeat::Safe)?.method(Method::PUT))).await
     }
 
-    /// Removes the policy. An admin may.
+    /// Removes the policy. Only an admin may do this.
     pub async fn remove_policy(&mut self) -> Result<(), CallError> {
         self.govern(|ids| Ok(Call::delete(GOVERNANCE, ids))).await
     }

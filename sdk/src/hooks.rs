@@ -33,8 +33,8 @@ use crate::error::{CancelReason, RequestInputError, TimeoutReason, TransportErro
 /// that crashes, or drops its future, gets the calls again when it asks again; so the calls come *at least once*. A program that
 /// counts must count by `record.id`.
 ///
-/// If no wait sees the end, no hook is called for it, not even by [`cancel`](crate::Client::cancel). A record that tells that a
-/// person answered but not which one calls no hook either; it is only an error,
+/// If no wait sees the end, no hook is called for it, not even by [`cancel`](crate::Client::cancel). No hook is called either for
+/// a record that says that a person answered, but does not name the person; the wait only returns the error
 /// [`InvalidAnswer`](crate::RequestInputError::InvalidAnswer).
 ///
 /// The record holds the context and the answer, and its id is a capability: none of them is for logs.
@@ -67,7 +67,7 @@ pub trait Hooks: Send + Sync + 'static {
     ///
     /// During the wait the hook is called for each further attempt to reach people, with `reattached`. The context then has
     /// `_attempt`, the number of the attempt from 1, `_max_attempts`, and `_notify_to`, the list of the people asked (RFC-0026
-    /// §4.5). Attempts between two looks lead to one call, and to none if the question ended in between.
+    /// §4.5). Several attempts between two requests to the server lead to one call, and to none if the question ended in between.
     fn on_input_requested(&self, record: &SuspensionRecord, reattached: bool) {}
 
     /// A person answered (RFC-0025 §9.3); `answer` has the fields of the RFC's `InputResponse` (§10).

@@ -16,8 +16,8 @@ use crate::question::Question;
 const ASKS_AT_A_TIME: usize = 16;
 /// The most waits at a time. Each holds a connection, and many systems allow a process 1,024 open files.
 const WAITS_AT_A_TIME: usize = 256;
-/// How long one wait may take on the server while questions wait for their turn, in seconds: as short as the answers are wanted
-/// soon, as long as the server should not be asked all the time.
+/// How long one wait may take on the server while questions wait for their turn, in seconds. A shorter wait would show answers
+/// sooner, and a longer one would ask the server less often.
 const WAIT_IN_TURN_SECONDS: u32 = 5;
 
 /// Lets questions take turns with waiting, because no more than [`WAITS_AT_A_TIME`] may wait at a time.
@@ -94,7 +94,7 @@ impl Client {
 mod tests {
     use super::*;
 
-    /// Agents ask from tasks that move between threads, even about types that may not.
+    /// Agents ask from tasks that move between threads.
     #[expect(dead_code, reason = "compiling it is the test")]
     fn asking_many_can_move_between_threads(client: &Client, id: IntentId, question: Question<bool>) {
         fn is_send(_: impl Send) {}

@@ -15,7 +15,7 @@ use crate::error::{CallError, RequestInputError};
 use crate::many::Turns;
 use crate::transport::Patience;
 
-/// How long one request waits on the server, in seconds; the most it allows.
+/// How long one request waits on the server, in seconds: the most that the server allows.
 pub(crate) const WAIT_SECONDS: u32 = 50;
 /// The least time between two requests, when the server does not wait.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
@@ -33,7 +33,7 @@ pub struct Pending<T> {
     read: fn(&Value) -> Result<T, String>,
     replayed: bool,
     asked_at: Instant,
-    /// The turns in which it waits, if it is one of many.
+    /// The turns in which the question waits, if it is one of many.
     turns: Option<Turns>,
     /// Whether the hooks were told the ending.
     told: bool,
@@ -97,7 +97,8 @@ impl<T> Pending<T> {
         }
     }
 
-    /// The question as it is when it has changed, or when the server has waited long enough; and when the server was asked.
+    /// Waits until the question has changed, or until the server has waited long enough; returns the question and the time at
+    /// which the server was asked.
     async fn look(&self) -> Result<(SuspensionRecord, Instant), RequestInputError> {
         let (_place, wait_seconds) = match &self.turns {
             Some(turns) => (turns.place().await, turns.wait_seconds),
@@ -114,7 +115,7 @@ impl<T> Pending<T> {
             CallError::Refused(problem) if matches!(problem.status, 401 | 403) => {
                 RequestInputError::AccessLost { problem, suspension_id: self.record.id }
             }
-            // Too many waits tell nothing about the question, which stays open.
+            // A refusal because of too many waits tells nothing about the question, which stays open.
             CallError::Refused(_) | CallError::Transport(_) => error.or_unavailable().into(),
         }
     }
@@ -149,7 +150,7 @@ mod tests {
 
     use super::*;
 
-    /// A question asked at eight, open until then.
+    /// A question that was asked at eight and is open until `expires_at`.
     fn record(expires_at: Option<&str>) -> SuspensionRecord {
         let id = "0190a6c0-0000-7000-8000-000000000001";
         let record = json!({
@@ -165,7 +166,7 @@ mod tests {
         let asked_at = Instant::now();
         let hour = patience(&record(Some("2026-11-21T09:00:00Z")), asked_at);
         assert_eq!(hour, Patience::Until(asked_at + Duration::from_hours(1) + GRACE));
-        // An extension moves it.
+        // An extension of the deadline moves the end of the patience, too.
         let two_hours = patience(&record(Some("2026-11-21T10:00:00Z")), asked_at);
         assert_eq!(two_hours, Patience::Until(asked_at + Duration::from_hours(2) + GRACE));
         assert_eq!(patience(&record(None), asked_at), Patience::Endless);

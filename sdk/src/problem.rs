@@ -66,7 +66,7 @@ impl fmt::Display for Problem {
             Some(code) => write!(f, "{} ({code}, {})", self.detail, self.status)?,
             None => write!(f, "{} ({})", self.detail, self.status)?,
         }
-        // The server's `detail` is the first of them, in the same words.
+        // The server's `detail` has the words of the first of these errors, so that error is not printed again.
         let fields = self.errors.iter().map(|error| format!("{}: {}", error.field, error.message));
         for field in fields.filter(|field| *field != self.detail) {
             write!(f, "; {field}")?;

@@ -42,11 +42,11 @@ use crate::seconds::whole_seconds;
 /// * If the wording comes from a language model or holds a time, it is different after every restart. Then give the question a
 ///   name of its own with [`idempotency_key`](Question::idempotency_key).
 ///
-/// The question as it was first asked counts: its words, its people, its deadline. Words may differ under a key, and the client's
-/// [default policy](crate::ClientBuilder::default_retry_policy) may differ under any key, but the meaning of an answer may not.
-/// The SDK refuses another kind of answer, other values to choose from, another fallback while no person has answered, and
-/// another intent (`idempotency_mismatch`), and so it does a question that [`supersedes`](Question::supersedes) the one it would
-/// find. [`Answer::question`](crate::Answer::question) has the words that the person read.
+/// The question as it was first asked counts: its words, its people, its deadline. The words may differ under a key of your own,
+/// and the client's [default policy](crate::ClientBuilder::default_retry_policy) under any key, but the meaning of an answer may
+/// not. So the SDK refuses (`idempotency_mismatch`) another kind of answer, other values to choose from, another fallback while
+/// no person has answered, another intent, and a question that [`supersedes`](Question::supersedes) the one that the key names.
+/// [`Answer::question`](crate::Answer::question) has the words that the person read.
 #[must_use = "a question reaches no person until it is asked"]
 pub struct Question<T> {
     request: SuspendRequest,
@@ -202,8 +202,8 @@ impl<T> Question<T> {
         self
     }
 
-    /// Asks people up to `max_attempts` times (1 to 20), `interval` apart (1 second to 30 days): the short form of
-    /// [`retry_policy`](Question::retry_policy), whose other fields stay as they are if it is called before.
+    /// Asks people up to `max_attempts` times (1 to 20), `interval` apart (1 second to 30 days). This is the short form of
+    /// [`retry_policy`](Question::retry_policy); if that was called before, its other fields stay as they are.
     ///
     /// An interval with a fraction of a second, or beyond the limits, is refused as a [`timeout`](Question::timeout) is.
     pub fn attempts(mut self, max_attempts: u32, interval: Duration) -> Self {
@@ -307,7 +307,7 @@ impl<T> Prepared<T> {
         let recorded: BTreeSet<&str> = asked.choices.iter().map(|choice| choice.value.as_str()).collect();
         let answers_alike = request.response_type == Some(asked.response_type)
             && (asked.response_type != ResponseType::Choice || offered == recorded);
-        // A program that allows no fallback may take every answer for a person's.
+        // The fallback must be the same, because a program that allows none may take every answer for a person's.
         let silence_alike = asked.resolution == Some(Resolution::Responded)
             || asked.fallback_policy == FallbackPolicy::Fail
             || asked.fallback_value == request.fallback_value;
@@ -325,7 +325,7 @@ fn cascade(request: &mut SuspendRequest, agent: Option<&PartialRetryPolicy>) {
         (None, _, None) | (None, Some(_), Some(_)) => return,
         (policy, _, _) => policy.unwrap_or_default(),
     };
-    // With a policy, `fallback_policy` is another name for its last field (RFC-0025 §5). If the call sets it, it wins over that
+    // In a call with a policy, `fallback_policy` is another name for `final_fallback_policy` (RFC-0025 §5), so it wins over that
     // field of the agent's and the server's defaults.
     let called = PartialRetryPolicy { final_fallback_policy: policy.final_fallback_policy.or(request.fallback_policy), ..policy };
     request.retry_policy = Some(match agent {
@@ -336,7 +336,7 @@ fn cascade(request: &mut SuspendRequest, agent: Option<&PartialRetryPolicy>) {
 
 impl<T> fmt::Debug for Question<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The context is left out, which is not for logs, and so is the id of the superseded question.
+        // The context and the id of the superseded question are left out, because they are not for logs.
         f.debug_struct("Question")
             .field("question", &self.request.question)
             .field("response_type", &self.request.response_type)

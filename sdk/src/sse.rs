@@ -1,4 +1,4 @@
-//! Server-sent events, as bytes become them.
+//! Reads server-sent events from the bytes of a stream.
 
 use crate::error::TransportError;
 
@@ -8,14 +8,13 @@ const EVENT_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// One event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Block {
-    /// The place behind it.
+    /// The place in the stream behind the event.
     pub(crate) id: Option<String>,
     pub(crate) name: String,
     pub(crate) data: String,
 }
 
-/// Collects bytes until an event is whole. Bytes are never taken apart within a line, so a character that arrives in two parts is
-/// read as one.
+/// Collects bytes until an event is whole. Only a whole line is decoded, so a character that arrives in two parts is read as one.
 #[derive(Default)]
 pub(crate) struct Parser {
     line: Vec<u8>,
@@ -65,7 +64,8 @@ impl Parser {
                 }
                 self.block.data.push_str(value);
             }
-            // A comment has no name; it only shows that the server lives. The pauses of a client of ours are its own.
+            // A comment has no name; it only shows that the server lives. `retry` is ignored, because this client sets its own
+            // pauses.
             _ => {}
         }
     }

@@ -54,7 +54,7 @@ pub enum Streamed {
     /// An event.
     Event(StreamEvent),
     /// Events may be missing before the next one: the server's database is older than the place of this subscription, because it
-    /// was restored, or the program was too far behind. Read what the program needs to know anew.
+    /// was restored, or the program was too far behind. Read again everything that the program needs to know.
     Gap,
 }
 
@@ -114,9 +114,10 @@ impl Intent {
 }
 
 impl Client {
-    /// Follows the events of the intents that `agent` created or to which it is assigned, from now on, or from behind `place`. The
-    /// key must be one of the role `agent` that acts for it: its name or subject, or a name below its name. Of the assignments
-    /// only its own are told, so a worker learns of its work by `AGENT_ASSIGNED`. See [`Intent::subscribe`].
+    /// Follows the events of the intents that `agent` created or to which it is assigned, from now on, or from behind `place`.
+    /// The key must have the role `agent` and may act for this agent if `agent` is the key's name or subject, or a name below
+    /// that name. Only this agent's own assignments are told, so a worker learns of its work by `AGENT_ASSIGNED`. See
+    /// [`Intent::subscribe`].
     pub async fn subscribe(&self, agent: &str, place: Option<&str>) -> Result<Subscription, CallError> {
         Subscription::begin(self, "/api/v1/agents/{agent_id}/subscribe", agent.to_owned(), place).await
     }
@@ -137,7 +138,7 @@ impl Subscription {
             failing_since: None,
             connect_at: None,
         };
-        // Without a place, a connection that breaks would begin the stream at a later moment: the server tells the first one.
+        // The server sends the first place. If the connection broke before that, the stream would begin at a later moment.
         while subscription.response.is_none() || (subscription.place.is_none() && subscription.arrived.is_empty()) {
             subscription.advance().await?;
         }
@@ -187,7 +188,7 @@ impl Subscription {
         Ok(event(name, &data)?.map(Streamed::Event))
     }
 
-    /// Takes the first place, if the oldest that arrived carries nothing else.
+    /// Takes the first place, if the oldest event that arrived carries nothing else.
     fn take_position(&mut self) -> Result<(), CallError> {
         if self.arrived.front().is_some_and(|block| event(block.name.clone(), &block.data).is_ok_and(|event| event.is_none())) {
             self.take()?;

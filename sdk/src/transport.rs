@@ -23,7 +23,7 @@ const BODY_BYTES_MAX: usize = 64 * 1024 * 1024;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a connection is kept for the next call: less than the server keeps it, or a call might leave just when it closes.
 const IDLE_MAX: Duration = Duration::from_mins(1);
-/// How long the server holds the refusal of a stream, which its clients would ask for again at once.
+/// How long the server delays the refusal of a stream, because clients would otherwise ask for the stream again at once.
 const HELD_FOR: Duration = Duration::from_secs(5);
 /// Tells that the reply belongs to an earlier sending under the same idempotency key.
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
@@ -234,7 +234,7 @@ impl Transport {
             self.watch_connection(outcome.as_ref().err());
             let failure = match outcome {
                 Ok(Reply { body, replayed }) => {
-                    // If an object names a member twice, another reader may see the other value.
+                    // An object that names a member twice is refused, because another reader may see the other value.
                     domain::base::json::unambiguous(&body).map_err(|error| unreadable(&error))?;
                     let body = serde_json::from_slice(&body).map_err(|error| unreadable(&error))?;
                     return Ok(Reply { body, replayed });
@@ -246,7 +246,7 @@ impl Transport {
             let now = Instant::now();
             in_doubt |= failure.in_doubt;
             if !patience.allows(pause, *failing_since.get_or_insert(now), now) {
-                // A 429 tells that this try did nothing, and nothing about the tries before it.
+                // A 429 says that this try had no effect. It says nothing about the tries before.
                 return Err(if in_doubt { failure.error.or_unavailable() } else { failure.error });
             }
             tries = tries.saturating_add(1);
@@ -267,7 +267,7 @@ impl Transport {
         outcome
     }
 
-    /// Any answer proves that the server is there, even a refusal, a 429 or a 500.
+    /// Tells the hooks whether the server is there. Any answer proves that it is, even a refusal, a 429 or a 500.
     fn watch_connection(&self, failure: Option<&Failure>) {
         match failure {
             Some(Failure { error: CallError::Transport(error), .. }) if error.is_outage() => self.hooks.connection_lost(error),
@@ -302,8 +302,8 @@ impl Transport {
         let in_doubt = judge_status(status, problem.code.as_deref(), Repeat::Unsafe, &headers) == Verdict::Permanent;
         let error = match status {
             300..=399 => TransportError::Redirected { status }.into(),
-            // The server sends this before it writes anything, so it leaves no doubt. A status without a code may come from a
-            // proxy.
+            // The server refuses with these codes before it writes anything, so the call certainly had no effect. A status
+            // without a code may come from a proxy.
             507 if problem.is(NO_ROOM) => CallError::Refused(problem),
             429 if problem.code.is_some() => CallError::Refused(problem),
             429 | 500.. => TransportError::Unavailable(problem).into(),
@@ -345,7 +345,8 @@ impl Transport {
     }
 
     fn key_header(&self) -> HeaderValue {
-        // `new` has checked that the key fits into a header; an empty one would only be refused.
+        // `new` has checked that the key fits into a header. If it did not, the key would be empty, and the server would refuse
+        // it.
         let mut value = HeaderValue::from_str(self.api_key.expose_secret()).unwrap_or_else(|_| HeaderValue::from_static(""));
         value.set_sensitive(true);
         value

@@ -165,22 +165,22 @@ impl App {
         })
     }
 
-    /// The address at which it listens.
+    /// The address at which the server listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The address at which people reach it.
+    /// The address at which people reach the server.
     pub fn public_url(&self) -> &Url {
         &self.public_url
     }
 
-    /// The identity that it proves.
+    /// The identity that the server proves.
     pub(crate) fn instance(&self) -> Instance {
         self.instance.clone()
     }
 
-    /// Its store.
+    /// The store of the server.
     pub fn store(&self) -> Arc<dyn Store> {
         self.store.clone()
     }
@@ -195,12 +195,12 @@ impl App {
         self.pages.development_address()
     }
 
-    /// Whether a browser was shown how a question had ended, for a program that ends after that.
+    /// Whether a browser was shown the outcome of a question. A program that asks one question can end after that.
     pub(crate) fn outcome_shown(&self) -> watch::Receiver<bool> {
         self.pages.outcome_shown()
     }
 
-    /// The places of requests, for tests that take them one by one.
+    /// The places that requests need ([`Admission`]), for tests that take them one by one.
     pub fn admission(&self) -> Arc<Admission> {
         self.shared.admission.clone()
     }
@@ -220,7 +220,7 @@ impl App {
         self.subscriptions.clone()
     }
 
-    /// Serves requests and nothing else, until the handle stops it: the caller runs the loops that change something.
+    /// Serves requests until the handle stops the server. The loops for deadlines and messages do not run: the caller runs them.
     pub fn serve_only(self) -> Serving {
         let handle = self.server.handle();
         let reader = spawn_named("streams", streams::run(self.store.clone(), self.shared.stopping.subscribe()));
@@ -266,7 +266,7 @@ impl App {
         };
         tracing::info!("stopping: no new requests, waiting for those under way");
         serving.stop_requests().await;
-        // A message that takes longer stays leased, and comes due at the next start.
+        // A message that takes longer to send than the drain stays leased, and is due again at the next start.
         let drained = async {
             for sending in [&mut deliveries, &mut subscriptions] {
                 if !sending.is_finished() {
@@ -287,7 +287,8 @@ impl App {
     }
 }
 
-/// One lane per channel. Development never sends: a person who tries Placet out must not reach people by accident.
+/// Makes one lane per channel. In development no message leaves this machine: a person who tries Placet out must not reach
+/// people by accident.
 fn lanes(config: &Config, mailbox: Option<&MemoryMailbox>, address: SocketAddr) -> anyhow::Result<Vec<Lane>> {
     let mut lanes = Vec::new();
     match (&config.mail, mailbox) {
@@ -325,8 +326,8 @@ fn lanes(config: &Config, mailbox: Option<&MemoryMailbox>, address: SocketAddr) 
     Ok(lanes)
 }
 
-/// Keeps development, in which no mail leaves, off data that people rely on. A start that has lost its settings must not take
-/// silence for an answer where people were never told.
+/// Refuses development by default on a database that was used in production, and warns if it was asked for. In development no
+/// mail leaves: a server that has lost its settings would take silence for an answer, although people were never told.
 async fn keep_off_production(store: &dyn Store, config: &Config, mailbox: Option<&MemoryMailbox>) -> anyhow::Result<()> {
     if !config.mode.is_development() || !store.was_in_production().await? {
         return Ok(());
@@ -358,12 +359,12 @@ pub async fn hold_after_restore(database: &Database, clock: Arc<dyn Clock>, entr
     let store = store::open(database, Exclusive::Serve, Surroundings::alone(clock, entropy)).await?;
     let held = store.hold_after_restore().await;
     store.close().await;
-    // The cause alone is reported.
+    // A failure is reported by its cause alone, without the words of `StoreError::Failed` before it.
     held.map_err(|error| if let StoreError::Failed(why) = error { why } else { error.into() })
 }
 
-/// Makes messages due again that an earlier server had under way. The lock on the file proves that this server is gone; waiting
-/// until its leases run out would keep people waiting.
+/// Makes the messages due again that an earlier server was sending when it ended. The lock on the file proves that the earlier
+/// server is gone. If its leases had to run out first, people would wait longer for their messages.
 async fn release_leases(store: &dyn Store) -> anyhow::Result<()> {
     let released = store.release_deliveries().await?;
     if released > 0 {
@@ -389,8 +390,8 @@ async fn recover(store: &dyn Store) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Records when this server was last running. Without it the next one goes by the last heartbeat, and gives a little more time
-/// back.
+/// Records when this server was last running. Without this record the next server goes by the last heartbeat, and gives open
+/// questions a little more time back.
 async fn depart(store: &dyn Store) {
     if let Err(error) = store.depart().await {
         tracing::warn!(error = %error, "failed to leave a last sign of life");
@@ -426,7 +427,7 @@ impl Serving {
     }
 }
 
-/// Lets the last spans leave, on a thread that may block: the exporter needs this one.
+/// Sends the last spans. It waits for them on a thread that may block, because the exporter needs the calling thread.
 async fn last_spans(traces: Option<Arc<Traces>>) {
     let Some(traces) = traces else { return };
     if let Err(error) = tokio::task::spawn_blocking(move || traces.stop()).await {
@@ -441,7 +442,7 @@ fn serve(listener: TcpListener, shared: web::Data<Shared>, pages: web::Data<Page
     // One worker per two cores: the writer and the loops need the rest.
     let workers = std::thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(2));
     let room = UntakenRoom::default();
-    // The same as `HttpServer` does, around connections of our own.
+    // This does the same as `HttpServer`, but wraps each connection in a `Connection` of our own.
     let worker = move || {
         let (stopping, room) = (shared.clone(), room.clone());
         let http = HttpService::build()

@@ -15,7 +15,7 @@ async fn main() -> ExitCode {
         Err(code) => return code,
     };
     placet_server::observe::telemetry::init(cli.log_filter());
-    // Boxed, because it holds the futures of all commands.
+    // The future is boxed, because it is large: it holds the futures of all commands.
     match Box::pin(cli.run()).await {
         Ok(code) => code,
         Err(error) => {

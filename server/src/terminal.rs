@@ -8,7 +8,7 @@ use std::io::IsTerminal;
 
 use unicode_width::UnicodeWidthChar;
 
-/// The columns where there is no terminal: a pipe, or a file that is read on a terminal later.
+/// The number of columns if there is no terminal: the output is a pipe, or a file that is read on a terminal later.
 const COLUMNS_DEFAULT: usize = 80;
 /// The fewest columns for which lines are broken.
 const COLUMNS_MIN: usize = 24;
@@ -46,7 +46,8 @@ pub(crate) fn forget_what_was_typed() {
 #[cfg(not(unix))]
 pub(crate) fn forget_what_was_typed() {}
 
-/// Lays out `text`, which is inert already, in `columns`: `before` stands before the first line, `between` before all others.
+/// Lays out `text`, which holds no control codes but our colours, in `columns`: `before` stands before the first line, `between`
+/// before all others.
 pub(crate) fn laid_out(text: &str, before: &str, between: &str, columns: usize) -> String {
     let taken = width(before).max(width(between));
     let room = columns.saturating_sub(taken).max(TEXT_COLUMNS_MIN);
@@ -77,11 +78,11 @@ fn broken(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
-/// The place where a line must end because the width is used up; at least one character fits. Colour codes take no width: they
-/// are our own, because inert text has no others.
+/// The place where a line must end because the width is used up; at least one character fits. Colour codes take no width: all
+/// of them are our own.
 fn overflow(line: &str, columns: usize) -> Option<usize> {
     let (mut used, mut in_colour) = (0, false);
-    // The place where the present letter or emoji begins, with all characters that belong to it.
+    // The place where the present letter or emoji begins; other characters that belong to it may follow.
     let (mut whole, mut is_joined) = (0, false);
     for (at, c) in line.char_indices() {
         in_colour |= c == '\u{1B}';
@@ -101,7 +102,7 @@ fn overflow(line: &str, columns: usize) -> Option<usize> {
     None
 }
 
-/// Makes one emoji of two.
+/// The character that joins two emoji into one.
 const JOINER: char = '\u{200D}';
 
 fn belongs_to_the_one_before(c: char) -> bool {

@@ -16,7 +16,7 @@ type Free = Box<dyn Fn() -> Option<u64> + Send + Sync>;
 struct Reserve {
     bytes: u64,
     free: Free,
-    /// Whether less was free at the last look. Each change is logged once.
+    /// Whether less than `bytes` was free at the last check. Each change is logged once.
     was_short: AtomicBool,
 }
 
@@ -24,7 +24,8 @@ struct Reserve {
 pub struct Allowance {
     pub(super) agent_bytes_per_day: u64,
     reserve: Option<Reserve>,
-    /// Whether the write-ahead log is longer than its bound: what it takes from the disk is for people, too.
+    /// Whether the write-ahead log is longer than its bound. While it is, agents are refused, so that the rest of the disk is
+    /// left for people.
     log_is_long: Arc<AtomicBool>,
 }
 
@@ -43,13 +44,13 @@ impl Allowance {
         Self { agent_bytes_per_day, reserve, log_is_long: Arc::default() }
     }
 
-    /// The place where a store tells that its write-ahead log is too long.
+    /// The flag that a store sets while its write-ahead log is too long.
     pub(crate) fn log_is_long(&self) -> Arc<AtomicBool> {
         self.log_is_long.clone()
     }
 
-    /// Whether so little of the disk is left that it is kept for people. Each write of an agent looks anew (about a microsecond):
-    /// within one second agents can write more than the whole reserve.
+    /// Whether so little of the disk is left that the rest is kept for people. Each write of an agent checks this anew (it takes
+    /// about a microsecond), because within one second agents can write more than the whole reserve.
     pub(super) fn is_short_of_room(&self) -> bool {
         if self.log_is_long.load(Ordering::Relaxed) {
             return true;

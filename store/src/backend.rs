@@ -1,4 +1,5 @@
-//! The part of a store that differs by database: how a unit of work runs. The one [`Store`](crate::Store) is written over it.
+//! The part of a store that differs by database: how a unit of work runs. [`Store`](crate::Store) is written once, on top of this
+//! part.
 
 use std::sync::Arc;
 
@@ -87,13 +88,13 @@ pub(crate) trait Backend: Send + Sync + 'static {
         async move { read.await?.map_err(StoreError::Rejected) }.boxed()
     }
 
-    /// Applies a command; a database may decide several commands that wait in one transaction.
+    /// Applies a command; a database may decide several waiting commands in one transaction.
     fn apply(&self, request: Request) -> Unit<'_, Outcome> {
         self.decide("execute", move |rows, env| units::execute::execute(rows, env, &request))
     }
 
-    /// Whether this lease of messages should first release those of servers that are gone. A file has only
-    /// one server, so never there.
+    /// Whether messages that servers leased before they vanished should be released before this server leases any. A file has
+    /// only one server, so there the answer is always no.
     fn is_time_to_release(&self) -> bool {
         false
     }

@@ -1,4 +1,5 @@
-//! The token in a message by which its return is told from a forgery: the message's row, and a proof that we sent the message.
+//! The token that tells the return of a message from a forgery. It consists of the message's row and a proof that we sent the
+//! message.
 
 use domain::base::ids::DeliveryId;
 use hmac::{Hmac, KeyInit, Mac};
@@ -6,13 +7,13 @@ use sha2::Sha256;
 
 /// The name of the secret in the database; it proves bounce tokens and nothing else.
 pub(super) const BOUNCE_SECRET: &str = "bounce";
-/// 96 bits: to try a guess, the holder of a key must send it to a running server.
+/// 96 bits are enough, because each guess must be sent to a running server, by the holder of a key.
 const PROOF_BYTES: usize = 12;
-/// The subject of a proof, so that it is not valid as any other signature.
+/// The first part of the data that a proof signs, so that a proof is not valid as any other signature.
 const PROOF_DOMAIN: &[u8] = b"placet.bounce.v1";
 
-/// Names a message that came back, in its return address and its header. A person who could forge a token could make
-/// a question undeliverable.
+/// Names a message in its return address and its header, so that its return is recognised. A person who could forge a token could
+/// make a question undeliverable.
 ///
 /// The text has only digits and the letters a to f: mail servers have changed the case of addresses, and systems differ in the
 /// other characters they accept.

@@ -18,12 +18,13 @@ pub enum Database {
 }
 
 impl Database {
-    /// Refuses a missing file or a database without tables, for a command that would create it but has
-    /// nothing to do on an empty one.
+    /// Refuses a missing file or a database without tables. A command calls this if opening would create the database, but the
+    /// command has nothing to do on an empty one.
     ///
     /// # Errors
     ///
-    /// The place where the database should be: the usual reason is another folder, or settings that differ from the server's.
+    /// The error names the place where the database should be. Usually the command runs in another folder than the server, or
+    /// with other settings.
     pub async fn must_exist(&self) -> anyhow::Result<()> {
         match self {
             Self::Sqlite(path) if !path.exists() => {

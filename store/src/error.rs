@@ -13,8 +13,8 @@ pub enum StoreError {
     /// The outcome is unknown, or the queue is full. Sending the same command again is safe if the command can be recognised.
     #[error("the store is unavailable: {0}")]
     Unavailable(String),
-    /// The command would have to decide by time, and may not at present; nothing was written. Sending the
-    /// same command again is safe.
+    /// The command depends on the time, and nothing may be decided by the time at present; nothing was written. Sending the same
+    /// command again is safe.
     #[error("deadlines wait: {0}")]
     Held(&'static str),
     /// The database or a row in it is not as it must be.

@@ -20,7 +20,7 @@ pub enum Fact {
         /// The time from the question to its ending.
         open_for: TimeDelta,
     },
-    /// The timer of a question that was still open was applied, so long after it was due.
+    /// The deadline of a question that was still open was applied, this long after it was due.
     DeadlineApplied { late: TimeDelta },
     /// A channel was tried.
     DeliveryAttempted { channel: String, result: Attempted },
@@ -108,7 +108,7 @@ impl Settled {
 }
 
 impl Outcome {
-    /// Every way in which a question can end, with the methods that can end it so.
+    /// Every way in which a question can end, with each method that can end it in that way.
     pub const WITH_METHODS: [(Self, Method); 9] = [
         (Self::Answered, Method::EmailLink),
         (Self::Answered, Method::ApiKey),

@@ -14,6 +14,8 @@ pub struct EventFilter {
     pub since: Option<DateTime<Utc>>,
     /// All events, or only those that the OpenIntent client knows.
     pub all: bool,
+    /// Whether a log that is too long to be read to its beginning is refused; otherwise the events found by then are returned.
+    pub refuse_far: bool,
 }
 
 /// Which intents to read, newest first.

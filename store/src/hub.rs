@@ -1,5 +1,5 @@
-//! Announces commits. A wake-up is a hint, and a waiter that is woken looks again; only an ending is passed
-//! along, because it is final.
+//! Announces commits. A wake-up is only a hint: the woken waiter reads the database again. Only the ending of a suspension is
+//! passed on with its wake-up, because an ending is final.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -122,7 +122,7 @@ impl Hub {
         self.waiting().keys().copied().collect()
     }
 
-    /// Registers interest in a suspension. Register before you look: a change between looking and waiting would be lost.
+    /// Registers interest in a suspension. Register before you read it: a change between reading and waiting would be lost.
     pub fn watch(&self, id: SuspensionId) -> Watch<'_> {
         let mut waiting = self.waiting();
         let watched = waiting.entry(id).or_default();
@@ -131,7 +131,7 @@ impl Hub {
         Watch { hub: self, id, notify: watched.notify.clone() }
     }
 
-    /// Registers a stream. Register before you look: a change between looking and waiting would be lost.
+    /// Registers a stream. Register before you read its events: a change between reading and waiting would be lost.
     pub fn follow(&self, followed: Followed) -> watch::Receiver<()> {
         self.publications.follow(followed)
     }
@@ -142,8 +142,8 @@ impl Hub {
         self.publications.announced().await;
     }
 
-    /// The place to which a stream of an agent or a portfolio may go from `after` without a look, because none of its events lies
-    /// between the two.
+    /// The place to which a stream of an agent or a portfolio may skip from `after` without reading the database, because none of
+    /// its events lies between the two places.
     pub fn passed_by(&self, followed: &Followed, after: StreamCursor) -> Option<StreamCursor> {
         let newest = self.publications.newest(followed, after)?;
         newest.events.is_empty().then_some(newest.passed)

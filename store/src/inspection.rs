@@ -32,7 +32,7 @@ pub struct Gateway {
 }
 
 impl Gateway {
-    /// The gateways among all keys.
+    /// The keys among all `keys` that are valid and have the role `channel`.
     pub(crate) fn among(keys: Vec<KeyView>) -> Vec<Self> {
         let counts = |key: &KeyView| key.role == Role::Channel && key.revoked_at.is_none();
         keys.into_iter().filter(counts).map(|key| Self { id: key.id, name: key.name, tied_to: key.tied_to }).collect()

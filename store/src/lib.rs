@@ -1,8 +1,9 @@
 //! Where intents live, with their event logs and the work those events cause.
 //!
 //! [`Store`] is the server's view: about three dozen units of work, written once over a `Backend`, which is a database. A backend
-//! brings `rows::Rows`: private, synchronous, without policy. The transaction bodies in `units` and the reads in `reads` are
-//! written once over those. Nothing in this crate knows HTTP, pages or metrics: an [`Observer`] is told what happens.
+//! implements `rows::Rows`, which is private, synchronous and without policy. The transaction bodies in `units` and the reads in
+//! `reads` are written once, and use only these rows. Nothing in this crate knows HTTP, pages or metrics: an [`Observer`] is told
+//! what happens.
 
 pub mod allowance;
 mod backend;
@@ -60,6 +61,6 @@ pub use self::stream::{StreamCursor, StreamOf, Streamed};
 pub use self::surroundings::Surroundings;
 pub use self::units::sweep::QUESTIONS_PER_LOOK;
 
-/// The mark of a database that a server in production has served. The mark is one of the server's own secrets, whose values are
-/// random: it needs no table of its own, is made once, and goes wherever the data is moved.
+/// The mark of a database that a server in production has served. The mark is stored as one of the server's own secrets, and its
+/// random value means nothing. So it needs no table of its own, is made once, and moves along with the data.
 pub const PRODUCTION_MARK: &str = "served-in-production";

@@ -1,5 +1,5 @@
-//! Answer links: a secret that is stored only as a hash, the row by which it is found, and a proof that a server
-//! of this database made it.
+//! Answer links. A link holds a secret that is stored only as a hash, the row by which the hash is found, and a proof that a
+//! server of this database made the link.
 //!
 //! The proof opens nothing. It tells a genuine link from an invented one before the database is asked, so that people who invent
 //! links take no place, time or memory from people who were sent one.
@@ -15,13 +15,13 @@ use secrecy::zeroize::Zeroize;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-/// The domain of the hash, so that the hash of a token equals no other hash.
+/// The first part of the data that is hashed, so that the hash of a token equals no other hash.
 const HASH_DOMAIN: &[u8] = b"placet.link.v1";
 /// The name of the secret in the database that proves answer links; it proves nothing else.
 pub const LINK_SECRET: &str = "link";
-/// How many bytes of a token's secret cannot be guessed, even from the contents of the database.
+/// How many bytes of a token's secret are random, so that they cannot be guessed, even from the contents of the database.
 const RANDOM_BYTES: usize = 16;
-/// The subject of a proof, so that it is not valid as any other signature.
+/// The first part of the data that a proof signs, so that a proof is not valid as any other signature.
 const PROOF_DOMAIN: &[u8] = b"placet.link.proof.v1";
 
 /// The view that the holder of an answer link gets.
@@ -38,7 +38,8 @@ pub struct LinkView {
     pub messages: usize,
     /// When the link was looked at, by the clock that decides whether an answer is in time.
     pub now: DateTime<Utc>,
-    /// Whether the question can be answered, or could be once deadlines are no longer held: a held deadline has ended nothing.
+    /// Whether the question is open. A question whose deadline passes while deadlines are held counts as open, because a held
+    /// deadline ends nothing.
     pub is_open: bool,
 }
 
@@ -125,7 +126,8 @@ impl std::fmt::Debug for LinkToken {
 mod tests {
     use super::*;
 
-    /// An unproven token waits among strangers; a proven token must not be possible without the secret.
+    /// A request with a proven token need not wait behind made-up links, so no one may be able to prove a token without the
+    /// secret.
     #[test]
     fn a_token_is_proven_by_the_secret_for_its_row_alone() {
         let token = LinkToken::mint(&[1; 32], 7, [9; RANDOM_BYTES]);

@@ -1,5 +1,5 @@
-//! Reads what a stream carries, from a place in the log on. The log is the truth: it holds the events that another server wrote
-//! and those of the time in which the reader was away.
+//! Reads the events that a stream carries behind a place in the log. The log is the truth: it also holds the events that another
+//! server wrote, and those written while the reader was away.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -20,16 +20,16 @@ use crate::rows::prelude::*;
 use crate::rows::{Decided, RowsResult};
 use crate::stream::{Followed, StreamCursor, StreamOf, Streamed};
 
-/// The most events that one look walks over.
+/// The most events that one read of a stream walks over.
 const LOOK_EVENTS_MAX: u32 = 256;
-/// The most events that the reader of a log may be behind before it misses some. Finding an event costs a step for each event after
-/// it.
+/// The most events that the reader of a log may be behind. A reader that is further behind misses the oldest of them, because
+/// finding an event costs a step for each event after it.
 const EVENTS_BEHIND_MAX: u64 = 1_000;
-/// A look ends after this many bytes of events.
+/// One read of a stream ends after this many bytes of events.
 const LOOK_BYTES_MAX: usize = 256 * 1024;
 
-/// Looks for the events behind `after`; without it, finds the present place. `newest` has the events that are to be looked for, if
-/// the reader of all streams has found them.
+/// Reads the events of a stream behind `after`; without `after`, finds only the place at the end. If the reader of all streams
+/// has found these events already, `newest` has them.
 pub(crate) fn look<R: ReadRows>(
     rows: &mut R,
     principal: &Principal,
@@ -53,7 +53,7 @@ pub(crate) fn look<R: ReadRows>(
         (Some(Newest { events, passed }), Some(after)) => (after, Some(passed), events),
         (_, after) => {
             let end = rows.published_end()?;
-            // A place behind the end comes from a database that was restored since.
+            // A place behind the end was given out before the database was restored from an older copy.
             let after = after.map_or(end, |after| after.min(end));
             let found = rows.published(scope.intent(), after, end, LOOK_EVENTS_MAX)?;
             (after, (found.len() < LOOK_EVENTS_MAX as usize).then_some(end), found)
@@ -78,15 +78,15 @@ pub(crate) fn look<R: ReadRows>(
             streamed.events.push((row.at, serde_json::from_str(&event)?));
         }
     }
-    // The stream of an intent passes no events of others, so its place is that of its last event.
+    // The stream of one intent skips no events of other intents, so its place is that of its last event.
     if let (Some(passed), None, false) = (passed, scope.intent(), streamed.more) {
         streamed.cursor = passed;
     }
     Ok(Ok(streamed))
 }
 
-/// Sorts new events by the streams that carry them: one turn of the reader of all streams. A turn that is far behind, or ahead of a
-/// database that was replaced, begins with the newest events that are kept.
+/// Sorts new events by the streams that carry them; this is one turn of the reader of all streams. If the reader is far behind
+/// the end, or ahead of it because the database was replaced, the turn reads only as many of the newest events as are kept.
 pub(crate) fn sort<R: ReadRows>(rows: &mut R, turn: Reading) -> RowsResult<Sorted> {
     let end = rows.published_end()?;
     let after = turn.after.filter(|after| *after <= end);
@@ -128,7 +128,7 @@ fn carried_by<R: ReadRows>(rows: &mut R, intent: i64) -> RowsResult<Arc<[Followe
     Ok(std::iter::once(Followed::Intent(row.intent.id)).chain(agents).chain(portfolios).collect())
 }
 
-/// Looks for the events of one log behind `after`. A place in it is the number of an event.
+/// Reads the events of one intent's log behind `after`. A place in that log is the number of an event.
 fn log<R: ReadRows>(
     rows: &mut R,
     principal: &Principal,
@@ -145,7 +145,7 @@ fn log<R: ReadRows>(
         Ok(after) => after,
         Err(rejection) => return Ok(Err(rejection)),
     };
-    // A place behind the end comes from a database that was restored since.
+    // A place behind the end was given out before the database was restored from an older copy.
     let named = after.map(|after| u64::try_from(after.position).unwrap_or(0));
     let after = named.unwrap_or(u64::MAX).min(row.last_sequence);
     let missed = (row.last_sequence - after).saturating_sub(EVENTS_BEHIND_MAX);
@@ -183,7 +183,7 @@ enum Scope<'a> {
 }
 
 impl Scope<'_> {
-    /// The only intent, if there is one.
+    /// The row of the intent, if the stream carries the events of only one intent.
     fn intent(&self) -> Option<i64> {
         match self {
             Self::Intent(rid) => Some(*rid),
@@ -204,7 +204,7 @@ fn permitted<'a, R: ReadRows>(rows: &mut R, principal: &Principal, of: &'a Strea
             Ok(permitted.map(|()| Scope::Intent(row.rid)))
         }
         StreamOf::Agent(agent) if principal.role == Role::Agent && principal.may_act_for(agent) => Ok(Ok(Scope::Agent(agent))),
-        // Whether another agent exists is its own affair.
+        // The caller must not learn whether the agent exists.
         StreamOf::Agent(_) => Ok(Err(Rejection::NotFound)),
         StreamOf::Portfolio(id) => Ok(readable_portfolio(rows, principal, *id)?.map(|row| Scope::Portfolio(row.rid))),
     }

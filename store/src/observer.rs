@@ -41,7 +41,7 @@ pub trait Observer: Send + Sync + 'static {
     /// A thread beside the writer copied the write-ahead log into the database, with this result; it took so long.
     fn log_copied(&self, _result: Copied, _took: Duration) {}
 
-    /// The writer copied the end of the write-ahead log, wholly or not; commits waited for so long.
+    /// The writer copied the end of the write-ahead log, wholly or not; it took so long, and commits waited meanwhile.
     fn log_ended(&self, _whole: bool, _took: Duration) {}
 
     /// A request began to wait for a question.
@@ -63,13 +63,13 @@ impl Observer for Unobserved {}
 /// The result of copying the write-ahead log beside the writer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Copied {
-    /// So little is left that the writer copies it.
+    /// Nearly the whole log was copied; the writer copies the rest.
     Whole,
     /// A reader or another program stood in the way.
     HeldUp,
-    /// The writer is as fast as the copying.
+    /// The writer wrote as fast as the log was copied, so much of the log is left.
     Behind,
-    /// The disk refused.
+    /// The copying failed, for example because the disk is full.
     Failed,
 }
 
@@ -88,7 +88,7 @@ impl Copied {
     }
 }
 
-/// Why a transaction is run again. Only a database with several writers gives a reason to.
+/// Why a transaction is run again. That happens only on a database with several writers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Again {
     /// Another transaction inserted the same row first.

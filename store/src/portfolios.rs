@@ -25,7 +25,7 @@ pub(super) fn readable_portfolio<R: ReadRows>(rows: &mut R, principal: &Principa
     Ok(authorize(principal, Action::ReadPortfolio, object).map(|()| row))
 }
 
-/// A portfolio as shown. How far its intents are is added up now, over all of them.
+/// A portfolio as shown. Its aggregate status is computed now, from the statuses of all its intents.
 pub(super) fn portfolio_view<R: ReadRows>(rows: &mut R, row: PortfolioRow) -> RowsResult<PortfolioView> {
     let aggregate_status = AggregateStatus::of(rows.member_statuses(row.rid)?);
     Ok(PortfolioView::of(row.portfolio, aggregate_status))
@@ -55,7 +55,7 @@ pub(super) fn portfolio<R: ReadRows>(
             break;
         }
         let intent = rows.intent_at(member.intent)?;
-        // The creator of the portfolio may have lost its access to an intent since it was added.
+        // The creator of the portfolio may have lost its access to the intent since the intent was added.
         if may(rows, principal, Action::Read, &intent, intent.newest_suspension, now)?.is_err() {
             continue;
         }

@@ -33,11 +33,12 @@ pub struct LeasedPost {
 #[derive(Clone, Debug, Default)]
 pub struct LeasedPosts {
     pub posts: Vec<LeasedPost>,
-    /// How many subscriptions were dealt with without a message: no event was for them, or they have ended.
+    /// How many subscriptions were dealt with without a message: no event was for them, they have ended, or their creator has too
+    /// many messages under way.
     pub passed: usize,
 }
 
-/// The secret of a subscription: its endpoint proves with it that a message comes from this server.
+/// The secret of a subscription, with which its endpoint checks that a message comes from this server.
 pub fn subscription_secret(secret: &[u8; 32], id: SubscriptionId) -> SecretString {
     // Unwrap safety: HMAC takes a key of any length.
     let mac = Hmac::<Sha256>::new_from_slice(secret).unwrap_or_else(|_| unreachable!("HMAC takes any key"));

@@ -1,8 +1,8 @@
-//! Wakes streams, and keeps the newest events for those of agents and portfolios.
+//! Wakes streams, and keeps the newest events for the streams of agents and portfolios.
 //!
-//! One reader follows the list of published events for all streams of a server, and sorts each event by the streams that carry it. So
-//! a stream of an agent looks at its own events, and not at those of all others; also when thousands of streams come back at once. A
-//! wake-up is a hint, and a stream whose place is before the kept events walks over the list by itself.
+//! One reader follows the list of published events for all streams of a server, and finds for each event the streams that carry
+//! it. So a stream of an agent reads only its own events and not those of all agents, even when thousands of streams come back at
+//! once. A wake-up is only a hint. A stream whose place is before the kept events reads the list by itself.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,12 +12,13 @@ use tokio::sync::{Notify, watch};
 
 use crate::stream::{Followed, PublishedRow, StreamCursor};
 
-/// So many of the newest events are kept: those of some seconds on a busy server, because a stream tells its client of its place every 15
-/// seconds.
+/// How many of the newest events are kept. They must go back some seconds even on a busy server, because a stream tells its
+/// client of its place only every 15 seconds.
 pub(crate) const KEPT_EVENTS_MAX: usize = 16_384;
-/// All agents and portfolios together have so many entries of these events; an event has one for each of its own.
+/// The most entries that all agents and portfolios together have for these events. An event has one entry for each agent and each
+/// portfolio whose stream carries it.
 const KEPT_ENTRIES_MAX: usize = 4 * KEPT_EVENTS_MAX;
-/// So many entries are kept before those without a stream are removed.
+/// The least number of entries in `open` at which the entries without a stream are removed.
 const ENTRIES_MIN: usize = 64;
 
 /// The streams that are open, and the newest events.
@@ -31,7 +32,7 @@ pub(crate) struct Publications {
 #[derive(Default)]
 struct State {
     open: HashMap<Followed, watch::Sender<()>>,
-    /// At so many entries those without a stream are removed.
+    /// Once `open` has so many entries, its entries without a stream are removed.
     crowded_at: usize,
     kept: Option<Kept>,
     /// Whether the reader has rested since its last turn, because no stream needed it.
@@ -42,7 +43,7 @@ struct State {
 struct Kept {
     /// All events behind this place and up to `passed` are kept.
     since: StreamCursor,
-    /// The reader has come to this place.
+    /// The place up to which the reader has read.
     passed: StreamCursor,
     /// Oldest first, each with the streams that carry it.
     events: VecDeque<(PublishedRow, Arc<[Followed]>)>,
@@ -52,7 +53,7 @@ struct Kept {
     entries: usize,
 }
 
-/// The task of a turn of the reader.
+/// The task of one turn of the reader, which reads a bounded number of new events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reading {
     /// The place behind which the events are new; `None` if no event is kept.
@@ -78,12 +79,12 @@ pub(crate) struct Sorted {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Newest {
     pub(crate) events: Vec<PublishedRow>,
-    /// The reader has come to this place.
+    /// The place up to which the reader has read.
     pub(crate) passed: StreamCursor,
 }
 
 impl Publications {
-    /// Registers a stream. Register before you look: a change between looking and waiting would be lost.
+    /// Registers a stream. Register before you read its events: a change between reading and waiting would be lost.
     pub(crate) fn follow(&self, followed: Followed) -> watch::Receiver<()> {
         let mut state = self.state();
         state.make_room();
@@ -139,7 +140,7 @@ impl Publications {
         Some(Reading { after, may_be_far: state.has_rested || after.is_none() })
     }
 
-    /// Forgets the kept events: the reader failed, so each stream looks at the list by itself.
+    /// Forgets the kept events, after the reader has failed; then each stream reads the list by itself.
     pub(crate) fn forget(&self) {
         self.state().kept = None;
     }
@@ -149,7 +150,8 @@ impl Publications {
         let mut state = self.state();
         let State { open, kept, has_rested, .. } = &mut *state;
         *has_rested = false;
-        // Events that were passed over make a gap, so only those behind it are kept.
+        // If the turn did not begin where the last one ended, events between the two are missing, so the older events are
+        // dropped.
         let kept = match kept {
             Some(kept) if kept.passed == sorted.after => kept,
             Some(_) | None => kept.insert(Kept::behind(sorted.after)),
@@ -166,7 +168,7 @@ impl Publications {
     /// The kept events behind `after` of an agent or a portfolio; `None` if not all of them are kept, and for other streams.
     pub(crate) fn newest(&self, followed: &Followed, after: StreamCursor) -> Option<Newest> {
         let state = self.state();
-        // While the reader rests, the place that it has reached is an old one.
+        // While the reader rests, it reads no new events, so the place up to which it has read is out of date.
         let kept = state.kept.as_ref().filter(|_| !state.has_rested);
         let kept = kept.filter(|kept| followed.is_group() && kept.since <= after && after <= kept.passed)?;
         let events = kept.of_groups.get(followed).map(|events| {
@@ -177,7 +179,7 @@ impl Publications {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // A panic leaves at worst a wake-up out, and the streams look now and then all the same.
+        // At worst, a panic leaves out a wake-up, and streams also read now and then without one.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -188,8 +190,8 @@ impl State {
         self.open.iter().filter(|(_, stream)| stream.receiver_count() > 0).map(|(followed, _)| followed)
     }
 
-    /// Removes the entries without a stream, if there are many entries. Twice as many as remain may come before the next time, so
-    /// that a new stream does not walk over all others.
+    /// Removes the entries without a stream, if there are many entries. The next removal waits until there are twice as many
+    /// entries as remain now, so that not every new stream walks over all others.
     fn make_room(&mut self) {
         if self.open.len() >= self.crowded_at.max(ENTRIES_MIN) {
             self.open.retain(|_, stream| stream.receiver_count() > 0);
@@ -218,7 +220,7 @@ impl Kept {
         let Some((oldest, carried_by)) = self.events.pop_front() else { return };
         self.since = oldest.at;
         for group in carried_by.iter().filter(|followed| followed.is_group()) {
-            // Each group has its events in the same order, so its first one is the oldest of all.
+            // Each group has its events in the same order, so `oldest` is the first event of each of its groups.
             let Some(events) = self.of_groups.get_mut(group) else { continue };
             self.entries -= usize::from(events.pop_front().is_some());
             if events.is_empty() {

@@ -30,7 +30,7 @@ use crate::rows::{
 
 /// How many events one request may walk over.
 const EVENTS_WALKED_MAX: u32 = 20_000;
-/// The largest offset in the intents of an agent that is assigned to intents of others.
+/// The largest offset in a list of intents, for an agent that is assigned to intents of others.
 const MERGED_OFFSET_MAX: u32 = 10_000;
 /// A page ends after this many bytes, whatever its limit.
 pub(super) const PAGE_BYTES_MAX: usize = 8 * 1024 * 1024;
@@ -42,14 +42,15 @@ pub(super) fn intent_view<R: ReadRows>(rows: &mut R, row: &IntentRow) -> RowsRes
 }
 
 fn view<R: ReadRows>(rows: &mut R, row: &IntentRow, newest: Option<&SuspensionRow>) -> RowsResult<IntentView> {
-    // The question before is not the one that the agent has announced.
+    // If the agent has announced a question that has not come yet, the newest suspension is an earlier question, and is not
+    // shown.
     let is_announced = row.open_suspension.is_none() && row.intent.status == Status::SuspendedAwaitingInput;
     let newest = newest.filter(|_| !is_announced).map(|newest| record(rows, newest)).transpose()?;
     Ok(IntentView::of(&row.intent, rows.body(row.rid)?, newest.as_ref()))
 }
 
-/// Refuses to show a question open whose asker would then act by its own clock: one that is due, or whose time the server cannot
-/// tell at present. The asker reads again, and acts on what is recorded by then.
+/// Refuses to show a question as open if its asker applies the deadline by its own clock, and the deadline has passed or may not
+/// be applied at present. The asker reads again, and acts on what is recorded by then.
 fn settled<R: ReadRows>(rows: &mut R, suspension: &Suspension, watch: &ClockWatch) -> RowsResult<()> {
     if !suspension.fixed_deadline || suspension.ending.is_some() || suspension.fallback_policy == FallbackPolicy::Fail {
         return Ok(());
@@ -92,7 +93,7 @@ fn in_force<R: ReadRows>(rows: &mut R, row: &IntentRow, now: DateTime<Utc>) -> R
     Ok(rows.entries(row.rid)?.into_iter().map(|row| row.entry).filter(|entry| entry.is_in_force(now)).collect())
 }
 
-/// Whether the principal's rights to an intent do not depend on the agents that are assigned to it.
+/// Whether the principal has its rights to an intent without being assigned to it: it is no agent, or it created the intent.
 pub(super) fn is_at_home(principal: &Principal, intent: &Intent) -> bool {
     principal.role != Role::Agent || intent.is_created_by(principal)
 }
@@ -180,7 +181,7 @@ fn own_and_assigned<R: ReadRows>(rows: &mut R, principal: &Principal, filter: In
     if rows.assigned_intents(&names, &one)?.is_empty() && rows.entered_intents(&names, &one)?.is_empty() {
         return Ok(Ok(rows.intents(Some(agent), filter)?));
     }
-    // Each of the two lists is read as far as the page reaches, so that far must be bounded.
+    // Each list is read from its beginning to the end of the page, so the offset must be bounded.
     if offset > MERGED_OFFSET_MAX {
         let message = format!("must be at most {MERGED_OFFSET_MAX} for an agent that is assigned to intents; use cursor");
         return Ok(Err(Rejection::invalid("offset", "range", message)));
@@ -207,7 +208,7 @@ pub(super) fn acl<R: ReadRows>(rows: &mut R, principal: &Principal, id: IntentId
     Ok(Ok(acl_view(rows, &row, &entries)?))
 }
 
-/// These entries as shown: the events that made them say the rest.
+/// These entries as shown, each read from the event that made it.
 pub(super) fn acl_view<R: ReadRows>(rows: &mut R, row: &IntentRow, entries: &[Entry]) -> RowsResult<AclView> {
     let mut shown = Vec::with_capacity(entries.len());
     for made in rows.entries(row.rid)? {
@@ -219,7 +220,7 @@ pub(super) fn acl_view<R: ReadRows>(rows: &mut R, row: &IntentRow, entries: &[En
     Ok(AclView::of(row.intent.id, shown))
 }
 
-/// Where the next page begins; `None` if the last row that was looked at is the last one found.
+/// The cursor of the next page; `None` if `last`, the last row of this page, is also the last row that was found.
 fn cursor(last: Option<i64>, found: Option<i64>) -> Option<String> {
     last.filter(|last| found != Some(*last)).map(|rid| rid.to_string())
 }
@@ -295,6 +296,7 @@ pub(super) fn events<R: ReadRows>(
         let (rid, link) = match walk.step(rows)? {
             Step::Event(rid, link) => (rid, link),
             Step::Start => break,
+            Step::TooFar if !filter.refuse_far => break,
             Step::TooFar => {
                 let message = format!("reaches beyond the {EVENTS_WALKED_MAX} newest events; narrow the request with since");
                 return Ok(Err(Rejection::invalid("offset", "range", message)));
@@ -467,7 +469,7 @@ pub(super) fn suspensions<R: ReadRows>(
         },
     };
     let SuspensionFilter { requests, open, before, .. } = filter;
-    // An agent that may read an intent sees all requests beside it; other lists are of its own.
+    // An agent that may read an intent sees all requests beside it; every other list shows only the agent's own questions.
     let asker = own_only(principal).filter(|_| beside.is_none());
     let found = match &filter.asked_under {
         Some(key_hash) => asked_under(rows, key_hash, &filter)?.into_iter().collect(),
@@ -515,7 +517,7 @@ pub(super) fn standing<R: ReadRows>(rows: &mut R, principal: &Principal) -> Deci
 
 pub(super) fn link<R: ReadRows>(rows: &mut R, token: &LinkToken, watch: &ClockWatch) -> RowsResult<Option<LinkView>> {
     let Some(kept) = rows.token(token.row())?.filter(|kept| token.matches(&kept.hash)) else { return Ok(None) };
-    // The database may have been restored because its links are in the wrong hands.
+    // A restore makes all older links void: links in the wrong hands may be the reason why the database was restored.
     if rows.presence()?.is_some_and(|presence| kept.rid <= presence.tokens_void_to) {
         return Ok(None);
     }
@@ -527,13 +529,13 @@ pub(super) fn link<R: ReadRows>(rows: &mut R, token: &LinkToken, watch: &ClockWa
         row.suspension.ending.as_ref().is_some_and(|ending| ending.reason == Some(ResolutionReason::Undeliverable));
     let messages = if undeliverable { rows.deliveries(row.rid)?.len() } else { 0 };
     let (recipient, delivery, suspension, now) = (kept.recipient, kept.delivery, row.suspension, watch.now());
-    // The hold is read after the time: a clock that has just jumped is not believed.
+    // The hold is read after the time, so that the time of a clock that has just jumped is not believed.
     let is_open = suspension.ending.is_none() && (!suspension.is_expired(now) || hold(rows, watch)?.is_some());
     Ok(Some(LinkView { recipient, delivery, intent_title, agent, suspension, question, messages, now, is_open }))
 }
 
-/// Why time may not decide anything at present. An absence that is not recorded yet is a reason, too: the first transaction after
-/// it decides nothing, even if it is the deadline's own.
+/// Why no deadline may take effect at present; `None` if deadlines may. An absence of the server that is not recorded yet is a
+/// reason, too: the first transaction after an absence decides nothing, even if it is the one that fires deadlines.
 pub(crate) fn hold<R: ReadRows>(rows: &mut R, watch: &ClockWatch) -> RowsResult<Option<Hold>> {
     if !watch.is_steady() {
         return Ok(Some(Hold::Clock));

@@ -58,7 +58,7 @@ pub struct Unreadable {
 }
 
 impl Request {
-    /// Whether it asks by the one call, whose key is kept with the question.
+    /// Whether the request asks a question in one call; the idempotency key of that call is kept with the question.
     pub(crate) fn asks_under_a_key(&self) -> bool {
         self.action() == Some(Action::Suspend) && !matches!(self.command, Ok(Command::SuspendByRecord(_)))
     }
@@ -110,11 +110,11 @@ pub struct NewPortfolio {
     pub body: PortfolioBody,
 }
 
-/// A write to an object that is no intent, which may be a repeat of an earlier one.
+/// A write to an object other than an intent; it may repeat an earlier write.
 #[derive(Clone, Debug)]
 pub struct Repeatable<T> {
     pub idempotency: Option<Idempotency>,
-    /// The wish, or why it could not be read.
+    /// The content of the write, or why it could not be read.
     pub wanted: Wanted<T>,
 }
 
@@ -129,9 +129,9 @@ pub struct NewSubscription {
 /// Where the secret of a new key comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SecretOrigin {
-    /// This program drew it.
+    /// This program made it at random.
     Drawn,
-    /// It was brought along.
+    /// It came from outside this program.
     Imported,
 }
 
@@ -173,6 +173,6 @@ pub enum Outcome {
     Portfolio(Box<PortfolioView>),
     /// The place of an intent in a portfolio.
     Membership(MembershipView),
-    /// Without its secret.
+    /// The subscription without its secret.
     Subscription(Box<SubscriptionView>),
 }

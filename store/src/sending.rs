@@ -8,12 +8,12 @@ use domain::suspension::{Question, Suspension};
 use crate::bounce::BounceToken;
 use crate::link::LinkToken;
 
-/// How much the worker can take in one turn, channel by channel.
+/// How many messages the worker can take in one turn, channel by channel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Turn {
-    /// The channels of this server; a message queued for another channel has failed, unless another server has that channel.
+    /// The channels of this server; a message queued for any other channel fails, unless another server has that channel.
     pub lanes: Vec<Lane>,
-    /// How many messages all lanes that share their room may take together.
+    /// How many messages all lanes with [`Gate::SharedRoom`] may take together.
     pub shared_room: u32,
 }
 
@@ -30,17 +30,17 @@ impl Turn {
     }
 }
 
-/// One channel's turn.
+/// The part of a turn that concerns one channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lane {
     pub channel: String,
     pub gate: Gate,
-    /// The place in the line at which the turn before stopped looking at messages beyond the endpoint's limit of due messages;
-    /// absent if it reached the end of them.
+    /// The place in the queue at which the turn before stopped reading the messages beyond the endpoint's limit of due messages;
+    /// absent if it read all of them.
     pub line: Option<LinePlace>,
 }
 
-/// A place in the line of messages that are due for a channel.
+/// A place in the queue of messages that are due for a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LinePlace {
     pub due_at: DateTime<Utc>,
@@ -54,8 +54,8 @@ pub enum Gate {
     Room(u32),
     /// At most so many are leased, as far as the shared room allows.
     SharedRoom(u32),
-    /// The channel takes no messages for so long, and they wait. It is not a point in time, because its
-    /// author may have another clock.
+    /// The channel takes no messages for so long, and they wait. This is a length and not a point in time, because the worker
+    /// that sets it may have another clock than the store.
     Paused(TimeDelta),
     /// The channel takes no messages any more, and they fail for this reason.
     Closed(String),
@@ -96,13 +96,15 @@ pub struct LeasedDelivery {
 pub struct Leased {
     /// Messages to send.
     pub deliveries: Vec<LeasedDelivery>,
-    /// How many messages were dealt with without a try: their question had ended, or their channel takes no messages.
+    /// How many messages were dealt with without a try, for example because their question had ended or their channel takes no
+    /// messages.
     pub untried: usize,
-    /// For each channel: how many messages were given up because more of them wait than its endpoint has room for.
+    /// For each channel, how many messages were given up because too many messages wait for its endpoint.
     pub turned_away: Vec<(String, usize)>,
-    /// For each channel that has more messages than may be under way: the place in its queue at which the next turn goes on to read.
+    /// For each channel whose queue was searched for messages beyond its endpoint's limit of due messages, the place at which the
+    /// next turn goes on; absent if the next turn begins anew.
     pub lines: Vec<(String, Option<LinePlace>)>,
-    /// When the next message is due for which there is room.
+    /// When the next message is due in a channel that has room for it.
     pub next_due: Option<DateTime<Utc>>,
 }
 

@@ -76,7 +76,7 @@ impl FromStr for TraceContext {
         let mut parts = text.split('-');
         let mut part = |length: usize| {
             let part = parts.next().filter(|part| part.len() == length).ok_or(NoTraceContext)?;
-            // No sign, no capitals: an invalid header must be ignored, not repaired.
+            // `from_str_radix` also accepts a sign and capitals, but an invalid header must be ignored, not repaired.
             let hex = part.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
             if hex { u128::from_str_radix(part, 16).map_err(|_| NoTraceContext) } else { Err(NoTraceContext) }
         };

@@ -180,7 +180,8 @@ impl ToSql<Prose, Pg> for Said {
     }
 }
 
-/// The owner of a credential, a plain text in both databases. It is no name, and cannot be written to the column of one.
+/// The owner of a credential, a plain text in both databases. An owner is not a name, and this type cannot be written to a column
+/// of names.
 #[derive(AsExpression, Clone, Debug, FromSqlRow)]
 #[diesel(sql_type = native::Text)]
 pub(crate) struct Owned(pub(crate) Owner);

@@ -19,7 +19,7 @@ pub struct Standing {
     pub next_delivery: Option<DateTime<Utc>>,
 }
 
-/// Why nothing that time decides happens at present: no deadline, no attempt, no message.
+/// Why nothing that depends on the time happens at present: no deadline takes effect, no attempt is made, no message leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hold {
     /// The wall clock jumped ahead, and has not been steady for long enough since.
@@ -41,7 +41,7 @@ impl Hold {
     }
 }
 
-/// The result of a step of making good for an absence.
+/// The result of one step of the recovery from an absence of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recovered {
     /// Whether nothing is left to do.
@@ -57,7 +57,8 @@ pub struct Fired {
     pub rows: usize,
     /// When the next timer is due.
     pub next_due: Option<DateTime<Utc>>,
-    /// When the turn began, since boot, if it counts as one: nothing was held, and no absence was left unrecorded.
+    /// When the turn of the deadline loop began, as time since boot; absent if the turn does not count, because the clock or a
+    /// restore held deadlines, or an absence was left unrecorded.
     pub turned: Option<Duration>,
 }
 
@@ -68,6 +69,6 @@ pub struct Swept {
     pub mended: u64,
     /// How many questions could not be looked at or mended.
     pub left_out: u64,
-    /// Where the next page begins; absent at the end.
+    /// The row after which the next page begins; absent at the end.
     pub next: Option<i64>,
 }

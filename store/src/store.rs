@@ -33,7 +33,7 @@ use crate::standing::{Fired, Hold, Recovered, Standing, Swept};
 use crate::stream::{StreamCursor, StreamOf, Streamed};
 use crate::{PRODUCTION_MARK, look, portfolios, reads, units};
 
-/// The refusal to hold a database that is in use: another server would go on with the messages and deadlines that are to be held.
+/// The error of a hold after a restore if the database is in use: a running server would go on with the messages and deadlines.
 const IN_USE: &str = "the database is in use by a running placet; stop every server on it first, and start one with --after-restore \
                       (one whose machine or network is gone counts as running for half a minute)";
 
@@ -61,10 +61,11 @@ pub trait Store: Send + Sync + 'static {
         types: &'static [&'static str],
         limit: usize,
     ) -> Unit<'_, Vec<EventView>>;
-    /// Reads the events that a stream carries behind a place, a bounded number at a time; without a place, the present one.
+    /// Reads the events that a stream carries behind a place, a bounded number at a time; without a place, finds the place at the
+    /// end.
     fn stream(&self, principal: Principal, of: StreamOf, after: Wanted<Option<StreamCursor>>) -> Unit<'_, Streamed>;
-    /// Sorts new events by the streams that carry them, a bounded number at a time, and wakes these; returns whether there are more
-    /// events.
+    /// Sorts new events by the streams that carry them, a bounded number at a time, and wakes these streams; returns whether
+    /// there are more events.
     fn sort_published(&self) -> Unit<'_, bool>;
     /// Reads the leases of an intent.
     fn leases(&self, principal: Principal, id: IntentId) -> Unit<'_, Vec<Lease>>;
@@ -87,7 +88,7 @@ pub trait Store: Send + Sync + 'static {
     fn portfolios(&self, principal: Principal, filter: Wanted<PortfolioFilter>) -> Unit<'_, Vec<PortfolioView>>;
     /// Reads the own log of a portfolio, oldest first, each event as it is served.
     fn portfolio_events(&self, principal: Principal, id: PortfolioId) -> Unit<'_, Vec<String>>;
-    /// Has an endpoint told of the events of an intent.
+    /// Creates a subscription, by which an endpoint is told of the events of an intent.
     fn subscribe(&self, principal: Principal, write: Repeatable<NewSubscription>) -> Unit<'_, Outcome>;
     /// Ends a subscription; `NotFound` if there is none with this id.
     fn unsubscribe(&self, principal: Principal, id: Wanted<SubscriptionId>) -> Unit<'_, ()>;
@@ -110,8 +111,8 @@ pub trait Store: Send + Sync + 'static {
     /// mailbox of development mode.
     fn mailbox(&self, limit: u32) -> Unit<'_, MailboxView>;
     /// Mints one more link for a message that has gone out, and reads the message; the returned lease is not valid. For the
-    /// mailbox of development mode: `None` for a message that has not gone out, on a database that was served in
-    /// production, and while links wait.
+    /// mailbox of development mode; `None` if the message has not gone out by mail, if the database was served in production, and
+    /// while deadlines and messages are held.
     fn open_mail(&self, id: DeliveryId) -> Unit<'_, Option<LeasedDelivery>>;
     /// Fires deadlines that are due, a bounded batch at a time; returns how many rows it dealt with and
     /// when the next timer is due.
@@ -141,10 +142,11 @@ pub trait Store: Send + Sync + 'static {
     fn begin_server_log(&self) -> Unit<'_, ()>;
     /// Revokes a key; `NotFound` if there is none with this id.
     fn revoke_key(&self, principal: Principal, id: Wanted<KeyId>) -> Unit<'_, KeyView>;
-    /// Notes that the deadline loop runs from now on: if it does not turn for more than a minute, the server is absent.
+    /// Notes that the deadline loop runs from now on: if the loop then makes no turn for more than a minute, the server counts as
+    /// absent.
     fn attend(&self);
-    /// Makes good for an absence of the server, one bounded step at a time, of which the first records the absence. A server that
-    /// starts takes one step; the deadline loop takes the others, and fires nothing before they are done.
+    /// Makes good for an absence of the server, one bounded step at a time; the first step records the absence. A starting server
+    /// takes one step; the deadline loop takes the others, and fires nothing before they are done.
     fn recover(&self) -> Unit<'_, Recovered>;
     /// Leaves a last sign of life, for a server that stops.
     fn depart(&self) -> Unit<'_, ()>;
@@ -152,14 +154,14 @@ pub trait Store: Send + Sync + 'static {
     fn hold_after_restore(&self) -> Unit<'_, ()>;
     /// Releases deadlines and messages after a restore, and says whether they were held; works beside a running server.
     fn release(&self) -> Unit<'_, bool>;
-    /// Why nothing that time decides happens at present; `None` if time may decide.
+    /// Why no deadline takes effect and no message leaves at present; `None` if they may.
     fn hold(&self) -> Unit<'_, Option<Hold>>;
     /// Reads a secret of the server's own, which is made at its first use and stored.
     fn secret(&self, name: &'static str) -> Unit<'_, [u8; 32]>;
     /// Whether a server in production has served this database, see [`PRODUCTION_MARK`].
     fn was_in_production(&self) -> Unit<'_, bool>;
-    /// Deletes a bounded batch of idempotency records and counts of bytes from before yesterday, and of subscriptions that have
-    /// ended; returns how many records and subscriptions.
+    /// Deletes idempotency records and byte counts from before yesterday, and subscriptions that have ended, a bounded batch at a
+    /// time; returns how many records and subscriptions it deleted.
     fn forget_expired(&self) -> Unit<'_, u64>;
     /// Looks at a page of open questions after a row, and restores the timers that they have lost.
     fn sweep_timers(&self, after: i64) -> Unit<'_, Swept>;
@@ -286,13 +288,15 @@ impl<B: Backend> Store for B {
 
     fn lease_posts(&self, room: u32, under_way: Vec<String>) -> Unit<'_, LeasedPosts> {
         let (now, busy) = (self.clock().now(), units::subscriptions::busy(&under_way));
-        let due = self.read("due_subscriptions", move |rows| Ok(!rows.due_subscriptions(now, &busy, 1)?.is_empty()));
+        let limit = room.min(units::subscriptions::POSTS_PER_UNIT);
+        let due = self.read("due_subscriptions", move |rows| rows.due_subscriptions(now, &busy, limit));
         async move {
-            // A transaction that writes is not begun for nothing.
-            if !due.await? {
+            // The search reads many rows, so it is no part of a transaction that writes; none is begun if nothing is found.
+            let found = due.await?;
+            if found.is_empty() {
                 return Ok(LeasedPosts::default());
             }
-            self.write("lease_posts", move |rows, env| units::subscriptions::lease_posts(rows, env, room, &under_way)).await
+            self.write("lease_posts", move |rows, env| units::subscriptions::lease_posts(rows, env, &found, &under_way)).await
         }
         .boxed()
     }
@@ -406,8 +410,8 @@ impl<B: Backend> Store for B {
 
     fn hold_after_restore(&self) -> Unit<'_, ()> {
         let held = self.write("hold_after_restore", |rows, env| {
-            // A server that starts now takes its lock and then reads the presence, so the later of the two
-            // transactions sees the other.
+            // A starting server takes its lock and then reads the presence. So of its transaction and this one, the later sees
+            // the effect of the earlier.
             let is_alone = rows.reads().is_alone()?;
             is_alone.then(|| units::presence::hold_after_restore(rows, env)).transpose()
         });

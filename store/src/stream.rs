@@ -1,4 +1,4 @@
-//! What a stream carries, and places in it.
+//! The events that a stream carries, and the places between them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use domain::base::ids::{IntentId, PortfolioId};
 use domain::base::name::form;
 use domain::wire::EventView;
 
-/// A place between two events of the streams.
+/// A place between two events, in the order in which streams carry events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StreamCursor {
     pub(crate) position: i64,
@@ -48,7 +48,7 @@ pub(crate) struct PublishedRow {
 /// The events that wake a stream.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Followed {
-    /// Those of one intent for which the OpenIntent client has handlers.
+    /// The events of one intent, as far as the OpenIntent client has handlers for them.
     Intent(IntentId),
     /// All events of one intent.
     Log(IntentId),
@@ -59,7 +59,7 @@ pub enum Followed {
 }
 
 impl Followed {
-    /// Whether these are events of several intents. The streams of one intent find theirs by an index.
+    /// Whether these are events of several intents. A stream of one intent finds its events by an index.
     pub(crate) fn is_group(&self) -> bool {
         match self {
             Self::Intent(_) | Self::Log(_) => false,
@@ -71,7 +71,7 @@ impl Followed {
 /// The subject of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StreamOf {
-    /// The events of one intent for which the OpenIntent client has handlers.
+    /// The events of one intent, as far as the OpenIntent client has handlers for them.
     Intent(IntentId),
     /// All events of one intent, as its log has them.
     Log(IntentId),
@@ -92,7 +92,7 @@ impl StreamOf {
         }
     }
 
-    /// The agent.
+    /// The agent, if this is the stream of an agent.
     pub fn agent(&self) -> Option<&str> {
         match self {
             Self::Intent(_) | Self::Log(_) | Self::Portfolio(_) => None,
@@ -101,16 +101,17 @@ impl StreamOf {
     }
 }
 
-/// The result of one look.
+/// The result of one read of a stream.
 #[derive(Clone, Debug)]
 pub struct Streamed {
     /// The events, oldest first, each with the place behind it.
     pub events: Vec<(StreamCursor, EventView)>,
-    /// How many events before these the stream leaves out, because its reader is too far behind, and the place behind them.
+    /// How many events before these the stream leaves out, because its reader is too far behind, and the place behind the
+    /// left-out events.
     pub missed: Option<(StreamCursor, u64)>,
-    /// The place at which the next look begins.
+    /// The place at which the next read begins.
     pub cursor: StreamCursor,
-    /// Whether another look may find more at once.
+    /// Whether another read may find more events at once.
     pub more: bool,
 }
 

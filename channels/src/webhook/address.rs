@@ -98,8 +98,8 @@ impl AddressFilter {
 }
 
 /// Whether two addresses lead to one listener. A listener on the unspecified address is also at every loopback address, and
-/// at the addresses of this machine's interfaces. Those it does not know; they are refused because they are private, unless
-/// the operator opens them.
+/// at the addresses of this machine's interfaces. The filter does not know the addresses of the interfaces: it refuses them
+/// because they are private, unless the operator opens them.
 fn is_same(own: SocketAddr, other: SocketAddr) -> bool {
     let ip = other.ip().to_canonical();
     own.port() == other.port() && (own.ip() == ip || (own.ip().is_unspecified() && (ip.is_loopback() || ip.is_unspecified())))

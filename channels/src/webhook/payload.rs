@@ -70,8 +70,8 @@ pub(crate) fn payload(message: &Message, template: Template, with_link: bool) ->
     }
 }
 
-/// The kind of the message for its receiver, named like an event of the log. Another event may have queued it: a person that no
-/// message reached at the first attempt is not reminded at the second, but asked.
+/// The kind of the message for its receiver, named like an event of the log. Another event may have queued the message: if no
+/// message reached a person at the first attempt, the second attempt asks this person and does not remind.
 fn event_type(occasion: &Occasion) -> &'static str {
     match occasion {
         Occasion::Question => "intent.suspended",
@@ -117,8 +117,8 @@ fn moment(at: DateTime<Utc>) -> String {
     words::in_utc(&words::date_and_clock(at, false))
 }
 
-/// Breaks the beginnings of mentions and links in all of these rooms: `<!channel>` and `<https://…|Approve>` in Slack's,
-/// `@channel`, `@all` and `[Approve](/…)` in Mattermost's and Rocket.Chat's.
+/// Breaks the beginnings of mentions and links of all these chat programs: `<!channel>` and `<https://…|Approve>` of Slack,
+/// `@channel`, `@all` and `[Approve](/…)` of Mattermost and Rocket.Chat.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();

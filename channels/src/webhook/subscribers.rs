@@ -1,4 +1,4 @@
-//! Tells the endpoints that agents have subscribed of events.
+//! Posts events to the endpoints that agents have subscribed.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -23,7 +23,7 @@ pub struct Subscribers {
     hosts: Vec<String>,
     filter: AddressFilter,
     lookup: Arc<dyn Lookup>,
-    // A std mutex: held while a client is made, never across an await.
+    // A std mutex will do: it is held while a client is made, and never across an await.
     clients: Mutex<HashMap<Kind, (GuardedResolver, reqwest::Client)>>,
 }
 
@@ -41,11 +41,11 @@ pub struct Notification<'a> {
     /// When the event happened.
     #[serde(serialize_with = "rfc3339")]
     pub timestamp: DateTime<Utc>,
-    /// Where the event is.
+    /// The ids of the event.
     pub data: NotificationData<'a>,
 }
 
-/// Where an event is.
+/// The ids by which the receiver finds an event.
 #[derive(Clone, Debug, Serialize)]
 pub struct NotificationData<'a> {
     /// The subscription.
@@ -78,7 +78,7 @@ impl Subscribers {
         Self { hosts, filter, lookup: Arc::new(SystemLookup), clients: Mutex::default() }
     }
 
-    /// Checks a URL as far as possible without a network, and returns it as it is called.
+    /// Checks a URL as far as possible without a network, and returns it in the form in which messages are posted to it.
     ///
     /// # Errors
     ///
@@ -102,7 +102,7 @@ impl Subscribers {
         usable(&SecretString::from(url), &self.filter).map_err(|error| error.to_string().replacen("url ", "", 1))
     }
 
-    /// An endpoint, with a client that may have been used before: making one reads the certificates of this machine.
+    /// An endpoint. Its client may have been used before, because making a client reads the certificates of this machine.
     fn endpoint(&self, url: Url, key: SigningKey) -> Result<Endpoint, WebhookSettingsError> {
         let kind = (url.scheme() == "https", url.port_or_known_default());
         let mut made = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
@@ -135,7 +135,7 @@ impl Subscribers {
         let endpoint = self.endpoint(url, key).map_err(|error| DeliveryError::retry(&error.to_string()))?;
         let body = serde_json::to_vec(notification).map_err(|_| DeliveryError::permanent("the message is no JSON"))?;
         let data = &notification.data;
-        // The time tells the event from another one that had this number before a database was restored.
+        // The time distinguishes the event from another one that had the same number before the database was restored.
         let id = format!("{}.{}.{}", data.subscription_id, data.sequence, notification.timestamp.timestamp_micros());
         let status = endpoint.post(&id, now.timestamp(), body).await?;
         Ok(Receipt::new(&format!("status {}", status.as_u16())))

@@ -357,8 +357,8 @@ fn there_are_two_hundred_vectors() {
     assert!(HOSTS.len() + ANSWERS.len() >= 200, "{} and {}", HOSTS.len(), ANSWERS.len());
 }
 
-/// These hosts are refused when they are configured because of the addresses they lead to, and not because
-/// of the scheme or the port.
+/// The settings refuse these hosts because of the addresses to which they lead, and not because of the scheme
+/// or the port.
 #[test]
 fn no_spelling_of_an_address_is_an_endpoint() {
     for host in HOSTS {
@@ -378,7 +378,7 @@ fn no_spelling_of_an_address_is_an_endpoint() {
     }
 }
 
-/// The same hosts, with that check left out: a delivery checks again, and connects to nothing.
+/// If the check of the settings is left out, a delivery to these hosts checks again, and connects to nothing.
 #[tokio::test]
 async fn no_spelling_of_an_address_reaches_this_machine() {
     let canary = Canary::on(Ipv4Addr::LOCALHOST, 0);
@@ -530,7 +530,8 @@ async fn nothing_that_is_shown_holds_the_url_or_a_secret() {
     }
 }
 
-/// Agents write questions, and may be made to write any: in a room they must not mention, link or hide anything.
+/// Agents write questions, and others may make them write anything. In a chat room a question must not mention, link or hide
+/// anything.
 #[test]
 fn a_room_gets_words_and_nothing_to_click_but_the_link() {
     let hostile = Message {

@@ -36,8 +36,8 @@ fn one(field: impl Into<String>, rule: &str, message: impl Into<String>) -> Erro
     vec![FieldError::new(field, rule, message)]
 }
 
-/// A new intent: its first status, `draft` unless the request says `active`, and its body. `creator` is shown as its creator
-/// if the request names none.
+/// The first status of a new intent (`draft` unless the request says `active`) and its body. If the request names no creator,
+/// `creator` is shown as the creator.
 ///
 /// # Errors
 ///
@@ -69,7 +69,7 @@ pub fn new_intent(body: CreateIntentRequest, creator: &str) -> Result<(Status, I
     if body.constraints.as_ref().is_some_and(|value| !value.is_object() && !value.is_array() && !value.is_null()) {
         error("constraints", "type", "must be an object or a list".into());
     }
-    // An effect that the caller counts on and that does not come is worse than a refusal.
+    // Ignoring the field would be worse than refusing it, because the caller would count on an effect that never comes.
     if body.depends_on.is_some_and(|intents| !intents.is_empty()) {
         error("depends_on", UNSUPPORTED, "must be empty: this server does not let intents wait for each other".into());
     }
@@ -113,7 +113,7 @@ pub fn patches(body: PatchStateRequest) -> Result<Vec<Patch>, Errors> {
     let patches = match (body.patches, body.state) {
         (Some(patches), None) => patches,
         (None, Some(state)) => {
-            // A key may contain a slash here; it would then be one key and not a path.
+            // The caller means a key with a slash as one key, but the patch would read the key as a path.
             if let Some(key) = state.keys().find(|key| key.contains('/') || key.is_empty()) {
                 return Err(one("state", "key", format!("the key {key:?} cannot be set this way; use patches")));
             }
@@ -124,7 +124,7 @@ pub fn patches(body: PatchStateRequest) -> Result<Vec<Patch>, Errors> {
     if patches.is_empty() || patches.len() > PATCHES_MAX {
         return Err(one("patches", "length", format!("must have 1 to {PATCHES_MAX} entries")));
     }
-    // The levels of the path add to those of the value, and the stored state must be readable again.
+    // The stored state nests as deep as the path and the value together, and it must be readable again.
     if let Some(index) = patches.iter().position(|patch| patch.segments().count() + json::depth(&patch.value) > json::DEPTH_MAX) {
         let message = format!("path and value together nest at most {} levels", json::DEPTH_MAX);
         return Err(one(format!("patches[{index}].path"), "depth", message));
@@ -226,11 +226,11 @@ pub fn assign(body: AssignAgentRequest) -> Result<Assign, Errors> {
     Ok(Assign { agent_id, role: body.role, ..Assign::default() })
 }
 
-/// The assignment that `by` means by an event of the type `agent_assigned`: the OpenIntent client delegates in this way.
+/// The assignment that `by` asks for by appending an event of the type `agent_assigned`, as the OpenIntent client does.
 ///
 /// # Errors
 ///
-/// The member that breaks a rule. A name in `delegated_by` is shown to the other agent, so `by` must be able to act for it.
+/// The member that breaks a rule. The assigned agent sees the name in `delegated_by`, so `by` must be able to act for that name.
 pub fn delegated(body: AppendEventRequest, by: &Principal) -> Result<Assign, Errors> {
     const KNOWN: [&str; 3] = ["agent_id", "delegated_by", "payload"];
     if body.trace_id.is_some() || body.parent_event_id.is_some() {
@@ -268,7 +268,8 @@ pub fn delegated(body: AppendEventRequest, by: &Principal) -> Result<Assign, Err
     Ok(Assign { delegated_by, payload, ..assign })
 }
 
-/// The agent that a segment of a path names, in the form in which it was assigned. A slash and a percent sign are still encoded.
+/// The agent that a segment of a path names, in the form in which it was assigned. In the segment, slashes and percent signs are
+/// still encoded.
 pub fn agent_in_path(segment: &str) -> String {
     name::form(&segment.replace("%2F", "/").replace("%2f", "/").replace("%25", "%"))
 }

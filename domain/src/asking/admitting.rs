@@ -16,7 +16,7 @@ fn one(field: impl Into<String>, rule: &str, message: impl Into<String>) -> Erro
     vec![FieldError::new(field, rule, message)]
 }
 
-/// The agent that is meant. Only agents have access by entries: people have their rights by their roles.
+/// The id of the agent that is meant. Only agents get access by entries of the list; people have their rights by their roles.
 fn principal(id: &str, kind: Option<&str>) -> Result<String, Errors> {
     if kind.is_some_and(|kind| kind != "agent") {
         let message = "must be agent: people have their rights by the roles of their keys, and groups are not known";
@@ -25,7 +25,7 @@ fn principal(id: &str, kind: Option<&str>) -> Result<String, Errors> {
     name::normal(id).map_err(|(rule, message)| one("principal_id", rule, message))
 }
 
-/// A time in the years that Python reads.
+/// The end of an access, which must be a time that Python can read.
 fn end(expires_at: Option<DateTime<Utc>>) -> Result<Option<DateTime<Utc>>, Errors> {
     let is_plain = |at: DateTime<Utc>| (1..=9_999).contains(&at.year()) && at.timestamp_subsec_nanos() < 1_000_000_000;
     if expires_at.is_some_and(|at| !is_plain(at)) {

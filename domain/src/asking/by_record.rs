@@ -1,5 +1,6 @@
 //! Turns the record of a client that suspends in three calls into the body of the one call that asks a question.
 
+use chrono::TimeDelta;
 use serde_json::{Map, Value};
 
 use crate::base::field::FieldError;
@@ -10,12 +11,15 @@ use crate::suspension::retry::Schedule;
 /// The longest id that a client gives a question, in characters.
 pub const CLIENT_ID_MAX: usize = 200;
 
+/// A client reads its clock twice for the two ends of its window, so the window may be short by this many milliseconds.
+const WINDOW_SHORT_MILLIS_MAX: i64 = 100;
+
 /// A record as the body of the one call that asks a question.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Adapted {
     /// The id that the client gave the question.
     pub client_id: String,
-    /// The body, to be read as every other one.
+    /// The body, which is then read like every other body.
     pub body: Value,
     /// The seconds from the record's `suspended_at` to its `expires_at`.
     pub window_seconds: Option<u32>,
@@ -74,7 +78,7 @@ fn client_id(id: Option<Value>) -> Result<String, Rejection> {
     Ok(id)
 }
 
-/// The client's own window: its clock may be wrong, but not the difference between two of its times.
+/// The client's own window: its clock may be wrong, but the difference between two of its times is right.
 fn window(suspended_at: Option<Value>, expires_at: Option<Value>) -> Result<Option<u32>, Rejection> {
     let time = |field: &str, value: Option<Value>| match value {
         None => Ok(None),
@@ -87,7 +91,7 @@ fn window(suspended_at: Option<Value>, expires_at: Option<Value>) -> Result<Opti
     let Some(from) = from else {
         return Err(Rejection::invalid("_suspension.suspended_at", "required", "must be given beside expires_at"));
     };
-    let seconds = (to - from).num_seconds();
+    let seconds = (to - from + TimeDelta::milliseconds(WINDOW_SHORT_MILLIS_MAX)).num_seconds();
     u32::try_from(seconds).ok().filter(|seconds| *seconds > 0).map(Some).ok_or_else(|| {
         Rejection::invalid(
             "_suspension.expires_at",
@@ -101,10 +105,9 @@ fn window(suspended_at: Option<Value>, expires_at: Option<Value>) -> Result<Opti
 ///
 /// # Errors
 ///
-/// `expires_at`.
+/// A field error that names `expires_at`.
 pub fn check_window(window_seconds: Option<u32>, schedule: &Schedule) -> Result<(), Vec<FieldError>> {
-    // The client counts in microseconds, and the record has whole seconds.
-    let is_shorter = |(own, whole): (u32, u32)| own.saturating_add(1) < whole;
+    let is_shorter = |(own, whole): (u32, u32)| own < whole;
     if window_seconds.zip(schedule.window_seconds).is_some_and(is_shorter)
         || (window_seconds.is_some() && schedule.window_seconds.is_none())
     {

@@ -87,9 +87,9 @@ pub fn judge(choices: &[SuspensionChoice]) -> Judgement {
     Judgement { styles: choices.iter().zip(&leanings).map(style).collect(), misleading }
 }
 
-/// Whether a choice says no to the value it sends in a way that the leaning of its label does not show: its label is a usual
-/// button to leave a dialog, or has a verb of refusal in the middle; its description begins with one; or it says no to the
-/// very words of the value.
+/// Whether a choice says no to the value it sends, although comparing the leanings of label and value does not show it. If the
+/// value means yes, the label may be a usual button to leave a dialog or contain a verb of refusal, or the description may begin
+/// with a verb of refusal. If the value has no word for yes or no, the label may say no to the very words of the value.
 fn says_no_to(choice: &SuspensionChoice, says: Leaning, sends: Leaning) -> bool {
     let label = words_of(&nfkc(&choice.label).to_lowercase());
     match sends {
@@ -131,7 +131,7 @@ fn has_twins(mut looks: Vec<String>) -> bool {
 enum Leaning {
     Yes,
     No,
-    /// The text means both, or it cannot be told.
+    /// The text means both, or its meaning is unclear.
     Doubtful,
     /// The text has no word for yes or no.
     Unknown,
@@ -180,12 +180,12 @@ const REFUSE: &str = "deny denies denying reject rejects rejecting refuse refuse
 const NOT: &str = "not dont doesnt didnt never cannot cant wont wouldnt shouldnt mustnt isnt arent nicht kein keine niet geen \
     ne pas jamais nunca не никогда нельзя";
 
-/// Words that leave the meaning of a yes or a no before or behind them as it is.
+/// Words that do not change the meaning of a yes or a no beside them.
 const SMALL: &str = "i we you it this that the a an to do does did will would should must can could may might is are was am be been \
     please sorry must have has had and so go ahead absolutely definitely certainly surely really simply just my our your hereby \
     ich wir bitte das es je nous me te se yo lo la le el un une der die den dies";
 
-/// Labels of buttons that leave a dialog in other programs; behind one of them, an `approve` is a trap.
+/// Labels of buttons that leave a dialog in other programs. A button with one of these labels that sends `approve` is a trap.
 const BACKING_OUT: [&str; 14] = [
     "cancel", "stop", "abort", "back", "go back", "close", "dismiss", "skip", "ignore", "halt", "block", "later", "not now",
     "exit",
@@ -199,7 +199,7 @@ const NO_SIGNS: &str = "❌✖✕✗✘☒❎🚫⛔👎🛑🙅🆖🈲";
 const YES_PARTS: [&str; 8] = ["同意", "批准", "允许", "承認", "許可", "はい", "승인", "허용"];
 const NO_PARTS: [&str; 9] = ["不", "拒", "否", "禁止", "いいえ", "ない", "却下", "거부", "거절"];
 
-/// Decides by every word as it looks. A value may be written `doNotApprove` or `do_not_approve`.
+/// Decides by the look of each word whether the text means yes or no. A value may be written `doNotApprove` or `do_not_approve`.
 fn leaning(text: &str) -> Leaning {
     let apart = nfkc(text);
     let seen = skeleton(text);
@@ -250,7 +250,7 @@ fn words_of(text: &str) -> Vec<Word> {
     found
 }
 
-/// The meaning of single letters in a row, read together. The "I" of "I deny" is one letter, and then a word of its own.
+/// The meaning of single letters in a row, read as one word. One letter alone, as the "I" of "I deny", is a word of its own.
 fn spelt_out(letters: &str) -> Option<Word> {
     (!letters.is_empty()).then(|| meaning(letters))
 }
@@ -307,8 +307,8 @@ fn camel_apart(text: &str) -> String {
     out
 }
 
-/// Whether a word mixes letters of several alphabets. Units like `kΩ` do as well, but look like no other word; in Japanese and
-/// Korean, Latin letters may stand inside words.
+/// Whether a word mixes letters of several alphabets. Units like `kΩ` are allowed, because they look like no other word. In
+/// Japanese and Korean, Latin letters may stand inside words.
 fn mixes_alphabets(text: &str) -> bool {
     const UNIT_LETTERS_MAX: usize = 3;
     if text.is_ascii() {

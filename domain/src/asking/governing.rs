@@ -10,7 +10,7 @@ use crate::intent::governance::{ALLOWED_AGENTS_MAX, CompletionMode, Policy, Writ
 ///
 /// # Errors
 ///
-/// Every member that this server does not enforce, or that has another form.
+/// Every member that this server does not enforce, or whose value has the wrong form.
 pub fn policy(members: Map<String, Value>) -> Result<Policy, Vec<FieldError>> {
     let mut policy = Policy::default();
     let mut errors = Vec::new();

@@ -33,7 +33,7 @@ pub fn new_portfolio(body: CreatePortfolioRequest, creator: &str) -> Result<Port
     if body.created_by.as_ref().is_some_and(|name| name.chars().count() > EVENT_WORD_MAX) {
         error("created_by", "length", format!("must be at most {EVENT_WORD_MAX} characters"));
     }
-    // An effect that the caller counts on and that does not come is worse than a refusal.
+    // Ignoring the field would be worse than refusing it, because the caller would count on an effect that never comes.
     if body.deadline.as_ref().is_some_and(|deadline| !deadline.is_null()) {
         error("deadline", UNSUPPORTED, "must be left out: portfolios have no deadlines on this server".into());
     }
@@ -82,7 +82,7 @@ fn policy(field: &str, given: Map<String, Value>) -> Result<PortfolioPolicy, Err
     if errors.is_empty() { Ok(policy) } else { Err(errors) }
 }
 
-/// The intent that is to go into a portfolio, and its place there, which has this id if it is new.
+/// The intent that is to go into a portfolio, and its place there. `id` becomes the id of the place if the place is new.
 ///
 /// # Errors
 ///

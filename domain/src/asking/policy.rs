@@ -27,7 +27,7 @@ use crate::wire::{ChoiceRequest, SuspendRequest};
 pub const CHANNEL_HINT_MAX: usize = 200;
 /// The shortest window of a question with a fixed deadline, in seconds.
 pub const FIXED_WINDOW_SECONDS_MIN: u32 = 10;
-/// How much earlier than the client the server ends such a question unless it is configured, in seconds.
+/// The default guard, in seconds: how much earlier than its client the server ends a question with a fixed deadline.
 pub const CLIENT_GUARD_SECONDS: u32 = 2;
 /// The longest guard that can be configured, in seconds.
 pub const CLIENT_GUARD_SECONDS_MAX: u32 = 5;
@@ -68,7 +68,7 @@ pub struct AskingPolicy {
     pub fallback_min_window_seconds: u32,
     /// Whether a fallback other than `fail` applies only if a person has been reached.
     pub fallback_requires_delivery: bool,
-    /// How much earlier than a client that applies fallbacks by its own clock the server ends its questions, in seconds.
+    /// The guard, in seconds: how much earlier the server ends a question than a client that applies fallbacks by its own clock.
     pub client_guard_seconds: u32,
 }
 
@@ -93,7 +93,7 @@ impl AskingPolicy {
         let choices = check.choices(response_type, request.choices.unwrap_or_default());
         self.check_channel(request.channel_hint.as_deref(), &mut check);
         let recipients = self.recipients(request.notify_to, &mut check);
-        // The call's policy takes precedence over the server's, under either of its two names.
+        // The call's fallback policy, which may stand under either of two names, takes precedence over the server's.
         let stated = request.retry_policy.as_ref().and_then(|policy| policy.final_fallback_policy).or(request.fallback_policy);
         // A client with a fixed deadline has merged the server's policy into its own already.
         let server = self.default_retry_policy.as_ref().filter(|_| client.is_none());
@@ -313,8 +313,8 @@ impl AskingPolicy {
     }
 }
 
-/// Fits a policy into the window that the call names, as the client means it: a policy that asks less often than the window is long
-/// asks once, and an interval of 0 for one attempt says nothing.
+/// Fits the retry policy of a call into the window that the call names, as its client means it. If the interval is longer than
+/// the window, people are asked once. One attempt with an interval of 0 is the same as no retry policy.
 fn narrow(request: &mut SuspendRequest, check: &mut Check) {
     let Some(policy) = &mut request.retry_policy else { return };
     if policy.max_attempts == Some(1) && policy.interval_seconds == Some(0) {
@@ -426,7 +426,7 @@ impl Check {
         if let Some(metadata) = &choice.metadata {
             self.size(&format!("choices[{index}].metadata"), metadata, VALUE_BYTES_MAX);
         }
-        // A browser may send a line break in a value back as another one, and the answer would then match no choice.
+        // A browser may send a line break in a value back as other characters, and the answer would then match no choice.
         if choice.value.chars().any(char::is_control) {
             self.error(&format!("choices[{index}].value"), "control", "must not contain control characters");
         }

@@ -8,12 +8,12 @@ use crate::base::time::seconds;
 use crate::problem::Rejection;
 use crate::suspension::{AskedBefore, Question, Resolution, Suspension};
 
-/// So many messages of one agent to one person leave at once; later ones keep their distance.
+/// The number of messages of one agent to one person that leave at once. Between later ones, the operator's least time passes.
 pub const BURST: usize = 5;
-/// So many more leave at once within the burst's window, if they would otherwise leave too late.
+/// The number of further messages that leave at once within the burst's window, because they would otherwise leave too late.
 pub const URGENT: usize = 15;
-/// At most so many messages of one agent to one person wait to keep their distance. A further message leaves at once while few
-/// messages have left, and is not sent otherwise.
+/// The number of messages of one agent to one person that may wait for a time to leave. A further message leaves at once if fewer
+/// than [`BURST`] + [`URGENT`] messages have left within the burst's window; otherwise it is not sent.
 pub const PLACES_MAX: usize = 100;
 /// Questions asked anew are counted within this time, in seconds.
 pub const ASKS_WITHIN_SECONDS: u32 = 3_600;
@@ -37,15 +37,15 @@ impl Pressing {
     /// The limits in production, unless the operator sets others.
     pub const PRODUCTION: Self = Self { min_distance_seconds: 60, asks_per_hour: 10 };
 
-    /// How far back messages that have left are counted; `None` without a distance.
+    /// The burst's window: the time within which messages that have left are counted. `None` if there is no least distance.
     pub fn burst_window(&self) -> Option<TimeDelta> {
         let distance = seconds(self.min_distance_seconds);
         let burst = i32::try_from(BURST).unwrap_or(i32::MAX);
         (self.min_distance_seconds > 0).then(|| distance * burst)
     }
 
-    /// When another message may leave, after those in `left` (newest first): at once while fewer than [`BURST`] have left within
-    /// the burst's window, else one distance after the newest one.
+    /// The time at which another message may leave. `left` holds the times at which messages have left, newest first. If fewer
+    /// than [`BURST`] have left within the burst's window, it is `now`, else one distance after the newest one.
     pub fn leaves_at(&self, left: &[DateTime<Utc>], now: DateTime<Utc>) -> DateTime<Utc> {
         let (Some(window), Some(last), Some(fifth)) = (self.burst_window(), left.first(), left.get(BURST - 1)) else {
             return now;
@@ -53,8 +53,9 @@ impl Pressing {
         now.max((*last + seconds(self.min_distance_seconds)).min(*fifth + window))
     }
 
-    /// When another message has its place, not before `earliest`, among the places in `taken` (the next one first). A place may
-    /// be only half a distance before another: each message leaves a little late, and the message behind it then gives way.
+    /// The time that another message reserves to leave, not before `earliest`. `taken` holds the times that others have reserved,
+    /// earliest first. A reserved time may be only half a distance before another, so that a message that is a little late need
+    /// not reserve a new time; the message behind it then waits longer.
     pub fn place(&self, taken: &[DateTime<Utc>], earliest: DateTime<Utc>) -> DateTime<Utc> {
         let distance = seconds(self.min_distance_seconds);
         taken.iter().fold(earliest, |place, taken| {
@@ -62,8 +63,8 @@ impl Pressing {
         })
     }
 
-    /// Whether an intent may ask anew after its questions that ended unanswered at these times, oldest first,
-    /// the last one among them.
+    /// Whether an intent may ask anew. `unanswered` holds the times at which its questions ended unanswered, oldest first, and
+    /// includes that of the last question.
     ///
     /// # Errors
     ///
@@ -73,7 +74,7 @@ impl Pressing {
         if allowed == 0 || unanswered.len() <= allowed {
             return Ok(());
         }
-        // Once this question no longer counts, the remaining ones and the next one are as many as are allowed.
+        // Once this question no longer counts, only as many unanswered questions are counted as are allowed.
         let counts_until = unanswered[unanswered.len() - 1 - allowed] + seconds(ASKS_WITHIN_SECONDS);
         let left = u32::try_from((counts_until - now).num_seconds().max(0)).unwrap_or(u32::MAX);
         Err(Rejection::AskedTooOften { asks_per_hour: self.asks_per_hour, retry_after_seconds: left.saturating_add(1) })
@@ -86,7 +87,8 @@ pub fn may_wait(queued_at: DateTime<Utc>, leaves_at: DateTime<Utc>, until: Optio
     until.is_none_or(|until| (leaves_at - queued_at) * 2 <= until - queued_at)
 }
 
-/// The number under which an agent and a person are counted. An address in other case or with another `+tag` is the same person.
+/// The number under which the messages of an agent to a person are counted. An address in other case or with another `+tag` is
+/// the same person.
 pub fn pair(agent: &str, recipient: &str) -> i64 {
     let person = recipient.to_lowercase();
     let untagged = person.split_once('@').map(|(local, domain)| {
@@ -160,7 +162,7 @@ mod tests {
         assert_eq!(place(&[120], 60), 60);
         assert_eq!(place(&[60, 180], 60), 120, "the gap of a message that was dropped is taken");
         assert_eq!(place(&[30], 60), 90);
-        // A message that reaches its place a little late keeps it, and the next one gives way.
+        // A message that is late by up to half a distance leaves before the others; a later one reserves a time behind them.
         assert_eq!((place(&[120, 180], 90), place(&[120, 180], 91)), (90, 240));
     }
 

@@ -33,7 +33,7 @@ impl Check {
         self.0.push(FieldError::new(field, rule, message));
     }
 
-    /// A text of some characters.
+    /// Checks that a text has from `least` to `most` characters.
     fn line(&mut self, field: &str, text: &str, least: usize, most: usize) {
         let length = text.chars().count();
         if length < least || length > most {
@@ -42,7 +42,7 @@ impl Check {
         }
     }
 
-    /// A name: of an agent, a kind, a unit.
+    /// Checks a name of an agent, a kind or a unit.
     fn word(&mut self, field: &str, word: &str) {
         self.line(field, word, 1, EVENT_WORD_MAX);
         if word.contains(char::is_control) {
@@ -81,7 +81,7 @@ impl Check {
     }
 }
 
-/// The agent that counts, and the one that the body named if that one does not count.
+/// The agent that counts as the one that acted, and the agent that the body named if `by` may not act for the named one.
 fn acting(named: Option<String>, by: &Principal, agent_id: String) -> (String, Option<String>) {
     match named {
         Some(named) if by.may_act_for(&named) => (named, None),
@@ -118,7 +118,8 @@ pub fn attachment(body: AddAttachmentRequest) -> Result<Record, Vec<FieldError>>
     check.end(Record::Attachment(Attachment { filename, mime_type, size, storage_url, metadata }))
 }
 
-/// The cost of some work, by the agent that the body names if `by` acts for it, else by `agent_id`, as which `by` acts.
+/// The cost of some work. The work is that of the agent that the body names if `by` may act for that agent, else that of
+/// `agent_id`, the agent as which `by` acts.
 ///
 /// # Errors
 ///
@@ -135,7 +136,8 @@ pub fn cost(body: RecordCostRequest, by: &Principal, agent_id: String) -> Result
     check.end(Record::Cost(Cost { agent_id, claimed_agent_id, cost_type, amount, unit, provider, metadata }))
 }
 
-/// Work that failed, by the agent that the body names if `by` acts for it, else by `agent_id`, as which `by` acts.
+/// Work that failed. The work is that of the agent that the body names if `by` may act for that agent, else that of `agent_id`,
+/// the agent as which `by` acts.
 ///
 /// # Errors
 ///
@@ -147,7 +149,7 @@ pub fn failure(body: RecordFailureRequest, by: &Principal, agent_id: String) -> 
     check.optional_word("error_code", body.error_code.as_ref());
     check.optional_word("error_type", body.error_type.as_ref());
     check.text("error_message", body.error_message.as_deref().unwrap_or_default());
-    // Python reads no other times, and a failure stays in the list.
+    // Python cannot read other times, and a failure stays in the list that its clients read.
     let is_plain = |at: DateTime<Utc>| (1..=9_999).contains(&at.year()) && at.timestamp_subsec_nanos() < 1_000_000_000;
     if body.retry_scheduled_at.is_some_and(|at| !is_plain(at)) {
         check.error("retry_scheduled_at", "range", "must be in the years 1 to 9999, and no leap second".into());

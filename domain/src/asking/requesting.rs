@@ -170,7 +170,7 @@ fn requested(reason: String, claimed: Option<String>, by: &Principal) -> Request
         Some(claimed) if acts => (claimed, None),
         claimed => (by.name.clone(), claimed),
     };
-    // The decision writes the version: only it knows the intent.
+    // The version is written when the command is decided, because only then is the intent known.
     Requested { action: None, reason, priority: None, urgency: None, requested_by, claimed_requested_by, intent_version: 0 }
 }
 

@@ -1,5 +1,5 @@
-//! Finds texts in a question that look like a secret: it must not be mailed to people, and a question stays
-//! in the log (RFC-0025 §11).
+//! Finds texts in a question that look like a secret: a secret must not be mailed to people, and a question stays in the log
+//! (RFC-0025 §11).
 //!
 //! Only shapes count: a known prefix, a checksum, or a name in front of the text. Ids, digests and public keys are no secrets.
 //! E-mail addresses and telephone numbers are personal, but too common in honest questions to be worth a warning; numbers of
@@ -29,8 +29,8 @@ const RANDOM_CHARS: std::ops::RangeInclusive<usize> = 32..=512;
 const ADDRESS_BYTES: usize = 256;
 /// The entropy in bits per character that words and names do not reach; random base64 of this length has 4.3 and more.
 const RANDOM_BITS: f64 = 4.0;
-/// At least so many of 100 neighbouring pairs differ in kind (upper case, lower case, digit); in random base64
-/// 62 do, in `CamelCase` 35.
+/// The least share, in percent, of pairs of neighbouring characters that differ in kind (upper case, lower case, digit) in a
+/// random text. In random base64 it is 62, in `CamelCase` 35.
 const RANDOM_CHANGES_PERCENT: usize = 45;
 
 /// The kinds of secret that a text may look like.
@@ -81,7 +81,7 @@ pub struct Finding {
     pub shape: Shape,
 }
 
-/// The shapes known by their look alone, and those that need a closer look.
+/// The pattern of each shape. Some shapes are known by their pattern alone, and the text of the others is examined further.
 #[rustfmt::skip]
 static PATTERNS: [(Shape, &str); 21] = [
     (Shape::PrivateKey, r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY"),
@@ -111,7 +111,7 @@ const ASSIGNMENT: &str = r#"(?i)(?:password|passwd|passphrase|secret|(?:api|acce
 const BEARER: &str = r"(?i)\bbearer\s{1,3}([a-z0-9._~+/-]{16,})";
 const MEMBER: &str =
     r"(?i)(?:password|passwd|passphrase|secret|(?:api|access|private|secret)[_-]?key|(?:access|auth)[_-]?token)$";
-/// Member names that often mean something else: the token of a page, a step that was passed.
+/// Member names that often mean no secret: `token` may be the token of a page, and `pass` a step that was passed.
 const VAGUE_MEMBER: &str = r"(?:^|[_.-])(?i:token|pwd|pass|credentials?)$|[a-z](?:Token|Pwd|Pass|Credentials?)$";
 const CARD: &str =
     r"\b(?:[0-9]{14,19}|[0-9]{4}([ -])[0-9]{4}[ -][0-9]{4}[ -][0-9]{4}(?:[ -][0-9]{1,3})?|[0-9]{4}[ -][0-9]{6}[ -][0-9]{4,5})\b";
@@ -274,7 +274,7 @@ fn stands_alone(text: &str, range: std::ops::Range<usize>) -> bool {
     let joins = |c: Option<char>| c.is_some_and(|c| matches!(c, '.' | '-' | '_' | '/'));
     let before = text[..range.start].chars().next_back();
     let mut after = text[range.end..].chars();
-    // A number may end a sentence.
+    // A full stop behind the number may be the end of a sentence.
     let goes_on = joins(after.next()) && after.next().is_some_and(|c| c.is_ascii_alphanumeric());
     !joins(before) && !goes_on
 }

@@ -14,8 +14,8 @@ use crate::wire::SubscribeRequest;
 /// The field with the endpoint of a subscription.
 pub const WEBHOOK_URL: &str = "webhook_url";
 
-/// A new subscription at `now`, of the credential with the name `creator`. `endpoint` returns a URL as it is
-/// called, or says why it cannot be.
+/// A new subscription at `now`, of the credential with the name `creator`. `endpoint` returns a URL in the form in which the
+/// server calls it, or says why the server cannot call it.
 ///
 /// # Errors
 ///
@@ -62,13 +62,13 @@ pub fn subscription(
     Ok((intent_id, SubscriptionBody { claimed_subscriber, event_types, webhook_url, expires_at }))
 }
 
-/// What is wrong with a list of types. A type that no event has would never be told of.
+/// The errors in a list of types. A type that no event has is an error, because its subscriber would wait in vain.
 fn wrong_types(event_types: &[String]) -> Vec<FieldError> {
     if event_types.len() > EVENT_TYPES_MAX {
         return vec![FieldError::new("event_types", "length", format!("must have at most {EVENT_TYPES_MAX} entries"))];
     }
     let is_right = |event_type: &String| {
-        // A longer type, and one with control characters, is not appended.
+        // No event has a longer type or one with control characters, because such types cannot be appended.
         is_a_type(event_type)
             && event_type.chars().count() <= EVENT_WORD_MAX + "x.".len()
             && !event_type.contains(char::is_control)

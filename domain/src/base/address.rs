@@ -86,7 +86,7 @@ fn read(text: &str, besides: &[u8]) -> Option<String> {
         && local.bytes().all(is_taken)
         // Words with single dots between them; any other local part needs quotes.
         && local.split('.').all(|word| !word.is_empty())
-        // Programs that pass a mail on would take it for an option.
+        // Programs that pass a mail on would take an address that begins with `-` for an option.
         && !local.starts_with('-');
     let address = format!("{}@{}", local, domain(after).filter(|_| is_local)?);
     (address.len() <= ADDRESS_MAX).then_some(address)

@@ -1,4 +1,4 @@
-//! Time is an argument: the trait through which the edge asks for it.
+//! The clock from which a server reads the time. The functions of this crate get the time as an argument.
 
 use std::time::Duration;
 
@@ -9,14 +9,14 @@ pub trait Clock: Send + Sync {
     /// The present, in whole microseconds (what every surface shows and every hash covers).
     fn now(&self) -> DateTime<Utc>;
 
-    /// The present, when a database that several servers share says that it is `database`: by that time all of them have one
-    /// clock. A clock other than the system's (a test's, a simulator's) keeps its own time.
+    /// The present for servers that share a database, whose clock says `database`. The system's clock returns that time, so that
+    /// all servers have one clock. Other clocks (a test's, a simulator's) keep their own time.
     fn agreed(&self, _database: DateTime<Utc>) -> DateTime<Utc> {
         self.now()
     }
 
-    /// The time since the machine was started, asleep or awake: no one can set it. Absent where the system does not tell it;
-    /// jumps of the wall clock go unnoticed there.
+    /// The time since the machine was started, including the time it slept. No one can set this clock. Absent where the system
+    /// does not tell the time since the start; jumps of the wall clock go unnoticed there.
     fn since_boot(&self) -> Option<Duration> {
         None
     }

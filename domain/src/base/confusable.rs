@@ -6,7 +6,8 @@ use unicode_security::confusable_detection::skeleton as prototype;
 
 use crate::base::text::{is_invisible, nfkc};
 
-/// The skeletons of the ASCII characters. No character of ASCII changes how another one looks, and most texts have no others.
+/// The skeletons of the ASCII characters. Most texts are ASCII, and no ASCII character changes how another one looks, so the
+/// skeleton of an ASCII text is put together from these.
 static OF_ASCII: LazyLock<[String; 128]> = LazyLock::new(|| {
     std::array::from_fn(|code| of_unicode(u8::try_from(code).map(char::from).unwrap_or_default().encode_utf8(&mut [0; 4])))
 });

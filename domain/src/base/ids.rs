@@ -1,4 +1,4 @@
-//! Identity is an argument: every id is a `UUIDv7` made from a given time and given random bytes.
+//! Ids: every id is a `UUIDv7`, made from a time and random bytes that the caller gives.
 
 use chrono::{DateTime, Utc};
 use uuid::{Builder, Uuid};
@@ -17,7 +17,7 @@ pub trait Entropy: Send + Sync {
     fn uuid(&self, now: DateTime<Utc>) -> Uuid {
         let mut random = [0; 10];
         self.fill_shown(&mut random);
-        // Unwrap-free: a time before 1970 cannot be written in a UUIDv7, so it counts as 1970.
+        // A time before 1970 cannot be written in a UUIDv7, so it counts as 1970.
         let millis = u64::try_from(now.timestamp_millis()).unwrap_or(0);
         Builder::from_unix_timestamp_millis(millis, &random).into_uuid()
     }
@@ -29,7 +29,7 @@ pub trait Entropy: Send + Sync {
         bytes
     }
 
-    /// Draws 32 bytes: a token, a secret.
+    /// Draws 32 bytes for a token or a secret.
     fn bytes32(&self) -> [u8; 32] {
         let mut bytes = [0; 32];
         self.fill(&mut bytes);
@@ -55,7 +55,7 @@ macro_rules! id {
         impl std::str::FromStr for $name {
             type Err = uuid::Error;
             fn from_str(text: &str) -> Result<Self, Self::Err> {
-                // Only the hyphenated form: one id has one spelling.
+                // Only the hyphenated form is read, so that one id has one spelling.
                 if text.len() == 36 { text.parse().map(Self) } else { "-".parse().map(Self) }
             }
         }

@@ -227,7 +227,7 @@ mod tests {
         assert!(parse(b"").is_err());
     }
 
-    /// Text written in good faith is read whatever its size; a forged event must not pass as the event it hides.
+    /// Text of any size is read. A member that comes twice is refused, because a forged event could hide another event behind it.
     #[test]
     fn what_others_wrote_is_read_unless_a_name_comes_twice() {
         for text in [r#"{"a":1,"a":2}"#, r#"[{"b":{"c":1,"\u0063":1}}]"#, "{} {}", "{"] {

@@ -23,8 +23,8 @@ const OURS: [(&str, &str); 2] = [
 /// The beginning of the names under which the command line acts, `local:<uid>@<host>`.
 pub const LOCAL: &str = "local:";
 
-/// The owner of a credential. A type of its own keeps it from being taken for a name, which decides something else: the owner
-/// decides who may not answer, the name decides who may read.
+/// The owner of a credential. It has a type of its own, so that it is not taken for a name: the owner decides who may not answer,
+/// and the name decides who may read.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Owner(pub String);

@@ -1,8 +1,9 @@
 //! Removes secrets from text of other programs: a mail server quotes the mail it refuses, and with it the answer link.
 //!
 //! Guarantee: no part of a quoted link that helps to guess it is kept, in whatever pieces and encoding it was quoted. Mechanism:
-//! where the link is known, its characters are searched for, whatever stands between them; where it is unknown, everything that
-//! could be a link is. Failure: of an honest reply that happens to look like a link, only the code is kept.
+//! if the link is known, the text is searched for the characters of the link, whatever stands between them; if it is unknown, the
+//! text is searched for everything that could be a link. Failure: if an honest reply happens to look like a link, only its code
+//! is kept.
 
 use std::collections::HashSet;
 
@@ -81,7 +82,7 @@ fn views(text: &str) -> [String; 3] {
     [plain, printable, percent]
 }
 
-/// The text with each `mark` and two hexadecimal digits as the character they stand for.
+/// The text, in which each `mark` with two hexadecimal digits is replaced by the character that they stand for.
 fn decoded(text: &str, mark: char) -> String {
     let mut parts = text.split(mark);
     let mut decoded = parts.next().unwrap_or_default().to_owned();
@@ -97,14 +98,14 @@ fn decoded(text: &str, mark: char) -> String {
     decoded
 }
 
-/// A secret as it is, and as base64 shows it, from each of the three offsets at which it can begin.
+/// A secret as it is, and as base64 writes it if it begins at the first, second or third byte of a group of three.
 fn forms(secret: &[u8]) -> Vec<Vec<u8>> {
     let mut forms = vec![plain(&String::from_utf8_lossy(secret))];
     for before in 0..3_usize {
         let mut bytes = vec![0; before];
         bytes.extend_from_slice(secret);
         let encoded = STANDARD_NO_PAD.encode(&bytes);
-        // The first and last characters also hold bits of the neighbouring bytes.
+        // The first and last characters are left out if they also hold bits of the neighbouring bytes.
         let (start, end) = ((before * 8).div_ceil(6), bytes.len() * 8 / 6);
         forms.push(plain(encoded.get(start..end).unwrap_or_default()));
     }

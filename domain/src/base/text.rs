@@ -1,4 +1,4 @@
-//! The inert text and the times that mails and pages share.
+//! Makes text inert and writes times, for mails and pages alike.
 //!
 //! Text from an agent is shown to a person who is about to decide something. The text must not be able to reorder its line, hide
 //! a part of itself, or become something to click. Nothing is dropped: a character that would be invisible is shown by its code
@@ -42,8 +42,8 @@ pub fn quoted(text: &str, max_chars: usize) -> String {
     truncated(words.trim(), max_chars)
 }
 
-/// Whether a title only repeats the beginning of its question, for example because it was made from it.
-/// The title is then left out.
+/// Whether a title only repeats the beginning of its question, for example because the title was made from the question. The
+/// title is then left out.
 #[must_use]
 pub fn repeats(title: &str, question: &str) -> bool {
     let (title, question) = (title.trim(), question.trim());
@@ -392,7 +392,7 @@ mod tests {
         assert_eq!(visible("a\u{FE0F}\u{20E3}"), "a⟨U+FE0F⟩\u{20E3}");
     }
 
-    /// No line breaks inside a letter, whatever it is made of: a long one would reach out of its box.
+    /// No line is broken inside a letter, whatever the letter is made of, so a long letter would reach out of its box.
     #[test]
     fn a_chain_without_end_is_shown_by_its_code_points() {
         for link in ["◼\u{200D}", "👩\u{200D}", "\u{1100}", "क\u{94D}", "\u{E47}", "\u{5B0}", "\u{1F3FB}"] {

@@ -42,7 +42,7 @@ pub enum PrincipalType {
     Agent,
 }
 
-/// A request for access that no person has decided yet, as far as decisions need it.
+/// The part that decisions need of a request for access that no person has decided yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenRequest {
     /// Its id.
@@ -81,7 +81,7 @@ pub struct Granted {
 }
 
 impl Granted {
-    /// The entry that it makes.
+    /// The entry that the event makes.
     pub fn entry(&self) -> Entry {
         let Self { id, principal_id, permission, expires_at, .. } = self;
         Entry { id: *id, principal_id: principal_id.clone(), permission: *permission, expires_at: *expires_at }
@@ -124,7 +124,7 @@ pub struct Requested {
 }
 
 impl Requested {
-    /// The request that it opens.
+    /// The request that the event opens.
     pub fn opened(&self, requested_by: &Asker) -> OpenRequest {
         let (id, principal_id, permission) = (self.id, self.principal_id.clone(), self.requested_permission);
         OpenRequest { id, principal_id, requested_by: requested_by.clone(), permission }

@@ -41,7 +41,7 @@ pub(super) fn unassign(intent: &Intent, agent_id: &str, by: &Principal, now: Dat
 }
 
 /// Releases the leases of an agent that may no longer work on the intent, also those that its keys took under their own names.
-/// The creator and the agents that stay keep theirs: two names may stand for one key.
+/// The leases of the creator and of the agents that stay are kept, because two names may stand for one key.
 pub(super) fn lost_leases(intent: &Intent, agent_id: &str, stays: &[&str], now: DateTime<Utc>) -> Vec<Event> {
     let agent_id = form(agent_id);
     let keys = intent.aliases.iter().filter(|alias| form(&alias.subject) == agent_id).map(|alias| form(&alias.name));

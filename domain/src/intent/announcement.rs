@@ -9,10 +9,10 @@ use crate::intent::status::Status;
 use crate::people::principal::Principal;
 use crate::suspension::Asker;
 
-/// How long an agent may take from the status to its question, in seconds; then the intent is as it was.
+/// How long an agent may take from setting the status to sending its question, in seconds. After that, the former status returns.
 pub const RECORD_WITHIN_SECONDS: u32 = 10;
 
-/// Until when the question must have come that was announced at this time.
+/// The time by which a question that was announced at `announced_at` must have come.
 pub fn record_until(announced_at: DateTime<Utc>) -> DateTime<Utc> {
     announced_at + seconds(RECORD_WITHIN_SECONDS)
 }
@@ -25,7 +25,7 @@ pub const LEFT_SECONDS_MIN: u32 = 5;
 pub struct Announcement {
     /// The id in the response to an answer that comes before the question.
     pub id: SuspensionId,
-    /// The status before.
+    /// The status before the announcement.
     pub from: Status,
     /// When the agent set the status.
     pub at: DateTime<Utc>,
@@ -34,9 +34,14 @@ pub struct Announcement {
 }
 
 impl Announcement {
-    /// Until when the question must have come.
+    /// The time by which the question must have come.
     pub fn record_until(&self) -> DateTime<Utc> {
         record_until(self.at)
+    }
+
+    /// Whether the question can no longer come. If the clock was set back since the announcement, no one can tell, and it cannot.
+    pub fn is_over(&self, now: DateTime<Utc>) -> bool {
+        now >= self.record_until() || now < self.at
     }
 
     /// Whether this credential, or another one of its name, announced the question.

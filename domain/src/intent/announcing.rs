@@ -33,18 +33,18 @@ pub(super) fn announce(intent: &Intent, id: SuspensionId, by: &Principal, now: D
     ])
 }
 
-/// The intent as it was before a question that did not come.
+/// The event that gives the intent back the status that it had before the announcement of a question that did not come.
 pub(super) fn taken_back(intent: &Intent, announced: &Announcement, reason: &str) -> Event {
     Event::StatusChanged { old: intent.status, new: announced.from, reason: Some(reason.into()) }
 }
 
-/// Takes an announcement back whose time is over.
+/// Takes the announcement back if its time is over.
 pub(super) fn lapse(intent: &Intent, now: DateTime<Utc>) -> Vec<Event> {
-    let announced = intent.announcement.as_ref().filter(|announced| now >= announced.record_until());
+    let announced = intent.announcement.as_ref().filter(|announced| announced.is_over(now));
     announced.map(|announced| taken_back(intent, announced, "no_record")).into_iter().collect()
 }
 
-/// An answer to a question that has not come. It answers nothing: no question that follows ever has this value.
+/// Records an answer to an announced question that has not come. The value never becomes the answer to a later question.
 pub(super) fn answer(
     intent: &Intent,
     announced: &Announcement,

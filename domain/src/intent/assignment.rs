@@ -32,7 +32,7 @@ pub struct Unassigned {
     pub agent_id: String,
 }
 
-/// The name of a key whose subject is another name. An agent that was assigned by its subject takes leases under both.
+/// A key whose name and subject differ. An agent that was assigned by its subject takes leases under both.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Alias {
     /// The name.
@@ -57,7 +57,7 @@ pub struct Assign {
 }
 
 impl Assign {
-    /// The assignment that it leads to.
+    /// The assignment that the request leads to.
     pub(super) fn result(&self) -> Assigned {
         let in_force = self.in_force.as_ref();
         let role = self.role.clone().or_else(|| in_force.map(|assigned| assigned.role.clone()));

@@ -44,7 +44,7 @@ pub struct Suspend {
     pub requires_delivery: bool,
     /// The treatment of a title of its intent that seems to hold a secret; the title has not been searched yet.
     pub seeming_secret: SeemingSecret,
-    /// For a client that applies the deadline by its own clock as well: how much earlier the server ends the question, in seconds.
+    /// How much earlier the server ends the question if its client applies the deadline by its own clock as well, in seconds.
     pub guard_seconds: Option<u32>,
     /// The open suspension it replaces.
     pub supersedes: Option<String>,
@@ -53,7 +53,7 @@ pub struct Suspend {
 }
 
 impl Suspend {
-    /// When its time is over if it is asked now: never before the deadline of the question that it supersedes, unless its own
+    /// The deadline if the question is asked now: never before the deadline of the question that it supersedes, unless its own
     /// deadline is fixed.
     pub fn expires_at(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         let own = self.schedule.expires_at(now);
@@ -68,7 +68,7 @@ impl Suspend {
         self.supersedes.as_deref().and_then(SuspensionId::parse) == Some(id)
     }
 
-    /// The warning for its asker if that deadline is later than the requested one.
+    /// The warning for its asker if the deadline is later than the requested one.
     pub fn deadline_warning(&self, now: DateTime<Utc>) -> Option<String> {
         let (own, kept) = (self.schedule.expires_at(now), self.expires_at(now));
         (own != kept && self.guard_seconds.is_none()).then(|| {
@@ -104,7 +104,7 @@ pub struct Respond {
     pub claimed_responded_by: Option<String>,
     /// The members that came with the answer.
     pub metadata: Option<Map<String, Value>>,
-    /// The kind that the suspension must have: a way to answer requests of one kind does not answer others.
+    /// The kind that the suspension must have, if the answer came by a call that answers only requests of one kind.
     pub expects: Option<Kind>,
 }
 
@@ -208,7 +208,7 @@ pub enum Command {
         /// The cause that made it necessary.
         cause: ExtensionCause,
     },
-    /// Remind the people that an open question asks at present, now.
+    /// Remind at once the people that an open question asks at present.
     Remind {
         /// The suspension.
         suspension_id: SuspensionId,
@@ -257,7 +257,7 @@ impl Command {
         }
     }
 
-    /// The question that the command asks, by either way.
+    /// The question that the command asks, in one call or by a record.
     pub fn asks(&self) -> Option<&Suspend> {
         if let Self::Suspend(suspend) = self {
             return Some(suspend);
@@ -265,7 +265,7 @@ impl Command {
         if let Self::SuspendByRecord(record) = self { record.asked.as_deref().ok() } else { None }
     }
 
-    /// Whether the policy of the intent has a say in this command. People are asked and answer whatever the policy says.
+    /// Whether the policy of the intent can refuse this command. It never keeps people from being asked or from answering.
     pub fn is_governed(&self) -> bool {
         matches!(
             self,

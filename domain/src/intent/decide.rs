@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::base::ids::SuspensionId;
 use crate::base::name::is_same;
+use crate::base::time::seconds;
 use crate::intent::Intent;
 use crate::intent::body::Patch;
 use crate::intent::command::{Command, Respond};
@@ -17,7 +18,11 @@ use crate::intent::{agents, announcing, deliveries, entries, govern, leases, por
 use crate::people::principal::{Principal, Role};
 use crate::problem::Rejection;
 use crate::suspension::lease::Lease;
-use crate::suspension::{Ending, Question, REFUSALS_RECORDED_MAX, Resolution, ResolutionReason, Suspension};
+use crate::suspension::{Ending, FallbackPolicy, Question, REFUSALS_RECORDED_MAX, Resolution, ResolutionReason, Suspension};
+
+/// How long before the deadline, in seconds, a change by the asker is taken for a sign that it has applied its fallback. A change before
+/// that is none, unless the asker's clock is wrong by more than this.
+const EARLY_SECONDS_MAX: u32 = 60;
 
 /// Decides what `command` does to `intent` at `now`, without doing it.
 ///
@@ -57,7 +62,7 @@ pub fn decide(intent: &Intent, command: &Command, by: &Principal, now: DateTime<
         Command::Remind { suspension_id, asked } => remind(intent, *suspension_id, asked.as_deref(), by, now),
         Command::DeadlineReached { suspension_id } => Ok(match intent.opened(*suspension_id) {
             Some(open) if open.is_expired(now) => end_by_deadline(intent, open),
-            // An answer was faster than the timer. Losing that race is normal, so it is not an error.
+            // The question ended, or its deadline moved, before the timer fired. That is normal, so it is not an error.
             _ => Vec::new(),
         }),
         Command::AttemptDue { suspension_id, question } => Ok(match intent.opened(*suspension_id) {
@@ -91,10 +96,16 @@ fn patch_state(
             return Err(Rejection::LeaseConflict { existing: Box::new(lease.clone()) }.into());
         }
     }
-    // An agent that applies the deadline by its own clock does not say so: its next change is the first sign of it.
-    let fixed = intent.open.as_ref().filter(|open| open.fixed_deadline && is_same(&open.asked_by.name, &by.name));
-    let went_on = fixed.map(|open| Event::AskerWentOn { suspension_id: open.id });
+    let went_on = intent.open.as_ref().filter(|open| may_have_gone_on(open, by, now));
+    let went_on = went_on.map(|open| Event::AskerWentOn { suspension_id: open.id });
     Ok([Event::StatePatched(patches.to_vec())].into_iter().chain(went_on).collect())
+}
+
+/// Whether the agent that changes the intent asked its open question, and may have applied the fallback by its own clock already. It
+/// does not report that, so its next change of the state is the first sign.
+fn may_have_gone_on(open: &Suspension, by: &Principal, now: DateTime<Utc>) -> bool {
+    let is_near = open.expires_at.is_some_and(|expires_at| expires_at - now <= seconds(EARLY_SECONDS_MAX));
+    open.fixed_deadline && open.fallback_policy != FallbackPolicy::Fail && is_near && is_same(&open.asked_by.name, &by.name)
 }
 
 fn set_status(
@@ -163,7 +174,7 @@ fn respond(intent: &Intent, respond: &Respond, by: &Principal, now: DateTime<Utc
         {
             return announcing::answer(intent, announced, respond, responded_by, by);
         }
-        // Not "expected X": the active id is a capability, and this caller does not hold it.
+        // The refusal does not name the active id, because that id is a capability, and this caller does not hold it.
         let rejection = why_refused(intent, &respond.suspension_id);
         let record = intent
             .ended
@@ -172,7 +183,7 @@ fn respond(intent: &Intent, respond: &Respond, by: &Principal, now: DateTime<Utc
             .and_then(|ended| record_refusal(ended, &rejection, respond, responded_by, by));
         return Err(Refusal { rejection, deadline: Vec::new(), record });
     };
-    // The deadline binds when the clock says so, not when the timer fires; a late answer makes it bind now.
+    // The deadline counts by the clock, even if its timer has not fired yet. A late answer ends the question now.
     if open.is_expired(now) {
         let refusal = expired(intent, open);
         let record = record_refusal(open, &refusal.rejection, respond, responded_by, by);

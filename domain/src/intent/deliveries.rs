@@ -8,14 +8,13 @@ use crate::suspension::Question;
 use crate::suspension::channel::{Channels, Route, Way};
 use crate::suspension::delivery::{Asked, DeliveryRecord, DeliveryState, Failover, Fate, Sibling};
 
-/// A message waits for a failing endpoint at most for one of so many equal parts of the time there is.
+/// The number of equal parts of the time that is left; a message waits for a failing endpoint for at most one of these parts.
 const WAIT_PARTS: i32 = 4;
 
-/// The ways by which to tell people again at `attempt`: those in force that are not lost, and those taken instead if no
-/// person can answer by them.
+/// The ways by which people are told again at `attempt`: those in force whose messages are not all lost. If no person can answer
+/// by them, the ways that were taken instead are added.
 ///
-/// A message to a room went to no person: its way is used again as it is, and its recipient is never
-/// looked up as a person to ask.
+/// A message to a room went to no person. Its way is used again as it is, and the room's name is never looked up as a person.
 pub(crate) fn ways_again(attempt: u32, asked: &Asked) -> Vec<Way> {
     let Asked { question, messages, channels } = asked;
     let of_this = || messages.iter().filter(|message| message.attempt == attempt);
@@ -28,7 +27,7 @@ pub(crate) fn ways_again(attempt: u32, asked: &Asked) -> Vec<Way> {
     if !again.iter().any(|route| channels.is_answered(route.channel)) {
         again.extend(of_this().filter(|message| !message.state.is_lost()).map(Sibling::route));
     }
-    // If there is no one to ask in their place, another try is all that is left.
+    // If no way is left by which a person can answer, the lost ways are tried again.
     if !again.iter().any(|route| channels.is_answered(route.channel)) {
         again.extend(in_force);
     }
@@ -61,7 +60,7 @@ pub fn recipients_of(ways: &[Way]) -> Vec<String> {
 pub(crate) fn record(intent: &Intent, record: &DeliveryRecord, now: DateTime<Utc>) -> Vec<Event> {
     let delivery = record.delivery.clone();
     let open = intent.opened(delivery.suspension_id).filter(|open| !open.is_expired(now));
-    // If the question has ended, `reached` stays as its ending used it.
+    // If the question has ended, `reached` keeps the value that decided its ending.
     let before = intent.suspension(delivery.suspension_id).is_some_and(|suspension| suspension.reached);
     let told = match record.fate {
         Fate::Sent => {
@@ -82,14 +81,14 @@ pub(crate) fn record(intent: &Intent, record: &DeliveryRecord, now: DateTime<Utc
     std::iter::once(told).chain(failover).collect()
 }
 
-/// Whether a message may wait so long for its endpoint, if so much time is `left` until the next attempt or the deadline.
+/// Whether a message may wait for its endpoint for `wait`, if `left` is the time until the next attempt or the deadline.
 pub fn is_worth_waiting(wait: TimeDelta, left: TimeDelta) -> bool {
     wait * WAIT_PARTS <= left
 }
 
 /// Whether a person is asked by another channel if `lost` is given up, together with all messages that wait for the same channel.
 ///
-/// A ladder that goes on by the same channel is no way around it: its people would wait for the same endpoint.
+/// A rung that uses the same channel does not help, because its people would wait for the same endpoint.
 pub fn has_another_way(current: u32, question: &Question, lost: &DeliveryRecord) -> bool {
     let mut record = lost.clone();
     let channel = &lost.delivery.channel;
@@ -106,9 +105,10 @@ pub fn has_another_way(current: u32, question: &Question, lost: &DeliveryRecord)
 
 /// The people to ask at once, if no one of the attempt in force, `current`, can be reached any more.
 ///
-/// Only if all its messages are lost: as long as one person has the question, or may still get it, waking the next rung early
-/// would trouble more people than it helps. A room that has the question without a link cannot answer it, and does not count. A
-/// message of an earlier attempt wakes no one; the attempt in force has messages of its own.
+/// They are asked only if all messages of that attempt are lost: as long as one person has the question, or may still get it,
+/// asking the next people early would trouble more people than it helps. A room that has the question without a link cannot
+/// answer it, and does not count. The loss of a message of an earlier attempt has no effect, because the attempt in force has
+/// messages of its own.
 fn failover(current: u32, question: &Question, record: &DeliveryRecord) -> Option<Failover> {
     let lost = &record.delivery;
     if lost.attempt != current {
@@ -124,7 +124,7 @@ fn failover(current: u32, question: &Question, record: &DeliveryRecord) -> Optio
             unreachable.push(recipient.clone());
         }
     }
-    // Mail may not reach a person that another channel does, so tried routes count and not tried people.
+    // A person that mail does not reach may be reached by another channel, so routes are compared, and not people.
     let tried = |route: &Route<'_>| {
         route.is_same(&Route { channel: &lost.channel, recipient: &lost.recipient })
             || siblings().any(|sibling| route.is_same(&sibling.route()))
@@ -187,7 +187,7 @@ mod tests {
         Channels::new(vec![people("email"), people("pager")], vec!["email".into()]).unwrap()
     }
 
-    /// The report that the message to `lost`, of `attempt`, is lost beside these messages.
+    /// The report that the message of `attempt` to the person `lost` is lost; the other messages of the question are `beside`.
     fn lost_at(attempt: u32, lost: &str, beside: &[(u32, &str, DeliveryState)]) -> DeliveryRecord {
         let siblings = beside.iter().map(|(attempt, recipient, state)| Sibling {
             attempt: *attempt,
@@ -214,7 +214,7 @@ mod tests {
         }
     }
 
-    /// The failover that follows from it while `current` is in force.
+    /// The failover that follows from the report while the attempt `current` is in force.
     fn decided(current: u32, attempt: u32, lost: &str, beside: &[(u32, &str, DeliveryState)]) -> Option<(u32, Vec<String>)> {
         let record = lost_at(attempt, lost, beside);
         failover(current, &question(), &record).map(|failover| (failover.rung_attempt, failover.notify_to))
@@ -291,7 +291,7 @@ mod tests {
         record.siblings[0].channel = "board".into();
         record.channels = channels;
         assert_eq!(failover(1, &question(), &record).map(|failover| failover.notify_to), Some(vec!["b@x.example".into()]));
-        // It counts how the message was sent, and not how its channel would send it today.
+        // The decision depends on how the message was sent, and not on how its channel would send it today.
         record.siblings[0].linked = Some(true);
         assert_eq!(failover(1, &question(), &record), None, "the hall could answer");
         record.siblings[0].channel = "email".into();

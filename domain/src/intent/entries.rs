@@ -154,7 +154,7 @@ fn entry(grant: &Grant) -> Entry {
     Entry { id, principal_id, permission, expires_at }
 }
 
-/// Asks for access. The same caller has one open request for an agent: a second one is the first one.
+/// Asks for access. A caller has at most one open request for an agent; a second request changes nothing.
 fn request(intent: &Intent, request: &RequestAccess, by: &Principal) -> Result<Vec<Event>, Refusal> {
     if intent.open_request(&request.principal_id, by).is_some() {
         return Ok(Vec::new());
@@ -207,8 +207,8 @@ fn decide(
 
 /// Decides whether `by` may change the access in this way, as far as that depends on the change.
 ///
-/// An agent whose right comes from an entry cannot give itself more than it has: it gives itself nothing, and others nothing that lasts
-/// longer than its own entry. No key of the owner of the caller that requested access decides about the request.
+/// An agent whose right comes from an entry cannot extend that right: it can give no access to itself, and to others none that
+/// lasts longer than its own entry. A request cannot be decided by a key that has the same owner as the caller that made it.
 pub(super) fn permit(intent: &Intent, change: &ChangeAccess, by: &Principal) -> Result<(), Rejection> {
     let forbidden = |reason: &str| Err(Rejection::Forbidden { reason: reason.into() });
     let bounded = |grant: &Grant| match intent.end_of_admin(by) {

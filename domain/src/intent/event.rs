@@ -52,8 +52,8 @@ pub enum Event {
         /// The id by which the asker's client knows it as well.
         client_id: String,
     },
-    /// The agent that asked changed the intent while its question was open, whose deadline it applies by its own clock: it may have
-    /// acted on its fallback before the server has ended the question.
+    /// The agent that asked changed the intent while its question was open. It applies the deadline by its own clock, so it may
+    /// have acted on its fallback before the server ended the question.
     AskerWentOn {
         /// The suspension, which stays open.
         suspension_id: SuspensionId,
@@ -68,7 +68,7 @@ pub enum Event {
         suspension_id: SuspensionId,
         /// `timeout` or `undeliverable`.
         reason: ExpiryReason,
-        /// Notifications sent out by then.
+        /// The attempts made by then.
         attempts: u32,
         /// The fallback policy of the question.
         fallback_policy: FallbackPolicy,
@@ -366,7 +366,7 @@ fn answered_as(resumed: &Resumed) -> &'static str {
 }
 
 impl Resumed {
-    /// Whether it approves the action that an approval is about.
+    /// Whether the answer approves the action of an approval.
     pub(crate) fn approves(&self) -> bool {
         self.kind == Kind::Approval && self.ending.response.as_ref().is_some_and(|value| value == APPROVE)
     }

@@ -13,7 +13,7 @@ use crate::intent::status::Status;
 use crate::people::principal::{Principal, Role};
 use crate::problem::Rejection;
 
-/// The part of the largest sum by which adding binary fractions may miss: three times 0.1 is a little more than 0.3.
+/// The error that is allowed for sums of binary fractions, as a part of the largest sum: 3 times 0.1 is a little more than 0.3.
 const ROUNDING: f64 = 1e-9;
 
 /// Refuses a command that the policy of the intent forbids; the refusal is recorded.
@@ -23,7 +23,7 @@ const ROUNDING: f64 = 1e-9;
 /// `GovernanceViolation`, with the event that records it.
 pub(super) fn enforce(intent: &Intent, command: &Command, by: &Principal) -> Result<(), Refusal> {
     let Some(policy) = &intent.governance.policy else { return Ok(()) };
-    // A person is asked whatever the policy says.
+    // People are asked whatever the policy says. A change of the policy itself is judged by `govern`.
     if matches!(command, Command::Govern(_) | Command::SetStatus { announces: Some(_), .. }) {
         return Ok(());
     }
@@ -90,7 +90,7 @@ fn within_cost(intent: &Intent, policy: &Policy, amount: &Number) -> Result<(), 
     Err(violation("max_cost", &format!("the costs of the intent would be {total}, and its policy allows {max_cost}")))
 }
 
-/// An amount as a policy counts it. A negative one counts as nothing: it must not make room for others.
+/// An amount as a policy counts it. A negative amount counts as 0, so that it does not make up for other costs.
 pub fn cost_of(amount: &Number) -> f64 {
     amount.as_f64().unwrap_or(f64::INFINITY).max(0.0)
 }

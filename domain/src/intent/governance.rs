@@ -21,7 +21,7 @@ pub const ALLOWED_AGENTS_MAX: usize = 100;
 #[serde(deny_unknown_fields)]
 #[schema(as = GovernancePolicy)]
 pub struct Policy {
-    /// What completing the intent needs.
+    /// The requirement for completing the intent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completion_mode: Option<CompletionMode>,
     /// The agents that may write.
@@ -39,7 +39,7 @@ pub struct Policy {
     pub require_status_reason: Option<bool>,
 }
 
-/// What completing an intent needs.
+/// The requirement for completing an intent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CompletionMode {
@@ -118,7 +118,7 @@ mod tests {
         Policy::read(value).unwrap()
     }
 
-    /// Each rule alone: an agent that could loosen one of them could complete its intent without a person.
+    /// Each rule is tested alone, because an agent that could loosen one of them could complete its intent without a person.
     #[test]
     fn a_policy_is_stricter_only_if_no_rule_is_looser() {
         let pairs = [

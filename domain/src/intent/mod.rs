@@ -72,7 +72,7 @@ pub struct Intent {
     pub entries: Vec<Entry>,
     /// The requests for access that are not decided, where a command needs them.
     pub requests: Vec<OpenRequest>,
-    /// The keys of agents that have another subject, where a command takes agents off.
+    /// The keys of agents whose name and subject differ, where a command takes agents off.
     pub aliases: Vec<Alias>,
     /// The portfolio that the command names.
     pub portfolio: Option<Box<Joined>>,
@@ -81,7 +81,7 @@ pub struct Intent {
 }
 
 impl Intent {
-    /// The intent as its first event leaves it.
+    /// The intent after its first event.
     pub fn born(id: IntentId, status: Status, created_by: Asker, now: DateTime<Utc>) -> Self {
         Self {
             id,
@@ -109,7 +109,7 @@ impl Intent {
         is_same(&self.created_by.name, &principal.name)
     }
 
-    /// Since when the intent waits for a person.
+    /// The time since which the intent has waited for a person.
     pub fn suspended_since(&self) -> Option<DateTime<Utc>> {
         self.open.as_ref().map(|open| open.suspended_at)
     }

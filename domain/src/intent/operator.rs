@@ -16,8 +16,8 @@ use crate::suspension::{REMINDER_PAUSE_SECONDS, ResolutionReason, Suspension, WI
 
 /// Moves the deadline of an open suspension, later only.
 ///
-/// A request must stay within the longest window, and comes too late once the deadline has passed. The time of an outage is given
-/// back beyond both limits, because no one could have acted in that time.
+/// A later deadline on request must stay within the longest window, and the request comes too late once the deadline has passed.
+/// Neither limit holds for the time of an outage, which is given back because no one could have acted in it.
 pub(super) fn extend(
     intent: &Intent,
     suspension_id: SuspensionId,
@@ -68,8 +68,8 @@ pub(super) fn extend(
     }))])
 }
 
-/// Ends a question whose deadline cannot move: the time that was lost must not become consent, and the asker's own clock does not
-/// wait.
+/// Ends a question that lost time and whose deadline cannot move, because the asker's own clock does not wait. The lost time must
+/// not become consent.
 fn time_lost(intent: &Intent, open: &Suspension, by: &Principal) -> Vec<Event> {
     let ended = withdrawn(open, ResolutionReason::TimeLost, None, by);
     std::iter::once(ended).chain(goes_on(intent, open, "time_lost")).collect()
@@ -87,7 +87,7 @@ pub(super) fn redrive(intent: &Intent, delivery: &Delivery, by: &Principal, now:
     Ok(vec![Event::DeliveryRedriven { delivery: delivery.clone(), redriven_by, credential }])
 }
 
-/// Tells the people of the attempt in force again. Not often: people who are pressed stop reading.
+/// Tells the people of the attempt in force again. A pause must lie between two reminders: people who are pressed stop reading.
 pub(super) fn remind(
     intent: &Intent,
     suspension_id: SuspensionId,
@@ -102,10 +102,10 @@ pub(super) fn remind(
         return Err(expired(intent, open));
     }
     let pause = seconds(REMINDER_PAUSE_SECONDS);
-    // A reminder further ahead than a pause was written by a clock that has been set back since, and does not count.
+    // If the last reminder is dated more than a pause after `now`, the clock was set back since, and the reminder does not count.
     let left = open.reminded_at.map(|at| at + pause - now).filter(|left| *left <= pause * 2);
     if let Some(left) = left.filter(|left| *left > TimeDelta::zero()) {
-        // Rounded up, so that a caller that waits so long is not refused again.
+        // The seconds are rounded up, so that a caller that waits for them is not refused again.
         let whole_seconds = left.num_seconds() + i64::from(left.subsec_nanos() > 0);
         let retry_after_seconds = u32::try_from(whole_seconds).unwrap_or(u32::MAX);
         return Err(Rejection::TooSoon { retry_after_seconds }.into());

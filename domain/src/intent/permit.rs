@@ -34,7 +34,7 @@ pub fn permit(intent: &Intent, command: &Command, by: &Principal, handed_for: &[
                 let reason = "only an admin may set a suspended intent active; cancel the suspension instead".into();
                 Err(Rejection::Forbidden { reason })
             }
-            // It may not end the question of another agent either.
+            // An agent may not end the question of another agent either.
             (Some(Suspension { asked_by, .. }), _) | (None, Some(Announcement { by: asked_by, .. }))
                 if by.role == Role::Agent && !intent.is_created_by(by) && !is_same(&asked_by.name, &by.name) =>
             {
@@ -81,7 +81,7 @@ pub fn permit(intent: &Intent, command: &Command, by: &Principal, handed_for: &[
     }
 }
 
-/// A gateway must not answer in the asker's name either.
+/// Refuses a gateway that answers in the asker's name, and a tied one that answers for a person whose message it was not handed.
 fn gateway(intent: &Intent, respond: &Respond, by: &Principal, handed_for: &[String]) -> Result<(), Rejection> {
     let askers = intent
         .open
@@ -104,7 +104,7 @@ fn gateway(intent: &Intent, respond: &Respond, by: &Principal, handed_for: &[Str
     Ok(())
 }
 
-/// The recipient among `handed_for` that a gateway names.
+/// The recipient among `handed_for` that has the name `claimed`.
 fn recipient<'a>(claimed: &str, handed_for: &'a [String]) -> Option<&'a String> {
     let exactly = handed_for.iter().find(|person| *person == claimed);
     exactly.or_else(|| handed_for.iter().find(|person| person.eq_ignore_ascii_case(claimed)))

@@ -62,14 +62,14 @@ pub(super) fn suspend(intent: &Intent, suspend: &Suspend, by: &Principal, now: D
     Ok(events)
 }
 
-/// The moment from which a question's window counts: that of its announcement, since the client's own clock runs from before it. A clock
-/// that was set back since does not count.
+/// The moment from which a question's window counts. For a client with a clock of its own, it is the moment of the announcement,
+/// because that clock runs from before it. If the server's clock was set back since, it is `now`.
 fn since(intent: &Intent, suspend: &Suspend, now: DateTime<Utc>) -> DateTime<Utc> {
     let announced = intent.announcement.as_ref().filter(|_| suspend.guard_seconds.is_some() && suspend.kind.stops_intent());
     announced.map_or(now, |announced| announced.at.min(now))
 }
 
-/// Refuses a question for which the intent cannot wait, and takes the question back that it supersedes.
+/// Refuses a question for which the intent cannot wait, and withdraws the open question that the new one supersedes.
 fn makes_room(intent: &Intent, suspend: &Suspend, by: &Principal, now: DateTime<Utc>) -> Result<Option<Event>, Refusal> {
     let not_active = || Rejection::NotActive { status: intent.status.as_str().into() }.into();
     if !suspend.kind.stops_intent() {
@@ -162,7 +162,7 @@ fn decided(intent: &Intent, record: &ByRecord, by: &Principal, now: DateTime<Utc
             let anew = Suspend { supersedes: Some(open.id.expose()), ..(**asked).clone() };
             suspend(intent, &anew, by, now)
         }
-        (None, Some(announced)) if announced.is_by(by) && now < announced.record_until() => suspend(intent, asked, by, now),
+        (None, Some(announced)) if announced.is_by(by) && !announced.is_over(now) => suspend(intent, asked, by, now),
         (None, Some(_) | None) => Err(Rejection::NotAnnounced.into()),
     }
 }

@@ -1,4 +1,5 @@
-//! The chain of events of one intent, of one portfolio, or of the server itself: each is hashed over its canonical bytes, which name the hash before it.
+//! The chain of events of an intent, a portfolio or the server: each event is hashed over its canonical bytes, which contain the
+//! hash of the event before it.
 
 use std::borrow::Cow;
 
@@ -23,7 +24,7 @@ use crate::portfolio::event::PortfolioEvent;
 const HASH_KIND: &str = "sha256:";
 /// The subject that the server's own events name in place of an intent.
 const SERVER_LOG: &str = "server";
-/// The characters of its 32 bytes in base64.
+/// The number of characters of a hash, which has 32 bytes, in base64.
 const HASH_CHARS: usize = 43;
 
 /// The hash of one event.
@@ -52,7 +53,7 @@ impl std::fmt::Display for Hash {
 pub struct Envelope<'a> {
     /// The event's id.
     pub id: Uuid,
-    /// From 1, without gaps.
+    /// The number of the event in its log, from 1, without gaps.
     pub sequence: u64,
     /// The principal that caused it.
     pub actor: &'a str,
@@ -181,7 +182,7 @@ impl Envelope<'_> {
         match entry {
             Entry::Intent(id, _) => member("intent_id", &Value::from(id.to_string()))?,
             Entry::Server(_) => member("log", &Value::from(SERVER_LOG))?,
-            // Its name comes later in the alphabet.
+            // The member `portfolio_id` comes later in the alphabet.
             Entry::Portfolio(..) => {}
         }
         if let Some(parent) = event.and_then(Event::parent_event_id) {
@@ -236,7 +237,7 @@ pub fn verify_chain<'a>(events: impl IntoIterator<Item = &'a Sealed>) -> Result<
     Ok(follower.length())
 }
 
-/// Verifies a chain event by event, for callers that have no room for all of it.
+/// Verifies a chain event by event, for callers that cannot hold all of it in memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Follower {
     length: u64,
@@ -399,7 +400,7 @@ mod tests {
         }
     }
 
-    /// The same for an event's own hash, which is not among the hashed members.
+    /// An event with `event_hash` among its hashed members would be served with two members of that name.
     #[test]
     fn an_event_holds_no_hash_of_its_own() {
         let mut sealed = chain(1).remove(0);

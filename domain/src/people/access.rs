@@ -1,4 +1,4 @@
-//! What an agent may do on an intent that another agent created, beside the agents that are assigned to it (RFC-0011).
+//! The permissions of agents on an intent that another agent created and to which they are not assigned (RFC-0011).
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use crate::base::ids::AccessId;
 use crate::people::principal::Principal;
 
-/// What an entry permits. Each level includes those before it; none of them permits an answer.
+/// The permission that an entry gives. Each level includes those before it; none of them permits an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Permission {

@@ -31,9 +31,9 @@ pub enum Action {
     RequestAccess,
     /// Decide about a request for access.
     DecideAccess,
-    /// Put an intent into a portfolio; of the portfolio: have intents put into it.
+    /// Put an intent into a portfolio; as an action on the portfolio, have intents put into it.
     JoinPortfolio,
-    /// Take an intent out of a portfolio; of the portfolio: have intents taken out of it.
+    /// Take an intent out of a portfolio; as an action on the portfolio, have intents taken out of it.
     LeavePortfolio,
     /// Create a portfolio.
     CreatePortfolio,
@@ -129,7 +129,7 @@ pub enum Object<'a> {
         asked_by: Option<&'a Asker>,
         /// The agents that are assigned to it; needed only if the caller is an agent and not the creator.
         assigned: &'a [String],
-        /// The entries of its access control list that are in force; needed as the assigned agents are.
+        /// The entries of its access control list that are in force; needed in the same case as `assigned`.
         entries: &'a [Entry],
         /// The recipients of the question's messages that were handed to a tied gateway.
         handed_for: &'a [String],
@@ -156,10 +156,10 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
     if let Object::Intent { created_by, handed_for, .. } = object {
         is_creator = is_same(&created_by.name, &principal.name);
         let permission = permission(principal, object);
-        // An agent asks for access to an intent that it may not read.
+        // An agent may ask for access to an intent that it may not read.
         let is_hidden = permission.is_none() && action != Action::RequestAccess;
         let is_anothers = principal.role == Role::Agent && !is_creator && is_hidden;
-        // A gateway must not see messages that another gateway passes on: the row of a message proves which one it was.
+        // A gateway must not see messages that another gateway passes on: the row of a message proves which gateway got it.
         let was_handed_nothing = principal.tied_to.is_some() && handed_for.is_empty();
         if is_anothers || was_handed_nothing {
             return Err(Rejection::NotFound);
@@ -170,7 +170,7 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
     }
     if let Object::Portfolio { created_by } | Object::Subscription { created_by } = object {
         is_creator = is_same(&created_by.name, &principal.name);
-        // Neither has assigned agents or entries: it is its creator's, and people's.
+        // A portfolio or subscription has no assigned agents and no entries: only its creator and people may read it.
         if principal.tied_to.is_some() || principal.role == Role::Agent && !is_creator {
             return Err(Rejection::NotFound);
         }
@@ -191,7 +191,7 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
         Action::Cancel if principal.role == Role::Agent && !is_creator && !is_asker(principal, object) => {
             return Err(Rejection::others_question());
         }
-        // An assigned agent must not lock the creator out, and not undo what it has put together.
+        // An assigned agent must not lock the creator out, or undo the portfolios that the creator has put together.
         Action::Govern | Action::LeavePortfolio | Action::ChangePortfolio if principal.role == Role::Agent => is_creator,
         Action::SetStatus
         | Action::Cancel
@@ -206,8 +206,8 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
         // The asker is told the reason: it has the question, so there is nothing to hide.
         Action::Respond | Action::Decide if principal.role == Role::Agent => return Err(Rejection::SelfResponse),
         Action::Preview => matches!(principal.role, Role::Agent | Role::Operator | Role::Admin),
-        // The asker may not: a deadline that it could move would be no limit for it, and reminders at
-        // its will would press people.
+        // The asker may do none of these: a deadline that it could move would be no limit for it, and it could press people with
+        // reminders.
         Action::Extend | Action::Remind | Action::DecideAccess => matches!(principal.role, Role::Operator | Role::Admin),
         Action::Respond => matches!(principal.role, Role::Operator | Role::Channel),
         Action::Decide => matches!(principal.role, Role::Operator | Role::Admin | Role::Channel),
@@ -235,15 +235,15 @@ fn is_assigned(principal: &Principal, object: Object<'_>) -> bool {
     assigned.iter().any(|agent_id| principal.may_act_for(agent_id))
 }
 
-/// What an agent that did not create the intent is permitted: an assigned agent writes, and others have what their entries say.
+/// The permission of an agent that did not create the intent: an assigned agent may write, others have what their entries give.
 fn permission(principal: &Principal, object: Object<'_>) -> Option<Permission> {
     let Object::Intent { entries, .. } = object else { return None };
     let entered = entries.iter().filter(|entry| entry.admits(principal)).map(|entry| entry.permission);
     entered.chain(is_assigned(principal, object).then_some(Permission::Write)).max()
 }
 
-/// Refuses an action for which an agent needs a higher permission than it has. What remains, the table of roles decides: it gives
-/// an agent that did not create the intent neither its policy nor a decision about a request, whatever permission it has.
+/// Refuses an action for which an agent needs a higher permission than it has. The table of roles decides the rest. It lets no
+/// agent change the policy of an intent that it did not create, or decide about a request, whatever permission the agent has.
 fn within(permission: Option<Permission>, is_assigned: bool, action: Action) -> Result<(), Rejection> {
     let least = match action {
         Action::RequestAccess => None,
@@ -277,7 +277,7 @@ fn within(permission: Option<Permission>, is_assigned: bool, action: Action) -> 
         | Action::Suspend
         | Action::Cancel
         | Action::JoinPortfolio => Some(Permission::Write),
-        // An assigned agent hands its work on. To the holder of an entry, that would be giving access.
+        // An assigned agent may hand its work on. If the holder of an entry assigned an agent, that would give access.
         Action::Assign if is_assigned => Some(Permission::Write),
         Action::Assign | Action::ManageAccess => Some(Permission::Admin),
     };
@@ -544,8 +544,8 @@ channel foreign: 403 403 403 403
         assert_eq!(may(&agent, Action::Read, &entries("helpe", Permission::Admin), &[], None), Err(Rejection::NotFound));
     }
 
-    /// In keys from before names were normalised, the name is spelled otherwise than people type it today, but
-    /// must not be another owner.
+    /// Keys from before names were normalised may spell an owner otherwise than people type it today. Both spellings must be one
+    /// owner.
     #[test]
     fn an_owner_of_before_is_the_owner_of_today() {
         for (before, today) in [("Team A ", "Team A"), ("Ｏps", "Ops"), ("E\u{301}quipe", "Équipe")] {

@@ -1,4 +1,4 @@
-//! The client programs of agents that act on more than the record of a decision; a key says which of them uses it.
+//! The client programs of agents that do not only act on the server's record of a decision. A key says which of them uses it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// A client program whose own ways the server allows for.
+/// A client program that the server makes allowances for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub enum Client {
     /// The Python package `openintent` 0.17: it suspends in three calls, and applies fallbacks by its own clock.

@@ -1,4 +1,4 @@
-//! Events of the server itself: of what belongs to no intent.
+//! Events of the server itself, about things that belong to no intent.
 
 use chrono::{DateTime, Utc};
 
@@ -33,7 +33,7 @@ pub enum ServerEvent {
         /// When the key was revoked; absent if it still counts.
         revoked_at: Option<DateTime<Utc>>,
     },
-    /// A key stopped counting.
+    /// A key was revoked.
     KeyRevoked {
         /// The key's id.
         key_id: KeyId,
@@ -44,7 +44,8 @@ pub enum ServerEvent {
     },
 }
 
-/// Everything an auditor must know of a key: who may act by it, and how far. Neither the secret nor its hash is part of it.
+/// Everything an auditor must know of a key: the person or service that acts by it, and its permissions. Neither the secret nor
+/// its hash is part of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyFacts {
     /// The key's id.
@@ -53,13 +54,13 @@ pub struct KeyFacts {
     pub name: String,
     /// The person or service that answers with it.
     pub subject: String,
-    /// The group of keys of which none answers the questions of another.
+    /// The group of keys that may not answer each other's questions.
     pub owner: Owner,
     /// The role that says what the key may do.
     pub role: Role,
     /// The channels a gateway is tied to; absent for an unbound gateway and for other roles.
     pub tied_to: Option<Vec<String>>,
-    /// The client program for whose ways the server allows.
+    /// The client program, if the server makes allowances for it.
     pub client: Option<Client>,
 }
 

@@ -15,7 +15,7 @@ use crate::suspension::channel::{EMAIL, Route};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// Asks: creates intents, suspends and reads them, and those to which it is assigned.
+    /// Asks: creates intents, and suspends and reads these and the intents to which it is assigned.
     Agent,
     /// Answers.
     Operator,
@@ -100,7 +100,7 @@ pub struct Principal {
     /// The channels that a gateway is tied to, by name; absent for an unbound gateway, which may answer every question whose id
     /// it knows, and for every other credential.
     pub tied_to: Option<Vec<String>>,
-    /// The client program that uses an agent's key, if the server allows for its ways.
+    /// The client program that uses an agent's key, if the server makes allowances for it.
     pub client: Option<Client>,
     /// How the server knows the subject.
     pub assurance: Assurance,
@@ -143,7 +143,7 @@ impl Principal {
             credential: message.map(Credential::EmailLink),
             name: recipient.to_owned(),
             subject: recipient.to_owned(),
-            // A mailbox is no key's owner: the person who runs an agent may be the one it has to ask.
+            // A mailbox never has the owner of a key: the person who runs an agent may be the person that the agent has to ask.
             owner: Owner(format!("mailbox:{recipient}")),
             role: Role::Operator,
             tied_to: None,

@@ -12,7 +12,7 @@ use crate::portfolio::Portfolio;
 pub const ADDED: &str = "added_to_portfolio";
 /// The type of the events that take an intent out of a portfolio.
 pub const REMOVED: &str = "removed_from_portfolio";
-/// The highest priority, and the lowest one below zero.
+/// The highest priority; the lowest is as far below zero.
 pub const PRIORITY_MAX: u32 = 1_000_000;
 
 /// The part that an intent plays in a portfolio; it means nothing to the server.
@@ -80,7 +80,7 @@ pub struct Join {
     pub priority: i32,
 }
 
-/// A portfolio as the decision about a place in it needs it.
+/// A portfolio, with the facts that a decision about a place in it needs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Joined {
     /// The portfolio.

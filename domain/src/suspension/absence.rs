@@ -7,6 +7,8 @@ use crate::suspension::{FallbackPolicy, Question, Suspension};
 
 /// The longest absence that changes nothing, in seconds: a restart or an upgrade takes less.
 pub const ABSENCE_SECONDS_MAX: i64 = 60;
+/// A question with a fixed deadline has lost too much time if an absence took more than its window divided by this number.
+pub const FIXED_WINDOW_PART: i32 = 10;
 
 /// A time in which no person could answer, because the server was away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +29,12 @@ impl Absence {
     /// because no person could answer: the old links had ended and there were no new ones.
     pub fn without_links(from: DateTime<Utc>, until: DateTime<Utc>) -> Option<Self> {
         (until > from).then_some(Self { from, until })
+    }
+
+    /// Whether a question with a fixed deadline lost too much of its window. That deadline cannot be moved, and its window may be
+    /// shorter than an absence that changes nothing for other questions.
+    pub fn takes_too_much(&self, suspended_at: DateTime<Utc>, expires_at: DateTime<Utc>) -> bool {
+        expires_at > self.from && (self.until - self.from) * FIXED_WINDOW_PART > expires_at - suspended_at
     }
 
     /// The deadline that gives an open question the time of the absence back; `None` if the question lost none.

@@ -37,7 +37,7 @@ pub struct Route<'a> {
 }
 
 impl Route<'_> {
-    /// Whether both routes lead to the same place.
+    /// Whether both routes have the same channel and the same recipient.
     pub fn is_same(&self, other: &Route<'_>) -> bool {
         self.channel == other.channel && self.recipient.eq_ignore_ascii_case(other.recipient)
     }

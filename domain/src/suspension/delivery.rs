@@ -65,7 +65,7 @@ pub enum BounceKind {
     Soft,
 }
 
-/// A message about a question, among the others.
+/// One of the messages about a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sibling {
     /// The attempt it belongs to.
@@ -86,7 +86,8 @@ impl Sibling {
         Route { channel: &self.channel, recipient: &self.recipient }
     }
 
-    /// Whether the message carries the answer link. Once it has left, that is fixed: its channel may differ by now, or be gone.
+    /// Whether the message carries the answer link. Once the message has left, the answer stays the same, even if its channel has
+    /// changed or is gone.
     pub(crate) fn carries_link(&self, channels: &Channels) -> bool {
         self.linked.unwrap_or_else(|| channels.carries_links(&self.channel))
     }

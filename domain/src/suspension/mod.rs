@@ -1,4 +1,4 @@
-//! The one durable record: the agent does nothing until a condition holds (RFC-0025 §4, §5).
+//! The suspension, the one durable record: the agent does nothing until a condition holds (RFC-0025 §4, §5).
 
 pub mod absence;
 pub mod channel;
@@ -157,7 +157,7 @@ pub enum ResolutionReason {
     TimeLost,
 }
 
-/// The asker of a question, as far as needed to keep it from answering itself.
+/// The asker of a question, as far as needed to keep it from answering its own question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Asker {
     /// The name of the key that asked.
@@ -246,7 +246,7 @@ pub struct Question {
     /// The earlier questions that ended without an answer; only a store knows them, so a question that
     /// was not asked yet has none.
     pub asked_before: Option<AskedBefore>,
-    /// The request of which the question is made; absent for a question that an agent asked in its own words.
+    /// The request that the question was made from; absent for a question that an agent asked in its own words.
     pub requested: Option<Box<Requested>>,
     /// The id that the asker's client gave the question.
     pub client_id: Option<String>,
@@ -259,7 +259,7 @@ pub struct AskedBefore {
     pub times: u32,
     /// Whether this question superseded the last of them; otherwise that one was withdrawn, or its time was over.
     pub superseded: bool,
-    /// Until when the last of them could be answered, as it was asked, without later extensions; absent if it had no deadline.
+    /// The deadline with which the last of them was asked, without later extensions; absent if it had none.
     #[serde(with = "crate::base::time::z_option")]
     pub expires_at: Option<DateTime<Utc>>,
 }
@@ -310,7 +310,7 @@ impl Question {
 }
 
 impl Suspension {
-    /// Whether the deadline has passed at `now`; it binds when the clock says so, not when a timer fires.
+    /// Whether the deadline has passed at `now`; it counts by the clock, even if its timer has not fired yet.
     pub fn is_expired(&self, now: DateTime<Utc>) -> bool {
         self.expires_at.is_some_and(|at| now >= at)
     }

@@ -37,7 +37,7 @@ pub struct Step<'a> {
     pub escalation: bool,
 }
 
-/// The effect of silence: no one answers until the deadline.
+/// The effect if no one answers until the deadline.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Silence<'a> {
     /// The agent is told that no one answered, and stops.

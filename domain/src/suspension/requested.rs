@@ -31,6 +31,6 @@ pub struct Requested {
     /// The agent that the body named, if the key may not act for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claimed_requested_by: Option<String>,
-    /// The version of the intent when the request was made: a person approves what the intent was then.
+    /// The version of the intent when the request was made: a person approves the intent as it was then.
     pub intent_version: u32,
 }

@@ -138,8 +138,8 @@ pub struct PartialRetryPolicy {
 }
 
 impl PartialRetryPolicy {
-    /// This level over the next one, field by field (call over agent over server). Inherited fields are adapted to the call's
-    /// other fields, so that no call is refused for fields that it does not have.
+    /// Fills each field that this level leaves open with that of the next level (call over agent over server). Inherited fields
+    /// are adapted to the call's other fields, so that no call is refused for fields that it does not have.
     #[must_use]
     pub fn over(self, next: &Self, timeout_seconds: Option<u32>, fallback_value: Option<&Value>) -> Self {
         let mut inherited = next.clone();

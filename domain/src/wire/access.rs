@@ -38,7 +38,7 @@ pub struct SetAclRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(pattern = "^closed$")]
     pub default_policy: Option<String>,
-    /// The entries, which take the place of all others. Required, so that a body that forgot them does not remove them.
+    /// The entries, which take the place of all others. The list is required, so that a body without it does not remove them.
     #[schema(max_items = 100)]
     pub entries: Vec<GrantAccessRequest>,
 }

@@ -50,7 +50,7 @@ pub struct AgentUnassigned {
 }
 
 impl AssignmentView {
-    /// The assignment that an event of the type `agent_assigned` says; `None` if the event is not in that form.
+    /// The assignment that an event of the type `agent_assigned` records; `None` if the event is not in that form.
     pub fn of(event: EventView) -> Option<Self> {
         let EventView { id, intent_id, actor, payload, created_at, .. } = event;
         let word = |name: &str| payload.get(name)?.as_str().map(str::to_owned);

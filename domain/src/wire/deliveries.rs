@@ -58,7 +58,7 @@ pub struct BounceView {
 /// A page of messages, about one question or over all.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DeliveryPage {
-    /// About one question in the order of `sequence`; over all questions the message queued last comes first.
+    /// The messages about one question in the order of `sequence`, or those about all questions, the one queued last first.
     pub deliveries: Vec<DeliveryView>,
     /// Pass it as `cursor` for the next page; absent on the last page.
     pub next_cursor: Option<String>,

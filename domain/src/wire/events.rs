@@ -82,12 +82,12 @@ pub struct ServerEventView {
     /// The facts of the event.
     #[schema(value_type = Object)]
     pub payload: Map<String, Value>,
-    /// When, naive UTC.
+    /// When it happened, naive UTC.
     pub created_at: String,
     /// The hash of the event before it.
     pub previous_event_hash: Option<String>,
     /// 32 random bytes.
     pub salt: String,
-    /// SHA-256 over the canonical form of all the others.
+    /// SHA-256 over the canonical form of all the other members.
     pub event_hash: String,
 }

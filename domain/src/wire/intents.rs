@@ -156,6 +156,6 @@ pub struct SetStatusRequest {
 pub struct IntentPage {
     /// Newest first.
     pub intents: Vec<IntentView>,
-    /// Where the next page begins; null at the end.
+    /// Pass it as `cursor` for the next page; null on the last page.
     pub next_cursor: Option<String>,
 }

@@ -31,7 +31,7 @@ pub struct CreateKeyRequest {
         pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$"
     )]
     pub subject: Option<String>,
-    /// Groups keys that belong together; the name by default.
+    /// The owner, which groups keys that belong together; the name by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(
         min_length = 1,
@@ -47,7 +47,7 @@ pub struct CreateKeyRequest {
     /// Whether a gateway may see every question whose id it knows, and answer it for any person.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unbound: bool,
-    /// For an agent: the client program that uses the key, if it is one for whose ways the server allows.
+    /// For an agent: the client program that uses the key, if it is one that the server makes allowances for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<Client>,
 }
@@ -69,7 +69,7 @@ pub struct KeyView {
     /// The channels a gateway is tied to; absent for an unbound one and for other roles.
     #[serde(default, rename = "for", skip_serializing_if = "Option::is_none")]
     pub tied_to: Option<Vec<String>>,
-    /// The client program for whose ways the server allows; absent for other keys.
+    /// The client program, if the server makes allowances for it; absent for other keys.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<Client>,
     /// When it was made.

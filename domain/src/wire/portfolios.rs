@@ -217,9 +217,9 @@ impl MemberView {
 /// The intents of a portfolio.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct MemberList {
-    /// Those that the caller may read, by priority, the highest first, and then the oldest intent first.
+    /// The intents of the portfolio that the caller may read, by priority, the highest first, and then the oldest intent first.
     pub intents: Vec<MemberView>,
-    /// Where the list goes on, as `offset`; null at its end. It ends early after 8 MiB.
+    /// The `offset` at which the list goes on; null at its end. A list ends early after 8 MiB.
     pub next_offset: Option<u32>,
     /// How far all intents of the portfolio are.
     pub aggregate_status: AggregateStatus,
@@ -233,7 +233,7 @@ pub struct WholePortfolioView {
     pub portfolio: PortfolioView,
     /// The intents that the caller may read, by priority, the highest first, and then the oldest intent first.
     pub intents: Vec<MemberView>,
-    /// Where the list goes on: the `offset` at `…/intents`; null if it is whole. It ends early after 8 MiB.
+    /// The `offset` at which the list goes on at `…/intents`; null if the list is whole. A list ends early after 8 MiB.
     pub next_offset: Option<u32>,
 }
 

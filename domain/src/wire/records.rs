@@ -319,7 +319,7 @@ pub struct RetryPolicyView {
     pub max_delay_ms: u64,
     /// The agent that takes over.
     pub fallback_agent_id: Option<String>,
-    /// After how many failures it does.
+    /// The number of failures after which that agent takes over.
     pub failure_threshold: u32,
     /// Always false: the agents read the policy, and the server starts no attempt by it.
     pub enforced: bool,
@@ -409,7 +409,7 @@ fn amount(cost: &CostView) -> f64 {
     cost.amount.as_f64().unwrap_or(0.0)
 }
 
-/// A sum as a whole number where it is one: clients expect the form of the amounts.
+/// A sum, as a whole number if it is one: clients expect sums in the same form as amounts.
 fn number(sum: f64) -> Number {
     #[expect(clippy::cast_possible_truncation, reason = "the sum has no fraction and is within the bounds of whole numbers")]
     let whole = (sum.fract() == 0.0 && sum.abs() < 9_007_199_254_740_992.0).then_some(sum as i64);

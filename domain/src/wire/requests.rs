@@ -13,7 +13,7 @@ use crate::wire::SuspensionRecord;
 /// `POST /api/v1/intents/{id}/approvals`: asks people to approve an action. Unknown fields are ignored.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ApprovalRequest {
-    /// The action. An intent whose policy wants an approval is completed after one of the action `complete`.
+    /// The action. An intent whose policy requires an approval can be completed after the action `complete` is approved.
     #[schema(min_length = 1, max_length = 200, examples("complete"))]
     pub action: String,
     /// The reason.

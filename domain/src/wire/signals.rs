@@ -36,7 +36,7 @@ impl Signal {
     pub fn of(event: EventView, agent: Option<&str>) -> Option<Self> {
         let EventView { id, intent_id, event_type, actor, mut payload, created_at, .. } = event;
         let name = match event_type.as_str() {
-            // The client runs its work for every assignment that it hears of, so it hears of its own alone.
+            // The client starts its work for every assignment that it receives, so an agent's stream carries that agent's alone.
             ASSIGNED if agent.is_some_and(|agent| !names(&payload, agent)) => return None,
             ASSIGNED => "AGENT_ASSIGNED",
             // `STATUS_CHANGED` would run the same handlers once more.
@@ -56,8 +56,8 @@ impl Signal {
         Some(Self { name, data: payload })
     }
 
-    /// Carries a place in the stream to a client that has no event yet: without it a client that loses its connection would begin
-    /// again at a later moment. No handler of the client runs for it.
+    /// Gives a place in the stream to a client that has no event yet: without a place, a client that loses its connection would
+    /// begin again at a later moment. No handler of the client runs for this signal.
     pub fn of_position() -> Self {
         Self { name: "STATUS_CHANGED", data: Map::from_iter([("new_status".to_owned(), Value::Null)]) }
     }

@@ -125,7 +125,7 @@ pub struct SuspensionRecord {
     /// The deadline of all attempts.
     #[serde(with = "crate::base::time::z_option")]
     pub expires_at: Option<DateTime<Utc>>,
-    /// The policy that applies then.
+    /// The policy that applies at the deadline.
     pub fallback_policy: FallbackPolicy,
     /// The value that then replaces an answer.
     #[schema(value_type = Option<Value>)]
@@ -164,7 +164,7 @@ pub struct SuspensionRecord {
     /// The earlier questions that ended without an answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_before: Option<AskedBefore>,
-    /// The request of which the question is made; absent for a question in the agent's own words.
+    /// The request that the question was made from; absent for a question in the agent's own words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requested: Option<Box<Requested>>,
     /// The id that the asker's client gave the question; an answer may name it within the intent.

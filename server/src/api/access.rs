@@ -56,7 +56,8 @@ fn new_id(shared: &Shared) -> AccessId {
     AccessId(shared.entropy.uuid(shared.clock.now()))
 }
 
-/// The entry or request in the path. Any other text names none, which is told after the rights of the caller were checked.
+/// The id of the entry or request in the path. A text that is no id becomes an id that names nothing, so that the rights of the
+/// caller are checked before the 404.
 fn id_in_path(request: &HttpRequest, name: &str) -> AccessId {
     request.match_info().get(name).and_then(|text| text.parse().ok()).unwrap_or(AccessId(uuid::Uuid::nil()))
 }
@@ -118,7 +119,7 @@ pub(super) async fn list_requests(request: HttpRequest, shared: Data<Shared>) ->
     Ok(HttpResponse::Ok().json(AccessRequestList::of(events).ok_or_else(unreadable)?))
 }
 
-/// Approves a request. Operators and admins decide, and no key of the owner that asked.
+/// Approves a request. Operators and admins decide; a key of the owner that asked may not decide.
 #[utoipa::path(post, path = "/api/v1/intents/{intent_id}/access-requests/{request_id}/approve", tag = "access",
     request_body = ApproveAccessRequest,
     params(("intent_id" = String, Path), ("request_id" = String, Path), ("Idempotency-Key" = Option<String>, Header)), responses(
@@ -129,7 +130,7 @@ pub(super) async fn approve(request: HttpRequest, shared: Data<Shared>) -> Resul
     change(&request, &shared, kind, body, |body| admitting::approval(id, body)).await
 }
 
-/// Denies a request. Operators and admins decide, and no key of the owner that asked.
+/// Denies a request. Operators and admins decide; a key of the owner that asked may not decide.
 #[utoipa::path(post, path = "/api/v1/intents/{intent_id}/access-requests/{request_id}/deny", tag = "access",
     request_body = DenyAccessRequest,
     params(("intent_id" = String, Path), ("request_id" = String, Path), ("Idempotency-Key" = Option<String>, Header)), responses(

@@ -59,7 +59,7 @@ pub(super) async fn show(request: HttpRequest, shared: Data<Shared>) -> Result<H
     Ok(HttpResponse::Ok().json(approval))
 }
 
-/// Approves. The agent that asked may not, and no key of its owner.
+/// Approves. The agent that asked may not do so, and neither may any other key of its owner.
 #[utoipa::path(post, path = "/api/v1/intents/{intent_id}/approvals/{approval_id}/approve", tag = "approvals",
     request_body = DecideApprovalRequest, params(("intent_id" = String, Path), ("approval_id" = String, Path)), responses(
     (status = 200, body = ApprovalView), (status = 403, description = "`self_response`, `forbidden`"), (status = 404),
@@ -68,7 +68,7 @@ pub(super) async fn approve(request: HttpRequest, shared: Data<Shared>) -> Resul
     decide(&request, &shared, "POST /intents/{id}/approvals/{id}/approve", true).await
 }
 
-/// Refuses to approve. The agent that asked may not, and no key of its owner.
+/// Refuses to approve. The agent that asked may not do so, and neither may any other key of its owner.
 #[utoipa::path(post, path = "/api/v1/intents/{intent_id}/approvals/{approval_id}/deny", tag = "approvals",
     request_body = DecideApprovalRequest, params(("intent_id" = String, Path), ("approval_id" = String, Path)), responses(
     (status = 200, body = ApprovalView), (status = 403, description = "`self_response`, `forbidden`"), (status = 404),

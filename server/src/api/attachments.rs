@@ -64,8 +64,8 @@ async fn listed(request: &HttpRequest, shared: &Shared) -> Result<Vec<Attachment
 pub(super) async fn remove_attachment(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let id: Option<EventId> = request.match_info().get("attachment_id").and_then(|text| text.parse().ok());
     let attachment_id = id.ok_or(Rejection::NotFound)?;
-    // The list is read beside the writer, because a long log takes long to walk. If two requests remove one attachment at the same
-    // time, it is removed twice, which is the same.
+    // The list is not read in the transaction of the write, because reading a long log takes long. So two requests at the same
+    // time may both remove an attachment, which has the same effect as one removal.
     if !listed(&request, &shared).await?.iter().any(|attachment| attachment.id == attachment_id.to_string()) {
         return Err(Rejection::NotFound.into());
     }

@@ -82,7 +82,8 @@ pub(super) async fn placet(request: HttpRequest, shared: Data<Shared>) -> Result
 /// Shows the server's level of the retry cascade, read-only (RFC-0026).
 #[utoipa::path(get, path = "/api/v1/server/config", tag = "discovery", responses((status = 200, body = ServerConfigView)))]
 pub(super) async fn server_config(shared: Data<Shared>) -> HttpResponse {
-    // The OpenIntent client lets a fallback of the server's override the `fail` that a call asks for: silence would become consent.
+    // In the OpenIntent client a fallback policy of the server overrides the `fail` that a call asks for: silence would become
+    // consent. So the server shows no policy but `fail`.
     let shown = shared.asking.default_retry_policy.clone().map(|policy| PartialRetryPolicy {
         final_fallback_policy: policy.final_fallback_policy.filter(|policy| *policy == FallbackPolicy::Fail),
         ..policy

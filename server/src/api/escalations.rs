@@ -39,7 +39,7 @@ pub(super) async fn ask(request: HttpRequest, shared: Data<Shared>) -> Result<Ht
     Ok(HttpResponse::Ok().json(EscalationView::of(record).ok_or_else(unreadable)?))
 }
 
-/// Lists the newest escalations, beside one intent or all that the caller may read. `status` chooses among them.
+/// Lists the newest escalations of one intent, or of all intents that the caller may read. `status` chooses among them.
 #[utoipa::path(get, path = "/api/v1/escalations", tag = "escalations",
     params(("intent_id" = Option<String>, Query), ("status" = Option<String>, Query)),
     responses((status = 200, body = EscalationList), (status = 403), (status = 404), (status = 422)))]
@@ -55,7 +55,7 @@ pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<H
     Ok(HttpResponse::Ok().json(EscalationList { escalations }))
 }
 
-/// Says how to go on. The agent that asked may not, and no key of its owner.
+/// Says how to go on. The agent that asked may not do so, and neither may any other key of its owner.
 #[utoipa::path(post, path = "/api/v1/escalations/{escalation_id}/resolve", tag = "escalations",
     request_body = ResolveEscalationRequest, params(("escalation_id" = String, Path)), responses(
     (status = 200, body = EscalationView), (status = 403, description = "`self_response`, `forbidden`"), (status = 404),

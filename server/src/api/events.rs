@@ -39,6 +39,7 @@ pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<H
         event_type: query.parsed("event_type", "an event type", |text| Some(text.to_owned())),
         since: query.parsed("since", "an RFC 3339 time", time::parse),
         all: query.parsed("include", "all", |text| (text == "all").then_some(())).is_some(),
+        refuse_far: true,
     };
     let filter = query.wanted(false, filter);
     let events = shared.store.events(caller.principal, id, filter).await?;
@@ -55,7 +56,7 @@ pub(super) async fn append(request: HttpRequest, shared: Data<Shared>) -> Result
     if let Some(served) = three_calls::told(&shared, &caller, intent_id(&request)?, &body).await? {
         return Ok(respond(Outcome::Event(served)));
     }
-    // The OpenIntent client delegates by an event; the server writes it, and once.
+    // The OpenIntent client delegates by appending an event of assignment. The server writes that event itself, and only once.
     let assigns = body.0["event_type"] == ASSIGNED;
     let action = if assigns { Action::Assign } else { Action::AppendEvent };
     let write = Write { action, scope: "POST /intents/{id}/events", if_match_required: false };

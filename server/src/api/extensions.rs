@@ -21,7 +21,7 @@ pub(super) fn routes(routes: &mut Routes<'_>) {
     routes.keyed(Surface::Ours, "/suspensions/{suspension_id}/extend", [post(Work::Write, extend)]);
 }
 
-/// Moves the deadline of an open question, later only; for operators and admins, never for the agent that asked.
+/// Moves the deadline of an open question to a later time; for operators and admins, never for the agent that asked.
 ///
 /// People get more time, and every later message names the new deadline; reminders keep their times.
 #[utoipa::path(post, path = "/api/v1/suspensions/{suspension_id}/extend", tag = "suspensions", request_body = ExtendRequest,

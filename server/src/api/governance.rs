@@ -46,7 +46,7 @@ pub(super) async fn set(request: HttpRequest, shared: Data<Shared>) -> Result<Ht
     Ok(respond(write.send(&request, caller, &shared, body, command).await?))
 }
 
-/// Removes the policy; an admin may.
+/// Removes the policy; for admins.
 #[utoipa::path(delete, path = "/api/v1/intents/{intent_id}/governance", tag = "governance",
     params(("intent_id" = String, Path), ("If-Match" = String, Header)), responses((status = 200, body = IntentView),
     (status = 400, description = "`if_match_required`"), (status = 403), (status = 404),

@@ -23,7 +23,7 @@ use crate::edge::route::{Routes, delete, get, intent_id, patch, portfolio_id, po
 use crate::edge::shared::Shared;
 use crate::edge::write::{Write, repeatable, respond};
 
-/// The most portfolios on one page, and so many unless the request says otherwise.
+/// The most portfolios on one page; a page has this many unless the request asks for fewer.
 pub(super) const PORTFOLIOS_PAGE_MAX: u32 = 100;
 /// The furthest place in a portfolio from which its intents can be read.
 pub(super) const MEMBERS_OFFSET_MAX: u32 = 1_000;
@@ -57,7 +57,7 @@ pub(super) async fn create(request: HttpRequest, shared: Data<Shared>) -> Result
     Ok(respond(shared.store.create_portfolio(principal, write).await?))
 }
 
-/// Lists portfolios, newest first: an agent's own; of people's, all.
+/// Lists portfolios, newest first. An agent finds its own, and a person finds all.
 #[utoipa::path(get, path = "/api/v1/portfolios", tag = "portfolios", params(("created_by" = Option<String>, Query),
     ("limit" = Option<u32>, Query), ("offset" = Option<u32>, Query)),
     responses((status = 200, body = Vec<PortfolioView>), (status = 403), (status = 422)))]
@@ -84,7 +84,7 @@ pub(super) async fn of_intent(request: HttpRequest, shared: Data<Shared>) -> Res
     Ok(HttpResponse::Ok().json(shared.store.portfolios(caller.principal, Ok(filter)).await?))
 }
 
-/// Reads a portfolio with its intents, as far as the caller may read them, and how far all of them are.
+/// Reads a portfolio with its intents, as far as the caller may read them, and with the progress of all of them.
 #[utoipa::path(get, path = "/api/v1/portfolios/{portfolio_id}", tag = "portfolios", params(("portfolio_id" = String, Path)),
     responses((status = 200, body = WholePortfolioView), (status = 403), (status = 404)))]
 pub(super) async fn show(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
@@ -92,7 +92,7 @@ pub(super) async fn show(request: HttpRequest, shared: Data<Shared>) -> Result<H
     Ok(HttpResponse::Ok().json(shared.store.portfolio(caller.principal, portfolio_id(&request)?, Ok(0)).await?))
 }
 
-/// Reads the intents of a portfolio, as far as the caller may read them, and how far all of them are.
+/// Reads the intents of a portfolio, as far as the caller may read them, and the progress of all of them.
 #[utoipa::path(get, path = "/api/v1/portfolios/{portfolio_id}/intents", tag = "portfolios",
     params(("portfolio_id" = String, Path), ("offset" = Option<u32>, Query)),
     responses((status = 200, body = MemberList), (status = 403), (status = 404), (status = 422)))]
@@ -105,8 +105,8 @@ pub(super) async fn members(request: HttpRequest, shared: Data<Shared>) -> Resul
     Ok(HttpResponse::Ok().json(portfolio.into_members()))
 }
 
-/// Reads the log of a portfolio, oldest first: how it began, and its changes of status. The log of an intent says when it was put into
-/// portfolios.
+/// Reads the log of a portfolio, oldest first: its creation and its changes of status. The log of an intent says when the intent
+/// was put into portfolios.
 #[utoipa::path(get, path = "/api/v1/portfolios/{portfolio_id}/events", tag = "portfolios", params(("portfolio_id" = String, Path)),
     responses((status = 200, body = Vec<PortfolioEventView>), (status = 403), (status = 404)))]
 pub(super) async fn events(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {

@@ -1,4 +1,4 @@
-//! Tells who would be told when, before a question is asked.
+//! Tells, before a question is asked, which people would be told and when.
 
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
@@ -17,8 +17,8 @@ pub(super) fn routes(routes: &mut Routes<'_>) {
     routes.keyed(Surface::Ours, "/suspensions/preview", [post(Work::Read, preview)]);
 }
 
-/// Tells who would be told when, and what would happen if no answer came, if this question were asked now. Nothing is kept, and
-/// no person is told.
+/// Tells which people would be told and when, and the outcome without an answer, if this question were asked now. Nothing is
+/// kept, and no person is told.
 ///
 /// It refuses the fields that asking would refuse, with the same errors.
 #[utoipa::path(post, path = "/api/v1/suspensions/preview", tag = "suspensions", request_body = SuspendRequest,

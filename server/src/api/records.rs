@@ -1,4 +1,5 @@
-//! The data that agents keep with an intent: the parts that its nouns share. The log is the only place where it is kept.
+//! The parts that decisions, attachments, costs, failures and retry policies share: data that agents keep with an intent, and
+//! that is kept only in the log.
 
 use actix_web::HttpRequest;
 use domain::base::field::FieldError;
@@ -17,7 +18,8 @@ use crate::edge::route::intent_id;
 use crate::edge::shared::Shared;
 use crate::edge::write::Write;
 
-/// Keeps the data of a request, whose idempotency keys have this scope; `accept` also gets the caller and the agent as which it acts.
+/// Keeps the data of a request. `scope` is the scope of its idempotency key; `accept` also gets the caller, and the id of the
+/// agent as which the caller acts.
 pub(super) async fn keep<T: DeserializeOwned>(
     request: &HttpRequest,
     shared: &Shared,

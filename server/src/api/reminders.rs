@@ -1,4 +1,4 @@
-//! A reminder of an open question, now.
+//! A reminder of an open question that is sent at once, when an operator or admin asks for it.
 
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};

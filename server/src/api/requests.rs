@@ -24,7 +24,7 @@ use crate::edge::write::Write;
 /// Turns a body into the question that people are asked.
 type Accept<T> = fn(&AskingPolicy, T, &Principal, SuspensionId) -> Result<Suspend, Vec<FieldError>>;
 
-/// Makes a request of the body, for the intent in the path.
+/// Makes a request to people from the body, for the intent in the path.
 pub(super) async fn make<T: DeserializeOwned>(
     request: &HttpRequest,
     shared: &Shared,
@@ -68,7 +68,7 @@ pub(super) async fn decide<T: DeserializeOwned>(
     Ok(shared.store.suspension(principal, id).await?)
 }
 
-/// The newest requests of a kind, at most a page: beside one intent or all that the caller may read, open ones or all.
+/// The newest requests of a kind, at most a page: those of one intent or of all that the caller may read, and open ones or all.
 pub(super) async fn listed(
     request: &HttpRequest,
     shared: &Shared,

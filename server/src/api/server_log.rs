@@ -1,4 +1,4 @@
-//! The server's own log: what belongs to no intent (RFC-0019's envelope, with `log` in place of `intent_id`).
+//! The server's own log: the events that belong to no intent (RFC-0019's envelope, with `log` in place of `intent_id`).
 
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
@@ -27,7 +27,7 @@ pub(super) async fn events(request: HttpRequest, shared: Data<Shared>) -> Result
         limit: query.number("limit", 1..=PAGE_MAX, PAGE_DEFAULT),
         after: u64::from(query.number("after", 0..=u32::MAX, 0)),
     };
-    let filter = query.wanted(false, filter);
+    let filter = query.wanted(true, filter);
     let events = shared.store.server_events(caller.principal, filter).await?;
     Ok(HttpResponse::Ok().content_type("application/json").body(format!("[{}]", events.join(","))))
 }

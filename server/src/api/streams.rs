@@ -57,8 +57,8 @@ pub(super) async fn subscribe_to_intent(request: HttpRequest, shared: Data<Share
     open(&request, shared, of).await
 }
 
-/// Streams the events of the intents that an agent created or to which it is assigned, of the assignments only its own. Only for keys
-/// that act for the agent.
+/// Streams the events of the intents that an agent created or to which it is assigned. Of the events about assignments it shows
+/// only those of this agent. Only for keys that act for the agent.
 #[utoipa::path(get, path = "/api/v1/agents/{agent_id}/subscribe", tag = "streams", params(("agent_id" = String, Path),
     ("Last-Event-ID" = Option<String>, Header)), responses((status = 200, content_type = "text/event-stream", body = String), (status = 404), (status = 422)))]
 pub(super) async fn subscribe_to_agent(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
@@ -85,7 +85,7 @@ pub(super) async fn follow_log(request: HttpRequest, shared: Data<Shared>) -> Re
     open(&request, shared, of).await
 }
 
-/// The place that the client names; an empty header names none.
+/// The place in the stream behind which the client wants to go on reading; an empty header names none.
 fn last_event_id(request: &HttpRequest) -> Result<Option<StreamCursor>, Rejection> {
     let Some(value) = request.headers().get("last-event-id").filter(|value| !value.is_empty()) else { return Ok(None) };
     let cursor = value.to_str().ok().and_then(|text| text.parse().ok());
@@ -147,11 +147,11 @@ struct Reader {
     ready: String,
     /// The place at which the next look begins.
     cursor: StreamCursor,
-    /// The place that the client knows.
+    /// The last place that was sent to the client.
     told: Option<StreamCursor>,
     alive_at: Instant,
     look_at: Instant,
-    /// A look before this time waits for it.
+    /// The earliest time at which a wake leads to the next look.
     rested_at: Instant,
     _place: StreamPlace,
 }
@@ -159,7 +159,7 @@ struct Reader {
 impl Reader {
     /// The next part of the stream; an error ends it.
     async fn next(&mut self) -> io::Result<Bytes> {
-        // To the connection the request was over when its head was answered, and a connection that idles is closed.
+        // For the connection the request ended with the head of its answer, and an idle connection is closed. So it begins again.
         if let (None, Some(exchange)) = (&self.under_way, &self.exchange) {
             self.under_way = Some(exchange.begin());
         }
@@ -246,8 +246,8 @@ impl Reader {
         self.tell(self.cursor, name, &Value::from(data));
     }
 
-    /// Sends a comment, or the place if the stream has passed events that are not for this client: it would have to pass them
-    /// again.
+    /// Sends a comment, or, if the stream has passed events that are not for this client, its place: otherwise the stream would
+    /// have to pass these events again when the client comes back.
     fn say_alive(&mut self) {
         let passed = self.shared.store.hub().passed_by(&self.of.followed(), self.cursor);
         self.cursor = passed.unwrap_or(self.cursor);
@@ -259,7 +259,7 @@ impl Reader {
     }
 }
 
-/// Ends a stream without the mark of a clean end.
+/// The error that ends a stream: the connection breaks, without the mark of a clean end.
 fn ended(why: &'static str) -> io::Error {
     tracing::debug!(why, "a stream ends");
     io::Error::new(io::ErrorKind::ConnectionReset, why)

@@ -20,7 +20,7 @@ use crate::edge::route::{Routes, delete, get, post};
 use crate::edge::shared::Shared;
 use crate::edge::write::{repeatable, respond};
 
-/// The most subscriptions on one page, and so many unless the request says otherwise.
+/// The most subscriptions on one page; a page has this many unless the request asks for fewer.
 pub(super) const SUBSCRIPTIONS_PAGE_MAX: u32 = 100;
 
 pub(super) fn routes(routes: &mut Routes<'_>) {
@@ -56,7 +56,7 @@ pub(super) async fn subscribe(request: HttpRequest, shared: Data<Shared>) -> Res
     Ok(response)
 }
 
-/// Lists subscriptions, newest first: an agent's own; of people's, all.
+/// Lists subscriptions, newest first. An agent finds its own, and a person finds all.
 #[utoipa::path(get, path = "/api/v1/subscriptions", tag = "subscriptions", params(("intent_id" = Option<String>, Query),
     ("limit" = Option<u32>, Query), ("offset" = Option<u32>, Query)),
     responses((status = 200, body = Vec<SubscriptionView>), (status = 403), (status = 404), (status = 422)))]

@@ -27,7 +27,7 @@ use crate::edge::write::{Write, respond};
 pub const WAIT_SECONDS_MAX: u32 = 50;
 /// The scope of questions' idempotency keys.
 const SUSPEND_SCOPE: &str = "suspend";
-/// Tells that the question was asked before, under the same key.
+/// The header that tells that the question was asked before, under the same key.
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 /// The routes of questions on an intent.
@@ -113,7 +113,7 @@ pub(super) async fn get(request: HttpRequest, shared: Data<Shared>) -> Result<Ht
                 woken = timeout_at(until, announced) => woken.is_ok(),
                 // The look below finds out that the key was revoked.
                 () = shared.authenticator.until_revoked(caller.key_hash, caller.principal.key_id()) => true,
-                // A server that stops answers with the present state; the client asks the next server.
+                // When the server stops, it answers with the present state; the client then asks the next server.
                 () = shared.stopped() => false,
             };
             place = Some(shared.admission.enter_again(class).await?);
@@ -146,7 +146,7 @@ async fn look(
 
 /// Lists the suspensions that the caller may read, newest first.
 ///
-/// With `idempotency_key`, it lists only the one that this caller's name asked under that key, whatever its words, open or not.
+/// With `idempotency_key`, it lists only the question that this caller's name asked under that key, with any text, open or not.
 #[utoipa::path(get, path = "/api/v1/suspensions", tag = "suspensions", params(
     ("state" = Option<String>, Query),
     ("idempotency_key" = Option<String>, Query),

@@ -1,4 +1,5 @@
-//! The three calls in which the OpenIntent client suspends: the status, the record in the state, the event. Keys of that client only.
+//! The three calls in which the OpenIntent client suspends: it sets the status, writes the record into the state, and appends the
+//! event. Only keys for that client can use them.
 
 use domain::asking::by_record::{adapted, check_window};
 use domain::base::field::FieldError;
@@ -17,7 +18,7 @@ use crate::edge::body::Json;
 use crate::edge::problem::Failure;
 use crate::edge::shared::Shared;
 
-/// The types of the events that the client appends and the server has written.
+/// The types of the events that the client appends although the server has written them already.
 const TOLD: [&str; 3] = ["intent.suspended", "intent.suspension_renotified", "intent.suspension_escalated"];
 /// How many events of one type are looked through for the one that the client means.
 const LOOKED_THROUGH: u32 = 50;
@@ -28,7 +29,7 @@ pub(super) fn announces(shared: &Shared, by: &Principal, status: Status) -> Opti
     is_announced.then(|| SuspensionId(shared.entropy.uuid(shared.clock.now())))
 }
 
-/// The question that these patches are the record of, if this key may ask in this way; `None` for other patches.
+/// The question whose record these patches write, if this key may ask in this way; `None` for other patches.
 pub(super) fn asks(shared: &Shared, by: &Principal, patches: &[Patch]) -> Result<Option<Command>, Vec<FieldError>> {
     let [patch] = patches else { return Ok(None) };
     if by.client.is_none() || patch.op != PatchOp::Set || !patch.segments().eq([SUSPENSION_KEY]) {
@@ -40,7 +41,7 @@ pub(super) fn asks(shared: &Shared, by: &Principal, patches: &[Patch]) -> Result
     };
     let adapted = match adapted(record.clone()) {
         Ok(adapted) => adapted,
-        // An ending in the record is refused as every other write to `_suspension` is.
+        // A record that says how the question ended is refused like every other write to `_suspension`.
         Err(Rejection::SuspensionIsServerOwned) => return Ok(None),
         Err(Rejection::Invalid { errors }) => return Ok(Some(refused(String::new(), errors))),
         Err(other) => return Err(vec![FieldError::new("_suspension", "value", other.to_string())]),
@@ -58,7 +59,7 @@ pub(super) fn asks(shared: &Shared, by: &Principal, patches: &[Patch]) -> Result
     }))
 }
 
-/// A record that breaks rules travels to its intent as well, which then is as it was before the announcement.
+/// The command for a record that breaks rules. The intent gets it as well, and is then as it was before the announcement.
 fn refused(client_id: String, mut errors: Vec<FieldError>) -> Command {
     for error in &mut errors {
         if !error.field.starts_with("_suspension") {
@@ -72,11 +73,11 @@ fn by_record(client_id: String, asked: Result<Box<Suspend>, Vec<FieldError>>) ->
     Command::SuspendByRecord(Box::new(ByRecord { client_id, asked, is_used: false, open: None }))
 }
 
-/// The event of the server's that the client tells it again, if this is one; the client's own is not written.
+/// The server's own event that the client repeats in `body`, if it repeats one; the server does not write the event again.
 ///
 /// # Errors
 ///
-/// `ReservedEventType` if the server has not written it: nothing is forged, and nothing is written before its time.
+/// `ReservedEventType` if the server has not written this event: no client can forge one, or write one too early.
 pub(super) async fn told(shared: &Shared, caller: &Caller, intent: IntentId, body: &Json) -> Result<Option<String>, Failure> {
     let event_type = body.0["event_type"].as_str().unwrap_or_default();
     if caller.principal.client.is_none() || !TOLD.contains(&event_type) {
@@ -108,7 +109,7 @@ async fn events(
     event_type: &str,
 ) -> Result<Vec<(EventView, String)>, Failure> {
     let filter =
-        EventFilter { limit: LOOKED_THROUGH, offset: 0, event_type: Some(event_type.to_owned()), since: None, all: true };
+        EventFilter { limit: LOOKED_THROUGH, offset: 0, event_type: Some(event_type.to_owned()), since: None, all: true, refuse_far: false };
     let served = shared.store.events(caller.principal.clone(), intent, Ok(filter)).await?;
     Ok(served.into_iter().filter_map(|served| Some((serde_json::from_str(&served).ok()?, served))).collect())
 }

@@ -33,7 +33,7 @@ pub(super) async fn tell_of_another_server(store: &dyn Store, settings: &Databas
     }
 }
 
-/// Whether a Placet server answers that does not know this secret.
+/// Whether the server at `address` is a Placet server that does not know this secret.
 async fn is_other(address: &Url, secret: [u8; 32]) -> bool {
     let instance = Instance::new(secret);
     let asked = tokio::time::timeout(LOOK_FOR, ask(address, &instance, &SystemEntropy)).await;

@@ -1,5 +1,5 @@
-//! Tells the address that lets a browser in: on the terminal, or in a file beside the database that only its owner can read.
-//! Never in a log, which others read.
+//! Tells the address that lets a browser in: on the terminal, or in a file beside the database that only its owner can read. The
+//! address never stands in a log, which others read.
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, IsTerminal, Write};
@@ -18,7 +18,7 @@ use crate::config::is_loopback;
 /// The end of the file's name, behind the name of the database.
 const FILE_END: &str = "-address";
 
-/// Shows the address to the person who started the server. Dropping it removes the file.
+/// Shows the address to the person who started the server. Dropping the door removes the file.
 pub(super) struct Door {
     way: Way,
     /// Whether a phone can be let in: then the address is also drawn as a QR code.
@@ -93,7 +93,7 @@ impl Door {
 impl Drop for Door {
     fn drop(&mut self) {
         if let Way::File(file) = &self.way {
-            // A file that stays behind opens nothing once this server has stopped.
+            // If the file stays behind, its address lets no browser in once this server has stopped.
             drop(std::fs::remove_file(file));
         }
     }

@@ -133,7 +133,7 @@ impl Ending {
             }
             Self::Fallback => format!("no person answered in time, so the fallback {value:?} is used"),
             Self::Expired => "no person answered in time".to_owned(),
-            // Only the path: the question's id is a capability.
+            // The path is shown without the question's id, which is a capability.
             Self::Undeliverable => {
                 "no message about the question reached a person; the list of its messages says why (GET /api/v1/suspensions/ID/deliveries)"
                     .to_owned()

@@ -209,7 +209,7 @@ async fn list(args: ListArgs) -> anyhow::Result<()> {
 
 async fn import(args: ImportArgs) -> anyhow::Result<()> {
     let mut text = String::new();
-    // One byte more than allowed distinguishes a secret that is too long from one that fits.
+    // Two bytes more than a secret may have: they hold the end of its line, or show that the secret is too long.
     std::io::stdin()
         .take(KEY_CHARS_MAX as u64 + 2)
         .read_to_string(&mut text)

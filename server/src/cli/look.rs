@@ -170,7 +170,7 @@ fn verify(events: &[Value], json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// An event of the server's own log: when, what, by which credential, and to which key.
+/// A line for an event of the server's own log: its time, its type, the key that changed, and the credential that did it.
 fn in_a_line_of_the_server(event: &ServerEventView) -> String {
     let word = |word: &str| text::truncated(&inert_line(word), WORD_CHARS_MAX);
     let of_key = |member: &str| word(event.payload.get(member).and_then(Value::as_str).unwrap_or_default());
@@ -182,7 +182,7 @@ fn in_a_line_of_the_server(event: &ServerEventView) -> String {
 
 fn in_a_line(event: &EventView) -> String {
     let word = |word: &str| text::truncated(word, WORD_CHARS_MAX);
-    // Our own event types have dots but are no addresses, so they are not broken up.
+    // Our own event types are shown unchanged: they have dots, but are no addresses.
     let kind =
         if client_may_append(&event.event_type) { inert_line(&event.event_type) } else { text::visible_line(&event.event_type) };
     let about = format!("{}  {}, {}", event.created_at, word(&kind), word(&inert_line(&event.actor)));

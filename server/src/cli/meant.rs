@@ -1,8 +1,8 @@
 //! Finds the choice that a person means by the typed text: its value, its label, or the beginning of either, in any case.
 //!
-//! Guarantee: the beginning of a value or label counts only if it fits one choice alone, and never for a choice whose label says
-//! something else than its value sends. Mechanism: the text is compared with all values and labels, and the choices are judged as
-//! a page judges them. Failure: the person is asked for the whole value.
+//! Guarantee: the beginning of a value or label counts only if it fits one choice alone, and only if no label misleads about the
+//! value that it sends. Mechanism: the text is compared with all values and labels, and the choices are judged as a page judges
+//! them. Failure: the person is asked for the whole value.
 
 use std::fmt;
 

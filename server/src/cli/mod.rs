@@ -103,7 +103,8 @@ impl Cli {
     /// else, so wrong usage of `ask`, and of every other command that speaks to a server, is 3.
     pub fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, ExitCode> {
         let mut arguments: Vec<OsString> = arguments.into_iter().collect();
-        // Only the options of the root are left alone. With `serve` in front, a wrong setting of the server cannot stop `ask`.
+        // Options without a command belong to `serve`, except those for help and version. The program itself has no settings of
+        // the server, so a wrong one cannot stop `ask`.
         let of_serve = |word: &str| word.starts_with('-') && !["-h", "--help", "-V", "--version"].contains(&word);
         if arguments.get(1).is_none_or(|word| word.to_str().is_some_and(of_serve)) {
             arguments.insert(1.min(arguments.len()), "serve".into());
@@ -182,7 +183,7 @@ impl Cli {
     }
 }
 
-/// The place where a setting belongs that was given as a flag and has no flag.
+/// A hint about the place of a setting, if it was given as a flag but has none.
 fn without_flag(error: &clap::Error) -> Option<String> {
     let Some(ContextValue::String(flag)) =
         error.get(ContextKind::InvalidArg).filter(|_| error.kind() == ErrorKind::UnknownArgument)

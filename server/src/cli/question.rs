@@ -125,7 +125,7 @@ pub(super) fn listed(question: &SuspensionRecord, now: DateTime<Utc>, columns: u
     .join("\n")
 }
 
-/// The width of a terminal in columns, and the places of words on it.
+/// The width of a terminal in columns, for which texts are laid out.
 #[derive(Clone, Copy)]
 struct Margins(usize);
 
@@ -325,7 +325,7 @@ pub(super) mod tests {
         serde_json::from_value(record).unwrap()
     }
 
-    // Found by trying: the digests of these two ids begin alike.
+    // The digests of the first two ids begin alike. The ids were found by trying.
     #[test]
     fn a_short_id_that_two_questions_have_names_neither() {
         let questions = || vec![open(7436), open(9406), open(1)];
@@ -336,7 +336,7 @@ pub(super) mod tests {
         assert!(named(questions(), "00000000").unwrap().is_none());
     }
 
-    /// The page shows all of it, and a person at a terminal decides the same question.
+    /// The page shows all that an agent sent, and a person at a terminal decides the same question.
     #[test]
     fn all_that_an_agent_sent_is_shown() {
         let mut question = open(1);
@@ -439,7 +439,7 @@ What else the agent sent
                 let heads = |start: &str| shown.lines().filter(|line| line.starts_with(start)).count();
                 let once = ["Question ", "Context", "What else the agent sent", "Answers"];
                 assert!(once.iter().all(|start| heads(start) == 1) && heads("  •") == entries, "{shown}");
-                // One value is used if no person answers.
+                // The fallback has one line for its value, and the offered choice has another.
                 let offered = usize::from(response_type == ResponseType::Confirm);
                 assert!(heads("  value │") == 1 + offered && heads("  label │") == offered, "{shown}");
                 for line in listed(&question, now, columns).lines().skip(1) {

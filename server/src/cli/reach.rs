@@ -17,7 +17,7 @@ use crate::edge::settings::Settings;
 
 /// How long one request may take.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// A proof fits many times over; a longer answer is no proof and is not read.
+/// The longest answer that is read, in bytes. A proof is much shorter, so a longer answer is no proof.
 const ANSWER_BYTES_MAX: usize = 4 * 1024;
 
 /// The result of asking an address.
@@ -33,7 +33,7 @@ pub(crate) enum Reached {
     Redirected(u16, String),
     /// A proxy, which says with this status that there is no server behind it.
     Gateway(u16),
-    /// Nothing.
+    /// No answer, for this reason.
     Nothing(Unreached),
 }
 
@@ -106,8 +106,8 @@ pub(crate) async fn ask(address: &Url, instance: &Instance, entropy: &dyn Entrop
 
 /// The settings of the server at an address, if it is `instance` and tells them.
 ///
-/// Anyone who sees the proof of a reader can ask with it for two minutes. So the proof travels encrypted or stays on this
-/// machine, and it goes only to `instance`.
+/// The request holds a proof, and anyone who sees it can ask for the settings with it for two minutes. So the proof travels
+/// encrypted or stays on this machine, and it goes only to `instance`.
 pub(crate) async fn settings(address: &Url, instance: &Instance, entropy: &dyn Entropy, now: DateTime<Utc>) -> Option<Settings> {
     if !keeps_secrets(address) || ask(address, instance, entropy).await.ok()? != Reached::This {
         return None;
@@ -215,7 +215,7 @@ pub(crate) fn why(error: &reqwest::Error) -> Unreached {
             if io.kind() == io::ErrorKind::ConnectionRefused {
                 return Unreached::Refused;
             }
-            // An I/O error represents the error it wraps, and names only the source of its source.
+            // The `source` of an I/O error skips the error that it wraps, so the wrapped error is looked at first.
             cause = io.get_ref().map(|inner| inner as &(dyn std::error::Error + 'static)).or(cause);
         }
     }

@@ -131,7 +131,7 @@ fn with_scheme(given: &str) -> String {
     format!("{}://{given}", if local { "http" } else { "https" })
 }
 
-/// The same server without the path from `path` on, and without a login.
+/// The address of the same server with `path` as its path, and without a login.
 fn with_path(url: &Url, path: &str) -> String {
     let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
     format!("{}://{}{port}{path}", url.scheme(), url.host_str().unwrap_or_default())

@@ -28,7 +28,7 @@ use crate::edge::instance::Instance;
 use crate::edge::keys::{generate, new_key};
 use crate::edge::settings::asks_by_default;
 
-/// When the server asks its own public URL: a proxy before it may need some time to see the server first.
+/// How long after its start the server asks its own public URL: a proxy before the server may need some time to notice it.
 const LOOK_AFTER: Duration = Duration::from_secs(3);
 
 /// Why mails stay in memory.
@@ -66,7 +66,7 @@ pub(super) async fn run(args: StartArgs) -> anyhow::Result<()> {
     if let Some(address) = app.development_address() {
         let door = Door::new(&database, app.public_url());
         door.open(if has_mail_server { MAIL_SERVER_UNUSED } else { NO_MAIL_SERVER }, &address.borrow())?;
-        // The task ends with the process. A file that it has written is removed with the door.
+        // The task ends with the process. Then the door is dropped, and removes the file that it has written.
         drop(spawn_named("development-door", async move { door.keep(address).await }));
     }
     if let Some(place) = new_database {
@@ -171,7 +171,7 @@ pub(super) fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
     })
 }
 
-/// As on Unix, for Ctrl-C.
+/// The same on Windows, for Ctrl-C alone.
 #[cfg(windows)]
 pub(super) fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
     let mut interrupted = tokio::signal::windows::ctrl_c().context("failed to listen for Ctrl-C")?;

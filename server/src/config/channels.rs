@@ -158,7 +158,7 @@ fn secret(what: &str, text: Option<SecretString>, file: Option<&Path>) -> anyhow
 }
 
 /// The variable that holds the secret of an endpoint: `PLACET_WEBHOOK_OPS_ROOM_SECRET`. The previous secret has no variable:
-/// whatever its name, another endpoint could be named so that its own variable is the same.
+/// whatever the name of that variable, the secret of another endpoint could have a variable of the same name.
 fn variable(webhook: &str) -> String {
     format!("PLACET_WEBHOOK_{}_SECRET", webhook.replace('-', "_").to_uppercase())
 }

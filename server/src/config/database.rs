@@ -117,8 +117,8 @@ impl DatabaseArgs {
         words.collect::<Vec<_>>().concat()
     }
 
-    /// The addresses at which a server may be found from here: the one in `PLACET_URL`, and the one that these settings would
-    /// start on this machine.
+    /// The addresses at which a server may be found from here: the one in `PLACET_URL`, and the one at which a server with these
+    /// settings would listen on this machine.
     pub fn servers(&self) -> Vec<Url> {
         let listen = environment("PLACET_LISTEN")
             .or_else(|| Some(self.file().ok()?.listen?.to_string()))

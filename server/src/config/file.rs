@@ -16,7 +16,7 @@ use super::place::{Place, without_values};
 use super::questions::QuestionsSection;
 use super::subscriptions::SubscriptionsSection;
 
-/// The file. Unknown keys are refused, because the server would silently ignore a setting.
+/// The file. Unknown keys are refused, because otherwise the server would silently ignore a misspelt setting.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct FileConfig {

@@ -8,7 +8,7 @@ use store::allowance::{AGENT_BYTES_PER_DAY, RESERVE_BYTES};
 
 /// The fewest requests worked on at the same time, unless set otherwise: two full batches of the writer.
 const CONCURRENT_REQUESTS_MIN: usize = 512;
-/// This many more requests for each processor.
+/// The requests worked on at the same time for each processor, unless set otherwise.
 const CONCURRENT_REQUESTS_PER_CORE: usize = 128;
 /// The highest value allowed: answers, writes, deadlines and messages together must not fill the writer's queue.
 const CONCURRENT_REQUESTS_MAX: usize = 3_072;
@@ -53,7 +53,7 @@ impl Limits {
     }
 }
 
-/// How many connections a process has room for that may open so many files.
+/// How many connections a process may have if it may open so many files.
 fn connections_within(files: usize) -> usize {
     files.saturating_sub(FILES_KEPT).max(files / 2).max(1)
 }

@@ -129,7 +129,7 @@ pub struct Config {
     pub mail: Option<MailConfig>,
     pub webhooks: Vec<WebhookConfig>,
     pub asking: AskingPolicy,
-    /// Where agents may have messages about events sent.
+    /// The endpoints to which agents may have messages about events sent.
     pub subscriptions: SubscriptionsConfig,
     /// The second time zone in mails, beside UTC, if there is one.
     pub display_time_zone: Option<Tz>,
@@ -219,7 +219,7 @@ fn check_collector(text: &str) -> anyhow::Result<Url> {
     // The URL is not repeated: it may hold a password.
     match Url::parse(text) {
         Ok(_) if !is_plain(text) => bail!("OTEL_EXPORTER_OTLP_ENDPOINT must hold no login and no @; {LOGIN_RULE}"),
-        // A login in it would never be sent.
+        // A login in the URL would never be sent.
         Ok(url) if has_login(&url) => {
             bail!("OTEL_EXPORTER_OTLP_ENDPOINT must hold no login; give it in OTEL_EXPORTER_OTLP_HEADERS")
         }
@@ -375,8 +375,8 @@ mod tests {
         assert!(load(|args| args.public_url = Some("https://placet.example.com".into())).is_err());
     }
 
-    /// A text that a person cannot have read in time must not be taken for consent. A person who tries Placet out has no time to
-    /// wait for that.
+    /// Silence must not be taken for consent before a person can have read the question. A person who tries Placet out does not
+    /// want to wait five minutes.
     #[test]
     fn a_server_in_production_gives_people_five_minutes_before_a_fallback() {
         assert_eq!(load(smtp).unwrap().asking.fallback_min_window_seconds, FALLBACK_MIN_WINDOW_SECONDS);

@@ -39,7 +39,7 @@ pub(super) fn without_values(why: &str) -> String {
     if why.starts_with("missing field") {
         return why.to_owned();
     }
-    // Our own names stand behind the last of these.
+    // Only the text behind the last `, expected` is our own; the text before it may repeat a value.
     let (found, expected) = why.rfind(", expected").map_or((why, ""), |at| why.split_at(at));
     let found = found.split(['"', '`', '\'']).next().unwrap_or_default().trim_end();
     format!("{found}{expected}")

@@ -28,7 +28,7 @@ impl QuestionsSection {
         }
     }
 
-    /// How often an agent may ask the same, and write to the same person.
+    /// How often an agent may ask the same question, and write to the same person.
     pub(super) fn pressing(&self, mode: Mode) -> anyhow::Result<Pressing> {
         let default = if mode.is_development() { Pressing::OFF } else { Pressing::PRODUCTION };
         let min_distance_seconds = self.min_distance_seconds.unwrap_or(default.min_distance_seconds);
@@ -64,7 +64,8 @@ enum Secrets {
 mod tests {
     use super::*;
 
-    /// A person who is pressed says yes in the end. A person who tries Placet out asks again and again.
+    /// A person who is asked again and again says yes in the end, so production limits it. A person who tries Placet out asks
+    /// often.
     #[test]
     fn a_server_in_production_keeps_agents_from_pressing_people() {
         let limits =

@@ -21,7 +21,7 @@ pub(super) struct SubscriptionsSection {
 pub struct SubscriptionsConfig {
     /// The hosts, as they are in URLs; none unless the operator names some.
     pub hosts: Vec<String>,
-    /// Subnets off the public internet in which they may be, and in which they may use any port.
+    /// Subnets off the public internet in which the endpoints may be, on any port.
     pub allow_subnets: Vec<IpNet>,
 }
 

@@ -16,8 +16,8 @@ use crate::observe::metrics::{ClassMetrics, ClassSeries};
 
 /// How long a request waits for a place: its refusal must arrive within 100 milliseconds.
 const WAIT_MAX: Duration = Duration::from_millis(75);
-/// How long an answer waits, and also a read that leads to an answer, and a reader whose long wait has ended: for these a late
-/// reply is better than a refusal.
+/// How long these wait for a place: an answer, a read that leads to an answer, and a reader whose long wait has ended. For them a
+/// late reply is better than a refusal.
 const PATIENT_WAIT_MAX: Duration = Duration::from_secs(5);
 
 /// How often the log says that requests are refused.
@@ -115,7 +115,7 @@ struct Places {
 /// The most lists at a time on any machine: the store reads for eight requests at a time, and people who open their link are
 /// among them.
 const LISTS_MAX: usize = 4;
-/// The most reads of the inbox at a time. Together with the lists they leave one of the eight free.
+/// The most reads of the inbox at a time. Together with the lists they leave one of the store's eight readers free.
 const INBOXES_MAX: usize = 3;
 
 impl Places {

@@ -22,7 +22,7 @@ use super::problem::{Failure, Surface};
 use super::relay::relayed;
 use super::shared::Shared;
 
-/// The longest `X-Agent-ID`, in bytes. A longer one is ignored, like one for which the key may not act.
+/// The longest `X-Agent-ID`, in bytes. A longer one is ignored, and so is the id of an agent for which the key may not act.
 const AGENT_ID_MAX: usize = 200;
 
 /// The caller of a request, and the means to check the key again when a long wait ends.
@@ -51,12 +51,12 @@ pub(super) async fn authenticate(
     }
 }
 
-/// The request keeps the caller, its place and its body, if it has one, until it is answered.
+/// Finds the caller of a request, reads its body if it has one, and takes a place. The request keeps them until it is answered.
 async fn admit(shared: &web::Data<Shared>, work: Option<Work>, request: &mut ServiceRequest) -> Result<Class, Failure> {
     let caller = caller(shared, request).await?;
-    // An unknown path or method should not take a place from other work, so it goes with the lists.
+    // A request for an unknown path or method should not take a place from other work, so it takes a place of the lists.
     let class = work.map_or(Class::List, |work| work.class(caller.principal.role));
-    // Answers have limits of their own, by link, and places of their own.
+    // Answers do not count against the key's limit: they have places of their own, and answers by a link are limited by link.
     if let (Some(key), true) = (caller.principal.key_id(), class != Class::Respond) {
         let too_many = |seconds| Failure::too_many("this key has made all the requests it may in a minute", seconds);
         shared.rates.request(key).map_err(too_many)?;
@@ -74,8 +74,8 @@ async fn admit(shared: &web::Data<Shared>, work: Option<Work>, request: &mut Ser
     Ok(class)
 }
 
-/// Goes on even if the client hangs up: its write is queued, and its place must not go to another request before the write is
-/// done.
+/// Runs the work on a request to its end, even if the client hangs up: the write is queued already, and the place of the request
+/// must not go to another one before the write is done.
 pub(crate) async fn to_its_end<T: 'static>(work: impl Future<Output = T> + 'static) -> Result<T, actix_web::Error> {
     let done = actix_web::rt::spawn(relayed(work).in_current_span()).await;
     done.map_err(|error| {
@@ -97,8 +97,8 @@ pub(crate) async fn scraper(shared: &Shared, request: &HttpRequest) -> Result<Ca
     with_key(shared, key, request.peer_addr()).await
 }
 
-/// Looks a key up. A valid key is let through, however many invalid ones came from the same address: behind a proxy all clients
-/// share one.
+/// Looks a key up. A valid key is let through, however many invalid ones came from the same address, because all clients behind
+/// a proxy share one address.
 async fn with_key(shared: &Shared, key: Option<&str>, from: Option<SocketAddr>) -> Result<Caller, Failure> {
     let key = key.filter(|key| !key.is_empty()).ok_or_else(unauthorized)?;
     if key.len() <= KEY_CHARS_MAX {
@@ -131,7 +131,7 @@ impl Caller {
             .to_owned()
     }
 
-    /// Whether the key still counts, asked again after a wait.
+    /// The caller as it is after a wait, if the key is still valid.
     pub(crate) async fn again(&self, shared: &Shared) -> Result<Self, Failure> {
         let principal = shared.authenticator.principal(self.key_hash).await?.ok_or_else(unauthorized)?;
         Ok(Self { principal, key_hash: self.key_hash })

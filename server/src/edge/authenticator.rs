@@ -25,12 +25,12 @@ const UNKNOWN_WAITING_MAX: usize = 1_024;
 /// How often a long wait checks that its key is still valid: a key that another process revoked ends its waits within this time.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 /// How many found keys are remembered.
-const CACHE_MAX: usize = 10_000;
+const CACHE_MAX: usize = 50_000;
 
 /// The hash of a key, which is all that is kept of it.
 type KeyHash = [u8; 32];
 
-/// A look under way: when it began, and the principal that it found once it is over.
+/// A look at the store for one key: when it began, and, once it is over, the principal that it found.
 #[derive(Clone)]
 struct Look {
     began: DateTime<Utc>,
@@ -71,9 +71,9 @@ struct Memory {
 
 /// Finds the principal behind a key, and remembers it for a second.
 ///
-/// Guarantee: however many requests use a key, one look a second is begun, and when it is over all of them go on. Mechanism: a
-/// look is a task of its own, away from the threads that serve requests, because these may be busy refusing, and each step of a
-/// look would wait in their line.
+/// Guarantee: however many requests use a valid key, at most two looks a second are begun for it, and all requests that wait for
+/// a look go on when it is over. Mechanism: a look is a task of its own, away from the threads that serve requests. These may be
+/// busy refusing requests, and each step of a look would wait until they are done.
 pub struct Authenticator {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
@@ -82,7 +82,7 @@ pub struct Authenticator {
     memory: Mutex<Memory>,
     /// Lets one task at a time look up unknown keys, so that a flood of invalid keys does not delay a valid one.
     unknown: Semaphore,
-    /// Places in line for the unknown keys. A valid key was seen before, unless the key or the server is new.
+    /// Places in line for the unknown keys. A valid key is among them only if the key or the server is new.
     waiting: Arc<Semaphore>,
     /// The key that this process revoked last.
     revoked: watch::Sender<Option<KeyId>>,
@@ -175,12 +175,12 @@ impl Authenticator {
     }
 
     async fn find(&self, key_hash: KeyHash) -> Result<Option<Principal>, LookError> {
-        // The time is read before the look, so the result is never older than this.
+        // The time is read before the look, so the result is never older than the time that is remembered with it.
         let (now, revoked) = (self.clock.now(), self.revoked.subscribe());
         let found = self.store.principal(key_hash).await;
         let mut memory = self.memory();
         match &found {
-            // A key was revoked during the look. It may be this one, read just before that.
+            // If a key was revoked during the look, it may be this one, read just before; then it is not remembered.
             Ok(Some(principal)) if !revoked.has_changed().unwrap_or(true) => {
                 if memory.found.len() >= CACHE_MAX {
                     memory.found.clear();
@@ -304,7 +304,7 @@ mod tests {
         assert!(authenticator.memory().looks.is_empty());
     }
 
-    /// Requests that wait one after the other for a look, or that all wait once a second, would be a stall.
+    /// If requests waited for looks one after the other, or if all of them waited once a second, the server would stall.
     #[tokio::test]
     async fn a_key_is_looked_up_again_before_anybody_has_to_wait_and_once_for_a_crowd() {
         let (_folder, clock, authenticator) = with_a_known_key().await;
@@ -352,7 +352,7 @@ mod tests {
     #[tokio::test]
     async fn what_was_seen_before_a_revocation_is_not_believed_after_it() {
         let (_folder, _clock, authenticator) = with_a_known_key().await;
-        // A look that is over before a request has to wait for it is of no use here.
+        // The test needs a look that is still under way, so it tries again if a look is over at once.
         let before = loop {
             let mut before = Box::pin(authenticator.find(hash("known")));
             if poll!(&mut before).is_pending() {

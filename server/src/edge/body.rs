@@ -28,7 +28,7 @@ pub const BODY_BYTES_MAX: usize = 256 * 1024;
 /// The part of each body that needs no share of the common room. People and most agents send bodies smaller than this, which large
 /// bodies of others must not keep out.
 const BODY_FREE_BYTES: usize = 16 * 1024;
-/// How much memory all bodies of requests with a key may hold beyond that, until they have been read through.
+/// How much memory the bodies of all requests with a key may take together, beyond the free part of each, until they are parsed.
 pub const BODIES_BYTES_MAX: usize = 32 * 1024 * 1024;
 /// The same for answers by people, which have room of their own: the bodies of agents must not keep out the answers for which
 /// agents wait.
@@ -44,7 +44,8 @@ pub const IDEMPOTENCY_KEY_MAX: usize = 255;
 pub(crate) struct Json(pub(crate) Value);
 
 impl Json {
-    /// Reads the body of a request: 415 comes before 422. The request got 408 and 413 before it got its place.
+    /// Reads the body of a request as JSON: another type (415) is refused before malformed JSON (422). A body that is too slow
+    /// (408) or too large (413) was refused before the request got its place.
     pub(crate) fn of(request: &HttpRequest) -> Result<Self, Failure> {
         // The body's room is given back here; the limits of the fields bound the values that come from it.
         let Body { bytes, .. } = received(request)?;
@@ -71,12 +72,12 @@ impl Json {
         })
     }
 
-    /// The hash that distinguishes requests, whatever the spacing and order of their JSON: of the ids in the path, and of the
-    /// body.
+    /// The hash that distinguishes requests, made from the ids in the path and from the body. The spacing and the order of the
+    /// JSON do not change it.
     fn hash(&self, request: &HttpRequest) -> [u8; 32] {
         let mut hash = Sha256::new();
         for (_, id) in request.match_info().iter() {
-            // Two spellings of a UUID are one id; names of agents differ by their case.
+            // Upper and lower case make no difference in a UUID, but they do in the name of an agent.
             let is_uuid = id.len() == 36 && uuid::Uuid::try_parse(id).is_ok();
             hash.update(if is_uuid { id.to_ascii_lowercase() } else { id.to_owned() });
             hash.update([0]);
@@ -189,8 +190,8 @@ pub(crate) fn if_match(request: &HttpRequest, required: bool) -> Precondition {
     text.parse().map_or(Precondition::Missing, Precondition::Version)
 }
 
-/// The key in `Idempotency-Key`, hashed with its sender and its target. The scope of `suspend` is the agent's name alone, so that
-/// rotating a key keeps it.
+/// The key in `Idempotency-Key`, hashed with the name of its sender and with `scope`. The API key is not part of the hash, so an
+/// agent whose API key was replaced can still repeat its requests.
 pub(crate) fn idempotency(
     request: &HttpRequest,
     principal: &Principal,
@@ -216,7 +217,7 @@ pub(crate) fn is_key(text: &str) -> bool {
 
 /// The hash under which a key is kept.
 pub(crate) fn key_hash(principal: &Principal, scope: &str, key: &str) -> [u8; 32] {
-    // The lengths keep two parts from running into each other.
+    // Without the lengths, two different sets of parts could make the same text.
     let name = name::form(&principal.name);
     hash(&format!("{}:{name}{}:{scope}{key}", name.len(), scope.len()))
 }

@@ -30,10 +30,10 @@ pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(75);
 const TAKE_WAIT: Duration = Duration::from_secs(30);
 /// The speed at which a client must at least take the data sent to it.
 const TAKE_BYTES_PER_SECOND: usize = 64 * 1024;
-/// The part of the data waiting for each client that needs no share of the common room. Pages for people fit, and large answers
-/// must not keep them out.
+/// The part of the data waiting for each client that needs no share of the common room. A page for a person is smaller than this,
+/// so large answers to other clients cannot keep it out.
 const UNTAKEN_FREE_BYTES: usize = 64 * 1024;
-/// How much data may wait for all clients beyond that.
+/// How much data may wait for all clients together, beyond the free part of each.
 pub const UNTAKEN_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// The unit in which room is counted.
 const ROOM_BYTES: usize = 1024;
@@ -55,13 +55,13 @@ enum Phase {
     First,
     /// A request was answered at this time, and no data has come since.
     Idle(Instant),
-    /// A part of the next head came at this time, or since.
+    /// The first part of the next head came at this time.
     Head(Instant),
     /// A request is under way.
     Request,
 }
 
-/// The layers of the server tell a connection its phase through this.
+/// The handle through which the layers of the server tell a connection its phase.
 #[derive(Clone)]
 pub(crate) struct Exchange(Rc<Cell<Phase>>);
 
@@ -129,7 +129,7 @@ pub(crate) struct Connection<S> {
     stream: S,
     exchange: Exchange,
     patience: Patience,
-    /// Made when it is first needed, and not cleared when its reason is gone: setting it for each request would cost more.
+    /// Wakes the task at a deadline. It is made when first needed and then stays set: to set it for each request would cost more.
     alarm: Option<Pin<Box<Sleep>>>,
     untaken: Option<Untaken>,
     room: UntakenRoom,
@@ -160,7 +160,7 @@ impl<S> Connection<S> {
     /// Whether the server has given up on the client; if not yet, the task is woken when it does.
     fn is_given_up(&mut self, cx: &mut Context<'_>) -> bool {
         let until = match self.exchange.0.get() {
-            // A client that is still taking an answer may take longer over the next request.
+            // The deadlines of the next request do not run while the client is still taking an answer.
             _ if self.untaken.is_some() => return false,
             Phase::First | Phase::Request => return false,
             Phase::Idle(since) => since + self.patience.idle,
@@ -190,7 +190,7 @@ impl<S> Connection<S> {
     }
 }
 
-/// Giving up on a client is no failure of the server.
+/// The error that closes the connection of a client that is given up. It is logged as debug: it is no failure of the server.
 fn given_up(kind: io::ErrorKind, why: &'static str) -> io::Error {
     tracing::debug!(why, "a connection is closed");
     io::Error::new(kind, why)
@@ -206,7 +206,7 @@ impl<S: ActixStream> AsyncRead for Connection<S> {
         let before = buffer.filled().len();
         let read = Pin::new(&mut this.stream).poll_read(cx, buffer);
         if read.is_pending() {
-            // Nothing was read, so actix sees the end of the stream, as if the client had hung up.
+            // Success without data tells actix that the stream has ended, as if the client had hung up.
             return if this.is_given_up(cx) { Poll::Ready(Ok(())) } else { Poll::Pending };
         }
         if buffer.filled().len() > before {
@@ -314,7 +314,8 @@ mod tests {
         }
     }
 
-    /// An alarm that was set for a pause must ring earlier for a head, and later for a pause if it was set for a head.
+    /// An alarm that was set for a pause must ring earlier when a head begins. If it was set for a head, it must ring later when
+    /// a pause begins.
     #[tokio::test]
     async fn the_alarm_is_set_to_what_ends_first() {
         let patience = Patience { head: Duration::ZERO, idle: LONG, take: LONG };
@@ -359,7 +360,7 @@ mod tests {
         assert_eq!(room.0.available_permits(), 3);
     }
 
-    /// The more data there is, the longer a client may need to take it, and no longer.
+    /// The time that a client has to take data grows with the amount of data, and it ends.
     #[tokio::test]
     async fn a_client_has_time_by_what_there_is_to_take() {
         for (bytes, seconds) in [(0, 0), (TAKE_BYTES_PER_SECOND, 1), (8 << 20, 128)] {

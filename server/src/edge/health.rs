@@ -18,10 +18,11 @@ pub(crate) struct Health {
     looks: Looks,
 }
 
-/// Requests share their looks at the store: clients that ask without a key must not keep the disk busy.
+/// Lets requests share a look, which is one check of the store: clients ask without a key, and must not keep the disk busy.
 ///
-/// Guarantee: every request gets the result of a look that began after the request, and however many requests come at once, at most
-/// two looks serve all of them: the one under way and one after it. Mechanism: each request has a number, and each look knows the last number that was given out when it began.
+/// Guarantee: every request gets the result of a look that began after the request, and however many requests come at once, at
+/// most two looks serve all of them: the one under way and one after it. Mechanism: each request has a number, and each look
+/// knows the last number that was given out when it began.
 #[derive(Default)]
 struct Looks {
     askers: AtomicU64,

@@ -4,8 +4,8 @@
 //! a second, and ignored `Retry-After`. Only a connection that breaks makes it pause, for five seconds.
 //!
 //! Guarantee: a connection gets at most one refusal of a stream in [`HELD_FOR`], and at most [`HELD_MAX`](super::shared::HELD_MAX) refusals are held at a time.
-//! Mechanism: the finished refusal waits, without a place of the requests that work. Failure: beyond the bound the connection is dropped
-//! without an answer, which makes that client pause by itself.
+//! Mechanism: the finished refusal waits, after its request has given its place back. Failure: beyond the bound the connection is
+//! dropped without an answer, which makes that client pause by itself.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -25,7 +25,8 @@ use super::shared::Shared;
 /// How long a refusal is held.
 pub(crate) const HELD_FOR: Duration = Duration::from_secs(5);
 
-/// Holds back every answer but a success; a server that stops answers at once.
+/// Holds back every answer but a success. When the server stops, the connections of the answers that are held back break, since that
+/// client would ask again at once after an answer.
 pub(super) async fn hold(
     shared: Data<Shared>,
     request: ServiceRequest,
@@ -38,22 +39,26 @@ pub(super) async fn hold(
     drop(response.request().extensions_mut().remove::<Place>());
     let released = async {
         tokio::select! {
-            () = sleep(HELD_FOR) => {}
-            () = shared.stopped() => {}
+            () = sleep(HELD_FOR) => true,
+            () = shared.stopped() => false,
         }
     };
     Ok(held(&shared.held, response, released).await)
 }
 
-/// The refusal once it is released, or a connection that breaks if there is no room to hold it.
+/// Returns the refusal when it is released. If there is no room to hold it, or `released` says that it is not to be sent, the connection
+/// breaks instead.
 async fn held(
     room: &Semaphore,
     refusal: ServiceResponse<BoxBody>,
-    released: impl Future<Output = ()>,
+    released: impl Future<Output = bool>,
 ) -> ServiceResponse<BoxBody> {
-    let Ok(_permit) = room.try_acquire() else { return refusal.map_body(|_, _| BoxBody::new(Broken)) };
-    released.await;
-    refusal
+    if let Ok(_permit) = room.try_acquire()
+        && released.await
+    {
+        return refusal;
+    }
+    refusal.map_body(|_, _| BoxBody::new(Broken))
 }
 
 /// A body that fails before its first byte, so that the connection is dropped.
@@ -87,12 +92,14 @@ mod tests {
         let room = Semaphore::new(1);
         let refusal = || TestRequest::default().to_srv_response(HttpResponse::NotFound().body("no"));
         for _ in 0..2 {
-            let whole = held(&room, refusal(), ready(())).await;
+            let whole = held(&room, refusal(), ready(true)).await;
             assert_eq!(to_bytes(whole.into_body()).await.unwrap(), "no");
+            let stopped = held(&room, refusal(), ready(false)).await;
+            assert!(to_bytes(stopped.into_body()).await.is_err());
         }
         let taken = room.try_acquire().unwrap();
-        assert!(to_bytes(held(&room, refusal(), ready(())).await.into_body()).await.is_err());
+        assert!(to_bytes(held(&room, refusal(), ready(true)).await.into_body()).await.is_err());
         drop(taken);
-        assert!(to_bytes(held(&room, refusal(), ready(())).await.into_body()).await.is_ok());
+        assert!(to_bytes(held(&room, refusal(), ready(true)).await.into_body()).await.is_ok());
     }
 }

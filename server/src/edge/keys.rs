@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use store::{NewKey, SecretOrigin};
 
 const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-/// 27 of 62 characters carry 160 bits.
+/// 27 characters, each one of 62, carry 160 bits.
 const RANDOM_CHARS: usize = 27;
 const CHECK_CHARS: usize = 6;
 /// The longest key that is looked up at all.
@@ -45,7 +45,7 @@ pub fn generate(role: Role, entropy: &dyn Entropy) -> SecretString {
     key.into()
 }
 
-/// The hash that is stored of a key. Keys carry 128 bits or more, so a fast hash is right.
+/// The hash of a key, as it is stored. Keys carry 128 bits or more, so a fast hash is safe.
 pub fn hash(key: &str) -> [u8; 32] {
     Sha256::digest(key.as_bytes()).into()
 }

@@ -33,7 +33,7 @@ pub(crate) struct Failure {
 pub(crate) struct More {
     pub(crate) errors: Vec<FieldError>,
     pub(crate) members: Map<String, Value>,
-    /// Times, in the form of the surface.
+    /// Members that are times; each surface writes them in its own form.
     pub(crate) times: Vec<(&'static str, Option<DateTime<Utc>>)>,
     pub(crate) retry_after: Option<u32>,
 }
@@ -51,7 +51,7 @@ pub(crate) struct Problem(pub(crate) Failure);
 pub(crate) struct Detail(pub(crate) Failure);
 
 impl Failure {
-    /// A refusal by the edge.
+    /// A failure with one of the entries in `domain::problem::edge`.
     pub(crate) fn edge(entry: Entry, detail: impl Into<String>) -> Self {
         Self { entry, detail: detail.into(), more: Box::default() }
     }

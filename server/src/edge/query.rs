@@ -1,4 +1,4 @@
-//! Query strings: every parameter has a name and bounds, and unknown ones are refused.
+//! Query strings: every parameter has a name and bounds. A route decides whether it refuses unknown parameters.
 
 use std::collections::BTreeMap;
 
@@ -56,12 +56,12 @@ impl Query {
         parsed
     }
 
-    /// The filter, or the errors in the parameters; on our surface an unknown parameter is an error.
+    /// The filter, or the errors in the parameters; with `refuse_unknown` an unknown parameter is an error.
     pub(crate) fn wanted<F>(self, refuse_unknown: bool, filter: F) -> Result<F, Rejection> {
         self.finish(refuse_unknown).map(|()| filter)
     }
 
-    /// Refuses wrong parameters; on our surface also unknown ones.
+    /// Refuses wrong parameters, and with `refuse_unknown` also unknown ones.
     pub(crate) fn finish(mut self, refuse_unknown: bool) -> Result<(), Rejection> {
         if refuse_unknown {
             let unknown = self.values.keys().map(|name| FieldError::new(name, "unknown", "is no parameter of this route"));

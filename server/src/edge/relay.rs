@@ -1,4 +1,4 @@
-//! Wakes tasks for other threads, a whole commit at a time.
+//! Passes on the wakes that other threads send to the tasks of this thread, for a whole commit at a time.
 //!
 //! A worker that serves HTTP prefers the tasks that it has woken itself: of 31 tasks it runs, one comes from the queue that other
 //! threads fill (tokio's `LocalSet`). A flood of requests keeps its own queue full. So a request that had been let in waited
@@ -42,7 +42,7 @@ impl Relay {
     }
 
     fn pass_on(&self, cx: &Context<'_>) {
-        // Registered before the look: a waker that comes between the two wakes this task again.
+        // The task is registered before the list is read: a waker that comes between the two steps wakes the task again.
         self.task.register(cx.waker());
         let woken = mem::take(&mut *self.woken.lock().unwrap_or_else(PoisonError::into_inner));
         woken.into_iter().for_each(Waker::wake);
@@ -101,7 +101,7 @@ mod tests {
     /// How many results wait on a worker that is never idle.
     const RESULTS: usize = 256;
 
-    /// Counts how often a worker's own tasks ran until the result of another thread was passed on.
+    /// Counts how often a worker's own tasks ran until the results of another thread were passed on.
     fn turns(work: fn(oneshot::Receiver<()>) -> LocalBoxFuture<'static, ()>) -> usize {
         Runtime::new().unwrap().block_on(async move {
             let (senders, receivers): (Vec<_>, Vec<_>) = (0..RESULTS).map(|_| oneshot::channel()).unzip();
@@ -128,7 +128,8 @@ mod tests {
         })
     }
 
-    /// A worker gives one turn in 31 to other threads. Results that wait for one turn each take as many times as long.
+    /// A worker gives one turn in 31 to other threads. If each result of a commit needed a turn of its own, the last one would
+    /// wait as many times as long as there are results.
     #[test]
     fn what_a_commit_has_ready_waits_for_one_turn() {
         let alone = turns(|receiver| Box::pin(async move { receiver.await.unwrap() }));

@@ -1,5 +1,5 @@
-//! Routes. A route declares its surface, its methods, and the work of each method; from the work follow its class, its key and
-//! its limits ([`Work`]).
+//! Routes. A route declares its surface, its methods, and the work of each method ([`Work`]). A method with a work needs a key,
+//! and the work decides the class and the limits of its requests.
 
 use actix_web::body::BoxBody;
 use actix_web::dev::{ServiceFactory, ServiceRequest, ServiceResponse};

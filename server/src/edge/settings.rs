@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::Config;
 
-/// The settings that can be unwise.
+/// The settings about which `placet doctor` may warn.
 #[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Settings {
@@ -62,8 +62,8 @@ mod tests {
     use super::*;
     use crate::config::ServeArgs;
 
-    /// With this `serve` and the doctor tell that a question reaches no person. A room that is asked first needs no operators. A
-    /// room that is asked only by its name, and an endpoint that is called for each person, are of no use without operators.
+    /// By this rule `serve` and the doctor find out that a question would reach no person. The chat room of a default channel
+    /// needs no operators. A room that is asked only by its name, and an endpoint that is called for each person, do need them.
     #[test]
     fn people_are_asked_by_default_as_operators_or_in_a_room() {
         let folder = tempfile::tempdir().unwrap();

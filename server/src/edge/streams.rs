@@ -1,4 +1,4 @@
-//! Places for open streams: so many for each key, and so many in all.
+//! Places for open streams: a limited number for each key, and a limited number in all.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,7 +9,8 @@ use super::problem::Failure;
 
 /// How many streams one key may have open at a time.
 pub(crate) const STREAMS_PER_KEY_MAX: usize = 1_000;
-/// How many streams one server has open at a time, and never more than half of its connections: other requests need some too.
+/// How many streams one server may have open at a time, though never more than half of its connections: other requests need
+/// connections too.
 pub(crate) const STREAMS_MAX: usize = 10_000;
 /// After how many seconds a refused client should come back.
 const RETRY_AFTER_SECONDS: u32 = 5;

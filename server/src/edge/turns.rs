@@ -5,9 +5,9 @@
 //! behind all of them: a place was held for four times as long as it takes to read from every connection, and the writer was
 //! idle.
 //!
-//! Guarantee: between two steps of a request under way, at most twice [`TURNS_MAX`] requests are begun: those called from the
-//! line in one round and in the next. Mechanism: a connection that could read a new request takes a turn; when the turns are used
-//! up it waits in line until all other ready tasks have run.
+//! Guarantee: between two steps of a request under way, at most twice [`TURNS_MAX`] new requests begin: those of one round and
+//! those of the next. Mechanism: a connection that could read a new request takes a turn; when the turns are used up it waits in
+//! line until all other ready tasks have run.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -19,7 +19,8 @@ thread_local! {
     static HERE: Rc<Turns> = Turns::start();
 }
 
-/// How many turns each round of all other ready tasks gives out: about a millisecond of refusals.
+/// How many new requests may begin in each round, in which all other ready tasks run once. Refusing this many takes about a
+/// millisecond.
 const TURNS_MAX: usize = 32;
 
 /// The turns of a worker.
@@ -66,7 +67,7 @@ impl Turns {
         while left > 0
             && let Some(ticket) = line.pop_front()
         {
-            // Only this list still holds the ticket of a connection that is gone.
+            // If only this list still holds the ticket, its connection is gone, and the ticket takes no turn.
             if Rc::strong_count(&ticket) > 1 {
                 ticket.is_called.set(true);
                 ticket.waker.borrow().wake_by_ref();

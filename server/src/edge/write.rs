@@ -1,5 +1,4 @@
-//! The one way from a request to a write, with its caller, its body and its conditions; and from the write's outcome to a
-//! response.
+//! Turns a request, with its caller, its body and its conditions, into a write, and the outcome of the write into a response.
 
 use actix_web::{HttpRequest, HttpResponse};
 use domain::base::field::FieldError;
@@ -19,14 +18,14 @@ use super::shared::Shared;
 
 /// One kind of write to an intent: the action, and the scope of its idempotency keys.
 pub(crate) struct Write {
-    /// The action before the body is read; afterwards the command's own action counts.
+    /// The action that is checked if the body cannot be read; otherwise the action of the command is checked.
     pub(crate) action: Action,
     pub(crate) scope: &'static str,
     pub(crate) if_match_required: bool,
 }
 
 impl Write {
-    /// Sends a write to the intent in the path. Errors in fields travel along, to be reported after 404, 403 and 400.
+    /// Sends a write to the intent in the path. The store also gets the errors in fields: it reports 404, 403 and 400 first.
     pub(crate) async fn send<T: DeserializeOwned>(
         &self,
         request: &HttpRequest,
@@ -63,7 +62,8 @@ impl Write {
     }
 }
 
-/// A write to an object that is no intent, as its body asks for it. Errors in fields travel along, to be reported after 404 and 403.
+/// A write to an object that is no intent, as its body asks for it. The store also gets the errors in fields: it reports 404 and
+/// 403 first.
 pub(crate) fn repeatable<T: DeserializeOwned, W>(
     request: &HttpRequest,
     principal: &Principal,

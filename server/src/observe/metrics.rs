@@ -23,16 +23,16 @@ use store::{Again, Copied, DeliveryResult, Hold, Standing};
 /// The content type of the text that [`Metrics::exposition`] returns.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// People answer in seconds, after lunch, or on Monday.
+/// The bounds of the buckets for answers: people answer within seconds, after lunch, or on Monday.
 const ANSWER_SECONDS: [f64; 12] =
     [10.0, 30.0, 60.0, 300.0, 900.0, 1_800.0, 3_600.0, 14_400.0, 28_800.0, 86_400.0, 259_200.0, 604_800.0];
-/// A deadline is fired within milliseconds, unless something is wrong.
+/// The bounds of the buckets for late deadlines: a deadline is fired within milliseconds, unless something is wrong.
 const LATE_SECONDS: [f64; 11] = [0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 60.0, 300.0, 3_600.0];
-/// A healthy disk takes from half a millisecond to ten.
+/// The bounds of the buckets for the disk: a healthy disk takes from half a millisecond to ten.
 const DISK_SECONDS: [f64; 12] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0];
 /// Requests take milliseconds; those that wait for an answer take up to 50 seconds.
 const REQUEST_SECONDS: [f64; 12] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 15.0, 60.0];
-/// These go up to the writer's own limit.
+/// The bounds of the buckets for the jobs of a batch; they go up to the writer's own limit.
 const BATCH_JOBS: [f64; 9] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
 
 type Seconds = Gauge<f64, AtomicU64>;
@@ -171,7 +171,7 @@ pub(crate) struct WriterMetrics {
     /// Copies of the write-ahead log into the database file, by how far they came.
     log_copies: Family<CopiedLabel, Counter>,
     log_copy_seconds: Histogram,
-    /// The ends of the log that the writer copied, by whether nothing was left.
+    /// How often the writer itself copied the end of the log, by whether nothing was left to copy.
     log_ends: Family<EndedLabel, Counter>,
     log_end_seconds: Histogram,
 }
@@ -183,7 +183,7 @@ impl WriterMetrics {
         self.log_copy_seconds.observe(took.as_secs_f64());
     }
 
-    /// Counts an end of the write-ahead log that the writer copied.
+    /// Counts a copy of the end of the write-ahead log by the writer itself.
     pub(crate) fn log_ended(&self, whole: bool, took: Duration) {
         self.log_ends.get_or_create(&EndedLabel { whole: if whole { "true" } else { "false" } }).inc();
         self.log_end_seconds.observe(took.as_secs_f64());
@@ -200,7 +200,7 @@ impl WriterMetrics {
 pub(crate) struct WaiterMetrics {
     /// Requests that wait for a question.
     pub(crate) waiting: Gauge,
-    /// How often a commit made one of them look again.
+    /// How often a commit made a waiting request look again.
     pub(crate) woken: Counter,
 }
 
@@ -586,7 +586,7 @@ fn bounce_word(kind: BounceKind) -> &'static str {
 /// The class of a status, for example `2xx`: single codes would multiply the series and say little more.
 fn class(status: u16) -> &'static str {
     match status / 100 {
-        // A route that is not implemented refuses, and no alert for failures must count it.
+        // A 501 is the refusal of a route that is not implemented, and an alert for failures must not count it.
         _ if status == 501 => "4xx",
         1 => "1xx",
         2 => "2xx",

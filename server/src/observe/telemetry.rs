@@ -55,7 +55,7 @@ fn field(writer: &mut Writer<'_>, field: &Field, value: &dyn fmt::Debug) -> fmt:
     if field.name() == "message" { write!(writer, "{value}") } else { write!(writer, "{}={value}", field.name()) }
 }
 
-/// Wraps each record for the terminal; continued lines are indented. A record comes in one piece.
+/// Wraps each record for the terminal; continued lines are indented. The subscriber writes each record in one piece.
 struct OnTerminal<W>(W);
 
 impl<W: Write> Write for OnTerminal<W> {

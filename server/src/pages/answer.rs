@@ -47,7 +47,7 @@ use crate::edge::shared::Shared;
 const OUTCOME_SHOWN: TimeDelta = TimeDelta::days(30);
 /// The longest comment, in bytes; a longer one is cut, because a comment decides nothing.
 const COMMENT_BYTES_MAX: usize = 4 * 1024;
-/// Marks the redirect after an answer that did not count; it only chooses a sentence.
+/// The query of the redirect after an answer that did not count. It only chooses a sentence of the page.
 const TRIED: &str = "tried";
 
 /// The form that a browser sent.
@@ -224,7 +224,7 @@ async fn decided(
         }
         Err(StoreError::Rejected(_)) => to_outcome(&request),
         Err(error @ (StoreError::Unavailable(_) | StoreError::Held(_) | StoreError::Failed(_))) => {
-            // The page may say that nothing was written only if the answer was held back before that.
+            // The page may say that nothing was recorded only if the store held the answer back before it wrote.
             let told = if matches!(error, StoreError::Held(_)) { FormError::CannotSave } else { FormError::Unheard };
             let mut page = again(told, StatusCode::SERVICE_UNAVAILABLE);
             page.headers_mut().insert(RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECONDS));
@@ -258,7 +258,7 @@ fn is_shown(link: &LinkView) -> bool {
     ended_at.is_none_or(|at| link.now - at < OUTCOME_SHOWN)
 }
 
-/// The same bytes for every token that leads to no question.
+/// The page for a token that leads to no question: the same bytes for each of these tokens.
 fn unknown(pages: &Pages) -> HttpResponse {
     if let Err(refused) = pages.misses.check() {
         return pages.too_many(&refused);

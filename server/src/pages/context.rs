@@ -309,7 +309,7 @@ impl Fields {
     /// The fields as they are shown.
     pub(super) fn folded(mut self, length: Length, folds: &mut Folds) -> Self {
         for (index, field) in self.fields.iter_mut().enumerate() {
-            // The anchor marks the field with all its words, not only its control, which stands behind them.
+            // The anchor marks the whole field, and not only its control: the label and the description stand before the control.
             let anchor = format!("at-f{index}");
             let label = folds.line(std::mem::take(&mut field.label), words::A_KEY, &anchor, length);
             let description = folds.text(std::mem::take(&mut field.description), &label.text, &anchor, length);

@@ -93,7 +93,7 @@ impl Development {
     /// Tries an address, in constant time. The right address opens once.
     fn enter(&self, secret: &str, public_url: &Url, entropy: &dyn Entropy) -> Door {
         let is = |known: &String| bool::from(secret.as_bytes().ct_eq(known.as_bytes()));
-        // A panic while the lock is held leaves it whole: nothing below can panic between its writes.
+        // A poisoned lock can be used, because nothing below can panic between the writes to `doors`.
         let mut doors = self.doors.lock().unwrap_or_else(PoisonError::into_inner);
         if doors.used.iter().any(is) {
             return Door::Used;

@@ -22,7 +22,7 @@ const NAME_CHARS_MAX: usize = 80;
 /// Whether long texts end early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Length {
-    /// They do, and tell how much is missing.
+    /// Long texts end early, and tell how much is missing.
     Folded,
     /// Every character is shown.
     Whole,
@@ -53,8 +53,8 @@ pub(super) struct Hidden {
 }
 
 impl Folds {
-    /// Notes the part that was cut from the text of this name, and returns the words for its place. On a page that shows
-    /// everything no part is missing, but the note stays: the end of the text has to be reached first.
+    /// Notes the part that was cut from the text of this name, and returns the words to show in its place. A page that shows the
+    /// whole text needs no words, but keeps the note: the answers are locked until the reader has reached the end of the text.
     pub(super) fn note(&mut self, cut: Option<Amount>, name: &str, anchor: &str, length: Length) -> Option<String> {
         let amount = cut?;
         let name = truncated(name, NAME_CHARS_MAX);

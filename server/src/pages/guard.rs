@@ -39,7 +39,7 @@ impl Pages {
         (value, Some(cookie))
     }
 
-    /// The cookie that a browser sent, if it has our form.
+    /// The cookie that a browser sent, if it has the format of our cookies.
     pub(super) fn brought_cookie(&self, request: &HttpRequest) -> Option<String> {
         let value = request.cookie(self.cookie_name())?.value().to_owned();
         let ours = URL_SAFE_NO_PAD.decode(&value).is_ok_and(|bytes| bytes.len() == COOKIE_BYTES);
@@ -70,7 +70,7 @@ impl Pages {
         URL_SAFE_NO_PAD.encode(self.development_mac(cookie).finalize().into_bytes())
     }
 
-    /// Like [`Pages::nonce_fits`], for that form.
+    /// Like [`Pages::nonce_fits`], for the form of development mode.
     pub(super) fn development_nonce_fits(&self, nonce: &str, cookie: &str) -> bool {
         URL_SAFE_NO_PAD.decode(nonce).is_ok_and(|bytes| self.development_mac(cookie).verify_slice(&bytes).is_ok())
     }
@@ -78,7 +78,7 @@ impl Pages {
     fn development_mac(&self, cookie: &str) -> Hmac<Sha256> {
         // Unwrap safety: HMAC takes a key of any length.
         let mac = Hmac::<Sha256>::new_from_slice(&self.nonce_secret).unwrap_or_else(|_| unreachable!("HMAC takes any key"));
-        // Answer forms have no domain here: their input begins with 22 characters of base64url.
+        // The input for an answer form needs no domain like this: it begins with 22 characters of base64url, which has no dot.
         mac.chain_update(b"placet.development.form.v1\0").chain_update(cookie)
     }
 
@@ -94,7 +94,7 @@ impl Pages {
         is_loopback(&self.public_url) && !host.is_empty() && host != ours && port(host) == port(&ours)
     }
 
-    /// Whether a form came from our own page: the headers of browsers about that must fit, and may be missing.
+    /// Whether a form came from our own page. The headers in which a browser tells this must fit, and may be missing.
     pub(super) fn is_from_our_page(&self, headers: &HeaderMap) -> bool {
         Self::is_from(headers, &self.public_url.origin().ascii_serialization())
     }

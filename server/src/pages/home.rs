@@ -66,7 +66,7 @@ struct WaitingRow {
     question: String,
     agent: String,
     left: Option<String>,
-    /// Its newest mail that can be opened.
+    /// The address of its newest mail that can be opened.
     href: Option<String>,
 }
 

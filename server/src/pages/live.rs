@@ -24,7 +24,7 @@ struct State {
     ended: Option<&'static str>,
     /// The time until the deadline; absent if there is none. A duration, because the reader's clock may be wrong.
     left_ms: Option<i64>,
-    /// Absent if there is none; people may have got more time since the page was made.
+    /// The deadline, absent if there is none. It may have moved to a later time since the page was made.
     deadline: Option<Deadline>,
 }
 
@@ -61,7 +61,7 @@ impl State {
     }
 }
 
-/// A deadline that has passed is an ending, even in the moment before its timer has recorded it.
+/// How the question ended. If its deadline has passed it counts as expired, even before the timer has recorded that.
 fn ended(link: &LinkView) -> &'static str {
     let ending = link.suspension.ending.as_ref();
     match ending.map_or((Resolution::Expired, None), |ending| (ending.resolution, ending.reason)) {

@@ -76,7 +76,7 @@ impl Pages {
     }
 }
 
-/// Splits a text at its first answer link, so that the page can make that one clickable.
+/// Splits a text at its first answer link, so that the page can make the link clickable.
 fn around_link<'a>(text: &'a str, prefix: &str) -> (&'a str, &'a str, &'a str) {
     let Some(start) = text.find(prefix) else { return (text, "", "") };
     let end = text[start..].find(char::is_whitespace).map_or(text.len(), |length| start + length);

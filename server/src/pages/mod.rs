@@ -116,7 +116,7 @@ impl Pages {
         host_with_port(&self.public_url)
     }
 
-    /// A page with the one script.
+    /// A page that may run our scripts.
     fn live_page(&self, status: StatusCode, html: askama::Result<String>) -> HttpResponse {
         let mut page = self.page(status, html);
         if let Ok(policy) = HeaderValue::from_str(&self.live_policy) {
@@ -140,7 +140,7 @@ impl Pages {
         response
             .insert_header((CONTENT_TYPE, "text/html; charset=utf-8"))
             .insert_header(("cache-control", "no-store"))
-            // Under no-referrer browsers send `Origin: null` with a form POST.
+            // With `no-referrer` browsers would send `Origin: null` with a form POST.
             .insert_header(("referrer-policy", "same-origin"))
             .insert_header(("x-robots-tag", "noindex"))
             .insert_header(("cross-origin-opener-policy", "same-origin"))
@@ -154,8 +154,8 @@ impl Pages {
         response
     }
 
-    /// The class of places that a link may take. A link from before links had proofs looks like a made-up one, so it waits with
-    /// the reads.
+    /// The class of places that a link may take. A link of an early version has no proof and looks like a made-up one, so it
+    /// waits with the reads.
     fn class(&self, token: &LinkToken) -> Class {
         if token.is_proven(&self.link_secret) { Class::Respond } else { Class::Read }
     }
@@ -189,7 +189,7 @@ fn policy(stylesheet: &str) -> String {
     format!("default-src 'none'; style-src 'sha256-{style}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
 }
 
-/// All pages.
+/// Registers all pages.
 pub(crate) fn routes(config: &mut ServiceConfig) {
     use Method as M;
     config

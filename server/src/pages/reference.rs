@@ -362,7 +362,7 @@ mod tests {
 
     use super::*;
 
-    // The texts are ours today; a schema or an example of a plugin must not become markup tomorrow.
+    // All these texts are our own today. A schema or an example of a later plugin must not become markup.
     #[test]
     fn whatever_the_description_says_is_text() {
         let hostile = "</pre><script>alert(1)</script>\" onclick='x' `</code><b>`";

@@ -66,7 +66,7 @@ mod tests {
     // Every open page fetches these besides itself, so they must stay small for slow networks.
     #[test]
     fn the_script_is_small_and_has_an_address_of_its_own() {
-        // An answer page and a mailbox have two each.
+        // An answer page and the first page of development mode have two scripts each.
         for script in [&*ANSWER, &*HOME] {
             let bytes = script.text.len() + TIMES.text.len();
             assert!(bytes <= 4 * 1_024, "{bytes} bytes with {}", script.name);

@@ -1,22 +1,22 @@
 //! Stops trying an endpoint that does not work, and checks now and then whether it works again.
 //!
-//! Pure: time and chance are arguments. The time is that since boot, so that messages do not wait because a wall clock was set
-//! back. A closed circuit lets messages through and counts failures. An open one lets none through until its time has come, then
-//! one as a probe; the result of the probe closes it or opens it for twice as long. An endpoint that said it is gone is believed
-//! until the server starts again, or until an admin sends a message to it again.
+//! Pure: time and chance are arguments. The time counts from boot, so that messages do not wait because a wall clock was set
+//! back. A closed circuit lets messages through and counts failures. An open one lets no message through for a while, and then
+//! one as a probe; the result of the probe closes the circuit or opens it for twice as long. An endpoint that said it is gone is
+//! believed until the server starts again, or until an admin sends a message to it again.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 /// So many failures in a row open the circuit.
 const FAILURES_IN_A_ROW: u32 = 10;
-/// This many of the last tries are remembered; when half of a full memory are failures, the circuit opens.
+/// The number of the last tries that are remembered. If so many are known and half of them failed, the circuit opens.
 const REMEMBERED_MAX: usize = 20;
 /// How long the circuit stays open the first time; each failed probe doubles it.
 const OPEN: Duration = Duration::from_secs(30);
 /// The longest time it stays open.
 const OPEN_MAX: Duration = Duration::from_mins(15);
-/// By how much of itself that time varies in either direction, so that circuits that opened together are not probed together.
+/// The percentage by which that time varies in either direction, so that circuits that opened together are not probed together.
 const VARIES_BY_PERCENT: u32 = 20;
 
 /// The outcome of one try, as the circuit sees it.
@@ -93,7 +93,7 @@ impl Circuit {
         }
     }
 
-    /// Notes the outcome of a try; `random` spreads the next probe.
+    /// Notes the outcome of a try; `random` varies the time of the next probe.
     pub(super) fn record(&mut self, outcome: Outcome, now: Duration, random: u16) {
         match outcome {
             Outcome::Worked => *self = self.remembering(Try::Worked),
@@ -123,7 +123,7 @@ impl Circuit {
     fn remembering(&mut self, newest: Try) -> Self {
         let mut remembered = std::mem::take(&mut self.tries);
         if self.is_open() {
-            // The tries before the circuit opened have had their effect.
+            // The tries before the circuit opened have had their effect, and are forgotten.
             remembered.clear();
         }
         if remembered.len() == REMEMBERED_MAX {

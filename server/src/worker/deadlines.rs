@@ -2,7 +2,8 @@
 //!
 //! Guarantee: a deadline that is due is applied, once, in the transaction that removes it. Mechanism: rows ordered by due time;
 //! this loop sleeps until the next one, or until a commit announces an earlier one. Failure: a crash leaves the rows, and the
-//! next start finds them due. A late loop changes only the lateness: an answer counts if and only if it came before the deadline.
+//! next start finds them due. A late loop only applies deadlines late: an answer counts if and only if it came before the
+//! deadline.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +15,7 @@ use tokio::sync::watch;
 
 /// The longest sleep. A wake-up is only a hint, so the loop looks again by itself; it also notices a clock that jumped.
 const SLEEP_MAX: Duration = Duration::from_secs(5);
-/// The pause before the loop looks again at a timer that seems due.
+/// The pause before the loop looks again if a timer seems due but was not fired.
 const NOT_OURS: Duration = Duration::from_millis(10);
 /// The pause after a failure.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -40,7 +41,7 @@ impl Deadlines {
             // Only a turn that worked is a sign of life.
             (self.beat)();
             rows += fired.rows;
-            // A full batch may have left some behind; then the next due time is past.
+            // A full batch may have left due rows behind, so the loop goes on until a batch is empty.
             if fired.rows == 0 {
                 return Ok((rows, fired.next_due));
             }
@@ -62,7 +63,7 @@ impl Deadlines {
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
                 () = self.store.hub().timer() => {}
-                // A sender that is gone also means that the server stops.
+                // If the sender was dropped, the server stops as well.
                 _ = stopping.changed() => {}
             }
         }

@@ -2,11 +2,11 @@
 //!
 //! Guarantee: each message is sent at least once, with a message id that stays the same, so that a receiver recognizes a repeat;
 //! and a channel that hangs or fails does not slow down the others. Mechanism: a leased row comes due again when its lease ends;
-//! only the holder of the lease may complete it. Every channel has a lane with room of its own, and each message is a task, so
-//! only a slow channel's own lane waits for it. Failure: a crash between sending and completing sends the message once more. A
-//! store that is away for a while causes no second message, because the result of a message is kept until the store takes it; the
-//! same holds for a store that waits until it can trust the clock. A message may leave a moment after its question was answered.
-//! A message that makes its channel panic fails alone.
+//! only the holder of the lease may complete it. Every channel has a lane, which limits how many of its messages are under way,
+//! and each message is a task, so a slow channel holds up only its own messages. Failure: a crash between sending and completing
+//! sends the message once more. A store that is away for a while causes no second message, because the result of a message is
+//! kept until the store takes it; the same holds for a store that waits until it can trust the clock. A message may leave a
+//! moment after its question was answered. A message that makes its channel panic fails alone.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ use crate::observe::metrics::Metrics;
 const WEBHOOKS_IN_FLIGHT_MAX: u32 = 64;
 /// The longest sleep. A wake-up is only a hint, so the loop looks again by itself.
 const SLEEP_MAX: Duration = Duration::from_secs(5);
-/// The pause before the loop looks again at a message that seems due.
+/// The pause before the loop looks again if a message seems due but was not leased.
 const NOT_OURS: Duration = Duration::from_millis(10);
 /// The pause after a failure of the store.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -88,7 +88,7 @@ impl Deliveries {
     pub async fn run_due(self: &Arc<Self>) -> Result<(usize, Option<DateTime<Utc>>), StoreError> {
         let mut under_way = JoinSet::new();
         let done = self.turn_until_idle(&mut under_way).await;
-        // Tasks that have begun are run to their end even if another failed: a result that no task offers would wait for ever.
+        // If one task fails, the others still run to their end: no other task would record the result of a task that was dropped.
         while let Some(ended) = under_way.join_next().await {
             report(ended);
         }
@@ -113,7 +113,7 @@ impl Deliveries {
 
     /// Runs until the server stops; messages under way are finished first.
     pub(crate) async fn run(self: &Arc<Self>, mut stopping: watch::Receiver<bool>) {
-        // Runs however this function ends, even if it is dropped in the middle.
+        // Logs the results that are lost, however this function ends, even if it is dropped in the middle.
         let _last_word = LastWord(&self.results);
         let mut under_way = JoinSet::new();
         while !*stopping.borrow() {
@@ -129,10 +129,10 @@ impl Deliveries {
                 () = tokio::time::sleep(pause) => {}
                 () = self.resources.store.hub().delivery() => {}
                 Some(ended) = under_way.join_next() => report(ended),
-                // A sender that is gone also means that the server stops.
+                // If the sender was dropped, the server stops as well.
                 _ = stopping.changed() => {}
             }
-            // Tasks that ended at the same time make room together, for one lease.
+            // All tasks that have ended by now are taken before the next step, so that one lease replaces all of them.
             while let Some(ended) = under_way.try_join_next() {
                 report(ended);
             }
@@ -147,7 +147,7 @@ impl Deliveries {
         }
     }
 
-    /// How long there is nothing to do.
+    /// How long the loop may sleep after `step`.
     fn until(&self, step: &Step) -> Duration {
         let Some(next) = step.next_due else { return SLEEP_MAX };
         let left = (next - self.resources.clock.now()).to_std().unwrap_or_default();
@@ -160,8 +160,8 @@ impl Deliveries {
     /// Leases as many messages as there is room for, and starts sending them.
     async fn step(self: &Arc<Self>, under_way: &mut JoinSet<Result<(), StoreError>>) -> Result<Step, StoreError> {
         self.reopen();
-        // Results are offered before anything is leased: a message whose result is recorded now is not leased again. The lanes go
-        // on meanwhile.
+        // Results are offered to the store before anything is leased, because a message whose result is recorded is not leased
+        // again. Messages that are already under way go on meanwhile.
         self.offer(self.results.due(self.resources.clock.running()), under_way);
         if self.results.is_offering() && !under_way.is_empty() {
             return Ok(Step { sent: 0, untried: 0, next_due: None });
@@ -206,7 +206,7 @@ impl Deliveries {
         Ok(Step { sent, untried: leased.untried, next_due })
     }
 
-    /// When a result is offered again, by the present wall clock.
+    /// The time of the wall clock at which the next result is offered again.
     fn result_due(&self) -> Option<DateTime<Utc>> {
         let left = self.results.next_due()?.saturating_sub(self.resources.clock.running());
         Some(self.resources.clock.now() + TimeDelta::from_std(left).unwrap_or_default())
@@ -217,7 +217,8 @@ impl Deliveries {
         let outcome = AssertUnwindSafe(carry).catch_unwind().await;
         kill_points::reached(Point::AfterSend);
         let token = delivery.token.expose();
-        // The words are cleaned before any other part sees them: they are logged, kept in an event, and shown for other messages.
+        // The channel's reply may repeat the token of the answer link. The token is removed first, because the reply is logged,
+        // kept in an event, and shown for other messages.
         let heard = |words: String| without_secret(&words, &token);
         let (result, seen) = match outcome {
             Ok(Ok(receipt)) => (DeliveryResult::Sent(heard(receipt.reply)), Outcome::Worked),
@@ -233,7 +234,7 @@ impl Deliveries {
             Err(_) => (DeliveryResult::Failed("the channel panicked over this message".to_owned()), Outcome::Failed),
         };
         self.end(lane, seen);
-        // The log tells that the message was sent together with its question, once that is recorded.
+        // This line is for debugging only. The log tells of the delivery, with its question, when the result is recorded.
         tracing::debug!(delivery.channel = lane.name, delivery.id = %delivery.id, delivery.tries = delivery.tries, delivery.result = word(&result), "message handled");
         if let DeliveryResult::Retry { reason, .. } | DeliveryResult::Failed(reason) = &result {
             tracing::warn!(delivery.channel = lane.name, delivery.id = %delivery.id, reason, "a message was not handed over; `placet doctor` examines the channels");
@@ -269,7 +270,8 @@ impl Deliveries {
         recorded
     }
 
-    /// Logs the fact that the lease of a result is gone. After a try of unknown outcome this is the hoped-for case.
+    /// Logs that the lease of a result is gone. If recording was tried before, that try probably succeeded without a reply, which
+    /// ended the lease.
     fn lease_is_gone(kept: &Kept) {
         if !kept.was_tried() {
             tracing::warn!(delivery.id = %kept.id, "the lease on this message was lost; another worker has it");
@@ -306,7 +308,7 @@ impl Deliveries {
         }
     }
 
-    /// An admin who sends a message again believes that its endpoint works.
+    /// Closes the circuits of endpoints to which an admin had a message sent again: the admin believes that they work.
     fn reopen(&self) {
         for name in self.resources.store.hub().take_redriven() {
             if self.lanes.iter().any(|lane| lane.name == name && lane.reopen()) {
@@ -342,7 +344,7 @@ impl Deliveries {
         }
     }
 
-    /// The id of a message among mails.
+    /// The id of a message in the headers of mails.
     pub(crate) fn message_id(&self, id: DeliveryId) -> String {
         format!("{id}@{}", self.public_url.domain().unwrap_or("localhost"))
     }
@@ -355,7 +357,7 @@ impl Deliveries {
             ResponseType::Text => Answers::Text,
             ResponseType::Form => Answers::Form,
         };
-        // Operators are asked when the agent named no recipients; the people of a ladder were named by the agent.
+        // If the agent named no recipients, the operators are asked. The people of an escalation ladder were named by the agent.
         let named = delivery.question.recipients != self.operators || !self.operators.contains(&delivery.recipient);
         Message {
             delivery_id: delivery.id,
@@ -400,7 +402,7 @@ fn occasion(delivery: &LeasedDelivery) -> Occasion {
     Occasion::Escalation { asked_before: delivery.asked_before.iter().map(|person| words::no_answer_yet(person)).collect() }
 }
 
-/// The plan of messages from now on, in the words for this recipient; the last row is the end.
+/// The steps still to come, each with its time and a sentence for this recipient; the last row tells how the question ends.
 fn plan(delivery: &LeasedDelivery, channels: &Channels) -> Vec<(DateTime<Utc>, String)> {
     let plan = Plan::of(&delivery.suspension, &delivery.question, channels);
     let to_come = plan.steps.iter().filter(|step| step.attempt > delivery.attempt);
@@ -429,7 +431,7 @@ impl Drop for LastWord<'_> {
     }
 }
 
-/// The result of one look at the queues.
+/// The result of one step of the loop.
 struct Step {
     sent: usize,
     untried: usize,

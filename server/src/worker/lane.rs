@@ -28,9 +28,9 @@ pub struct Lane {
     pub(super) channel: Arc<dyn Channel>,
     in_flight: AtomicU32,
     in_flight_max: u32,
-    /// Mails have none: one mail server serves all recipients, and each mail has its own pauses.
+    /// Mails have no circuit: one mail server serves all recipients, and each mail has its own pauses.
     circuit: Option<Mutex<Circuit>>,
-    /// The place up to which the messages beyond the lane's room have been examined.
+    /// The place in the channel's queue up to which the messages that must wait have been examined.
     line: Mutex<Option<LinePlace>>,
 }
 
@@ -48,7 +48,7 @@ impl Lane {
         }
     }
 
-    /// A webhook: it shares room with the other ones, and has a circuit of its own.
+    /// A webhook. All webhooks share one limit of messages under way, and each has a circuit of its own.
     pub fn webhook(name: String, channel: Arc<dyn Channel>) -> Self {
         let circuit = Some(Mutex::new(Circuit::default()));
         Self {
@@ -61,17 +61,17 @@ impl Lane {
         }
     }
 
-    /// Whether its messages count against the room that all webhooks share.
+    /// Whether the lane's messages count against the limit that all webhooks share.
     pub(super) fn shares_room(&self) -> bool {
         self.circuit.is_some()
     }
 
-    /// Messages on their way, and messages whose result is not recorded yet, so that those have a limit too.
+    /// The number of messages on their way and of messages whose result is not recorded yet, so that the latter have a limit too.
     pub(super) fn in_flight(&self) -> u32 {
         self.in_flight.load(Ordering::Relaxed)
     }
 
-    /// The messages it can take at `now`, which counts from boot.
+    /// The messages that the lane can take at `now`, which counts from boot.
     pub(super) fn turn(&self, now: Duration) -> LaneTurn {
         let free = self.in_flight_max.saturating_sub(self.in_flight());
         let gate = match self.circuit().map(|circuit| circuit.passage(now)) {
@@ -85,7 +85,7 @@ impl Lane {
         LaneTurn { channel: self.name.clone(), gate, line: *self.line() }
     }
 
-    /// Notes how far a turn has examined the lane's line.
+    /// Notes the place in the channel's queue up to which a turn has examined it.
     pub(super) fn looked_to(&self, place: Option<LinePlace>) {
         *self.line() = place;
     }
@@ -115,7 +115,7 @@ impl Lane {
         }
     }
 
-    /// Lets messages through again, whatever happened before; returns whether none passed before.
+    /// Lets messages through again, whatever happened before; returns whether the circuit was open.
     pub(super) fn reopen(&self) -> bool {
         let Some(mut circuit) = self.circuit() else { return false };
         let was_open = circuit.is_open();
@@ -124,7 +124,7 @@ impl Lane {
     }
 
     fn circuit(&self) -> Option<MutexGuard<'_, Circuit>> {
-        // A panic cannot leave it half changed, so a poisoned lock is safe to use.
+        // A panic cannot leave the circuit half changed, so a poisoned lock is safe to use.
         self.circuit.as_ref().map(|circuit| circuit.lock().unwrap_or_else(PoisonError::into_inner))
     }
 

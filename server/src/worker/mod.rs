@@ -1,4 +1,5 @@
-//! The loops that run beside requests: deadlines, deliveries, upkeep. Each finds its work in the store; a wake-up is only a hint.
+//! The loops that run beside requests: deadlines, deliveries, subscriptions, streams, upkeep. Each finds its work in the store; a
+//! wake-up is only a hint.
 
 mod circuit;
 pub mod deadlines;

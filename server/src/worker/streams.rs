@@ -33,7 +33,7 @@ pub(crate) async fn run(store: Arc<dyn Store>, mut stopping: watch::Receiver<boo
                 sleep(PAUSE).await;
             }
             () = sleep(look_in) => look_in = LOOK_EVERY,
-            // A sender that is gone also means that the server stops.
+            // If the sender was dropped, the server stops as well.
             _ = stopping.changed() => {}
         }
     }

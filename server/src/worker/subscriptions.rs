@@ -1,8 +1,9 @@
-//! Tells the endpoints of subscriptions of events: lease, commit, post, complete.
+//! Posts events to the endpoints of subscriptions: lease, commit, post, complete.
 //!
-//! Guarantee: each endpoint is told of its events in their order and at least once, with an id that stays the same; the slow endpoints
-//! of an agent hold up at most four of the places that all agents share. Mechanism: the log is the queue, and a subscription's place in it moves when a message was accepted. A
-//! leased message comes due again when its lease ends. Failure: a crash between posting and completing posts the message once more.
+//! Guarantee: each endpoint is told of its events in their order and at least once, with an id that stays the same; of the
+//! messages that may be under way for all agents, one agent's slow endpoints hold up at most four. Mechanism: the log is the
+//! queue, and a subscription's place in it moves when a message was accepted. A leased message comes due again when its lease
+//! ends. Failure: a crash between posting and completing posts the message once more.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -19,13 +20,15 @@ use crate::observe::metrics::Metrics;
 const IN_FLIGHT_MAX: usize = 64;
 /// How often the loop looks for events.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
+/// The pause until the next look while there is more to do. A look reads many rows, so one serves all messages that ended meanwhile.
+const LOOK_SOON: Duration = Duration::from_millis(100);
 
 /// The loop.
 pub struct Subscriptions {
     store: Arc<dyn Store>,
     subscribers: Arc<Subscribers>,
     metrics: Arc<Metrics>,
-    // The creators of the messages under way. A std mutex: held for an operation on the list, never across an await.
+    // For each message under way, the creator of its subscription. A std mutex will do: it is never held across an await.
     under_way: Mutex<Vec<String>>,
 }
 
@@ -57,7 +60,7 @@ impl Subscriptions {
         let mut under_way = JoinSet::new();
         while !*stopping.borrow() {
             let pause = match self.step(&mut under_way).await {
-                Ok((_, passed)) if passed > 0 => Duration::ZERO,
+                Ok((begun, passed)) if begun + passed > 0 => LOOK_SOON,
                 Ok(_) => LOOK_EVERY,
                 Err(error) => {
                     tracing::warn!(error = %error, "failed to look for events to tell endpoints of; trying again");
@@ -66,9 +69,12 @@ impl Subscriptions {
             };
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
-                Some(ended) = under_way.join_next() => report(ended),
-                // A sender that is gone also means that the server stops.
+                // If the sender was dropped, the server stops as well.
                 _ = stopping.changed() => {}
+                () = ended(&mut under_way) => tokio::time::sleep(LOOK_SOON).await,
+            }
+            while let Some(ended) = under_way.try_join_next() {
+                report(ended);
             }
         }
         while let Some(ended) = under_way.join_next().await {
@@ -76,7 +82,8 @@ impl Subscriptions {
         }
     }
 
-    /// Leases as many messages as there is room for, and starts sending them; returns how many, and how many subscriptions had none.
+    /// Leases as many messages as may still be under way, and starts sending them; returns how many, and how many subscriptions
+    /// needed no message.
     async fn step(self: &Arc<Self>, under_way: &mut JoinSet<Result<(), StoreError>>) -> Result<(usize, usize), StoreError> {
         let room = IN_FLIGHT_MAX - under_way.len();
         if room == 0 {
@@ -132,6 +139,14 @@ impl Subscriptions {
         }
         self.metrics.posted(&result);
         self.store.complete_post(rid, lease, sequence, result).await.map(drop)
+    }
+}
+
+/// Resolves when a message has ended; never if none is under way.
+async fn ended(under_way: &mut JoinSet<Result<(), StoreError>>) {
+    match under_way.join_next().await {
+        Some(ended) => report(ended),
+        None => std::future::pending().await,
     }
 }
 

@@ -63,7 +63,7 @@ pub struct Sweep {
     metrics: Arc<Metrics>,
     /// The last question that was examined.
     place: AtomicI64,
-    /// The place at which the last turn ended because the store was away; no place before the first.
+    /// The start of the last page that a turn could not read because the store was away; -1 at first.
     away_at: AtomicI64,
 }
 
@@ -87,7 +87,8 @@ impl Sweep {
                         break;
                     }
                 }
-                // A store that is away is asked for the same page once more: a page that fails twice may be the cause itself.
+                // If the store is away, the next turn reads the same page once more. If that fails too, the page itself may be
+                // the cause, and is left out.
                 Err(StoreError::Unavailable(why)) if self.away_at.swap(after, Ordering::Relaxed) != after => {
                     tracing::warn!(why, "failed to look for lost timers; going on here at the next turn");
                     break;
@@ -95,7 +96,7 @@ impl Sweep {
                 Err(error) => {
                     tracing::error!(error = %error, after, "failed to look at a page of open questions for lost timers; going on behind it");
                     self.metrics.left_out_of_sweep(1);
-                    // A page has at least as many rows as questions, so no open question behind it is left out.
+                    // The last question of a full page has at least this id, so no open question behind the page is left out.
                     self.place.store(after + i64::from(QUESTIONS_PER_LOOK), Ordering::Relaxed);
                 }
             }

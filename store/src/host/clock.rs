@@ -1,4 +1,4 @@
-//! The system's time and randomness: the only place that asks for either.
+//! The system's time and randomness. No other module asks the system for either.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -34,8 +34,8 @@ impl Clock for SystemClock {
 /// The system's random number generator.
 ///
 /// Ids and salts are drawn a few hundred bytes at a time by each thread: every event needs an id and a salt, and a system call
-/// for each of them was a twentieth of the writer's cost. They are shown anyway. Secrets are drawn when they are needed: none
-/// waits in memory, where a machine that is copied as it runs would have it twice.
+/// for each of them was a twentieth of the writer's cost. They may wait in memory, because they are shown anyway. A secret is
+/// drawn when it is needed: if it waited in memory, a copy of the running machine would give out the same one.
 #[derive(Clone, Copy, Debug)]
 pub struct SystemEntropy;
 

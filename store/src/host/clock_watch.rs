@@ -2,28 +2,27 @@
 //!
 //! Guarantee: after a jump of more than a minute the clock counts as unsteady until it has kept pace for half a minute.
 //! Mechanism: the wall clock is compared with the time since boot, which no one can set and which goes on while a laptop
-//! sleeps. Failure: a clock that is set back makes deadlines late and none of them twice, because a due timer fires in the
-//! transaction that removes it; only questions whose asker applies the deadline by its own clock end then. Slow drift is no danger.
+//! sleeps. Failure: if the clock is set back, deadlines come late. None comes twice, because a due timer fires in the transaction
+//! that removes it. Only questions whose asker applies the deadline by its own clock are ended at once. Slow drift is no danger.
 //!
-//! A jump ahead takes time from people that never passed, so it counts as an absence of the server: once the clock is steady, the
-//! time it took is given back before anything is decided.
+//! A jump ahead takes away time in which people could have answered, so it counts as an absence of the server: once the clock is
+//! steady, that time is given back before anything is decided.
 //!
-//! The watch also knows when the deadline loop last did its work: a server that ran and did nothing for
-//! more than a minute was away.
+//! The watch also knows when the deadline loop last did its work: a server that ran and did nothing for more than twenty seconds was
+//! away. Questions with a fixed deadline may have lost too much time by that; for others only more than a minute counts.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::base::clock::Clock;
-use domain::suspension::absence::{ABSENCE_SECONDS_MAX, Absence};
 
-/// A server whose deadline loop has not turned for longer than this was away.
-const AWAY_MAX: Duration = Duration::from_secs(ABSENCE_SECONDS_MAX.unsigned_abs());
-/// The longest step ahead that counts as keeping time, in seconds.
-const STEP_SECONDS_MAX: i64 = 60;
-/// The longest step back that counts as keeping time, in seconds.
-pub(crate) const STEP_BACK_SECONDS_MAX: i64 = 1;
+/// A server whose deadline loop has not turned for longer than this was away. The loop turns every five seconds.
+const AWAY_MAX: Duration = Duration::from_secs(20);
+/// After a longer step ahead than this, deadlines wait until the clock is steady; in seconds.
+const JUMP_SECONDS_MIN: i64 = 60;
+/// The longest step, ahead or back, that counts as keeping time, in seconds.
+pub(crate) const STEP_SECONDS_MAX: i64 = 1;
 /// The longest step that counts as steady while a jump is waited out, in seconds.
 const STEADY_STEP_SECONDS_MAX: i64 = 1;
 /// How long the clock must have been steady after a jump.
@@ -57,10 +56,26 @@ enum Attendance {
 struct Seen {
     /// The wall clock's lead over the time since boot at the last look.
     lead: Option<TimeDelta>,
-    /// Until when, since boot, the clock is not trusted.
+    /// The time since boot until which the clock is not trusted.
     unsteady_until: Option<Duration>,
-    /// When, since boot, the newest step was noticed with which the deadline loop has not dealt yet.
-    stepped_at: Option<Duration>,
+    /// The newest step of the clock, until the deadline loop has dealt with it.
+    step: Option<Step>,
+}
+
+/// A step of the wall clock.
+#[derive(Clone, Copy)]
+struct Step {
+    /// The time since boot at which it was noticed.
+    at: Duration,
+    /// Whether it set the clock back, or an earlier step did with which the loop has not dealt either.
+    is_back: bool,
+}
+
+impl Seen {
+    fn stepped(&mut self, at: Duration, is_back: bool) {
+        let is_back = is_back || self.step.is_some_and(|before| before.is_back);
+        self.step = Some(Step { at, is_back });
+    }
 }
 
 impl ClockWatch {
@@ -79,17 +94,19 @@ impl ClockWatch {
         let Some((boot, wall)) = clocks else { return seen.unsteady_until.is_none() };
         let lead = (wall - DateTime::UNIX_EPOCH) - TimeDelta::from_std(boot).unwrap_or(TimeDelta::MAX);
         let step = seen.lead.replace(lead).map_or(TimeDelta::zero(), |before| lead - before);
-        if step < -TimeDelta::seconds(STEP_BACK_SECONDS_MAX) {
+        if step < -TimeDelta::seconds(STEP_SECONDS_MAX) {
             tracing::warn!(step_seconds = step.num_seconds(), "the clock was set back; deadlines come later by that time");
-            seen.stepped_at = Some(boot);
+            seen.stepped(boot, true);
+        } else if step > TimeDelta::seconds(STEP_SECONDS_MAX) {
+            seen.stepped(boot, false);
         }
-        if step > TimeDelta::seconds(STEP_SECONDS_MAX) {
+        if step > TimeDelta::seconds(JUMP_SECONDS_MIN) {
             tracing::warn!(
                 step_seconds = step.num_seconds(),
                 "the clock jumped ahead; deadlines and messages wait until it has been steady for {} seconds",
                 STEADY_FOR.as_secs()
             );
-            (seen.unsteady_until, seen.stepped_at) = (Some(boot + STEADY_FOR), Some(boot));
+            seen.unsteady_until = Some(boot + STEADY_FOR);
         } else if seen.unsteady_until.is_some() && step.abs() > TimeDelta::seconds(STEADY_STEP_SECONDS_MAX) {
             tracing::warn!(step_seconds = step.num_seconds(), "the clock was set again; the wait begins anew");
             seen.unsteady_until = Some(boot + STEADY_FOR);
@@ -100,14 +117,21 @@ impl ClockWatch {
         seen.unsteady_until.is_none()
     }
 
-    /// Whether the clock has jumped ahead or was set back, and no turn of the deadline loop has dealt with that.
+    /// Whether the clock was set, ahead or back, and no turn of the deadline loop has dealt with that.
     pub(crate) fn has_stepped(&self) -> bool {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).stepped_at.is_some()
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).step.is_some()
     }
 
-    /// Notes that the clock was set back while no server ran.
+    /// Whether the clock was set back, and no turn of the deadline loop has dealt with that.
+    pub(crate) fn has_stepped_back(&self) -> bool {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).step.is_some_and(|step| step.is_back)
+    }
+
+    /// Notes that the clock was set back while no server ran. A system that does not tell the time since boot does not notice it.
     pub(crate) fn was_set_back(&self) {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).stepped_at = self.clock.since_boot();
+        if let Some(at) = self.clock.since_boot() {
+            self.seen.lock().unwrap_or_else(PoisonError::into_inner).stepped(at, true);
+        }
     }
 
     /// Notes that the deadline loop runs from now on: if it does not turn, the server is away.
@@ -118,7 +142,7 @@ impl ClockWatch {
     /// Notes a turn of the deadline loop: its transaction began at this time since boot and is on the disk, so it has dealt with
     /// every step noticed before.
     pub(crate) fn turned(&self, began: Duration) {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).stepped_at.take_if(|stepped_at| *stepped_at <= began);
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).step.take_if(|step| step.at <= began);
         let mut attendance = self.attendance.lock().unwrap_or_else(PoisonError::into_inner);
         if let Attendance::Watched(turned) = &mut *attendance {
             *turned = Some(began);
@@ -135,8 +159,8 @@ impl ClockWatch {
         self.clock.since_boot()
     }
 
-    /// Whether there is an absence that is not recorded yet: the server was away until now, or the clock was set. Where the loop's
-    /// last turn is not known, the age of the last sign of life decides.
+    /// Whether there is an absence that is not recorded yet: the server was away until now, or the clock was set. If the time of
+    /// the loop's last turn is not known, the age of the last sign of life decides.
     pub(crate) fn is_away(&self, beat_at: DateTime<Utc>) -> bool {
         if self.has_stepped() {
             return true;
@@ -144,7 +168,7 @@ impl ClockWatch {
         let Attendance::Watched(turned) = *self.attendance.lock().unwrap_or_else(PoisonError::into_inner) else { return false };
         match self.clock.since_boot().zip(turned) {
             Some((now, turned)) => now.saturating_sub(turned) > AWAY_MAX,
-            None => Absence::between(beat_at, self.clock.now()).is_some(),
+            None => (self.clock.now() - beat_at).to_std().is_ok_and(|age| age > AWAY_MAX),
         }
     }
 
@@ -205,14 +229,21 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_set_back_by_more_than_a_second_counts_as_away_until_a_turn_has_dealt_with_it() {
+    fn a_clock_that_is_set_by_more_than_a_second_counts_as_away_until_a_turn_has_dealt_with_it() {
         let (hands, watch) = watched();
-        assert!(after(&hands, &watch, (4, 5)));
-        assert!(!watch.is_away(hands.now()), "a time service may take a second back");
-        assert!(after(&hands, &watch, (3, 5)));
-        assert!(watch.is_away(hands.now()));
-        watch.turned(watch.since_boot().unwrap());
-        assert!(!watch.is_away(hands.now()));
+        for second in [4, 6] {
+            assert!(after(&hands, &watch, (second, 5)));
+            assert!(!watch.is_away(hands.now()), "a time service may move the clock by a second");
+        }
+        for (step, is_back) in [(7, false), (3, true), (7, true)] {
+            assert!(after(&hands, &watch, (step, 5)));
+            assert!(watch.is_away(hands.now()));
+            assert_eq!(watch.has_stepped_back(), is_back, "a step ahead does not undo one back with which no turn has dealt");
+            if step == 7 {
+                watch.turned(watch.since_boot().unwrap());
+                assert!(!watch.is_away(hands.now()));
+            }
+        }
         watch.was_set_back();
         assert!(watch.is_away(hands.now()));
     }
@@ -247,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_that_did_not_turn_for_more_than_a_minute_was_away() {
+    fn a_loop_that_did_not_turn_for_more_than_twenty_seconds_was_away() {
         let (hands, watch) = watched();
         let beat_at = hands.now();
         watch.turned(Duration::ZERO);
@@ -257,7 +288,7 @@ mod tests {
         assert!(watch.is_away(beat_at), "before the first turn the sign of life tells");
         assert!(!watch.is_away(hands.now()));
         watch.turned(Duration::from_hours(1));
-        after(&hands, &watch, (60, 60));
+        after(&hands, &watch, (20, 20));
         assert!(!watch.is_away(beat_at));
         after(&hands, &watch, (1, 1));
         assert!(watch.is_away(hands.now()), "whatever the sign of life shows");
@@ -271,7 +302,7 @@ mod tests {
         watch.attend();
         watch.turned(Duration::ZERO);
         let beat_at = hands.now();
-        after(&hands, &watch, (60, 60));
+        after(&hands, &watch, (20, 20));
         assert!(!watch.is_away(beat_at));
         after(&hands, &watch, (1, 1));
         assert!(watch.is_away(beat_at));

@@ -49,7 +49,7 @@ pub enum Moved {
     Before,
 }
 
-/// Moves everything; `progress` is called after every batch. On a blocking thread of a runtime only.
+/// Moves everything; `progress` is called after every batch. Call it only on a blocking thread of a runtime.
 ///
 /// # Errors
 ///
@@ -142,7 +142,8 @@ fn finish_moved(
         )
     };
     if *schema == Schema::Half && target.is_half_of(&path)? {
-        // A backup made in the middle of the move looks the same, and would be put to use half empty.
+        // A database that was restored from a backup made during the move has the same mark. Without this comparison, it would
+        // be put to use although rows are missing.
         compare(source, target, progress).with_context(not_there)?;
         target.finish()?;
     } else if *schema == Schema::Half || target.is_empty()? {

@@ -23,7 +23,7 @@ use crate::sqlite::{lock, moved_to, schema, url_of};
 pub(super) struct Source {
     conn: SqliteConnection,
     path: PathBuf,
-    /// Where the data was moved, if an earlier run has moved it all.
+    /// The name of the database to which an earlier run has moved all data, if one has.
     moved_to: Option<String>,
     _lock: File,
 }
@@ -103,7 +103,7 @@ impl Source {
         &self.path
     }
 
-    /// Where the data was moved, if an earlier run has moved it all.
+    /// The name of the database to which an earlier run has moved all data, if one has.
     pub(super) fn moved_to(&self) -> Option<&str> {
         self.moved_to.as_deref()
     }

@@ -31,7 +31,7 @@ enum Kind {
     Moment,
 }
 
-/// A type of the schema whose values travel.
+/// A type of the schema whose values can be moved.
 trait Travels {
     const KIND: Kind;
 }
@@ -101,11 +101,12 @@ pub(super) struct Table {
     pub(super) columns: &'static [Column],
     /// The primary key: rows are moved and compared in its order.
     key: &'static [&'static str],
-    /// The columns that SQLite does not have, with the expression that it is asked for instead.
+    /// The columns that SQLite does not have, each with the expression that is selected from SQLite instead.
     instead: &'static [(&'static str, &'static str)],
     /// The sequence from which PostgreSQL draws the next `rid`.
     pub(super) draws_from: Option<&'static str>,
-    /// Whether the table changes with every run of a server, or with commands beside one, and is always small.
+    /// Whether the contents of the table count in the file's fingerprint: the table is always small, and it changes with every
+    /// run of a server or with commands beside one.
     pub(super) tells_runs_apart: bool,
 }
 
@@ -147,7 +148,8 @@ pub(super) const TABLES: &[Table] = &[
     table!(suspension_traces, suspension),
     table!(idempotency, day, key_hash),
     table!(timers, due_at, suspension, kind, attempt),
-    // 0 is the number of no living server: messages under way when the file's server died are due again at the first start.
+    // No living server has the number 0, so messages that were under way when the file's server died are due again at the
+    // first start.
     table!(outbox, rid)
         .draws_from("outbox_rid")
         .instead(&[("leased_by", "CASE WHEN lease IS NULL THEN NULL ELSE 0 END AS leased_by")]),
@@ -196,7 +198,7 @@ pub(super) enum Cell {
 }
 
 impl Table {
-    /// The expression that SQLite is asked for: the column, where it has one of this name.
+    /// The expression that is selected from SQLite for a column: the column itself, if SQLite has it.
     pub(super) fn in_sqlite(&self, column: &Column) -> &'static str {
         self.instead.iter().find(|(name, _)| *name == column.name).map_or(column.name, |(_, instead)| instead)
     }

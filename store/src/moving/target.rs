@@ -99,7 +99,7 @@ impl Target {
             self.run("CREATE TABLE moving (source text NOT NULL, fingerprint bytea NOT NULL)")?;
             self.execute("INSERT INTO moving (source, fingerprint) VALUES ($1, $2)", &[&path, &print])?;
             // A server that started meanwhile took its lock before it looked for the mark a last time, so one of the two sees the
-            // other. The database holds nothing but the mark, which would keep the next server out.
+            // other. If this one sees the server, it removes the mark, because the mark would keep the next server out.
             if let Err(served) = self.refuse_if_served() {
                 self.run("DROP TABLE moving")?;
                 return Err(served);

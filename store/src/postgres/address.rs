@@ -1,4 +1,4 @@
-//! Where a PostgreSQL database is, read from a URL that may hold a password.
+//! The address of a PostgreSQL database, read from a URL that may hold a password.
 
 use std::fmt;
 use std::path::Path;
@@ -16,8 +16,8 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// How long one host may take to answer, unless the URL says otherwise.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// How many times each host gets that long: a name may have several addresses, and a server may accept a
-/// connection and stay silent.
+/// How many connect timeouts each host may take in all: a name may have several addresses, and a server may accept
+/// a connection and stay silent.
 const TIMES_PER_HOST: u32 = 4;
 /// A connection counts as broken after this long without an answer.
 const SILENCE_MAX: Duration = Duration::from_secs(15);
@@ -45,7 +45,7 @@ pub struct Address {
 }
 
 impl Address {
-    /// Reads `postgres://user:password@host:5432/database`, with several hosts after commas and parameters as libpq has them.
+    /// Reads `postgres://user:password@host:5432/database`. Commas separate several hosts, and parameters are those of libpq.
     ///
     /// A connection over a network is encrypted, and the server's certificate and name are checked, unless the URL has
     /// `sslmode=disable`. A connection on this machine is encrypted only if the URL has `sslmode` or `sslrootcert`.
@@ -110,7 +110,7 @@ impl Address {
         self.config.get_ssl_mode() == SslMode::Disable && !self.config.get_hosts().iter().all(is_here)
     }
 
-    /// How long connecting may take in all, until the connection can be used: each host's time, `TIMES_PER_HOST` times.
+    /// How long it may take in all until a connection can be used: `TIMES_PER_HOST` connect timeouts for each host.
     pub(super) fn patience(&self) -> Duration {
         let hosts = u32::try_from(self.config.get_hosts().len()).unwrap_or(u32::MAX);
         let once = self.config.get_connect_timeout().copied().unwrap_or(CONNECT_TIMEOUT);

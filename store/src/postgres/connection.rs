@@ -15,7 +15,8 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::address::Address;
 
-/// A connection diesel can use: synchronous outside, pure Rust inside. Made and used on threads that may block.
+/// A connection that diesel can use: its methods are synchronous, and its driver is pure Rust. Only threads that may block make
+/// and use it.
 pub(super) type Connection = AsyncConnectionWrapper<AsyncPgConnection, Pump>;
 /// The half of a connection that moves bytes.
 pub(crate) type Wire = tokio_postgres::Connection<Socket, <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream>;

@@ -1,4 +1,4 @@
-//! Decides answers that wait at the same time together, in one transaction.
+//! Decides answers together, in one transaction, if they wait at the same time.
 //!
 //! Guarantee: the same as for a single answer. A caller hears "yes" only after the commit is durable, and never hears "no" of a
 //! commit that happened; an answer that cannot be decided does not affect its neighbours. Mechanism: one trip to the database
@@ -102,8 +102,8 @@ fn together(writers: &Writers, group: &[Waiting]) -> Results {
     }
 }
 
-/// After a failure: a lone answer that would fail again is told so. In a larger group each answer is decided alone, because the failure may
-/// be about one of its neighbours.
+/// The results after a failure. If the group has only one answer, and it would fail again, its caller gets the error. Otherwise
+/// each answer is decided alone, because the failure may be about one of its neighbours.
 fn apart(writers: &Writers, group: &[Waiting], error: &RowsError, is_gone: bool) -> Results {
     tracing::debug!(error = %error, answers = group.len(), "deciding answers one by one");
     match in_the_way(error, is_gone) {

@@ -23,7 +23,7 @@ use super::migrate::is_half;
 use crate::host::task::spawn_named;
 use crate::hub::{Hub, Notice};
 
-/// The most words in one notification: PostgreSQL takes 8,000 bytes.
+/// The most words in one notification, each of which stands for one change: PostgreSQL takes 8,000 bytes.
 const ANNOUNCED_AT_ONCE: usize = 100;
 /// The most words that wait to be announced; further ones are dropped, and the other servers find those changes by looking.
 const UNANNOUNCED_MAX: usize = 8_192;
@@ -77,7 +77,7 @@ impl Listener {
         }
     }
 
-    /// Releases the lock under this server's number, so that no other server takes it for alive, and ends the task.
+    /// Releases the lock under this server's number, so that the others do not take this server for alive, and ends the task.
     pub(super) async fn stop(&self) {
         self.stop.send_replace(true);
         let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -170,7 +170,7 @@ impl Listening {
         }
     }
 
-    /// Listens and tells until the listener is stopped or the connection is lost.
+    /// Sends this server's words and hears those of the others, until the listener is stopped or the connection is lost.
     async fn listen(&mut self, connection: Heard) -> Result<(), ConnectError> {
         let Heard { client, mut hearing, mut lengths, mut is_known } = connection;
         let mut look = tokio::time::interval(LOOK_EVERY);
@@ -209,8 +209,8 @@ impl Listening {
         Ok(())
     }
 
-    /// Wakes the streams of every log that has another length than at the last look, and returns the lengths. A log that is new here
-    /// may have grown between its stream's first look and this one.
+    /// Wakes the streams of every log that has another length than at the last look, and returns the lengths. A log without an
+    /// earlier length counts as well: it may have grown between its stream's first look and this one.
     async fn look_at_logs(
         &self,
         client: &Client,

@@ -21,8 +21,8 @@ const VERSION_MIN: i32 = 140_000;
 /// other code uses this number.
 const MIGRATION_LOCK: i64 = 0x706c_6163_6574; // "placet"
 
-/// Lets new positions in `published` follow those that are there, if these came from another cluster with higher numbers. A
-/// database that was never moved has no such positions: the numbers of its own transactions only grow.
+/// Raises the offset of new positions in `published` if rows came from another cluster with higher numbers, so that new rows
+/// follow those. In a database that was never moved it changes nothing: the numbers of its own transactions only grow.
 const RAISE_POSITIONS: &str = "SELECT setval('published_offset', position + 1 - pg_snapshot_xmax(pg_current_snapshot())::text::bigint) \
      FROM (SELECT position FROM published ORDER BY position DESC, rid DESC LIMIT 1) AS newest \
      WHERE position >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint + (SELECT last_value FROM published_offset)";
@@ -39,7 +39,7 @@ struct Line {
     line: String,
 }
 
-/// Connects, and makes or changes the tables where that is needed. On a blocking thread only.
+/// Connects, and makes or changes the tables where that is needed. Call it only on a blocking thread.
 ///
 /// # Errors
 ///
@@ -74,7 +74,7 @@ pub(super) fn is_half(address: &Address) -> String {
 }
 
 /// Makes the tables of an empty database that is about to be filled; returns the schema that was found.
-/// On a blocking thread only.
+/// Call it only on a blocking thread.
 ///
 /// # Errors
 ///

@@ -1,7 +1,7 @@
 //! PostgreSQL, for several servers on one database and for databases beyond one machine.
 //!
-//! Synchronous diesel on a bounded number of blocking threads, over a driver in pure Rust (ADR 17). Commands on one intent wait for each
-//! other on its row; timers and messages are shared among the servers by skipping rows that another one holds.
+//! Diesel runs synchronously on a bounded number of blocking threads, over a driver in pure Rust (ADR 17). Commands on one intent
+//! wait for each other on its row. The servers share timers and messages: each skips the rows that another one holds.
 
 mod address;
 mod begin;
@@ -55,8 +55,8 @@ use crate::rows::RowsResult;
 use crate::surroundings::{Env, Surroundings};
 use crate::{StoreError, Unit, units};
 
-/// Connections that read API keys and the hold. They are apart, so that heavy work cannot keep every caller
-/// from being authenticated.
+/// Connections that read only API keys, and whether deadlines are held. They are separate, so that heavy work cannot
+/// keep every caller from being authenticated.
 const CONNECTIONS_APART: u32 = 2;
 /// The connection that listens.
 const LISTENING_CONNECTIONS: u32 = 1;
@@ -67,7 +67,8 @@ pub const CONNECTIONS_MAX: u32 = 200;
 /// Connections of one server, unless configured.
 pub const CONNECTIONS_DEFAULT: u32 = 20;
 
-/// The most groups of answers decided at the same time. More groups would be smaller ones, and each group costs its trips.
+/// The most groups of answers decided at the same time. If there were more, the groups would be smaller, and each group takes
+/// several trips to the database.
 const GROUPS_MAX: u32 = 4;
 
 /// How often the store looks for messages whose server is gone.
@@ -236,7 +237,7 @@ impl Backend for PostgresStore {
         }
     }
 
-    /// Every few seconds one lease does.
+    /// True for one call every few seconds.
     fn is_time_to_release(&self) -> bool {
         let mut released = self.released.lock().unwrap_or_else(PoisonError::into_inner);
         let is_time = released.is_none_or(|at| at.elapsed() > RELEASE_EVERY);

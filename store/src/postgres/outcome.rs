@@ -1,10 +1,10 @@
-//! Finds out whether a commit happened whose reply was lost.
+//! Finds out whether a commit happened, if the reply to it was lost.
 //!
-//! Guarantee: a commit that did not happen is never taken for one that did, nor the other way round. Mechanism: a transaction's
-//! number alone proves little, because a crash takes back the numbers whose transactions had not reached the disk, and other
-//! transactions get them. So the status "aborted" means that ours was not committed, whichever transaction has the number now;
-//! "committed" means that ours was committed only if a row is there which no other transaction can have written. Failure: where
-//! there is no row of that kind to look for, the outcome is unknown.
+//! Guarantee: the result is never wrong, but it may be unknown. Mechanism: a transaction's number alone proves little, because a
+//! crash takes back the numbers whose transactions had not reached the disk, and other transactions get them. So the status
+//! "aborted" means that ours was not committed, whichever transaction has the number now; "committed" means that ours was
+//! committed only if a row is there which no other transaction can have written. Failure: if there is no row of that kind to
+//! look for, the outcome is unknown.
 
 use std::time::{Duration, Instant};
 
@@ -20,8 +20,8 @@ const LOOK_WITHIN: Duration = Duration::from_secs(10);
 /// The pause between two looks.
 const LOOK_PAUSE: Duration = Duration::from_millis(50);
 
-/// A number that is not below a newly drawn one was never given, or was taken back by a crash. A standby cannot draw a number,
-/// and must not be believed, because it may still receive the commit: there the query fails.
+/// A number that is not below a newly drawn one was never given, or was taken back by a crash. On a standby the query fails,
+/// because a standby cannot draw a number. It could not be believed either, because it may still receive the commit.
 const STATUS: &str =
     "SELECT CASE WHEN pg_current_xact_id() <= $1::xid8 THEN 'aborted' ELSE pg_xact_status($1::xid8) END AS status";
 const EVENT: &str = "SELECT EXISTS (SELECT FROM events WHERE rid = $1 AND hash = $2) AS there";
@@ -52,7 +52,7 @@ pub(super) fn outcome(pool: &Pool, number: &str, proof: Option<&Proof>) -> Optio
                     return Some(false);
                 }
                 Some("committed") => {
-                    // A later statement than the status query, so it sees everything that was committed by then.
+                    // This statement comes after the status query, so it sees everything that was committed by then.
                     if let Ok(proven) = proven(&mut session, proof) {
                         pool.give_back(session);
                         return proven;

@@ -63,7 +63,7 @@ impl Pool {
         })
     }
 
-    /// Runs `work` on a blocking thread once there is a place. A caller that stops waiting does not stop the work.
+    /// Runs `work` on a blocking thread once a connection is free. A caller that stops waiting does not stop the work.
     pub(super) async fn run<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Self) -> Result<T, StoreError> + Send + 'static,
@@ -94,19 +94,19 @@ impl Pool {
         }
     }
 
-    /// Waits for a place; `None` once the pool is closed. On a blocking thread only.
+    /// Waits for the right to use a connection; `None` once the pool is closed. Call it only on a blocking thread.
     pub(super) fn place(&self) -> Option<OwnedSemaphorePermit> {
         self.runtime.block_on(self.places.clone().acquire_owned()).ok()
     }
 
-    /// Runs a task that its caller does not wait for. A task that begins before the pool closes still gets its place.
+    /// Runs a task that its caller does not wait for. A task that begins before the pool closes may still use a connection.
     pub(super) fn beside(&self, work: impl Future<Output = ()> + Send + 'static) {
         let mut beside = self.beside.lock().unwrap_or_else(PoisonError::into_inner);
         while beside.try_join_next().is_some() {}
         beside.spawn_on(work, &self.runtime);
     }
 
-    /// Takes an idle session, or makes a new one. On a blocking thread only.
+    /// Takes an idle session, or makes a new one. Call it only on a blocking thread.
     pub(super) fn take(&self) -> Result<Session, ConnectError> {
         let idle = self.idle().pop();
         match idle {
@@ -130,7 +130,7 @@ impl Pool {
     pub(super) async fn close(&self, connections_max: u32) {
         let mut beside = std::mem::take(&mut *self.beside.lock().unwrap_or_else(PoisonError::into_inner));
         let all = async { while beside.join_next().await.is_some() {} };
-        // A task that takes longer goes on without an owner; if it holds or awaits a place, the wait below includes it.
+        // A task that takes longer goes on without an owner. If it holds or awaits a connection, the wait below includes it.
         if tokio::time::timeout(CLOSE_WAIT, all).await.is_err() {
             beside.detach_all();
         }

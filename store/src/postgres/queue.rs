@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 use super::pool::{PLACE_WAIT, WAITING_MAX, WORK_WAIT};
 use crate::StoreError;
 
-/// Where the answer to a job goes.
+/// The sender that takes the answer to a job.
 pub(super) type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
 
 /// Jobs in the order in which they came.

@@ -58,8 +58,8 @@ impl DatabaseClock {
         Self { clock, is_known: AtomicBool::new(false), lead }
     }
 
-    /// Notes the database's time, for which it was asked at `asked`. A reply that was long on its way makes the time look earlier than it
-    /// is, so it never sets the clock back.
+    /// Notes the database's time; `asked` is when the database was asked for it. A reply that took long makes the time look
+    /// earlier than it is, so a late reply never sets the clock back.
     fn saw(&self, time: DateTime<Utc>, asked: i64) {
         let boot = self.clock.since_boot().map_or(0, whole_micros);
         let lead = micros(time) - boot;
@@ -88,8 +88,8 @@ fn whole_micros(time: Duration) -> i64 {
 
 /// The time inside a transaction: the database's, as of its first statement or of the last row it locked.
 ///
-/// Read after the lock, so that an answer which waited for another command is dated after it. Several servers on one database have one
-/// clock this way. A clock that is not the system's (a test's) keeps its own time.
+/// The time is read after the lock, so that an answer that waited for another command is dated after that command. In this way
+/// several servers on one database have one clock. A clock that is not the system's (a test's) keeps its own time.
 pub(super) struct TransactionClock {
     micros: AtomicI64,
     /// When the database was last asked for the time, in microseconds since boot.
@@ -329,7 +329,8 @@ impl Session {
     }
 }
 
-/// The error of a unique index, to say that another transaction was first: this one is run again, and sees what that one wrote.
+/// Makes the error of a unique index, which means that another transaction was first. The unit of work is then run again, and
+/// sees what that transaction wrote.
 pub(super) fn overtaken(why: &str) -> RowsError {
     RowsError::Database(Error::DatabaseError(DatabaseErrorKind::UniqueViolation, Box::new(why.to_owned())))
 }

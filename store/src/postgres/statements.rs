@@ -18,7 +18,7 @@ use crate::columns::{
 use crate::schema;
 use crate::sql::{At, Document, Id, Key, Moment, Owned, Prose, Said, Written};
 
-/// A text, or several in parentheses that are joined. The lists of columns are joined with their statements this way.
+/// One text, or several in parentheses, which are joined. In this way the lists of columns become parts of their statements.
 macro_rules! text {
     ($text:literal) => {
         $text
@@ -417,7 +417,7 @@ statement!(
 );
 
 statement!(
-    /// As [`LockKey`], for those of some keys that no other transaction holds; never waits.
+    /// Locks those of some keys that no other transaction holds. Unlike [`LockKey`], it never waits.
     LockKeys {
         "SELECT hash FROM unnest(" hashes: Vec<i32> = Array<Integer>,
     } ") AS asked (hash) WHERE pg_try_advisory_xact_lock(1886151019, hash)" -> Integer

@@ -31,7 +31,7 @@ const RUNS_MAX: u32 = 6;
 /// A unit of work is not run again after this long: an obstacle that is still there by then will be there the next time as well.
 const AGAIN_WITHIN: Duration = Duration::from_secs(5);
 
-/// How one run ended without a commit that is certain.
+/// How a run ended that was not certainly committed.
 pub(super) enum Broken<T> {
     /// Nothing was written.
     RolledBack(RowsError),
@@ -236,7 +236,7 @@ fn kind_of(error: &RowsError) -> Option<&Kind> {
     if let RowsError::Database(Error::DatabaseError(kind, _)) = error { Some(kind) } else { None }
 }
 
-/// The obstacle, if another run may end otherwise. `is_gone` tells whether the session ended with the failure.
+/// The obstacle to a run, if another run may succeed. `is_gone` tells whether the session ended with the failure.
 ///
 /// `Unknown` is diesel's kind for every error it has no word for. Of these a deadlock and a server that stops are worth another
 /// run. A value that PostgreSQL does not take fails each time, and a timeout has taken long enough.

@@ -13,7 +13,7 @@ pub(crate) enum RowsError {
     Inconsistent(&'static str),
     #[error("a row holds JSON that cannot be read")]
     Json(#[from] serde_json::Error),
-    /// The unit would have to decide by time, and may not at present.
+    /// The unit of work would have to decide something by the time, and this is not allowed at present.
     #[error("deadlines wait: {0}")]
     Held(&'static str),
 }

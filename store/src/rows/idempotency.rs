@@ -19,6 +19,6 @@ pub(crate) trait WriteIdempotency {
 
 /// Reads idempotency records, inside a transaction that writes or outside.
 pub(crate) trait ReadIdempotency {
-    /// The outcome kept for a key, behind the hash of its body.
+    /// The hash of the body that came with a key, and the outcome kept for the key.
     fn idempotent(&mut self, key_hash: &[u8; 32], now: DateTime<Utc>) -> RowsResult<Option<(Vec<u8>, String)>>;
 }

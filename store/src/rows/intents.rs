@@ -44,9 +44,9 @@ pub(crate) trait ReadIntents {
     fn intent(&mut self, id: IntentId) -> RowsResult<Option<IntentRow>>;
     fn intent_at(&mut self, rid: i64) -> RowsResult<IntentRow>;
     fn body(&mut self, intent: i64) -> RowsResult<IntentBody>;
-    /// Reads only the policy: a state may be large.
+    /// Reads only the policy of an intent, because its state may be large.
     fn policy(&mut self, intent: i64) -> RowsResult<Option<Value>>;
-    /// Reads only the title: a state may be large.
+    /// Reads only the title of an intent, because its state may be large.
     fn title(&mut self, intent: i64) -> RowsResult<String>;
     /// Lists intents, newest first; `creator` limits the list to one agent's own.
     fn intents(&mut self, creator: Option<&str>, filter: IntentFilter) -> RowsResult<Vec<IntentRow>>;

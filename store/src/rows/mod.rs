@@ -1,5 +1,5 @@
 //! The rows of a database, and the operations it must offer on them inside one transaction: small, synchronous, without policy.
-//! Each noun has a file and two small traits.
+//! Each kind of row has a file and two small traits.
 
 pub(crate) mod access;
 pub(crate) mod announcements;
@@ -43,7 +43,7 @@ pub(crate) use self::server_log::{ReadServerLog, ServerHead, WriteServerLog};
 pub(crate) use self::subscriptions::{
     AT_ONCE, ListedSubscriptions, ReadSubscriptions, SubscriptionPlace, SubscriptionRow, WriteSubscriptions,
 };
-pub(crate) use self::suspensions::{Listed, ReadSuspensions, SuspensionRow, WriteSuspensions};
+pub(crate) use self::suspensions::{FixedQuestion, Listed, ReadSuspensions, SuspensionRow, WriteSuspensions};
 pub(crate) use self::timers::{ReadTimers, TimerRow, WriteTimers};
 pub(crate) use self::tokens::{ReadTokens, TokenRow, WriteTokens};
 use crate::hub::Notice;
@@ -138,7 +138,7 @@ impl<R> ReadRows for R where
 {
 }
 
-/// The traits of all nouns and the two that join them: units call their methods on type parameters.
+/// Traits that read rows, and the two that join all traits. Units call their methods on type parameters.
 pub(crate) mod prelude {
     pub(crate) use super::{
         ReadAccess, ReadAnnouncements, ReadAssignments, ReadBytes, ReadDepartures, ReadEvents, ReadIdempotency, ReadIntents,

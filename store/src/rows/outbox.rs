@@ -9,7 +9,7 @@ use super::codes::DeliveryState;
 use super::error::RowsResult;
 use crate::sending::LinePlace;
 
-/// Whether no message of a later attempt supersedes a message; one that failed (2) or was dropped (3) supersedes none.
+/// The condition that no message of a later attempt supersedes a message. One that failed (2) or was dropped (3) supersedes none.
 pub(crate) const IS_NOT_REPLACED: &str = "NOT EXISTS (SELECT 1 FROM outbox newer WHERE newer.suspension = outbox.suspension AND \
      newer.channel = outbox.channel AND newer.recipient = outbox.recipient AND newer.attempt > outbox.attempt AND newer.state NOT IN (2, 3))";
 
@@ -86,9 +86,9 @@ impl DeliveryState {
 
 /// Writes messages and bounces, in one transaction.
 pub(crate) trait WriteOutbox {
-    /// Takes a queued message for this transaction, which has taken its intent already; false if the message is leased, or
-    /// another transaction holds it. A worker takes the message first and the intent second, so waiting for the message here
-    /// could be a deadlock. The worker looks at the question once this transaction is done.
+    /// Takes a queued message for this transaction, which has taken the intent already; false if the message is leased, or
+    /// another transaction holds it. This does not wait: a worker takes the message first and the intent second, so waiting for
+    /// the message could be a deadlock. That worker reads the question only after this transaction is done.
     fn take_outbox(&mut self, rid: i64) -> RowsResult<bool>;
     fn insert_outbox(&mut self, row: &OutboxRow) -> RowsResult<()>;
     fn lease_outbox(&mut self, rid: i64, begun: &TryRow<'_>) -> RowsResult<()>;
@@ -110,8 +110,8 @@ pub(crate) trait ReadOutbox {
     fn due_deliveries(&mut self, channel: &str, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<OutboxRow>>;
     /// The messages of one channel that are due or wait for another try, longest due first.
     fn undelivered(&mut self, channel: &str, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<OutboxRow>>;
-    /// The due messages of a channel beyond the first `keep`, newest due first, and only those before the place `before` in the
-    /// line. Messages that are leased, or superseded by a newer one, are not counted.
+    /// The due messages of a channel after the first `keep`, last due first, and only those before `before` in the channel's
+    /// queue. Messages that are leased, or superseded by a newer one, are not counted.
     fn due_beyond(
         &mut self,
         channel: &str,

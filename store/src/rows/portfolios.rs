@@ -43,7 +43,7 @@ pub(crate) trait WritePortfolios {
     fn lock_portfolio(&mut self, id: PortfolioId) -> RowsResult<Option<PortfolioRow>>;
     /// Adds an event to the log, and writes the portfolio's row as the event leaves it.
     fn append_to_portfolio(&mut self, row: &PortfolioRow, event_type: &str, sealed: &Sealed) -> RowsResult<()>;
-    /// Records the place of an intent as `event` says, instead of the place that it had.
+    /// Records the membership that `event` gave to an intent, in place of an earlier one.
     fn save_membership(&mut self, portfolio: i64, intent: i64, membership: &Membership, event: i64) -> RowsResult<()>;
     fn delete_membership(&mut self, portfolio: i64, intent: i64) -> RowsResult<()>;
 }
@@ -57,7 +57,7 @@ pub(crate) trait ReadPortfolios {
     /// The intents in a portfolio behind the first `offset`: by priority, the highest first, and then the oldest intent
     /// first.
     fn members(&mut self, portfolio: i64, offset: u32) -> RowsResult<Vec<MemberRow>>;
-    /// The place of an intent in a portfolio.
+    /// The membership of an intent in a portfolio.
     fn membership(&mut self, portfolio: i64, intent: i64) -> RowsResult<Option<Membership>>;
     /// How many intents of a portfolio have each status.
     fn member_statuses(&mut self, portfolio: i64) -> RowsResult<Vec<(Status, u64)>>;

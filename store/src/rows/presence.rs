@@ -38,7 +38,7 @@ impl Restore {
         }
     }
 
-    /// Since when deadlines and messages wait.
+    /// The time since which deadlines and messages wait.
     pub(crate) fn held_since(self) -> Option<DateTime<Utc>> {
         match self {
             Self::Held { since } => Some(since),
@@ -74,7 +74,7 @@ pub(crate) trait WritePresence {
 
 /// Reads the presence, inside a transaction that writes or outside.
 pub(crate) trait ReadPresence {
-    /// Reads the time again if the database's clock decides: a transaction that does not write has not read that clock otherwise.
+    /// Reads the time from the database if its clock decides, because a transaction that only reads has not read that clock yet.
     fn look_at_the_clock(&mut self) -> RowsResult<()> {
         Ok(())
     }

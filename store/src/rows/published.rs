@@ -13,7 +13,7 @@ pub(crate) trait WritePublished {
 pub(crate) trait ReadPublished {
     /// The end of the list: each event that is committed later comes behind it.
     fn published_end(&mut self) -> RowsResult<StreamCursor>;
-    /// The place behind which the newest `count` events before `end` begin; the beginning if there are fewer.
+    /// The place in the list after which the newest `count` events up to `end` come; the beginning if there are fewer.
     fn published_before(&mut self, end: StreamCursor, count: usize) -> RowsResult<StreamCursor>;
     /// The events behind `after` and not behind `end`, oldest first; `intent` limits the list to one intent.
     fn published(

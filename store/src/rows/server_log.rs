@@ -1,4 +1,4 @@
-//! The server's own log, and where it ends.
+//! The server's own log, and the row that holds its end.
 
 use chrono::{DateTime, Utc};
 use domain::log::{Hash, Sealed};
@@ -14,9 +14,9 @@ pub(crate) struct ServerHead {
     pub(crate) at: Option<DateTime<Utc>>,
 }
 
-/// Writes it, in one transaction.
+/// Writes the log, in one transaction.
 pub(crate) trait WriteServerLog {
-    /// Where the log ends. Other transactions that ask wait until this one is over.
+    /// Returns the end of the log. Other transactions that ask for it wait until this one is over.
     fn lock_server_log(&mut self) -> RowsResult<ServerHead>;
     /// Adds an event, which is the new end.
     fn insert_server_event(
@@ -28,7 +28,7 @@ pub(crate) trait WriteServerLog {
     ) -> RowsResult<()>;
 }
 
-/// Reads it, inside a transaction that writes or outside.
+/// Reads the log, inside a transaction that writes or outside.
 pub(crate) trait ReadServerLog {
     /// The events behind number `after`, oldest first.
     fn server_events(&mut self, after: u64, limit: u32) -> RowsResult<Vec<Sealed>>;

@@ -19,18 +19,18 @@ pub(crate) struct SubscriptionRow {
 /// The time at which a message that was not tried is due.
 pub(crate) const AT_ONCE: DateTime<Utc> = DateTime::UNIX_EPOCH;
 
-/// How far a subscription is.
+/// How far a subscription has come in the log of its intent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SubscriptionPlace {
     /// The last event that was dealt with.
     pub(crate) sequence: u64,
-    /// How many events the next message is to call missed.
+    /// How many events the next message reports as missed.
     pub(crate) missed: u64,
     /// How often the next message was tried.
     pub(crate) tries: u32,
-    /// When it may be tried again. A message that was not tried is due at [`AT_ONCE`], whatever the clock shows.
+    /// When the next message may be tried. A message that was not tried is due at [`AT_ONCE`], whatever the clock shows.
     pub(crate) due_at: DateTime<Utc>,
-    /// Set while a server sends it.
+    /// Set while a server sends the next message.
     pub(crate) lease: Option<[u8; 16]>,
 }
 
@@ -52,8 +52,11 @@ pub(crate) trait WriteSubscriptions {
     /// Inserts a subscription to the intent in a row. It begins behind the event `sequence`.
     fn insert_subscription(&mut self, intent: i64, subscription: &Subscription, sequence: u64) -> RowsResult<()>;
     fn delete_subscription(&mut self, rid: i64) -> RowsResult<()>;
-    /// Saves the place of a subscription, unless another server has moved it since it was read as `before`; returns whether it did.
+    /// Saves the place of a subscription, unless another server has changed it since it was read as `before`. Returns whether it
+    /// was saved.
     fn move_subscription(&mut self, rid: i64, before: &SubscriptionPlace, place: &SubscriptionPlace) -> RowsResult<bool>;
+    /// Makes a subscription wait until `due_at`, whatever its place is.
+    fn put_off_subscription(&mut self, rid: i64, due_at: DateTime<Utc>) -> RowsResult<()>;
     /// Deletes subscriptions that have ended by `now`, at most `limit`; returns how many.
     fn delete_ended_subscriptions(&mut self, now: DateTime<Utc>, limit: u32) -> RowsResult<u64>;
 }
@@ -65,7 +68,7 @@ pub(crate) trait ReadSubscriptions {
     fn subscriptions(&mut self, listed: ListedSubscriptions<'_>) -> RowsResult<Vec<SubscriptionRow>>;
     /// How many subscriptions a list has, whatever its limit and offset.
     fn count_subscriptions(&mut self, listed: ListedSubscriptions<'_>) -> RowsResult<usize>;
-    /// The subscriptions that have events to be told at `now`, but for those of the creators `busy`; those first that have waited
-    /// longest.
-    fn due_subscriptions(&mut self, now: DateTime<Utc>, busy: &[String], limit: u32) -> RowsResult<Vec<SubscriptionRow>>;
+    /// The rows of subscriptions that have events to send at `now`, without those of the creators `busy`. The ones that have waited
+    /// longest come first.
+    fn due_subscriptions(&mut self, now: DateTime<Utc>, busy: &[String], limit: u32) -> RowsResult<Vec<i64>>;
 }

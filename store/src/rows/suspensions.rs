@@ -9,6 +9,7 @@ use super::error::RowsResult;
 use super::events::ReadEvents;
 use crate::request::Idempotency;
 use crate::span::TraceContext;
+use crate::sql::At;
 
 /// A suspension's row, with the ids of the rows it refers to.
 #[derive(Clone, Debug)]
@@ -55,6 +56,20 @@ pub(crate) trait WriteSuspensions {
     fn insert_suspension_key(&mut self, key: Idempotency, suspension: i64) -> RowsResult<()>;
 }
 
+/// An open question whose deadline never moves.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FixedQuestion {
+    pub(crate) rid: i64,
+    pub(crate) suspended_at: DateTime<Utc>,
+    pub(crate) expires_at: Option<DateTime<Utc>>,
+}
+
+impl From<(i64, At, Option<At>)> for FixedQuestion {
+    fn from((rid, suspended_at, expires_at): (i64, At, Option<At>)) -> Self {
+        Self { rid, suspended_at: suspended_at.0, expires_at: expires_at.map(|at| at.0) }
+    }
+}
+
 /// Reads suspensions, inside a transaction that writes or outside.
 pub(crate) trait ReadSuspensions: ReadEvents {
     fn suspension(&mut self, id: SuspensionId) -> RowsResult<Option<SuspensionRow>>;
@@ -65,12 +80,12 @@ pub(crate) trait ReadSuspensions: ReadEvents {
     fn unanswered(&mut self, intent: i64, since: DateTime<Utc>, limit: u32) -> RowsResult<Vec<DateTime<Utc>>>;
     /// How many suspensions are open: those that [`ReadSuspensions::suspensions`] lists as open.
     fn open_suspensions(&mut self) -> RowsResult<i64>;
-    /// The suspension that was asked under this key, behind the hash of the key's body.
+    /// The hash of the body that came with this key, and the suspension that was asked under the key.
     fn suspension_key(&mut self, key_hash: &[u8; 32]) -> RowsResult<Option<(Vec<u8>, i64)>>;
     /// The next open suspensions after row `after` and up to `up_to`, in order: all, or those with a fallback other than `fail`.
     fn open_in(&mut self, after: i64, up_to: i64, with_fallback: bool, limit: u32) -> RowsResult<Vec<i64>>;
     /// The open suspensions behind `after` that have a fallback and a deadline that never moves, oldest first.
-    fn open_fixed(&mut self, after: i64, limit: u32) -> RowsResult<Vec<i64>>;
+    fn open_fixed(&mut self, after: i64, limit: u32) -> RowsResult<Vec<FixedQuestion>>;
     /// The row of the newest suspension; 0 if there is none.
     fn newest_suspension(&mut self) -> RowsResult<i64>;
     /// The question a suspension asks, read from the event that asked it.

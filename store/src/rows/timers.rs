@@ -1,4 +1,4 @@
-//! Timers: when time does something to a suspension.
+//! Timers, which hold the times at which a suspension ends or its question is asked again.
 
 use chrono::{DateTime, Utc};
 

@@ -1,11 +1,12 @@
 //! Copies the write-ahead log into the database file, beside the thread that writes.
 //!
-//! Guarantee: the log stays bounded, and no commit waits for more than a short last step of the copying. Mechanism: a thread with a
-//! connection of its own copies what is in the log (a passive checkpoint) and syncs the database file, again and again, until little is
-//! left; the writer copies the rest between two batches, and its next transaction begins the log anew. SQLite syncs the database file
-//! only in the checkpoint that reaches the end of the log. Without the syncs of this thread, that one would have to write everything, and
-//! it is the writer's. Failure: a checkpoint that fails (a full disk, a reader that stays) is logged, counted, and tried again; nothing is
-//! refused until the log is longer than its bound, and then agents are refused before people's answers are.
+//! Guarantee: the log stays bounded, and no commit waits for more than a short last step of the copying. Mechanism: a thread with
+//! a connection of its own copies what is in the log (a passive checkpoint) and syncs the database file, again and again, until
+//! little is left; the writer copies the rest between two batches, and its next transaction begins the log anew. SQLite itself
+//! syncs the database file only in the checkpoint that reaches the end of the log, which is the writer's. Without the syncs of
+//! this thread, the writer's sync would have to write everything. Failure: a checkpoint that fails (a full disk, a reader that
+//! stays) is logged, counted, and tried again; nothing is refused until the log is longer than its bound, and then agents are
+//! refused before people's answers are.
 //!
 //! A sync that fails is different: the kernel may have dropped pages that SQLite counts as copied, and no later sync writes them. From
 //! then on this process copies nothing, and does not close its connection, because SQLite would copy the log then. The next start
@@ -27,9 +28,9 @@ use super::log_file::Sync;
 use crate::observer::{Copied, Observer};
 use crate::surroundings::Surroundings;
 
-/// How often it looks although nothing was written, while a checkpoint fails or a reader holds one up.
+/// How often the thread looks at the log although nothing was written, while a checkpoint fails or a reader holds one up.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
-/// How often the thread copies in a row. A writer that is as fast as the copying ends the row, and goes on with the rest itself.
+/// How often the thread copies in a row. If the writer is as fast as that, the thread stops, and the writer copies the rest.
 const PASSES_MAX: u32 = 8;
 /// The settings of the connection that copies. It never waits for a lock: another program that copies does the same work.
 const PRAGMAS: &str =
@@ -37,16 +38,16 @@ const PRAGMAS: &str =
 /// SQLite's text for every failure of the disk but a full one; diesel passes on no code.
 const DISK_FAILED: &str = "disk I/O error";
 
-/// How long the write-ahead log becomes; lengths are in pages of the log (4,120 bytes each).
+/// How long the write-ahead log may become; lengths are in pages of the log (4,120 bytes each).
 #[derive(Clone, Copy, Debug)]
 pub struct LogLimits {
     /// The shortest time between two looks at the length of the log.
     pub pause: Duration,
     /// From this length on, the log is copied.
     pub begin: u32,
-    /// The most that the writer copies itself, where the thread keeps up.
+    /// The most that the thread leaves for the writer to copy, while the thread keeps up.
     pub rest: u32,
-    /// Beyond this length agents are refused: what is left of the disk is for people.
+    /// Beyond this length agents are refused, and the rest of the disk is kept for people's answers.
     pub most: u32,
 }
 
@@ -68,7 +69,7 @@ struct Log {
 }
 
 impl Log {
-    /// Its length in pages. SQLite says -1 where there is none.
+    /// The length of the log in pages. SQLite reports -1 if there is no log.
     fn length(self) -> u32 {
         u32::try_from(self.pages).unwrap_or(0)
     }
@@ -94,9 +95,9 @@ pub(super) struct Checkpointer {
 struct Shared {
     state: Mutex<State>,
     changed: Condvar,
-    /// So little is left to be copied that the writer does it.
+    /// Whether so little is left to be copied that the writer copies it.
     is_near: AtomicBool,
-    /// A sync of the database file has failed, so this process copies nothing any more.
+    /// Whether a sync of the database file has failed; if so, this process copies nothing any more.
     is_unsynced: AtomicBool,
 }
 
@@ -124,7 +125,7 @@ impl Shared {
         !state.over
     }
 
-    /// Notes a checkpoint that failed, and says so if this process must not copy any more.
+    /// Notes that a checkpoint failed. If the disk failed, this process copies nothing any more.
     fn note_failure(&self, error: &diesel::result::Error) {
         if error.to_string() == DISK_FAILED {
             self.is_unsynced.store(true, Ordering::SeqCst);
@@ -163,7 +164,7 @@ impl Checkpointer {
         Ok(Self { shared, observer, thread: Some(thread) })
     }
 
-    /// Notes that the writer has committed, and does the writer's part of the copying if it is time: between two batches.
+    /// Notes that the writer has committed. Copies what is left if it is little, because the writer is between two batches.
     pub(super) fn committed(&self, conn: &mut SqliteConnection) {
         if self.shared.is_near.swap(false, Ordering::SeqCst) && !self.shared.is_unsynced() {
             self.copy_rest(conn);
@@ -226,7 +227,7 @@ struct Copying {
     observer: Arc<dyn Observer>,
     /// Tells the allowance that the log is longer than its bound.
     log_is_long: Arc<AtomicBool>,
-    /// Why the last look left something that could not be copied; each change is logged once.
+    /// Why the log could not be copied at the last look, if it could not; the beginning and the end of trouble are logged once.
     trouble: Option<String>,
 }
 
@@ -260,12 +261,12 @@ impl Copying {
         self.note(trouble);
     }
 
-    /// The trouble that stays while nothing is tried.
+    /// The trouble of an earlier look, if a sync has failed. It stays, because this process does not try again.
     fn standing_trouble(&self) -> Option<String> {
         self.trouble.clone().filter(|_| self.shared.is_unsynced())
     }
 
-    /// Copies if the log is long enough; returns nothing if it is not.
+    /// Copies the log if it is long enough; returns `None` if there is nothing to do.
     fn copy(&mut self) -> anyhow::Result<Option<Copied>> {
         let mut log = look(&mut self.conn, "NOOP")?;
         self.note_length(log.length());
@@ -291,7 +292,7 @@ impl Copying {
                 return Ok(Some(Copied::Whole));
             }
         }
-        // The writer is as fast as this thread. It copies the rest, and writes nothing meanwhile.
+        // The writer is as fast as this thread. So the writer copies the rest, unless it is long, and writes nothing meanwhile.
         self.shared.is_near.store(log.left() < self.limits.begin, Ordering::SeqCst);
         Ok(Some(Copied::Behind))
     }
@@ -320,7 +321,7 @@ impl Copying {
     }
 }
 
-/// Runs `PRAGMA wal_checkpoint`: `NOOP` only looks, `PASSIVE` copies what no reader and no lock stands in the way of.
+/// Runs `PRAGMA wal_checkpoint`: `NOOP` only looks, `PASSIVE` copies as much as readers and locks allow.
 fn look(conn: &mut SqliteConnection, mode: &str) -> diesel::QueryResult<Log> {
     diesel::sql_query(format!("PRAGMA wal_checkpoint({mode})")).get_result::<Log>(conn)
 }
@@ -329,10 +330,10 @@ fn look(conn: &mut SqliteConnection, mode: &str) -> diesel::QueryResult<Log> {
 mod tests {
     use super::*;
 
-    // While the thread looks, no write can begin the log anew: without a pause, it could stand in the way of every write.
+    // While the thread looks, no write can begin the log anew. Without a pause, the thread could keep every write from that.
     const LIMITS: LogLimits = LogLimits { pause: Duration::from_millis(2), begin: 20, rest: 5, most: 60 };
 
-    /// A database with a log, the thread that copies it, and how the server would be told of a long log.
+    /// A database with a log, the thread that copies it, and the surroundings, which show whether the thread reported a long log.
     struct Tried {
         folder: tempfile::TempDir,
         conn: SqliteConnection,
@@ -373,7 +374,7 @@ mod tests {
             look(&mut self.conn, "NOOP").unwrap()
         }
 
-        /// Waits for what the thread does.
+        /// Waits until the thread has made `is_so` true.
         fn until(&mut self, what: &str, is_so: impl Fn(&mut Self) -> bool) {
             let began = Instant::now();
             while !is_so(self) {

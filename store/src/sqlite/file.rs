@@ -1,4 +1,4 @@
-//! The files of a database: made for their owner alone, named, locked.
+//! Makes the files of a database, for their owner alone, and names and locks them.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions, TryLockError};

@@ -23,7 +23,8 @@ const BESIDE: [&str; 3] = ["-wal", "-shm", SERVE_LOCK];
 pub(super) struct Identity {
     database: PathBuf,
     files: Vec<(PathBuf, (u64, u64))>,
-    /// The first loss, in words. A loss is permanent: connections may meanwhile have opened the other file of that name.
+    /// The message about the first file that was no longer under its name. It stays even if the file comes back, because
+    /// connections may meanwhile have opened another file of that name.
     lost: OnceLock<String>,
 }
 
@@ -44,8 +45,8 @@ impl Identity {
         Ok(Self { database: database.to_owned(), files, lost: OnceLock::new() })
     }
 
-    /// Says which file is no longer under its name, or once was not, if there is one: writes no longer reach
-    /// the disk under that name.
+    /// Returns a message if a file is no longer under its name, or was not at an earlier look: writes then do not reach the file
+    /// that has the name.
     pub(super) fn lost(&self) -> Option<String> {
         if let Some(why) = self.lost.get() {
             return Some(why.clone());
@@ -70,13 +71,13 @@ impl Identity {
         path.metadata().map_or(true, |about| number(&about) != *opened)
     }
 
-    /// Says so if the database has another name.
+    /// Returns a message if the database has a second name.
     pub(super) fn second_name(&self) -> Option<String> {
         second_name(&self.database)
     }
 }
 
-/// Says so if the file has more names than one.
+/// Returns a message if the file has more than one name.
 pub fn second_name(database: &Path) -> Option<String> {
     let names = names(&database.metadata().ok()?);
     (names > 1).then(|| {

@@ -37,8 +37,8 @@ struct Line {
 /// A file that cannot be read or is no SQLite database.
 pub fn inspect(path: &Path, secret: &str) -> anyhow::Result<Inspection> {
     let mut seen = Inspection::of(Schema::Empty);
-    // If there is a log, this process may hold locks on the file, and closing any handle drops them all. So
-    // SQLite reads the header then.
+    // If there is a log, this process may hold locks on the file, and closing any handle of it drops them all. So
+    // in that case SQLite is asked, below, and the file is not opened here.
     let has_log = beside(path, "-wal").exists();
     if !has_log {
         let Some(header) = header(path)? else { return Ok(seen) };

@@ -19,7 +19,7 @@ pub type Sync = Arc<dyn Fn() -> io::Result<()> + Send + std::marker::Sync>;
 pub struct FileWork {
     /// Writes a file's bytes over themselves and syncs them; a file that is not there needs nothing.
     pub rewrite: fn(&Path) -> io::Result<()>,
-    /// Opens a database file for its syncs.
+    /// Opens a database file, and returns the function that syncs it.
     pub open_sync: fn(&Path) -> io::Result<Sync>,
 }
 
@@ -58,8 +58,8 @@ pub(super) fn make_durable(
     Ok(conn)
 }
 
-/// Opens the database file for its syncs on the machine's own disk. The process loses its locks on a file when any descriptor of
-/// that file is closed, so the value must outlive every connection.
+/// [`FileWork::open_sync`] on the machine's own disk. The process loses its locks on a file when any descriptor of that file is
+/// closed, so the returned function must outlive every connection.
 fn open_sync(path: &Path) -> io::Result<Sync> {
     // Some systems sync a file only for a program that may write to it.
     let file = OpenOptions::new().read(true).write(true).open(path)?;

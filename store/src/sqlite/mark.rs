@@ -10,7 +10,7 @@ struct Line {
     line: String,
 }
 
-/// Where the data of a file went, if it was moved.
+/// The name of the database to which the data of a file was moved, if it was.
 pub(crate) fn moved_to(conn: &mut SqliteConnection) -> anyhow::Result<Option<String>> {
     let marks = "SELECT name AS line FROM sqlite_master WHERE type = 'table' AND name = 'moved'";
     if diesel::sql_query(marks).load::<Line>(conn)?.is_empty() {

@@ -22,7 +22,7 @@ pub(super) fn migrate(conn: &mut SqliteConnection) -> anyhow::Result<()> {
     if let Some(newer) = applied.iter().map(ToString::to_string).find(|version| !known.contains(version)) {
         anyhow::bail!("the database was written by a newer placet (migration {newer}); use that version or restore a backup");
     }
-    // Two processes may start on a new file at once: the second finds the lock, then finds nothing left to do.
+    // Two processes may start on a new file at once. The second waits for the lock, and then finds nothing left to do.
     conn.exclusive_transaction(|conn| {
         conn.run_pending_migrations(MIGRATIONS).map_err(|error| anyhow::anyhow!(error))?;
         kill_points::reached(Point::WithinMigration);

@@ -52,17 +52,17 @@ use crate::{StoreError, Unit};
 
 /// Connections that read at the same time.
 const READERS_MAX: u32 = 8;
-/// Connections that read API keys and the hold. They are apart, so that heavy reads cannot keep every caller
-/// from being authenticated.
+/// Connections that read only API keys, and whether deadlines are held. They are separate, so that heavy reads cannot
+/// keep every caller from being authenticated.
 const READERS_APART_MAX: u32 = 2;
 /// How long a read waits for a connection.
 const READER_WAIT: Duration = Duration::from_secs(5);
 
-/// The settings of the writing connection. A 200 promises a full sync on every commit; there is no setting for that.
+/// The settings of the writing connection. A reply of 200 promises that its commit is synced in full; no setting relaxes that.
 const PRAGMAS: &str = "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \
                        PRAGMA cache_size = -16384; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY; \
                        PRAGMA journal_size_limit = 67108864; PRAGMA wal_autocheckpoint = 1000;";
-/// The setting of the writing connection of a server, where a thread beside it copies the log.
+/// The further setting of the writing connection in a server, where another thread copies the log.
 const COPIED_BESIDE: &str = "PRAGMA wal_autocheckpoint = 0;";
 const READER_PRAGMAS: &str = "PRAGMA busy_timeout = 5000; PRAGMA cache_size = -8192; PRAGMA query_only = ON;";
 
@@ -80,7 +80,8 @@ pub enum Exclusive {
 struct Readers {
     pool: Pool<ConnectionManager<SqliteConnection>>,
     places: Arc<Semaphore>,
-    /// Closed after the connections, which would lose their locks with it. Fields are dropped in their order.
+    /// Keeps the file open for its syncs. It must be closed after the connections, which would otherwise lose their locks;
+    /// fields are dropped in their order.
     _sync: Option<Sync>,
 }
 
@@ -106,7 +107,7 @@ impl SqliteStore {
         Self::open_on(path, exclusive, surroundings, FileWork::HOST, LogLimits::DEFAULT)
     }
 
-    /// As [`SqliteStore::open`], on a disk with this work on files: the tests have a disk of their own under SQLite.
+    /// Does what [`SqliteStore::open`] does, with `files` for the work on files: the tests have a disk of their own under SQLite.
     pub fn open_on(
         path: &Path,
         exclusive: Exclusive,
@@ -121,8 +122,8 @@ impl SqliteStore {
             )
         };
         create(path).with_context(unusable)?;
-        // One file, one name: a link to the file must not be served beside it, and SQLite must read nothing in
-        // the name as its own syntax.
+        // The canonical path is used, so that a link to the file is not served beside it, and so that SQLite reads
+        // nothing in the name as its own syntax.
         let path = &path.canonicalize().with_context(unusable)?;
         if let Some(why) = second_name(path) {
             anyhow::bail!(why);
@@ -348,7 +349,8 @@ mod tests {
         CreateIntent { principal, idempotency: None, intent: Ok(NewIntent { id, status: Status::Active, body }) }
     }
 
-    /// In a database from before signs of life, or a backup of one, the time since its newest event counts as an absence as well.
+    /// A database of a version that left no signs of life, or a backup of one, has none. The time since its newest event then
+    /// counts as an absence as well.
     #[tokio::test]
     async fn without_a_sign_of_life_the_newest_event_is_the_last_one() {
         for (seconds, is_absence) in [(60, false), (61, true)] {

@@ -80,7 +80,7 @@ pub enum Fate {
     Committed,
     /// The transaction never begins.
     Refused,
-    /// The disk fails after so many rows, from 0, if the transaction writes that many; nothing is left behind.
+    /// The disk fails after this number of written rows (0 or more), if the transaction writes more; nothing is left behind.
     BrokenAfter(u32),
     /// The transaction is committed or not, and its caller does not hear which.
     Unheard { applied: bool },
@@ -103,7 +103,7 @@ pub struct Ended {
 pub trait Scheduler: Send + Sync {
     /// Resolves when a transaction has its turn.
     fn turn(&self, unit: &'static str) -> BoxFuture<'_, Fate>;
-    /// A transaction has ended, and its caller does not know yet.
+    /// Reports that a transaction has ended, before its caller hears of it.
     fn ended(&self, ended: Ended);
     /// Resolves when the caller of the transaction hears of its end.
     fn heard(&self) -> BoxFuture<'_, ()>;
@@ -127,7 +127,7 @@ impl SimulatedDatabase {
         let mut conn = SqliteConnection::establish(":memory:")?;
         conn.batch_execute("PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;")?;
         migrate(&mut conn)?;
-        // While armed, every row written counts `rows_left` down, and the row after the last makes the disk fail.
+        // While this table has a row, each row that a transaction writes counts `rows_left` down; below 0 the disk fails.
         conn.batch_execute("CREATE TEMP TABLE fault (rows_left INTEGER NOT NULL);")?;
         for table in kept_tables() {
             for verb in ["INSERT", "UPDATE", "DELETE"] {
@@ -184,7 +184,7 @@ impl SimulatedDatabase {
 
     fn copy(&self, from: &str, to: &str) -> anyhow::Result<()> {
         let conn = &mut self.engine().conn;
-        // Rows that refer to each other are copied one after the other.
+        // Rows that refer to each other are copied one after the other, so references are not checked meanwhile.
         conn.batch_execute("PRAGMA foreign_keys = OFF")?;
         for table in kept_tables() {
             conn.batch_execute(&format!("DELETE FROM {to}.{table}; INSERT INTO {to}.{table} SELECT * FROM {from}.{table};"))?;
@@ -297,8 +297,8 @@ impl SimulatedStore {
         Ok(self.database.engine().conn.presence()?.is_none_or(goes_on))
     }
 
-    /// Makes up for the turns of an idle deadline loop up to now, each of which would have left a sign of life. Returns whether
-    /// the last one did: while a restored database is held, none does.
+    /// Leaves the sign of life that an idle deadline loop would have left by now. Returns false, and leaves none, while a
+    /// restored database is held.
     ///
     /// # Errors
     ///

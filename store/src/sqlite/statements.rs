@@ -4,8 +4,8 @@
 //! connection. A static id requires that the text never depends on the values: the macro gives no way to make it depend on them.
 //!
 //! SQLite itself prepares a statement anew whenever another value is bound to its `LIMIT`, because the value may change its
-//! plan. Diesel's `first` binds its `LIMIT`, so one row is read with `get_result`; a hot limit is written as a sum, which
-//! SQLite does not look into.
+//! plan. Diesel's `first` binds its `LIMIT`, so one row is read with `get_result`; the limit of a hot statement is written as a
+//! sum (`0 + ?`), which SQLite does not evaluate for its plan.
 
 use diesel::dsl::SqlTypeOf;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
@@ -19,7 +19,7 @@ use crate::columns::{
 use crate::schema;
 use crate::sql::{At, Document, Id, Key, Moment, Owned, Prose, Said, Written};
 
-/// A text, or several in parentheses that are joined. The lists of columns are joined with their statements this way.
+/// One text, or several in parentheses, which are joined. In this way the lists of columns become parts of their statements.
 macro_rules! text {
     ($text:literal) => {
         $text
@@ -272,7 +272,7 @@ statement!(
 );
 
 statement!(
-    /// The due time of the first message behind `keep` due ones, if there are more.
+    /// The due time of the message that follows the first `keep` due ones, if more than `keep` are due.
     SelectMoreDue {
         "SELECT due_at FROM outbox WHERE state = 0 AND channel = " channel: str = Text,
         " AND due_at <= " due_at: At = Moment,

@@ -58,7 +58,8 @@ impl Doubts {
         self.failed.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// The failures that a proof beginning now would disprove, if there are any: not those that come while it is under way.
+    /// How many writes have failed so far, if one has failed since the last proof. A proof that begins now disproves these
+    /// failures, but none that comes while the proof is under way.
     fn standing(&self) -> Option<u64> {
         let failed = self.failed.load(Ordering::SeqCst);
         (failed > self.disproved.load(Ordering::SeqCst)).then_some(failed)
@@ -152,13 +153,13 @@ impl Writer {
                 if let Some(checkpointer) = &mut checkpointer {
                     checkpointer.end();
                 }
-                // A database that was moved to another name may be served there, with a log of its own, which the contents of
-                // this log would overwrite.
+                // A database that was moved to another name may be served under that name, with a log of its own. The contents
+                // of this log would overwrite what that server has written.
                 if identity.is_astray() || checkpointer.as_ref().is_some_and(Checkpointer::must_stay_open) {
                     return;
                 }
-                // The checkpoint leaves no commit in the log alone, so a copy of the database file of a
-                // stopped server is complete.
+                // After the checkpoint the database file has every commit, so a copy of the file of a stopped
+                // server is complete.
                 if let Err(error) = conn.batch_execute("PRAGMA wal_checkpoint(TRUNCATE)") {
                     tracing::warn!(error = %error, "the write-ahead log was not emptied; the next start reads it");
                     // SQLite would copy it once more when the connection closes, and the kernel may have dropped pages of the first copy.
@@ -318,7 +319,7 @@ fn refuse_all(batch: Vec<Box<dyn Job>>, why: &str) {
     }
 }
 
-/// Runs the jobs, and those that `more` gives by then, in one transaction; commits it, or leaves nothing behind.
+/// Runs the jobs, and those that `more` returns meanwhile, in one transaction; commits it, or leaves nothing behind.
 fn commit(
     conn: &mut SqliteConnection,
     ids: &mut RowIds,
@@ -579,7 +580,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (writer, counted) = measured(&folder);
         batch(&writer, &[1, 2, 1, 3]).await;
-        count(&writer).await; // Answered after the batch's own counting.
+        count(&writer).await; // This is answered after the batch has been counted.
         // Counted batches: the blocking job, the three that were applied alone, and the count; not the failed
         // batch, nor the failed job.
         assert_eq!(counted.counts(), [3, 5, 0]);

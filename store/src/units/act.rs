@@ -11,8 +11,8 @@ use crate::rows::RowsResult;
 use crate::rows::prelude::*;
 use crate::surroundings::Env;
 
-/// Applies a command of the server's own. `now` is the time at which the caller found the command due: a clock that is set back
-/// between two looks must not undo the decision of the first one.
+/// Applies a command of the server's own. `now` is the time at which the caller found the command due. The clock is not read
+/// again, because the command would not be due any more if the clock had been set back meanwhile.
 pub(super) fn act<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,

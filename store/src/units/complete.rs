@@ -43,7 +43,7 @@ pub(crate) fn complete_delivery<R: Rows>(
         }
         DeliveryResult::Sent(reply) => (Fate::Sent, reply),
         DeliveryResult::Retry { reason, after } if let Some(pause) = pause(&row.channel, row.tries, env.entropy) => {
-            // By a clock that has just jumped ahead, the next try might be hours away.
+            // If the clock has just jumped ahead, a time computed from it might be hours away.
             if !env.watch.is_steady() {
                 return Err(RowsError::Held(Hold::Clock.why()));
             }
@@ -60,8 +60,8 @@ pub(crate) fn complete_delivery<R: Rows>(
     Ok(true)
 }
 
-/// Refuses to record a result while a passed deadline is held back: until then no one knows whether the result came in time. The
-/// worker or gateway that reports the result tries again.
+/// Refuses to record a result if the deadline has passed and is held: as long as it is held, no one knows whether the result came
+/// in time. The worker or gateway that reports the result tries again.
 fn may_be_told<R: Rows>(rows: &mut R, env: &Env<'_>, suspension: &SuspensionRow) -> RowsResult<()> {
     let asked = &suspension.suspension;
     if asked.ending.is_some() || !asked.is_expired(env.clock.now()) {

@@ -1,10 +1,10 @@
 //! The distance between messages of one agent to one person.
 //!
-//! Guarantee: after a burst, messages leave a distance apart, whichever server sends them, and through restarts; within five
-//! distances at most twenty-five leave. Mechanism: a message that leaves for the first time writes a row, and the next message
-//! counts those rows; a message that is too early gets a place (a time to leave) of its own. Failure: a message that could
-//! leave only in the second half of the time to answer leaves at once, while few messages have done so; after that it is not
-//! sent, and its record says so.
+//! Guarantee: after a burst, messages leave one distance (`questions.min_distance_seconds`) apart, whichever server sends them,
+//! and through restarts; in the time of five distances at most twenty-five leave. Mechanism: a message that leaves for the first
+//! time writes a row, and the next message counts those rows; for a message that is too early, a time to leave (its place) is
+//! reserved. Failure: a message that could leave only in the second half of the time to answer leaves at once, as long as few
+//! messages have done so; later ones are not sent, and their records say so.
 
 use chrono::{DateTime, Utc};
 use domain::asking::pressing::{BURST, PLACES_MAX, URGENT, may_wait, pair};
@@ -13,7 +13,7 @@ use crate::rows::prelude::*;
 use crate::rows::{OutboxRow, RowsResult, SuspensionRow};
 use crate::surroundings::Env;
 
-/// The detail of a message that waits for its place.
+/// The detail of a message that waits for the time reserved for it.
 const KEEPS_ITS_DISTANCE: &str =
     "this message waits, because the agent wrote to this person only a moment ago (questions.min_distance_seconds)";
 /// The detail of a message that is not sent because no place in time is left for it.
@@ -29,7 +29,7 @@ pub(super) enum Leave {
     At(DateTime<Utc>),
     /// Another server is deciding about the same agent and person; ask again after [`BUSY_SECONDS`].
     Unknown,
-    /// Never: [`TOO_OFTEN`].
+    /// Never, for the reason in [`TOO_OFTEN`].
     Never,
 }
 
@@ -41,7 +41,7 @@ pub(super) fn leave<R: Rows>(
     suspension: &SuspensionRow,
     now: DateTime<Utc>,
 ) -> RowsResult<Leave> {
-    // A message that was tried before has counted then.
+    // A message that was tried before was counted at its first try, so it may leave.
     let Some(window) = env.pressing.burst_window().filter(|_| row.tries == 0) else { return Ok(Leave::Now) };
     let pair = pair(&suspension.suspension.asked_by.name, &row.recipient);
     if !rows.take_pair(pair)? {
@@ -65,12 +65,12 @@ pub(super) fn leave<R: Rows>(
     Ok(Leave::Now)
 }
 
-/// Puts a message that is too early off until its place.
+/// Puts off a message that is too early, until the time reserved for it.
 pub(super) fn put_off<R: Rows>(rows: &mut R, row: &OutboxRow, until: DateTime<Utc>) -> RowsResult<()> {
     rows.requeue_outbox(row.rid, until, Some(KEEPS_ITS_DISTANCE))
 }
 
-/// Whether a queued message waits for its place.
+/// Whether a queued message waits for the time reserved for it.
 pub(super) fn keeps_its_distance(row: &OutboxRow) -> bool {
     row.tries == 0 && row.detail.as_deref() == Some(KEEPS_ITS_DISTANCE)
 }

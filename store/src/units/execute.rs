@@ -1,9 +1,9 @@
 //! A command on one intent: load, authorize, decide, append, and keep the outcome for a repeated request.
 //!
-//! Guarantee: everything an event causes (status, timer, message, idempotency record) is a row in the event's own
-//! transaction. Mechanism: one function appends, and derives every other row from the event it appended. Failure: a
-//! refusal has written nothing but the events that record it; a failed statement ends the transaction, and the writer
-//! replays its neighbours without it.
+//! Guarantee: everything an event causes (status, timer, message, idempotency record) is a row in the event's own transaction.
+//! Mechanism: one function appends, and derives every other row from the event it appended. Failure: a refusal has written
+//! nothing but the events that record it; a failed statement ends the transaction, and the writer runs the other commands of the
+//! batch again, without this one.
 
 use std::borrow::Cow;
 
@@ -55,8 +55,8 @@ pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
     }
     loaded.trace_parent = request.trace_parent;
     loaded.writer = (request.principal.role == Role::Agent).then(|| request.principal.name.clone());
-    // The time is read here, in the transaction. Deadlines are due by the clock alone: one event written by a clock that was
-    // ahead must not make them bind early. Only the log's own times never run backwards.
+    // The time is read here, in the transaction. Deadlines go by the clock alone: an event that was written while the clock was
+    // ahead must not make them bind early. Only the dates of events never run backwards.
     let now = env.clock.now();
     load_access(rows, &mut loaded, request, now)?;
     complete_intent(rows, &mut loaded, request)?;
@@ -117,7 +117,7 @@ pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
     }
 }
 
-/// Time ended these entries, whichever request brought it to light.
+/// Records, as the server's act, that the loaded entries have lapsed, whichever request came across them.
 fn end_lapsed<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, now: DateTime<Utc>) -> RowsResult<()> {
     if !loaded.lapsed.is_empty() && hold(rows.reads(), env.watch)?.is_none() {
         let lapsed = lapsed(&loaded.intent, &loaded.lapsed, now);
@@ -126,7 +126,7 @@ fn end_lapsed<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, now: Da
     Ok(())
 }
 
-/// Loads what the rights of agents depend on, where the caller or the command needs it.
+/// Loads the assignments, entries and requests on which the rights of agents depend, if the caller or the command needs them.
 fn load_access<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &Request, now: DateTime<Utc>) -> RowsResult<()> {
     let rid = loaded.row.rid;
     let changes_access = matches!(request.command, Ok(Command::Access(_)));
@@ -150,7 +150,7 @@ fn load_access<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &Request, no
     Ok(())
 }
 
-/// The names of agents' keys that have another subject; a revoked key may have left a lease.
+/// The agents' keys whose name differs from their subject; a revoked key counts, because it may have left a lease.
 fn aliases<R: Rows>(rows: &mut R) -> RowsResult<Vec<Alias>> {
     let keys = rows.reads().keys()?.into_iter().filter(|key| key.role == Role::Agent && key.name != key.subject);
     Ok(keys.map(|key| Alias { name: key.name, subject: key.subject }).collect())
@@ -246,7 +246,8 @@ fn recorded<R: Rows>(rows: &mut R, loaded: &Loaded, record: &ByRecord) -> RowsRe
     Ok(record)
 }
 
-/// The same request, if it names a question by the id that a client gave it. Ids of the server's own are looked up first.
+/// If the request answers a question by the id that a client gave it, the same request with the server's id of the question. The
+/// server's own ids are looked up first.
 fn by_client_id<R: Rows>(rows: &mut R, loaded: &Loaded, request: &Request) -> RowsResult<Option<Request>> {
     let Ok(Command::Respond(respond)) = &request.command else { return Ok(None) };
     let named = SuspensionId::parse(&respond.suspension_id);
@@ -262,14 +263,14 @@ fn by_client_id<R: Rows>(rows: &mut R, loaded: &Loaded, request: &Request) -> Ro
     Ok(Some(Request { command: Ok(Command::Respond(Box::new(respond))), ..request.clone() }))
 }
 
-/// The assignment of this agent, as the newest event about it says.
+/// The assignment of this agent, as the newest event about the assignment records it.
 fn in_force<R: Rows>(rows: &mut R, loaded: &Loaded, agent_id: &str) -> RowsResult<Option<Assigned>> {
     let Some(event) = rows.reads().assigning_event(loaded.row.rid, agent_id)? else { return Ok(None) };
     let served: EventView = serde_json::from_str(&rows.reads().event(event)?.served())?;
     Ok(Some(serde_json::from_value(served.payload.into())?))
 }
 
-/// The last question of the intent, as the next question will mention it, if the last one ended without an answer.
+/// The last question of the intent, as the next question will mention it; `None` if the last one was answered.
 fn asked_before<R: Rows>(rows: &mut R, loaded: &Loaded) -> RowsResult<Option<AskedBefore>> {
     let Some(newest) = loaded.row.newest_suspension else { return Ok(None) };
     let last = rows.reads().suspension_at(newest)?;
@@ -365,7 +366,8 @@ fn remember<R: Rows>(rows: &mut R, loaded: &Loaded, request: &Request, outcome: 
     rows.insert_idempotent(key, now, &kept)
 }
 
-/// Checks that only the rows make possible, for a command that is fine otherwise: a rejection, or warnings for its caller.
+/// Makes the checks that need the rows, for a command that has passed all others; returns a rejection, or warnings for the
+/// caller.
 fn weighed<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
@@ -374,7 +376,7 @@ fn weighed<R: Rows>(
     events: &[Event],
     now: DateTime<Utc>,
 ) -> Decided<Vec<String>> {
-    // No person is asked anew.
+    // The question is open already, so no person is asked anew.
     if let [Event::Adopted { .. }] = events {
         return Ok(Ok(Vec::new()));
     }
@@ -388,14 +390,14 @@ fn weighed<R: Rows>(
     {
         return Ok(Err(rejection));
     }
-    // The title is in the header of every mail about the question.
+    // The title is in the header of every mail about the question, so it is searched for secrets, too.
     let title = rows.reads().title(loaded.row.rid)?;
     let of_title = suspend.seeming_secret.judge(&title_findings(&title)).map_err(|errors| Rejection::Invalid { errors });
     Ok(of_title.map(|of_title| suspend.warnings.iter().cloned().chain(of_title).chain(suspend.deadline_warning(now)).collect()))
 }
 
-/// When earlier questions of the intent ended without an answer, oldest first, up to the limit that counts. The open question,
-/// which is about to be superseded, counts as ended now.
+/// The times at which earlier questions of the intent ended without an answer, oldest first, and no more of them than the limit
+/// needs. An open question that is about to be superseded counts as ended now.
 fn unanswered<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
@@ -406,7 +408,8 @@ fn unanswered<R: Rows>(
     let since = now - seconds(ASKS_WITHIN_SECONDS);
     let mut times = rows.reads().unanswered(loaded.row.rid, since, env.pressing.asks_per_hour.saturating_add(1))?;
     times.reverse();
-    // If the clock was ahead, an ending is dated in the future; it then counts as one of now, for an hour and no longer.
+    // An ending that was written while the clock was ahead is dated in the future. It counts as an ending of now, so that the
+    // caller is never told to wait for more than an hour.
     for time in &mut times {
         *time = now.min(*time);
     }

@@ -1,9 +1,9 @@
 //! Gives up messages before they are lost, if their endpoint takes too long and another channel can ask a person at once.
 //!
-//! Guarantee: a message is given up only if another person or channel is asked instead; without another way, late is better than
-//! never. Mechanism: the next rung is woken when all messages of an attempt are lost, so all other messages of the attempt that
-//! wait for the same endpoint are given up in the same transaction. Failure: a message that another worker is sending may get
-//! through, so it is waited for.
+//! Guarantee: a message is given up only if a person is asked by another channel instead; without another channel, a late message
+//! is better than none. Mechanism: the people of the next attempt are asked when all messages of an attempt are lost, so all
+//! other messages of the attempt that wait for the same endpoint are given up in the same transaction. Failure: a message that
+//! another worker is sending may get through, so it is waited for.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::intent::deliveries::{has_another_way, is_worth_waiting};
@@ -21,13 +21,13 @@ use crate::rows::{OutboxRow, RowsResult, SuspensionRow};
 use crate::sending::{Lane, Leased, LinePlace};
 use crate::surroundings::Env;
 
-/// The most messages that may be due for one webhook endpoint at the same time; further ones are asked by the
-/// next way, if they have one.
+/// The most messages that may be due for one webhook endpoint at the same time. A further message is given up, if a person can be
+/// asked by another channel instead.
 const ENDPOINT_DUE_MAX: u32 = 1_000;
-/// How many messages beyond that number are looked at in one transaction.
+/// How many messages beyond that number one query reads; a turn makes at most two of these queries for each endpoint.
 const BEYOND_PER_UNIT: u32 = 16;
 
-/// The detail of a message that is given up because it is beyond that number.
+/// The detail of a message that is given up because it is beyond [`ENDPOINT_DUE_MAX`].
 const TOO_MANY: &str = "too many messages wait for this endpoint";
 
 /// The results of one turn so far.
@@ -37,7 +37,7 @@ pub(super) struct Taking {
     pub(super) given_up: Vec<i64>,
 }
 
-/// Whether a question cannot afford to wait so long for an endpoint: most of its time to answer would be gone.
+/// Whether waiting so long for an endpoint would take too much of the time until the next attempt or the deadline.
 pub(super) fn is_pressed(
     row: &OutboxRow,
     suspension: &SuspensionRow,
@@ -61,7 +61,7 @@ pub(super) fn give_up<R: Rows>(
     question: &Question,
     why: &str,
 ) -> RowsResult<Vec<i64>> {
-    // Where this locks the intent, two servers that each hold one message of the attempt take their turns one after the other.
+    // Where this locks the intent, it makes two servers that each hold one message of the attempt do this one after the other.
     load_of(rows, suspension)?;
     let mut lost = rows.reads().waiting_beside(row)?;
     let mut siblings = Vec::new();
@@ -87,11 +87,11 @@ pub(super) fn give_up<R: Rows>(
     Ok(rids)
 }
 
-/// Looks at due messages beyond those an endpoint has room for: a message that waits behind a thousand
-/// others does not ask in time.
+/// Gives up due messages beyond an endpoint's limit, if another channel can ask: a message that waits behind a thousand others
+/// comes too late.
 ///
-/// Every turn looks at the newest messages first, and then at as many of those behind them, from where the turn before ended.
-/// Messages that have no other way are looked at again and again, and must not hide those that have one.
+/// Every turn reads the newest messages first, and then as many older ones, from the place at which the turn before stopped. So
+/// messages that cannot be given up, which are read again and again, do not hide others that can.
 pub(super) fn turn_away<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
@@ -139,7 +139,8 @@ pub(super) fn turn_away<R: Rows>(
     Ok(())
 }
 
-/// The place in the line where the next turn goes on; `None` if the line ended before the limit.
+/// The place of the last message that was read, at which the next turn goes on; `None` if there were fewer messages than the
+/// limit.
 fn last_of(looked_at: &[OutboxRow]) -> Option<LinePlace> {
     let last = looked_at.last().filter(|_| looked_at.len() == BEYOND_PER_UNIT as usize)?;
     Some(LinePlace { due_at: last.due_at, rid: last.rid })

@@ -18,7 +18,7 @@ use crate::rows::{Decided, Listed, RowsResult};
 /// How many of the newest approvals of an intent are looked through for one that counts.
 const APPROVALS_LOOKED_AT: u32 = 50;
 
-/// Loads the policy of the intent, and what the command needs to be judged by it.
+/// Loads the policy of the intent, and the facts by which the policy judges the command.
 pub(super) fn load_governance<R: Rows>(
     rows: &mut R,
     loaded: &mut Loaded,
@@ -30,7 +30,8 @@ pub(super) fn load_governance<R: Rows>(
         return Ok(Ok(()));
     }
     let Some(stored) = rows.reads().policy(loaded.row.rid)? else { return Ok(Ok(())) };
-    // No release has written a policy in another form. One that cannot be read must still not be ignored.
+    // No release has written a policy in another form. But a policy that cannot be read must not be ignored, so completing the
+    // intent then needs an approval.
     let policy = Policy::read(stored)
         .unwrap_or_else(|_| Policy { completion_mode: Some(CompletionMode::RequireApproval), ..Policy::default() });
     let mut governance = Governance::default();

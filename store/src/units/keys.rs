@@ -33,7 +33,7 @@ pub(crate) fn create_key<R: Rows>(rows: &mut R, env: &Env<'_>, principal: &Princ
     Ok(Ok(rows.reads().key(id)?.ok_or(RowsError::Inconsistent("a key vanished while it was made"))?))
 }
 
-/// Revokes a key. A key that is revoked already keeps its first time, and the log its one event.
+/// Revokes a key. If the key is revoked already, it keeps the time of its first revocation, and no further event is written.
 pub(crate) fn revoke_key<R: Rows>(rows: &mut R, env: &Env<'_>, principal: &Principal, id: &Wanted<KeyId>) -> Decided<KeyView> {
     if let Err(rejection) = authorize(principal, Action::ManageKeys, Object::Server) {
         return Ok(Err(rejection));

@@ -76,7 +76,7 @@ pub(crate) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, turn: &Turn
         } else {
             Vec::new()
         };
-        // If fewer messages are due than may leave, none is left behind them.
+        // If fewer messages are due than may leave, these are all of them.
         let is_seen_whole = next_due <= by && u32::try_from(due.len()).is_ok_and(|seen| seen < limit);
         for row in due {
             take(rows, env, row, &gate, &secrets, now, &mut taking)?;
@@ -84,8 +84,8 @@ pub(crate) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, turn: &Turn
         let taken = u32::try_from(taking.leased.deliveries.len() - before).unwrap_or(u32::MAX);
         if let Gate::SharedRoom(_) = gate {
             shared_room -= taken;
-            // This comes after the messages that can leave at once have left the queue. If room was left because a message needed
-            // no try, the next turn, which follows at once, takes another one first.
+            // Messages are given up only after those that can leave at once have left the queue. If a message needed no try,
+            // there is still room; the next turn, which follows at once, fills the room first.
             let lane = turn.lane(&channel).filter(|_| next_due <= now && taking.leased.untried == untried);
             match lane {
                 Some(lane) if is_seen_whole => taking.leased.lines.push((lane.channel.clone(), None)),
@@ -97,7 +97,8 @@ pub(crate) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, turn: &Turn
             full.push(channel);
         }
     }
-    // A full lane is looked at when one of its messages has ended; any other lane when its next message is due.
+    // A full lane is left out here, because its next turn comes when one of its messages has ended. Any other lane has its next
+    // turn when its next message is due.
     let next = rows.reads().queued_channels()?.into_iter().filter(|queued| !full.contains(&queued.channel));
     let when = |queued: QueuedChannel| match turn.lane(&queued.channel) {
         Some(_) => queued.next_due,
@@ -111,11 +112,11 @@ fn gate_of(turn: &Turn, channel: &str) -> Gate {
     turn.lane(channel).map_or_else(|| Gate::Closed(NO_SUCH_CHANNEL.to_owned()), |lane| lane.gate.clone())
 }
 
-/// How long a revived message is exempt where its channel takes no messages, in seconds: by then every server
-/// has heard of the revival.
+/// For so many seconds a revived message (a failed one that is sent again) only waits if its channel takes no messages; it is not
+/// failed or given up. By then every server has heard of the revival.
 const REVIVED_IS_SPARED_SECONDS: i64 = 10;
 
-/// Until when a queued message is exempt, if it is.
+/// The end of that time for a queued message, if the message was revived and the time is not over.
 fn spared_until(row: &OutboxRow, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
     let revived_at = row.settled_at.filter(|revived_at| *revived_at <= now)?;
     Some(revived_at + TimeDelta::seconds(REVIVED_IS_SPARED_SECONDS)).filter(|until| now < *until)
@@ -128,14 +129,14 @@ fn patience<R: Rows>(rows: &mut R, turn: &Turn, queued: &[QueuedChannel]) -> Row
     Ok(if knows_all || rows.reads().is_alone()? { TimeDelta::zero() } else { TimeDelta::seconds(OTHERS_HAVE_SECONDS) })
 }
 
-/// How long after it was due a message of an unknown channel is failed where other servers live.
+/// How long after its due time a message of an unknown channel fails if there are other servers, in seconds.
 const OTHERS_HAVE_SECONDS: i64 = 300;
 
 /// The detail of a message whose channel was taken out of the settings.
 const NO_SUCH_CHANNEL: &str = "this server has no channel of this name any more";
 /// The detail of a message that waits for an endpoint whose circuit is open.
 const LEFT_ALONE: &str = "the endpoint is left alone for a while, because it keeps failing";
-/// The detail of a message that cannot wait for that endpoint.
+/// The detail of a message that cannot wait for an endpoint whose circuit is open.
 const NO_TIME: &str = "the endpoint keeps failing, and the time to answer runs";
 
 /// The secrets that prove the tokens in a message.
@@ -164,7 +165,8 @@ fn take<R: Rows>(
         Err(error) if row.due_at > now && error.is_unreadable() => return Ok(()),
         Err(error) => return put_off(rows, &row, now, error),
     };
-    // A question that has been decided is not asked. (A race may still send a message: between this commit and the network.)
+    // A question that has been decided is not asked. (If it is decided after this commit and before the message leaves, the
+    // message is still sent.)
     let ended = suspension.suspension.ending.is_some() || suspension.suspension.is_expired(now);
     if ended {
         leased.untried += 1;
@@ -173,7 +175,8 @@ fn take<R: Rows>(
     // A message is tried until a newer one goes to the same person; a person who gets no newer one is still owed this one.
     if message.superseded || message.covered {
         leased.untried += 1;
-        // If two messages to one person wait and one of them keeps its distance, one message is enough.
+        // If two messages to one person wait, and one of them only because of the distance between messages, one message is
+        // enough.
         if message.covered {
             return drop_unsent(rows, row, Some(COVERED), now);
         }
@@ -198,7 +201,7 @@ fn take<R: Rows>(
             }
             Leave::Now => leased.deliveries.push(lease_delivery(rows, env, row, suspension, message, secrets, now)?),
         },
-        // The lanes of this turn may date from before the message was revived, or before this server heard of the revival.
+        // The gates of this turn may date from before the message was revived, or from before this server heard of the revival.
         Gate::Paused(_) | Gate::Closed(_) if let Some(until) = spared_until(&row, now) => {
             if row.due_at <= now {
                 leased.untried += 1;
@@ -246,7 +249,7 @@ fn lease_delivery<R: Rows>(
     let linked = env.channels.carries_links(&row.channel);
     let due_at = now + TimeDelta::seconds(DELIVERY_LEASE_SECONDS);
     rows.lease_outbox(row.rid, &TryRow { lease: &lease, due_at, tries, linked })?;
-    // Every try gets a fresh token: the earlier one may have left the server.
+    // Every try gets a fresh token: the token of an earlier try may have left the server.
     let token = mint(rows, env, &suspension, &row, &secrets.link, now)?;
     Ok(letter(OutboxRow { tries, ..row }, lease, token, suspension, message, &secrets.bounce, now))
 }
@@ -307,7 +310,7 @@ fn letter(
     }
 }
 
-/// Reads a message that has gone out, with a new link: only the hash of the link it left with is known.
+/// Reads a message that has gone out, and makes a new link for it, because only the hash of its own link is known.
 ///
 /// Refused on a database that was served in production: there the message went to a person, and a link is for that person alone.
 pub(crate) fn open_mail<R: Rows>(rows: &mut R, env: &Env<'_>, id: DeliveryId) -> RowsResult<Option<LeasedDelivery>> {

@@ -21,11 +21,12 @@ pub(super) struct Loaded {
     pub(super) requests: Vec<AccessRequestRow>,
     /// The entries whose time has passed, where a command changes the access.
     pub(super) lapsed: Vec<Entry>,
-    /// Whether an announcement has a row.
+    /// Whether an announcement of the intent has a row in the database.
     pub(super) is_announced: bool,
     /// The row of the portfolio that the command names.
     pub(super) portfolio: Option<i64>,
-    /// The name of the agent that writes, if one does: it pays for its events. The creator pays for the server's.
+    /// The name of the agent that writes, if one does. The bytes of its events count against its daily limit; those of the
+    /// server's events count against the limit of the intent's creator.
     pub(super) writer: Option<String>,
     /// The caller's span.
     pub(super) trace_parent: Option<TraceContext>,
@@ -61,7 +62,7 @@ pub(super) fn load<R: Rows>(rows: &mut R, row: IntentRow, named: Option<Suspensi
         intent.open = Some(open.suspension.clone());
         suspensions.push(open);
     }
-    // An intent that waits for no question has an announced one.
+    // An intent that is suspended without an open question has an announced question.
     if row.open_suspension.is_none() && row.intent.status == Status::SuspendedAwaitingInput {
         intent.announcement = rows.reads().announcement(row.rid)?;
     }

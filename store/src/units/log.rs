@@ -80,7 +80,8 @@ pub(super) fn append<R: Rows>(
         rows.notice(Notice::Appended(loaded.intent.id));
         let &Intent { id, status, version, ref created_by, created_at, updated_at, .. } = &loaded.intent;
         let created_by = created_by.clone();
-        // An agent pays for its own events. Its creator pays for the server's, which come of what agents asked; people pay nothing.
+        // The bytes of an agent's events count against its own daily limit. Those of the server's events, which come of what
+        // agents asked, count against the limit of the intent's creator. People have no limit.
         if actor == SERVER || is_same(actor, &created_by.name) {
             charge(rows, &created_by.name, bytes, now)?;
         } else if loaded.writer.as_deref() == Some(actor) {
@@ -166,7 +167,8 @@ fn change_access<R: Rows>(rows: &mut R, loaded: &Loaded, change: &AccessEvent) -
     }
 }
 
-/// Writes the row that an announced question implies. The deadline loop takes it back.
+/// Writes the row that an announced question implies. If the question does not come in time, the deadline loop takes the
+/// announcement back.
 fn announce<R: Rows>(rows: &mut R, loaded: &mut Loaded, announced: &Announcement) -> RowsResult<()> {
     loaded.is_announced = true;
     rows.insert_announcement(loaded.row.rid, announced)?;
@@ -251,7 +253,7 @@ fn ask_again<R: Rows>(
     ask(rows, env, suspension, renotified.attempt, ways.iter().map(Way::route).collect(), now)
 }
 
-/// Queues a message for each way that has no message of this attempt yet.
+/// Queues a message for each route that has no message of this attempt yet.
 fn ask<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
@@ -286,8 +288,7 @@ fn extend<R: Rows>(rows: &mut R, loaded: &Loaded, extended: &Extended) -> RowsRe
     let suspension = loaded.suspension_row(extended.suspension_id)?.rid;
     rows.move_deadline(suspension, extended.new_expires_at)?;
     let timer = TimerRow { due_at: extended.old_expires_at, suspension, kind: TimerKind::Deadline, attempt: 0 };
-    // A timer that was put off is not found under its old time. When it fires, the new deadline has not been
-    // reached, so it does nothing.
+    // A timer that was put off is not found under its old time, and stays. If it fires before the new deadline, it does nothing.
     rows.delete_timer(timer)?;
     rows.insert_timer(TimerRow { due_at: extended.new_expires_at, ..timer })?;
     rows.notice(Notice::Timer);
@@ -295,7 +296,7 @@ fn extend<R: Rows>(rows: &mut R, loaded: &Loaded, extended: &Extended) -> RowsRe
     Ok(())
 }
 
-/// Ends a suspension's row: the one place for every ending and every way to it.
+/// Ends a suspension's row. Every ending, whatever caused it, goes through this function.
 fn end<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Event, now: DateTime<Utc>) -> RowsResult<()> {
     // The second event about the same ending ends nothing.
     let Some((id, _)) = ending_of(event, now) else { return Ok(()) };

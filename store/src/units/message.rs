@@ -27,9 +27,10 @@ pub(super) struct Message {
     pub(super) asked_before: Vec<String>,
     /// Whether the same recipient's mail server took a message of this very attempt before.
     pub(super) repeated: bool,
-    /// Whether a newer message to the same recipient is queued or gone.
+    /// Whether a newer message to the same recipient is queued or has gone out.
     pub(super) superseded: bool,
-    /// Whether an older message to the same recipient keeps its distance: it asks the same, and leaves as soon as it may.
+    /// Whether an older message to the same recipient waits because of the distance between messages; it asks the same, and
+    /// leaves as soon as it may.
     pub(super) covered: bool,
 }
 

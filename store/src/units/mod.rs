@@ -1,5 +1,5 @@
-//! The transaction bodies, written once: load, authorize, decide, append, queue. Each unit has a file, and so has
-//! code that several share.
+//! The transaction bodies, written once: load, authorize, decide, append, queue. Each unit has a file of its own; code that
+//! several units share has one, too.
 
 mod act;
 mod allowance;

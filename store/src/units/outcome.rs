@@ -140,7 +140,7 @@ fn asked<'a>(events: &'a [Event], suspend: &'a Suspend) -> &'a Question {
     asked.unwrap_or(&suspend.question)
 }
 
-/// The response to an accepted answer. The ending fixes all of it but the intent's version.
+/// The response to an accepted answer. Everything in it but the intent's version follows from the ending.
 fn responded(ended: &Suspension, version: u32) -> RowsResult<Outcome> {
     let ending = ended.ending.as_ref().ok_or(RowsError::Inconsistent("an answer left its suspension open"))?;
     let value = ending.response.clone().unwrap_or_default();
@@ -223,7 +223,8 @@ pub(super) fn kept_under<R: Rows>(rows: &mut R, key: Idempotency, now: DateTime<
 mod tests {
     use super::*;
 
-    /// A value that an older program stored under a key counts for its day: a repeated request must neither act again nor fail.
+    /// A value that an older version of this program stored under a key stays valid for its day: a repeated request must neither
+    /// act again nor fail.
     #[test]
     fn what_is_kept_is_read_in_the_old_form_and_the_new() {
         let response = r#"{"intent_id":"01a20114-994c-7e8e-b24b-975054fd6315","suspension_id":"01a20114-a165-7f85-b76e-9324e67a4166",

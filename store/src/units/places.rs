@@ -10,7 +10,7 @@ use super::loaded::Loaded;
 use crate::rows::prelude::*;
 use crate::rows::{RowsError, RowsResult};
 
-/// Loads the portfolio that a command names, and holds it until the transaction ends.
+/// Loads the portfolio that a command names, and locks its row until the transaction ends.
 pub(super) fn load<R: Rows>(rows: &mut R, loaded: &mut Loaded, command: &Command) -> RowsResult<()> {
     let Some(id) = command.names_portfolio() else { return Ok(()) };
     let Some(row) = rows.lock_portfolio(id)? else { return Ok(()) };

@@ -1,8 +1,9 @@
 //! A new portfolio, its status, and intents that are put into it (RFC-0007).
 //!
-//! Guarantee: a change of a portfolio is an event of its own log or did not happen, and an intent is added only while the portfolio is
-//! active and has room. Mechanism: a transaction that changes a portfolio, or an intent's place in it, holds the
-//! portfolio's row; a place is an event of the intent's log, whose row is held before. Failure: a refusal has written nothing.
+//! Guarantee: a change of a portfolio is an event of its own log or did not happen, and an intent is added only while the
+//! portfolio is active and has room. Mechanism: a transaction that changes a portfolio, or an intent's place in it, locks the
+//! portfolio's row. A change of a place is an event of the intent's log, so the intent's row is locked first. Failure: a refusal
+//! has written nothing.
 
 use chrono::{DateTime, Utc};
 use domain::base::ids::{IntentId, PortfolioId};
@@ -127,7 +128,7 @@ fn incomplete<R: Rows>(rows: &mut R, portfolio: i64) -> RowsResult<usize> {
     Ok(usize::try_from(incomplete).unwrap_or(usize::MAX))
 }
 
-/// Appends an event to the portfolio's own log. Its agent pays for it.
+/// Appends an event to the portfolio's own log. If an agent writes it, its bytes count against the agent's daily limit.
 fn append<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,

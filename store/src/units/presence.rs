@@ -1,10 +1,10 @@
 //! The server's heartbeat, the time given back after an absence, and the hold after a restore.
 //!
-//! Guarantee: an absence of more than a minute (a jump of the clock counts as one), or any time without links after a restore,
-//! gives every open question with a fallback time back, once. Mechanism: the deadline loop leaves a sign of life in the
-//! transactions it makes anyway. A start compares that sign with the clock, and records the absence and a new sign of life in one
-//! transaction. The loop then works through the open questions in bounded batches, each of which records how far it got. Failure:
-//! a crash in the middle leaves the absence recorded and partly made good; the next start goes on behind the last batch.
+//! Guarantee: after an absence of more than a minute (a jump of the clock counts as one), or any time without links after a
+//! restore, every open question that has a fallback gets time back, once. Mechanism: the deadline loop writes a sign of life in
+//! the transactions it makes anyway. A start compares that sign with the clock, and records the absence and a new sign of life in
+//! one transaction. The loop then works through the open questions in bounded batches, each of which records how far it got.
+//! Failure: a crash in the middle leaves the absence recorded and partly made good; the next start goes on behind the last batch.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::intent::command::{Command, Later};
@@ -19,32 +19,36 @@ use domain::suspension::channel::{Channels, Route};
 use super::act::act;
 use super::loaded::{Loaded, load_of};
 use super::log::append;
-use crate::host::clock_watch::STEP_BACK_SECONDS_MAX;
+use crate::host::clock_watch::STEP_SECONDS_MAX;
 use crate::host::kill_points::{self, Point};
 use crate::hub::Notice;
 use crate::reads::hold;
 use crate::rows::prelude::*;
-use crate::rows::{DeliveryState, OutboxRow, PresenceRow, Recovery, Restore, RowsError, RowsResult, SuspensionRow};
+use crate::rows::{DeliveryState, FixedQuestion, OutboxRow, PresenceRow, Recovery, Restore, RowsError, RowsResult, SuspensionRow};
 use crate::standing::{Fired, Hold, Recovered};
 use crate::surroundings::Env;
 
 /// How old a sign of life may get before the next one, in seconds.
 const BEAT_SECONDS: i64 = 10;
-/// A time service may set a clock back by less than this, in seconds.
+/// The least time, in seconds, by which the clock must be behind the last sign of life for a warning. A time service may set a
+/// clock back by less.
 const BEHIND_SECONDS_MIN: i64 = 60;
 /// How many questions one transaction deals with after an absence.
 const QUESTIONS_PER_UNIT: u32 = 64;
+/// How many questions with a fixed deadline one query reads.
+const FIXED_PER_LOOK: u32 = 1_024;
 
 /// Deals with a hold or an absence before the deadline loop fires anything. `None` if timers may fire.
 pub(super) fn first<R: Rows>(rows: &mut R, env: &Env<'_>, now: DateTime<Utc>) -> RowsResult<Option<Fired>> {
-    // A step that is noticed from here on is dealt with by the next turn.
+    // A step of the clock that is noticed after this line is dealt with by the next turn.
     env.watch.is_steady();
     let began = env.watch.since_boot();
     match hold(rows.reads(), env.watch)? {
-        // No sign of life is left and no turn counted: the time may be wrong, and held questions get the time of the hold back.
+        // No sign of life is written and no turn is counted: the time may be wrong, and held questions get the time of the hold
+        // back later.
         Some(Hold::Clock | Hold::Restore { .. }) => Ok(Some(Fired { rows: 0, next_due: None, turned: None })),
         Some(Hold::Recovery) => {
-            if env.watch.has_stepped() && end_fixed(rows, env, now)? {
+            if env.watch.has_stepped_back() && end_fixed(rows, env, now, Lost::Agreement)? {
                 return Ok(Some(Fired { rows: 1, next_due: None, turned: None }));
             }
             let recovered = recover(rows, env)?;
@@ -61,36 +65,58 @@ pub(super) fn first<R: Rows>(rows: &mut R, env: &Env<'_>, now: DateTime<Utc>) ->
     }
 }
 
-/// Ends a batch of the open questions that have a fallback and whose asker applies it by its own clock: after a step, the two clocks
-/// do not agree on the deadline any more. Returns whether there may be more of them.
-fn end_fixed<R: Rows>(rows: &mut R, env: &Env<'_>, now: DateTime<Utc>) -> RowsResult<bool> {
-    let (mut ended, mut after) = (0, 0);
+/// Which questions end because of a step of the clock or an absence. All of them are open, have a fallback, and have a deadline that
+/// the asker applies by its own clock.
+#[derive(Clone, Copy)]
+enum Lost<'a> {
+    /// All: the clock was set back, so the server and the asker no longer agree on any deadline.
+    Agreement,
+    /// The questions that lost too much of their window by this absence.
+    Time(&'a Absence),
+}
+
+impl Lost<'_> {
+    fn ends(self, question: &FixedQuestion) -> bool {
+        match self {
+            Self::Agreement => true,
+            Self::Time(absence) => {
+                question.expires_at.is_some_and(|expires_at| absence.takes_too_much(question.suspended_at, expires_at))
+            }
+        }
+    }
+}
+
+/// Ends a batch of questions. Returns whether there may be more of them.
+fn end_fixed<R: Rows>(rows: &mut R, env: &Env<'_>, now: DateTime<Utc>, lost: Lost<'_>) -> RowsResult<bool> {
+    let mut after = 0;
     loop {
-        let questions = rows.reads().open_fixed(after, QUESTIONS_PER_UNIT)?;
-        for rid in &questions {
-            let read = rows.reads().suspension_at(*rid).and_then(|row| Ok((load_of(rows, &row)?, row.suspension)));
+        let questions = rows.reads().open_fixed(after, FIXED_PER_LOOK)?;
+        let mut ended = 0;
+        for question in questions.iter().filter(|question| lost.ends(question)).take(QUESTIONS_PER_UNIT as usize) {
+            let read = rows.reads().suspension_at(question.rid).and_then(|row| Ok((load_of(rows, &row)?, row.suspension)));
             let (mut loaded, suspension) = match read {
                 Ok(read) => read,
                 Err(error) => {
-                    unreadable(*rid, error)?;
+                    unreadable(question.rid, error)?;
                     continue;
                 }
             };
-            // The deadline is fixed, so the time that an outage would give back ends the question.
+            // The deadline of these questions is fixed, so a command that would give time back after an outage ends the question
+            // instead.
             let later = Later::By(TimeDelta::seconds(1));
             let command = Command::Extend { suspension_id: suspension.id, later, reason: None, cause: ExtensionCause::Outage };
             act(rows, env, &mut loaded, &command, now)?;
             ended += 1;
         }
-        let Some(last) = questions.last().filter(|_| questions.len() == QUESTIONS_PER_UNIT as usize) else { return Ok(false) };
         if ended > 0 {
             return Ok(true);
         }
-        after = *last;
+        let Some(last) = questions.last().filter(|_| questions.len() == FIXED_PER_LOOK as usize) else { return Ok(false) };
+        after = last.rid;
     }
 }
 
-/// The last known sign of life before a start. A database without any has events at least, and the newest event counts instead.
+/// The last known sign of life. If the database has none, the newest event counts instead.
 fn last_presence<R: Rows>(rows: &mut R, now: DateTime<Utc>) -> RowsResult<PresenceRow> {
     if let Some(presence) = rows.reads().presence()? {
         return Ok(presence);
@@ -103,7 +129,8 @@ fn is_fresh(beat_at: DateTime<Utc>, now: DateTime<Utc>) -> bool {
     Absence::between(beat_at, now).is_none()
 }
 
-/// Leaves a sign of life, unless the last one is fresh. A sign that lies ahead was left by a clock that has been set back since.
+/// Writes a sign of life, unless the last one is recent. A sign of life in the future is replaced: it was written before the
+/// clock was set back.
 fn beat<R: Rows>(rows: &mut R, now: DateTime<Utc>) -> RowsResult<()> {
     let presence = rows.reads().presence()?;
     let age = presence.as_ref().map(|presence| now - presence.beat_at);
@@ -117,8 +144,8 @@ fn beat<R: Rows>(rows: &mut R, now: DateTime<Utc>) -> RowsResult<()> {
 pub(crate) fn depart<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<()> {
     let now = env.clock.now();
     let presence = rows.reads().presence()?.unwrap_or_else(|| PresenceRow::at(now));
-    // Questions that are held, or were released a moment ago, get the time of the hold back: that time has no sign of life. An
-    // absence that has not been recorded is left for the next start to find.
+    // While questions are held, and just after their release, no sign of life is written, so that they get the time of the hold
+    // back. An absence that is not recorded yet is left for the next start to find.
     let is_held = !env.watch.is_steady() || presence.restore != Restore::Over;
     if is_held || env.watch.is_away(presence.beat_at) {
         return Ok(());
@@ -129,8 +156,11 @@ pub(crate) fn depart<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<()> {
 /// Makes good for an absence, one bounded batch at a time: first for a recorded absence, then for the one
 /// since the last sign of life.
 pub(crate) fn recover<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<Recovered> {
+    let presence = last_presence(rows, env.clock.now())?;
+    // The clock is read after the sign of life: if another server wrote that sign since this transaction began, it would otherwise
+    // seem to be in the future, as if the clock had been set back.
+    rows.reads().look_at_the_clock()?;
     let now = env.clock.now();
-    let presence = last_presence(rows, now)?;
     // With a clock that cannot be trusted, no one can tell how long the server was away.
     let held_since = presence.restore.held_since();
     if held_since.is_some() || !env.watch.is_steady() {
@@ -141,14 +171,20 @@ pub(crate) fn recover<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<Recove
         return Ok(Recovered { done: false, held_since: None });
     }
     let absence = Absence::between(presence.beat_at, now);
+    // A shorter absence changes nothing for other questions.
+    let short = Absence { from: presence.beat_at, until: now };
+    if absence.is_none() && end_fixed(rows, env, now, Lost::Time(&short))? {
+        return Ok(Recovered { done: false, held_since: None });
+    }
     if let Some(absence) = absence {
         tracing::warn!(
             away_seconds = (absence.until - absence.from).num_seconds(),
             "the server was away, or its clock jumped ahead; open questions with a fallback get that time back, so that no fallback takes effect because of the absence"
         );
     }
-    // The sign of life stays ahead until a turn of the loop has dealt with the step, so that a crash before that forgets nothing.
-    let is_new_step = presence.beat_at - now > TimeDelta::seconds(STEP_BACK_SECONDS_MAX) && !env.watch.has_stepped();
+    // If the clock was set back, the sign of life stays in the future until a turn of the loop has dealt with that, so that a
+    // crash in between loses nothing.
+    let is_new_step = presence.beat_at - now > TimeDelta::seconds(STEP_SECONDS_MAX) && !env.watch.has_stepped();
     if is_new_step {
         env.watch.was_set_back();
     }
@@ -163,8 +199,8 @@ pub(crate) fn recover<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<Recove
     let up_to = rows.reads().newest_suspension()?;
     let recovery = Recovery { from: presence.beat_at, until: now, restored, done_to: 0, up_to };
     let recovery = (absence.is_some() || restored).then_some(recovery);
-    // A start leaves no sign of life: a server that dies again and again before it serves is away. A clock that
-    // was set back is believed.
+    // A start alone writes no sign of life, because a server that dies again and again before it serves counts as away. A clock
+    // that was set back is believed.
     let is_believed = presence.beat_at > now && !is_new_step;
     let beat_at = if recovery.is_some() || is_believed { now } else { presence.beat_at };
     rows.save_presence(&PresenceRow { beat_at, restore: Restore::Over, recovery, ..presence })?;
@@ -206,7 +242,8 @@ fn go_on<R: Rows>(rows: &mut R, env: &Env<'_>, presence: PresenceRow, recovery: 
         rows.notice(Notice::Timer);
         rows.notice(Notice::Delivery);
     }
-    // A server that is at work is present. One that just started, or slept meanwhile, has another absence to record first.
+    // A server that is at work writes a sign of life here. A server that has just started, or slept meanwhile, has another
+    // absence to record first.
     let beat_at = if is_fresh(presence.beat_at, now) { now } else { presence.beat_at };
     rows.save_presence(&PresenceRow { beat_at, recovery, ..presence })
 }
@@ -229,7 +266,7 @@ impl OpenQuestion {
         Ok(Self { row, question, loaded, messages })
     }
 
-    /// The ways of attempts that came due meanwhile and have not been made yet.
+    /// The channels and recipients of the attempts that came due meanwhile and have not been made yet.
     fn told_anyway<'a>(&'a self, channels: &'a Channels, now: DateTime<Utc>) -> Vec<Route<'a>> {
         let (made, policy) = (self.row.suspension.attempt, self.question.retry_policy.as_ref());
         let newest = policy.map_or(made, |policy| policy.newest_due(self.row.suspension.suspended_at, now));
@@ -250,8 +287,8 @@ fn unreadable(rid: i64, error: RowsError) -> RowsResult<()> {
     Ok(())
 }
 
-/// Sends a new message to every person who had one, by the same way and whichever rung it was: their links are dead, and no one
-/// could answer. A person that a due attempt asks in a moment gets the new link with that attempt.
+/// Sends a new message to every person who had one, by the same channel, whichever attempt asked them: the old links are void, so
+/// no one could answer. A person who is asked in a moment anyway, by an attempt that is due, gets the new link with that attempt.
 fn ask_afresh<R: Rows>(rows: &mut R, env: &Env<'_>, mut open: OpenQuestion, now: DateTime<Utc>) -> RowsResult<()> {
     let sent = open.messages.iter().filter(|(_, state)| *state == DeliveryState::Sent).map(|(row, _)| row.route());
     let told_anyway = open.told_anyway(env.channels, now);

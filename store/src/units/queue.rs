@@ -1,4 +1,4 @@
-//! The messages of a question: queued with their cause, dropped with its end.
+//! The messages of a question: queued in the transaction that causes them, and dropped in the one that ends the question.
 
 use chrono::{DateTime, Utc};
 use domain::base::ids::DeliveryId;
@@ -83,8 +83,8 @@ pub(super) fn requeue<R: Rows>(rows: &mut R, waiting: &[&OutboxRow], now: DateTi
     Ok(())
 }
 
-/// Settles the queued messages of a question that has ended, except those under way: a message that waits a day for its next try
-/// would be listed and counted as waiting for so long.
+/// Settles the queued messages of a question that has ended, except those under way. Otherwise a message whose next try is a day
+/// away would be listed and counted as waiting for that day.
 pub(super) fn settle_waiting<R: Rows>(
     rows: &mut R,
     known: Vec<(OutboxRow, DeliveryState)>,

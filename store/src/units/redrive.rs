@@ -1,4 +1,4 @@
-//! Sends a message again that was given up.
+//! Sends a failed message again.
 
 use domain::intent::command::Command;
 use domain::intent::decide::decide;
@@ -22,8 +22,8 @@ use crate::rows::prelude::*;
 use crate::rows::{Decided, DeliveryState, RowsError};
 use crate::surroundings::Env;
 
-/// Queues a failed message as if it had never been tried, and gives its channel another chance if the channel seemed gone. It
-/// stays the same message: a receiver that has had it after all knows it by its id.
+/// Queues a failed message as if it had never been tried, and gives its channel another chance if the channel seemed gone. The
+/// message keeps its id, so a receiver that got it before after all recognises it.
 pub(crate) fn redrive<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,

@@ -1,4 +1,4 @@
-//! Writes to objects that are no intents, which may be repeats of earlier ones.
+//! Writes to objects other than intents; a write may repeat an earlier one.
 
 use chrono::{DateTime, Utc};
 use domain::people::authority::Action;
@@ -13,9 +13,9 @@ use crate::surroundings::Env;
 
 /// A write that passed the checks before the decision.
 pub(super) enum Admitted<'a, T> {
-    /// It has not been made before.
+    /// The write has not been made before.
     New(&'a T),
-    /// It was made before, with this outcome.
+    /// The write was made before, with this outcome.
     Repeated(Box<Outcome>),
 }
 
@@ -40,7 +40,7 @@ pub(super) fn admit<'a, R: Rows, T>(
     Ok(write.wanted.as_ref().map(Admitted::New).map_err(Clone::clone))
 }
 
-/// Keeps the outcome of a write for a repeat. Its agent pays for it.
+/// Keeps the outcome of a write for a repeat. If an agent writes, the bytes kept count against its daily limit.
 pub(super) fn keep<R: Rows>(
     rows: &mut R,
     principal: &Principal,

@@ -1,8 +1,9 @@
 //! The server's own log.
 //!
-//! Guarantee: an event of it follows the one before, on every server of a deployment, and a change of the keys is in it or did not happen.
-//! Mechanism: the transaction that changes a key appends the event, and holds the row of the log's end meanwhile. Failure: a database from
-//! before this log has keys that no event tells of; the first event of any kind is preceded by one event for each of them.
+//! Guarantee: the events form one chain, whichever server of a deployment writes them, and a change of the keys is in the log or
+//! did not happen. Mechanism: the transaction that changes a key appends the event, and locks the row of the log's end meanwhile.
+//! Failure: a database that is older than this log has keys that no event tells of; so the log begins with one event for each of
+//! these keys.
 
 use domain::base::name::SERVER;
 use domain::log::{Entry, Envelope};
@@ -18,13 +19,14 @@ pub(crate) fn begin<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<()> {
     begun(rows, env).map(|_| ())
 }
 
-/// Appends an event. The change that the event tells of belongs behind this call: the log may have to begin with the keys as they are.
+/// Appends an event. Make the change that the event records after this call, because the log may have to begin with the keys as
+/// they were.
 pub(super) fn append<R: Rows>(rows: &mut R, env: &Env<'_>, actor: &str, event: &ServerEvent) -> RowsResult<()> {
     let mut head = begun(rows, env)?;
     add(rows, env, &mut head, actor, event)
 }
 
-/// The end of the log, once it has begun.
+/// Begins the log if it has not begun, and returns its end.
 fn begun<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<ServerHead> {
     let mut head = rows.lock_server_log()?;
     if head.sequence == 0 {

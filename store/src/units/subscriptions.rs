@@ -1,8 +1,9 @@
 //! Subscriptions: made and ended by agents, and their messages leased to a worker (RFC-0006).
 //!
-//! Guarantee: the endpoint is told of every event that it is subscribed to, in the order of the log, at least once, or is told how many
-//! it missed. Mechanism: the log itself is the queue; a subscription has a place in it, which moves when a message was accepted.
-//! Failure: an endpoint that fails for days, that says it is gone, or whose key lost its rights, ends its subscription.
+//! Guarantee: the endpoint is told of every event that it is subscribed to, in the order of the log, at least once, or is told
+//! how many it missed. Mechanism: the log itself is the queue; a subscription has a place in it, which moves when a message was
+//! accepted. Failure: a subscription is ended if its endpoint fails for days or says that it is gone, or if its key lost its
+//! rights.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::base::ids::SubscriptionId;
@@ -19,6 +20,7 @@ use super::allowance::charge;
 use super::backoff::pause;
 use super::repeatable::{Admitted, admit, keep};
 use super::secret::secret;
+use super::timers::PUT_OFF_SECONDS;
 use crate::error::Wanted;
 use crate::filter::SubscriptionFilter;
 use crate::posting::{LeasedPost, LeasedPosts, SUBSCRIPTION_SECRET, subscription_secret};
@@ -32,14 +34,16 @@ use crate::surroundings::Env;
 
 /// How long a worker may take to send one message before another may try, in seconds.
 const POST_LEASE_SECONDS: i64 = 60;
-/// The most events that an endpoint may be behind before it misses some. Finding an event costs a step for each event after it, in a
-/// transaction that writes.
+/// The most events that an endpoint may be behind. An endpoint that is further behind misses the oldest of them, because finding
+/// an event costs a step for each event after it, in a transaction that writes.
 const EVENTS_BEHIND_MAX: u64 = 100;
+/// The most messages that one transaction leases: for each it may read as many events as an endpoint may be behind.
+pub(crate) const POSTS_PER_UNIT: u32 = 8;
 /// The most messages of one creator that are under way at the same time, so that its slow endpoints do not hold up those of others.
 const POSTS_OF_CREATOR_MAX: usize = 4;
 /// Roughly what the row and the indexes of a subscription take besides its texts.
 const SUBSCRIPTION_ROW_BYTES: usize = 512;
-/// The channel whose pauses between tries hold for endpoints: any webhook's.
+/// The channel name for which [`pause`] gives endpoints the pauses between tries of a webhook.
 const LIKE_WEBHOOKS: &str = "subscription";
 
 /// Creates a subscription, which begins with the next event of the intent.
@@ -61,7 +65,9 @@ pub(crate) fn create<R: Rows>(
     let Some(key_id) = principal.key_id() else {
         return Ok(Err(Rejection::Forbidden { reason: "only a caller with an API key may do this".to_owned() }));
     };
-    // A read in a transaction that writes holds the row, so that two at the same time do not both take the last place.
+    // In a transaction that writes, this read locks the intent's row, so that two subscriptions made at the same time do not both
+    // take the last free place of the intent. On PostgreSQL an agent may pass its own limit by the few that it makes at the same time
+    // for different intents.
     let Some(row) = rows.reads().intent(new.intent_id)? else { return Ok(Err(Rejection::NotFound)) };
     if let Err(rejection) = may(rows.reads(), principal, Action::Subscribe, &row, None, now)? {
         return Ok(Err(rejection));
@@ -121,7 +127,7 @@ pub(crate) fn end<R: Rows>(rows: &mut R, principal: &Principal, id: &Wanted<Subs
     Ok(Ok(()))
 }
 
-/// The subscriptions that the principal may read, newest first: an agent's own; of people's, all.
+/// The subscriptions that the principal may read, newest first: an agent reads its own, other principals read all.
 pub(crate) fn list<R: ReadRows>(
     rows: &mut R,
     principal: &Principal,
@@ -147,47 +153,75 @@ pub(crate) fn list<R: ReadRows>(
     Ok(Ok(rows.subscriptions(listed)?.into_iter().map(|row| row.subscription.into()).collect()))
 }
 
-/// Leases at most `room` messages that are due. `under_way` names the creator of each message that is under way already.
-pub(crate) fn lease_posts<R: Rows>(rows: &mut R, env: &Env<'_>, room: u32, under_way: &[String]) -> RowsResult<LeasedPosts> {
+/// Leases the next message of each subscription in `found`; all of them had events to send a moment ago. `under_way` names the
+/// creator of each message that is under way already.
+pub(crate) fn lease_posts<R: Rows>(rows: &mut R, env: &Env<'_>, found: &[i64], under_way: &[String]) -> RowsResult<LeasedPosts> {
     let now = env.clock.now();
     let mut leased = LeasedPosts::default();
-    let due = rows.reads().due_subscriptions(now, &busy(under_way), room)?;
-    if due.is_empty() || hold(rows.reads(), env.watch)?.is_some() || env.allowance.is_short_of_room() {
+    if hold(rows.reads(), env.watch)?.is_some() || env.allowance.is_short_of_room() {
         return Ok(leased);
     }
     let secret = secret(rows, env, SUBSCRIPTION_SECRET)?;
     let mut under_way = under_way.to_vec();
-    for row in due {
-        // Another server has leased it since it was found.
-        if row.place.due_at > now {
-            continue;
-        }
-        let creator = &row.subscription.created_by.name;
-        if under_way.iter().filter(|one| *one == creator).count() >= POSTS_OF_CREATOR_MAX {
-            // The next look leaves this creator out, and finds others.
-            leased.passed += 1;
-            continue;
-        }
-        if !is_entitled(rows, &row, now)? {
-            tracing::warn!(subscription.id = %row.subscription.id, intent.id = %row.subscription.intent_id, "a subscription was ended: its key may not read the intent any more");
-            rows.delete_subscription(row.rid)?;
-            leased.passed += 1;
-            continue;
-        }
-        match next(rows.reads(), &row)? {
-            Next::None { missed } => {
-                let (sequence, missed) = (row.intent.last_sequence, row.place.missed + missed);
-                let place = SubscriptionPlace { sequence, missed, tries: 0, due_at: AT_ONCE, lease: None };
-                rows.move_subscription(row.rid, &row.place, &place)?;
-                leased.passed += 1;
+    for rid in found {
+        match lease_next(rows, env, *rid, (&secret, &under_way), now) {
+            Ok(Leasing::Post(post)) => {
+                under_way.push(post.subscription.created_by.name.clone());
+                leased.posts.push(*post);
             }
-            Next::Event(event) => {
-                under_way.push(creator.clone());
-                leased.posts.extend(lease(rows, env, &secret, row, event, now)?);
+            Ok(Leasing::Passed) => leased.passed += 1,
+            Ok(Leasing::Gone) => {}
+            Err(error) if error.is_unreadable() => {
+                tracing::error!(subscription.rid = rid, error = %error, "a subscription cannot be read; its endpoint is told again in an hour");
+                rows.put_off_subscription(*rid, now + TimeDelta::seconds(PUT_OFF_SECONDS))?;
             }
+            Err(error) => return Err(error),
         }
     }
     Ok(leased)
+}
+
+/// The result of looking for the next message about a subscription.
+enum Leasing {
+    /// The message, which is leased.
+    Post(Box<LeasedPost>),
+    /// No message: the subscription had no event for its endpoint, or has ended, or its creator has enough messages under way. The
+    /// next search finds other subscriptions.
+    Passed,
+    /// No message: another server has leased it, or the subscription has ended since it was found.
+    Gone,
+}
+
+/// Leases the next message about one subscription.
+fn lease_next<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    rid: i64,
+    (secret, under_way): (&[u8; 32], &[String]),
+    now: DateTime<Utc>,
+) -> RowsResult<Leasing> {
+    let Some(row) = rows.reads().subscription_at(rid)?.filter(|row| row.place.due_at <= now) else { return Ok(Leasing::Gone) };
+    let creator = &row.subscription.created_by.name;
+    if under_way.iter().filter(|one| *one == creator).count() >= POSTS_OF_CREATOR_MAX {
+        return Ok(Leasing::Passed);
+    }
+    if !is_entitled(rows, &row, now)? {
+        tracing::warn!(subscription.id = %row.subscription.id, intent.id = %row.subscription.intent_id, "a subscription was ended: its key may not read the intent any more");
+        rows.delete_subscription(row.rid)?;
+        return Ok(Leasing::Passed);
+    }
+    match next(rows.reads(), &row)? {
+        Next::None { missed } => {
+            let (sequence, missed) = (row.intent.last_sequence, row.place.missed + missed);
+            let place = SubscriptionPlace { sequence, missed, tries: 0, due_at: AT_ONCE, lease: None };
+            rows.move_subscription(row.rid, &row.place, &place)?;
+            Ok(Leasing::Passed)
+        }
+        Next::Event(event) => {
+            let post = lease(rows, env, secret, row, event, now)?;
+            Ok(post.map_or(Leasing::Gone, |post| Leasing::Post(Box::new(post))))
+        }
+    }
 }
 
 /// The creators that have as many messages under way as one may have.
@@ -228,11 +262,11 @@ fn is_entitled<R: Rows>(rows: &mut R, row: &SubscriptionRow, now: DateTime<Utc>)
     Ok(may(rows.reads(), &principal, Action::Subscribe, &row.intent, None, now)?.is_ok())
 }
 
-/// What comes next in the log for an endpoint.
+/// The result of the search for the next event that an endpoint is told of.
 enum Next {
     /// An event that it is told of.
     Event(NextEvent),
-    /// No such event; `missed` events were not looked at.
+    /// There is none; `missed` events were not looked at.
     None { missed: u64 },
 }
 
@@ -244,8 +278,8 @@ struct NextEvent {
     missed: u64,
 }
 
-/// Finds the first event behind the place of a subscription that is for it. Each event names the one before it, so the search
-/// begins at the end of the log.
+/// Finds the first event for a subscription behind its place in the log. Each event names the one before it, so the search begins
+/// at the end of the log.
 fn next<R: ReadRows>(rows: &mut R, row: &SubscriptionRow) -> RowsResult<Next> {
     let behind = row.intent.last_sequence.saturating_sub(row.place.sequence);
     let missed = behind.saturating_sub(EVENTS_BEHIND_MAX);
@@ -281,7 +315,7 @@ pub(crate) fn complete_post<R: Rows>(
         }
         DeliveryResult::Retry { reason, after } => match pause(LIKE_WEBHOOKS, row.place.tries + 1, env.entropy) {
             Some(pause) => {
-                // By a clock that has just jumped ahead, the next try might be hours away.
+                // If the clock has just jumped ahead, a time computed from it might be hours away.
                 if !env.watch.is_steady() {
                     return Err(RowsError::Held(Hold::Clock.why()));
                 }

@@ -1,10 +1,10 @@
 //! A safety net under the timers: an open question that has lost one gets it back.
 //!
-//! Every timer is written and removed in the transaction that makes it needed or not, so there is nothing to find unless there is
-//! a bug or the database was changed by hand. Without this net, a question without its timer would wait for ever, and its agent
-//! with it. Mechanism: a reader looks through the open questions a page at a time; only questions that have lost a timer are
-//! written, by a unit of work that looks again. Failure: a question that cannot be read or written is left out until the next
-//! round, with an error in the log, and keeps no other question from being looked at.
+//! Every timer is written in the transaction that makes it needed, and removed in the one that makes it unneeded. So a timer is
+//! missing only because of a bug, or because the database was changed by hand. Without this net, a question without its timer
+//! would wait for ever, and its agent with it. Mechanism: a reader looks through the open questions a page at a time; only
+//! questions that have lost a timer are written, by a unit of work that checks again. Failure: a question that cannot be read or
+//! written is left out until the next round, with an error in the log, and keeps no other question from being looked at.
 
 use chrono::{DateTime, Utc};
 
@@ -25,7 +25,7 @@ pub(crate) struct Look {
     found: Vec<i64>,
     /// How many questions could not be looked at.
     left_out: u64,
-    /// Where the next look goes on; absent at the end.
+    /// The row after which the next look goes on; absent at the end.
     next: Option<i64>,
 }
 

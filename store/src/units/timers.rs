@@ -53,15 +53,16 @@ pub(crate) fn fire_deadlines<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult
     Ok(Fired { rows: due.len() + taken_back, next_due: next.into_iter().flatten().min(), turned })
 }
 
-/// Takes announced questions back that did not come in time.
+/// Takes back the announcements of questions that did not come in time.
 fn take_back<R: Rows>(rows: &mut R, env: &Env<'_>, now: DateTime<Utc>) -> RowsResult<usize> {
-    let due = rows.reads().due_announcements(now - seconds(RECORD_WITHIN_SECONDS), TIMERS_PER_UNIT)?;
+    let due = rows.reads().due_announcements(now - seconds(RECORD_WITHIN_SECONDS), now, TIMERS_PER_UNIT)?;
     for intent in &due {
         let loaded = rows.reads().intent_at(*intent).and_then(|row| load(rows, row, None));
         match loaded {
             Ok(mut loaded) => {
                 act(rows, env, &mut loaded, &Command::AnnouncementDue, now)?;
-                // The agent may have announced anew meanwhile. A row that its intent knows nothing of must not be due for ever.
+                // If the agent has announced anew meanwhile, the row stays. A row that its intent knows nothing of is deleted,
+                // because it would be due for ever.
                 if loaded.intent.announcement.is_none() {
                     rows.delete_announcement(*intent)?;
                 }

@@ -105,7 +105,7 @@ impl Site {
         let filter = IntentFilter { limit: 100, offset: 0, status: None, before: None };
         let intents = self.store.intents(self.agent.clone(), Ok(filter)).await?.intents;
         let event_type = event_type.map(str::to_owned);
-        let filter = EventFilter { limit: 100, offset: 0, event_type, since: None, all: true };
+        let filter = EventFilter { limit: 100, offset: 0, event_type, since: None, all: true, refuse_far: true };
         Ok(self.store.events(self.agent.clone(), intents[intents.len() - 1].id, Ok(filter)).await?.len())
     }
 

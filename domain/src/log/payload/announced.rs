@@ -19,7 +19,7 @@ pub struct Announced {
     pub asked_by: String,
     /// The status before.
     pub old_status: Status,
-    /// Until when the question had to come.
+    /// The time by which the question had to come.
     #[serde(with = "crate::base::time::naive_form")]
     pub record_until: DateTime<Utc>,
 }
@@ -35,12 +35,12 @@ impl Announced {
     }
 }
 
-/// An answer to no question.
+/// An answer that came before the announced question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Unasked {
     /// The id of the announcement.
     pub announcement_id: SuspensionId,
-    /// The value, which no question ever has.
+    /// The value, which never becomes the answer to a question.
     pub value: Value,
     /// The person who answered.
     pub responded_by: String,
@@ -57,7 +57,7 @@ impl Unasked {
     }
 }
 
-/// A change by the asker of an open question.
+/// A change of the intent by the agent whose question was open.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WentOn {
     /// The suspension.

@@ -20,7 +20,7 @@ pub enum ServerPayload {
     KeyRevoked(KeyRevoked),
 }
 
-/// A key as it began, or as it was found.
+/// A key as it was made, or as it was found when the log began.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Key {
     /// The key's id.
@@ -31,12 +31,12 @@ pub struct Key {
     pub role: Role,
     /// The person or service that answers with it.
     pub subject: String,
-    /// The group of keys of which none answers the questions of another.
+    /// The group of keys that may not answer each other's questions.
     pub owner: Owner,
     /// The channels a gateway is tied to.
     #[serde(rename = "for", default, skip_serializing_if = "Option::is_none")]
     pub tied_to: Option<Vec<String>>,
-    /// The client program for whose ways the server allows.
+    /// The client program, if the server makes allowances for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<Client>,
     /// When it was made; only of a key from before the log began.
@@ -50,7 +50,7 @@ pub struct Key {
     pub credential: Option<Credential>,
 }
 
-/// A key that stopped counting.
+/// A key that was revoked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyRevoked {
     /// The key's id.

@@ -85,7 +85,7 @@ pub struct Suspended {
     /// The questions that ended without an answer before this one; absent in logs from before they were counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_before: Option<AskedBefore>,
-    /// The request of which the question is made; absent for a question in the agent's own words.
+    /// The request that the question was made from; absent for a question in the agent's own words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requested: Option<Box<Requested>>,
     /// The id that the asker's client gave the question.
@@ -149,7 +149,7 @@ pub struct AskedBefore {
     pub times: u32,
     /// Whether this question superseded the last of them.
     pub superseded: bool,
-    /// Until when the last of them could be answered, as it was asked.
+    /// The deadline with which the last of them was asked.
     #[serde(with = "crate::base::time::naive_option")]
     pub expires_at: Option<DateTime<Utc>>,
 }

@@ -122,7 +122,7 @@ fn describe() -> Value {
     document
 }
 
-/// The operations with a body in which no field is required. An absent body counts as an empty object, which says enough there.
+/// The operations with a body in which no field is required. An absent body counts as an empty object, which is enough for them.
 const BODILESS: [&str; 7] = [
     "leases_renew",
     "suspensions_cancel",
@@ -133,7 +133,7 @@ const BODILESS: [&str; 7] = [
     "access_deny",
 ];
 
-/// Adds the facts to an operation that its handler does not know.
+/// Adds to an operation the facts that its handler does not know.
 fn complete(path: &str, method: &str, route: Option<&Declared>, operation: &mut Value) {
     let keyed = route.is_some_and(|route| route.is_keyed);
     let surface = route.map_or(Surface::Ours, |route| route.surface);
@@ -175,7 +175,7 @@ fn versioned(path: &str, method: &str) -> Option<&'static str> {
         | ("get", "/api/v1/intents/{intent_id}")
         | ("put" | "delete", "/api/v1/intents/{intent_id}/governance") => Some("intent"),
         ("post", path) if ["/state", "/status", "/suspend", "/respond"].iter().any(|end| path.ends_with(end)) => Some("intent"),
-        // A list of messages has no version: it changes without one.
+        // The list of messages has no version: it can change without a new version of its suspension.
         ("get", "/api/v1/suspensions/{suspension_id}/deliveries") => None,
         ("get" | "post", path) if path.starts_with("/api/v1/suspensions/{suspension_id}") => Some("suspension"),
         _ => None,

@@ -1,4 +1,4 @@
-//! The meaning of a parameter, by its name: a name means the same everywhere, except in the list of messages.
+//! The meaning of a parameter, by its name: a name means the same on every path, except where a path is named here.
 
 use serde_json::{Value, json};
 
@@ -88,7 +88,7 @@ fn meaning(path: &str, name: &str) -> Option<(Value, &'static str)> {
     Some(meaning)
 }
 
-/// The parameters whose bounds or meanings only portfolios or subscriptions have.
+/// The parameters that have bounds or meanings of their own on the paths of portfolios and subscriptions.
 fn of_one_noun(path: &str, name: &str) -> Option<(Value, &'static str)> {
     let number = |minimum: u32, maximum: u32, default: u32| json!({ "type": "integer", "minimum": minimum, "maximum": maximum, "default": default });
     Some(match (path, name) {
@@ -119,7 +119,7 @@ fn of_one_noun(path: &str, name: &str) -> Option<(Value, &'static str)> {
     })
 }
 
-/// The headers.
+/// The meaning of a parameter that is a header.
 fn of_header(name: &str) -> Option<(Value, &'static str)> {
     Some(match name {
         "If-Match" => (

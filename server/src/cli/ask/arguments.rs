@@ -139,7 +139,7 @@ fn finished<T>(args: &AskArgs, question: Question<T>, fallback: Option<T>, idemp
     }
     Ok(match fallback {
         Some(value) => question.fallback(value),
-        // Sent even if the server's defaults name a fallback: only this command line may choose one.
+        // `fail` is sent even if the server's defaults name a fallback: only this command line may choose one.
         None => question.fail(),
     })
 }

@@ -88,7 +88,7 @@ impl Signals {
     }
 }
 
-/// As on Unix, for Ctrl-C.
+/// The same on Windows, for Ctrl-C alone.
 #[cfg(windows)]
 pub(super) struct Signals {
     interrupted: tokio::signal::windows::CtrlC,

@@ -89,7 +89,7 @@ impl Conversation<'_> {
         let asked_at = Instant::now();
         Self::announce(pending.record());
         let waited = tokio::select! {
-            biased; // An answer that is there already wins.
+            biased; // If an answer has already arrived, it wins over a signal.
             answer = self.answered(&mut pending, asked_at) => Ok(answer),
             interrupt = signals.next() => Err(interrupt),
         };
@@ -99,8 +99,8 @@ impl Conversation<'_> {
         }
     }
 
-    /// Asks. If a signal comes meanwhile, it first learns whether the server took the question, so that no unknown question stays
-    /// behind.
+    /// Asks. If a signal comes meanwhile, this waits until the server says whether it took the question, so that no question
+    /// stays open unknown to the caller.
     async fn asked<T>(
         &self,
         signals: &mut Signals,
@@ -111,7 +111,7 @@ impl Conversation<'_> {
         let asking = async move {
             let intent = client.create_intent(args.title()).active().idempotency_key(key).send().await?;
             let pending = client.ask(intent.id(), question).await?;
-            // A script looks at the exit code alone, and a yes to other words is no yes.
+            // A script looks at the exit code alone, so a yes to a question in other words must not count.
             if pending.record().question == args.question { Ok(pending) } else { Err(another_question()) }
         };
         let mut asking = std::pin::pin!(self.remote.heard(asking));
@@ -168,7 +168,7 @@ impl Conversation<'_> {
     /// Prints one line: who is asked, until when, and what happens if no answer comes.
     fn announce(record: &SuspensionRecord) {
         for warning in &record.warnings {
-            // Names of fields have dots but are no addresses, so they are not broken up.
+            // A warning may name fields. Their dots are left as they are, because they do not make an address.
             tell(format!("the server warns: {warning}"));
         }
         if record.resolution.is_some() {
@@ -207,8 +207,8 @@ impl Conversation<'_> {
                     // A proxy that cuts off long waits is no outage, and needs no report every minute.
                     match timeout(BLIP, self.remote.client.suspension(pending.suspension_id())).await {
                         Ok(Ok(_)) => {
-                            // A wait that lasted a while was cut off. A wait that was refused at once (too many waits, 429) will
-                            // be refused again.
+                            // A wait that lasted a while was cut off, and begins again soon. A wait that was refused at once (too
+                            // many waits, 429) would be refused again, so the pauses grow.
                             pause = if waiting_since.elapsed() > WAIT_AGAIN_MAX { LOOK_AGAIN } else { pause };
                             sleep(pause).await;
                             pause = WAIT_AGAIN_MAX.min(pause * 2);
@@ -373,7 +373,7 @@ impl Conversation<'_> {
     }
 }
 
-/// Whether waiting may help.
+/// Whether the failure may pass, so that waiting helps.
 fn passes(error: &TransportError) -> bool {
     matches!(error, TransportError::Network(_) | TransportError::Unavailable(_))
 }

@@ -37,6 +37,6 @@ fn told(attempt: &ScheduledAttempt) -> String {
         ways: vec![(&attempt.channel, &attempt.recipients)],
         escalation: attempt.escalation,
     };
-    // Addresses stay as they are: a broken-up address could not be compared.
+    // Addresses are shown unchanged, so that a person can compare them.
     text::visible_line(&format!("{} ({})", step.sentence(""), attempt.channel))
 }

@@ -44,10 +44,10 @@ pub(super) fn is_unexamined(address: &Url) -> Finding {
     )
 }
 
-/// A server with another database: then the examination does not apply to the server that runs.
+/// Warns if the server that runs has another database: the examination does not apply to it.
 pub(super) async fn other(args: &ServeArgs, inspection: Option<&Inspection>) -> Option<Finding> {
     let database = args.database().ok()?.place();
-    // Where no server has run yet, every server that answers is another.
+    // If no server has run on this database yet, every server that answers has another one.
     let instance = Instance::new(inspection.and_then(|seen| seen.secret).unwrap_or_default());
     for address in args.database.servers() {
         if ask(&address, &instance, &SystemEntropy).await.ok()? == Reached::OtherPlacet {

@@ -11,7 +11,7 @@ use store::sqlite::known_migrations;
 use super::finding::Finding;
 
 const CHECK: &str = "clock";
-/// How far an event may lie ahead: a server beside the doctor goes on writing, and time services take small steps.
+/// How far in the future the newest event may be: a server beside the doctor goes on writing, and time services take small steps.
 const AHEAD_MAX: TimeDelta = TimeDelta::seconds(5);
 /// How far the two clocks may drift apart during the examination.
 const DRIFT_MAX: TimeDelta = TimeDelta::milliseconds(500);

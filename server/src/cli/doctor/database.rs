@@ -55,7 +55,7 @@ fn missing(path: &Path, folder: &Path, needs_key: bool, findings: &mut Vec<Findi
         format!("There is no database at {} yet.", path.display()),
         format!("`{first}` makes it, with its folder and its tables. If there should be one, correct PLACET_DATABASE_URL."),
     ));
-    // The folder may be missing too; then the nearest one above must take it.
+    // The folder may be missing too. It is then made in the nearest folder that exists, which must take new files.
     let Some(nearest) = folder.ancestors().map(or_here).find(|folder| folder.exists()) else { return };
     takes_files(nearest, findings);
 }
@@ -66,8 +66,8 @@ fn or_here(folder: &Path) -> &Path {
 }
 
 fn writable(path: &Path, folder: &Path, findings: &mut Vec<Finding>) {
-    // Access is asked for, and the file is not opened: closing it again would drop every lock that SQLite has on it in this
-    // process.
+    // The permission is asked for without opening the file: closing the file again would drop every lock that SQLite has on it
+    // in this process.
     #[cfg(unix)]
     if let Err(error) = rustix::fs::accessat(rustix::fs::CWD, path, rustix::fs::Access::WRITE_OK, rustix::fs::AtFlags::EACCESS) {
         findings.push(Finding::fail(

@@ -26,7 +26,7 @@ use crate::edge::settings::Settings;
 
 /// The environment variable with the address of the mail server.
 const SMTP_URL: &str = "PLACET_SMTP_URL";
-/// As wide as the level and the check of a finding.
+/// Spaces, as wide as the level and the check of a finding.
 const BEHIND_THE_CHECK: &str = "                      ";
 
 #[derive(Args)]
@@ -60,7 +60,7 @@ pub(super) async fn run(mut args: DoctorArgs) -> anyhow::Result<()> {
         (None, Some(secret)) => beside::unasked(&args.serve.database, secret).await,
         (Some(_), _) | (None, None) => None,
     };
-    // Without a mail server and `--dev`, this terminal has no settings, and defaults tell nothing about a server that runs.
+    // This terminal has neither a mail server nor `--dev`, so it has only defaults, which tell nothing about a running server.
     let has_only_defaults = config.as_ref().is_ok_and(|config| config.mode == Mode::DevelopmentByDefault);
     let is_blind = unasked.is_some() && has_only_defaults;
     let mut findings: Vec<Finding> = unasked.iter().map(beside::is_unexamined).collect();
@@ -69,7 +69,7 @@ pub(super) async fn run(mut args: DoctorArgs) -> anyhow::Result<()> {
         None if is_blind => {}
         None => findings.extend(configuration::check(&config)),
     }
-    // A server that runs on the database was allowed to start there.
+    // If a server runs on the database, it was allowed to start there, so this needs no check.
     if let (None, None, Ok(config), Some(inspection)) = (&running, &unasked, &config, &inspection) {
         findings.extend(configuration::fits(config, inspection));
     }
@@ -123,7 +123,7 @@ fn report(findings: &[Finding], as_json: bool) -> anyhow::Result<()> {
         say(serde_json::to_string(&json!({ "ok": failures == 0, "findings": findings }))?)?;
     } else {
         for finding in findings {
-            // Both texts may quote a mail server or a proxy.
+            // Both texts may quote a mail server or a proxy, so they are made harmless for the terminal.
             let check = format!("{:<4}  {:<14}  ", finding.level.as_str(), finding.check);
             say(line_of_result(&check, &finding.what, BEHIND_THE_CHECK))?;
             if let Some(what_to_do) = &finding.what_to_do {

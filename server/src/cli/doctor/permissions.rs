@@ -79,7 +79,7 @@ fn folder(database: &Path, findings: &mut Vec<Finding>) {
     }
 }
 
-/// A file with a secret; `group_may_read` where a group is the usual way to give the file to a service.
+/// Checks a file that holds a secret; `group_may_read` is true for a file that is usually given to a service through its group.
 #[cfg(unix)]
 fn secret(why: &str, path: &Path, group_may_read: bool, findings: &mut Vec<Finding>) {
     let Some(mode) = mode(path) else { return };

@@ -10,7 +10,7 @@ use crate::edge::instance::INSTANCE_SECRET;
 
 const CHECK: &str = "database";
 /// How far the database's clock may differ from this machine's: deadlines go by the database's clock, and pages count down by
-/// this one.
+/// this machine's.
 const CLOCKS_APART_MAX: TimeDelta = TimeDelta::seconds(2);
 
 /// Examines the database without changing anything; returns the inspection if it can be read.

@@ -39,7 +39,7 @@
     page.hidden = false;
     left.textContent = words.closed;
     spoken.textContent = one("#live h3").textContent = words[how] || words.other;
-    // Not `disabled`: that would take the focus away.
+    // `disabled` is not used, because it would take the focus away.
     for (const button of form.querySelectorAll("button")) button.setAttribute("aria-disabled", "true");
   }
 
@@ -72,7 +72,7 @@
   async function ask() {
     if (ended || sent || document.hidden) return;
     clearTimeout(timer);
-    // It asks at most every two seconds, however many reasons there are.
+    // The script asks at most every two seconds, however many events call this function.
     const wait = asked + 2000 - performance.now();
     if (wait > 0) return (timer = setTimeout(ask, wait));
     asked = performance.now();

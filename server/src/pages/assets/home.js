@@ -12,7 +12,7 @@
       const answer = await fetch("/", { cache: "no-store" });
       if (!answer.ok) throw answer.status;
       const next = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("live");
-      // The server was started anew, with another database, or the cookie is gone.
+      // The page lacks this part if the server was started anew with another database, or if the cookie is gone.
       if (!next) return location.reload();
       if (next.innerHTML !== served) {
         const here = live.contains(document.activeElement) && document.activeElement.getAttribute("href");

@@ -85,7 +85,7 @@ mod tests {
         OpenQuestion { answers: Answers::Choices(Choices::new(choices)), ..open() }.render().unwrap()
     }
 
-    // "Deny" sending `approve` is an agent trying to get a yes out of a person who said no.
+    // By a button "Deny" that sends `approve`, an agent could get a yes from a person who said no.
     #[test]
     fn words_that_mislead_are_warned_of_and_take_all_colours_away() {
         let html = open().render().unwrap();
@@ -95,7 +95,7 @@ mod tests {
         assert!(!html.contains("choice primary") && !html.contains("choice danger"));
     }
 
-    /// The label is the agent's promise; the value is the effect. It is shown whole, below everything else on its button.
+    /// A label may promise anything, but the agent gets the value. So the value is shown whole, below all else on its button.
     #[test]
     fn the_value_is_the_last_line_of_its_button() {
         let html = shown(SuspensionChoice::yes_no());

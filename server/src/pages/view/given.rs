@@ -20,7 +20,7 @@ pub(in crate::pages) enum Silence {
 /// An answer or a fallback: the value that the agent receives, and its label.
 #[derive(Debug, Clone)]
 pub(in crate::pages) struct Given {
-    /// The label of the choice, if it was one.
+    /// The label, if the value is one of the choices.
     pub label: Option<String>,
     /// The value.
     pub value: Value,

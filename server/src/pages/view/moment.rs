@@ -19,7 +19,7 @@ pub(super) struct Countdown {
 }
 
 impl Countdown {
-    /// Amber in the last quarter or the last 15 minutes; never red, because silence is no error.
+    /// Makes a countdown. It is amber in the last quarter or the last 15 minutes, and never red, because silence is no error.
     pub(super) fn new(asked_at: DateTime<Utc>, expires_at: DateTime<Utc>, now: DateTime<Utc>) -> Self {
         let window_ms = (expires_at - asked_at).num_milliseconds().max(1);
         let left = (expires_at - now).max(TimeDelta::zero());
@@ -36,7 +36,7 @@ impl Countdown {
     }
 }
 
-/// For `<time datetime>`.
+/// A moment in the form of `<time datetime>`.
 pub(in crate::pages) fn machine(at: &DateTime<Utc>) -> String {
     at.to_rfc3339_opts(SecondsFormat::Secs, true)
 }
@@ -51,7 +51,7 @@ pub(super) fn minute(at: &DateTime<Utc>, now: &DateTime<Utc>) -> String {
     domain::base::text::deadline(*at, *now)
 }
 
-/// How soon the agent had the answer; after a minute the time says more than a count.
+/// When the agent received the answer: as a number of seconds, or, from a minute on, as a time.
 pub(super) fn received(received_at: &DateTime<Utc>, at: &DateTime<Utc>) -> String {
     match (*received_at - *at).num_seconds() {
         seconds @ ..60 => words::seconds_later(seconds),

@@ -55,13 +55,13 @@ pub(in crate::pages) struct OpenQuestion {
     pub comment: String,
     /// Why the page is shown again instead of the result.
     pub error: Option<FormError>,
-    /// How much of it the reader has seen.
+    /// How much of the question the reader has seen.
     pub reading: Reading,
 }
 
 /// How far a reader has come with a question that is too long to be shown at once.
 ///
-/// Only a page that shows everything has the nonce that an answer needs; every page of a short question does.
+/// An answer needs a nonce, and only a page that shows the whole question has one. Every page of a short question shows it whole.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::pages) enum Reading {
     /// Long texts end early, and the answers are locked.
@@ -70,7 +70,7 @@ pub(in crate::pages) enum Reading {
     /// Everything is shown. The answers are locked until the script has seen each end of the long text in view; without scripts,
     /// a link at the last of them leads on.
     Everything,
-    /// The reader followed that link: the answers are offered below the evidence.
+    /// The reader followed the link at the end of the long text: the answers are offered below the evidence.
     ToTheEnd,
 }
 
@@ -193,7 +193,7 @@ struct OpenPage<'a> {
     fields: Option<Fields>,
     /// The parts that are not shown at once.
     folds: Vec<Hidden>,
-    /// How many of these stand above the answers; the others are among them.
+    /// How many of the `folds` stand above the answers; the others are among the answers.
     folds_above: usize,
 }
 
@@ -299,7 +299,7 @@ mod tests {
     fn without_a_deadline_the_page_says_so() {
         let html = OpenQuestion { expires_at: None, ..open() }.render().unwrap();
         assert!(html.contains("No deadline") && !html.contains("class=\"bar\""));
-        // A question that never closes ends nothing: the page must not say that the agent stops.
+        // Without a deadline the agent goes on waiting, so the page must not say that the agent stops.
         assert!(html.contains("the agent goes on waiting") && !html.contains("stops there"));
     }
 
@@ -346,7 +346,7 @@ mod tests {
         assert!(html.find("class=\"choices\"") > html.find("</table>"), "below the end");
     }
 
-    /// An agent may hide the point in any text it sends; each of them counts.
+    /// An agent may hide the point in any text that it sends, so each text that is cut locks the answers.
     #[test]
     fn whatever_is_cut_locks_the_answers() {
         let (long, endless) = ("line\n".repeat(13), "x".repeat(60_000));
@@ -398,7 +398,7 @@ mod tests {
         }
     }
 
-    // Typed text is never lost to an error, down to its first line break.
+    // An error loses no typed text, not even a line break at its beginning.
     #[test]
     fn an_error_keeps_what_was_typed_and_says_nothing_was_sent() {
         let stale = OpenQuestion { error: Some(FormError::PageTooOld), comment: "Carrier’s fault".to_owned(), ..open() };
@@ -452,7 +452,7 @@ mod tests {
         let long = json!({"fields": [{"name": "a", "options": ["x".repeat(25), "y"]}]});
         let html = OpenQuestion { context: long, answers: Answers::Form { typed: BTreeMap::new() }, ..open() }.render().unwrap();
         assert!(html.matches("type=\"radio\" name=\"field.a\"").count() == 2 && !html.contains("<select"), "{html}");
-        // The page shows a fact that the label does not tell beside the label.
+        // If the label does not tell the name of the field, the page shows the name beside it.
         let renamed = json!({"fields": [{"name": "pay_all", "label": "Colour", "placeholder": "red"}]});
         let html =
             OpenQuestion { context: renamed, answers: Answers::Form { typed: BTreeMap::new() }, ..open() }.render().unwrap();

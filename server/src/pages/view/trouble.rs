@@ -140,7 +140,7 @@ mod tests {
             assert!(html.contains(sentence), "{sentence}");
         }
     }
-    // Typed text survives every refusal, down to its first line break, and stays text.
+    // Typed text survives every refusal, even with a line break at its beginning, and stays text.
     #[test]
     fn a_form_that_was_refused_can_be_sent_again() {
         let typed = |name: &str, text: &str| Typed { name: name.to_owned(), text: text.to_owned() };

@@ -1,4 +1,5 @@
-//! When messages of one agent to one person left, and the places (times) reserved for messages that keep their distance.
+//! When messages of one agent to one person left, and the times reserved for messages that would follow the last one too soon
+//! ("places").
 
 use chrono::{DateTime, Utc};
 use diesel::prelude::*;
@@ -12,7 +13,7 @@ use crate::sql::At;
 
 impl WriteDepartures for Writing<'_> {
     fn take_pair(&mut self, pair: i64) -> RowsResult<bool> {
-        // Half of the number is enough: two pairs that share this half wait for each other, for a second.
+        // Half of the number is enough: if two pairs share this half, a message of one of them may be sent a little later.
         let [.., a, b, c, d] = pair.to_be_bytes();
         Ok(hot::TakePair { pair: i32::from_be_bytes([a, b, c, d]) }.get_result(self.session.conn()?)?)
     }
@@ -24,8 +25,8 @@ impl WriteDepartures for Writing<'_> {
     }
 
     fn insert_place(&mut self, pair: i64, leaves_at: DateTime<Utc>, outbox: i64, now: DateTime<Utc>) -> RowsResult<()> {
-        // Rows of messages that have left, were dropped or have another place no longer count. If they stayed,
-        // every look would read them.
+        // Reserved times of messages that have left, were dropped or now have another time no longer count. If their rows
+        // stayed, each search for a free time would read them.
         let holds = outbox::rid.eq(places::outbox).and(outbox::due_at.eq(places::leaves_at));
         let waits = outbox::table.filter(holds).filter(outbox::state.eq(DeliveryState::Queued.code())).select(outbox::rid);
         let counts_no_more = places::leaves_at.le(At(now)).or(diesel::dsl::not(diesel::dsl::exists(waits)));
@@ -44,7 +45,7 @@ impl WriteDepartures for Writing<'_> {
 
 impl ReadDepartures for Session {
     fn places(&mut self, pair: i64, after: DateTime<Utc>, limit: usize) -> RowsResult<Vec<DateTime<Utc>>> {
-        // The row of a message that was dropped, or has another place by now, may still be in the table and is left out.
+        // The row of a message that was dropped, or now has another time, may still be in the table and is left out.
         let holds = outbox::rid.eq(places::outbox).and(outbox::due_at.eq(places::leaves_at));
         let waits = holds.and(outbox::state.eq(DeliveryState::Queued.code()));
         let found = places::table.inner_join(outbox::table.on(waits));

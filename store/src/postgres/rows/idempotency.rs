@@ -45,8 +45,8 @@ impl ReadIdempotency for Session {
         if self.mode == Mode::Snapshot {
             return Ok(kept.first(self.conn()?).optional()?);
         }
-        // The key is locked even behind the lock of an intent: one key may be used for two intents, and then an insert would have
-        // to wait for the other transaction, even in a group. Around midnight the table may hold a key under two days.
+        // The key is locked even if the intent is locked already: one key may be used for two intents, and then an insert would
+        // have to wait for the other transaction, even in a group. Around midnight the table may hold a key under two days.
         self.behind(hot::LockKey { hash: lock_of(key_hash) }, kept.limit(1))
     }
 }

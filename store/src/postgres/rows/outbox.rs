@@ -126,8 +126,8 @@ impl ReadOutbox for Session {
             let queued = outbox::table.filter(outbox::state.eq(diesel::dsl::sql::<Integer>("0")));
             queued.filter(outbox::channel.eq(channel)).filter(outbox::due_at.le(At(now)))
         };
-        // The index alone tells that there are too few; the messages are looked at only in the rare case
-        // that there may be too many.
+        // If no more than `keep` messages are due, the index alone says so. The messages themselves are read only if more
+        // are due, which is rare.
         let one_more = due().select(outbox::rid).order(outbox::due_at).offset(i64::from(keep)).first::<i64>(self.conn()?);
         if one_more.optional()?.is_none() {
             return Ok(Vec::new());
@@ -216,7 +216,7 @@ impl ReadOutbox for Session {
     }
 
     fn delivery(&mut self, rid: i64) -> RowsResult<Option<(OutboxRow, DeliveryState)>> {
-        // A transaction that writes locks the message: two workers may both believe that they hold its lease.
+        // A transaction that writes locks the message, because two workers may both believe that they hold its lease.
         let found = match self.mode {
             Mode::Locking => outbox::table
                 .find(rid)

@@ -1,4 +1,4 @@
-//! The server's own log, and where it ends.
+//! The server's own log, and the row that holds its end.
 
 use chrono::{DateTime, Utc};
 use diesel::prelude::*;

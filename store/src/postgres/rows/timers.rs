@@ -1,4 +1,4 @@
-//! Timers: when time does something to a suspension.
+//! Timers, which hold the times at which a suspension ends or its question is asked again.
 
 use chrono::{DateTime, Utc};
 use diesel::prelude::*;
@@ -43,7 +43,7 @@ impl ReadTimers for Session {
         if diesel::select(diesel::dsl::exists(there)).get_result(self.conn()?)? {
             return Ok(true);
         }
-        // This looks at all timers, for the rare one that is not stored under the expected time.
+        // In the rare case that the timer is not stored under the expected time, all timers are searched.
         let elsewhere = timers::table.filter(timers::suspension.eq(timer.suspension)).filter(timers::kind.eq(kind));
         let elsewhere = elsewhere.filter(timers::attempt.eq(attempt));
         Ok(diesel::select(diesel::dsl::exists(elsewhere)).get_result(self.conn()?)?)

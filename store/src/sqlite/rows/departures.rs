@@ -1,4 +1,5 @@
-//! When messages of one agent to one person left, and the places (times) reserved for messages that keep their distance.
+//! When messages of one agent to one person left, and the times reserved for messages that would follow the last one too soon
+//! ("places").
 
 use chrono::{DateTime, Utc};
 use diesel::prelude::*;
@@ -22,8 +23,8 @@ impl WriteDepartures for Writing<'_> {
     }
 
     fn insert_place(&mut self, pair: i64, leaves_at: DateTime<Utc>, outbox: i64, now: DateTime<Utc>) -> RowsResult<()> {
-        // Rows of messages that have left, were dropped or have another place no longer count. If they stayed,
-        // every look would read them.
+        // Reserved times of messages that have left, were dropped or now have another time no longer count. If their rows
+        // stayed, each search for a free time would read them.
         let holds = outbox::rid.eq(places::outbox).and(outbox::due_at.eq(places::leaves_at));
         let waits = outbox::table.filter(holds).filter(outbox::state.eq(DeliveryState::Queued.code())).select(outbox::rid);
         let counts_no_more = places::leaves_at.le(At(now)).or(diesel::dsl::not(diesel::dsl::exists(waits)));
@@ -42,7 +43,7 @@ impl WriteDepartures for Writing<'_> {
 
 impl ReadDepartures for SqliteConnection {
     fn places(&mut self, pair: i64, after: DateTime<Utc>, limit: usize) -> RowsResult<Vec<DateTime<Utc>>> {
-        // The row of a message that was dropped, or has another place by now, may still be in the table and is left out.
+        // The row of a message that was dropped, or now has another time, may still be in the table and is left out.
         let holds = outbox::rid.eq(places::outbox).and(outbox::due_at.eq(places::leaves_at));
         let waits = holds.and(outbox::state.eq(DeliveryState::Queued.code()));
         let found = places::table.inner_join(outbox::table.on(waits));

@@ -110,8 +110,8 @@ impl ReadOutbox for SqliteConnection {
             let queued = outbox::table.filter(outbox::state.eq(diesel::dsl::sql::<diesel::sql_types::Integer>("0")));
             queued.filter(outbox::channel.eq(channel)).filter(outbox::due_at.le(At(now)))
         };
-        // The index alone tells that there are too few; the messages are looked at only in the rare case
-        // that there may be too many.
+        // If no more than `keep` messages are due, the index alone says so. The messages themselves are read only if more
+        // are due, which is rare.
         let more = hot::SelectMoreDue { channel, due_at: &At(now), keep: &i64::from(keep) };
         if more.get_result::<i64>(self).optional()?.is_none() {
             return Ok(Vec::new());

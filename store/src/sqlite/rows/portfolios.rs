@@ -42,7 +42,7 @@ impl WritePortfolios for Writing<'_> {
         Ok(inserted.first(self.conn)?)
     }
 
-    /// The one thread that writes is the only one.
+    /// Takes no lock: there is only one writer, so no other transaction can change the portfolio.
     fn lock_portfolio(&mut self, id: PortfolioId) -> RowsResult<Option<PortfolioRow>> {
         self.conn.portfolio(id)
     }

@@ -1,4 +1,4 @@
-//! The server's own log, and where it ends.
+//! The server's own log, and the row that holds its end.
 
 use chrono::{DateTime, Utc};
 use diesel::prelude::*;
@@ -11,7 +11,7 @@ use crate::schema::{server_events, server_log};
 use crate::sql::At;
 
 impl WriteServerLog for Writing<'_> {
-    /// The one thread that writes is the only one.
+    /// Takes no lock: there is only one writer, so no other transaction can append to the log.
     fn lock_server_log(&mut self) -> RowsResult<ServerHead> {
         let first = (server_log::rid.eq(1), server_log::last_sequence.eq(0));
         diesel::insert_into(server_log::table).values(first).on_conflict_do_nothing().execute(self.conn)?;

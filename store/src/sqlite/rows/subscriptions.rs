@@ -71,6 +71,11 @@ impl WriteSubscriptions for Writing<'_> {
         Ok(diesel::update(as_read).set(changes).execute(self.conn)? == 1)
     }
 
+    fn put_off_subscription(&mut self, rid: i64, due_at: DateTime<Utc>) -> RowsResult<()> {
+        diesel::update(subscriptions::table.find(rid)).set(subscriptions::due_at.eq(At(due_at))).execute(self.conn)?;
+        Ok(())
+    }
+
     fn delete_ended_subscriptions(&mut self, now: DateTime<Utc>, limit: u32) -> RowsResult<u64> {
         let ended = subscriptions::table.filter(subscriptions::expires_at.le(At(now))).select(subscriptions::rid);
         let ended = ended.order(subscriptions::expires_at).limit(i64::from(limit)).load::<i64>(self.conn)?;
@@ -123,11 +128,11 @@ impl ReadSubscriptions for SqliteConnection {
         usize::try_from(count).map_err(|_| RowsError::Inconsistent("a negative count"))
     }
 
-    fn due_subscriptions(&mut self, now: DateTime<Utc>, busy: &[String], limit: u32) -> RowsResult<Vec<SubscriptionRow>> {
+    fn due_subscriptions(&mut self, now: DateTime<Utc>, busy: &[String], limit: u32) -> RowsResult<Vec<i64>> {
         let newest = intents::table.filter(intents::rid.eq(subscriptions::intent)).select(intents::last_sequence).single_value();
         let due = subscriptions::table.filter(subscriptions::due_at.le(At(now))).filter(subscriptions::expires_at.gt(At(now)));
         let due = due.filter(subscriptions::creator.ne_all(busy)).filter(newest.gt(subscriptions::sequence.nullable()));
-        let due = due.order(subscriptions::due_at).limit(i64::from(limit)).select(subscriptions::rid).load::<i64>(self)?;
-        due.into_iter().filter_map(|rid| self.subscription_at(rid).transpose()).collect()
+        let due = due.order(subscriptions::due_at).limit(i64::from(limit)).select(subscriptions::rid);
+        Ok(due.load(self)?)
     }
 }

@@ -10,7 +10,7 @@ use domain::suspension::Suspension;
 use super::Writing;
 use crate::columns::{SuspensionColumns, signed};
 use crate::request::Idempotency;
-use crate::rows::{Code, Listed, ReadSuspensions, RowsError, RowsResult, SuspensionRow, WriteSuspensions};
+use crate::rows::{Code, FixedQuestion, Listed, ReadSuspensions, RowsError, RowsResult, SuspensionRow, WriteSuspensions};
 use crate::schema::{suspension_keys, suspension_traces, suspensions};
 use crate::span::TraceContext;
 use crate::sql::{At, Key, Owned, Written, written};
@@ -173,10 +173,11 @@ impl ReadSuspensions for SqliteConnection {
         Ok(open.order(suspensions::rid).limit(i64::from(limit)).select(suspensions::rid).load(self)?)
     }
 
-    fn open_fixed(&mut self, after: i64, limit: u32) -> RowsResult<Vec<i64>> {
+    fn open_fixed(&mut self, after: i64, limit: u32) -> RowsResult<Vec<FixedQuestion>> {
         let fixed = suspensions::table.filter(is_open()).filter(suspensions::fixed_deadline).filter(suspensions::rid.gt(after));
         let fixed = fixed.filter(suspensions::fallback_policy.ne(0)).order(suspensions::rid).limit(i64::from(limit));
-        Ok(fixed.select(suspensions::rid).load(self)?)
+        let fixed = fixed.select((suspensions::rid, suspensions::suspended_at, suspensions::expires_at));
+        Ok(fixed.load::<(i64, At, Option<At>)>(self)?.into_iter().map(FixedQuestion::from).collect())
     }
 
     fn newest_suspension(&mut self) -> RowsResult<i64> {
@@ -184,7 +185,7 @@ impl ReadSuspensions for SqliteConnection {
     }
 }
 
-/// The meaning of "open", for the list and the count alike: two definitions would differ one day.
+/// Defines "open" for both the list and the count, because two definitions would differ one day.
 fn is_open() -> diesel::dsl::IsNull<suspensions::resolution> {
     suspensions::resolution.is_null()
 }

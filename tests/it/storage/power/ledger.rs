@@ -170,7 +170,7 @@ impl Ledger {
         self.check_questions(store, &auditor).await?;
         for (id, version) in there {
             self.intents.entry(id).or_default().version = version;
-            let filter = EventFilter { limit: PAGE, offset: 0, event_type: None, since: None, all: true };
+            let filter = EventFilter { limit: PAGE, offset: 0, event_type: None, since: None, all: true, refuse_far: true };
             let served = read(|| store.events(auditor.clone(), id, Ok(filter.clone()))).await?;
             self.see_events(id, served)?;
         }
