@@ -22,7 +22,7 @@ pub enum Rejection {
         reason: String,
     },
     /// The agent that asked, or a key of the same owner, tried to answer.
-    #[error("the agent that asked, or a key of the same owner, may not answer")]
+    #[error("the agent that asked, the agent that created the intent, and keys of their owners may not answer")]
     SelfResponse,
     /// A client tried to write an event that only the server writes.
     #[error("clients may not append events of type {event_type}")]
@@ -84,7 +84,7 @@ pub enum Rejection {
     #[error("the intent is not suspended")]
     NotSuspended,
     /// Only an active intent can be suspended.
-    #[error("the intent is {status}; only an active intent can be suspended")]
+    #[error("the intent is {status}, and in this status no question or request can be made")]
     NotActive {
         /// The status of the intent.
         status: String,
@@ -105,7 +105,9 @@ pub enum Rejection {
     #[error("the deadline of this question does not move: its agent applies it by its own clock as well")]
     DeadlineFixed,
     /// The status `suspended_awaiting_input` is set only by asking a question.
-    #[error("use POST /api/v1/intents/{{id}}/suspend to suspend an intent")]
+    #[error(
+        "use POST /api/v1/intents/{{id}}/suspend to suspend an intent; agents of the OpenIntent client need a key that was made with --client openintent-0.17"
+    )]
     UseSuspend,
     /// The lifecycle has no step between these two statuses (RFC-0001, RFC-0025 §2).
     #[error("an intent cannot go from {from} to {to}")]

@@ -252,7 +252,11 @@ impl App {
         let (stop_deadlines, stop_deliveries, stop_subscriptions) = (stopping(), stopping(), stopping());
         let mut deadlines = spawn_named("deadlines", async move { deadlines.run(stop_deadlines).await });
         let mut deliveries = spawn_named("deliveries", async move { deliveries.run(stop_deliveries).await });
-        let mut subscriptions = spawn_named("subscriptions", async move { subscriptions.run(stop_subscriptions).await });
+        // A copy of a production database that a person only tries must not tell the endpoints of production anything.
+        let is_trial = self.mode.is_development() && self.store.was_in_production().await?;
+        let mut subscriptions = spawn_named("subscriptions", async move {
+            if is_trial { stopped(stop_subscriptions).await } else { subscriptions.run(stop_subscriptions).await }
+        });
         let (store, traces) = (self.store.clone(), self.traces.clone());
         let mut serving = self.serve_only();
         let stopped = tokio::select! {
@@ -285,6 +289,12 @@ impl App {
         upkeep.shutdown().await.context("failed to stop the upkeep schedule")?;
         stopped
     }
+}
+
+/// Resolves when the server stops.
+async fn stopped(mut stopping: watch::Receiver<bool>) {
+    // If the sender was dropped, the server stops as well.
+    drop(stopping.wait_for(|stopping| *stopping).await);
 }
 
 /// Makes one lane per channel. In development no message leaves this machine: a person who tries Placet out must not reach
@@ -341,7 +351,7 @@ async fn keep_off_production(store: &dyn Store, config: &Config, mailbox: Option
         );
     }
     tracing::warn!(
-        "this database has been used in production; in development mode the server shows mails instead of sending them, and they count as lost"
+        "this database has been used in production; in development mode the server shows mails instead of sending them, they count as lost, and endpoints of subscriptions are told nothing"
     );
     if let Some(mailbox) = mailbox {
         mailbox.reach_nobody();

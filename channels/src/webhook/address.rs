@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
 /// The ports that a webhook may use, unless its address is in a subnet that the operator opened.
-const PORTS: [u16; 2] = [443, 8443];
+pub(super) const PORTS: [u16; 2] = [443, 8443];
 
 /// IPv4 ranges that are not the public internet (IANA's special-purpose registry), and one cloud's metadata
 /// service outside of them.

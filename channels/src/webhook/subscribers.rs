@@ -12,7 +12,7 @@ use serde::Serialize;
 use url::{Host, Url};
 
 use super::WebhookSettingsError;
-use super::address::AddressFilter;
+use super::address::{AddressFilter, PORTS};
 use super::endpoint::{Endpoint, TOTAL_TIMEOUT, usable};
 use super::resolver::{GuardedResolver, Lookup, SystemLookup};
 use super::signature::SigningKey;
@@ -99,7 +99,10 @@ impl Subscribers {
         if !self.hosts.contains(&host) {
             return Err("must be on a host that the operator of this server allows (subscriptions.hosts)".to_owned());
         }
-        usable(&SecretString::from(url), &self.filter).map_err(|error| error.to_string().replacen("url ", "", 1))
+        let usable = usable(&SecretString::from(url), &self.filter).map_err(|error| error.to_string().replacen("url ", "", 1))?;
+        // Without subnets of the operator's, no address could be reached at another port.
+        let port = usable.port_or_known_default().filter(|port| self.filter.allowed.is_empty() && !PORTS.contains(port));
+        port.map_or(Ok(usable), |port| Err(format!("must have port 443 or 8443, and has {port}")))
     }
 
     /// An endpoint. Its client may have been used before, because making a client reads the certificates of this machine.

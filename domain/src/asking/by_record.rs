@@ -38,6 +38,10 @@ pub fn adapted(mut record: Map<String, Value>) -> Result<Adapted, Rejection> {
     {
         return Err(Rejection::SuspensionIsServerOwned);
     }
+    if record.contains_key("supersedes") {
+        let message = "must be absent: a record that differs from the open question supersedes it";
+        return Err(Rejection::invalid("_suspension.supersedes", "unsupported", message));
+    }
     let mut warnings = Vec::new();
     let client_id = client_id(record.remove("id"))?;
     let window_seconds = window(record.remove("suspended_at"), record.remove("expires_at"))?;

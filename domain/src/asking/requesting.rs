@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::asking::policy::AskingPolicy;
 use crate::base::field::FieldError;
 use crate::base::ids::SuspensionId;
+use crate::base::text::is_blank;
 use crate::base::{name, words};
 use crate::intent::command::{Respond, Suspend};
 use crate::people::principal::Principal;
@@ -179,6 +180,8 @@ fn length(errors: &mut Errors, field: &str, text: &str, least: usize, most: usiz
     if length < least || length > most {
         let from = if least == 0 { "at most".to_owned() } else { format!("{least} to") };
         errors.push(FieldError::new(field, "length", format!("must be {from} {most} characters")));
+    } else if least > 0 && is_blank(text) {
+        errors.push(FieldError::new(field, "characters", "must have a character that is visible"));
     }
 }
 

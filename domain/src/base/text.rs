@@ -246,6 +246,11 @@ fn without_empty_lines(text: &str) -> String {
     lines.join("\n")
 }
 
+/// Whether a text shows nothing: it is empty, or has only spaces and characters that show nothing.
+pub fn is_blank(text: &str) -> bool {
+    text.chars().all(|c| c.is_whitespace() || is_invisible(c))
+}
+
 /// Characters that show nothing or change how others are shown: Unicode's controls, its default-ignorable code points, the line
 /// and paragraph separators, and the blank Braille cell.
 pub(crate) fn is_invisible(c: char) -> bool {

@@ -274,6 +274,7 @@ impl Command {
                 | Self::Record(_)
                 | Self::Assign(_)
                 | Self::AcquireLease { .. }
+                | Self::RenewLease { .. }
                 | Self::Govern(_)
         )
     }

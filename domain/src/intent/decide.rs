@@ -34,6 +34,27 @@ const EARLY_SECONDS_MAX: u32 = 60;
 /// The refusal, with the events that record it.
 pub fn decide(intent: &Intent, command: &Command, by: &Principal, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
     govern::enforce(intent, command, by)?;
+    match effects(intent, command, by, now) {
+        Ok(events) => Ok(with_requests_ended(intent, events, by)),
+        Err(refusal) => {
+            let deadline = with_requests_ended(intent, refusal.deadline, &Principal::server());
+            Err(Refusal { deadline, ..refusal })
+        }
+    }
+}
+
+/// If these events end the intent, also withdraws the requests that are open beside it: there is nothing left to decide.
+fn with_requests_ended(intent: &Intent, mut events: Vec<Event>, by: &Principal) -> Vec<Event> {
+    let ends = |event: &Event| matches!(event, Event::StatusChanged { new: Status::Completed | Status::Abandoned, .. });
+    if events.iter().any(ends) {
+        let requests = intent.beside.iter().filter(|request| request.ending.is_none());
+        let note = Some("the intent has ended".to_owned());
+        events.extend(requests.map(|request| withdrawn(request, ResolutionReason::Withdrawn, note.clone(), by)));
+    }
+    events
+}
+
+fn effects(intent: &Intent, command: &Command, by: &Principal, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
     match command {
         Command::PatchState { patches, agent_id } => patch_state(intent, patches, agent_id, by, now),
         Command::SetStatus { announces: Some(id), .. } => announcing::announce(intent, *id, by, now),

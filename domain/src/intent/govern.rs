@@ -3,6 +3,7 @@
 use serde_json::Number;
 
 use crate::base::name::is_same;
+use crate::base::text::is_blank;
 use crate::intent::Intent;
 use crate::intent::command::Command;
 use crate::intent::event::{Event, Violation};
@@ -27,8 +28,13 @@ pub(super) fn enforce(intent: &Intent, command: &Command, by: &Principal) -> Res
     if matches!(command, Command::Govern(_) | Command::SetStatus { announces: Some(_), .. }) {
         return Ok(());
     }
-    if by.role == Role::Agent && command.is_governed() {
+    // An agent may always take itself off.
+    let takes_off_another = matches!(command, Command::Unassign { agent_id } if !by.may_act_for(agent_id));
+    if by.role == Role::Agent && (command.is_governed() || takes_off_another) {
         writers(intent, policy, by)?;
+    }
+    if matches!(command, Command::PatchState { .. }) {
+        return after_approval(intent, policy);
     }
     if let Command::SetStatus { status, reason, .. } = command {
         return change_of_status(intent, policy, *status, reason.as_deref());
@@ -68,7 +74,7 @@ fn writers(intent: &Intent, policy: &Policy, by: &Principal) -> Result<(), Refus
 }
 
 fn change_of_status(intent: &Intent, policy: &Policy, status: Status, reason: Option<&str>) -> Result<(), Refusal> {
-    if policy.require_status_reason == Some(true) && reason.is_none_or(|reason| reason.trim().is_empty()) {
+    if policy.require_status_reason == Some(true) && reason.is_none_or(is_blank) {
         return Err(violation("require_status_reason", "the policy of the intent wants a reason for each change of status"));
     }
     if status == Status::Completed
@@ -76,6 +82,15 @@ fn change_of_status(intent: &Intent, policy: &Policy, status: Status, reason: Op
         && !intent.governance.approved
     {
         let message = "the policy of the intent wants a person's approval of the action complete, given for the intent as it is now: request one, and request another one after each change";
+        return Err(violation("completion_mode", message));
+    }
+    Ok(())
+}
+
+/// A person approved the intent as it was completed, so its state does not change any more.
+fn after_approval(intent: &Intent, policy: &Policy) -> Result<(), Refusal> {
+    if intent.status == Status::Completed && policy.completion_mode == Some(CompletionMode::RequireApproval) {
+        let message = "the intent was completed with a person's approval, so its state cannot be changed any more";
         return Err(violation("completion_mode", message));
     }
     Ok(())

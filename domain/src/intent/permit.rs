@@ -81,7 +81,7 @@ pub fn permit(intent: &Intent, command: &Command, by: &Principal, handed_for: &[
     }
 }
 
-/// Refuses a gateway that answers in the asker's name, and a tied one that answers for a person whose message it was not handed.
+/// Refuses a gateway that answers in the name of an agent, and a tied one that answers for a person whose message it was not handed.
 fn gateway(intent: &Intent, respond: &Respond, by: &Principal, handed_for: &[String]) -> Result<(), Rejection> {
     let askers = intent
         .open
@@ -92,9 +92,10 @@ fn gateway(intent: &Intent, respond: &Respond, by: &Principal, handed_for: &[Str
         .chain(intent.announcement.as_ref().map(|announced| &announced.by))
         .chain([&intent.created_by]);
     let claimed = respond.claimed_responded_by.as_ref();
-    let is_asker =
-        |asker: &Asker| claimed.is_some_and(|claimed| is_alike(claimed, &asker.name) || is_alike(claimed, asker.owner.as_str()));
-    if askers.into_iter().any(is_asker) {
+    let names = || claimed.into_iter().chain(&intent.claimed_agents);
+    let is_asker = |asker: &Asker| names().any(|name| is_at_or_below(name, &asker.name) || is_alike(name, asker.owner.as_str()));
+    let is_assigned = |agent: &String| names().any(|name| is_at_or_below(name, agent));
+    if askers.into_iter().any(is_asker) || intent.assigned.iter().any(is_assigned) {
         return Err(Rejection::SelfResponse);
     }
     if by.tied_to.is_some() && claimed.is_some_and(|claimed| recipient(claimed, handed_for).is_none()) {
@@ -115,6 +116,11 @@ pub fn named_as_handed(respond: &Respond, handed_for: &[String]) -> Respond {
     let claimed = respond.claimed_responded_by.as_ref();
     let claimed = claimed.map(|claimed| recipient(claimed, handed_for).unwrap_or(claimed));
     Respond { claimed_responded_by: claimed.cloned(), ..respond.clone() }
+}
+
+/// Whether a person would take `claimed` for the name of this agent, or for one of the names below it (`agent/part`).
+fn is_at_or_below(claimed: &str, agent: &str) -> bool {
+    is_alike(claimed, agent) || claimed.match_indices('/').any(|(at, _)| is_alike(&claimed[..at], agent))
 }
 
 /// Whether a person would take one name for the other.

@@ -143,6 +143,25 @@ const OURS: [&str; 8] = [
     "retry_policy_set",
 ];
 
+/// The types that begin with `intent.` or `delivery.`, are written by the server, and are not known to the OpenIntent client.
+const OF_SUSPENSIONS: [&str; 15] = [
+    "delivery.bounced",
+    "delivery.failed",
+    "delivery.failover",
+    "delivery.redriven",
+    "delivery.sent",
+    "intent.asker_went_on",
+    "intent.late_answer",
+    "intent.response_rejected",
+    "intent.suspension_adopted",
+    "intent.suspension_announced",
+    "intent.suspension_cancelled",
+    "intent.suspension_extended",
+    "intent.suspension_reminded",
+    "intent.suspension_undeliverable",
+    "intent.unasked_answer",
+];
+
 /// Whether the OpenIntent client knows this type.
 pub fn in_openintent_vocabulary(event_type: &str) -> bool {
     OPENINTENT.binary_search(&event_type).is_ok()
@@ -162,13 +181,14 @@ pub fn is_a_type(event_type: &str) -> bool {
     client_may_append(event_type)
         || in_openintent_vocabulary(event_type)
         || OURS.contains(&event_type)
-        || ["intent.", "delivery."].iter().any(|prefix| event_type.starts_with(prefix))
+        || OF_SUSPENSIONS.contains(&event_type)
 }
 
 /// The type under which an event is stored that a client appends as `event_type`: a type that means nothing to this server is
 /// stored below `x.`, where no event of the server can ever be mistaken for it.
 pub fn stored_as(event_type: String) -> String {
-    if is_a_type(&event_type) { event_type } else { ["x.", &event_type].concat() }
+    let is_reserved = ["intent.", "delivery."].iter().any(|prefix| event_type.starts_with(prefix));
+    if is_reserved || is_a_type(&event_type) { event_type } else { ["x.", &event_type].concat() }
 }
 
 #[cfg(test)]

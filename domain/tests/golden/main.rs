@@ -23,7 +23,7 @@ use domain::intent::event::{
 use domain::intent::governance::Policy;
 use domain::intent::record::{Attachment, AttachmentRemoved, Cost, Decision, Failure, Record, RetryPolicy, RetryStrategy};
 use domain::intent::status::Status;
-use domain::intent::vocabulary::client_may_append;
+use domain::intent::vocabulary::{client_may_append, is_a_type};
 use domain::log::payload::Payload;
 use domain::log::{Entry, Envelope, Sealed, verify_chain};
 use domain::people::access::Permission;
@@ -673,6 +673,7 @@ fn every_kind_of_event_is_pinned() {
     assert_eq!(pinned.len(), 53, "{pinned:?}");
     for event in kinds.iter().filter(|event| !matches!(event, Event::Appended(_))) {
         assert_eq!(event.event_type(), name(event));
+        assert!(is_a_type(event.event_type()), "no endpoint could subscribe to {}", event.event_type());
     }
 }
 

@@ -108,8 +108,14 @@ async fn events(
     intent: IntentId,
     event_type: &str,
 ) -> Result<Vec<(EventView, String)>, Failure> {
-    let filter =
-        EventFilter { limit: LOOKED_THROUGH, offset: 0, event_type: Some(event_type.to_owned()), since: None, all: true, refuse_far: false };
+    let filter = EventFilter {
+        limit: LOOKED_THROUGH,
+        offset: 0,
+        event_type: Some(event_type.to_owned()),
+        since: None,
+        all: true,
+        refuse_far: false,
+    };
     let served = shared.store.events(caller.principal.clone(), intent, Ok(filter)).await?;
     Ok(served.into_iter().filter_map(|served| Some((serde_json::from_str(&served).ok()?, served))).collect())
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use actix_web::http::header::CONTENT_TYPE;
 use actix_web::web::{self, BytesMut};
 use actix_web::{HttpMessage, HttpRequest};
-use domain::base::field::FieldError;
+use domain::base::field::{FieldError, UNSUPPORTED};
 use domain::base::json;
 use domain::base::name;
 use domain::people::principal::Principal;
@@ -40,6 +40,42 @@ pub const BODY_WAIT: Duration = Duration::from_secs(10);
 /// The longest `Idempotency-Key`, in characters.
 pub const IDEMPOTENCY_KEY_MAX: usize = 255;
 
+/// Members that demand an effect. A request that has one of them where it has no effect is refused, because its sender would count on
+/// that effect.
+const DEMANDING: [&str; 29] = [
+    "acl",
+    "agents",
+    "approvers",
+    "budget",
+    "conditions",
+    "cost_limit",
+    "deadline",
+    "escalate_to",
+    "expected_version",
+    "expires_at",
+    "fallback_policy",
+    "fallback_value",
+    "filter",
+    "headers",
+    "max_cost",
+    "not_before",
+    "notify_to",
+    "permissions",
+    "portfolio_id",
+    "quorum",
+    "quorum_threshold",
+    "read_only",
+    "required_approvers",
+    "retry_policy",
+    "scopes",
+    "secret",
+    "supersedes",
+    "timeout_seconds",
+    "valid_until",
+];
+/// The message about one of these members.
+const UNMET: &str = "must be absent: in this request the member would have no effect";
+
 /// A body that is JSON within this server's limits.
 pub(crate) struct Json(pub(crate) Value);
 
@@ -64,12 +100,21 @@ impl Json {
             .map_err(|error| Failure::edge(edge::MALFORMED, format!("the body is no JSON this server reads: {error}")))
     }
 
-    /// Converts the body into a type; the error names a field of the wrong type.
+    /// Converts the body into a type. An error names a field of the wrong type, or a member that demands an effect which this type of
+    /// body does not have: on the surface of OpenIntent, other unknown members are ignored.
     pub(crate) fn into<T: DeserializeOwned>(self) -> Result<T, Vec<FieldError>> {
-        serde_path_to_error::deserialize(Fields(self.0)).map_err(|error| {
-            let message = error.inner().to_string();
-            vec![FieldError::new(field(&error.path().to_string(), &message), rule(&message), message)]
-        })
+        let given: Vec<&str> =
+            DEMANDING.into_iter().filter(|name| self.0.get(name).is_some_and(|value| !value.is_null())).collect();
+        let (mut ignored, mut track) = (Vec::new(), serde_path_to_error::Track::new());
+        let fields = serde_path_to_error::Deserializer::new(Fields(self.0), &mut track);
+        let read = serde_ignored::deserialize(fields, |path| ignored.push(path.to_string()));
+        let body = read.map_err(|error| {
+            let message = error.to_string();
+            vec![FieldError::new(field(&track.path().to_string(), &message), rule(&message), message)]
+        })?;
+        let unmet = given.into_iter().filter(|name| ignored.iter().any(|path| path == name));
+        let errors: Vec<FieldError> = unmet.map(|name| FieldError::new(name, UNSUPPORTED, UNMET)).collect();
+        if errors.is_empty() { Ok(body) } else { Err(errors) }
     }
 
     /// The hash that distinguishes requests, made from the ids in the path and from the body. The spacing and the order of the

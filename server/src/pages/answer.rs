@@ -372,7 +372,9 @@ fn given(link: &LinkView, value: Option<&Value>) -> Given {
 }
 
 fn silence(link: &LinkView) -> Silence {
-    if link.suspension.fallback_policy == FallbackPolicy::Fail {
+    if !link.suspension.kind.stops_intent() {
+        Silence::Beside
+    } else if link.suspension.fallback_policy == FallbackPolicy::Fail {
         Silence::Ends
     } else {
         Silence::Fallback(given(link, link.suspension.fallback_value.as_ref()))

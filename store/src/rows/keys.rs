@@ -27,5 +27,7 @@ pub(crate) trait ReadKeys {
     fn principal_of(&mut self, id: KeyId) -> RowsResult<Option<Principal>>;
     fn key(&mut self, id: KeyId) -> RowsResult<Option<KeyView>>;
     fn keys(&mut self) -> RowsResult<Vec<KeyView>>;
+    /// The names of the agents' keys, revoked or not, that have one of these subjects.
+    fn agents_with_subject(&mut self, subjects: &[&str]) -> RowsResult<Vec<String>>;
     fn secret(&mut self, name: &str) -> RowsResult<Option<Vec<u8>>>;
 }

@@ -5,7 +5,7 @@ use domain::intent::command::Command;
 use domain::intent::decide::decide;
 use domain::people::principal::Principal;
 
-use super::loaded::Loaded;
+use super::loaded::{Loaded, load_beside};
 use super::log::append;
 use crate::rows::RowsResult;
 use crate::rows::prelude::*;
@@ -20,6 +20,10 @@ pub(super) fn act<R: Rows>(
     command: &Command,
     now: DateTime<Utc>,
 ) -> RowsResult<()> {
+    if let Command::DeadlineReached { .. } = command {
+        // The end of the question may be that of the intent, and of the requests beside it.
+        load_beside(rows, loaded)?;
+    }
     let server = Principal::server();
     // Commands of the server's own are never refused; if one were, nothing would happen.
     if let Ok(events) = decide(&loaded.intent, command, &server, now) {

@@ -21,18 +21,18 @@ use domain::intent::decide::decide;
 use domain::intent::event::Event;
 use domain::intent::permit::{named_as_handed, permit};
 use domain::intent::refusal::Refusal;
+use domain::intent::status::Status;
 use domain::intent::{Intent, lapsed};
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::principal::{Principal, Role};
 use domain::problem::Rejection;
 use domain::suspension::delivery::Asked;
-use domain::suspension::requested::REQUESTS_OPEN_MAX;
 use domain::suspension::{AskedBefore, Question, Suspension};
 use domain::wire::{EventView, SuspensionRecord};
 
 use super::allowance;
 use super::governance::load_governance;
-use super::loaded::{Loaded, load};
+use super::loaded::{Loaded, load, load_beside};
 use super::log::append;
 use super::message::siblings;
 use super::outcome::{kept, kept_under, outcome, recalled};
@@ -40,7 +40,7 @@ use super::places;
 use crate::reads::{handed, hold, is_at_home};
 use crate::request::{Outcome, Precondition, Request, Target};
 use crate::rows::prelude::*;
-use crate::rows::{Decided, IntentRow, Listed, RowsError, RowsResult};
+use crate::rows::{Decided, IntentRow, RowsError, RowsResult};
 use crate::surroundings::Env;
 
 pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -> Decided<Outcome> {
@@ -59,7 +59,7 @@ pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
     // ahead must not make them bind early. Only the dates of events never run backwards.
     let now = env.clock.now();
     load_access(rows, &mut loaded, request, now)?;
-    complete_intent(rows, &mut loaded, request)?;
+    complete_intent(rows, &mut loaded, request, now)?;
     if let Ok(command) = &request.command {
         places::load(rows, &mut loaded, command)?;
     }
@@ -167,12 +167,25 @@ fn targeted<R: Rows>(rows: &mut R, target: Target) -> RowsResult<Option<IntentRo
     }
 }
 
-/// Loads the open requests beside the intent, where the command asks for another one.
-fn complete_intent<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &Request) -> RowsResult<()> {
-    if matches!(&request.command, Ok(Command::Suspend(suspend)) if !suspend.kind.stops_intent()) {
-        let limit = u32::try_from(REQUESTS_OPEN_MAX).unwrap_or(u32::MAX);
-        let listed = Listed { beside: Some(loaded.row.rid), open: true, limit, ..Listed::default() };
-        loaded.intent.beside = rows.reads().suspensions(listed)?.into_iter().map(|row| row.suspension).collect();
+/// Loads facts that only some commands need: the open requests beside the intent, and whether an answer is given in an agent's name.
+fn complete_intent<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &Request, now: DateTime<Utc>) -> RowsResult<()> {
+    match &request.command {
+        Ok(Command::Suspend(suspend)) if !suspend.kind.stops_intent() => load_beside(rows, loaded)?,
+        Ok(Command::SetStatus { status: Status::Completed | Status::Abandoned, .. }) => load_beside(rows, loaded)?,
+        Ok(Command::Respond(respond)) if request.principal.role == Role::Channel => {
+            loaded.intent.assigned = rows.reads().assigned(loaded.row.rid)?;
+            if let Some(claimed) = &respond.claimed_responded_by {
+                // An agent also acts for the names below its own (`agent/part`).
+                let above = claimed.match_indices('/').map(|(at, _)| &claimed[..at]);
+                let names: Vec<&str> = above.chain([claimed.as_str()]).collect();
+                loaded.intent.claimed_agents = rows.reads().agents_with_subject(&names)?;
+            }
+        }
+        Ok(_) | Err(_) => {}
+    }
+    // The passed deadline of an open question may end the intent, whatever the command is.
+    if loaded.intent.open.as_ref().is_some_and(|open| open.is_expired(now)) {
+        load_beside(rows, loaded)?;
     }
     Ok(())
 }
@@ -235,7 +248,12 @@ fn completed<'a, R: Rows>(
 /// The record, with the facts that decide whether its question is new.
 fn recorded<R: Rows>(rows: &mut R, loaded: &Loaded, record: &ByRecord) -> RowsResult<ByRecord> {
     let mut record = record.clone();
-    record.is_used = rows.reads().by_client_id(loaded.row.rid, &record.client_id)?.is_some();
+    // An id of the server's own would be looked up first, so the client's question could not be answered by it.
+    let is_ours = match SuspensionId::parse(&record.client_id) {
+        Some(id) => rows.reads().suspension(id)?.is_some_and(|row| row.intent == loaded.row.rid),
+        None => false,
+    };
+    record.is_used = is_ours || rows.reads().by_client_id(loaded.row.rid, &record.client_id)?.is_some();
     if let Some(open) = loaded.suspensions.iter().find(|row| row.suspension.ending.is_none()) {
         record.open = Some(Box::new(rows.reads().question(open)?));
     }
@@ -295,7 +313,7 @@ fn admit<R: Rows>(
         Target::Intent(_) => {
             let named = request.command.as_ref().ok().and_then(Command::names_suspension);
             let named = named.and_then(|id| loaded.intent.suspension(id)).map(|suspension| &suspension.asked_by);
-            let open = loaded.suspensions.first().map(|row| &row.suspension.asked_by);
+            let open = loaded.intent.open.as_ref().map(|open| &open.asked_by);
             named.or(open).or(loaded.intent.announcement.as_ref().map(|announced| &announced.by))
         }
     };

@@ -26,7 +26,7 @@ pub(super) fn load_governance<R: Rows>(
     principal: &Principal,
     now: DateTime<Utc>,
 ) -> Decided<()> {
-    if !command.is_governed() {
+    if !command.is_governed() && !matches!(command, Command::Unassign { .. }) {
         return Ok(Ok(()));
     }
     let Some(stored) = rows.reads().policy(loaded.row.rid)? else { return Ok(Ok(())) };

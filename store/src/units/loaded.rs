@@ -5,10 +5,11 @@ use domain::base::ids::SuspensionId;
 use domain::intent::Intent;
 use domain::intent::status::Status;
 use domain::people::access::Entry;
+use domain::suspension::requested::REQUESTS_OPEN_MAX;
 
 use crate::request::Target;
 use crate::rows::prelude::*;
-use crate::rows::{AccessRequestRow, IntentRow, RowsError, RowsResult, SuspensionRow};
+use crate::rows::{AccessRequestRow, IntentRow, Listed, RowsError, RowsResult, SuspensionRow};
 use crate::span::{SpanEnd, SpanRecord, TraceContext};
 use crate::surroundings::Env;
 
@@ -96,4 +97,17 @@ pub(super) fn load<R: Rows>(rows: &mut R, row: IntentRow, named: Option<Suspensi
 pub(super) fn load_of<R: Rows>(rows: &mut R, suspension: &SuspensionRow) -> RowsResult<Loaded> {
     let row = rows.reads().intent_at(suspension.intent)?;
     load(rows, row, Some(suspension.suspension.id))
+}
+
+/// Loads the open requests beside the intent that are not loaded yet.
+pub(super) fn load_beside<R: Rows>(rows: &mut R, loaded: &mut Loaded) -> RowsResult<()> {
+    let limit = u32::try_from(REQUESTS_OPEN_MAX).unwrap_or(u32::MAX);
+    let listed = Listed { beside: Some(loaded.row.rid), open: true, limit, ..Listed::default() };
+    for row in rows.reads().suspensions(listed)? {
+        if loaded.intent.suspension(row.suspension.id).is_none() {
+            loaded.intent.beside.push(row.suspension.clone());
+            loaded.suspensions.push(row);
+        }
+    }
+    Ok(())
 }

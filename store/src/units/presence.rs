@@ -24,7 +24,9 @@ use crate::host::kill_points::{self, Point};
 use crate::hub::Notice;
 use crate::reads::hold;
 use crate::rows::prelude::*;
-use crate::rows::{DeliveryState, FixedQuestion, OutboxRow, PresenceRow, Recovery, Restore, RowsError, RowsResult, SuspensionRow};
+use crate::rows::{
+    DeliveryState, FixedQuestion, OutboxRow, PresenceRow, Recovery, Restore, RowsError, RowsResult, SuspensionRow,
+};
 use crate::standing::{Fired, Hold, Recovered};
 use crate::surroundings::Env;
 

@@ -57,6 +57,17 @@ pub(crate) fn create<R: Rows>(
         return Ok(Err(rejection));
     }
     let now = env.clock.now();
+    let mut row = None;
+    if let Ok(new) = &write.wanted {
+        // In a transaction that writes, this read locks the intent's row, so that two subscriptions made at the same time do not both
+        // take the last free place of the intent. On PostgreSQL an agent may pass its own limit by the few that it makes at the same
+        // time for different intents.
+        let Some(found) = rows.reads().intent(new.intent_id)? else { return Ok(Err(Rejection::NotFound)) };
+        if let Err(rejection) = may(rows.reads(), principal, Action::Subscribe, &found, None, now)? {
+            return Ok(Err(rejection));
+        }
+        row = Some(found);
+    }
     let new = match admit(rows, env, principal, (Action::Subscribe, write), now)? {
         Ok(Admitted::New(new)) => new,
         Ok(Admitted::Repeated(outcome)) => return Ok(Ok(*outcome)),
@@ -65,13 +76,7 @@ pub(crate) fn create<R: Rows>(
     let Some(key_id) = principal.key_id() else {
         return Ok(Err(Rejection::Forbidden { reason: "only a caller with an API key may do this".to_owned() }));
     };
-    // In a transaction that writes, this read locks the intent's row, so that two subscriptions made at the same time do not both
-    // take the last free place of the intent. On PostgreSQL an agent may pass its own limit by the few that it makes at the same time
-    // for different intents.
-    let Some(row) = rows.reads().intent(new.intent_id)? else { return Ok(Err(Rejection::NotFound)) };
-    if let Err(rejection) = may(rows.reads(), principal, Action::Subscribe, &row, None, now)? {
-        return Ok(Err(rejection));
-    }
+    let Some(row) = row else { return Err(RowsError::Inconsistent("a subscription without its intent")) };
     if let Err(rejection) = has_room(rows, principal, row.rid, now)? {
         return Ok(Err(rejection));
     }

@@ -197,7 +197,8 @@ pub fn please_answer_by(deadline: &str, left: &str) -> Stressed {
 }
 
 /// Stands in place of a deadline.
-pub const QUESTION_HAS_NO_DEADLINE: &str = "This question has no deadline.";
+pub const QUESTION_HAS_NO_DEADLINE: &str =
+    "This question has no deadline. Without an answer nothing is decided, and it stays open.";
 
 /// The label of the button, and the words before the link in the text part.
 pub const READ_AND_ANSWER: &str = "Read and answer";

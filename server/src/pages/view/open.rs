@@ -154,7 +154,7 @@ impl OpenQuestion {
         let card = self.asked.card(length, &mut folds);
         let fallback = match &self.silence {
             Silence::Fallback(given) => given.table(length, &mut folds),
-            Silence::Ends => None,
+            Silence::Ends | Silence::Beside => None,
         };
         let form = match self.answers {
             Answers::Form { .. } => Some(Fields::from_context(&self.context)),

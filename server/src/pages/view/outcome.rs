@@ -106,7 +106,7 @@ impl Outcome {
             Ending::AnsweredByYou { given, .. }
             | Ending::AnsweredByAnother { given, .. }
             | Ending::Expired { silence: Some(Silence::Fallback(given)), .. } => Some(given),
-            Ending::Expired { silence: Some(Silence::Ends) | None, .. }
+            Ending::Expired { silence: Some(Silence::Ends | Silence::Beside) | None, .. }
             | Ending::Withdrawn { .. }
             | Ending::Superseded { .. }
             | Ending::TimeLost { .. }

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use diesel::prelude::*;
 use domain::base::ids::KeyId;
 use domain::people::client::Client;
-use domain::people::principal::Principal;
+use domain::people::principal::{Principal, Role};
 use domain::wire::KeyView;
 
 use super::Writing;
@@ -71,6 +71,11 @@ impl ReadKeys for Session {
     fn keys(&mut self) -> RowsResult<Vec<KeyView>> {
         let all = api_keys::table.order(api_keys::rid).select(KeyColumns::selection()).load::<KeyColumns>(self.conn()?)?;
         all.into_iter().map(KeyColumns::into_view).collect()
+    }
+
+    fn agents_with_subject(&mut self, subjects: &[&str]) -> RowsResult<Vec<String>> {
+        let named = api_keys::table.filter(api_keys::subject.eq_any(subjects)).filter(api_keys::role.eq(Role::Agent.code()));
+        Ok(named.select(api_keys::name).load(self.conn()?)?)
     }
 
     fn secret(&mut self, name: &str) -> RowsResult<Option<Vec<u8>>> {

@@ -5,7 +5,7 @@ use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::base::ids::KeyId;
 use domain::people::client::Client;
-use domain::people::principal::Principal;
+use domain::people::principal::{Principal, Role};
 use domain::wire::KeyView;
 
 use super::Writing;
@@ -71,6 +71,11 @@ impl ReadKeys for SqliteConnection {
     fn keys(&mut self) -> RowsResult<Vec<KeyView>> {
         let all = api_keys::table.order(api_keys::rid).select(KeyColumns::selection()).load::<KeyColumns>(self)?;
         all.into_iter().map(KeyColumns::into_view).collect()
+    }
+
+    fn agents_with_subject(&mut self, subjects: &[&str]) -> RowsResult<Vec<String>> {
+        let named = api_keys::table.filter(api_keys::subject.eq_any(subjects)).filter(api_keys::role.eq(Role::Agent.code()));
+        Ok(named.select(api_keys::name).load(self)?)
     }
 
     fn secret(&mut self, name: &str) -> RowsResult<Option<Vec<u8>>> {
