@@ -175,6 +175,10 @@ mod tests {
             assert!(subscribers.check(wrong).is_err(), "{wrong}");
         }
         assert_eq!(subscribers.check("https://hooks.example.com/a\0\tb").as_deref(), Ok("https://hooks.example.com/a%00b"));
+        let public = Subscribers::new(vec!["hooks.example.com".to_owned()], Vec::new(), &[]);
+        for (url, is_right) in [("https://hooks.example.com/", true), ("https://hooks.example.com:22/", false)] {
+            assert_eq!(public.check(url).is_ok(), is_right, "{url}");
+        }
         let none = Subscribers::new(Vec::new(), vec!["10.0.0.0/8".parse().unwrap()], &["127.0.0.1:7420".parse().unwrap()]);
         let refusal = none.check("https://hooks.example.com/");
         for url in ["https://10.0.0.1:22/", "https://127.0.0.1:7420/", "https://192.168.0.1/", "http://example.com/"] {

@@ -67,14 +67,31 @@ struct Seen {
 struct Step {
     /// The time since boot at which it was noticed.
     at: Duration,
-    /// Whether it set the clock back, or an earlier step did with which the loop has not dealt either.
-    is_back: bool,
+    size: Size,
+}
+
+/// The size of a step, or of several with which the loop has not dealt.
+#[derive(Clone, Copy)]
+enum Size {
+    /// Ahead by this time, after which deadlines need not wait.
+    Small(TimeDelta),
+    /// Ahead by more than that.
+    Jump,
+    /// Back, by whatever time.
+    Back,
 }
 
 impl Seen {
-    fn stepped(&mut self, at: Duration, is_back: bool) {
-        let is_back = is_back || self.step.is_some_and(|before| before.is_back);
-        self.step = Some(Step { at, is_back });
+    /// Notes a step, beside an earlier one.
+    fn stepped(&mut self, at: Duration, size: Size) {
+        let before = self.step.map(|step| step.size);
+        let size = match (before, size) {
+            (Some(Size::Back), _) | (_, Size::Back) => Size::Back,
+            (Some(Size::Jump), _) | (_, Size::Jump) => Size::Jump,
+            (Some(Size::Small(before)), Size::Small(ahead)) => Size::Small(before + ahead),
+            (None, Size::Small(_)) => size,
+        };
+        self.step = Some(Step { at, size });
     }
 }
 
@@ -96,9 +113,10 @@ impl ClockWatch {
         let step = seen.lead.replace(lead).map_or(TimeDelta::zero(), |before| lead - before);
         if step < -TimeDelta::seconds(STEP_SECONDS_MAX) {
             tracing::warn!(step_seconds = step.num_seconds(), "the clock was set back; deadlines come later by that time");
-            seen.stepped(boot, true);
+            seen.stepped(boot, Size::Back);
         } else if step > TimeDelta::seconds(STEP_SECONDS_MAX) {
-            seen.stepped(boot, false);
+            let is_jump = step > TimeDelta::seconds(JUMP_SECONDS_MIN);
+            seen.stepped(boot, if is_jump { Size::Jump } else { Size::Small(step) });
         }
         if step > TimeDelta::seconds(JUMP_SECONDS_MIN) {
             tracing::warn!(
@@ -117,20 +135,32 @@ impl ClockWatch {
         seen.unsteady_until.is_none()
     }
 
-    /// Whether the clock was set, ahead or back, and no turn of the deadline loop has dealt with that.
-    pub(crate) fn has_stepped(&self) -> bool {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).step.is_some()
+    fn step(&self) -> Option<Size> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).step.map(|step| step.size)
     }
 
     /// Whether the clock was set back, and no turn of the deadline loop has dealt with that.
     pub(crate) fn has_stepped_back(&self) -> bool {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).step.is_some_and(|step| step.is_back)
+        matches!(self.step(), Some(Size::Back))
+    }
+
+    /// How far the clock was set ahead, if deadlines need not wait for that, and no turn of the deadline loop has dealt with it.
+    pub(crate) fn small_step(&self) -> Option<TimeDelta> {
+        match self.step() {
+            Some(Size::Small(ahead)) => Some(ahead),
+            Some(Size::Jump | Size::Back) | None => None,
+        }
+    }
+
+    /// Whether the clock was set, ahead or back, and no turn of the deadline loop has dealt with that.
+    pub(crate) fn has_stepped(&self) -> bool {
+        self.step().is_some()
     }
 
     /// Notes that the clock was set back while no server ran. A system that does not tell the time since boot does not notice it.
     pub(crate) fn was_set_back(&self) {
         if let Some(at) = self.clock.since_boot() {
-            self.seen.lock().unwrap_or_else(PoisonError::into_inner).stepped(at, true);
+            self.seen.lock().unwrap_or_else(PoisonError::into_inner).stepped(at, Size::Back);
         }
     }
 
@@ -159,12 +189,14 @@ impl ClockWatch {
         self.clock.since_boot()
     }
 
-    /// Whether there is an absence that is not recorded yet: the server was away until now, or the clock was set. If the time of
-    /// the loop's last turn is not known, the age of the last sign of life decides.
+    /// Whether there is an absence that is not recorded yet: the server was away until now, or the clock was set.
     pub(crate) fn is_away(&self, beat_at: DateTime<Utc>) -> bool {
-        if self.has_stepped() {
-            return true;
-        }
+        self.has_stepped() || self.is_late(beat_at)
+    }
+
+    /// Whether the deadline loop has not turned for too long. If the time of its last turn is not known, the age of the last sign of
+    /// life decides.
+    pub(crate) fn is_late(&self, beat_at: DateTime<Utc>) -> bool {
         let Attendance::Watched(turned) = *self.attendance.lock().unwrap_or_else(PoisonError::into_inner) else { return false };
         match self.clock.since_boot().zip(turned) {
             Some((now, turned)) => now.saturating_sub(turned) > AWAY_MAX,

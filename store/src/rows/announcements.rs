@@ -16,8 +16,10 @@ pub(crate) trait WriteAnnouncements {
 /// Reads announcements and clients' ids, inside a transaction that writes or outside.
 pub(crate) trait ReadAnnouncements {
     fn announcement(&mut self, intent: i64) -> RowsResult<Option<Announcement>>;
-    /// The intents of announcements that were made up to the first time, or after the second: the clock was set back since then.
-    fn due_announcements(&mut self, announced_by: DateTime<Utc>, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<i64>>;
+    /// The intents of announcements made up to this time, oldest first.
+    fn due_announcements(&mut self, announced_by: DateTime<Utc>, limit: u32) -> RowsResult<Vec<i64>>;
+    /// The intents of announcements made after `now`, before the clock was set back.
+    fn announcements_ahead(&mut self, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<i64>>;
     /// When the oldest announcement was made.
     fn next_announcement(&mut self) -> RowsResult<Option<DateTime<Utc>>>;
     /// The suspension of an intent that a client knows by this id.

@@ -9,7 +9,6 @@ use super::error::RowsResult;
 use super::events::ReadEvents;
 use crate::request::Idempotency;
 use crate::span::TraceContext;
-use crate::sql::At;
 
 /// A suspension's row, with the ids of the rows it refers to.
 #[derive(Clone, Debug)]
@@ -62,12 +61,6 @@ pub(crate) struct FixedQuestion {
     pub(crate) rid: i64,
     pub(crate) suspended_at: DateTime<Utc>,
     pub(crate) expires_at: Option<DateTime<Utc>>,
-}
-
-impl From<(i64, At, Option<At>)> for FixedQuestion {
-    fn from((rid, suspended_at, expires_at): (i64, At, Option<At>)) -> Self {
-        Self { rid, suspended_at: suspended_at.0, expires_at: expires_at.map(|at| at.0) }
-    }
 }
 
 /// Reads suspensions, inside a transaction that writes or outside.

@@ -3,6 +3,7 @@
 
 mod act;
 mod allowance;
+mod announcements;
 mod backoff;
 pub(crate) mod complete;
 pub(crate) mod create;

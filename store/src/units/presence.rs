@@ -17,6 +17,7 @@ use domain::suspension::absence::Absence;
 use domain::suspension::channel::{Channels, Route};
 
 use super::act::act;
+use super::announcements::take_back;
 use super::loaded::{Loaded, load_of};
 use super::log::append;
 use crate::host::clock_watch::STEP_SECONDS_MAX;
@@ -50,14 +51,23 @@ pub(super) fn first<R: Rows>(rows: &mut R, env: &Env<'_>, now: DateTime<Utc>) ->
         // back later.
         Some(Hold::Clock | Hold::Restore { .. }) => Ok(Some(Fired { rows: 0, next_due: None, turned: None })),
         Some(Hold::Recovery) => {
-            if env.watch.has_stepped_back() && end_fixed(rows, env, now, Lost::Agreement)? {
+            if env.watch.has_stepped_back() && (end_ahead(rows, env, now)? || end_fixed(rows, env, now, Lost::Agreement)?) {
                 return Ok(Some(Fired { rows: 1, next_due: None, turned: None }));
+            }
+            if let Some(ahead) = env.watch.small_step() {
+                let lost = Absence { from: now - ahead, until: now };
+                if end_fixed(rows, env, now, Lost::Time(&lost))? {
+                    return Ok(Some(Fired { rows: 1, next_due: None, turned: None }));
+                }
+                if is_at_work(rows, env)? {
+                    return Ok(Some(Fired { rows: 1, next_due: None, turned: began }));
+                }
             }
             let recovered = recover(rows, env)?;
             // An absence that happens while another one is made good is recorded after it: until then the server counts as away.
             let is_noticed = rows.reads().presence()?.is_some_and(|presence| is_fresh(presence.beat_at, now));
-            // Not zero while batches are left, so that the loop turns again at once.
-            let rows = usize::from(!recovered.done);
+            // Not zero, so that the loop turns again at once: batches are left, or timers may fire now.
+            let rows = usize::from(!recovered.done || is_noticed);
             Ok(Some(Fired { rows, next_due: None, turned: began.filter(|_| is_noticed) }))
         }
         None => {
@@ -65,6 +75,21 @@ pub(super) fn first<R: Rows>(rows: &mut R, env: &Env<'_>, now: DateTime<Utc>) ->
             Ok(None)
         }
     }
+}
+
+/// Takes a batch of announcements back that were made before the clock was set back. Returns whether there were any.
+fn end_ahead<R: Rows>(rows: &mut R, env: &Env<'_>, now: DateTime<Utc>) -> RowsResult<bool> {
+    let ahead = rows.reads().announcements_ahead(now, QUESTIONS_PER_UNIT)?;
+    take_back(rows, env, &ahead, now)?;
+    Ok(!ahead.is_empty())
+}
+
+/// Whether the step of the clock is the only reason to hold deadlines.
+fn is_at_work<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<bool> {
+    let is_at_work = |presence: PresenceRow| {
+        presence.recovery.is_none() && presence.restore == Restore::Over && !env.watch.is_late(presence.beat_at)
+    };
+    Ok(rows.reads().presence()?.is_none_or(is_at_work))
 }
 
 /// Which questions end because of a step of the clock or an absence. All of them are open, have a fallback, and have a deadline that

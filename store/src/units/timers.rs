@@ -6,7 +6,8 @@ use domain::intent::announcement::{RECORD_WITHIN_SECONDS, record_until};
 use domain::intent::command::Command;
 
 use super::act::act;
-use super::loaded::{Loaded, load, load_of};
+use super::announcements::take_back;
+use super::loaded::{Loaded, load_of};
 use super::presence;
 use crate::Fired;
 use crate::fact::Fact;
@@ -48,33 +49,10 @@ pub(crate) fn fire_deadlines<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult
         }
         rows.delete_timer(*timer)?;
     }
-    let taken_back = take_back(rows, env, now)?;
+    let announced = rows.reads().due_announcements(now - seconds(RECORD_WITHIN_SECONDS), TIMERS_PER_UNIT)?;
+    take_back(rows, env, &announced, now)?;
     let next = [rows.reads().next_timer()?, rows.reads().next_announcement()?.map(record_until)];
-    Ok(Fired { rows: due.len() + taken_back, next_due: next.into_iter().flatten().min(), turned })
-}
-
-/// Takes back the announcements of questions that did not come in time.
-fn take_back<R: Rows>(rows: &mut R, env: &Env<'_>, now: DateTime<Utc>) -> RowsResult<usize> {
-    let due = rows.reads().due_announcements(now - seconds(RECORD_WITHIN_SECONDS), now, TIMERS_PER_UNIT)?;
-    for intent in &due {
-        let loaded = rows.reads().intent_at(*intent).and_then(|row| load(rows, row, None));
-        match loaded {
-            Ok(mut loaded) => {
-                act(rows, env, &mut loaded, &Command::AnnouncementDue, now)?;
-                // If the agent has announced anew meanwhile, the row stays. A row that its intent knows nothing of is deleted,
-                // because it would be due for ever.
-                if loaded.intent.announcement.is_none() {
-                    rows.delete_announcement(*intent)?;
-                }
-            }
-            Err(error) if error.is_unreadable() => {
-                tracing::error!(intent.rid = intent, error = %error, "an announced question cannot be read, so it is not taken back");
-                rows.delete_announcement(*intent)?;
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(due.len())
+    Ok(Fired { rows: due.len() + announced.len(), next_due: next.into_iter().flatten().min(), turned })
 }
 
 /// The command of a due timer, with its intent; `None` if the suspension has ended. Reads only.

@@ -89,10 +89,41 @@ on_each_store! {
         assert_eq!(decide(&app.api(Role::Auditor), intent, &approval, "approve").await.problem(), (403, "forbidden"));
         let gateway = app.api(Role::Channel);
         let path = format!("{}/{}/approve", approvals(intent), approval["id"].as_str().unwrap());
-        assert_eq!(gateway.post(&path, json!({"decided_by": "helper"})).await.problem(), (403, "self_response"));
+        let admin = app.api(Role::Admin);
+        // An agent by another name: its subject, a name below its own, another agent of the intent.
+        admin.post("api/v1/keys", json!({"role": "agent", "name": "helper", "subject": "helper-bot", "owner": "team-h"})).await.ok();
+        for name in ["helper", "helper-bot", "helper/planner", "helper-bot/x", "test-agent", "team-h"] {
+            assert_eq!(gateway.post(&path, json!({"decided_by": name})).await.problem(), (403, "self_response"), "{name}");
+        }
         assert_eq!(gateway.post(&path, json!({})).await.field_problem().2, "responded_by");
         assert_eq!(agent.everything(intent).await, before);
         assert_eq!(gateway.post(&path, json!({"decided_by": "bob@example.com", "reason": "fine"})).await.ok()["decided_by"], "bob@example.com");
+    }
+
+    /// Nothing is left to decide about an intent that has ended: people are not asked any more, and no yes comes after the end.
+    async fn requests_end_with_their_intent(app: &mut TestApp) {
+        let (agent, operator) = (app.agent(), app.operator());
+        for end in ["abandoned", "completed", "expired"] {
+            let intent = agent.active_intent().await;
+            let approval = ask(&agent, intent).await;
+            let escalation = agent.post(&format!("api/v1/intents/{intent}/escalations"), json!({"reason": "r"})).await.ok();
+            if end == "expired" {
+                agent.suspend(intent, json!({"timeout_seconds": 60})).await.ok();
+                app.advance(60).await;
+                assert_eq!(agent.status(intent).await, "abandoned");
+            } else {
+                let path = format!("api/v1/intents/{intent}/status");
+                agent.post_at(&path, "1", json!({"status": end})).await.ok();
+            }
+            let one = format!("{}/{}", approvals(intent), approval["id"].as_str().unwrap());
+            assert_eq!(agent.get(&one).await.ok()["status"], "cancelled", "{end}");
+            assert_eq!(decide(&operator, intent, &approval, "approve").await.problem(), (409, "already_resolved"), "{end}");
+            let remind = format!("api/v1/suspensions/{}/remind", escalation["id"].as_str().unwrap());
+            assert_eq!(operator.post(&remind, json!({})).await.problem(), (409, "already_resolved"), "{end}");
+            let cancelled = agent.event_types(intent).await.iter().filter(|one| *one == "intent.suspension_cancelled").count();
+            assert_eq!(cancelled, 2, "{end}");
+        }
+        app.settle().await;
     }
 
     /// A door for approvals answers nothing else, and shows nothing of other intents.
@@ -150,7 +181,12 @@ on_each_store! {
             (approvals(intent), json!({"action": "a", "context": {"k": long(66_000)}}), "context"),
             (escalations.clone(), json!({"reason": long(1_001)}), "reason"), (escalations.clone(), json!({"reason": "r", "priority": "now"}), "priority"),
             (escalations.clone(), json!({"reason": "r", "urgency": ""}), "urgency"), (arbitrate.clone(), json!({"reason": long(1_001)}), "reason"),
-            (arbitrate.clone(), json!({}), "reason"),
+            (arbitrate.clone(), json!({}), "reason"), (approvals(intent), json!({"action": " \u{200b}"}), "action"),
+            (escalations.clone(), json!({"reason": "\u{2800}\n"}), "reason"),
+            // Members whose effect the agent would count on.
+            (approvals(intent), json!({"action": "a", "approvers": ["boss@example.com"]}), "approvers"),
+            (approvals(intent), json!({"action": "a", "timeout_seconds": 5}), "timeout_seconds"),
+            (escalations.clone(), json!({"reason": "r", "notify_to": "boss@example.com"}), "notify_to"),
         ] {
             assert_eq!(agent.post(&path, body).await.field_problem().2, field, "{path}");
         }

@@ -257,6 +257,9 @@ on_each_store! {
             (json!({"expires_at": "2026-11-24T08:00:30"}), "_suspension.expires_at"),
             (json!({"timeout_seconds": 9, "expires_at": null}), "_suspension.timeout_seconds"),
             (json!({"unknown": 1}), "_suspension.unknown"),
+            (json!({"supersedes": "x"}), "_suspension.supersedes"),
+            // A window that is cut to whole seconds would take from the guard.
+            (json!({"expires_at": naive(app.clock.now() + TimeDelta::milliseconds(59_899))}), "_suspension.expires_at"),
         ];
         for (index, (change, field)) in refused.into_iter().enumerate() {
             let intent = agent.active_intent().await;
@@ -273,6 +276,10 @@ on_each_store! {
             let made = made("own", app.clock.now(), 0, 60, own);
             assert_eq!(record(&agent, intent, made).await.problem(), (409, "suspension_is_server_owned"));
         }
+        let short = made("short", app.clock.now(), 0, 60, json!({"expires_at": naive(app.clock.now() + TimeDelta::milliseconds(59_900))}));
+        record(&agent, intent, short).await.ok();
+        let intent = agent.active_intent().await;
+        announce(&agent, intent).await.ok();
         let longest = made(&"x".repeat(200), app.clock.now(), 0, 60, json!({}));
         record(&agent, intent, longest).await.ok();
     }
@@ -424,6 +431,62 @@ on_each_store! {
         assert_eq!(agent.get(&format!("api/v1/intents/{intent}")).await.problem(), (503, "unavailable"));
         app.settle().await;
         assert_eq!(end(&agent.intent(intent).await), taken_back);
+    }
+
+    /// A short outage, or a small step ahead, takes most of a short window: silence during that time must not become consent either.
+    async fn a_short_loss_of_time_ends_a_question_with_a_short_window(app: &mut TestApp) {
+        let agent = agent(app, "py").await;
+        let (short, long, strict) = (agent.active_intent().await, agent.active_intent().await, agent.active_intent().await);
+        let ask = async |agent: &Api, id: &str| {
+            asked(app, agent, short, id, 60, permissive()).await;
+            app.settle().await;
+        };
+        asked(app, &agent, long, "long", 86_400, permissive()).await;
+        asked(app, &agent, strict, "strict", 86_400, json!({})).await;
+        ask(&agent, "one").await;
+        // A stop that the window can bear.
+        app.outage(5).await;
+        let agent = Api::new(&app.base, Some(agent.key()));
+        assert_eq!(agent.status(short).await, SUSPENDED);
+        app.outage(50).await;
+        let agent = Api::new(&app.base, Some(agent.key()));
+        let end = async |agent: &Api| {
+            let shown = agent.intent(short).await["state"]["_suspension"].clone();
+            assert_eq!((&shown["resolution_reason"], &shown["response"]), (&json!("time_lost"), &json!(null)));
+        };
+        end(&agent).await;
+        asked(app, &agent, short, "two", 60, permissive()).await;
+        app.settle().await;
+        app.clock.set_by(TimeDelta::seconds(59));
+        assert_eq!(agent.get(&format!("api/v1/intents/{short}")).await.problem(), (503, "unavailable"));
+        app.settle().await;
+        end(&agent).await;
+        for kept in [long, strict] {
+            assert_eq!(agent.status(kept).await, SUSPENDED, "so little time changes nothing for a long window, or for one without consent");
+        }
+    }
+
+    /// The clock cannot tell how long an announcement has waited that is dated ahead.
+    async fn an_announcement_ends_when_the_clock_is_set_back(app: &mut TestApp) {
+        let agent = agent(app, "py").await;
+        let intent = agent.active_intent().await;
+        announce(&agent, intent).await.ok();
+        app.clock.set_by(TimeDelta::seconds(-3600));
+        app.settle().await;
+        assert_eq!(agent.status(intent).await, "active");
+        let late = made("late", app.clock.now(), 0, 60, json!({}));
+        assert_eq!(record(&agent, intent, late).await.problem(), (409, "not_announced"));
+    }
+
+    /// An answer names a question by either id, so the two kinds of ids must not meet.
+    async fn a_client_does_not_give_its_question_an_id_of_the_servers(app: &mut TestApp) {
+        let agent = agent(app, "py").await;
+        let intent = agent.active_intent().await;
+        let approval = agent.post(&format!("api/v1/intents/{intent}/approvals"), json!({"action": "pay"})).await.ok();
+        announce(&agent, intent).await.ok();
+        let made = made(approval["id"].as_str().unwrap(), app.clock.now(), 0, 60, json!({}));
+        assert_eq!(record(&agent, intent, made).await.problem(), (409, "record_id_used"));
+        app.settle().await;
     }
 
     /// Time that the server lost must not become consent, and the agent cannot be given more: the question ends.

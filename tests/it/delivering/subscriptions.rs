@@ -182,6 +182,25 @@ on_each_store! {
         assert!(receiver.posted().is_empty(), "a revoked key is told of nothing");
     }
 
+    /// A subscriber to a type that no event has would wait in vain, and a repeated request must not show a secret to a stranger.
+    async fn a_subscription_is_made_for_events_that_come_to_a_reader(app: &mut TestApp) {
+        let receiver = Receiver::start().await;
+        let (agent, other) = (app.agent(), Api::new(&app.base, Some(&app.new_key(Role::Agent, "other").await)));
+        let intent = agent.active_intent().await;
+        for wrong in ["intent.resumd", "intent.resumed ", "delivery.", "state_patchd"] {
+            let body = json!({"intent_id": intent, "webhook_url": receiver.url(), "event_types": [wrong]});
+            assert_eq!(agent.post(PATH, body).await.field_problem().2, "event_types[0]", "{wrong}");
+        }
+        let entries = format!("api/v1/intents/{intent}/acl/entries");
+        let entry = agent.post(&entries, json!({"principal_id": "other", "permission": "read"})).await.ok()["id"].clone();
+        let body = json!({"intent_id": intent, "webhook_url": receiver.url()});
+        let made = other.post_once(PATH, "one", body.clone()).await.ok();
+        assert_eq!(other.post_once(PATH, "one", body.clone()).await.ok(), made);
+        agent.send(agent.request("DELETE", &format!("{entries}/{}", entry.as_str().unwrap()))).await;
+        assert_eq!(other.post_once(PATH, "one", body).await.problem(), (404, "not_found"));
+        app.settle().await;
+    }
+
     /// The operator takes a host off the list because something is wrong with it.
     async fn an_endpoint_off_the_operators_list_is_not_called(app: &mut TestApp) {
         let receiver = Receiver::start().await;

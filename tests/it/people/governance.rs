@@ -83,8 +83,10 @@ on_each_store! {
         let agent = app.agent();
         move_to(&agent, intent, complete).await.ok();
         assert_eq!(agent.status(intent).await, "completed");
+        // The person approved these contents.
+        assert_eq!(broken(&patch(&agent, intent).await), "completion_mode");
         let violations: Vec<Value> = agent.events(intent).await.into_iter().filter(|event| event["event_type"] == "governance.violation").collect();
-        assert_eq!(violations.len(), 4);
+        assert_eq!(violations.len(), 5);
         assert_eq!(violations[0]["payload"]["rule"], "completion_mode");
     }
 
@@ -138,18 +140,30 @@ on_each_store! {
         assert_eq!(broken(&move_to(&agent, intent, json!({"status": "blocked"})).await), "write_scope");
         assert_eq!(broken(&agent.post(&format!("{one}/leases"), json!({"scope": "s"})).await), "write_scope");
         assert_eq!(broken(&cost(&agent, intent, json!(1)).await), "write_scope");
+        // A lease from before the policy is not prolonged, and no other agent is taken off.
+        let admin = app.api(Role::Admin);
+        admin.post(&agents, json!({"agent_id": "helper"})).await.ok();
+        let helper = Api::new(&app.base, Some(&app.new_key(Role::Agent, "helper").await));
+        let held = helper.post(&format!("{one}/leases"), json!({"scope": "s"})).await.ok()["id"].clone();
+        set(&agent, intent, json!({"write_scope": "assigned_only", "allowed_agents": ["test-agent"]})).await.ok();
+        let renew = helper.request("PATCH", &format!("{one}/leases/{}", held.as_str().unwrap())).json(&json!({"duration_seconds": 60}));
+        assert_eq!(broken(&helper.send(renew).await), "allowed_agents");
+        let unassign = |api: &Api| api.request("DELETE", &format!("{agents}/helper"));
+        assert_eq!(broken(&agent.send(unassign(&agent)).await), "write_scope");
+        helper.send(unassign(&helper)).await.ok();
+        set(&admin, intent, json!({"write_scope": "assigned_only"})).await.ok();
         // People are asked whatever the policy says.
         let asked = agent.asked(intent).await;
         app.operator().respond(intent, &asked, "approve").await.ok();
         // An agent that may not write cannot let itself in.
         assert_eq!(broken(&agent.post(&agents, json!({"agent_id": "test-agent"})).await), "write_scope");
-        app.api(Role::Admin).post(&agents, json!({"agent_id": "test-agent"})).await.ok();
+        admin.post(&agents, json!({"agent_id": "test-agent"})).await.ok();
         patch(&agent, intent).await.ok();
         set(&agent, intent, json!({"write_scope": "assigned_only", "allowed_agents": ["test-agent"]})).await.ok();
         assert_eq!(broken(&agent.post(&agents, json!({"agent_id": "helper"})).await), "allowed_agents");
         patch(&agent, intent).await.ok();
         set(&agent, intent, json!({"write_scope": "assigned_only", "allowed_agents": ["test-agent"], "require_status_reason": true})).await.ok();
-        for reason in [Value::Null, json!(""), json!(" ")] {
+        for reason in [Value::Null, json!(""), json!(" \u{200b}")] {
             assert_eq!(broken(&move_to(&agent, intent, json!({"status": "blocked", "reason": reason})).await), "require_status_reason");
         }
         move_to(&agent, intent, json!({"status": "blocked", "reason": "waits for a part"})).await.ok();

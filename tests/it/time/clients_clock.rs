@@ -176,16 +176,22 @@ on_each_store! {
         let (acted, recorded) = both(app, "python", &run, &mut Dice(1)).await;
         assert_eq!((acted, recorded), (Some(json!("deny")), Some(json!("approve"))));
         let (agent, other) = (Api::new(&app.base, Some(&app.new_client_key("late").await)), app.agent());
-        let (asked, unasked, ordinary) = (agent.active_intent().await, agent.active_intent().await, other.active_intent().await);
-        agent.suspend(asked, json!({"timeout_seconds": 20})).await.ok();
-        other.suspend(ordinary, json!({"timeout_seconds": 20})).await.ok();
-        for (of, intent) in [(&agent, asked), (&agent, unasked), (&other, ordinary)] {
+        let permissive = |seconds: u32| json!({"timeout_seconds": seconds, "fallback_policy": "complete_with_fallback", "fallback_value": "deny"});
+        // The deadline is two seconds earlier than the window's end, so the second question has 61 seconds left, and the first one 60.
+        let cases = [
+            (&agent, Some(permissive(62)), true), (&agent, Some(permissive(63)), false), (&agent, Some(json!({"timeout_seconds": 62})), false),
+            (&agent, None, false), (&other, Some(permissive(20)), false),
+        ];
+        for (asker, question, is_sign) in cases {
+            let intent = asker.active_intent().await;
+            if let Some(question) = &question {
+                asker.suspend(intent, question.clone()).await.ok();
+            }
             let patches = json!({"patches": [{"op": "set", "path": "decision", "value": "deny"}]});
-            let version = of.intent(intent).await["version"].to_string();
-            of.post_at(&format!("api/v1/intents/{intent}/state"), &version, patches).await.ok();
-            let types = of.event_types(intent).await;
-            let expected = if intent == asked { "intent.asker_went_on" } else { "state_patched" };
-            assert_eq!(types.last().map(String::as_str), Some(expected));
+            let version = asker.intent(intent).await["version"].to_string();
+            asker.post_at(&format!("api/v1/intents/{intent}/state"), &version, patches).await.ok();
+            let expected = if is_sign { "intent.asker_went_on" } else { "state_patched" };
+            assert_eq!(asker.event_types(intent).await.last().map(String::as_str), Some(expected), "{question:?}");
         }
         app.settle().await;
     }

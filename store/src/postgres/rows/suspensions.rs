@@ -186,7 +186,12 @@ impl ReadSuspensions for Session {
         let fixed = suspensions::table.filter(is_open()).filter(suspensions::fixed_deadline).filter(suspensions::rid.gt(after));
         let fixed = fixed.filter(suspensions::fallback_policy.ne(0)).order(suspensions::rid).limit(i64::from(limit));
         let fixed = fixed.select((suspensions::rid, suspensions::suspended_at, suspensions::expires_at));
-        Ok(fixed.load::<(i64, At, Option<At>)>(self.conn()?)?.into_iter().map(FixedQuestion::from).collect())
+        let read = |(rid, suspended_at, expires_at): (i64, At, Option<At>)| FixedQuestion {
+            rid,
+            suspended_at: suspended_at.0,
+            expires_at: expires_at.map(|at| at.0),
+        };
+        Ok(fixed.load::<(i64, At, Option<At>)>(self.conn()?)?.into_iter().map(read).collect())
     }
 
     fn newest_suspension(&mut self) -> RowsResult<i64> {

@@ -44,9 +44,14 @@ impl ReadAnnouncements for SqliteConnection {
         found.map(AnnouncementColumns::into_announcement).transpose()
     }
 
-    fn due_announcements(&mut self, announced_by: DateTime<Utc>, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<i64>> {
-        let is_due = announcements::announced_at.le(At(announced_by)).or(announcements::announced_at.gt(At(now)));
-        let due = announcements::table.filter(is_due);
+    fn announcements_ahead(&mut self, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<i64>> {
+        let ahead = announcements::table.filter(announcements::announced_at.gt(At(now)));
+        let ahead = ahead.order(announcements::announced_at).limit(i64::from(limit)).select(announcements::intent);
+        Ok(ahead.load(self)?)
+    }
+
+    fn due_announcements(&mut self, announced_by: DateTime<Utc>, limit: u32) -> RowsResult<Vec<i64>> {
+        let due = announcements::table.filter(announcements::announced_at.le(At(announced_by)));
         let due = due.order(announcements::announced_at).limit(i64::from(limit)).select(announcements::intent);
         Ok(due.load(self)?)
     }
