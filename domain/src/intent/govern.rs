@@ -81,8 +81,11 @@ fn change_of_status(intent: &Intent, policy: &Policy, status: Status, reason: Op
         && policy.completion_mode == Some(CompletionMode::RequireApproval)
         && !intent.governance.approved
     {
-        let message = "the policy of the intent wants a person's approval of the action complete, given for the intent as it is now: request one, and request another one after each change";
-        return Err(violation("completion_mode", message));
+        let message = format!(
+            "the policy of the intent wants a person's approval of the action complete, requested at the present version of the intent, {}; request another approval after each change",
+            intent.version
+        );
+        return Err(violation("completion_mode", &message));
     }
     Ok(())
 }
