@@ -80,7 +80,7 @@ impl Lease {
     /// with `not_found` for the lease of another agent, or one that was given back.
     pub async fn renew(&mut self, duration: Duration) -> Result<(), CallError> {
         let request = RenewLeaseRequest { duration_seconds: Some(seconds(duration)?) };
-        // A repetition holds it for the same time, counted from a moment later.
+        // The call may be repeated: a second one prolongs the lease by the same duration, only counted from slightly later.
         let call = Call::write(LEASE, self.ids(), &request, Repeat::Safe)?.method(reqwest::Method::PATCH);
         self.view = self.client.send(call).await?;
         Ok(())

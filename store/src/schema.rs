@@ -37,6 +37,7 @@ diesel::table! {
         state -> Document,
         governance_policy -> Nullable<Document>,
         confidence -> Double,
+        spent -> Nullable<Double>,
     }
 }
 

@@ -72,6 +72,13 @@ pub struct Governance {
     pub approved: bool,
 }
 
+impl Governance {
+    /// Whether the policy limits the costs, so that their sum is kept.
+    pub fn limits_cost(&self) -> bool {
+        self.policy.as_ref().is_some_and(|policy| policy.max_cost.is_some())
+    }
+}
+
 impl Policy {
     /// The policy in the log or in a row.
     ///

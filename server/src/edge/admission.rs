@@ -16,8 +16,8 @@ use crate::observe::metrics::{ClassMetrics, ClassSeries};
 
 /// How long a request waits for a place: its refusal must arrive within 100 milliseconds.
 const WAIT_MAX: Duration = Duration::from_millis(75);
-/// How long these wait for a place: an answer, a read that leads to an answer, and a reader whose long wait has ended. For them a
-/// late reply is better than a refusal.
+/// How long an answer, a read that leads to an answer, and a reader whose long wait has ended may wait for a place. For them a late
+/// reply is better than a refusal.
 const PATIENT_WAIT_MAX: Duration = Duration::from_secs(5);
 
 /// How often the log says that requests are refused.
@@ -112,15 +112,15 @@ struct Places {
     lists: usize,
 }
 
-/// The most lists at a time on any machine: the store reads for eight requests at a time, and people who open their link are
-/// among them.
+/// The most lists at a time on any machine. The store reads for only eight requests at a time, and some of these come from people
+/// who open their link.
 const LISTS_MAX: usize = 4;
 /// The most reads of the inbox at a time. Together with the lists they leave one of the store's eight readers free.
 const INBOXES_MAX: usize = 3;
 
 impl Places {
-    /// Shares out `concurrent_requests`: four fifths are for writes, the last fifth for answers alone. Reads wait for the few
-    /// connections to the database, so more of them under way would only wait inside.
+    /// Shares out `concurrent_requests`: four fifths are for writes, the last fifth for answers alone. Reads get fewer places, because
+    /// each needs one of the few connections to the database, and more reads under way would only wait for a connection.
     fn of(concurrent_requests: usize) -> Self {
         let reserved = concurrent_requests.div_ceil(5);
         Self {
@@ -144,8 +144,8 @@ pub struct Admission {
     writes: Arc<Semaphore>,
     reads: Arc<Semaphore>,
     lists: Arc<Semaphore>,
-    /// The lines for a place: each class may have as many requests in line as may work at all. In a longer line the last would
-    /// wait too long.
+    /// The lines of requests that wait for a place. Except for answers and inboxes, a line holds as many requests as may be under
+    /// way in all; in a longer line the last request would wait too long.
     lines: [Semaphore; Class::ALL.len()],
     /// In the order of [`Class::ALL`].
     series: [ClassSeries; Class::ALL.len()],
@@ -153,7 +153,7 @@ pub struct Admission {
 }
 
 impl Admission {
-    /// Makes places for so many requests under way.
+    /// Makes the places of a server that works on `concurrent_requests` requests at a time.
     pub(crate) fn new(concurrent_requests: usize, metrics: &ClassMetrics) -> Self {
         let places = Places::of(concurrent_requests);
         let semaphore = |places| Arc::new(Semaphore::new(places));
@@ -164,7 +164,7 @@ impl Admission {
             reads: semaphore(places.reads),
             lists: semaphore(places.lists),
             lines: Class::ALL.map(|class| match class {
-                // Requests of these classes wait long, and their line is no longer than the number of connections.
+                // Requests of these classes may wait long. The number of connections already limits their line.
                 Class::Respond | Class::Inbox => Semaphore::new(Semaphore::MAX_PERMITS),
                 Class::Write | Class::Read | Class::List => Semaphore::new(concurrent_requests),
             }),
@@ -216,7 +216,7 @@ impl Admission {
         Refused(class)
     }
 
-    /// Logs that requests are refused, but not for each one: a line for each would be one more load.
+    /// Logs that requests of a class are refused, at most once per `SAID_EVERY`: a line for each request would add to the load.
     fn say(&self, class: Class) {
         let mut last_said = self.last_said.lock().unwrap_or_else(PoisonError::into_inner);
         let last = &mut last_said[class as usize];

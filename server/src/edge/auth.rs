@@ -33,7 +33,7 @@ pub(crate) struct Caller {
 }
 
 /// Lets a request with a valid `X-API-Key` through when there is a place for it. `work` is the work that its route declares, and
-/// `None` where no route fits. A refusal is a response, not an error, so that the layers around add their headers.
+/// `None` if no route fits. A refusal is returned as a response, not as an error, so that the outer middleware adds its headers.
 pub(super) async fn authenticate(
     surface: Surface,
     work: Option<Work>,
@@ -51,7 +51,7 @@ pub(super) async fn authenticate(
     }
 }
 
-/// Finds the caller of a request, reads its body if it has one, and takes a place. The request keeps them until it is answered.
+/// Finds the caller of a request, reads its body if it has one, takes a place, and stores all three in the request's extensions.
 async fn admit(shared: &web::Data<Shared>, work: Option<Work>, request: &mut ServiceRequest) -> Result<Class, Failure> {
     let caller = caller(shared, request).await?;
     // A request for an unknown path or method should not take a place from other work, so it takes a place of the lists.
@@ -122,7 +122,7 @@ impl Caller {
         request.extensions().get::<Self>().cloned().ok_or_else(unauthorized)
     }
 
-    /// The agent it acts as: `X-Agent-ID` if the key may act for it, else the key's own name.
+    /// The agent as which the caller acts: `X-Agent-ID` if the key may act for that agent, else the key's own name.
     pub(crate) fn agent_id(&self, request: &HttpRequest) -> String {
         let claimed = request.headers().get("x-agent-id").and_then(|value| value.to_str().ok());
         claimed
@@ -131,7 +131,7 @@ impl Caller {
             .to_owned()
     }
 
-    /// The caller as it is after a wait, if the key is still valid.
+    /// Looks the caller up again after a wait; an error if the key is no longer valid.
     pub(crate) async fn again(&self, shared: &Shared) -> Result<Self, Failure> {
         let principal = shared.authenticator.principal(self.key_hash).await?.ok_or_else(unauthorized)?;
         Ok(Self { principal, key_hash: self.key_hash })

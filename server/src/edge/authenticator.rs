@@ -14,9 +14,10 @@ use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::timeout;
 
-/// How long a found key is believed without another look: a revocation by another process takes effect within this time.
+/// How long a key that was found counts as valid before the store is asked again. A revocation by another process takes effect
+/// within this time.
 const BELIEVED: TimeDelta = TimeDelta::seconds(1);
-/// The age at which the next use of a key starts another look, so that as a rule no request has to wait for one.
+/// The age from which the next use of a remembered key starts a new lookup in the background, so that requests seldom wait for one.
 const LOOKED_UP_AGAIN: TimeDelta = TimeDelta::milliseconds(500);
 /// How long a key waits to be looked up.
 const LOOK_WAIT: Duration = Duration::from_secs(5);
@@ -72,8 +73,8 @@ struct Memory {
 /// Finds the principal behind a key, and remembers it for a second.
 ///
 /// Guarantee: however many requests use a valid key, at most two looks a second are begun for it, and all requests that wait for
-/// a look go on when it is over. Mechanism: a look is a task of its own, away from the threads that serve requests. These may be
-/// busy refusing requests, and each step of a look would wait until they are done.
+/// a look go on when it is over. Mechanism: a look is a task of its own and does not run on the threads that serve requests. There
+/// each step of the look would wait while its thread is busy refusing requests.
 pub struct Authenticator {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
@@ -166,7 +167,7 @@ impl Authenticator {
             let _turn = if in_line.is_some() { this.unknown.acquire().await.ok() } else { None };
             over.send_replace(Some(this.find(key_hash).await));
             let mut memory = this.memory();
-            // Another look may have begun meanwhile; that one goes on.
+            // Another look for this key may have begun meanwhile; its entry stays.
             if memory.looks.get(&key_hash).is_some_and(|look| look.over.same_channel(&own)) {
                 memory.looks.remove(&key_hash);
             }
@@ -180,7 +181,7 @@ impl Authenticator {
         let found = self.store.principal(key_hash).await;
         let mut memory = self.memory();
         match &found {
-            // If a key was revoked during the look, it may be this one, read just before; then it is not remembered.
+            // If any key was revoked during the look, it may be this one, read just before the revocation; so it is not remembered.
             Ok(Some(principal)) if !revoked.has_changed().unwrap_or(true) => {
                 if memory.found.len() >= CACHE_MAX {
                     memory.found.clear();
@@ -212,7 +213,7 @@ impl Authenticator {
     pub fn forget(&self, key: KeyId) {
         let mut memory = self.memory();
         memory.found.retain(|_, (_, found)| found.key_id() != Some(key));
-        // A look that began earlier may have seen the key; requests from now on begin another look.
+        // A look that began earlier may have found the key still valid; requests from now on begin another look.
         memory.looks.clear();
         self.revoked.send_replace(Some(key));
     }
@@ -220,7 +221,8 @@ impl Authenticator {
     /// Resolves when a key is no longer valid: at once if this process revokes it, otherwise within seconds.
     pub(crate) async fn until_revoked(self: &Arc<Self>, key_hash: KeyHash, key: Option<KeyId>) {
         let mut revoked = self.revoked.subscribe();
-        // The watch is registered before the look. If the store cannot be reached, the key stays valid for this loop.
+        // `subscribe` comes before the first lookup, so a revocation between the two is noticed. If the store cannot be
+        // reached, this loop takes the key for valid.
         while !matches!(self.principal(key_hash).await, Ok(None)) {
             // Of two keys revoked at the same moment only the later one is seen here; the next look notices the other.
             let this_one = async { while revoked.changed().await.is_ok() && *revoked.borrow_and_update() != key {} };

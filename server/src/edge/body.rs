@@ -1,5 +1,5 @@
-//! Reads requests: bounded, timed, strictly parsed. Malformed JSON is refused at once; fields that break rules are reported
-//! later, and only to a caller who may act.
+//! Reads the bodies of requests, limited in size and time, and parses them strictly. Malformed JSON is refused at once; fields that
+//! break rules are reported later, and only to a caller who may act.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,15 +25,15 @@ use super::problem::Failure;
 
 /// The largest body, in bytes.
 pub const BODY_BYTES_MAX: usize = 256 * 1024;
-/// The part of each body that needs no share of the common room. People and most agents send bodies smaller than this, which large
-/// bodies of others must not keep out.
+/// How many bytes of each body do not count against the memory that all bodies share. People and most agents send smaller bodies
+/// than this, so the large bodies of others cannot keep theirs out.
 const BODY_FREE_BYTES: usize = 16 * 1024;
 /// How much memory the bodies of all requests with a key may take together, beyond the free part of each, until they are parsed.
 pub const BODIES_BYTES_MAX: usize = 32 * 1024 * 1024;
 /// The same for answers by people, which have room of their own: the bodies of agents must not keep out the answers for which
 /// agents wait.
 pub const PAGE_BODIES_BYTES_MAX: usize = 8 * 1024 * 1024;
-/// The unit in which room is counted.
+/// The unit, in bytes, in which the memory for bodies is counted.
 const ROOM_BYTES: usize = 1024;
 /// How long a body may take to arrive.
 pub const BODY_WAIT: Duration = Duration::from_secs(10);
@@ -83,7 +83,7 @@ impl Json {
     /// Reads the body of a request as JSON: another type (415) is refused before malformed JSON (422). A body that is too slow
     /// (408) or too large (413) was refused before the request got its place.
     pub(crate) fn of(request: &HttpRequest) -> Result<Self, Failure> {
-        // The body's room is given back here; the limits of the fields bound the values that come from it.
+        // The memory that was counted for the body is given back here. From now on the limits of the fields bound its values.
         let Body { bytes, .. } = received(request)?;
         let content_type = request.headers().get(CONTENT_TYPE).map(|value| value.to_str().unwrap_or_default());
         let is_json = content_type.is_none_or(|text| {
@@ -100,8 +100,8 @@ impl Json {
             .map_err(|error| Failure::edge(edge::MALFORMED, format!("the body is no JSON this server reads: {error}")))
     }
 
-    /// Converts the body into a type. An error names a field of the wrong type, or a member that demands an effect which this type of
-    /// body does not have: on the surface of OpenIntent, other unknown members are ignored.
+    /// Converts the body into a type. An error names a field of the wrong type, or a member in [`DEMANDING`] that this type of body
+    /// does not have. On the surface of OpenIntent, other unknown members are ignored.
     pub(crate) fn into<T: DeserializeOwned>(self) -> Result<T, Vec<FieldError>> {
         let given: Vec<&str> =
             DEMANDING.into_iter().filter(|name| self.0.get(name).is_some_and(|value| !value.is_null())).collect();
@@ -117,8 +117,8 @@ impl Json {
         if errors.is_empty() { Ok(body) } else { Err(errors) }
     }
 
-    /// The hash that distinguishes requests, made from the ids in the path and from the body. The spacing and the order of the
-    /// JSON do not change it.
+    /// The hash by which two requests with the same `Idempotency-Key` are compared, made from the ids in the path and from the body.
+    /// The spacing of the JSON and the order of its members do not change it.
     fn hash(&self, request: &HttpRequest) -> [u8; 32] {
         let mut hash = Sha256::new();
         for (_, id) in request.match_info().iter() {
@@ -155,17 +155,17 @@ fn rule(message: &str) -> &'static str {
     }
 }
 
-/// The room that all bodies of a kind share.
+/// The memory that all bodies of one kind share: those of requests with a key, or those of answers on pages.
 pub(crate) struct Bodies(Arc<Semaphore>);
 
 impl Bodies {
-    /// Makes room for so many bytes, beyond the free part of each body.
+    /// Allows `bytes_max` bytes in all, not counting the free part of each body.
     pub(crate) fn new(bytes_max: usize) -> Self {
         Self(Arc::new(Semaphore::new(bytes_max / ROOM_BYTES)))
     }
 }
 
-/// A body as it arrived, with the room that it takes until it is read through.
+/// A body as it arrived, with the share of the memory that it takes until it is parsed.
 pub(crate) struct Body {
     pub(crate) bytes: BytesMut,
     room: Option<OwnedSemaphorePermit>,
@@ -199,8 +199,8 @@ pub(crate) async fn read(bodies: &Bodies, request: &HttpRequest, mut payload: we
         return Err(too_large());
     }
     let whole = async {
-        // The declared length is reserved at once, which costs nothing until the bytes arrive; growing by doubling would cost
-        // twice as much.
+        // A buffer of the declared length is allocated at once; its memory costs nothing until the bytes arrive. A buffer that
+        // grows by doubling could take twice as much.
         let mut body = Body { bytes: BytesMut::with_capacity(declared.unwrap_or_default()), room: None };
         while let Some(chunk) = payload.next().await {
             let chunk = chunk.map_err(|_| Failure::edge(edge::MALFORMED, "the body broke off"))?;

@@ -4,7 +4,7 @@
 //! Guarantee: no connection without a request under way lives beyond its deadlines, however little it sends; and the data that is
 //! ready for clients that do not take it is limited, in time and in memory. Mechanism: actix limits only the first head and the
 //! pauses between requests, so the stream that it reads and writes is wrapped; layers of the server tell the wrapper when a
-//! request begins and ends. Failure: to actix it looks as if the client had hung up, and the connection is closed.
+//! request begins and ends. Failure: a connection beyond its limits is closed; to actix this looks as if the client had hung up.
 
 use std::cell::Cell;
 use std::io;
@@ -30,12 +30,12 @@ pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(75);
 const TAKE_WAIT: Duration = Duration::from_secs(30);
 /// The speed at which a client must at least take the data sent to it.
 const TAKE_BYTES_PER_SECOND: usize = 64 * 1024;
-/// The part of the data waiting for each client that needs no share of the common room. A page for a person is smaller than this,
-/// so large answers to other clients cannot keep it out.
+/// How many bytes that wait for one client do not count against the memory that all clients share. A page for a person is smaller
+/// than this, so large answers to other clients cannot keep it out.
 const UNTAKEN_FREE_BYTES: usize = 64 * 1024;
 /// How much data may wait for all clients together, beyond the free part of each.
 pub const UNTAKEN_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// The unit in which room is counted.
+/// The unit, in bytes, in which the memory for waiting data is counted.
 const ROOM_BYTES: usize = 1024;
 
 /// How long a server waits for its clients.
@@ -106,7 +106,7 @@ impl Untaken {
         Self { deadline: Box::pin(sleep_until(deadline)), room: None }
     }
 
-    /// Takes room for the present amount, which may have grown by another answer.
+    /// Takes room for `bytes`, the data that waits now: more than before if another answer was added. `false` if there is no room.
     fn make_room(&mut self, bytes: usize, all: &UntakenRoom) -> bool {
         let taken = self.room.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
         let needed = bytes.saturating_sub(UNTAKEN_FREE_BYTES).div_ceil(ROOM_BYTES);
@@ -219,7 +219,7 @@ impl<S: ActixStream> AsyncRead for Connection<S> {
 impl<S: AsyncWrite + Unpin> AsyncWrite for Connection<S> {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
-        // actix writes all it has for a client at once, so the unwritten bytes are all that waits.
+        // actix writes all it has for a client at once, so `bytes` is all the data that waits for this client.
         match Pin::new(&mut this.stream).poll_write(cx, bytes) {
             Poll::Pending => this.wait_for_taker(bytes.len(), cx).map(Err),
             Poll::Ready(Ok(written)) => {
@@ -325,7 +325,7 @@ mod tests {
         send(&client, b"GET").await;
         assert_eq!(read(&mut connection).await, 3);
         assert_eq!(read(&mut connection).await, 0);
-        // The request came through after all.
+        // The rest of the head arrived after all, and the request was answered.
         drop(connection.exchange().begin());
         assert!(poll!(Box::pin(read(&mut connection))).is_pending());
     }

@@ -183,7 +183,8 @@ impl WriterMetrics {
         self.log_copy_seconds.observe(took.as_secs_f64());
     }
 
-    /// Counts a copy of the end of the write-ahead log by the writer itself.
+    /// Counts one run in which the writer itself copied the rest of the write-ahead log into the database; `whole` says whether it
+    /// copied all of it.
     pub(crate) fn log_ended(&self, whole: bool, took: Duration) {
         self.log_ends.get_or_create(&EndedLabel { whole: if whole { "true" } else { "false" } }).inc();
         self.log_end_seconds.observe(took.as_secs_f64());

@@ -35,7 +35,9 @@ pub(crate) fn last_hash(bytes: &[u8]) -> RowsResult<Option<Hash>> {
 pub(crate) trait WriteIntents {
     fn insert_intent(&mut self, row: &IntentRow, body: &IntentBody) -> RowsResult<()>;
     fn update_intent(&mut self, row: &IntentRow) -> RowsResult<()>;
+    /// Sets the policy of an intent, and forgets the sum of its costs.
     fn update_policy(&mut self, intent: i64, policy: Option<&Value>) -> RowsResult<()>;
+    fn update_spent(&mut self, intent: i64, spent: f64) -> RowsResult<()>;
     fn update_state(&mut self, intent: i64, state: &Map<String, Value>) -> RowsResult<()>;
 }
 
@@ -46,6 +48,8 @@ pub(crate) trait ReadIntents {
     fn body(&mut self, intent: i64) -> RowsResult<IntentBody>;
     /// Reads only the policy of an intent, because its state may be large.
     fn policy(&mut self, intent: i64) -> RowsResult<Option<Value>>;
+    /// The sum of the costs of an intent, if it is known.
+    fn spent(&mut self, intent: i64) -> RowsResult<Option<f64>>;
     /// Reads only the title of an intent, because its state may be large.
     fn title(&mut self, intent: i64) -> RowsResult<String>;
     /// Lists intents, newest first; `creator` limits the list to one agent's own.

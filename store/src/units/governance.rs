@@ -55,8 +55,11 @@ pub(super) fn load_governance<R: Rows>(
     Ok(Ok(()))
 }
 
-/// The sum of the costs that are recorded.
+/// The sum of the costs that are recorded. It is added up once, and then kept with the intent until its policy changes.
 fn spent<R: Rows>(rows: &mut R, loaded: &Loaded, principal: &Principal, now: DateTime<Utc>) -> Decided<f64> {
+    if let Some(spent) = rows.reads().spent(loaded.row.rid)? {
+        return Ok(Ok(spent));
+    }
     let recorded = match reads::records(rows.reads(), principal, loaded.intent.id, &[COST], usize::MAX, now)? {
         Ok(recorded) => recorded,
         Err(rejection) => return Ok(Err(rejection)),

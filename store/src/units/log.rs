@@ -11,6 +11,8 @@ use domain::intent::announcement::Announcement;
 use domain::intent::deliveries::each_once;
 use domain::intent::event::{Event, Extended, Reminded, Renotified, ending_of};
 use domain::intent::evolve::evolve;
+use domain::intent::govern::cost_of;
+use domain::intent::record::Record;
 use domain::log::{Entry, Envelope, Sealed};
 use domain::suspension::channel::{Route, Way};
 use domain::suspension::{Question, Suspension};
@@ -140,6 +142,12 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
         }
         Event::AgentUnassigned(unassigned) => rows.delete_assignment(loaded.row.rid, &unassigned.agent_id),
         Event::Access(change) => change_access(rows, loaded, change),
+        Event::Recorded(record) => match (&**record, loaded.intent.governance.limits_cost()) {
+            (Record::Cost(cost), true) => {
+                rows.update_spent(loaded.row.rid, loaded.intent.governance.spent + cost_of(&cost.amount))
+            }
+            (_, _) => Ok(()),
+        },
         Event::Joined(_) | Event::Left(_) => places::save(rows, loaded),
         Event::IntentCreated(..)
         | Event::AnsweredUnasked(_)
@@ -148,7 +156,6 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
         | Event::DeliveryFailed(_)
         | Event::DeliveryRedriven { .. }
         | Event::Violated(_)
-        | Event::Recorded(_)
         | Event::Appended(_) => Ok(()),
     }
 }

@@ -181,6 +181,15 @@ on_each_store! {
         cost(&agent, intent, json!(-5)).await.ok();
         assert_eq!(broken(&cost(&agent, intent, json!(0.01)).await), "max_cost");
         cost(&agent, intent, json!(0)).await.ok();
+        // The sum is kept while the policy holds, and costs that came without the policy count as well.
+        remove(&app.api(Role::Admin), intent).await.ok();
+        cost(&agent, intent, json!(1)).await.ok();
+        app.restart().await;
+        let agent = app.agent();
+        set(&agent, intent, json!({"max_cost": 2})).await.ok();
+        assert_eq!(broken(&cost(&agent, intent, json!(0.8)).await), "max_cost");
+        cost(&agent, intent, json!(0.7)).await.ok();
+        assert_eq!(broken(&cost(&agent, intent, json!(0.01)).await), "max_cost");
     }
 
     async fn a_policy_that_is_not_enforced_is_refused(app: &mut TestApp) {

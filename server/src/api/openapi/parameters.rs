@@ -51,7 +51,7 @@ fn meaning(path: &str, name: &str) -> Option<(Value, &'static str)> {
         "wait" => (number(0, WAIT_SECONDS_MAX, 0), "How many seconds to wait for the end."),
         "after_version" => (
             json!({ "type": "integer", "format": "int64", "minimum": 0, "maximum": u32::MAX }),
-            "With `wait`: answer on any version after this one, too.",
+            "With `wait`: the request also returns as soon as the question has a version after this one.",
         ),
         "status" if path == "/api/v1/escalations" => (
             one_of(&["pending", "acknowledged", "resolved", "expired", "cancelled", ""]),

@@ -62,8 +62,13 @@ impl WriteIntents for Writing<'_> {
     }
 
     fn update_policy(&mut self, intent: i64, policy: Option<&Value>) -> RowsResult<()> {
-        let policy = intent_bodies::governance_policy.eq(written(policy)?);
+        let policy = (intent_bodies::governance_policy.eq(written(policy)?), intent_bodies::spent.eq(None::<f64>));
         diesel::update(intent_bodies::table.find(intent)).set(policy).execute(self.session.conn()?)?;
+        Ok(())
+    }
+
+    fn update_spent(&mut self, intent: i64, spent: f64) -> RowsResult<()> {
+        diesel::update(intent_bodies::table.find(intent)).set(intent_bodies::spent.eq(spent)).execute(self.session.conn()?)?;
         Ok(())
     }
 
@@ -103,6 +108,10 @@ impl ReadIntents for Session {
     fn policy(&mut self, intent: i64) -> RowsResult<Option<Value>> {
         let policy = intent_bodies::table.find(intent).select(intent_bodies::governance_policy);
         Ok(policy.first::<Option<Json<Value>>>(self.conn()?)?.map(|policy| policy.0))
+    }
+
+    fn spent(&mut self, intent: i64) -> RowsResult<Option<f64>> {
+        Ok(intent_bodies::table.find(intent).select(intent_bodies::spent).get_result(self.conn()?)?)
     }
 
     fn title(&mut self, intent: i64) -> RowsResult<String> {

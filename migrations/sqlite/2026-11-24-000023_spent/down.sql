@@ -1,0 +1,1 @@
+ALTER TABLE intent_bodies DROP COLUMN spent;
