@@ -7,7 +7,7 @@ pub(crate) const TEXT_COLUMNS: usize = 72;
 
 /// Wraps `text` at [`TEXT_COLUMNS`]; the first line starts with `first`, the others with `rest`.
 ///
-/// A word that is too long for a line is broken, otherwise it would leave its margin.
+/// A word that is too long for a line is broken, because otherwise its line would be wider than the part.
 pub(crate) fn wrapped(text: &str, first: &str, rest: &str) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = first.to_owned();
@@ -36,7 +36,7 @@ pub(crate) fn wrapped(text: &str, first: &str, rest: &str) -> Vec<String> {
     lines
 }
 
-/// Cuts `text` to the part that fits in so many columns, with an ellipsis in place of the rest.
+/// Cuts `text` to the part that fits in `max_columns` columns, with an ellipsis in place of the rest.
 pub(crate) fn truncated_to_columns(text: &str, max_columns: usize) -> String {
     let mut kept = text.to_owned();
     let mut max_chars = text.chars().count();

@@ -18,7 +18,7 @@ use crate::{DeliveryError, Message, Occasion, Rendered, SettingsError, render};
 const BOUNDARY: &str = "=_placet_parts";
 /// The longest message id that fits a header line, with room to spare.
 const MESSAGE_ID_BYTES_MAX: usize = 250;
-/// Why a message to an address that breaks the rule is not sent, by any channel.
+/// The reason that every channel gives for not sending a message to a recipient that is not a plain address.
 pub(crate) const NO_PLAIN_ADDRESS: &str =
     "the recipient is not a plain e-mail address: a mail server might carry the message elsewhere, so it was not sent";
 

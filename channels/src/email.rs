@@ -82,7 +82,7 @@ impl Channel for EmailChannel {
     }
 
     async fn deliver(&self, message: &Message) -> Result<Receipt, DeliveryError> {
-        // A filter may quote the mail it refused: the log must not come to contain the link.
+        // A spam filter may quote the mail that it refused, with the link, which must not get into the log.
         let hide = |reply: &str| without_link(reply, &message.link);
         match self.try_deliver(message).await {
             Ok(reply) => Ok(Receipt::new(&hide(&reply))),
@@ -93,7 +93,7 @@ impl Channel for EmailChannel {
     }
 }
 
-/// How many characters of a token must stand in a reply for the match to be no coincidence.
+/// How many characters of a token in a reply show that the reply quotes the link.
 const TOKEN_CHARS_TELLING: usize = 16;
 
 /// Removes the link, and the token in it, from the reply of a mail server, even if the token was cut off.
@@ -184,8 +184,9 @@ impl fmt::Display for Content {
     }
 }
 
-/// Lettre accepts any 2xx or 3xx. A reply of the wrong kind belongs to another command: an attacker inserted an extra one,
-/// perhaps before the encryption began, and the last reply would then not be about this mail.
+/// Fails on a reply of another kind than the expected one; lettre accepts any 2xx or 3xx. A reply of the wrong kind belongs to
+/// another command: an attacker may have inserted one, perhaps before the encryption began, and the last reply would then not
+/// be about this mail.
 fn expect_severity(reply: &Response, severity: Severity) -> Result<(), DeliveryError> {
     if reply.code().severity == severity {
         Ok(())
@@ -306,7 +307,7 @@ mod tests {
 
     async fn outcome(to: &'static str, reply: &'static str) -> Result<Receipt, DeliveryError> {
         let special: &'static [_] = Box::leak(Box::new([(to, reply)]));
-        // The channel waits out a silence before the last reply until its own limit; a good-bye has another limit.
+        // For a reply about the mail, the channel waits up to its own limit, so that limit is short here; a good-bye has another.
         let timeout = if reply == SILENCE && to != "QUIT" { IMPATIENT } else { PATIENT };
         channel(&FakeServer::answering(special).url, timeout).deliver(&sample::question()).await
     }

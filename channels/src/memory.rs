@@ -90,7 +90,7 @@ impl MemoryMailbox {
     ///
     /// # Errors
     ///
-    /// A message that no mail can be made of.
+    /// Fails if no mail can be made of the message.
     pub fn keep(&self, message: &Message) -> Result<Arc<StoredMail>, DeliveryError> {
         let from = sender(FROM).map_err(|error| DeliveryError::permanent(&error.to_string()))?;
         let composed = compose(message, &from)?;

@@ -18,7 +18,7 @@ pub struct Message {
     pub suspension_id: SuspensionId,
     /// The number of the attempt for which the message was queued, from 1.
     pub attempt: u32,
-    /// Its place among the messages about the question, from 1: a later message has a higher number.
+    /// The place of this message among the messages about the question, from 1: a later message has a higher number.
     pub sequence: u32,
     /// When it was queued.
     pub queued_at: DateTime<Utc>,
@@ -46,7 +46,7 @@ pub struct Message {
     pub sent_at: DateTime<Utc>,
     /// When the question was asked.
     pub suspended_at: DateTime<Utc>,
-    /// Until when it can be answered.
+    /// The time until which the question can be answered.
     pub expires_at: Option<DateTime<Utc>>,
     /// The steps still to come, with their times; the last row tells how the question ends.
     pub plan: Vec<(DateTime<Utc>, String)>,

@@ -231,7 +231,7 @@ fn subject(message: &Message) -> String {
     };
     // A reminder repeats the subject of the first mail to the letter, so both leave room for its "Re: ".
     let room = SUBJECT_CHARS_MAX - "Re: ".len() - prefix.chars().count();
-    // A mail program would decode an encoded word, which could contain characters that were made visible here.
+    // A mail program would decode an encoded word (`=?…`), and so bring back invisible characters that were made visible here.
     let question = agents(&message.question, room).replace("=?", "= ?");
     format!("{reply}{prefix}{}", truncated(&question, room))
 }
@@ -571,7 +571,7 @@ mod tests {
         assert!(!render(&sample::question()).unwrap().text.contains("mislead"));
     }
 
-    /// A label may fill its line so that its end looks like the value of the choice.
+    /// An agent can make a label just long enough that the end of it, on the next line, looks like the value of the choice.
     #[test]
     fn no_label_can_forge_what_it_sends() {
         let mut message = sample::question();

@@ -7,7 +7,7 @@ use crate::suspension::Asker;
 
 /// The most subscriptions to one intent.
 pub const SUBSCRIPTIONS_OF_INTENT_MAX: usize = 20;
-/// The most subscriptions of one agent to one intent, so that none takes all places of an intent.
+/// The most subscriptions of one agent to one intent, so that no agent uses up the limit of the intent alone.
 pub const SUBSCRIPTIONS_OF_CREATOR_TO_INTENT_MAX: usize = 5;
 /// The most subscriptions of one agent.
 pub const SUBSCRIPTIONS_OF_CREATOR_MAX: usize = 100;
@@ -27,7 +27,7 @@ pub struct Subscription {
     pub intent_id: IntentId,
     /// The credential that created it.
     pub created_by: Asker,
-    /// The key with whose rights it reads: the endpoint is told of nothing that this key may not read.
+    /// The key whose rights limit the subscription: the endpoint is told only of events that this key may read.
     pub key_id: KeyId,
     /// When it was created.
     pub created_at: DateTime<Utc>,

@@ -9,9 +9,9 @@ use crate::key::fresh_key;
 use crate::transport::Call;
 
 impl Intent {
-    /// Assigns an agent, by its name of 1 to 200 characters: from now on it may read the intent and work on it. `role` is the part
-    /// that it plays, 1 to 200 characters, and `worker` if it is left out; at most 100 agents are assigned. Assigning an agent
-    /// again changes its role, or nothing if there is no `role`.
+    /// Assigns an agent, by its name of 1 to 200 characters: from now on it may read the intent and work on it. `role` (1 to 200
+    /// characters) names the part that the agent plays; without it the role is `worker`. At most 100 agents are assigned.
+    /// Assigning an agent again changes its role, or changes nothing if `role` is `None`.
     ///
     /// # Errors
     ///

@@ -20,8 +20,8 @@ pub struct Answer<T> {
     pub raw: Value,
     /// The question it answers: a capability, not for logs.
     pub suspension_id: SuspensionId,
-    /// The words that people read, which count. A question that was found under its idempotency key may have other words than
-    /// this call.
+    /// The question as people read it; these words count. They may differ from the words of this call if the question was found
+    /// under its idempotency key.
     pub question: String,
     /// The label of the selected choice.
     pub choice_label: Option<String>,
@@ -174,7 +174,8 @@ mod tests {
         let reason = |word: &str| ended(json!({"resolution": "cancelled", "resolution_reason": word, "resolved_at": AT}));
         let undeliverable = reason("undeliverable").unwrap().unwrap_err();
         assert!(matches!(&undeliverable, RequestInputError::InputTimeout { reason: TimeoutReason::Undeliverable, .. }));
-        // Mail may work, and the messages may have been kept back because the person got many from this agent.
+        // The error must not blame the mail: it may work, and the server may have held the messages back because the person got
+        // many from this agent.
         let said = undeliverable.to_string();
         assert!(said.contains("no message") && said.contains("/deliveries") && !said.contains(ID), "{said}");
         assert!(matches!(

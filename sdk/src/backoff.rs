@@ -15,9 +15,11 @@ const PAUSE_MIN: Duration = Duration::from_millis(50);
 /// The longest pause that the server may ask for: a wrong number in a header must not stop an agent for days.
 const RETRY_AFTER_MAX: Duration = Duration::from_mins(5);
 
-/// The code of a server that had no room for a request; after other codes with 503 it is unknown whether the request was done.
+/// The code with which a busy server refuses a request before it has done anything. After a 503 with another code it is unknown
+/// whether the request was carried out.
 pub(crate) const OVERLOADED: &str = "overloaded";
-/// The refusal of a server whose disk is nearly full: it keeps the rest for answers, and has written nothing.
+/// The code with which a server refuses a write because its disk is nearly full: it has written nothing, and keeps the rest of
+/// the disk for answers.
 pub(crate) const NO_ROOM: &str = "no_room";
 
 /// Whether a call may be carried out twice.
@@ -61,8 +63,8 @@ pub(crate) fn judge_network(error: &reqwest::Error, repeat: Repeat) -> Verdict {
     if error.is_connect() || repeat == Repeat::Safe { Verdict::Retry { after: None } } else { Verdict::Permanent }
 }
 
-/// Whether the encryption failed. Waiting makes no certificate valid and no server speak TLS, so the caller learns of this at
-/// once.
+/// Whether the encryption failed. Waiting does not make a certificate valid or a server speak TLS, so the caller learns of this
+/// failure at once.
 fn is_of_encryption(error: &reqwest::Error) -> bool {
     let mut cause = std::error::Error::source(error);
     while let Some(this) = cause {

@@ -72,7 +72,7 @@ pub struct Client {
 
 /// Runs calls to their end on the thread that makes them.
 struct Driver {
-    /// Taken by `drop` alone.
+    /// Present until `drop` takes it.
     runtime: Option<Runtime>,
 }
 
@@ -84,7 +84,7 @@ impl Driver {
     }
 
     fn run<F: Future<Output: Send> + Send>(&self, call: F) -> F::Output {
-        // Unwrap safety: only `drop` takes it, and a dropped client cannot be called.
+        // Unwrap safety: only `drop` takes the runtime, and a dropped client cannot be called.
         let runtime = self.runtime.as_ref().expect("the runtime is there until the client is dropped");
         if Handle::try_current().is_err() {
             return runtime.block_on(call);
@@ -289,7 +289,7 @@ pub struct Intent {
 }
 
 impl Intent {
-    /// Its id.
+    /// The id of the intent.
     pub fn id(&self) -> IntentId {
         self.intent.id()
     }
@@ -314,12 +314,12 @@ impl Intent {
         self.client.should_request_input(self.id(), signals)
     }
 
-    /// Changes its status; see [`Client::set_status`].
+    /// Changes the status of the intent; see [`Client::set_status`].
     pub fn set_status(&mut self, status: Status, reason: Option<&str>) -> Result<(), CallError> {
         self.client.driver.run(self.intent.set_status(status, reason))
     }
 
-    /// Its events, oldest first; see [`Client::events`].
+    /// The events of the intent, oldest first; see [`Client::events`].
     pub fn events(&self) -> Result<Vec<EventView>, CallError> {
         self.client.events(self.id())
     }
@@ -423,7 +423,7 @@ pub struct CreateIntent<'a> {
 }
 
 impl CreateIntent<'_> {
-    /// Describes it.
+    /// Sets the description of the intent.
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.intent = self.intent.description(description);
         self
@@ -435,25 +435,25 @@ impl CreateIntent<'_> {
         self
     }
 
-    /// Begins it as `active`; see [`crate::CreateIntent::active`].
+    /// Creates the intent as `active`; see [`crate::CreateIntent::active`].
     pub fn active(mut self) -> Self {
         self.intent = self.intent.active();
         self
     }
 
-    /// Sets the rules for the work on it; see [`crate::CreateIntent::policy`].
+    /// Sets the rules for the work on the intent; see [`crate::CreateIntent::policy`].
     pub fn policy(mut self, policy: &Policy) -> Self {
         self.intent = self.intent.policy(policy);
         self
     }
 
-    /// Makes it safe to repeat; see [`crate::CreateIntent::idempotency_key`].
+    /// Makes the creation safe to repeat; see [`crate::CreateIntent::idempotency_key`].
     pub fn idempotency_key(mut self, key: impl Into<String>) -> Self {
         self.intent = self.intent.idempotency_key(key);
         self
     }
 
-    /// Creates it.
+    /// Creates the intent.
     pub fn send(self) -> Result<Intent, CallError> {
         let intent = self.client.driver.run(self.intent.send())?;
         Ok(Intent { client: self.client.clone(), intent })
@@ -482,7 +482,7 @@ impl Subscription {
         self.driver.run(async { timeout(time, self.subscription.next()).await.ok() })
     }
 
-    /// The place behind the event that was given out last; see [`crate::Subscription::place`].
+    /// The place in the stream right after the event that `next` returned last; see [`crate::Subscription::place`].
     pub fn place(&self) -> Option<&str> {
         self.subscription.place()
     }

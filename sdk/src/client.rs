@@ -67,7 +67,7 @@ const EVENTS_PAGE: usize = 200;
 ///
 /// # Spans
 ///
-/// The client tells its work by spans of the crate `tracing`: `placet.ask` and `placet.wait` (level info, with `intent.id`), and
+/// The client reports its work in spans of the crate `tracing`: `placet.ask` and `placet.wait` (level info, with `intent.id`) and
 /// `placet.call` for each try of each HTTP call (level debug, with `method`, `path`, `attempt` from 1, and `status`). The path is
 /// the template, for example `/api/v1/suspensions/{id}`. No span and no event has a key, the id of a suspension, a question or an
 /// answer.
@@ -107,9 +107,10 @@ impl ClientBuilder {
 
     /// Sets how long the server may be away in one go during the wait for an answer; the question stays open in any case.
     ///
-    /// By default a wait goes on until 15 minutes after the question's deadline, because before that nothing is lost, and without
-    /// a deadline for ever. The deadline is counted from when this program asked, so that no clock has to be right; for a question
-    /// asked earlier, this deadline is therefore later than the server's.
+    /// By default a wait goes on until 15 minutes after the question's deadline, because until then nothing is lost; without a
+    /// deadline it goes on for ever. The client counts the time to the deadline from the moment at which this program asked, so
+    /// its clock need not agree with the server's. For a question asked earlier, the wait therefore ends later than 15 minutes
+    /// after the server's deadline.
     pub fn outage_tolerance(mut self, time: Duration) -> Self {
         self.outage_tolerance = Some(time);
         self
@@ -122,7 +123,7 @@ impl ClientBuilder {
     }
 
     /// Sets the agent's level of the retry cascade (RFC-0026): it fills the fields that a question leaves out, and the server's
-    /// level fills the fields that it leaves out.
+    /// level fills the fields that both leave out.
     pub fn default_retry_policy(mut self, policy: PartialRetryPolicy) -> Self {
         self.default_retry_policy = Some(policy);
         self
@@ -256,11 +257,11 @@ impl Client {
 
     /// Asks a person, without waiting yet.
     ///
-    /// Dropping the future before it is done is safe too: whether or not the server took the question, asking again finds it or
-    /// asks it, and never twice. [`Question`] tells when two questions are the same.
+    /// Dropping the future before it is done is safe too: asking again finds the question if the server took it, and asks it
+    /// otherwise, so it is never asked twice. [`Question`] tells when two questions are the same.
     pub async fn ask<T>(&self, intent_id: IntentId, question: Question<T>) -> Result<Pending<T>, RequestInputError> {
         let span = tracing::info_span!("placet.ask", intent.id = %intent_id);
-        // In a box, because a span and a question make a large future, and futures of programs hold it.
+        // The future is boxed, because the span and the question make it large, and it would be a part of the caller's future.
         Box::pin(self.ask_or_find(intent_id, question)).instrument(span).await
     }
 
@@ -284,7 +285,7 @@ impl Client {
         Ok(Pending::new(self.clone(), record, prepared.read))
     }
 
-    /// The question that was asked under the same key with other words. If that is another question, `refusal` is returned.
+    /// Finds the question that was asked under the same key in other words. If its meaning differs, too, the error is `refusal`.
     async fn asked_before<T>(
         &self,
         question: &Prepared<T>,
@@ -295,7 +296,7 @@ impl Client {
         // The question may be open even if this look-up is refused because there were too many calls.
         let page: SuspensionPage = match looked.map_err(CallError::or_unavailable) {
             Ok(page) => page,
-            // A server that cannot look up a key also answers in this way.
+            // A server that cannot look up a question by its key refuses the look-up; then the first refusal is reported.
             Err(CallError::Refused(_)) => return Err(RequestInputError::Refused(refusal)),
             Err(CallError::Transport(error)) => return Err(error.into()),
         };
@@ -504,7 +505,8 @@ impl fmt::Debug for ClientBuilder {
     }
 }
 
-/// Whether the server does not know the route (RFC-0025 §12). A server that knows it gives a code, for example `not_found`.
+/// Whether the server has no suspensions (RFC-0025 §12). A server that has the route sends a code with its 404, for example
+/// `not_found`.
 fn lacks_suspensions(problem: &Problem) -> bool {
     match problem.status {
         404 => problem.code.is_none(),

@@ -45,8 +45,8 @@ pub enum CallError {
     Transport(#[from] TransportError),
 }
 
-/// Why there is no answer to a call that may have been fine. A call that can safely be repeated was repeated before this was
-/// reported.
+/// Why a call got no usable reply although the call itself may have been right. A call that can safely be repeated was
+/// repeated before this was reported.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum TransportError {
@@ -56,8 +56,8 @@ pub enum TransportError {
     /// The server, or a proxy before it, failed or was overloaded (5xx except `no_room`, 429 without a code). It is unknown
     /// whether the call took effect.
     ///
-    /// A 429 with a code is here only if there is another doubt: an earlier try may have taken effect, or the call was the wait
-    /// for an answer.
+    /// A 429 with a code is reported as this variant only if it leaves another doubt: an earlier try may have taken effect, or
+    /// the call waited for an answer or looked up the question that was asked, which may be open.
     #[error("the server is unavailable: {0}")]
     Unavailable(Box<Problem>),
     /// A stream of events ended, said nothing for 45 seconds, or did not begin in time.

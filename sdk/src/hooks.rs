@@ -17,17 +17,18 @@ use crate::error::{CancelReason, RequestInputError, TimeoutReason, TransportErro
 /// implemented.
 ///
 /// [`ClientBuilder::hooks`](crate::ClientBuilder::hooks) registers them. They are plain functions, called one after the other, in
-/// the order of their registration, by the task that makes the call. They are not `async` on purpose: a future that is dropped
-/// must not come between the call of a hook and the result for its caller. So a hook returns at once, and sends slow work through
-/// a channel to a task of the program's own. A slow hook delays the call that runs it. A hook must not call a blocking client.
+/// the order of their registration, by the task that makes the call. They are not `async` on purpose: if they were, the future
+/// could be dropped after a hook was called and before the caller got the result. So a hook returns at once, and sends slow work
+/// through a channel to a task of the program's own. A slow hook delays the call that runs it. A hook must not call a blocking
+/// client.
 ///
 /// A hook that panics is logged and otherwise ignored: the answer and the other hooks are not lost.
 ///
 /// # How often
 ///
 /// Each [`ask`](crate::Client::ask) or [`request_input`](crate::Client::request_input) that the server accepted calls
-/// `on_input_requested` once; [`pending`](crate::Client::pending) asks no person and calls no hook. The wait of each of them then
-/// calls `on_input_requested` again whenever it sees that people were asked again. At the end it calls exactly one of
+/// `on_input_requested` once; [`pending`](crate::Client::pending) asks no person and calls no hook. The wait that follows each of
+/// these calls runs `on_input_requested` again whenever it sees that people were asked again. At the end it calls exactly one of
 /// `on_input_received`, `on_suspension_expired` and `on_suspension_cancelled`, right before the answer is returned: once for each
 /// [`Pending`](crate::Pending), however often its answer is taken. Two waits for one question each call the hooks, and a program
 /// that crashes, or drops its future, gets the calls again when it asks again; so the calls come *at least once*. A program that
@@ -65,7 +66,7 @@ pub trait Hooks: Send + Sync + 'static {
     /// `reattached` means that it was on record before: an earlier call asked it, or an earlier try of this call whose reply was
     /// lost. It may have ended already.
     ///
-    /// During the wait the hook is called for each further attempt to reach people, with `reattached`. The context then has
+    /// During the wait the hook is called for each further attempt to reach people, with `reattached` true. The context then has
     /// `_attempt`, the number of the attempt from 1, `_max_attempts`, and `_notify_to`, the list of the people asked (RFC-0026
     /// §4.5). Several attempts between two requests to the server lead to one call, and to none if the question ended in between.
     fn on_input_requested(&self, record: &SuspensionRecord, reattached: bool) {}
@@ -166,7 +167,8 @@ impl HookList {
         }
     }
 
-    /// The lock is held while hooks run; otherwise two tasks could report "back" before "lost".
+    /// Reports that the server is away, once per outage. The lock is held while hooks run; otherwise two tasks could report
+    /// "back" before "lost".
     pub(crate) fn connection_lost(&self, error: &TransportError) {
         let mut lost_at = self.lost_at.lock().unwrap_or_else(PoisonError::into_inner);
         if lost_at.is_none() {

@@ -31,7 +31,7 @@ impl Intent {
         Self { client, view }
     }
 
-    /// Its id.
+    /// The id of the intent.
     pub fn id(&self) -> IntentId {
         self.view.id
     }
@@ -57,13 +57,13 @@ impl Intent {
         self.client.should_request_input(self.view.id, signals).await
     }
 
-    /// Changes its status; see [`Client::set_status`].
+    /// Changes the status of the intent; see [`Client::set_status`].
     pub async fn set_status(&mut self, status: Status, reason: Option<&str>) -> Result<(), CallError> {
         self.view = self.client.set_status(self.view.id, status, reason).await?;
         Ok(())
     }
 
-    /// Its events, oldest first; see [`Client::events`].
+    /// The events of the intent, oldest first; see [`Client::events`].
     pub async fn events(&self) -> Result<Vec<EventView>, CallError> {
         self.client.events(self.view.id).await
     }
@@ -99,7 +99,7 @@ impl<'a> CreateIntent<'a> {
         self
     }
 
-    /// Sets one entry of its state.
+    /// Sets one entry of the intent's state.
     pub fn state(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.request.state.get_or_insert_default().insert(key.into(), value.into());
         self
@@ -111,20 +111,20 @@ impl<'a> CreateIntent<'a> {
         self
     }
 
-    /// Sets the rules for the work on it; see [`Intent::set_policy`].
+    /// Sets the rules for the work on the intent; see [`Intent::set_policy`].
     pub fn policy(mut self, policy: &Policy) -> Self {
         self.request.governance_policy = Some(policy.to_object());
         self
     }
 
-    /// Makes the creation safe to repeat: for 24 hours the same key is the same intent. Without a key, a creation of unknown
-    /// outcome is reported, not repeated.
+    /// Makes the creation safe to repeat: for 24 hours, creating with the same key gives the same intent. Without a key, a
+    /// creation whose outcome is unknown is reported as an error and not repeated.
     pub fn idempotency_key(mut self, key: impl Into<String>) -> Self {
         self.idempotency_key = Some(key.into());
         self
     }
 
-    /// Creates it.
+    /// Creates the intent.
     pub async fn send(self) -> Result<Intent, CallError> {
         let path = "/api/v1/intents";
         let call = match self.idempotency_key {

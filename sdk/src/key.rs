@@ -46,7 +46,8 @@ impl Key {
     /// The value of `Idempotency-Key`.
     ///
     /// A derived key is the SHA-256 of the canonical JSON (RFC 8785) of intent, request and occasion. Programs of different
-    /// versions must agree on it, or an upgrade would lose the questions that are open: a change needs another prefix.
+    /// versions must derive the same key, or an upgraded program would not find its open questions. If the derivation changes,
+    /// the prefix must change too.
     pub(crate) fn header(&self, intent_id: IntentId, request: &SuspendRequest) -> Result<HeaderValue, FieldError> {
         match self {
             Self::Given(key) => key_header(key),
@@ -60,7 +61,7 @@ impl Key {
     }
 }
 
-/// A key that is the same for the same request, and for no other. `field` is named if the request cannot be written.
+/// A key that is the same for the same request, and for no other. The error names `field` if the request cannot be serialized.
 pub(crate) fn derived_key(prefix: &str, field: &'static str, request: &impl Serialize) -> Result<HeaderValue, CallError> {
     let refused = |error| CallError::Refused(Box::new(Problem::invalid(vec![error])));
     let bytes = domain::base::json::canonical(request)

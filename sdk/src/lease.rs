@@ -18,8 +18,8 @@ use crate::transport::Call;
 /// A lease, from [`Intent::lease`] or [`Intent::leases`].
 ///
 /// Dropping it does **not** give the lease back: the agent holds it until its time runs out. A program that crashes leaves it
-/// behind in the same way, and a drop cannot wait for the server nor tell that it was not reached. So
-/// [`release`](Lease::release) gives it back, and a short duration with [`renew`](Lease::renew) limits how long other agents wait
+/// behind in the same way, and a drop cannot wait for the server or report that the server was not reached. Call
+/// [`release`](Lease::release) to give it back. A short duration with [`renew`](Lease::renew) limits how long other agents wait
 /// after a crash. [`Intent::leases`] finds it again.
 ///
 /// While the intent waits for a person, its leases do not run out.

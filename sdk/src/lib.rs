@@ -46,7 +46,7 @@
 //!   answer is a variant of [`RequestInputError`].
 //! * The decision whether to ask at all is an [`Engagement`], an enum to be matched, because "do not ask" may also mean "do not
 //!   act".
-//! * [`Hooks`] tell a program about events meanwhile; [`Client::pending`] resumes a wait by the question's id.
+//! * [`Hooks`] tell a program about events during a wait; [`Client::pending`] resumes a wait by the question's id.
 //! * The feature `blocking` adds `placet::blocking`, the same client for programs without an async runtime.
 //! * A key and a suspension id are secrets: this crate never logs or shows them.
 #![warn(missing_docs)]

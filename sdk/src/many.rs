@@ -34,7 +34,8 @@ impl Turns {
         Self { places: Arc::new(Semaphore::new(WAITS_AT_A_TIME)), wait_seconds }
     }
 
-    /// Waits for a turn; turns are given in the order in which they were asked for. The semaphore is never closed.
+    /// Waits for a turn; turns are given in the order in which they were asked for. The result is never `None`, because the
+    /// semaphore is never closed.
     pub(crate) async fn place(&self) -> Option<SemaphorePermit<'_>> {
         self.places.acquire().await.ok()
     }
@@ -46,7 +47,7 @@ impl Client {
     /// Each result is the one of [`request_input`](Client::request_input): an error of one question changes nothing about the
     /// others. An intent has one open question at most, so each question belongs on an intent of its own; a second question of the
     /// same intent gets the server's refusal (`not_active`), unless it is the same question, which is found. Questions with
-    /// answers of different types are several calls, joined by `tokio::join!`.
+    /// answers of different types need several calls, joined by `tokio::join!`.
     ///
     /// All questions are asked at once, 16 requests at a time, so that no person waits for another one. At most 256 waits are open
     /// at a time, each on a connection of the client's pool. If there are more questions, they take turns of 5 seconds: with 1,000

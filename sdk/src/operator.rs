@@ -75,7 +75,7 @@ impl Client {
         self.send(call.header("if-match", HeaderValue::from(question.version))).await
     }
 
-    /// Reminds the people who are asked at present of a question, now; at most once in five minutes for each question.
+    /// Sends a reminder now to the people who are asked at present; at most once in five minutes for each question.
     ///
     /// # Errors
     ///

@@ -17,7 +17,7 @@ use crate::transport::Patience;
 
 /// How long one request waits on the server, in seconds: the most that the server allows.
 pub(crate) const WAIT_SECONDS: u32 = 50;
-/// The least time between two requests, when the server does not wait.
+/// The least time between two requests, for a server that replies at once instead of waiting.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 /// How long after a question's deadline the server may still be away: in this time it can be repaired, and the answer is not
 /// lost.

@@ -19,7 +19,7 @@ pub struct Problem {
     pub detail: String,
     /// The fields that break rules.
     pub errors: Vec<FieldError>,
-    /// Further members of the code: `valid_choices`, `current_version`, `resolution`, …
+    /// Further members that come with the code: `valid_choices`, `current_version`, `resolution`, …
     pub more: Map<String, Value>,
 }
 
@@ -45,7 +45,7 @@ impl Problem {
         Self { status, code, detail, errors, more }
     }
 
-    /// The refusal of a question that cannot be serialized, in the form of the server's own refusal.
+    /// A refusal by the SDK itself, before it sends anything, in the form of a refusal by the server.
     pub(crate) fn invalid(errors: Vec<FieldError>) -> Self {
         Self { status: 422, code: Some("invalid".to_owned()), detail: "invalid request".to_owned(), errors, more: Map::new() }
     }

@@ -42,8 +42,8 @@ use crate::seconds::whole_seconds;
 /// * If the wording comes from a language model or holds a time, it is different after every restart. Then give the question a
 ///   name of its own with [`idempotency_key`](Question::idempotency_key).
 ///
-/// The question as it was first asked counts: its words, its people, its deadline. The words may differ under a key of your own,
-/// and the client's [default policy](crate::ClientBuilder::default_retry_policy) under any key, but the meaning of an answer may
+/// The question as it was first asked counts: its words, its people, its deadline. Under a key of your own the words may differ,
+/// and under any key the client's [default policy](crate::ClientBuilder::default_retry_policy) may; the meaning of an answer must
 /// not. So the SDK refuses (`idempotency_mismatch`) another kind of answer, other values to choose from, another fallback while
 /// no person has answered, another intent, and a question that [`supersedes`](Question::supersedes) the one that the key names.
 /// [`Answer::question`](crate::Answer::question) has the words that the person read.
@@ -237,7 +237,7 @@ impl<T> Question<T> {
         self
     }
 
-    /// Replaces a question that is still open; a program that waits for that one learns that it was superseded.
+    /// Replaces a question that is still open; a program that waits for the replaced question learns that it was superseded.
     pub fn supersedes(mut self, suspension_id: SuspensionId) -> Self {
         self.request.supersedes = Some(suspension_id.expose());
         self
@@ -279,7 +279,7 @@ impl<T> Question<T> {
         intent_id: IntentId,
         agent: Option<&PartialRetryPolicy>,
     ) -> Result<Prepared<T>, Box<Problem>> {
-        // The key covers only the question's own fields: a client with another default must find it.
+        // The key covers only the question's own fields, so that a client with another default policy finds the same question.
         cascade(&mut self.request, None);
         let key = self.key.header(intent_id, &self.request).map_err(|error| self.errors.push(error));
         cascade(&mut self.request, agent);
@@ -491,7 +491,7 @@ mod tests {
         let ask = || Question::confirm("Go?");
         let twice = policy(ask().timeout_seconds(60).retry_policy(attempts(2)));
         assert_eq!(twice, json!({"max_attempts": 2, "interval_seconds": 60, "escalation_ladder": [{"attempt": 2}]}));
-        // The agent's final policy needs a fallback value.
+        // The agent's final policy is sent only if the question has a fallback value.
         assert_eq!(policy(ask()).get("final_fallback_policy"), None);
         assert_eq!(policy(ask().fallback(false))["final_fallback_policy"], json!("complete_with_fallback"));
         let explicit = ask().fallback_policy(FallbackPolicy::CompleteWithFallback);

@@ -29,7 +29,7 @@ const SILENCE_MAX: Duration = Duration::from_secs(45);
 /// [`outage_tolerance`](crate::ClientBuilder::outage_tolerance).
 ///
 /// A program that starts again goes on where it was if it keeps [`place`](Subscription::place) after it has dealt with an event, and
-/// gives it to `subscribe`. An event whose place it could not keep any more comes a second time.
+/// gives it to `subscribe`. If it stopped before it could keep the place of an event, that event comes a second time.
 ///
 /// One key may hold 1,000 streams. Dropping the subscription ends its connection.
 pub struct Subscription {
@@ -44,7 +44,7 @@ pub struct Subscription {
     patience: Patience,
     tries: u32,
     failing_since: Option<Instant>,
-    /// The end of the pause, which a dropped `next` does not shorten.
+    /// When the pause ends. It is kept here, so that dropping `next` does not shorten the pause.
     connect_at: Option<Instant>,
 }
 
@@ -61,14 +61,14 @@ pub enum Streamed {
 /// An event of an intent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StreamEvent {
-    /// `AGENT_ASSIGNED`, `STATE_CHANGED`, `INTENT_COMPLETED` or `LEASE_RELEASED`; a newer server may have more. From
-    /// [`Intent::follow_log`], the type in the log.
+    /// `AGENT_ASSIGNED`, `STATE_CHANGED`, `INTENT_COMPLETED` or `LEASE_RELEASED`; a newer server may have more. With
+    /// [`Intent::follow_log`] it is the type that the event has in the log.
     pub name: String,
     /// The intent.
     pub intent_id: IntentId,
     /// The name of the credential that acted.
     pub actor: String,
-    /// All members, as docs/http.md lists them. A state may hold what is not for logs.
+    /// All members, as docs/http.md lists them. A state may hold data that must not be logged.
     pub data: Map<String, Value>,
 }
 
@@ -95,7 +95,7 @@ impl Intent {
     /// # Errors
     ///
     /// `Refused` with `not_found` if this key may not read the intent, with `invalid` if `place` is not one of a stream, and with
-    /// `rate_limited` if this key has 1,000 streams. The server holds a refusal for five seconds.
+    /// `rate_limited` if this key has 1,000 streams. The server delays a refusal by five seconds.
     pub async fn subscribe(&self, place: Option<&str>) -> Result<Subscription, CallError> {
         let path = "/api/v1/intents/{intent_id}/subscribe";
         Subscription::begin(&self.client, path, self.id().to_string(), place).await
@@ -115,9 +115,8 @@ impl Intent {
 
 impl Client {
     /// Follows the events of the intents that `agent` created or to which it is assigned, from now on, or from behind `place`.
-    /// The key must have the role `agent` and may act for this agent if `agent` is the key's name or subject, or a name below
-    /// that name. Only this agent's own assignments are told, so a worker learns of its work by `AGENT_ASSIGNED`. See
-    /// [`Intent::subscribe`].
+    /// The key must have the role `agent`, and `agent` must be the key's name or subject, or a name below that name. Only this
+    /// agent's own assignments are sent, so a worker learns of its work by `AGENT_ASSIGNED`. See [`Intent::subscribe`].
     pub async fn subscribe(&self, agent: &str, place: Option<&str>) -> Result<Subscription, CallError> {
         Subscription::begin(self, "/api/v1/agents/{agent_id}/subscribe", agent.to_owned(), place).await
     }
@@ -164,8 +163,8 @@ impl Subscription {
         }
     }
 
-    /// The place behind the event that [`next`](Subscription::next) gave out last, for `subscribe`; at first the place at which the
-    /// stream began.
+    /// The place in the stream right after the event that [`next`](Subscription::next) returned last, for `subscribe`; at first
+    /// the place at which the stream began.
     pub fn place(&self) -> Option<&str> {
         self.place.as_deref()
     }
@@ -196,7 +195,7 @@ impl Subscription {
         Ok(())
     }
 
-    /// Reads what comes next, or connects.
+    /// Reads the next bytes of the stream, or connects if there is no connection.
     async fn advance(&mut self) -> Result<(), CallError> {
         let Some(response) = &mut self.response else { return self.connect().await };
         let (error, verdict) = match timeout(SILENCE_MAX, response.chunk()).await {
@@ -234,7 +233,7 @@ impl Subscription {
         }
     }
 
-    /// Plans to connect again, unless that makes no sense or takes too long already.
+    /// Plans to connect again, unless another try cannot help or the outage has lasted too long.
     fn lost(&mut self, error: CallError, verdict: Verdict) -> Result<(), CallError> {
         self.response = None;
         let Verdict::Retry { after } = verdict else { return Err(error) };

@@ -283,7 +283,7 @@ impl Transport {
             let body = read_body(response).await.map_err(|error| Failure::of_body(error, call.repeat))?;
             Ok(Reply { body, replayed })
         };
-        // In a box, because otherwise every future of every call holds the whole state of an HTTP exchange.
+        // The future is boxed, because otherwise every future of every call holds the whole state of an HTTP exchange.
         Box::pin(exchange.instrument(span.clone())).await
     }
 

@@ -52,7 +52,7 @@ const LINGER: Duration = Duration::from_secs(1);
 /// How many connections wait in the system's queue until they are accepted.
 #[cfg(unix)]
 const BACKLOG: i32 = 1_024;
-/// How long a client may leave the data that was sent to it untaken.
+/// How long a client may take none of the data that was sent to it.
 #[cfg(target_os = "linux")]
 const UNTAKEN_MAX: Duration = Duration::from_secs(30);
 
@@ -97,7 +97,7 @@ impl App {
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
     ) -> anyhow::Result<Self> {
-        // The lanes are made before the database, so that a server that cannot start leaves no file behind.
+        // The lanes, one per channel, are made before the database is opened, so that a server that cannot start leaves no file.
         let mailbox = config.mode.is_development().then(MemoryMailbox::new);
         let address = listener.local_addr()?;
         let lanes = lanes(&config, mailbox.as_ref(), address)?;
@@ -336,8 +336,8 @@ fn lanes(config: &Config, mailbox: Option<&MemoryMailbox>, address: SocketAddr) 
     Ok(lanes)
 }
 
-/// Refuses development by default on a database that was used in production, and warns if it was asked for. In development no
-/// mail leaves: a server that has lost its settings would take silence for an answer, although people were never told.
+/// Refuses a database that was used in production if development mode was not asked for, and warns if it was. In development no
+/// mail leaves, so a server that has lost its settings would take silence for an answer, although people were never told.
 async fn keep_off_production(store: &dyn Store, config: &Config, mailbox: Option<&MemoryMailbox>) -> anyhow::Result<()> {
     if !config.mode.is_development() || !store.was_in_production().await? {
         return Ok(());
@@ -522,8 +522,8 @@ fn bound_what_is_untaken(stream: &TcpStream) {
 #[cfg(not(target_os = "linux"))]
 fn bound_what_is_untaken(_: &TcpStream) {}
 
-/// The address of a server without a configured one: the address at which it listens, or, if it listens on all, this machine's
-/// address in its network.
+/// The address of a server for which none is configured: the address at which it listens, or, if it listens on all addresses,
+/// this machine's address in its network.
 fn own_url(listening: SocketAddr) -> anyhow::Result<Url> {
     let mut address = listening;
     if address.ip().is_unspecified() {

@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(laid_out("12345678 b", "", "  ", 10), "12345678\n  b");
     }
 
-    /// An agent pads a line so that its next words begin where ours do.
+    /// An agent could pad a line so that its next words begin at the margin, where only our words may begin.
     #[test]
     fn padding_never_reaches_the_margin() {
         for padding in [" ", "\u{2500}", "\u{e9}", "界", "👩\u{200D}", "☎\u{FE0F}", "\u{1F1E9}", "e\u{301}", "\u{a0}"] {

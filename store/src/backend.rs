@@ -19,7 +19,7 @@ use crate::{StoreError, Unit, units};
 ///
 /// `name` is the name of the unit, as in [`Store`](crate::Store), for logs and for the simulator.
 pub(crate) trait Backend: Send + Sync + 'static {
-    /// The reads, inside a transaction that writes or outside.
+    /// The reads, inside or outside a transaction that writes.
     type Reads: ReadRows;
     /// The writes of one transaction.
     type Rows<'a>: Rows<Reads = Self::Reads>;
@@ -93,8 +93,8 @@ pub(crate) trait Backend: Send + Sync + 'static {
         self.decide("execute", move |rows, env| units::execute::execute(rows, env, &request))
     }
 
-    /// Whether messages that servers leased before they vanished should be released before this server leases any. A file has
-    /// only one server, so there the answer is always no.
+    /// Whether the messages that vanished servers had leased should be released before this server leases any. Always false for a
+    /// file, because a file has only one server.
     fn is_time_to_release(&self) -> bool {
         false
     }

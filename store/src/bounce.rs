@@ -15,8 +15,8 @@ const PROOF_DOMAIN: &[u8] = b"placet.bounce.v1";
 /// Names a message in its return address and its header, so that its return is recognised. A person who could forge a token could
 /// make a question undeliverable.
 ///
-/// The text has only digits and the letters a to f: mail servers have changed the case of addresses, and systems differ in the
-/// other characters they accept.
+/// Apart from one dot, the text has only digits and the letters a to f: mail servers have changed the case of addresses, and
+/// systems differ in the other characters they accept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BounceToken {
     row: i64,
@@ -44,7 +44,7 @@ impl BounceToken {
         let mut proof = [0; PROOF_BYTES];
         proof.copy_from_slice(&u128::from_str_radix(digits, 16).ok()?.to_be_bytes()[16 - PROOF_BYTES..]);
         let read = Self { row, proof };
-        // One token has one spelling.
+        // Other spellings of the same token, for example with leading zeros, are refused.
         (row > 0 && read.expose() == token).then_some(read)
     }
 

@@ -15,12 +15,12 @@ pub enum Fact {
     Ended {
         outcome: Outcome,
         method: Method,
-        /// The time ran out, and no person had been reached.
+        /// Whether the time ran out and no person had been reached.
         unreached: bool,
         /// The time from the question to its ending.
         open_for: TimeDelta,
     },
-    /// The deadline of a question that was still open was applied, this long after it was due.
+    /// A deadline was applied to a question that was still open, `late` after the deadline was due.
     DeadlineApplied { late: TimeDelta },
     /// A channel was tried.
     DeliveryAttempted { channel: String, result: Attempted },
@@ -28,7 +28,7 @@ pub enum Fact {
     Delivery { channel: String, state: Settled },
     /// A message was reported to have come back.
     BounceReported { kind: BounceKind },
-    /// No person of an attempt could be reached, and the people of the next rung were asked at once.
+    /// No person of an attempt could be reached, and the people of the next attempt were asked at once.
     FailedOver,
     /// A message was given up because too many waited for its endpoint.
     QueueFull,
@@ -136,7 +136,7 @@ impl Outcome {
 }
 
 impl Method {
-    /// The methods that answer.
+    /// The methods by which a question can be answered.
     pub const OF_ANSWERS: [Self; 3] = [Self::EmailLink, Self::ApiKey, Self::Channel];
 
     /// The value of the metric's label.

@@ -109,7 +109,7 @@ impl Hub {
         }
     }
 
-    /// Wakes every waiter: a commit may have been announced elsewhere and not heard here.
+    /// Wakes every waiter, because another server may have announced a commit that was not heard here.
     pub fn wake_all(&self) {
         let waiting: Vec<SuspensionId> = self.watched();
         self.announce(&waiting.into_iter().map(Notice::Suspension).collect::<Vec<_>>());
@@ -122,7 +122,8 @@ impl Hub {
         self.waiting().keys().copied().collect()
     }
 
-    /// Registers interest in a suspension. Register before you read it: a change between reading and waiting would be lost.
+    /// Registers interest in a suspension. Register before you read the suspension: otherwise a change that comes after the read
+    /// and before the registration would be lost.
     pub fn watch(&self, id: SuspensionId) -> Watch<'_> {
         let mut waiting = self.waiting();
         let watched = waiting.entry(id).or_default();
@@ -131,7 +132,8 @@ impl Hub {
         Watch { hub: self, id, notify: watched.notify.clone() }
     }
 
-    /// Registers a stream. Register before you read its events: a change between reading and waiting would be lost.
+    /// Registers a stream. Register before you read its events: otherwise an event that comes after the read and before the
+    /// registration would be lost.
     pub fn follow(&self, followed: Followed) -> watch::Receiver<()> {
         self.publications.follow(followed)
     }
@@ -179,7 +181,7 @@ impl Hub {
     }
 }
 
-/// Interest in one suspension; ends when dropped.
+/// The registered interest of one request in one suspension; dropping it ends the interest.
 pub struct Watch<'a> {
     hub: &'a Hub,
     id: SuspensionId,

@@ -56,7 +56,7 @@ pub struct Inspection {
     pub keys: i64,
     /// Gateways whose keys are valid; known once the tables are of this version.
     pub gateways: Vec<Gateway>,
-    /// Since when deadlines and messages wait after a restore.
+    /// The time from which deadlines and messages wait after a restore; absent if they do not wait.
     pub held_since: Option<DateTime<Utc>>,
     /// A secret of the server's own, if the server has made it.
     pub secret: Option<[u8; 32]>,

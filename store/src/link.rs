@@ -47,7 +47,7 @@ pub struct LinkView {
 #[derive(Clone)]
 pub struct LinkToken {
     row: i64,
-    /// Random bytes, and behind them their proof. Tokens from before there were proofs are random as a whole, and still work.
+    /// Random bytes, followed by their proof. In tokens made before proofs existed, all bytes are random; those still work.
     secret: [u8; 32],
 }
 

@@ -78,7 +78,8 @@ pub(crate) fn look<R: ReadRows>(
             streamed.events.push((row.at, serde_json::from_str(&event)?));
         }
     }
-    // The stream of one intent skips no events of other intents, so its place is that of its last event.
+    // The stream of one intent reads only that intent's events, so its place stays that of its last event. Every other stream
+    // moves on to the end of what was read, past the events that it does not carry.
     if let (Some(passed), None, false) = (passed, scope.intent(), streamed.more) {
         streamed.cursor = passed;
     }

@@ -14,7 +14,7 @@ pub trait Observer: Send + Sync + 'static {
         false
     }
 
-    /// A transaction that is on the disk did this.
+    /// A transaction did this, and its commit is on the disk.
     fn fact(&self, _fact: &Fact) {}
 
     /// A question was asked or has ended; `ended` is when the commit was announced.
@@ -41,7 +41,8 @@ pub trait Observer: Send + Sync + 'static {
     /// A thread beside the writer copied the write-ahead log into the database, with this result; it took so long.
     fn log_copied(&self, _result: Copied, _took: Duration) {}
 
-    /// The writer copied the end of the write-ahead log, wholly or not; it took so long, and commits waited meanwhile.
+    /// The writer itself copied the rest of the write-ahead log into the database. The first argument says whether it copied all
+    /// of the rest, the second how long that took; commits waited meanwhile.
     fn log_ended(&self, _whole: bool, _took: Duration) {}
 
     /// A request began to wait for a question.
@@ -50,7 +51,7 @@ pub trait Observer: Send + Sync + 'static {
     /// A request no longer waits.
     fn waits_no_more(&self) {}
 
-    /// A commit made so many waiting requests look again.
+    /// A commit woke so many waiting requests, which now read their question again.
     fn woke(&self, _requests: usize) {}
 }
 

@@ -12,8 +12,8 @@ use tokio::sync::{Notify, watch};
 
 use crate::stream::{Followed, PublishedRow, StreamCursor};
 
-/// How many of the newest events are kept. They must go back some seconds even on a busy server, because a stream tells its
-/// client of its place only every 15 seconds.
+/// How many of the newest events are kept. They must cover some seconds even on a busy server: a client learns the place of its
+/// stream only every 15 seconds, so it may come back with a place that is that old.
 pub(crate) const KEPT_EVENTS_MAX: usize = 16_384;
 /// The most entries that all agents and portfolios together have for these events. An event has one entry for each agent and each
 /// portfolio whose stream carries it.
@@ -47,7 +47,7 @@ struct Kept {
     passed: StreamCursor,
     /// Oldest first, each with the streams that carry it.
     events: VecDeque<(PublishedRow, Arc<[Followed]>)>,
-    /// The same events for each agent and portfolio that has one.
+    /// The same events, listed for each agent and each portfolio whose stream carries them.
     of_groups: HashMap<Followed, VecDeque<PublishedRow>>,
     /// How many entries all agents and portfolios have together.
     entries: usize,
@@ -84,7 +84,8 @@ pub(crate) struct Newest {
 }
 
 impl Publications {
-    /// Registers a stream. Register before you read its events: a change between reading and waiting would be lost.
+    /// Registers a stream. Register before you read its events: otherwise an event that comes after the read and before the
+    /// registration would be lost.
     pub(crate) fn follow(&self, followed: Followed) -> watch::Receiver<()> {
         let mut state = self.state();
         state.make_room();
@@ -165,7 +166,7 @@ impl Publications {
         kept.passed = sorted.passed;
     }
 
-    /// The kept events behind `after` of an agent or a portfolio; `None` if not all of them are kept, and for other streams.
+    /// The events of an agent or a portfolio behind `after`; `None` if not all of them are kept, and for a stream of one intent.
     pub(crate) fn newest(&self, followed: &Followed, after: StreamCursor) -> Option<Newest> {
         let state = self.state();
         // While the reader rests, it reads no new events, so the place up to which it has read is out of date.

@@ -63,7 +63,8 @@ impl Request {
         self.action() == Some(Action::Suspend) && !matches!(self.command, Ok(Command::SuspendByRecord(_)))
     }
 
-    /// The action that the caller must be allowed; the command determines it. `None` for commands that only the server may give.
+    /// The action for which the caller needs permission, as the command determines it. `None` for commands that only the server
+    /// may give.
     pub fn action(&self) -> Option<Action> {
         match &self.command {
             Ok(command) => command.action(),

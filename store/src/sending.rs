@@ -35,8 +35,8 @@ impl Turn {
 pub struct Lane {
     pub channel: String,
     pub gate: Gate,
-    /// The place in the queue at which the turn before stopped reading the messages beyond the endpoint's limit of due messages;
-    /// absent if it read all of them.
+    /// The place in the queue at which the previous turn stopped reading messages beyond the endpoint's limit of due messages;
+    /// absent if that turn read all of them.
     pub line: Option<LinePlace>,
 }
 
@@ -71,7 +71,7 @@ pub struct LeasedDelivery {
     pub recipient: String,
     /// The attempt that the message was queued for, from 1.
     pub attempt: u32,
-    /// The first message about this question that the same recipient's mail server took, if this is a later one.
+    /// The earliest message about this question that was accepted for the same recipient on the same channel, if there is one.
     pub first: Option<DeliveryId>,
     /// The other people that earlier attempts asked.
     pub asked_before: Vec<String>,
@@ -113,7 +113,7 @@ pub struct Leased {
 pub enum DeliveryResult {
     /// The message was accepted, with this last reply of the other side.
     Sent(String),
-    /// The message is worth another try, not before `after` if the other side gave a time.
+    /// The message is worth another try. If the other side said how long to wait, the try comes no sooner than `after` from now.
     Retry { reason: String, after: Option<TimeDelta> },
     /// The message is never going to arrive, for this reason.
     Failed(String),

@@ -1,4 +1,4 @@
-//! The two ends of a question as spans: made in the transaction, exported after its commit.
+//! Spans for the asking and the ending of a question. A span is made in the transaction, and exported after its commit.
 //!
 //! Days may lie between the two, so they are not parent and child but belong to two traces, and the second links to the first.
 
@@ -18,7 +18,7 @@ pub struct TraceContext {
     pub sampled: bool,
 }
 
-/// One end of a question.
+/// The span of the asking or of the ending of a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpanRecord {
     pub context: TraceContext,
@@ -29,12 +29,12 @@ pub struct SpanRecord {
     pub end: SpanEnd,
 }
 
-/// The end of a question that a span stands for.
+/// Whether a span stands for the asking of a question or for its ending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpanEnd {
     /// The question was asked.
     Suspend,
-    /// The question ended; `asked` is the span that asked, unless spans were not exported then.
+    /// The question ended; `asked` is the span of its asking, absent if spans were not exported at that time.
     Resume { outcome: Outcome, method: Method, asked: Option<TraceContext> },
 }
 
@@ -52,7 +52,7 @@ impl TraceContext {
         Self {
             span_id,
             trace_id: parent.map_or(trace_id, |parent| parent.trace_id),
-            // If the question was not sampled, its end is not sampled either.
+            // The caller's span decides; without one, the ending is sampled if the asking was.
             sampled: parent.or(asked).is_none_or(|chosen| chosen.sampled),
         }
     }

@@ -46,7 +46,7 @@ impl Hold {
 pub struct Recovered {
     /// Whether nothing is left to do.
     pub done: bool,
-    /// Since when deadlines and messages wait after a restore, if they do.
+    /// The time from which deadlines and messages wait after a restore; absent if they do not wait.
     pub held_since: Option<DateTime<Utc>>,
 }
 

@@ -105,7 +105,7 @@ pub trait Store: Send + Sync + 'static {
     fn suspensions(&self, principal: Principal, filter: Wanted<SuspensionFilter>) -> Unit<'_, SuspensionPage>;
     /// Lists the messages about a suspension, in their order.
     fn deliveries(&self, principal: Principal, id: SuspensionId, filter: Wanted<DeliveryFilter>) -> Unit<'_, DeliveryPage>;
-    /// Opens an answer link; `None` for a token that was never minted.
+    /// Opens an answer link; `None` for a token that was never minted, or that became void when the database was restored.
     fn link(&self, token: LinkToken) -> Unit<'_, Option<LinkView>>;
     /// Reads at most `limit` open questions and at most `limit` messages, newest first, of all agents; for the
     /// mailbox of development mode.
@@ -128,7 +128,7 @@ pub trait Store: Send + Sync + 'static {
     fn failed_deliveries(&self, principal: Principal, filter: Wanted<FailedFilter>) -> Unit<'_, DeliveryPage>;
     /// Sends a failed message again, and records who asked for that; `NotFound` if no failed message has this id.
     fn redrive(&self, principal: Principal, redrive: Wanted<Redrive>) -> Unit<'_, DeliveryView>;
-    /// Makes messages due that were leased by a server that is gone; only for a starting server that knows it is the only one.
+    /// Makes messages due again that a vanished server had leased; only for a starting server that knows it is the only one.
     fn release_deliveries(&self) -> Unit<'_, u64>;
     /// Finds the principal of a key by the hash of its secret; revoked keys are not found.
     fn principal(&self, key_hash: [u8; 32]) -> Unit<'_, Option<Principal>>;
@@ -145,7 +145,7 @@ pub trait Store: Send + Sync + 'static {
     /// Notes that the deadline loop runs from now on: if the loop then makes no turn for more than a minute, the server counts as
     /// absent.
     fn attend(&self);
-    /// Makes good for an absence of the server, one bounded step at a time; the first step records the absence. A starting server
+    /// Makes up for an absence of the server, one bounded step at a time; the first step records the absence. A starting server
     /// takes one step; the deadline loop takes the others, and fires nothing before they are done.
     fn recover(&self) -> Unit<'_, Recovered>;
     /// Leaves a last sign of life, for a server that stops.
@@ -291,7 +291,8 @@ impl<B: Backend> Store for B {
         let limit = room.min(units::subscriptions::POSTS_PER_UNIT);
         let due = self.read("due_subscriptions", move |rows| rows.due_subscriptions(now, &busy, limit));
         async move {
-            // The search reads many rows, so it is no part of a transaction that writes; none is begun if nothing is found.
+            // The search reads many rows, so it runs before the transaction that writes. If it finds no subscription, that
+            // transaction is not begun.
             let found = due.await?;
             if found.is_empty() {
                 return Ok(LeasedPosts::default());
@@ -410,8 +411,8 @@ impl<B: Backend> Store for B {
 
     fn hold_after_restore(&self) -> Unit<'_, ()> {
         let held = self.write("hold_after_restore", |rows, env| {
-            // A starting server takes its lock and then reads the presence. So of its transaction and this one, the later sees
-            // the effect of the earlier.
+            // A starting server takes its lock before it reads the presence. So either this transaction finds that server, or the
+            // server finds the hold.
             let is_alone = rows.reads().is_alone()?;
             is_alone.then(|| units::presence::hold_after_restore(rows, env)).transpose()
         });

@@ -52,9 +52,9 @@ pub enum Followed {
     Intent(IntentId),
     /// All events of one intent.
     Log(IntentId),
-    /// Those of the intents of the agent whose name has this form.
+    /// The events of the intents of one agent; the text is the agent's name as [`form`] returns it.
     Agent(String),
-    /// Those of the intents in a portfolio.
+    /// The events of the intents in one portfolio.
     Portfolio(PortfolioId),
 }
 

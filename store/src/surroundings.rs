@@ -29,12 +29,13 @@ pub struct Surroundings {
 }
 
 impl Surroundings {
-    /// For commands that work beside a server: nothing is counted or traced, and messages are queued for mail alone.
+    /// The surroundings of a command that works beside a server: nothing is counted or traced, and messages are queued only for
+    /// mail.
     pub fn alone(clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Self {
         Self::observed(clock, entropy, (Channels::email(), Pressing::OFF), Allowance::unlimited(), Arc::new(Unobserved))
     }
 
-    /// For a server: messages are queued for `channels`, and no more is written than `allowance` permits.
+    /// The surroundings of a server: messages are queued for `channels`, and no more is written than `allowance` permits.
     pub fn observed(
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,

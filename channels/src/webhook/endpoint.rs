@@ -26,7 +26,7 @@ use crate::DeliveryError;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a whole try may take.
 pub const TOTAL_TIMEOUT: Duration = Duration::from_secs(15);
-/// How many bytes of a response are read, so that an endpoint with a long answer is not cut off in the middle of a sentence.
+/// How many bytes of a response are read before the connection is closed, so that an endpoint can finish an ordinary response.
 const RESPONSE_BYTES_MAX: usize = 16 * 1024;
 /// How long reading the response may take; the result is already known from the status.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(1);
@@ -189,7 +189,7 @@ fn retry_after(response: &Response) -> Option<Duration> {
     Some(Duration::from_secs(seconds).min(RETRY_AFTER_MAX))
 }
 
-/// Reads a little of the body, out of politeness; its contents do not count.
+/// Reads the beginning of the body, so that an endpoint can finish an ordinary response; the contents do not count.
 async fn finish(mut response: Response) {
     let read = async {
         let mut bytes = 0;

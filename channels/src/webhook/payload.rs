@@ -70,8 +70,8 @@ pub(crate) fn payload(message: &Message, template: Template, with_link: bool) ->
     }
 }
 
-/// The kind of the message for its receiver, named like an event of the log. Another event may have queued the message: if no
-/// message reached a person at the first attempt, the second attempt asks this person and does not remind.
+/// The kind of the message for its receiver, named like an event of the log. It may differ from the event that queued the
+/// message: if no message reached a person at the first attempt, the second attempt asks this person instead of reminding.
 fn event_type(occasion: &Occasion) -> &'static str {
     match occasion {
         Occasion::Question => "intent.suspended",

@@ -100,12 +100,12 @@ impl Subscribers {
             return Err("must be on a host that the operator of this server allows (subscriptions.hosts)".to_owned());
         }
         let usable = usable(&SecretString::from(url), &self.filter).map_err(|error| error.to_string().replacen("url ", "", 1))?;
-        // Without subnets of the operator's, no address could be reached at another port.
+        // If the operator opened no subnets, no endpoint could be reached at another port.
         let port = usable.port_or_known_default().filter(|port| self.filter.allowed.is_empty() && !PORTS.contains(port));
         port.map_or(Ok(usable), |port| Err(format!("must have port 443 or 8443, and has {port}")))
     }
 
-    /// An endpoint. Its client may have been used before, because making a client reads the certificates of this machine.
+    /// An endpoint. It uses an existing client of the same kind, if there is one, because making a client reads certificates.
     fn endpoint(&self, url: Url, key: SigningKey) -> Result<Endpoint, WebhookSettingsError> {
         let kind = (url.scheme() == "https", url.port_or_known_default());
         let mut made = self.clients.lock().unwrap_or_else(PoisonError::into_inner);

@@ -315,7 +315,7 @@ impl Canary {
         let seen = hits.clone();
         thread::spawn(move || {
             for stream in listener.incoming() {
-                // The hit is counted before the connection ends, because the client may look at once.
+                // The hit is counted before the connection ends, because the test may read the count right after that.
                 seen.fetch_add(1, Ordering::SeqCst);
                 drop(stream);
             }

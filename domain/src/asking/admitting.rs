@@ -16,7 +16,7 @@ fn one(field: impl Into<String>, rule: &str, message: impl Into<String>) -> Erro
     vec![FieldError::new(field, rule, message)]
 }
 
-/// The id of the agent that is meant. Only agents get access by entries of the list; people have their rights by their roles.
+/// The id of the agent in the request. Only agents get access by entries of the list; people have their rights by their roles.
 fn principal(id: &str, kind: Option<&str>) -> Result<String, Errors> {
     if kind.is_some_and(|kind| kind != "agent") {
         let message = "must be agent: people have their rights by the roles of their keys, and groups are not known";

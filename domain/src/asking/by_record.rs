@@ -11,7 +11,7 @@ use crate::suspension::retry::Schedule;
 /// The longest id that a client gives a question, in characters.
 pub const CLIENT_ID_MAX: usize = 200;
 
-/// A client reads its clock twice for the two ends of its window, so the window may be short by this many milliseconds.
+/// A client reads its clock twice for the two ends of its window, so the window may be too short by up to this many milliseconds.
 const WINDOW_SHORT_MILLIS_MAX: i64 = 100;
 
 /// A record as the body of the one call that asks a question.
@@ -23,7 +23,7 @@ pub struct Adapted {
     pub body: Value,
     /// The seconds from the record's `suspended_at` to its `expires_at`.
     pub window_seconds: Option<u32>,
-    /// Differences between the record and the question, for its asker.
+    /// Warnings to the asker about differences between the record and the question.
     pub warnings: Vec<String>,
 }
 
@@ -82,7 +82,7 @@ fn client_id(id: Option<Value>) -> Result<String, Rejection> {
     Ok(id)
 }
 
-/// The client's own window: its clock may be wrong, but the difference between two of its times is right.
+/// The seconds between two times of the client. Its clock may be wrong, but the difference between two of its times is right.
 fn window(suspended_at: Option<Value>, expires_at: Option<Value>) -> Result<Option<u32>, Rejection> {
     let time = |field: &str, value: Option<Value>| match value {
         None => Ok(None),
@@ -105,7 +105,7 @@ fn window(suspended_at: Option<Value>, expires_at: Option<Value>) -> Result<Opti
     })
 }
 
-/// Refuses a record whose client would act before the schedule is over.
+/// Refuses a record with a window that ends before the schedule, because its client would act before the question has ended.
 ///
 /// # Errors
 ///

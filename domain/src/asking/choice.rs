@@ -87,9 +87,9 @@ pub fn judge(choices: &[SuspensionChoice]) -> Judgement {
     Judgement { styles: choices.iter().zip(&leanings).map(style).collect(), misleading }
 }
 
-/// Whether a choice says no to the value it sends, although comparing the leanings of label and value does not show it. If the
-/// value means yes, the label may be a usual button to leave a dialog or contain a verb of refusal, or the description may begin
-/// with a verb of refusal. If the value has no word for yes or no, the label may say no to the very words of the value.
+/// Whether a choice says no to the value it sends, in a way that a comparison of the leanings of label and value does not show.
+/// If the value means yes, the label may be a usual button to leave a dialog or contain a verb of refusal, or the description may
+/// begin with a verb of refusal. If the value has no word for yes or no, the label may say no to the very words of the value.
 fn says_no_to(choice: &SuspensionChoice, says: Leaning, sends: Leaning) -> bool {
     let label = words_of(&nfkc(&choice.label).to_lowercase());
     match sends {
@@ -203,7 +203,7 @@ const NO_PARTS: [&str; 9] = ["不", "拒", "否", "禁止", "いいえ", "ない
 fn leaning(text: &str) -> Leaning {
     let apart = nfkc(text);
     let seen = skeleton(text);
-    // A capital letter may look like one of another alphabet although its small letter does not: `Н` and `н`.
+    // A capital letter may look like a letter of another alphabet although its small letter does not, as with `Н` and `н`.
     let readings = [apart.to_lowercase(), apart.to_string(), seen, camel_apart(&apart)];
     let mut leanings = readings.iter().map(|reading| lean(&words_of(reading)));
     leanings.find(|leaning| *leaning != Leaning::Unknown).unwrap_or(Leaning::Unknown)
@@ -216,7 +216,7 @@ fn lean(words: &[Word]) -> Leaning {
     let Some(negative) = words.iter().position(is_negative) else {
         return if says_more(&words[..first]) && says_more(&words[first..]) { Leaning::Doubtful } else { Leaning::Yes };
     };
-    // "Do not reject" may mean either, and so may "Approve, but do not notify" and "Refund with no delay".
+    // "Do not reject" may mean yes or no, and so may "Approve, but do not notify" and "Refund with no delay".
     let turned = words
         .iter()
         .position(|word| *word == Word::Not)

@@ -26,7 +26,7 @@ impl EngagementSignals {
     ///
     /// # Errors
     ///
-    /// Every signal outside [0, 1], not a number included.
+    /// Every signal that is outside [0, 1] or is not a number (NaN).
     pub fn new(confidence: f64, risk: f64, reversibility: f64) -> Result<Self, Vec<FieldError>> {
         let errors: Vec<FieldError> = [("confidence", confidence), ("risk", risk), ("reversibility", reversibility)]
             .into_iter()
@@ -36,8 +36,8 @@ impl EngagementSignals {
         if errors.is_empty() { Ok(Self { confidence, risk, reversibility, context: Map::new() }) } else { Err(errors) }
     }
 
-    /// Decides how to engage people. The modes are tried in the order autonomous, defer, require, request: the RFC's table lists
-    /// `require_input` before `defer`, which would make `defer` unreachable for the riskiest acts.
+    /// Decides how to engage people. The modes are tried in the order autonomous, defer, require, request. The RFC's table lists
+    /// `require_input` before `defer`, but in that order `defer` would be unreachable for the riskiest acts.
     pub fn decide(&self) -> EngagementDecision {
         let (mode, rationale) = if self.confidence >= 0.85 && self.risk <= 0.20 && self.reversibility >= 0.50 {
             (EngagementMode::Autonomous, "confidence is high, risk is low, the act can be undone")
@@ -67,7 +67,7 @@ pub enum EngagementMode {
 }
 
 impl EngagementMode {
-    /// The wire's `should_ask`: false for `defer` too, which is why a boolean is not enough to act on.
+    /// The value of `should_ask` on the wire. It is false for `defer` as well as for `autonomous`, so it is not enough to act on.
     pub fn should_ask(self) -> bool {
         matches!(self, Self::RequestInput | Self::RequireInput)
     }

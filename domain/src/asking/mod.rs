@@ -1,4 +1,4 @@
-//! From a request to a command: the operator's rules about questions, and the rules every request keeps.
+//! Turns requests into commands, by the operator's rules about questions and the rules that every request must keep.
 
 pub mod accepting;
 pub mod admitting;

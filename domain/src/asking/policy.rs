@@ -95,7 +95,7 @@ impl AskingPolicy {
         let recipients = self.recipients(request.notify_to, &mut check);
         // The call's fallback policy, which may stand under either of two names, takes precedence over the server's.
         let stated = request.retry_policy.as_ref().and_then(|policy| policy.final_fallback_policy).or(request.fallback_policy);
-        // A client with a fixed deadline has merged the server's policy into its own already.
+        // A client with a fixed deadline has already merged the server's policy into its own, so it is not merged here again.
         let server = self.default_retry_policy.as_ref().filter(|_| client.is_none());
         let call = request.retry_policy;
         let schedule = Schedule::resolve(call, request.timeout_seconds, request.fallback_value.as_ref(), server);
@@ -272,7 +272,7 @@ impl AskingPolicy {
         }
     }
 
-    /// Without these rules, a prompt-injected agent asks for one second with `fallback_value: "approve"` and so approves itself.
+    /// Without these rules, a prompt-injected agent could approve itself: with one second and `fallback_value: "approve"`.
     fn check_fallback(
         &self,
         policy: FallbackPolicy,
@@ -313,8 +313,8 @@ impl AskingPolicy {
     }
 }
 
-/// Fits the retry policy of a call into the window that the call names, as its client means it. If the interval is longer than
-/// the window, people are asked once. One attempt with an interval of 0 is the same as no retry policy.
+/// Fits the retry policy of a call into the window that the call names, which is how its client means the policy. If the interval
+/// is longer than the window, people are asked once. One attempt with an interval of 0 is the same as no retry policy.
 fn narrow(request: &mut SuspendRequest, check: &mut Check) {
     let Some(policy) = &mut request.retry_policy else { return };
     if policy.max_attempts == Some(1) && policy.interval_seconds == Some(0) {

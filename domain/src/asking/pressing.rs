@@ -12,12 +12,12 @@ use crate::suspension::{AskedBefore, Question, Resolution, Suspension};
 pub const BURST: usize = 5;
 /// The number of further messages that leave at once within the burst's window, because they would otherwise leave too late.
 pub const URGENT: usize = 15;
-/// The number of messages of one agent to one person that may wait for a time to leave. A further message leaves at once if fewer
+/// The most messages of one agent to one person that may wait until they leave. A further message leaves at once if fewer
 /// than [`BURST`] + [`URGENT`] messages have left within the burst's window; otherwise it is not sent.
 pub const PLACES_MAX: usize = 100;
 /// Questions asked anew are counted within this time, in seconds.
 pub const ASKS_WITHIN_SECONDS: u32 = 3_600;
-/// The longest distance between messages an operator may set, in seconds.
+/// The largest value of [`Pressing::min_distance_seconds`] that an operator may set.
 pub const MIN_DISTANCE_SECONDS_MAX: u32 = 3_600;
 /// The most often an operator may let an agent ask anew within an hour.
 pub const ASKS_PER_HOUR_MAX: u32 = 1_000;
@@ -37,15 +37,15 @@ impl Pressing {
     /// The limits in production, unless the operator sets others.
     pub const PRODUCTION: Self = Self { min_distance_seconds: 60, asks_per_hour: 10 };
 
-    /// The burst's window: the time within which messages that have left are counted. `None` if there is no least distance.
+    /// The burst's window: the time within which messages that have left are counted. `None` if `min_distance_seconds` is 0.
     pub fn burst_window(&self) -> Option<TimeDelta> {
         let distance = seconds(self.min_distance_seconds);
         let burst = i32::try_from(BURST).unwrap_or(i32::MAX);
         (self.min_distance_seconds > 0).then(|| distance * burst)
     }
 
-    /// The time at which another message may leave. `left` holds the times at which messages have left, newest first. If fewer
-    /// than [`BURST`] have left within the burst's window, it is `now`, else one distance after the newest one.
+    /// The time at which another message may leave. `left` holds the times at which messages have left, newest first. The message
+    /// may leave once fewer than [`BURST`] have left within the burst's window, or `min_distance_seconds` after the newest one.
     pub fn leaves_at(&self, left: &[DateTime<Utc>], now: DateTime<Utc>) -> DateTime<Utc> {
         let (Some(window), Some(last), Some(fifth)) = (self.burst_window(), left.first(), left.get(BURST - 1)) else {
             return now;
@@ -54,8 +54,8 @@ impl Pressing {
     }
 
     /// The time that another message reserves to leave, not before `earliest`. `taken` holds the times that others have reserved,
-    /// earliest first. A reserved time may be only half a distance before another, so that a message that is a little late need
-    /// not reserve a new time; the message behind it then waits longer.
+    /// earliest first. A reserved time may be as little as half of `min_distance_seconds` before the next one, so that a message
+    /// that is a little late need not go to the end; the message behind it then waits longer.
     pub fn place(&self, taken: &[DateTime<Utc>], earliest: DateTime<Utc>) -> DateTime<Utc> {
         let distance = seconds(self.min_distance_seconds);
         taken.iter().fold(earliest, |place, taken| {
@@ -74,7 +74,7 @@ impl Pressing {
         if allowed == 0 || unanswered.len() <= allowed {
             return Ok(());
         }
-        // Once this question no longer counts, only as many unanswered questions are counted as are allowed.
+        // Once the question at this index no longer counts, the later ones are as many as are allowed.
         let counts_until = unanswered[unanswered.len() - 1 - allowed] + seconds(ASKS_WITHIN_SECONDS);
         let left = u32::try_from((counts_until - now).num_seconds().max(0)).unwrap_or(u32::MAX);
         Err(Rejection::AskedTooOften { asks_per_hour: self.asks_per_hour, retry_after_seconds: left.saturating_add(1) })
@@ -104,7 +104,7 @@ pub fn pair(agent: &str, recipient: &str) -> i64 {
 }
 
 impl AskedBefore {
-    /// Whether a newer question counts as asking anew: `last` is open, and about to be superseded, or it ended without an answer.
+    /// Whether a question after `last` counts as asking anew: `last` is still open (and is now superseded) or ended unanswered.
     pub fn counts(last: &Suspension) -> bool {
         last.ending.as_ref().is_none_or(|ending| ending.resolution != Resolution::Responded)
     }

@@ -1,4 +1,4 @@
-//! Shows which people would be told when, if a question were asked now.
+//! Shows which people would be told, and when, if a question were asked now.
 
 use chrono::{DateTime, Utc};
 

@@ -25,7 +25,7 @@ pub const FINDINGS_MAX: usize = 20;
 const NAME_BYTES_MAX: usize = 60;
 /// The length of a run of random characters: shorter runs are too short for a secret, and longer ones are data.
 const RANDOM_CHARS: std::ops::RangeInclusive<usize> = 32..=512;
-/// How far in front of a run the address that contains it may begin, in bytes.
+/// The number of bytes in front of a run that are searched for the beginning of an address that contains the run.
 const ADDRESS_BYTES: usize = 256;
 /// The entropy in bits per character that words and names do not reach; random base64 of this length has 4.3 and more.
 const RANDOM_BITS: f64 = 4.0;

@@ -9,8 +9,8 @@ pub trait Clock: Send + Sync {
     /// The present, in whole microseconds (what every surface shows and every hash covers).
     fn now(&self) -> DateTime<Utc>;
 
-    /// The present for servers that share a database, whose clock says `database`. The system's clock returns that time, so that
-    /// all servers have one clock. Other clocks (a test's, a simulator's) keep their own time.
+    /// The present time for servers that share a database; `database` is the time of its clock. The system's clock returns
+    /// `database`, so that all servers have one clock. Other clocks (a test's, a simulator's) keep their own time.
     fn agreed(&self, _database: DateTime<Utc>) -> DateTime<Utc> {
         self.now()
     }

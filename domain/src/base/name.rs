@@ -57,7 +57,7 @@ pub fn is_same(one: &str, other: &str) -> bool {
     one == other || form(one) == form(other)
 }
 
-/// The form of a name that may be given to a key. Two names that are told apart also look different in this form.
+/// The form of a name that may be given to a key. Names in this form never differ only in characters that show nothing.
 ///
 /// # Errors
 ///
@@ -125,7 +125,7 @@ mod tests {
         assert_eq!(normal("a\u{a0}b").as_deref(), Ok("a b"));
     }
 
-    /// A key from before names were normalised still belongs to the owner whose name its operator types today.
+    /// A key from before names were normalised must still belong to its owner, although people now type the name otherwise.
     #[test]
     fn names_of_before_are_compared_in_their_form() {
         for (before, today) in [("Team A ", "Team A"), ("Ｏps", "Ops"), ("E\u{301}quipe", "Équipe"), ("O\u{200b}ps\n", "Ops")] {

@@ -12,7 +12,7 @@ use base64::engine::general_purpose::STANDARD_NO_PAD;
 
 /// The prefix of every answer link's token, by which a scanner for leaked secrets can recognise one.
 pub const LINK_PREFIX: &str = "plc_";
-/// No piece of a secret with so many letters and digits is kept.
+/// The length of a piece of a secret, in letters and digits. A reply that quotes a piece of this length is not kept.
 const PIECE: usize = 6;
 /// A word of this length, with letters of both cases and digits, was not written by a person.
 const OPAQUE_MIN: usize = 20;
@@ -50,7 +50,7 @@ pub fn without_links(text: &str) -> String {
     clean
 }
 
-/// Whether the prefix of a token stands in the text with other characters between its own.
+/// Whether the text holds the prefix of a token with other characters between those of the prefix.
 fn is_broken_up(text: &str) -> bool {
     let kept: String = text.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_')).collect();
     kept.contains(LINK_PREFIX)
@@ -179,7 +179,7 @@ mod tests {
         }
     }
 
-    /// It is not known which links a returned mail contained.
+    /// It is not known which links a returned mail contained, so everything that could be a link must be removed.
     #[test]
     fn nothing_that_could_be_a_link_is_kept() {
         let alphanumeric = |text: &str| plain(text);

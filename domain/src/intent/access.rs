@@ -42,7 +42,7 @@ pub enum PrincipalType {
     Agent,
 }
 
-/// The part that decisions need of a request for access that no person has decided yet.
+/// A request for access that no person has decided yet, as far as decisions need it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenRequest {
     /// Its id.
@@ -64,7 +64,7 @@ pub struct Granted {
     pub principal_id: String,
     /// The kind of principal.
     pub principal_type: PrincipalType,
-    /// What it may do.
+    /// The agent's permission.
     pub permission: Permission,
     /// When the entry stops counting.
     #[serde(default, with = "crate::base::time::naive_option", skip_serializing_if = "Option::is_none")]
@@ -112,11 +112,11 @@ pub struct Requested {
     pub principal_id: String,
     /// The kind of principal.
     pub principal_type: PrincipalType,
-    /// What it is to be permitted.
+    /// The permission that the agent is to get.
     pub requested_permission: Permission,
     /// The reason, in the words of the caller that asked.
     pub reason: String,
-    /// What the agent says that it can do.
+    /// The abilities that the request claims for the agent.
     pub capabilities: Vec<String>,
     /// The credential that asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -138,7 +138,7 @@ pub struct Decided {
     pub request_id: AccessId,
     /// The agent that is to get access.
     pub principal_id: String,
-    /// What it may do, if the request was approved; at most what was requested.
+    /// The agent's permission, if the request was approved; at most the requested one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permission: Option<Permission>,
     /// When the access ends.
@@ -195,7 +195,7 @@ pub struct Grant {
     pub id: AccessId,
     /// The agent.
     pub principal_id: String,
-    /// What it may do.
+    /// The agent's permission.
     pub permission: Permission,
     /// When the entry stops counting.
     pub expires_at: Option<DateTime<Utc>>,
@@ -204,7 +204,7 @@ pub struct Grant {
 }
 
 impl Grant {
-    /// Whether this entry gives the same access for the same time.
+    /// Whether `entry` already gives the agent the same permission until the same time.
     pub fn is_kept_by(&self, entry: &Entry) -> bool {
         (&entry.principal_id, entry.permission, entry.expires_at) == (&self.principal_id, self.permission, self.expires_at)
     }
@@ -217,11 +217,11 @@ pub struct RequestAccess {
     pub id: AccessId,
     /// The agent that is to get access.
     pub principal_id: String,
-    /// What it is to be permitted.
+    /// The permission that the agent is to get.
     pub permission: Permission,
     /// The reason.
     pub reason: String,
-    /// What the agent says that it can do.
+    /// The abilities that the request claims for the agent.
     pub capabilities: Vec<String>,
     /// How many requests of the caller are open, over all intents; the store counts them.
     pub open_by_caller: usize,
@@ -232,7 +232,7 @@ pub struct RequestAccess {
 pub enum Verdict {
     /// The agent gets access.
     Approve {
-        /// What it may do; as requested if absent.
+        /// The agent's permission; the requested one if absent.
         permission: Option<Permission>,
         /// When the access ends.
         expires_at: Option<DateTime<Utc>>,

@@ -39,7 +39,7 @@ impl Announcement {
         record_until(self.at)
     }
 
-    /// Whether the question can no longer come. If the clock was set back since the announcement, no one can tell, and it cannot.
+    /// Whether the time for the question is over. If the clock was set back since the announcement, the time counts as over, too.
     pub fn is_over(&self, now: DateTime<Utc>) -> bool {
         now >= self.record_until() || now < self.at
     }

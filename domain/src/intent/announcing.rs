@@ -15,7 +15,7 @@ use crate::people::principal::Principal;
 use crate::problem::Rejection;
 use crate::suspension::Asker;
 
-/// Announces a question. An agent that announces again, or whose question is open, changes nothing.
+/// Announces a question. Nothing changes if the agent has announced one already, or if its question is open.
 pub(super) fn announce(intent: &Intent, id: SuspensionId, by: &Principal, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
     let asker = intent.open.as_ref().map(|open| &open.asked_by).or(intent.announcement.as_ref().map(|announced| &announced.by));
     if let Some(asker) = asker {

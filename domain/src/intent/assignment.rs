@@ -32,7 +32,7 @@ pub struct Unassigned {
     pub agent_id: String,
 }
 
-/// A key whose name and subject differ. An agent that was assigned by its subject takes leases under both.
+/// A key whose name and subject differ. An agent that was assigned by its subject may hold leases under the name and the subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Alias {
     /// The name.

@@ -113,7 +113,7 @@ pub struct Respond {
 pub enum Later {
     /// At this time.
     Until(DateTime<Utc>),
-    /// So long after the present deadline.
+    /// This long after the present deadline.
     By(TimeDelta),
 }
 
@@ -265,7 +265,7 @@ impl Command {
         if let Self::SuspendByRecord(record) = self { record.asked.as_deref().ok() } else { None }
     }
 
-    /// Whether the policy of the intent can refuse this command. It never keeps people from being asked or from answering.
+    /// Whether the policy of the intent can refuse this command. No policy keeps people from being asked or from answering.
     pub fn is_governed(&self) -> bool {
         matches!(
             self,

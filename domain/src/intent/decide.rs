@@ -20,8 +20,8 @@ use crate::problem::Rejection;
 use crate::suspension::lease::Lease;
 use crate::suspension::{Ending, FallbackPolicy, Question, REFUSALS_RECORDED_MAX, Resolution, ResolutionReason, Suspension};
 
-/// How long before the deadline, in seconds, a change by the asker is taken for a sign that it has applied its fallback. A change before
-/// that is none, unless the asker's clock is wrong by more than this.
+/// How long before the deadline, in seconds, a change by the asker is taken for a sign that it has applied its fallback. An
+/// earlier change is no sign of that, unless the asker's clock is wrong by more than this.
 const EARLY_SECONDS_MAX: u32 = 60;
 
 /// Decides what `command` does to `intent` at `now`, without doing it.
@@ -122,8 +122,8 @@ fn patch_state(
     Ok([Event::StatePatched(patches.to_vec())].into_iter().chain(went_on).collect())
 }
 
-/// Whether the agent that changes the intent asked its open question, and may have applied the fallback by its own clock already. It
-/// does not report that, so its next change of the state is the first sign.
+/// Whether the agent that changes the intent asked its open question and may already have applied the fallback by its own clock.
+/// The agent does not report a fallback, so its next change of the state is the first sign of it.
 fn may_have_gone_on(open: &Suspension, by: &Principal, now: DateTime<Utc>) -> bool {
     let is_near = open.expires_at.is_some_and(|expires_at| expires_at - now <= seconds(EARLY_SECONDS_MAX));
     open.fixed_deadline && open.fallback_policy != FallbackPolicy::Fail && is_near && is_same(&open.asked_by.name, &by.name)

@@ -8,11 +8,11 @@ use crate::suspension::Question;
 use crate::suspension::channel::{Channels, Route, Way};
 use crate::suspension::delivery::{Asked, DeliveryRecord, DeliveryState, Failover, Fate, Sibling};
 
-/// The number of equal parts of the time that is left; a message waits for a failing endpoint for at most one of these parts.
+/// A message waits for a failing endpoint for at most the time that is left, divided by this number.
 const WAIT_PARTS: i32 = 4;
 
 /// The ways by which people are told again at `attempt`: those in force whose messages are not all lost. If no person can answer
-/// by them, the ways that were taken instead are added.
+/// by them, the ways of the attempt's other messages that are not lost are added.
 ///
 /// A message to a room went to no person. Its way is used again as it is, and the room's name is never looked up as a person.
 pub(crate) fn ways_again(attempt: u32, asked: &Asked) -> Vec<Way> {
@@ -244,7 +244,7 @@ mod tests {
         assert!(!is_worth_waiting(seconds(1), seconds(0)));
     }
 
-    /// Giving up a message helps only if it asks a person by another channel than the dead one.
+    /// Giving up the messages by a dead channel helps only if a person is then asked by another channel.
     #[test]
     fn a_dead_channel_is_gone_around_and_not_along() {
         use DeliveryState::{Queued, Sending, Sent};
@@ -275,13 +275,13 @@ mod tests {
         use DeliveryState::{Failed, Queued, Sending, Sent};
         for state in [Queued, Sending, Sent] {
             assert_eq!(decided(1, 1, "x@x.example", &[(1, "a@x.example", state), (1, "y@x.example", Failed)]), None);
-            // A message of an earlier attempt is no reason to wait: this attempt was made because its person did not answer.
+            // A message of an earlier attempt is no reason to wait, because its person did not answer before this attempt.
             assert!(decided(2, 2, "b@x.example", &[(1, "a@x.example", state)]).is_some());
         }
         assert_eq!(decided(2, 1, "a@x.example", &[]), None, "what is past wakes nobody");
     }
 
-    /// People who read a question on a board wait for a person who can answer, so there must be one.
+    /// A message on a board without an answer link reaches no person who can answer, so the next people must be asked at once.
     #[test]
     fn a_room_without_a_link_holds_nothing_up() {
         let board = NamedChannel { name: "board".into(), reach: Reach::Audience("hall".into()), links: false };

@@ -43,7 +43,7 @@ pub enum Event {
     },
     /// An agent set the status for a question that it has not asked yet.
     Announced(Box<Announcement>),
-    /// A person answered before the announced question came: the answer is to no question.
+    /// A person answered before the announced question came, so the answer belongs to no question.
     AnsweredUnasked(Box<UnaskedAnswer>),
     /// The asker asked its open question again, under another id of its own.
     Adopted {
@@ -135,8 +135,8 @@ pub enum Event {
     DeliveryBounced {
         /// The message, with the text of the report.
         delivery: Delivery,
-        /// Whether another message has reached a person who can answer; after the question's end, the value from before this
-        /// report.
+        /// Whether another message has reached a person who can answer. After the question's end, this report no longer changes
+        /// the value.
         reached: bool,
     },
     /// No person of an attempt can be reached: the people of the next rung are asked at once.
@@ -228,7 +228,7 @@ pub struct Renotified {
     pub suspension_id: SuspensionId,
     /// The attempt, from 2.
     pub attempt: u32,
-    /// How many there will be.
+    /// How many attempts there will be in all.
     pub max_attempts: u32,
     /// The preferred channel.
     pub channel_hint: Option<String>,
@@ -452,7 +452,7 @@ pub fn ending_of(event: &Event, now: DateTime<Utc>) -> Option<(SuspensionId, End
             let ending = ending(Resolution::Cancelled, Some(*reason), None, Some(cancelled_by.clone()));
             Some((*suspension_id, Ending { metadata, ..ending }))
         }
-        // An undeliverable question gets two events, for readers of the RFC; the first of them has ended it.
+        // An undeliverable question was ended by the event before, `SuspensionUndeliverable`; this one is for readers of the RFC.
         Event::SuspensionExpired { reason: ExpiryReason::Undeliverable, .. }
         | Event::IntentCreated(..)
         | Event::StatePatched(_)

@@ -130,7 +130,7 @@ fn change_access(intent: &mut Intent, change: &AccessEvent) {
     }
 }
 
-/// Sets `reached` before the deadline only, because the decision about an ended question stands.
+/// Sets `reached`, but only before the deadline: `reached` decides how the question ends, and that decision must not change.
 fn set_reached(intent: &mut Intent, delivery: &Delivery, reached: bool, now: DateTime<Utc>) {
     if let Some(open) = intent.opened_mut(delivery.suspension_id).filter(|open| !open.is_expired(now)) {
         open.reached = reached;

@@ -90,7 +90,7 @@ fn change_of_status(intent: &Intent, policy: &Policy, status: Status, reason: Op
     Ok(())
 }
 
-/// A person approved the intent as it was completed, so its state does not change any more.
+/// Refuses to change the state of an intent that was completed with a person's approval, which holds for the state at that time.
 fn after_approval(intent: &Intent, policy: &Policy) -> Result<(), Refusal> {
     if intent.status == Status::Completed && policy.completion_mode == Some(CompletionMode::RequireApproval) {
         let message = "the intent was completed with a person's approval, so its state cannot be changed any more";

@@ -102,7 +102,7 @@ pub(super) fn remind(
         return Err(expired(intent, open));
     }
     let pause = seconds(REMINDER_PAUSE_SECONDS);
-    // If the last reminder is dated more than a pause after `now`, the clock was set back since, and the reminder does not count.
+    // If the last reminder is dated more than a pause after `now`, the clock has been set back, and that reminder does not count.
     let left = open.reminded_at.map(|at| at + pause - now).filter(|left| *left <= pause * 2);
     if let Some(left) = left.filter(|left| *left > TimeDelta::zero()) {
         // The seconds are rounded up, so that a caller that waits for them is not refused again.

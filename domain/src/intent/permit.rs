@@ -23,7 +23,7 @@ use crate::suspension::{Asker, Suspension};
 /// `Forbidden`, `ReservedEventType` or `SelfResponse`.
 pub fn permit(intent: &Intent, command: &Command, by: &Principal, handed_for: &[String]) -> Result<(), Rejection> {
     match command {
-        // A client that announces a question is judged by `decide`, which looks at the one that is open.
+        // A client that announces a question is judged by `decide`, which looks at the question that is open.
         Command::SetStatus { status, announces: None, .. } => match (&intent.open, &intent.announcement) {
             // Outside a suspension, an admin has no part in an agent's work.
             (None, None) if by.role == Role::Admin => {
@@ -81,7 +81,8 @@ pub fn permit(intent: &Intent, command: &Command, by: &Principal, handed_for: &[
     }
 }
 
-/// Refuses a gateway that answers in the name of an agent, and a tied one that answers for a person whose message it was not handed.
+/// Refuses a gateway that answers in the name of an agent, and a tied gateway that was handed no message for the person for which
+/// it answers.
 fn gateway(intent: &Intent, respond: &Respond, by: &Principal, handed_for: &[String]) -> Result<(), Rejection> {
     let askers = intent
         .open

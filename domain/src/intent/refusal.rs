@@ -42,7 +42,8 @@ pub(super) fn expired(intent: &Intent, open: &Suspension) -> Refusal {
     }
 }
 
-/// The events of a deadline (RFC-0025 §6): the server's own silence must never be recorded as a person's.
+/// The events of a deadline (RFC-0025 §6). If no person was reached, the question is recorded as undeliverable and not as
+/// unanswered, unless its fallback applies without delivery.
 pub(super) fn end_by_deadline(intent: &Intent, open: &Suspension) -> Vec<Event> {
     let falls_back = open.fallback_policy != FallbackPolicy::Fail;
     let excused = falls_back && !open.requires_delivery;

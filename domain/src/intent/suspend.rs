@@ -62,8 +62,8 @@ pub(super) fn suspend(intent: &Intent, suspend: &Suspend, by: &Principal, now: D
     Ok(events)
 }
 
-/// The moment from which a question's window counts. For a client with a clock of its own, it is the moment of the announcement,
-/// because that clock runs from before it. If the server's clock was set back since, it is `now`.
+/// The moment from which a question's window counts. If the client applies the deadline by its own clock, this is the moment of
+/// the announcement, because the client counts from even before it. If the server's clock was set back since, it is `now`.
 fn since(intent: &Intent, suspend: &Suspend, now: DateTime<Utc>) -> DateTime<Utc> {
     let announced = intent.announcement.as_ref().filter(|_| suspend.guard_seconds.is_some() && suspend.kind.stops_intent());
     announced.map_or(now, |announced| announced.at.min(now))
@@ -107,7 +107,7 @@ fn supersede(
     if open.is_expired(now) {
         return Err(expired(intent, open));
     }
-    // Where the new deadline is fixed, the server cannot keep the later one that people were told.
+    // If the new deadline is fixed, the server cannot move it to the later one that people were told.
     if suspend.guard_seconds.is_some() && ends_earlier(suspend.expires_at(now), open) {
         return Err(Rejection::EndsEarlier.into());
     }

@@ -184,8 +184,8 @@ pub fn is_a_type(event_type: &str) -> bool {
         || OF_SUSPENSIONS.contains(&event_type)
 }
 
-/// The type under which an event is stored that a client appends as `event_type`: a type that means nothing to this server is
-/// stored below `x.`, where no event of the server can ever be mistaken for it.
+/// The stored type of an event that a client appends as `event_type`. A type that means nothing to this server is stored below
+/// `x.`, so that it can never be mistaken for an event of the server.
 pub fn stored_as(event_type: String) -> String {
     let is_reserved = ["intent.", "delivery."].iter().any(|prefix| event_type.starts_with(prefix));
     if is_reserved || is_a_type(&event_type) { event_type } else { ["x.", &event_type].concat() }

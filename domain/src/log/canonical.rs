@@ -43,7 +43,7 @@ pub(super) struct Links<'a> {
 
 /// The links of an event in canonical bytes; `None` if the bytes are not canonical, or are in a rare form.
 pub(super) fn links(bytes: &[u8]) -> Option<Links<'_>> {
-    // Bytes beyond ASCII stand for themselves, once they are known to be UTF-8.
+    // Bytes beyond ASCII may stand in a text as they are if they are valid UTF-8, which is checked here.
     let mut walk = Walk { rest: str::from_utf8(bytes).ok()?.as_bytes() };
     let (mut sequence, mut previous, mut has_hash) = (NULL.as_bytes(), NULL.as_bytes(), false);
     walk.members(0, |name, value| {

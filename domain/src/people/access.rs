@@ -40,7 +40,7 @@ pub struct Entry {
     pub id: AccessId,
     /// The agent: a key acts for it if the key has this name or subject, or if the name is below the key's name.
     pub principal_id: String,
-    /// What the agent may do.
+    /// The agent's permission.
     pub permission: Permission,
     /// When the entry stops counting.
     pub expires_at: Option<DateTime<Utc>>,

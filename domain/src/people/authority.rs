@@ -13,7 +13,7 @@ pub enum Action {
     CreateIntent,
     /// Read one intent or suspension by its id.
     Read,
-    /// Read through lists: of intents or questions, the log of an intent, the messages about a question.
+    /// Read lists: the intents or questions, the log of an intent, the messages about a question.
     Browse,
     /// Patch the state of an intent.
     PatchState,
@@ -55,7 +55,7 @@ pub enum Action {
     Respond,
     /// Decide a request that is made beside an intent: approve it, deny it, resolve it.
     Decide,
-    /// See which people would be told when, before a question is asked.
+    /// See which people would be told, and when, before a question is asked.
     Preview,
     /// Withdraw a question.
     Cancel,
@@ -177,8 +177,8 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
     }
     let allowed = match action {
         Action::Read => true,
-        // A gateway gets the ids of the messages it passes on. It must not see others, and neither must a
-        // person who breaks into it.
+        // A gateway gets the ids of the messages it passes on. It must not see the ids of others, and neither must
+        // a person who breaks into it.
         Action::Browse | Action::ReadPortfolio | Action::ReadSubscription => principal.role != Role::Channel,
         Action::CreatePortfolio
         | Action::Subscribe
@@ -203,10 +203,10 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
             matches!(principal.role, Role::Agent | Role::Admin)
         }
         Action::AppendEvent => matches!(principal.role, Role::Agent | Role::Operator),
-        // The asker is told the reason: it has the question, so there is nothing to hide.
+        // An agent that gets here may read the question, so the refusal can say why it must not answer.
         Action::Respond | Action::Decide if principal.role == Role::Agent => return Err(Rejection::SelfResponse),
         Action::Preview => matches!(principal.role, Role::Agent | Role::Operator | Role::Admin),
-        // The asker may do none of these: a deadline that it could move would be no limit for it, and it could press people with
+        // The asker may do none of these. Its own deadline would be no limit if it could move it, and it could press people with
         // reminders.
         Action::Extend | Action::Remind | Action::DecideAccess => matches!(principal.role, Role::Operator | Role::Admin),
         Action::Respond => matches!(principal.role, Role::Operator | Role::Channel),

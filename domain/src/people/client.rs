@@ -1,4 +1,4 @@
-//! The client programs of agents that do not only act on the server's record of a decision. A key says which of them uses it.
+//! Client programs of agents that act on decisions of their own beside those that the server records. A key names its program.
 
 use std::fmt;
 use std::str::FromStr;

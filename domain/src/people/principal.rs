@@ -15,7 +15,7 @@ use crate::suspension::channel::{EMAIL, Route};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// Asks: creates intents, and suspends and reads these and the intents to which it is assigned.
+    /// Asks. Creates intents; suspends and reads its own intents and those to which it is assigned.
     Agent,
     /// Answers.
     Operator,

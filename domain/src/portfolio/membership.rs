@@ -35,7 +35,7 @@ pub struct Membership {
     pub id: MembershipId,
     /// The part that the intent plays.
     pub role: MembershipRole,
-    /// The higher, the further up in lists.
+    /// The priority: intents with a higher one stand further up in lists.
     pub priority: i32,
     /// When the intent was put there first.
     pub added_at: DateTime<Utc>,

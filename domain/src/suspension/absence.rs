@@ -20,7 +20,7 @@ pub struct Absence {
 }
 
 impl Absence {
-    /// The absence between two signs of life, unless it is too short to count. A clock that was set back shows none.
+    /// The absence between two signs of life, unless it is too short to count. If the clock was set back, no absence is found.
     pub fn between(from: DateTime<Utc>, until: DateTime<Utc>) -> Option<Self> {
         (until - from > TimeDelta::seconds(ABSENCE_SECONDS_MAX)).then_some(Self { from, until })
     }

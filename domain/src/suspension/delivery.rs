@@ -25,7 +25,7 @@ pub enum DeliveryState {
     Bounced,
     /// It will never be accepted.
     Failed,
-    /// It was not sent, because its question ended or another message asks the same.
+    /// It was not sent, because its question ended or another message asks the same person the same question.
     Obsolete,
 }
 

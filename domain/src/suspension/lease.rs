@@ -66,7 +66,7 @@ impl Lease {
         self.status == LeaseStatus::Active && suspended_since.map_or(now, |since| since.min(now)) < self.expires_at
     }
 
-    /// Keeps the holder's claim alive over a suspension that lasted from `since` to `now`.
+    /// Gives a lease at least its whole duration from `now` on, if it held during the suspension from `since` to `now`.
     pub fn outlive_suspension(&mut self, since: DateTime<Utc>, now: DateTime<Utc>) {
         if self.holds(now, Some(since)) {
             self.expires_at = self.expires_at.max(now + seconds(self.duration_seconds));

@@ -19,7 +19,7 @@ pub struct GrantAccessRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(pattern = "^agent$")]
     pub principal_type: Option<String>,
-    /// What the agent may do; `read` by default.
+    /// The agent's permission; `read` by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permission: Option<Permission>,
     /// The reason.
@@ -53,14 +53,14 @@ pub struct RequestAccessRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(pattern = "^agent$")]
     pub principal_type: Option<String>,
-    /// What the agent is to be permitted; `write` by default.
+    /// The permission that the agent is to get; `write` by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requested_permission: Option<Permission>,
     /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 2000)]
     pub reason: Option<String>,
-    /// What the agent says that it can do.
+    /// The abilities that the request claims for the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_items = 50)]
     pub capabilities: Option<Vec<String>>,
@@ -73,7 +73,7 @@ pub struct ApproveAccessRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 200)]
     pub decided_by: Option<String>,
-    /// What the agent may do; at most what was requested, which is the default.
+    /// The agent's permission; at most the requested one, which is the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permission: Option<Permission>,
     /// When the access ends.
@@ -109,7 +109,7 @@ pub struct AclEntryView {
     pub principal_id: String,
     /// The kind of principal.
     pub principal_type: PrincipalType,
-    /// What it may do.
+    /// The agent's permission.
     pub permission: Permission,
     /// The name of the credential that gave the access.
     pub granted_by: String,
@@ -164,11 +164,11 @@ pub struct AccessRequestView {
     pub principal_id: String,
     /// The kind of principal.
     pub principal_type: PrincipalType,
-    /// What it is to be permitted.
+    /// The permission that the agent is to get.
     pub requested_permission: Permission,
     /// The reason.
     pub reason: String,
-    /// What the agent says that it can do.
+    /// The abilities that the request claims for the agent.
     pub capabilities: Vec<String>,
     /// The name of the credential that asked.
     pub requested_by: String,
@@ -176,7 +176,7 @@ pub struct AccessRequestView {
     pub created_at: String,
     /// Its state.
     pub status: AccessRequestStatus,
-    /// What the agent was permitted, if the request was approved.
+    /// The permission that the agent got, if the request was approved.
     pub permission: Option<Permission>,
     /// The subject of the credential that decided.
     pub decided_by: Option<String>,

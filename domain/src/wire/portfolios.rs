@@ -65,20 +65,20 @@ pub struct AddToPortfolioRequest {
     /// The part that it plays; `member` by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<MembershipRole>,
-    /// The higher, the further up in lists; 0 by default.
+    /// The priority: intents with a higher one stand further up in lists; 0 by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = -1_000_000, maximum = 1_000_000)]
     pub priority: Option<i64>,
 }
 
-/// How far the intents of a portfolio are.
+/// The progress of the intents of a portfolio.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AggregateStatus {
     /// How many intents there are.
     pub total: u64,
     /// How many intents have each of the six statuses.
     pub by_status: ByStatus,
-    /// How many of 100 are completed, rounded down; 0 without intents.
+    /// The percentage of completed intents, rounded down; 0 without intents.
     pub completion_percentage: u64,
 }
 
@@ -160,7 +160,7 @@ pub struct PortfolioView {
     #[serde(rename = "updatedAt", with = "crate::base::time::naive_form")]
     #[schema(value_type = String)]
     pub updated_at_for_client: DateTime<Utc>,
-    /// How far all its intents are.
+    /// The progress of all its intents.
     pub aggregate_status: AggregateStatus,
 }
 
@@ -198,7 +198,7 @@ pub struct MemberView {
     pub intent_id: IntentId,
     /// The part that it plays.
     pub role: MembershipRole,
-    /// The higher, the further up.
+    /// The priority: intents with a higher one stand further up in lists.
     pub priority: i32,
     /// When it was put there.
     #[serde(with = "crate::base::time::naive_form")]
@@ -221,7 +221,7 @@ pub struct MemberList {
     pub intents: Vec<MemberView>,
     /// The `offset` at which the list goes on; null at its end. A list ends early after 8 MiB.
     pub next_offset: Option<u32>,
-    /// How far all intents of the portfolio are.
+    /// The progress of all intents of the portfolio.
     pub aggregate_status: AggregateStatus,
 }
 
@@ -256,7 +256,7 @@ pub struct MembershipView {
     pub intent_id: IntentId,
     /// The part that it plays.
     pub role: MembershipRole,
-    /// The higher, the further up in lists.
+    /// The priority: intents with a higher one stand further up in lists.
     pub priority: i32,
     /// When the intent was put there.
     #[serde(with = "crate::base::time::naive_form")]

@@ -226,7 +226,7 @@ fn requested(record: &SuspensionRecord, kind: Kind) -> Option<Requested> {
     record.requested.as_deref().filter(|_| record.kind == kind).cloned()
 }
 
-/// The state of a request, with the word for one that a person decided.
+/// The state of a request; `decided` is the word for a request that a person has decided.
 fn status(record: &SuspensionRecord, decided: &'static str) -> &'static str {
     match record.resolution {
         None => "pending",
@@ -236,7 +236,7 @@ fn status(record: &SuspensionRecord, decided: &'static str) -> &'static str {
     }
 }
 
-/// The words that a person added to the decision, by whichever way it came.
+/// The words that a person added to the decision: in `notes` or `comment`, depending on the way by which the decision came.
 fn notes(record: &SuspensionRecord) -> Option<String> {
     let metadata = record.metadata.as_ref()?;
     ["notes", "comment"].into_iter().find_map(|name| metadata.get(name)?.as_str().map(str::to_owned))

@@ -1,5 +1,5 @@
-//! Events as the streams of the OpenIntent client carry them: under the five names for which that client 0.17.0 has handlers, and
-//! with their members at the top.
+//! Events as streams carry them to the OpenIntent client: under the five names for which version 0.17.0 of the client has
+//! handlers, and with their members at the top.
 
 use serde_json::{Map, Value, json};
 
@@ -11,7 +11,7 @@ use crate::intent::event::Event;
 use crate::intent::status::Status;
 use crate::log::payload::StatePatched;
 
-/// Whether streams carry this event. That client fails on every name that it does not know, so streams carry no other events.
+/// Whether streams carry this event. The client fails on every name that it does not know, so streams carry no other events.
 pub fn is_signalled(event: &Event) -> bool {
     matches!(
         event,
@@ -32,14 +32,14 @@ pub struct Signal {
 }
 
 impl Signal {
-    /// The event as the stream of an intent carries it, or that of `agent`; `None` if the stream leaves it out.
+    /// The event as the stream of an intent, or that of the agent `agent`, carries it; `None` if the stream leaves it out.
     pub fn of(event: EventView, agent: Option<&str>) -> Option<Self> {
         let EventView { id, intent_id, event_type, actor, mut payload, created_at, .. } = event;
         let name = match event_type.as_str() {
             // The client starts its work for every assignment that it receives, so an agent's stream carries that agent's alone.
             ASSIGNED if agent.is_some_and(|agent| !names(&payload, agent)) => return None,
             ASSIGNED => "AGENT_ASSIGNED",
-            // `STATUS_CHANGED` would run the same handlers once more.
+            // The event is not sent as `STATUS_CHANGED` as well, because that would run the same handlers once more.
             "status_changed" => "INTENT_COMPLETED",
             "state_patched" => {
                 payload = changed(payload);

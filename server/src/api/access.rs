@@ -1,4 +1,5 @@
-//! Access of agents to intents that other agents created: the access control list of an intent, and requests for access (RFC-0011).
+//! Access of agents to intents that other agents created: the access control list of an intent, and requests for access
+//! (RFC-0011).
 
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};

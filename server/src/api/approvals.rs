@@ -24,7 +24,7 @@ pub(super) fn routes(routes: &mut Routes<'_>) {
     routes.keyed(Surface::OpenIntent, "/intents/{intent_id}/approvals/{approval_id}/deny", [post(Work::Answer, deny)]);
 }
 
-/// The approval in the path; an id that is not in our form does not exist.
+/// The approval in the path; a text that is not in the form of our ids is refused as not found.
 fn approval_id(request: &HttpRequest) -> Result<SuspensionId, Rejection> {
     request.match_info().get("approval_id").and_then(SuspensionId::parse).ok_or(Rejection::NotFound)
 }

@@ -45,7 +45,7 @@ pub(crate) fn routes(config: &mut ServiceConfig) {
     declare(&mut Routes::registered(config));
 }
 
-/// Declares the routes, those of questions first: paths are tried one after the other.
+/// Declares the routes. Those of questions come first, because paths are tried in the order of their declaration.
 fn declare(routes: &mut Routes<'_>) {
     routes.under("/api/v1", |routes| {
         suspensions::intent_routes(routes);

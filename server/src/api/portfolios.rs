@@ -25,10 +25,10 @@ use crate::edge::write::{Write, repeatable, respond};
 
 /// The most portfolios on one page; a page has this many unless the request asks for fewer.
 pub(super) const PORTFOLIOS_PAGE_MAX: u32 = 100;
-/// The furthest place in a portfolio from which its intents can be read.
+/// The largest offset from which the intents of a portfolio can be read.
 pub(super) const MEMBERS_OFFSET_MAX: u32 = 1_000;
 
-// An intent is in no more portfolios than a page holds, and no intent is behind the furthest place.
+// An intent is in no more portfolios than one page holds, and the largest offset reaches every intent of a portfolio.
 const _: () = assert!(PORTFOLIOS_OF_INTENT_MAX <= PORTFOLIOS_PAGE_MAX as usize && MEMBERS_MAX <= MEMBERS_OFFSET_MAX as usize);
 
 pub(super) fn routes(routes: &mut Routes<'_>) {

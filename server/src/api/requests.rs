@@ -1,4 +1,4 @@
-//! Requests to people beside the work on an intent: the parts that approvals, escalations and arbitrations share.
+//! Requests to people that do not suspend the intent: the parts that approvals, escalations and arbitrations share.
 
 use actix_web::HttpRequest;
 use domain::asking::policy::AskingPolicy;
@@ -68,7 +68,8 @@ pub(super) async fn decide<T: DeserializeOwned>(
     Ok(shared.store.suspension(principal, id).await?)
 }
 
-/// The newest requests of a kind, at most a page: those of one intent or of all that the caller may read, and open ones or all.
+/// The newest requests of a kind, at most one page. `wanted` holds the intent (`None` for all intents that the caller may read)
+/// and whether only open requests are listed.
 pub(super) async fn listed(
     request: &HttpRequest,
     shared: &Shared,

@@ -1,8 +1,8 @@
 //! Streams of events for the OpenIntent client (server-sent events).
 //!
-//! Guarantee: a client that comes back with the id of its last event misses no later one, whichever server wrote it. Mechanism: the
-//! stream reads the log from that place on; a commit only wakes it ([`crate::worker::streams`]), and it looks once a minute all the
-//! same. Failure: when the stream has to end, its connection breaks, because the client asks again at once after a clean end, and
+//! Guarantee: a client that comes back with the id of its last event misses no later event, whichever server wrote it. Mechanism:
+//! the stream reads the log from that event on, when a commit wakes it ([`crate::worker::streams`]) and at least once a minute.
+//! Failure: when the stream has to end, its connection breaks, because the client asks again at once after a clean end, and
 //! pauses after a broken one.
 
 use std::io;
@@ -31,9 +31,9 @@ use crate::edge::streams::StreamPlace;
 
 /// How often a stream says that it lives.
 const ALIVE_EVERY: Duration = Duration::from_secs(15);
-/// How often a stream looks at the log although it was not woken.
+/// How often a stream looks at the log even if no commit wakes it.
 const LOOK_EVERY: Duration = Duration::from_mins(1);
-/// How soon a stream looks again if the server was too busy, or its database away.
+/// How soon a stream looks again if the server was too busy, or its database was unavailable.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// The shortest time between two looks, so that a busy intent does not make its streams look all the time.
 const LOOK_PAUSE: Duration = Duration::from_millis(50);
@@ -159,7 +159,8 @@ struct Reader {
 impl Reader {
     /// The next part of the stream; an error ends it.
     async fn next(&mut self) -> io::Result<Bytes> {
-        // For the connection the request ended with the head of its answer, and an idle connection is closed. So it begins again.
+        // The connection takes the request for ended once the head of the response is sent, and closes when it is idle for too
+        // long. So the stream tells it that a request is under way.
         if let (None, Some(exchange)) = (&self.under_way, &self.exchange) {
             self.under_way = Some(exchange.begin());
         }
@@ -196,8 +197,8 @@ impl Reader {
         Ok(())
     }
 
-    /// Looks at the log, with the rights that the key has now. If the server is too busy or its database is away, the next look
-    /// finds the events.
+    /// Looks at the log, with the rights that the key has now. If the server is too busy or its database is unavailable, the next
+    /// look finds the events.
     async fn look(&mut self) -> io::Result<()> {
         self.look_at = Instant::now() + LOOK_AGAIN;
         let Ok(_place) = self.shared.admission.enter_again(Class::Read).await else { return Ok(()) };
@@ -246,8 +247,8 @@ impl Reader {
         self.tell(self.cursor, name, &Value::from(data));
     }
 
-    /// Sends a comment, or, if the stream has passed events that are not for this client, its place: otherwise the stream would
-    /// have to pass these events again when the client comes back.
+    /// Sends a comment, to show that the stream lives. If the stream has passed events that are not for this client, it sends its
+    /// place instead, so that it need not pass these events again when the client comes back.
     fn say_alive(&mut self) {
         let passed = self.shared.store.hub().passed_by(&self.of.followed(), self.cursor);
         self.cursor = passed.unwrap_or(self.cursor);

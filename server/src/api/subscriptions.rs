@@ -44,11 +44,11 @@ pub(super) async fn subscribe(request: HttpRequest, shared: Data<Shared>) -> Res
         Ok(NewSubscription { id, intent_id, body })
     };
     let write = repeatable(&request, &principal, "POST /subscriptions", body, new);
-    // Read before anything is written: a subscription whose secret is never told would be of no use.
+    // The secret is read before anything is written, because a subscription whose secret is never told would be of no use.
     let secret = shared.store.secret(SUBSCRIPTION_SECRET).await?;
     let mut outcome = shared.store.subscribe(principal, write).await?;
     if let Outcome::Subscription(view) = &mut outcome {
-        // A repeat gets the same secret: it is made from the id and kept nowhere.
+        // A repeated request gets the same secret, because the secret is made from the id and stored nowhere.
         view.secret = Some(subscription_secret(&secret, view.id).expose_secret().to_owned());
     }
     let mut response = respond(outcome);

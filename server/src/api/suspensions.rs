@@ -128,8 +128,8 @@ pub(super) async fn get(request: HttpRequest, shared: Data<Shared>) -> Result<Ht
 
 /// Looks at a suspension again, for a caller whose key is still valid.
 ///
-/// A suspension that has ended keeps its announced ending, and its texts are known from the look before. So the rows are read
-/// only if the key now stands for another caller, or if the ending was not announced.
+/// If the ending was announced, it is final, and the texts of the question are known from the look before. So the database is
+/// read only if no ending was announced, or if the principal of the key has changed.
 async fn look(
     shared: &Shared,
     caller: &Caller,

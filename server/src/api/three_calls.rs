@@ -23,7 +23,7 @@ const TOLD: [&str; 3] = ["intent.suspended", "intent.suspension_renotified", "in
 /// How many events of one type are looked through for the one that the client means.
 const LOOKED_THROUGH: u32 = 50;
 
-/// The id of an announcement, if this key announces a question by this status.
+/// A new id for an announcement, if a request with this key announces a question by setting this status.
 pub(super) fn announces(shared: &Shared, by: &Principal, status: Status) -> Option<SuspensionId> {
     let is_announced = by.client.is_some() && status == Status::SuspendedAwaitingInput;
     is_announced.then(|| SuspensionId(shared.entropy.uuid(shared.clock.now())))
@@ -59,7 +59,7 @@ pub(super) fn asks(shared: &Shared, by: &Principal, patches: &[Patch]) -> Result
     }))
 }
 
-/// The command for a record that breaks rules. The intent gets it as well, and is then as it was before the announcement.
+/// The command for a record that breaks rules. The intent gets this command as well, which undoes the announcement.
 fn refused(client_id: String, mut errors: Vec<FieldError>) -> Command {
     for error in &mut errors {
         if !error.field.starts_with("_suspension") {

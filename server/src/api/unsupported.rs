@@ -4,8 +4,8 @@
 
 use crate::edge::route::Routes;
 
-/// Parts of OpenIntent that have no bearing on decisions of people: registries, identities, tools and their secrets, memory, messages
-/// between agents, triggers, federation.
+/// Parts of OpenIntent that do not concern decisions of people: registries, identities, tools and their secrets, memory,
+/// messages between agents, triggers, federation.
 const OUT_OF_SCOPE: [&str; 34] = [
     "/agents",
     "/agents/register",

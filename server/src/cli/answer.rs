@@ -124,8 +124,8 @@ fn prompted(question: &SuspensionRecord) -> anyhow::Result<Option<Value>> {
     Ok(confirmed.filter(|confirmed| confirmed.eq_ignore_ascii_case("yes")).map(|_| answer))
 }
 
-/// Whether the typed text is a whole value that the question offers. A text that equals a choice of its question is still a text:
-/// an agent may name `q` or `y`, which the person typed for another program.
+/// Whether the typed text is a whole value that the question offers. The choices of a question that is answered in words do not
+/// count here: an agent may name one `q` or `y`, which the person typed for another program.
 fn counts_at_once(question: &SuspensionRecord, typed: &str) -> bool {
     offered(question).iter().any(|choice| choice.value == typed)
 }

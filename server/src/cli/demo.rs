@@ -83,7 +83,7 @@ async fn until_shown(mut last_page: watch::Receiver<bool>) -> anyhow::Result<()>
         return Ok(());
     }
     say(format!("Waiting for your browser to load the last page, {} seconds at most …", LAST_PAGE_WAIT.as_secs()))?;
-    // The demo is over in either case.
+    // The demo ends whether or not the browser has loaded the page in time.
     drop(tokio::time::timeout(LAST_PAGE_WAIT, last_page.wait_for(|shown| *shown)).await);
     Ok(())
 }

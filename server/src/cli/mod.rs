@@ -103,8 +103,8 @@ impl Cli {
     /// else, so wrong usage of `ask`, and of every other command that speaks to a server, is 3.
     pub fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, ExitCode> {
         let mut arguments: Vec<OsString> = arguments.into_iter().collect();
-        // Options without a command belong to `serve`, except those for help and version. The program itself has no settings of
-        // the server, so a wrong one cannot stop `ask`.
+        // Options without a command belong to `serve`, except those for help and version. The server's settings are not options
+        // of the program itself, so a wrong setting cannot stop `ask`.
         let of_serve = |word: &str| word.starts_with('-') && !["-h", "--help", "-V", "--version"].contains(&word);
         if arguments.get(1).is_none_or(|word| word.to_str().is_some_and(of_serve)) {
             arguments.insert(1.min(arguments.len()), "serve".into());

@@ -117,7 +117,7 @@ impl RemoteArgs {
                 .context("there is no API key; set PLACET_API_KEY, or name a file that holds it with --key-file");
         };
         let mut text = String::new();
-        // A file that was named by mistake may have no end.
+        // No more is read than a key can hold, because a file that was named by mistake may have no end.
         std::fs::File::open(file)
             .and_then(|opened| opened.take(KEY_CHARS_MAX as u64 + 2).read_to_string(&mut text))
             .with_context(|| format!("failed to read the API key from {}", file.display()))?;

@@ -33,7 +33,7 @@ const LOOK_AFTER: Duration = Duration::from_secs(3);
 
 /// Why mails stay in memory.
 const NO_MAIL_SERVER: &str = "No mail server is set, so mails stay in memory";
-/// The same with `--dev`.
+/// Why mails stay in memory although a mail server is set.
 const MAIL_SERVER_UNUSED: &str = "This is development, so mails stay in memory and the mail server that is set gets none";
 
 #[derive(Args)]
@@ -118,7 +118,7 @@ async fn look_for_itself(public_url: Url, instance: Instance) {
     }
 }
 
-/// A server without any key is of no use: development makes one, and production tells how to make one.
+/// Makes the first key in development; in production it fails and says how to make one. A server without a key is of no use.
 async fn first_key(store: &dyn Store, mode: Mode, database: &DatabaseArgs) -> anyhow::Result<()> {
     if !store.keys(account::principal()).await?.is_empty() {
         return Ok(());

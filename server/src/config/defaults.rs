@@ -1,6 +1,6 @@
 //! Default values of the configuration, which refusals and help also name.
 
-/// Where the server listens by default.
+/// The address on which the server listens by default.
 pub const LISTEN_DEFAULT: &str = "127.0.0.1:7420";
 /// The shortest window after which a fallback other than `fail` may apply, in seconds, unless configured or in development. In
 /// less time no person can be expected to have read a mail.

@@ -138,7 +138,7 @@ mod tests {
         assert!(files_max() == usize::MAX || resolve(None, Some(files_max())).is_err());
     }
 
-    /// The database must stay readable on a machine whose limit is low by mistake.
+    /// On a machine that allows few open files by mistake, connections must leave some for the database.
     #[test]
     fn connections_leave_files_for_the_rest() {
         for (files, connections) in [(1, 1), (256, 128), (1_024, 512), (20_000, 18_464)] {

@@ -16,8 +16,8 @@ use crate::observe::metrics::{ClassMetrics, ClassSeries};
 
 /// How long a request waits for a place: its refusal must arrive within 100 milliseconds.
 const WAIT_MAX: Duration = Duration::from_millis(75);
-/// How long an answer, a read that leads to an answer, and a reader whose long wait has ended may wait for a place. For them a late
-/// reply is better than a refusal.
+/// How long an answer, a read that leads to an answer, and a reader whose long wait has ended may wait for a place. For them a
+/// late reply is better than a refusal.
 const PATIENT_WAIT_MAX: Duration = Duration::from_secs(5);
 
 /// How often the log says that requests are refused.
@@ -119,8 +119,8 @@ const LISTS_MAX: usize = 4;
 const INBOXES_MAX: usize = 3;
 
 impl Places {
-    /// Shares out `concurrent_requests`: four fifths are for writes, the last fifth for answers alone. Reads get fewer places, because
-    /// each needs one of the few connections to the database, and more reads under way would only wait for a connection.
+    /// Shares out `concurrent_requests`: four fifths are for writes, the last fifth for answers alone. Reads get fewer places,
+    /// because each needs one of the few connections to the database, and further reads would only wait for a connection.
     fn of(concurrent_requests: usize) -> Self {
         let reserved = concurrent_requests.div_ceil(5);
         Self {

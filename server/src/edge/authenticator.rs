@@ -17,7 +17,7 @@ use tokio::time::timeout;
 /// How long a key that was found counts as valid before the store is asked again. A revocation by another process takes effect
 /// within this time.
 const BELIEVED: TimeDelta = TimeDelta::seconds(1);
-/// The age from which the next use of a remembered key starts a new lookup in the background, so that requests seldom wait for one.
+/// The age from which the next use of a remembered key starts a lookup in the background, so that requests seldom wait for one.
 const LOOKED_UP_AGAIN: TimeDelta = TimeDelta::milliseconds(500);
 /// How long a key waits to be looked up.
 const LOOK_WAIT: Duration = Duration::from_secs(5);
@@ -73,8 +73,8 @@ struct Memory {
 /// Finds the principal behind a key, and remembers it for a second.
 ///
 /// Guarantee: however many requests use a valid key, at most two looks a second are begun for it, and all requests that wait for
-/// a look go on when it is over. Mechanism: a look is a task of its own and does not run on the threads that serve requests. There
-/// each step of the look would wait while its thread is busy refusing requests.
+/// a look go on when it is over. Mechanism: a look is a task of its own and does not run on the threads that serve requests.
+/// There each step of the look would wait while its thread is busy refusing requests.
 pub struct Authenticator {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
@@ -181,7 +181,7 @@ impl Authenticator {
         let found = self.store.principal(key_hash).await;
         let mut memory = self.memory();
         match &found {
-            // If any key was revoked during the look, it may be this one, read just before the revocation; so it is not remembered.
+            // If any key was revoked during the look, it may be this one, read just before that; so it is not remembered.
             Ok(Some(principal)) if !revoked.has_changed().unwrap_or(true) => {
                 if memory.found.len() >= CACHE_MAX {
                     memory.found.clear();

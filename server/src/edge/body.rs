@@ -1,5 +1,5 @@
-//! Reads the bodies of requests, limited in size and time, and parses them strictly. Malformed JSON is refused at once; fields that
-//! break rules are reported later, and only to a caller who may act.
+//! Reads the bodies of requests, limited in size and time, and parses them strictly. Malformed JSON is refused at once; fields
+//! that break rules are reported later, and only to a caller who may act.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,8 +40,8 @@ pub const BODY_WAIT: Duration = Duration::from_secs(10);
 /// The longest `Idempotency-Key`, in characters.
 pub const IDEMPOTENCY_KEY_MAX: usize = 255;
 
-/// Members that demand an effect. A request that has one of them where it has no effect is refused, because its sender would count on
-/// that effect.
+/// Members that ask for an effect. A request with one of them is refused if its type of body does not have the member, because
+/// the sender would count on the effect.
 const DEMANDING: [&str; 29] = [
     "acl",
     "agents",
@@ -100,8 +100,8 @@ impl Json {
             .map_err(|error| Failure::edge(edge::MALFORMED, format!("the body is no JSON this server reads: {error}")))
     }
 
-    /// Converts the body into a type. An error names a field of the wrong type, or a member in [`DEMANDING`] that this type of body
-    /// does not have. On the surface of OpenIntent, other unknown members are ignored.
+    /// Converts the body into a type. An error names a field of the wrong type, or a member in [`DEMANDING`] that this type of
+    /// body does not have. On the surface of OpenIntent, other unknown members are ignored.
     pub(crate) fn into<T: DeserializeOwned>(self) -> Result<T, Vec<FieldError>> {
         let given: Vec<&str> =
             DEMANDING.into_iter().filter(|name| self.0.get(name).is_some_and(|value| !value.is_null())).collect();
@@ -117,8 +117,8 @@ impl Json {
         if errors.is_empty() { Ok(body) } else { Err(errors) }
     }
 
-    /// The hash by which two requests with the same `Idempotency-Key` are compared, made from the ids in the path and from the body.
-    /// The spacing of the JSON and the order of its members do not change it.
+    /// The hash by which two requests with the same `Idempotency-Key` are compared, made from the ids in the path and from the
+    /// body. The spacing of the JSON and the order of its members do not change it.
     fn hash(&self, request: &HttpRequest) -> [u8; 32] {
         let mut hash = Sha256::new();
         for (_, id) in request.match_info().iter() {
@@ -232,7 +232,9 @@ pub(crate) fn if_match(request: &HttpRequest, required: bool) -> Precondition {
     let text = header.to_str().unwrap_or_default().trim();
     let text = text.strip_prefix("W/").unwrap_or(text);
     let text = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
-    text.parse().map_or(Precondition::Missing, Precondition::Version)
+    // The parser would take "+3" as well.
+    let digits = Some(text).filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
+    digits.and_then(|digits| digits.parse().ok()).map_or(Precondition::Missing, Precondition::Version)
 }
 
 /// The key in `Idempotency-Key`, hashed with the name of its sender and with `scope`. The API key is not part of the hash, so an

@@ -106,7 +106,7 @@ impl Untaken {
         Self { deadline: Box::pin(sleep_until(deadline)), room: None }
     }
 
-    /// Takes room for `bytes`, the data that waits now: more than before if another answer was added. `false` if there is no room.
+    /// Takes room for the `bytes` that wait now, more than before if another answer was added; `false` if there is no room.
     fn make_room(&mut self, bytes: usize, all: &UntakenRoom) -> bool {
         let taken = self.room.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
         let needed = bytes.saturating_sub(UNTAKEN_FREE_BYTES).div_ceil(ROOM_BYTES);

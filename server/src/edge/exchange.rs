@@ -2,8 +2,8 @@
 //!
 //! The connection is told when a request begins and ends; see [`super::connection`].
 //!
-//! Once nothing holds a chunked body any more, actix discards the rest of it for as long as its sender likes. If the body is held
-//! until the response has been sent, actix closes the connection instead, as it does for a body whose length was declared.
+//! If a chunked body is dropped before its end, actix reads and discards the rest for as long as the sender likes. If the body is
+//! held until the response has been sent, actix closes the connection instead, as it does for a body whose length was declared.
 
 use std::cell::RefCell;
 use std::pin::Pin;

@@ -8,7 +8,7 @@ use store::Hold;
 
 use super::problem::Failure;
 
-/// A deadline loop that has not turned for this long is stuck.
+/// A deadline loop that has not run for this long counts as stuck.
 const HEARTBEAT_MAX: Duration = Duration::from_secs(10);
 
 /// The last signs of life of the loops that must run.
@@ -18,7 +18,7 @@ pub(crate) struct Health {
     looks: Looks,
 }
 
-/// Lets requests share a look, which is one check of the store: clients ask without a key, and must not keep the disk busy.
+/// Lets requests share one check of the store, called a look here, because clients without a key must not keep the disk busy.
 ///
 /// Guarantee: every request gets the result of a look that began after the request, and however many requests come at once, at
 /// most two looks serve all of them: the one under way and one after it. Mechanism: each request has a number, and each look
@@ -52,7 +52,7 @@ impl Looks {
 }
 
 impl Health {
-    /// Notes that the deadline loop turned.
+    /// Notes that the deadline loop has run once more.
     pub(crate) fn deadlines_beat(&self) {
         *self.deadlines.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
@@ -62,7 +62,7 @@ impl Health {
         self.looks.look(look).await
     }
 
-    /// Whether the deadline loop has turned lately.
+    /// Whether the deadline loop has run lately.
     pub(crate) fn deadlines_alive(&self) -> bool {
         let last = *self.deadlines.lock().unwrap_or_else(PoisonError::into_inner);
         last.is_some_and(|at| at.elapsed() < HEARTBEAT_MAX)

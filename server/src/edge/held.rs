@@ -1,11 +1,12 @@
 //! Refusals that are held back, for clients that would otherwise ask again at once.
 //!
-//! The streams of the OpenIntent client ask again at once, without end, whatever they are refused with: one agent sent up to fifty requests
-//! a second, and ignored `Retry-After`. Only a connection that breaks makes it pause, for five seconds.
+//! The OpenIntent client asks for a refused stream again at once and without end, whatever the refusal says. One agent sent up
+//! to fifty requests a second, and ignored `Retry-After`. Only a connection that breaks makes the client pause, for five seconds.
 //!
-//! Guarantee: a connection gets at most one refusal of a stream in [`HELD_FOR`], and at most [`HELD_MAX`](super::shared::HELD_MAX) refusals are held at a time.
-//! Mechanism: the finished refusal waits, after its request has given its place back. Failure: beyond the bound the connection is
-//! dropped without an answer, which makes that client pause by itself.
+//! Guarantee: a connection gets at most one refusal of a stream in [`HELD_FOR`], and at most
+//! [`HELD_MAX`](super::shared::HELD_MAX) refusals are held at a time. Mechanism: the finished refusal waits, after its request
+//! has given its place back. Failure: a refusal beyond `HELD_MAX` is not sent, and its connection is dropped, which makes the
+//! client pause.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -25,8 +26,8 @@ use super::shared::Shared;
 /// How long a refusal is held.
 pub(crate) const HELD_FOR: Duration = Duration::from_secs(5);
 
-/// Holds back every answer but a success. When the server stops, the connections of the answers that are held back break, since that
-/// client would ask again at once after an answer.
+/// Holds back every response except a success. When the server stops, the connections of the held responses break, because the
+/// OpenIntent client would ask again at once after a response.
 pub(super) async fn hold(
     shared: Data<Shared>,
     request: ServiceRequest,
@@ -46,8 +47,8 @@ pub(super) async fn hold(
     Ok(held(&shared.held, response, released).await)
 }
 
-/// Returns the refusal when it is released. If there is no room to hold it, or `released` says that it is not to be sent, the connection
-/// breaks instead.
+/// Returns the refusal when `released` resolves to true. If it resolves to false, or there is no room to hold the refusal, the
+/// connection breaks instead.
 async fn held(
     room: &Semaphore,
     refusal: ServiceResponse<BoxBody>,

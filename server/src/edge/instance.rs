@@ -1,5 +1,5 @@
-//! Proves that a server is the one on its database. A status alone proves nothing: the public URL may lead to another server,
-//! which answers 200 as well.
+//! Proves that the server at an address is the one that serves a given database. A status alone proves nothing, because the
+//! public URL may lead to another server, which answers 200 as well.
 
 use std::sync::Arc;
 
@@ -16,12 +16,12 @@ use super::settings::Settings;
 pub(crate) const INSTANCE_SECRET: &str = "instance";
 /// The length of a challenge: 32 random bytes.
 pub(crate) const CHALLENGE_CHARS: usize = 43;
-/// The domain of the proofs that a server is the one on its database.
+/// The domain separation prefix of the proofs that a server serves this database.
 const PROOF_DOMAIN: &[u8] = b"placet.instance.v1";
-/// The domain of the proofs that a program can read the database.
+/// The domain separation prefix of the proofs that a program can read the database.
 const READER_DOMAIN: &[u8] = b"placet.reader.v1";
 
-/// The server on one database. Its `Debug` shows nothing.
+/// The identity of the server on one database. Its `Debug` shows nothing.
 #[derive(Clone)]
 pub(crate) struct Instance {
     secret: [u8; 32],

@@ -115,7 +115,7 @@ mod tests {
             assert_eq!(rates.bad_key_of(address(number), 3), Ok(()));
         }
         let beyond = (3..=u8::MAX).filter(|number| rates.bad_key_of(address(*number), 3).is_ok()).count();
-        // On a slow machine some requests become free again meanwhile.
+        // On a slow machine the limit lets some more requests through meanwhile.
         assert!((60..65).contains(&beyond), "{beyond}");
         assert_eq!(rates.bad_keys.len(), 4);
         rates.forget_quiet();

@@ -1,13 +1,13 @@
 //! Passes on the wakes that other threads send to the tasks of this thread, for a whole commit at a time.
 //!
-//! A worker that serves HTTP prefers the tasks that it has woken itself: of 31 tasks it runs, one comes from the queue that other
-//! threads fill (tokio's `LocalSet`). A flood of requests keeps its own queue full. So a request that had been let in waited
-//! seconds for a result that the writer had long finished, and held its place for that time; and while one request looked up a
-//! key, all requests with that key waited.
+//! A worker that serves HTTP prefers the tasks that it has woken itself: only one of 31 tasks that it runs comes from the queue
+//! that other threads fill (tokio's `LocalSet`), and a flood of requests keeps the worker's own queue full. So a request that had
+//! been let in waited seconds for a result that the writer had long finished, and held its place for that time; and while one
+//! request looked up a key, all requests with that key waited.
 //!
 //! Guarantee: results that the store has finished are passed on, however many requests come in. Mechanism: a wake from another
-//! thread goes to one task of the worker, and that task wakes the right tasks as the worker's own: a commit of 256 writes waits
-//! for one turn, not for 256.
+//! thread goes to one task of the worker. That task then wakes the waiting tasks from within the worker, so the results of a
+//! commit of 256 writes wait until the queue of other threads is served once, not 256 times.
 
 use std::mem;
 use std::pin::pin;
@@ -128,8 +128,8 @@ mod tests {
         })
     }
 
-    /// A worker gives one turn in 31 to other threads. If each result of a commit needed a turn of its own, the last one would
-    /// wait as many times as long as there are results.
+    /// A worker gives one turn in 31 to other threads. If each of the 256 results of a commit needed a turn of its own, the last
+    /// one would wait 256 times as long.
     #[test]
     fn what_a_commit_has_ready_waits_for_one_turn() {
         let alone = turns(|receiver| Box::pin(async move { receiver.await.unwrap() }));

@@ -55,7 +55,7 @@ where
     Endpoint::of(Method::POST, work, handler)
 }
 
-/// A method that changes a part.
+/// A method that changes a part of an object.
 pub(crate) fn patch<F, A>(work: Work, handler: F) -> Endpoint
 where
     F: Handler<A>,
@@ -65,7 +65,7 @@ where
     Endpoint::of(Method::PATCH, work, handler)
 }
 
-/// A method that writes a whole.
+/// A method that replaces a whole object.
 pub(crate) fn put<F, A>(work: Work, handler: F) -> Endpoint
 where
     F: Handler<A>,
@@ -75,7 +75,7 @@ where
     Endpoint::of(Method::PUT, work, handler)
 }
 
-/// A method that removes.
+/// A method that removes an object.
 pub(crate) fn delete<F, A>(work: Work, handler: F) -> Endpoint
 where
     F: Handler<A>,
@@ -95,8 +95,8 @@ pub(crate) struct Declared {
     pub(crate) is_keyed: bool,
 }
 
-/// The layer that lets callers with a key through. `$work` finds the work of a method, and `None` where no route fits. It is a
-/// macro because the type of such a layer has no name that a function could return.
+/// The layer that lets callers with a key through. `$work` is a function that returns the work of a method, or `None` if no route
+/// fits. This is a macro because the type of the layer has no name that a function could return.
 macro_rules! authenticated {
     ($surface:expr, $work:expr) => {{
         let (surface, work) = ($surface, $work);
@@ -251,17 +251,17 @@ pub(crate) async fn no_route() -> Result<HttpResponse, actix_web::Error> {
     Err(Surface::Ours.error(Failure::edge(edge::NO_ROUTE, "not found")))
 }
 
-/// The intent in the path; an id that is no UUID does not exist.
+/// The intent in the path; a text that is no UUID is refused as not found.
 pub(crate) fn intent_id(request: &HttpRequest) -> Result<IntentId, Rejection> {
     request.match_info().get("intent_id").and_then(|text| text.parse().ok()).ok_or(Rejection::NotFound)
 }
 
-/// The portfolio in the path; an id that is no UUID does not exist.
+/// The portfolio in the path; a text that is no UUID is refused as not found.
 pub(crate) fn portfolio_id(request: &HttpRequest) -> Result<PortfolioId, Rejection> {
     request.match_info().get("portfolio_id").and_then(|text| text.parse().ok()).ok_or(Rejection::NotFound)
 }
 
-/// The suspension in the path; an id that is not in our form does not exist.
+/// The suspension in the path; a text that is not in the form of our ids is refused as not found.
 pub(crate) fn suspension_id(request: &HttpRequest) -> Result<SuspensionId, Rejection> {
     let id = request.match_info().get("suspension_id").and_then(SuspensionId::parse);
     id.ok_or(Rejection::NotFound)

@@ -15,8 +15,8 @@ pub(crate) struct Settings {
     pub(crate) development: bool,
     pub(crate) listen: SocketAddr,
     pub(crate) public_url: String,
-    /// Whether people are asked when a question names no recipients. Servers of earlier versions report only their operators
-    /// here.
+    /// Whether people are asked when a question names no recipients. Servers of earlier versions only report here whether they
+    /// have operators.
     #[serde(rename = "has_operators")]
     pub(crate) asks_by_default: bool,
     /// Whether any person may be asked at all.
@@ -31,7 +31,7 @@ pub(crate) struct Settings {
     pub(crate) mail_may_be_plain: bool,
 }
 
-/// Whether a question that names no person is sent to operators, or to the room behind a default channel.
+/// Whether a question that names no person is sent to operators, or to the chat room of a default channel.
 pub(crate) fn asks_by_default(asking: &AskingPolicy) -> bool {
     !asking.channels.routes(None, &asking.operators).is_empty()
 }
@@ -63,7 +63,7 @@ mod tests {
     use crate::config::ServeArgs;
 
     /// By this rule `serve` and the doctor find out that a question would reach no person. The chat room of a default channel
-    /// needs no operators. A room that is asked only by its name, and an endpoint that is called for each person, do need them.
+    /// needs no operators. A room that is asked only if a question names it, or an endpoint that is called for each person, does.
     #[test]
     fn people_are_asked_by_default_as_operators_or_in_a_room() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,9 +1,9 @@
 //! Turns: new requests are read a few at a time, between the steps of the requests under way.
 //!
-//! A worker runs its tasks in the order in which they become ready. Under overload thousands of connections have a request to
-//! read, most of them to be refused, and each step of a request that had been let in (its place, its commit, its response) waited
-//! behind all of them: a place was held for four times as long as it takes to read from every connection, and the writer was
-//! idle.
+//! A worker runs its tasks in the order in which they become ready. Under overload thousands of connections have a new request to
+//! read, and most of these requests will be refused. Each step of a request that had been let in (its place, its commit, its
+//! response) waited until all these connections were read. So a request held its place for four times as long as it takes to
+//! read from every connection, and the writer was idle.
 //!
 //! Guarantee: between two steps of a request under way, at most twice [`TURNS_MAX`] new requests begin: those of one round and
 //! those of the next. Mechanism: a connection that could read a new request takes a turn; when the turns are used up it waits in

@@ -30,7 +30,7 @@ const ANSWER_SECONDS: [f64; 12] =
 const LATE_SECONDS: [f64; 11] = [0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 60.0, 300.0, 3_600.0];
 /// The bounds of the buckets for the disk: a healthy disk takes from half a millisecond to ten.
 const DISK_SECONDS: [f64; 12] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0];
-/// Requests take milliseconds; those that wait for an answer take up to 50 seconds.
+/// The bounds of the buckets for requests: they take milliseconds, or up to 50 seconds if they wait for an answer.
 const REQUEST_SECONDS: [f64; 12] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 15.0, 60.0];
 /// The bounds of the buckets for the jobs of a batch; they go up to the writer's own limit.
 const BATCH_JOBS: [f64; 9] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
@@ -133,11 +133,11 @@ pub(crate) struct ClassMetrics {
 /// The series of one class.
 #[derive(Clone)]
 pub(crate) struct ClassSeries {
-    /// Requests that got a place.
+    /// Requests that were admitted.
     pub(crate) admitted: Counter,
-    /// Requests that got no place.
+    /// Requests that were refused.
     pub(crate) refused: Counter,
-    /// Requests that hold a place.
+    /// Admitted requests that are still under way.
     pub(crate) under_way: Gauge,
 }
 
@@ -162,16 +162,16 @@ pub(crate) struct WriterMetrics {
     pub(crate) refused: Counter,
     /// Transactions that were run again, by cause.
     pub(crate) retried: Family<CauseLabel, Counter>,
-    /// Jobs that shared a commit.
+    /// The number of jobs in one batch; they share a commit.
     pub(crate) batch_jobs: Histogram,
     /// A whole batch, from its first read to the end of its commit.
     pub(crate) batch_seconds: Histogram,
     /// The commit alone, which shows the speed of the disk.
     pub(crate) commit_seconds: Histogram,
-    /// Copies of the write-ahead log into the database file, by how far they came.
+    /// Copies of the write-ahead log into the database file, by their result.
     log_copies: Family<CopiedLabel, Counter>,
     log_copy_seconds: Histogram,
-    /// How often the writer itself copied the end of the log, by whether nothing was left to copy.
+    /// How often the writer itself copied the rest of the log, by whether it copied all of it.
     log_ends: Family<EndedLabel, Counter>,
     log_end_seconds: Histogram,
 }
@@ -547,7 +547,7 @@ impl Metrics {
         self.requests.get_or_create(&RequestLabels { route: labels.route, method, status: class(status) }).inc();
     }
 
-    /// Sets the gauges for the causes by which deadlines and messages wait.
+    /// Sets the gauge of each cause for which deadlines and messages may wait: 1 if it applies now.
     pub(crate) fn hold(&self, hold: Option<Hold>) {
         let causes = [
             ("clock", matches!(hold, Some(Hold::Clock))),

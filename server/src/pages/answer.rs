@@ -69,7 +69,7 @@ struct Shown<'a> {
     error: Option<FormError>,
 }
 
-/// A form that arrived, with the room it takes until it is answered.
+/// A form that arrived, with its share of the memory for bodies, which it keeps until it is answered.
 struct Sent {
     form: Form,
     _body: Body,
@@ -142,7 +142,7 @@ pub(super) async fn decide(
         Ok(token) => token,
         Err(refusal) => return Ok(refusal),
     };
-    // The body is read only now: a client that makes links up must not fill the room of people who got a real one.
+    // The body is read only now, so that a client that makes links up cannot use up the memory for the answers of people.
     let body = body::read(&pages.bodies, &request, payload).await;
     let sent = body.map(|body| Sent { form: Form::read(&body.bytes), _body: body });
     let place = match shared.admission.enter(Class::Respond).await {
@@ -205,7 +205,7 @@ async fn decided(
         *page.status_mut() = status;
         page
     };
-    // A question that has ended needs no second try: its outcome is shown instead.
+    // If the question has ended, its outcome is shown instead of the form.
     let ended = !link.is_open;
     let value = match form.answer(&link) {
         _ if !fits && ended => return to_outcome(&request),
@@ -266,8 +266,8 @@ fn unknown(pages: &Pages) -> HttpResponse {
     pages.page(StatusCode::NOT_FOUND, UnknownLink::new(pages.host()).render())
 }
 
-/// Like [`unknown`], for a form. The connection ends in every case. It would end anyway if the body was left unread, and that
-/// must not distinguish one link from another.
+/// Like [`unknown`], for a form, but the connection is always closed. If it were closed only after an unread body, a client could
+/// distinguish one link from another by that.
 fn answers_nothing(pages: &Pages) -> HttpResponse {
     let mut page = unknown(pages);
     page.head_mut().set_connection_type(ConnectionType::Close);

@@ -112,7 +112,7 @@ impl Table {
     }
 }
 
-/// The entries of the agent's data, by their readable keys; data that is no object is one entry under the name of all of it.
+/// The entries of the agent's data, by their readable keys. Data that is no object becomes one entry, named as the context.
 pub(super) fn entries(sent: &Value) -> Vec<(String, &Value)> {
     match sent {
         Value::Object(entries) => entries.iter().map(|(key, value)| (label(key), value)).collect(),
@@ -350,8 +350,8 @@ pub(super) fn not_drawn(definition: &Value) -> Vec<(String, Value)> {
     items.filter_map(rest).collect()
 }
 
-/// Whether a page draws this member of a field that it understood. Beside `options`, a `type` may be any text, and none of it
-/// would be shown.
+/// Whether a page draws this member of a field whose definition it understood. A field with `options` may have any text as its
+/// `type`; the page draws the `type` only if the text names a kind of field.
 fn is_drawn(key: &str, value: &Value) -> bool {
     match key {
         "name" | "label" | "description" | "required" | "options" => true,
@@ -361,7 +361,7 @@ fn is_drawn(key: &str, value: &Value) -> bool {
 }
 
 impl Field {
-    /// The key under which the agent receives the answer, if the label does not tell it.
+    /// The key under which the agent receives the answer, if the label does not show this key.
     pub(super) fn key(&self) -> Option<String> {
         (label(&self.name) != self.label).then(|| visible_line(&self.name))
     }

@@ -2,8 +2,8 @@
 //!
 //! Guarantee: only the browser of a person who has read the server's terminal (or a file that only this person can read) sees
 //! questions and mails; an agent on the same machine, which can send any request, sees neither. Mechanism: the address holds 128
-//! random bits and counts once; the cookie is random bytes with their proof under a secret of this database. Failure: a person
-//! who comes second learns that the address was used before; the server has printed a new one meanwhile.
+//! random bits and works once; the cookie is random bytes with their proof under a secret of this database. Failure: a person
+//! who opens a used address is told so, and finds a new address in the terminal, where the server has printed it.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -31,7 +31,7 @@ use crate::worker::deliveries::Deliveries;
 
 /// The name of the secret in the database that proves the cookies of development mode; the secret is used for nothing else.
 pub(crate) const DEVELOPMENT_SECRET: &str = "development-cookie";
-/// The domain of the proofs: a proof is valid under no other name.
+/// The domain separation prefix of the proofs: a proof made with another prefix is not valid here.
 const PROOF_DOMAIN: &[u8] = b"placet.development.v1";
 /// The random bytes of a cookie, and of an address.
 const RANDOM_BYTES: usize = 16;
@@ -45,7 +45,7 @@ pub(crate) struct Development {
     /// Renders mails anew that were sent before this process began.
     pub(crate) deliveries: Arc<Deliveries>,
     secret: [u8; 32],
-    /// Whether the server is reached under a name of this machine alone.
+    /// Whether the public URL is a loopback address, so that the server is reached from this machine alone.
     at_home: bool,
     doors: Mutex<Doors>,
     /// The address that opens, for the task that prints it.
@@ -160,7 +160,8 @@ impl Pages {
         development.is_ours(&cookie).then_some(Holder { development, cookie, origin })
     }
 
-    /// Cookies do not depend on ports: two servers on one machine must not take each other's.
+    /// The name of the cookie. It holds the port, because browsers do not keep cookies apart by port, and two servers on one
+    /// machine must not overwrite each other's cookie.
     fn development_cookie(&self) -> String {
         format!("development-{}", self.public_url.port_or_known_default().unwrap_or_default())
     }

@@ -94,7 +94,7 @@ impl Pages {
         is_loopback(&self.public_url) && !host.is_empty() && host != ours && port(host) == port(&ours)
     }
 
-    /// Whether a form came from our own page. The headers in which a browser tells this must fit, and may be missing.
+    /// Whether a form came from our own page. The headers `Origin` and `Sec-Fetch-Site` must fit if they are there.
     pub(super) fn is_from_our_page(&self, headers: &HeaderMap) -> bool {
         Self::is_from(headers, &self.public_url.origin().ascii_serialization())
     }

@@ -1,7 +1,7 @@
 //! Keeps an open page up to date, with a small answer to the requests of its script.
 //!
-//! Guarantee: the page is complete without it. Mechanism: the script only changes the display, and the answer tells it whether
-//! the question is open and for how long. Failure: the page stays as it was served, and the server decides at the POST.
+//! Guarantee: the page is complete without the script. Mechanism: the script only changes the display, and the small answer says
+//! whether the question is open and for how long. Failure: the page stays as it was served, and the server decides at the POST.
 
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;

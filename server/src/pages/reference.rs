@@ -35,7 +35,7 @@ type Words = Vec<Piece>;
 struct Piece {
     text: String,
     code: bool,
-    /// The anchor to which it leads; empty if it leads nowhere.
+    /// The anchor to which this piece links; empty if it is no link.
     link: String,
 }
 
@@ -228,7 +228,7 @@ impl Response {
 
 impl Schema {
     fn of(name: &str, schema: &Value) -> Self {
-        // A schema with members of its own besides others is written as `allOf`.
+        // A schema that adds members of its own to another schema is written as `allOf`.
         let parts = schema["allOf"].as_array().into_iter().flatten().chain([schema]);
         let is_required =
             |schema: &Value, name: &str| schema["required"].as_array().is_some_and(|list| list.iter().any(|one| one == name));

@@ -17,7 +17,7 @@ pub(super) struct Script {
 }
 
 impl Script {
-    /// A script as it is served: without its margins, and without comments on lines of their own.
+    /// A script as it is served: without indentation, empty lines, and comments on lines of their own.
     fn new(name: &str, text: &str) -> Self {
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//"));
         let text: String = lines.flat_map(|line| [line, "\n"]).collect();

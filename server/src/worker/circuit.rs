@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// So many failures in a row open the circuit.
+/// The number of failures in a row that opens the circuit.
 const FAILURES_IN_A_ROW: u32 = 10;
 /// The number of the last tries that are remembered. If so many are known and half of them failed, the circuit opens.
 const REMEMBERED_MAX: usize = 20;

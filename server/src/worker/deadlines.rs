@@ -28,7 +28,7 @@ pub struct Deadlines {
 }
 
 impl Deadlines {
-    /// Makes a loop over `store` that calls `beat` each time it turns.
+    /// Makes a loop over `store` that calls `beat` after each batch that the store has handled.
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, beat: impl Fn() + Send + Sync + 'static) -> Self {
         Self { store, clock, beat: Box::new(beat) }
     }
@@ -38,7 +38,7 @@ impl Deadlines {
         let mut rows = 0;
         loop {
             let fired = self.store.fire_deadlines().await?;
-            // Only a turn that worked is a sign of life.
+            // The loop counts as alive only if the store handled the batch, so a failure above skips this.
             (self.beat)();
             rows += fired.rows;
             // A full batch may have left due rows behind, so the loop goes on until a batch is empty.
@@ -74,7 +74,7 @@ impl Deadlines {
         // Timers that were due have just been fired. A timer that still seems due belongs to another server, or is not yet due by
         // the database's clock; asking without a pause would not help.
         let Ok(left) = (next - self.clock.now()).to_std() else { return NOT_OURS };
-        // A millisecond more than needed: waking early means waking twice.
+        // The pause is a millisecond longer than needed, because a loop that wakes too early has to wake once more.
         (left + Duration::from_millis(1)).min(SLEEP_MAX)
     }
 }

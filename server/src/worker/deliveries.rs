@@ -190,7 +190,7 @@ impl Deliveries {
         }
         let mut sent = 0;
         for delivery in leased.deliveries {
-            // Only messages with a lane are leased.
+            // Only messages of channels that have a lane are leased, so the lane is always found.
             let Some(lane) = self.lanes.iter().position(|lane| lane.name == delivery.channel) else { continue };
             // The message has gone out, and only its result is not stored yet: the result is stored, and the message is not sent again.
             if let Some(kept) = self.results.under(delivery.rid, delivery.lease) {
@@ -286,14 +286,14 @@ impl Deliveries {
     /// Offers results to the store once more.
     fn offer(self: &Arc<Self>, results: impl IntoIterator<Item = Kept>, under_way: &mut JoinSet<Result<(), StoreError>>) {
         for kept in results {
-            // Only messages with a lane were sent.
+            // Only messages of channels that have a lane were sent, so the lane is always found.
             let Some(lane) = self.lanes.iter().position(|lane| lane.name == kept.channel) else { continue };
             let this = self.clone();
             under_way.spawn(async move { this.record(&this.lanes[lane], kept).await });
         }
     }
 
-    /// Records the remaining results before the server stops: the next server sends again the messages that it finds leased.
+    /// Records the remaining results before the server stops; the next server would send each message without a result again.
     async fn record_the_last(self: &Arc<Self>) {
         let mut under_way = JoinSet::new();
         loop {

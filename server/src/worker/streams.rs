@@ -13,7 +13,7 @@ use tokio::time::sleep;
 
 /// How often the reader looks although no commit was announced to it.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
-/// How soon it looks again after a commit was announced: an event may be hidden behind a transaction that still runs.
+/// How soon the reader looks again after a commit was announced: an event may be hidden behind a transaction that still runs.
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
 /// The shortest time between two turns, so that a busy server does not look all the time.
 const PAUSE: Duration = Duration::from_millis(5);

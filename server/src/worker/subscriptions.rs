@@ -1,8 +1,8 @@
 //! Posts events to the endpoints of subscriptions: lease, commit, post, complete.
 //!
-//! Guarantee: each endpoint is told of its events in their order and at least once, with an id that stays the same; of the
-//! messages that may be under way for all agents, one agent's slow endpoints hold up at most four. Mechanism: the log is the
-//! queue, and a subscription's place in it moves when a message was accepted. A leased message comes due again when its lease
+//! Guarantee: each endpoint is told of its events in their order and at least once, with an id that stays the same; one agent's
+//! slow endpoints take up at most four of the messages that may be under way for all agents. Mechanism: the log is the queue,
+//! and a subscription's place in it moves when a message was accepted. A leased message comes due again when its lease
 //! ends. Failure: a crash between posting and completing posts the message once more.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -2,7 +2,7 @@
 
 use domain::people::principal::Principal;
 
-/// The principal that works on the database by this process: `local:<uid>@<host>`.
+/// The principal in whose name this process works on the database: `local:<uid>@<host>`.
 pub fn principal() -> Principal {
     Principal::local(&account())
 }

@@ -17,13 +17,13 @@ use std::time::Duration;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::base::clock::Clock;
 
-/// A server whose deadline loop has not turned for longer than this was away. The loop turns every five seconds.
+/// The deadline loop runs every five seconds (a "turn"). A server whose last turn is longer ago than this was away.
 const AWAY_MAX: Duration = Duration::from_secs(20);
-/// After a longer step ahead than this, deadlines wait until the clock is steady; in seconds.
+/// If the clock is set ahead by more than this many seconds, deadlines wait until it is steady.
 const JUMP_SECONDS_MIN: i64 = 60;
-/// The longest step, ahead or back, that counts as keeping time, in seconds.
+/// The largest step, ahead or back, that is ignored, in seconds: a time service may move the clock by that much.
 pub(crate) const STEP_SECONDS_MAX: i64 = 1;
-/// The longest step that counts as steady while a jump is waited out, in seconds.
+/// The largest step, in seconds, after which the wait that follows a jump goes on; a larger one begins the wait anew.
 const STEADY_STEP_SECONDS_MAX: i64 = 1;
 /// How long the clock must have been steady after a jump.
 const STEADY_FOR: Duration = Duration::from_secs(30);
@@ -70,19 +70,19 @@ struct Step {
     size: Size,
 }
 
-/// The size of a step, or of several with which the loop has not dealt.
+/// The size of a step, or of all steps together that the deadline loop has not dealt with.
 #[derive(Clone, Copy)]
 enum Size {
-    /// Ahead by this time, after which deadlines need not wait.
+    /// The clock was set ahead by this time, and by so little that deadlines need not wait.
     Small(TimeDelta),
-    /// Ahead by more than that.
+    /// The clock was set ahead by so much that deadlines wait.
     Jump,
-    /// Back, by whatever time.
+    /// The clock was set back, by any time.
     Back,
 }
 
 impl Seen {
-    /// Notes a step, beside an earlier one.
+    /// Notes a step, together with an earlier one that the deadline loop has not dealt with.
     fn stepped(&mut self, at: Duration, size: Size) {
         let before = self.step.map(|step| step.size);
         let size = match (before, size) {
@@ -144,7 +144,7 @@ impl ClockWatch {
         matches!(self.step(), Some(Size::Back))
     }
 
-    /// How far the clock was set ahead, if deadlines need not wait for that, and no turn of the deadline loop has dealt with it.
+    /// How far the clock was set ahead, if deadlines need not wait for that; `None` once the deadline loop has dealt with it.
     pub(crate) fn small_step(&self) -> Option<TimeDelta> {
         match self.step() {
             Some(Size::Small(ahead)) => Some(ahead),

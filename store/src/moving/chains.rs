@@ -3,7 +3,7 @@
 use anyhow::{Context, bail};
 use domain::log::{Follower, Hash, Sealed};
 
-/// An event in the target, with the head that its intent names.
+/// An event in the target, with the end of its log as its intent records it; no event if the log is empty.
 pub(super) struct Link {
     pub(super) intent: i64,
     pub(super) head: Head,
@@ -18,7 +18,7 @@ pub(super) struct Head {
     pub(super) hash: Hash,
 }
 
-/// The chains so far: one is open, and the others were whole.
+/// The chain that is being recomputed, and how many chains before it were whole.
 #[derive(Default)]
 pub(super) struct Chains {
     open: Option<Open>,

@@ -53,7 +53,7 @@ pub enum Moved {
 ///
 /// # Errors
 ///
-/// The obstacle, in one or two lines without passwords; or the first difference at the end.
+/// Why the move failed, in one or two lines without passwords; if the comparison at the end failed, the first difference.
 pub fn move_everything(from: &Path, to: &Address, now: DateTime<Utc>, progress: &mut dyn FnMut(Step)) -> anyhow::Result<Moved> {
     let mut source = Source::open(from)?;
     let (target, schema) = Target::open(to)?;

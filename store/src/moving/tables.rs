@@ -177,8 +177,8 @@ pub(super) const TABLES: &[Table] = &[
     table!(presence, rid).instead(&[("version", "1 AS version")]).tells_runs_apart(),
 ];
 
-/// The reader of a line. The two forms differ in how a fraction is written, because PostgreSQL's own form
-/// would be hard to imitate.
+/// The purpose for which a line is made. A fraction is written differently for each, because PostgreSQL's
+/// own way of writing fractions would be hard to imitate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// Read by PostgreSQL.

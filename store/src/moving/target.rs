@@ -98,8 +98,8 @@ impl Target {
             self.check_columns()?;
             self.run("CREATE TABLE moving (source text NOT NULL, fingerprint bytea NOT NULL)")?;
             self.execute("INSERT INTO moving (source, fingerprint) VALUES ($1, $2)", &[&path, &print])?;
-            // A server that started meanwhile took its lock before it looked for the mark a last time, so one of the two sees the
-            // other. If this one sees the server, it removes the mark, because the mark would keep the next server out.
+            // A server that started meanwhile took its lock before it looked for the mark a last time, so at least one of the two
+            // sees the other. If this process sees the server, it removes the mark, which would keep the next server out.
             if let Err(served) = self.refuse_if_served() {
                 self.run("DROP TABLE moving")?;
                 return Err(served);
@@ -107,7 +107,7 @@ impl Target {
             return Ok(Found::Empty);
         }
         let mark = self.rows("SELECT source, fingerprint FROM moving")?;
-        // The earlier move was interrupted between making the mark and writing into it.
+        // The table has no row if the earlier move was interrupted between making the table and writing into it.
         let mark: (String, Vec<u8>) = mark.first().map_or_else(|| (path.clone(), Vec::new()), |row| (row.get(0), row.get(1)));
         if mark.0 != path {
             bail!(

@@ -159,7 +159,7 @@ fn malformed() -> anyhow::Error {
 }
 
 fn decoded(value: &str) -> anyhow::Result<String> {
-    // Decoded as every query string is: `%2F` is a slash, `+` is a space.
+    // The value is decoded like every query string: `%2F` is a slash, and `+` is a space.
     url::form_urlencoded::parse(format!("v={value}").as_bytes())
         .next()
         .map(|(_, value)| value.into_owned())

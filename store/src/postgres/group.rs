@@ -129,8 +129,8 @@ fn once(
     let env = writers.surroundings.env(&*clock, &writers.watch);
     let mut results = Results::new();
     for waiting in group {
-        // The intent was prefetched and not used up: this transaction holds its lock, and no earlier answer
-        // of the group is about it.
+        // If the intent is still among the prefetched rows, this transaction holds its lock, and no earlier
+        // answer of the group is about the same intent.
         let is_ours = session.prefetched.has(waiting.intent);
         if !is_ours || waiting.request.idempotency.is_some_and(|key| !session.prefetched.has_key(&key.key_hash)) {
             results.push(None);

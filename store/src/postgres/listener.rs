@@ -99,7 +99,8 @@ pub(super) async fn start(address: Address, server: i32, hub: Arc<Hub>) -> Resul
     let (stop, stopping) = watch::channel(false);
     let mut listening = Listening { address, server, hub, announcements, stopping };
     let first = listening.connect().await?;
-    // `placet migrate` marks the database before it looks for servers a last time; whichever of the two is later sees the other.
+    // `placet migrate` marks the database and then looks for servers a last time. This server has taken its lock and now looks
+    // for the mark. So at least one of the two sees the other.
     if first.client.query_one(MOVING, &[]).await.map_err(|error| lost(&error))?.get(0) {
         return Err(ConnectError::Refused(is_half(&listening.address)));
     }
@@ -234,7 +235,7 @@ fn word_of(notice: &Notice) -> Option<String> {
         Notice::Suspension(id) => Some(id.0.to_string()),
         Notice::Redriven(channel) => Some(format!("{REDRIVEN}{channel}")),
         Notice::Published => Some(PUBLISHED.to_owned()),
-        // The other servers ask for the logs that streams follow there; a word for each append would cost every commit.
+        // The other servers ask the database about the logs that streams follow there, so not every commit needs a word.
         Notice::Appended(_)
         | Notice::Ended(_)
         | Notice::Delivery

@@ -123,7 +123,8 @@ pub(super) fn schema(conn: &mut Connection) -> anyhow::Result<Schema> {
     let applied = applied(conn)?;
     let known = known()?;
     if applied.is_empty() {
-        // Another program's tables, or a first start that was interrupted: this program makes all its tables in one transaction.
+        // After an interrupted first start this is the only table, because all the others are made in one transaction. If there
+        // are others, another program made them.
         return Ok(if tables.len() == 1 { Schema::Empty } else { Schema::Foreign });
     }
     if !applied.iter().any(|applied| known.contains(applied)) {

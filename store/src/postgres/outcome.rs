@@ -21,7 +21,7 @@ const LOOK_WITHIN: Duration = Duration::from_secs(10);
 const LOOK_PAUSE: Duration = Duration::from_millis(50);
 
 /// A number that is not below a newly drawn one was never given, or was taken back by a crash. On a standby the query fails,
-/// because a standby cannot draw a number. It could not be believed either, because it may still receive the commit.
+/// because a standby cannot draw a number. That is right, because a standby may still receive the commit.
 const STATUS: &str =
     "SELECT CASE WHEN pg_current_xact_id() <= $1::xid8 THEN 'aborted' ELSE pg_xact_status($1::xid8) END AS status";
 const EVENT: &str = "SELECT EXISTS (SELECT FROM events WHERE rid = $1 AND hash = $2) AS there";

@@ -1,4 +1,4 @@
-//! A row that tells a transaction from another one that gets the same number after a crash.
+//! A row by which a transaction differs from another one that gets the same number after a crash.
 
 /// A row that only one transaction can have written. Row ids are no proof: a crash takes those back as well.
 #[derive(Clone, Debug)]

@@ -89,7 +89,7 @@ fn whole_micros(time: Duration) -> i64 {
 /// The time inside a transaction: the database's, as of its first statement or of the last row it locked.
 ///
 /// The time is read after the lock, so that an answer that waited for another command is dated after that command. In this way
-/// several servers on one database have one clock. A clock that is not the system's (a test's) keeps its own time.
+/// several servers on one database have one clock. A test's clock ignores the database's time and keeps its own.
 pub(super) struct TransactionClock {
     micros: AtomicI64,
     /// When the database was last asked for the time, in microseconds since boot.
@@ -158,7 +158,7 @@ pub(crate) struct Session {
     pub(super) mode: Mode,
     /// The version of the presence this transaction has read.
     pub(super) presence_version: Option<i64>,
-    /// The row that tells this transaction from another one that gets the same number after a crash.
+    /// The row by which this transaction differs from another one that gets the same number after a crash.
     pub(super) proof: Option<Proof>,
     /// The intents this transaction has locked: rows that belong to them cannot change while it runs.
     pub(super) locked: Vec<i64>,

@@ -129,7 +129,7 @@ statement!(
 );
 
 statement!(
-    /// Waits for the row, then reads the time: in one SELECT the time would be read before the wait.
+    /// Waits for the row, and reads the time after that. Without the `WITH`, the time would be read before the wait.
     LockIntent {
         ("WITH locked AS MATERIALIZED (SELECT ", intent_columns!(), " FROM intents WHERE id = ")
         id: Key = Id,
@@ -147,8 +147,8 @@ statement!(
 );
 
 statement!(
-    /// Locks those of some intents that no other transaction holds. Each row is looked up by itself: for a join of the whole set,
-    /// a plan made while the tables were small would read them whole after they have grown.
+    /// Locks those of some intents that no other transaction holds. Each row is looked up by itself. A join of the whole set
+    /// could keep a plan from the time when the tables were small, and would then read the grown tables from end to end.
     LockIntents {
         "SELECT locked.* FROM unnest(" ids: Vec<Uuid> = Array<SqlUuid>,
     } (") AS asked (id) CROSS JOIN LATERAL (SELECT ", intent_columns!(), " FROM intents \
@@ -396,8 +396,8 @@ insert!(
 );
 
 statement!(
-    /// A record that no longer counts may still stand under this day and key: the new one replaces it. A record that counts
-    /// stays, and the statement changes no row: another transaction was first.
+    /// A record that no longer counts may still stand under this day and key: the new one replaces it. A record that still counts
+    /// stays. The statement then changes no row, which shows that another transaction was first.
     InsertIdempotent {
         "INSERT INTO idempotency AS kept (day, key_hash, body_hash, outcome, created_at) VALUES (" day: i32 = Integer,
         ", " key_hash: Vec<u8> = Binary,
@@ -439,7 +439,7 @@ statement!(
 );
 
 statement!(
-    /// Makes messages due that were leased by a server that is gone: no session holds the advisory lock under its number.
+    /// Makes messages due whose lease belongs to a server that is gone, so that no session holds the lock under its number.
     ReleaseOutbox {
         "UPDATE outbox SET lease = NULL, leased_by = NULL, due_at = " due_at: At = Moment,
     } " WHERE state = 0 AND lease IS NOT NULL AND NOT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted \

@@ -1,4 +1,4 @@
-//! One unit of work, one transaction: begun, decided, committed, and run again if another transaction was in the way.
+//! Runs each unit of work in one transaction, and runs it again if another transaction was in the way.
 //!
 //! Guarantee: a caller hears "yes" only after the commit is durable, and never hears "no" of a commit that happened.
 //! Mechanism: READ COMMITTED and row locks; a unit of work is a pure function of the rows it reads, so it is run again
@@ -31,7 +31,7 @@ const RUNS_MAX: u32 = 6;
 /// A unit of work is not run again after this long: an obstacle that is still there by then will be there the next time as well.
 const AGAIN_WITHIN: Duration = Duration::from_secs(5);
 
-/// How a run ended that was not certainly committed.
+/// The two ways in which a run can fail.
 pub(super) enum Broken<T> {
     /// Nothing was written.
     RolledBack(RowsError),
@@ -60,7 +60,7 @@ impl<T> From<RowsError> for Broken<T> {
     }
 }
 
-/// Runs a unit of work until it is committed or cannot be; returns its result and the notices to announce.
+/// Runs a unit of work until it is committed or another run would not help. Returns its result and the notices to announce.
 pub(super) fn write<T>(
     pool: &Pool,
     name: &'static str,
@@ -128,8 +128,8 @@ fn once<T>(
     commit(session, &*surroundings.observer, number, !notices.is_empty(), value)
 }
 
-/// Commits the transaction with this number. Kill points count only if it announces something: other
-/// commits have nothing to lose.
+/// Commits the transaction with this number. Kill points count only if the transaction announces
+/// something: other commits have nothing to lose.
 pub(super) fn commit<T>(
     session: &mut Session,
     observer: &dyn Observer,
@@ -211,7 +211,7 @@ fn begin_read(pool: &Pool) -> Result<Session, StoreError> {
     }
 }
 
-/// After a failure: rolls back, and keeps the session unless the failure may be its fault. Returns whether its server is gone.
+/// Rolls back after a failure, and keeps the session unless it may have caused the failure. Returns whether its server is gone.
 pub(super) fn put_away(pool: &Pool, mut session: Session, error: &RowsError) -> bool {
     let is_gone = session.conn.batch_execute("ROLLBACK").is_err();
     if is_gone {
@@ -236,7 +236,7 @@ fn kind_of(error: &RowsError) -> Option<&Kind> {
     if let RowsError::Database(Error::DatabaseError(kind, _)) = error { Some(kind) } else { None }
 }
 
-/// The obstacle to a run, if another run may succeed. `is_gone` tells whether the session ended with the failure.
+/// Why a run failed, if another run may succeed; otherwise `None`. `is_gone` tells whether the session ended with the failure.
 ///
 /// `Unknown` is diesel's kind for every error it has no word for. Of these a deadlock and a server that stops are worth another
 /// run. A value that PostgreSQL does not take fails each time, and a timeout has taken long enough.

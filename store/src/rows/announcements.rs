@@ -9,7 +9,7 @@ use super::error::RowsResult;
 pub(crate) trait WriteAnnouncements {
     fn insert_announcement(&mut self, intent: i64, announced: &Announcement) -> RowsResult<()>;
     fn delete_announcement(&mut self, intent: i64) -> RowsResult<()>;
-    /// Records that the client of a question's asker knows it by this id.
+    /// Records the id by which the asker's client knows a question.
     fn insert_client_id(&mut self, intent: i64, client_id: &str, suspension: i64) -> RowsResult<()>;
 }
 
@@ -18,7 +18,7 @@ pub(crate) trait ReadAnnouncements {
     fn announcement(&mut self, intent: i64) -> RowsResult<Option<Announcement>>;
     /// The intents of announcements made up to this time, oldest first.
     fn due_announcements(&mut self, announced_by: DateTime<Utc>, limit: u32) -> RowsResult<Vec<i64>>;
-    /// The intents of announcements made after `now`, before the clock was set back.
+    /// The intents of announcements whose time lies after `now`, because the clock has been set back since, earliest first.
     fn announcements_ahead(&mut self, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<i64>>;
     /// When the oldest announcement was made.
     fn next_announcement(&mut self) -> RowsResult<Option<DateTime<Utc>>>;

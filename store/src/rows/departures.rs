@@ -14,8 +14,8 @@ pub(crate) trait WriteDepartures {
     fn insert_departure(&mut self, pair: i64, left_at: DateTime<Utc>, outbox: i64) -> RowsResult<()>;
     /// Deletes the departures of a pair before a time.
     fn forget_departures(&mut self, pair: i64, before: DateTime<Utc>) -> RowsResult<()>;
-    /// Reserves the time `leaves_at` for a message that would follow the last one too soon; reserved times of this pair that have passed
-    /// are deleted.
+    /// Reserves the time `leaves_at` for a message that would follow the last one too soon. Deletes the reserved times of this
+    /// pair that no longer count.
     fn insert_place(&mut self, pair: i64, leaves_at: DateTime<Utc>, outbox: i64, now: DateTime<Utc>) -> RowsResult<()>;
 }
 

@@ -13,13 +13,13 @@ pub(crate) enum RowsError {
     Inconsistent(&'static str),
     #[error("a row holds JSON that cannot be read")]
     Json(#[from] serde_json::Error),
-    /// The unit of work would have to decide something by the time, and this is not allowed at present.
+    /// The unit of work would have to decide something by the clock, and that is not allowed now; the text says why.
     #[error("deadlines wait: {0}")]
     Held(&'static str),
 }
 
 impl RowsError {
-    /// Whether one row is missing or is not as it should be, so that its neighbours may be read all the same.
+    /// Whether only this row is missing or damaged, so that other rows can still be read.
     pub(crate) fn is_unreadable(&self) -> bool {
         match self {
             Self::Inconsistent(_) | Self::Json(_) => true,

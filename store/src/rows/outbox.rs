@@ -9,7 +9,8 @@ use super::codes::DeliveryState;
 use super::error::RowsResult;
 use crate::sending::LinePlace;
 
-/// The condition that no message of a later attempt supersedes a message. One that failed (2) or was dropped (3) supersedes none.
+/// The condition that no message of a later attempt supersedes this one. A later message that failed (2) or was dropped (3) does
+/// not count.
 pub(crate) const IS_NOT_REPLACED: &str = "NOT EXISTS (SELECT 1 FROM outbox newer WHERE newer.suspension = outbox.suspension AND \
      newer.channel = outbox.channel AND newer.recipient = outbox.recipient AND newer.attempt > outbox.attempt AND newer.state NOT IN (2, 3))";
 
@@ -29,7 +30,7 @@ pub(crate) struct OutboxRow {
     pub(crate) sequence: u32,
     /// The last reply of the other side, or why the last try failed.
     pub(crate) detail: Option<String>,
-    /// When the message ended; while it is queued, when it was revived.
+    /// When the message ended. For a queued message: when it was last made due again after it had ended.
     pub(crate) settled_at: Option<DateTime<Utc>>,
     pub(crate) queued_at: DateTime<Utc>,
     /// Whether the newest try carried an answer link; `None` before the first try, and for messages older than this column.

@@ -9,7 +9,7 @@ use super::error::RowsResult;
 pub(crate) struct PresenceRow {
     /// The last sign of life.
     pub(crate) beat_at: DateTime<Utc>,
-    /// Whether a restore holds the server up.
+    /// Whether deadlines and messages wait, because the database may have been restored.
     pub(crate) restore: Restore,
     /// Answer links up to this row are void.
     pub(crate) tokens_void_to: i64,
@@ -59,7 +59,7 @@ impl PresenceRow {
 pub(crate) struct Recovery {
     pub(crate) from: DateTime<Utc>,
     pub(crate) until: DateTime<Utc>,
-    /// Whether the absence ends a restore: then everyone is asked afresh.
+    /// Whether the absence was recorded after a restore of the database. If so, everyone is asked again.
     pub(crate) restored: bool,
     /// The last suspension that was dealt with.
     pub(crate) done_to: i64,
@@ -74,7 +74,7 @@ pub(crate) trait WritePresence {
 
 /// Reads the presence, inside a transaction that writes or outside.
 pub(crate) trait ReadPresence {
-    /// Reads the time from the database if its clock decides, because a transaction that only reads has not read that clock yet.
+    /// Reads the time from the database, if the database's clock counts: a transaction that only reads has not yet done so.
     fn look_at_the_clock(&mut self) -> RowsResult<()> {
         Ok(())
     }

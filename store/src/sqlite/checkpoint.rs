@@ -30,12 +30,12 @@ use crate::surroundings::Surroundings;
 
 /// How often the thread looks at the log although nothing was written, while a checkpoint fails or a reader holds one up.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
-/// How often the thread copies in a row. If the writer is as fast as that, the thread stops, and the writer copies the rest.
+/// How many times in a row the thread copies. If it has not caught up with the writer by then, the writer copies the rest.
 const PASSES_MAX: u32 = 8;
-/// The settings of the connection that copies. It never waits for a lock: another program that copies does the same work.
+/// The settings of the connection that copies. It never waits for a lock: a program that holds one copies the same log.
 const PRAGMAS: &str =
     "PRAGMA busy_timeout = 0; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -256;";
-/// SQLite's text for every failure of the disk but a full one; diesel passes on no code.
+/// SQLite's text for every failure of the disk except a full disk. Diesel passes on the text, but not the error code.
 const DISK_FAILED: &str = "disk I/O error";
 
 /// How long the write-ahead log may become; lengths are in pages of the log (4,120 bytes each).
@@ -45,7 +45,7 @@ pub struct LogLimits {
     pub pause: Duration,
     /// From this length on, the log is copied.
     pub begin: u32,
-    /// The most that the thread leaves for the writer to copy, while the thread keeps up.
+    /// The most that the thread leaves for the writer to copy, unless the writer writes as fast as the thread copies.
     pub rest: u32,
     /// Beyond this length agents are refused, and the rest of the disk is kept for people's answers.
     pub most: u32,
@@ -95,7 +95,7 @@ pub(super) struct Checkpointer {
 struct Shared {
     state: Mutex<State>,
     changed: Condvar,
-    /// Whether so little is left to be copied that the writer copies it.
+    /// Whether the writer is to copy the rest of the log after its next commit.
     is_near: AtomicBool,
     /// Whether a sync of the database file has failed; if so, this process copies nothing any more.
     is_unsynced: AtomicBool,
@@ -164,7 +164,7 @@ impl Checkpointer {
         Ok(Self { shared, observer, thread: Some(thread) })
     }
 
-    /// Notes that the writer has committed. Copies what is left if it is little, because the writer is between two batches.
+    /// Notes that the writer has committed. If little of the log is left, copies it now, while the writer is between two batches.
     pub(super) fn committed(&self, conn: &mut SqliteConnection) {
         if self.shared.is_near.swap(false, Ordering::SeqCst) && !self.shared.is_unsynced() {
             self.copy_rest(conn);
@@ -292,7 +292,8 @@ impl Copying {
                 return Ok(Some(Copied::Whole));
             }
         }
-        // The writer is as fast as this thread. So the writer copies the rest, unless it is long, and writes nothing meanwhile.
+        // The writer writes as fast as this thread copies. So the writer copies the rest itself between two batches, unless the
+        // rest is so long that a commit would wait too long for it.
         self.shared.is_near.store(log.left() < self.limits.begin, Ordering::SeqCst);
         Ok(Some(Copied::Behind))
     }
@@ -330,7 +331,7 @@ fn look(conn: &mut SqliteConnection, mode: &str) -> diesel::QueryResult<Log> {
 mod tests {
     use super::*;
 
-    // While the thread looks, no write can begin the log anew. Without a pause, the thread could keep every write from that.
+    // While the thread looks, no write can begin the log anew. Without a pause between two looks, no write might ever do so.
     const LIMITS: LogLimits = LogLimits { pause: Duration::from_millis(2), begin: 20, rest: 5, most: 60 };
 
     /// A database with a log, the thread that copies it, and the surroundings, which show whether the thread reported a long log.
@@ -391,7 +392,7 @@ mod tests {
         for _ in 0..400 {
             tried.write();
             longest = longest.max(tried.log().length());
-            // These writes are faster than a thread that gets no processor: each of them waits until the thread has done its part.
+            // A thread that gets no processor time would fall behind, so each write waits until the thread has done its part.
             tried.until("the thread copies", |tried| {
                 let log = tried.log();
                 log.length() < LIMITS.begin || log.left() == 0 || tried.checkpointer.shared.is_near.load(Ordering::SeqCst)

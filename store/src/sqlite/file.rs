@@ -21,7 +21,7 @@ pub(crate) fn url_of(path: &Path) -> anyhow::Result<String> {
     Ok(path.to_str().context("the database path is not valid UTF-8")?.to_owned())
 }
 
-/// Makes the folder and the file readable for their owner alone: tokens and keys are stored as hashes, but questions are not.
+/// Creates a missing folder or file, readable for its owner alone: tokens and keys are stored as hashes, but questions are not.
 pub(super) fn create(path: &Path) -> anyhow::Result<()> {
     if path.is_dir() {
         anyhow::bail!("it is a folder");

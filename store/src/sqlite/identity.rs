@@ -2,8 +2,8 @@
 //! file can get a second name.
 //!
 //! SQLite finds a database's log by the database's name. Under a second name it makes a second log, and two servers
-//! that share the file but not the log overwrite each other. A file without a name takes every write, and all of them
-//! are gone when it is closed.
+//! that share the file but not the log overwrite each other. A file that was deleted still takes every write, but all
+//! the writes are gone when the file is closed.
 
 use std::fs::Metadata;
 use std::io::ErrorKind;

@@ -41,8 +41,8 @@ const BLOCK: usize = 1 << 20;
 /// # Errors
 ///
 /// The log could not be written or synced. The database must then be neither used nor closed: SQLite empties the log when
-/// the last connection closes, and with some kernels a failed sync has changed the pages it is about to copy. So the
-/// connection is left open.
+/// the last connection closes, and with some kernels a failed sync has changed the pages that SQLite would then copy. So
+/// the connection is left open.
 pub(super) fn make_durable(
     mut conn: SqliteConnection,
     database: &Path,

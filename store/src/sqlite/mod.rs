@@ -122,8 +122,8 @@ impl SqliteStore {
             )
         };
         create(path).with_context(unusable)?;
-        // The canonical path is used, so that a link to the file is not served beside it, and so that SQLite reads
-        // nothing in the name as its own syntax.
+        // The canonical path is used, so that no second server can serve the same file through a link, and so that SQLite
+        // reads nothing in the name as its own syntax.
         let path = &path.canonicalize().with_context(unusable)?;
         if let Some(why) = second_name(path) {
             anyhow::bail!(why);
@@ -254,8 +254,8 @@ fn readers(url: &str, connections_max: u32, sync: Option<Sync>) -> anyhow::Resul
 
 /// Gives all statements of one read the same snapshot.
 ///
-/// A disk that fails makes SQLite end the transaction by itself, and then diesel fails to end it, too. The error of the read says why;
-/// the error of that second attempt does not.
+/// If the disk fails, SQLite ends the transaction by itself, and diesel's later attempt to end it fails. The error of the read
+/// names the cause, and the error of diesel's attempt does not, so the error of the read is returned.
 fn in_one_snapshot<T>(conn: &mut SqliteConnection, work: impl FnOnce(&mut SqliteConnection) -> RowsResult<T>) -> RowsResult<T> {
     let mut failed = None;
     let done = conn.transaction(|conn| {
@@ -349,8 +349,8 @@ mod tests {
         CreateIntent { principal, idempotency: None, intent: Ok(NewIntent { id, status: Status::Active, body }) }
     }
 
-    /// A database of a version that left no signs of life, or a backup of one, has none. The time since its newest event then
-    /// counts as an absence as well.
+    /// A database that an older version wrote, or a backup of it, holds no sign of life. Then the time since its newest event
+    /// counts as the server's absence.
     #[tokio::test]
     async fn without_a_sign_of_life_the_newest_event_is_the_last_one() {
         for (seconds, is_absence) in [(60, false), (61, true)] {

@@ -1,7 +1,7 @@
 //! The store of the simulator: the production rows and units of work, on a database in memory, without threads.
 //!
 //! [`Scheduler`] decides what happens to a transaction and how long it takes; wherever the store awaits the scheduler, the
-//! simulated process may be stopped. Left out: the writer's thread, its queue and its group commits, which other tests drive.
+//! simulated process may be stopped. The store has no writer's thread, queue or group commits: other tests cover those.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -65,7 +65,7 @@ const TABLES: [&str; 31] = [
     "temp.fault",
     "temp.written",
 ];
-/// The tables whose written rows are looked at one by one.
+/// The tables whose written rows are listed in `temp.written`, so that a test can look at each of them.
 const WATCHED: [&str; 3] = ["intents", "suspensions", "outbox"];
 
 /// The tables of the server.
@@ -169,7 +169,7 @@ impl SimulatedDatabase {
         self.copy("main", "backup")
     }
 
-    /// Sets every row back to the backup's.
+    /// Replaces all rows with those of the backup.
     ///
     /// # Errors
     ///

@@ -7,8 +7,8 @@
 //! Mechanism: jobs decide on rows read inside the transaction, before their first write, so a refusal has nothing to undo and
 //! needs no savepoint. Failure: when a statement fails after a write, the whole batch is rolled back and its jobs are applied
 //! again, one per transaction; jobs are pure functions of the rows, so replay is safe. A panic ends this thread on purpose: from
-//! then on every write is refused, and the process stops (`closed`). While the files have lost their names, or the database has a
-//! second one, every write is refused as well.
+//! then on every write is refused, and the process stops (`closed`). While a file has lost its name, or the database has a second
+//! name, every write is refused as well.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -125,7 +125,7 @@ impl<T: Send, W: Fn(&mut Writing<'_>, &Env<'_>) -> RowsResult<T> + Send> Job for
     fn answer(self: Box<Self>) {
         let Self { result, reply, .. } = *self;
         let result = result.unwrap_or_else(|| Err(StoreError::Unavailable("the job did not run".into())));
-        // A caller that went away stops hearing of the write; the write stays.
+        // If the caller has gone away, it does not hear of the write, but the write stays.
         drop(reply.send(result));
     }
 
@@ -162,7 +162,8 @@ impl Writer {
                 // server is complete.
                 if let Err(error) = conn.batch_execute("PRAGMA wal_checkpoint(TRUNCATE)") {
                     tracing::warn!(error = %error, "the write-ahead log was not emptied; the next start reads it");
-                    // SQLite would copy it once more when the connection closes, and the kernel may have dropped pages of the first copy.
+                    // If the disk failed, the kernel may have dropped pages of this copy. SQLite would copy the log once more
+                    // when the connection closes, so the connection then stays open.
                     if let Some(checkpointer) = &checkpointer {
                         checkpointer.note_failure(&error);
                     }
@@ -236,7 +237,7 @@ impl Writer {
     pub(super) async fn stop(&self) {
         let (reply, ended) = oneshot::channel();
         let last: Box<dyn Job> = Box::new(Last(reply));
-        // A full queue is drained by the writer; a writer that is gone needs no last job.
+        // If the queue is full, sending waits until the writer has taken a job. If the writer is gone, no last job is needed.
         let jobs = self.jobs.clone();
         self.observer.queued();
         let sent = tokio::task::spawn_blocking(move || jobs.send(last)).await;
@@ -291,7 +292,7 @@ fn run(
             }
             Ok(done) => answer_all(batch, done, identity, surroundings),
         }
-        // The log of a file that has lost its name, or got a second one, must not be copied into it.
+        // If a file has lost its name, or the database has a second name, the log must not be copied into the database.
         if let Some(checkpointer) = checkpointer.filter(|_| is_served) {
             checkpointer.committed(conn);
         }
@@ -301,7 +302,8 @@ fn run(
     }
 }
 
-/// Answers a batch after its commit. A commit into files that have lost their names is no promise: it disappears with them.
+/// Answers a batch after its commit. If a file has lost its name meanwhile, the jobs are refused: the commit may be gone when the
+/// file is closed.
 fn answer_all(batch: Vec<Box<dyn Job>>, done: RowsResult<Vec<Notice>>, identity: &Identity, surroundings: &Surroundings) {
     match (done, identity.lost()) {
         (Ok(_), Some(why)) => refuse_all(batch, &why),

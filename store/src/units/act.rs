@@ -21,7 +21,7 @@ pub(super) fn act<R: Rows>(
     now: DateTime<Utc>,
 ) -> RowsResult<()> {
     if let Command::DeadlineReached { .. } = command {
-        // The end of the question may be that of the intent, and of the requests beside it.
+        // The end of the question may also end the intent, and with it the requests beside the intent.
         load_beside(rows, loaded)?;
     }
     let server = Principal::server();

@@ -17,7 +17,7 @@ use crate::rows::prelude::*;
 use crate::rows::{Decided, RowsResult, day};
 use crate::surroundings::Env;
 
-/// Roughly what the rows and indexes of an event take besides its bytes.
+/// Roughly how many bytes the rows and indexes of an event take besides the event itself.
 pub(super) const EVENT_ROWS_BYTES: usize = 512;
 const DAY_SECONDS: i64 = 86_400;
 

@@ -16,8 +16,8 @@ pub(super) fn take_back<R: Rows>(rows: &mut R, env: &Env<'_>, intents: &[i64], n
         match loaded {
             Ok(mut loaded) => {
                 act(rows, env, &mut loaded, &Command::AnnouncementDue, now)?;
-                // If the agent has announced anew meanwhile, the row stays. A row that its intent knows nothing of is deleted,
-                // because it would be due for ever.
+                // If the agent has announced another question meanwhile, the row stays. If the intent has no announcement now,
+                // the row is deleted, because otherwise it would stay due for ever.
                 if loaded.intent.announcement.is_none() {
                     rows.delete_announcement(*intent)?;
                 }

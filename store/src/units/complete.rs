@@ -1,4 +1,4 @@
-//! Records the result of messages: from their worker, from a bounce report, or because their worker is gone.
+//! Records the results that workers and bounce reports bring, and makes the messages of vanished workers due again.
 
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::principal::Principal;
@@ -29,7 +29,7 @@ pub(crate) fn complete_delivery<R: Rows>(
     result: &DeliveryResult,
 ) -> RowsResult<bool> {
     let Some((row, _)) = rows.reads().delivery(rid)? else { return Ok(false) };
-    // A worker that overslept its lease changes nothing: another worker has the message.
+    // A worker that has lost its lease changes nothing: the message is due again, or another worker has it.
     if row.lease.as_deref() != Some(lease) {
         return Ok(false);
     }
@@ -99,7 +99,7 @@ pub(crate) fn report_bounce<R: Rows>(
         rows.save_bounce(rid, &BounceRow { kind: report.kind, reported_at: now, detail: report.detail.clone() })?;
         rows.notice(Notice::Fact(Fact::BounceReported { kind: report.kind }));
     }
-    // A message that is queued again was perhaps accepted before, and only the reply was lost.
+    // A message that is queued again may have been accepted at an earlier try of which only the reply was lost.
     let may_be_lost = matches!(state, DeliveryState::Sent | DeliveryState::Queued);
     if report.kind == BounceKind::Hard && may_be_lost {
         let detail = report.detail.as_deref().unwrap_or("returned without a reason");

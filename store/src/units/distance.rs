@@ -16,12 +16,12 @@ use crate::surroundings::Env;
 /// The detail of a message that waits for the time reserved for it.
 const KEEPS_ITS_DISTANCE: &str =
     "this message waits, because the agent wrote to this person only a moment ago (questions.min_distance_seconds)";
-/// The detail of a message that is not sent because no place in time is left for it.
+/// The detail of a message that is not sent because no place early enough is left for it.
 pub(super) const TOO_OFTEN: &str = "not sent: this agent sends this person too many messages, and this one could not have left in time (questions.min_distance_seconds)";
 /// How long a message waits while another server decides about the same agent and person, in seconds.
 pub(super) const BUSY_SECONDS: i64 = 1;
 
-/// Whether a message leaves.
+/// The decision whether, and when, a message leaves.
 pub(super) enum Leave {
     /// At once; the message counts from now on.
     Now,

@@ -55,8 +55,8 @@ pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
     }
     loaded.trace_parent = request.trace_parent;
     loaded.writer = (request.principal.role == Role::Agent).then(|| request.principal.name.clone());
-    // The time is read here, in the transaction. Deadlines go by the clock alone: an event that was written while the clock was
-    // ahead must not make them bind early. Only the dates of events never run backwards.
+    // The time is read here, in the transaction. Deadlines are judged by the clock alone: an event that was written while the
+    // clock was ahead must not make them take effect early. The dates of events, however, never run backwards.
     let now = env.clock.now();
     load_access(rows, &mut loaded, request, now)?;
     complete_intent(rows, &mut loaded, request, now)?;
@@ -89,7 +89,7 @@ pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
     match decide(&loaded.intent, command, &request.principal, now) {
         Err(refusal) => {
             may_end(rows, env, &refusal)?;
-            // An ending that time caused is the server's act, whichever request brought it to light.
+            // An ending at a deadline is the server's act, whichever request came after the deadline, so it has no caller's span.
             let trace_parent = loaded.trace_parent.take();
             append(rows, env, &mut loaded, &refusal.deadline, &Principal::server().name, now)?;
             loaded.trace_parent = trace_parent;
@@ -190,7 +190,7 @@ fn complete_intent<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &Request
     Ok(())
 }
 
-/// Holds the request back if it would apply a deadline while deadlines are held: a late answer must not end the question either.
+/// Refuses for now a request that would apply a deadline while deadlines are held, for example a late answer.
 pub(super) fn may_end<R: Rows>(rows: &mut R, env: &Env<'_>, refusal: &Refusal) -> RowsResult<()> {
     if refusal.deadline.is_empty() {
         return Ok(());
@@ -248,7 +248,8 @@ fn completed<'a, R: Rows>(
 /// The record, with the facts that decide whether its question is new.
 fn recorded<R: Rows>(rows: &mut R, loaded: &Loaded, record: &ByRecord) -> RowsResult<ByRecord> {
     let mut record = record.clone();
-    // An id of the server's own would be looked up first, so the client's question could not be answered by it.
+    // If the client's id is also an id of the server's own, it counts as used: an answer by this id would go to the server's
+    // question, because the server's ids are looked up first.
     let is_ours = match SuspensionId::parse(&record.client_id) {
         Some(id) => rows.reads().suspension(id)?.is_some_and(|row| row.intent == loaded.row.rid),
         None => false,
@@ -264,8 +265,8 @@ fn recorded<R: Rows>(rows: &mut R, loaded: &Loaded, record: &ByRecord) -> RowsRe
     Ok(record)
 }
 
-/// If the request answers a question by the id that a client gave it, the same request with the server's id of the question. The
-/// server's own ids are looked up first.
+/// Turns a request that answers a question by its client's id into the same request with the server's id. `None` for any other
+/// request, and if the id is one of the server's own, because those are looked up first.
 fn by_client_id<R: Rows>(rows: &mut R, loaded: &Loaded, request: &Request) -> RowsResult<Option<Request>> {
     let Ok(Command::Respond(respond)) = &request.command else { return Ok(None) };
     let named = SuspensionId::parse(&respond.suspension_id);

@@ -61,7 +61,7 @@ pub(super) fn give_up<R: Rows>(
     question: &Question,
     why: &str,
 ) -> RowsResult<Vec<i64>> {
-    // Where this locks the intent, it makes two servers that each hold one message of the attempt do this one after the other.
+    // On PostgreSQL this locks the intent, so two servers that each hold one message of the attempt decide one after the other.
     load_of(rows, suspension)?;
     let mut lost = rows.reads().waiting_beside(row)?;
     let mut siblings = Vec::new();

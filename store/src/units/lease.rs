@@ -68,8 +68,8 @@ pub(crate) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, turn: &Turn
         let (before, untried) = (taking.leased.deliveries.len(), taking.leased.untried);
         let limit = room.min(DELIVERIES_PER_UNIT);
         let due = if matches!(gate, Gate::Closed(_)) && by == now {
-            // The channel is closed, so messages that wait for another try would wait in vain, and so would the
-            // people who are asked instead.
+            // The channel is closed, so messages that are not due yet fail now as well: they would wait in vain, and the people
+            // who are asked instead would be asked later than necessary.
             rows.reads().undelivered(&channel, now, limit)?
         } else if room > 0 && next_due <= by {
             rows.reads().due_deliveries(&channel, by, limit)?
@@ -84,8 +84,8 @@ pub(crate) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, turn: &Turn
         let taken = u32::try_from(taking.leased.deliveries.len() - before).unwrap_or(u32::MAX);
         if let Gate::SharedRoom(_) = gate {
             shared_room -= taken;
-            // Messages are given up only after those that can leave at once have left the queue. If a message needed no try,
-            // there is still room; the next turn, which follows at once, fills the room first.
+            // Messages are given up only once no more messages can leave. If this turn dealt with a message without a try, there
+            // may still be room; then the next turn, which follows at once, fills the room first.
             let lane = turn.lane(&channel).filter(|_| next_due <= now && taking.leased.untried == untried);
             match lane {
                 Some(lane) if is_seen_whole => taking.leased.lines.push((lane.channel.clone(), None)),

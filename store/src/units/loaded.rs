@@ -18,9 +18,9 @@ pub(super) struct Loaded {
     pub(super) row: IntentRow,
     pub(super) intent: Intent,
     pub(super) suspensions: Vec<SuspensionRow>,
-    /// The open requests for access, where a command needs them.
+    /// The open requests for access; loaded only if the command needs them.
     pub(super) requests: Vec<AccessRequestRow>,
-    /// The entries whose time has passed, where a command changes the access.
+    /// The access entries that have lapsed; loaded only if the command changes the access.
     pub(super) lapsed: Vec<Entry>,
     /// Whether an announcement of the intent has a row in the database.
     pub(super) is_announced: bool,

@@ -68,7 +68,7 @@ pub(super) fn append<R: Rows>(
             rows.publish(rid, loaded.row.rid)?;
             rows.notice(Notice::Published);
         }
-        // The body of an intent stands in a row of its own as well.
+        // The body of an intent is stored a second time, in a row of its own, so it counts twice.
         let copies = if matches!(event, Event::IntentCreated(..)) { 2 } else { 1 };
         bytes += copies * sealed.bytes.len() + EVENT_ROWS_BYTES;
         loaded.row.last_event = rid;
@@ -82,8 +82,8 @@ pub(super) fn append<R: Rows>(
         rows.notice(Notice::Appended(loaded.intent.id));
         let &Intent { id, status, version, ref created_by, created_at, updated_at, .. } = &loaded.intent;
         let created_by = created_by.clone();
-        // The bytes of an agent's events count against its own daily limit. Those of the server's events, which come of what
-        // agents asked, count against the limit of the intent's creator. People have no limit.
+        // The bytes of an agent's events count against its own daily limit. The bytes of the server's events, which follow from
+        // the questions of agents, count against the limit of the intent's creator. People have no limit.
         if actor == SERVER || is_same(actor, &created_by.name) {
             charge(rows, &created_by.name, bytes, now)?;
         } else if loaded.writer.as_deref() == Some(actor) {
@@ -253,7 +253,7 @@ fn ask_again<R: Rows>(
     }
     let row = loaded.suspension_row(renotified.suspension_id)?;
     let question = rows.reads().question(row)?;
-    // The people of each skipped attempt are asked by that attempt's channels: the newest attempt's may not reach them.
+    // The people of each skipped attempt are asked by that attempt's channels: those of the newest attempt may not reach them.
     let made_up = renotified.makes_up_from..=renotified.attempt;
     let routes = made_up.flat_map(|attempt| env.channels.routes(question.channel_at(attempt), question.recipients_at(attempt)));
     let ways = each_once(routes, env.channels);
@@ -275,8 +275,8 @@ fn ask<R: Rows>(
     queue(rows, env, &queueing, now)
 }
 
-/// Writes the rows that a requested reminder implies: its time, and a message by each way; a message that still
-/// waits is sent now instead.
+/// Writes the rows that a requested reminder implies: the time of the reminder, and a message by each way (channel and
+/// recipient). A message that still waits is sent now, and no new one is written for its way.
 fn remind<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &Loaded, reminded: &Reminded, now: DateTime<Utc>) -> RowsResult<()> {
     let suspension = loaded.suspension_row(reminded.suspension_id)?.rid;
     rows.mark_reminded(suspension, now)?;
@@ -305,7 +305,7 @@ fn extend<R: Rows>(rows: &mut R, loaded: &Loaded, extended: &Extended) -> RowsRe
 
 /// Ends a suspension's row. Every ending, whatever caused it, goes through this function.
 fn end<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Event, now: DateTime<Utc>) -> RowsResult<()> {
-    // The second event about the same ending ends nothing.
+    // If two events are about the same ending, only the first of them ends the suspension.
     let Some((id, _)) = ending_of(event, now) else { return Ok(()) };
     let ended = loaded.intent.suspension(id).ok_or(RowsError::Inconsistent("an ending without its suspension"))?;
     let rid = loaded.suspension_row(id)?.rid;

@@ -20,7 +20,7 @@ pub(super) fn read<R: Rows>(rows: &mut R, row: &OutboxRow) -> RowsResult<(Suspen
 pub(super) struct Message {
     pub(super) question: Question,
     pub(super) intent_title: String,
-    /// The first message that reached the same recipient's mail server.
+    /// The earliest message about the question that was accepted for the same recipient on the same channel, if there is one.
     pub(super) first: Option<DeliveryId>,
     /// The people that earlier attempts asked, unless this recipient is one of them: a person who was asked by another channel
     /// is not told of the others.
@@ -29,8 +29,8 @@ pub(super) struct Message {
     pub(super) repeated: bool,
     /// Whether a newer message to the same recipient is queued or has gone out.
     pub(super) superseded: bool,
-    /// Whether an older message to the same recipient waits because of the distance between messages; it asks the same, and
-    /// leaves as soon as it may.
+    /// Whether an older message to the same recipient waits because of the distance between messages. The older message asks the
+    /// same, and leaves as soon as it may.
     pub(super) covered: bool,
 }
 

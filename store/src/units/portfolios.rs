@@ -146,7 +146,7 @@ fn append<R: Rows>(
     (row.last_sequence, row.last_hash) = (sequence, Some(sealed.hash));
     rows.append_to_portfolio(row, event.event_type(), &sealed)?;
     if principal.role == Role::Agent {
-        // The words of a portfolio stand in its row as well.
+        // The texts of a portfolio are stored a second time, in its row, so they count twice.
         let copies = if matches!(event, PortfolioEvent::Created(_)) { 2 } else { 1 };
         charge(rows, &principal.name, copies * sealed.bytes.len() + EVENT_ROWS_BYTES, now)?;
     }

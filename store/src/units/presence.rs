@@ -4,7 +4,7 @@
 //! restore, every open question that has a fallback gets time back, once. Mechanism: the deadline loop writes a sign of life in
 //! the transactions it makes anyway. A start compares that sign with the clock, and records the absence and a new sign of life in
 //! one transaction. The loop then works through the open questions in bounded batches, each of which records how far it got.
-//! Failure: a crash in the middle leaves the absence recorded and partly made good; the next start goes on behind the last batch.
+//! Failure: after a crash in the middle, the absence is recorded and some batches are done; the next start goes on behind them.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::intent::command::{Command, Later};
@@ -43,7 +43,7 @@ const FIXED_PER_LOOK: u32 = 1_024;
 
 /// Deals with a hold or an absence before the deadline loop fires anything. `None` if timers may fire.
 pub(super) fn first<R: Rows>(rows: &mut R, env: &Env<'_>, now: DateTime<Utc>) -> RowsResult<Option<Fired>> {
-    // A step of the clock that is noticed after this line is dealt with by the next turn.
+    // This call notices a step of the clock. A step that comes later is dealt with by the next turn.
     env.watch.is_steady();
     let began = env.watch.since_boot();
     match hold(rows.reads(), env.watch)? {
@@ -64,9 +64,9 @@ pub(super) fn first<R: Rows>(rows: &mut R, env: &Env<'_>, now: DateTime<Utc>) ->
                 }
             }
             let recovered = recover(rows, env)?;
-            // An absence that happens while another one is made good is recorded after it: until then the server counts as away.
+            // An absence that begins while an earlier one is dealt with is recorded later; until then the server counts as away.
             let is_noticed = rows.reads().presence()?.is_some_and(|presence| is_fresh(presence.beat_at, now));
-            // Not zero, so that the loop turns again at once: batches are left, or timers may fire now.
+            // If batches are left, or if timers may fire now, this is not zero, so that the loop turns again at once.
             let rows = usize::from(!recovered.done || is_noticed);
             Ok(Some(Fired { rows, next_due: None, turned: began.filter(|_| is_noticed) }))
         }
@@ -77,7 +77,7 @@ pub(super) fn first<R: Rows>(rows: &mut R, env: &Env<'_>, now: DateTime<Utc>) ->
     }
 }
 
-/// Takes a batch of announcements back that were made before the clock was set back. Returns whether there were any.
+/// Takes back a batch of announcements that were made before the clock was set back. Returns whether there were any.
 fn end_ahead<R: Rows>(rows: &mut R, env: &Env<'_>, now: DateTime<Utc>) -> RowsResult<bool> {
     let ahead = rows.reads().announcements_ahead(now, QUESTIONS_PER_UNIT)?;
     take_back(rows, env, &ahead, now)?;
@@ -138,8 +138,8 @@ fn end_fixed<R: Rows>(rows: &mut R, env: &Env<'_>, now: DateTime<Utc>, lost: Los
         if ended > 0 {
             return Ok(true);
         }
-        let Some(last) = questions.last().filter(|_| questions.len() == FIXED_PER_LOOK as usize) else { return Ok(false) };
-        after = last.rid;
+        let Some(newest) = questions.last().filter(|_| questions.len() == FIXED_PER_LOOK as usize) else { return Ok(false) };
+        after = newest.rid;
     }
 }
 
@@ -180,8 +180,8 @@ pub(crate) fn depart<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<()> {
     rows.save_presence(&PresenceRow { beat_at: now, ..presence })
 }
 
-/// Makes good for an absence, one bounded batch at a time: first for a recorded absence, then for the one
-/// since the last sign of life.
+/// Makes up for an absence, one bounded batch at a time: first for a recorded absence, then for the one since the last sign of
+/// life.
 pub(crate) fn recover<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<Recovered> {
     let presence = last_presence(rows, env.clock.now())?;
     // The clock is read after the sign of life: if another server wrote that sign since this transaction began, it would otherwise
@@ -198,7 +198,7 @@ pub(crate) fn recover<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<Recove
         return Ok(Recovered { done: false, held_since: None });
     }
     let absence = Absence::between(presence.beat_at, now);
-    // A shorter absence changes nothing for other questions.
+    // An absence too short to be recorded only ends questions with a fixed deadline that lost too much of their time by it.
     let short = Absence { from: presence.beat_at, until: now };
     if absence.is_none() && end_fixed(rows, env, now, Lost::Time(&short))? {
         return Ok(Recovered { done: false, held_since: None });
@@ -226,8 +226,8 @@ pub(crate) fn recover<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<Recove
     let up_to = rows.reads().newest_suspension()?;
     let recovery = Recovery { from: presence.beat_at, until: now, restored, done_to: 0, up_to };
     let recovery = (absence.is_some() || restored).then_some(recovery);
-    // A start alone writes no sign of life, because a server that dies again and again before it serves counts as away. A clock
-    // that was set back is believed.
+    // A start alone writes no sign of life, because a server that dies again and again before it serves counts as away. But if
+    // the sign lies in the future and no new step of the clock is left to deal with, the clock is believed.
     let is_believed = presence.beat_at > now && !is_new_step;
     let beat_at = if recovery.is_some() || is_believed { now } else { presence.beat_at };
     rows.save_presence(&PresenceRow { beat_at, restore: Restore::Over, recovery, ..presence })?;
@@ -275,8 +275,8 @@ fn go_on<R: Rows>(rows: &mut R, env: &Env<'_>, presence: PresenceRow, recovery: 
     rows.save_presence(&PresenceRow { beat_at, recovery, ..presence })
 }
 
-/// An open question with everything that making good for an absence needs. All of it is read before anything is written, so that
-/// a question that cannot be read is left out as a whole.
+/// An open question with everything needed to make up for an absence. All of it is read before anything is written, so that a
+/// question that cannot be read is left out as a whole.
 struct OpenQuestion {
     row: SuspensionRow,
     question: Question,

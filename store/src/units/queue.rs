@@ -30,7 +30,8 @@ impl Queueing<'_> {
 
 /// Queues one message per route.
 pub(super) fn queue<R: Rows>(rows: &mut R, env: &Env<'_>, queueing: &Queueing<'_>, now: DateTime<Utc>) -> RowsResult<()> {
-    // Messages of one suspension are queued only here, one transaction after the other, and never deleted.
+    // Messages of one suspension are queued only here, one transaction after the other, and never deleted. So their number is the
+    // last sequence.
     let known = u32::try_from(queueing.known.len()).unwrap_or(u32::MAX);
     for (sequence, route) in (known.saturating_add(1)..).zip(&queueing.routes) {
         let row = OutboxRow {
@@ -99,7 +100,7 @@ pub(super) fn settle_waiting<R: Rows>(
     Ok(())
 }
 
-/// Ends a message whose question has ended. The message has no event, because the ending of the question covers all its messages.
+/// Ends a message whose question has ended. No event is written, because the event that ended the question covers its messages.
 pub(super) fn settle<R: Rows>(rows: &mut R, row: OutboxRow, now: DateTime<Utc>) -> RowsResult<()> {
     drop_unsent(rows, row, None, now)
 }

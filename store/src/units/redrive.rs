@@ -23,7 +23,7 @@ use crate::rows::{Decided, DeliveryState, RowsError};
 use crate::surroundings::Env;
 
 /// Queues a failed message as if it had never been tried, and gives its channel another chance if the channel seemed gone. The
-/// message keeps its id, so a receiver that got it before after all recognises it.
+/// message keeps its id, so a receiver that did get it at an earlier try recognises it.
 pub(crate) fn redrive<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,

@@ -41,9 +41,9 @@ const EVENTS_BEHIND_MAX: u64 = 100;
 pub(crate) const POSTS_PER_UNIT: u32 = 8;
 /// The most messages of one creator that are under way at the same time, so that its slow endpoints do not hold up those of others.
 const POSTS_OF_CREATOR_MAX: usize = 4;
-/// Roughly what the row and the indexes of a subscription take besides its texts.
+/// Roughly how many bytes the row and the indexes of a subscription take besides its texts.
 const SUBSCRIPTION_ROW_BYTES: usize = 512;
-/// The channel name for which [`pause`] gives endpoints the pauses between tries of a webhook.
+/// The channel name that is passed to [`pause`]. For every name but that of mail, [`pause`] returns the pauses of webhooks.
 const LIKE_WEBHOOKS: &str = "subscription";
 
 /// Creates a subscription, which begins with the next event of the intent.
@@ -60,8 +60,8 @@ pub(crate) fn create<R: Rows>(
     let mut row = None;
     if let Ok(new) = &write.wanted {
         // In a transaction that writes, this read locks the intent's row, so that two subscriptions made at the same time do not both
-        // take the last free place of the intent. On PostgreSQL an agent may pass its own limit by the few that it makes at the same
-        // time for different intents.
+        // take the last free place of the intent. On PostgreSQL an agent may exceed its own limit by the few subscriptions that
+        // it makes at the same time to different intents.
         let Some(found) = rows.reads().intent(new.intent_id)? else { return Ok(Err(Rejection::NotFound)) };
         if let Err(rejection) = may(rows.reads(), principal, Action::Subscribe, &found, None, now)? {
             return Ok(Err(rejection));
@@ -269,9 +269,9 @@ fn is_entitled<R: Rows>(rows: &mut R, row: &SubscriptionRow, now: DateTime<Utc>)
 
 /// The result of the search for the next event that an endpoint is told of.
 enum Next {
-    /// An event that it is told of.
+    /// An event that the endpoint is told of.
     Event(NextEvent),
-    /// There is none; `missed` events were not looked at.
+    /// No event, among those looked at, that the endpoint is told of; `missed` older events were not looked at.
     None { missed: u64 },
 }
 

@@ -1,4 +1,4 @@
-//! A safety net under the timers: an open question that has lost one gets it back.
+//! A safety net under the timers: an open question that has lost a timer gets it back.
 //!
 //! Every timer is written in the transaction that makes it needed, and removed in the one that makes it unneeded. So a timer is
 //! missing only because of a bug, or because the database was changed by hand. Without this net, a question without its timer
@@ -19,13 +19,13 @@ use crate::{StoreError, Swept, Unit};
 /// How many questions one read looks at.
 pub const QUESTIONS_PER_LOOK: u32 = 500;
 
-/// The result of one look.
+/// The result of looking at one page of open questions.
 pub(crate) struct Look {
-    /// The rows of questions without a timer that they should have.
+    /// The rows of questions that have lost a timer.
     found: Vec<i64>,
     /// How many questions could not be looked at.
     left_out: u64,
-    /// The row after which the next look goes on; absent at the end.
+    /// The row after which the next page begins; absent at the end.
     next: Option<i64>,
 }
 
@@ -70,7 +70,7 @@ pub(crate) async fn mend_each<'a>(look: Look, mend: impl Fn(i64) -> Unit<'a, u64
                     "an open question did not get the timer back that it has lost"
                 );
                 swept.left_out += 1;
-                // A store that takes no writes would refuse the other questions one after the other as well.
+                // A store that takes no writes would also refuse to mend each of the other questions.
                 if matches!(error, StoreError::Unavailable(_)) {
                     swept.next = Some(rid);
                     break;
@@ -84,8 +84,8 @@ pub(crate) async fn mend_each<'a>(look: Look, mend: impl Fn(i64) -> Unit<'a, u64
 /// Gives a question the timers back that it has lost; returns how many. A timer that is due fires at once.
 pub(crate) fn mend<R: Rows>(rows: &mut R, env: &Env<'_>, rid: i64) -> RowsResult<u64> {
     let row = rows.reads().suspension_at(rid)?;
-    // Every writer reads the intent first. Where that locks the intent, no other transaction mends the same
-    // question at the same time.
+    // Every transaction that writes reads the intent first. On PostgreSQL this locks the intent, so no other transaction mends
+    // the same question at the same time.
     load_of(rows, &row)?;
     let missing = missing(rows.reads(), rid, env.clock.now())?;
     for timer in &missing {

@@ -5,7 +5,7 @@ use crate::rows::prelude::*;
 use crate::rows::{RowsResult, day};
 use crate::surroundings::Env;
 
-/// How many idempotency records one transaction deletes.
+/// How many idempotency records, and how many ended subscriptions, one transaction deletes at most.
 const FORGOTTEN_PER_UNIT: u32 = 500;
 
 pub(crate) fn forget_expired<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<u64> {

@@ -171,7 +171,7 @@ on_each_store! {
             assert_eq!(reply.ok()["version"], json!(version + 1));
         }
         let before = agent.everything(intent).await;
-        for garbage in ["", "*", "four", "\"4", "4\"", "-4", "4.0", "4, 5", "\"4\", \"5\"", "99999999999999999999", "''", "w/\"4\""] {
+        for garbage in ["", "*", "+4", "four", "\"4", "4\"", "-4", "4.0", "4, 5", "\"4\", \"5\"", "99999999999999999999", "''", "w/\"4\""] {
             let refused = agent.post_at(&path, garbage, json!({"state": {"n": 0}})).await;
             assert_eq!(refused.problem(), (400, "if_match_required"), "{garbage}");
             assert_eq!(refused.body["message"], json!("If-Match header required"));

@@ -120,7 +120,7 @@ pub struct Cancelled {
     pub credential: Option<Credential>,
 }
 
-/// An answer that was refused because it came too late or second.
+/// An answer that was refused because it came after the deadline, or after the question had ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RefusedAnswer {
     /// The suspension that the answer named.

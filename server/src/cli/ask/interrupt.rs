@@ -67,7 +67,7 @@ impl Signals {
 }
 
 /// Whether this program was started to outlive its terminal, as by `nohup`: listening for SIGHUP would undo that. On systems that
-/// do not tell, the answer is no.
+/// do not tell, this is false.
 #[cfg(unix)]
 fn is_hangup_ignored() -> bool {
     std::fs::read_to_string("/proc/self/status").is_ok_and(|status| ignores_hangup(&status))

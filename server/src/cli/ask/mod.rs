@@ -28,7 +28,7 @@ use super::remote::{self, BLIP, FAILED, Remote, inert_line, tell};
 /// How long withdrawing the question and closing its intent may take: a person has pressed Ctrl-C, or a script waits for its next
 /// step.
 const LAST_CALL: Duration = Duration::from_secs(10);
-/// The pause between two looks for a lost server, and the first pause before a refused wait is tried again.
+/// The pause between two tries to reach a lost server, and the first pause before a refused wait is tried again.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// The longest pause before a refused wait is tried again.
 const WAIT_AGAIN_MAX: Duration = Duration::from_secs(15);
@@ -228,8 +228,8 @@ impl Conversation<'_> {
         }
     }
 
-    /// Looks for the server until the question's own time is over. The time counts from when this program asked, because the
-    /// clocks of the two machines need not agree.
+    /// Tries to reach the server until the question's own time is over. The time counts from when this program asked, because
+    /// the clocks of the two machines need not agree.
     async fn found_again(
         &self,
         record: &SuspensionRecord,

@@ -7,7 +7,7 @@ use super::finding::Finding;
 
 const CHECK: &str = "keys";
 
-/// Looks at the gateways of a database whose server has these channels.
+/// Examines the gateways of the database, for a server with these channels.
 pub(super) fn check(channels: &[String], seen: &Inspection) -> Vec<Finding> {
     seen.gateways.iter().filter_map(|gateway| look(channels, gateway)).collect()
 }

@@ -6,10 +6,10 @@ use domain::suspension::{Style, SuspensionChoice};
 
 use super::super::fold::{Folding, Folds, Length};
 
-/// With more choices than this, the answer column may be taller than the window and must not stick.
+/// With more choices than this, the answer column may be taller than the window, so it must scroll with the page.
 const PINNED_CHOICES_MAX: usize = 5;
 
-/// The same limit for the text on those choices.
+/// With more characters than this on all choices together, the answer column must scroll with the page, too.
 const PINNED_CHARS_MAX: usize = 400;
 
 /// The choices of a question, with the styles that they may have.
@@ -28,7 +28,7 @@ pub(super) struct Button {
     pub sends: String,
     pub label: String,
     pub description: Folding,
-    /// With a space before it, for the attribute.
+    /// The CSS class, with a space before it, for the attribute.
     pub class: &'static str,
 }
 

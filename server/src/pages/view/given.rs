@@ -13,7 +13,7 @@ use super::{is_phrase, phrase};
 pub(in crate::pages) enum Silence {
     /// Nothing is decided and the agent's task ends.
     Ends,
-    /// Nothing is decided, and the agent does not wait: the question is a request beside its work.
+    /// Nothing is decided, and the agent does not wait, because the question did not stop its work.
     Beside,
     /// The agent goes on with the fallback it named.
     Fallback(Given),

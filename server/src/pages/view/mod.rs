@@ -93,7 +93,7 @@ struct Card {
     title: Folding,
     /// The first line of the question.
     headline: String,
-    /// The rest of it.
+    /// The rest of the question.
     explanation: String,
     /// The part that is missing from the question.
     more: Option<String>,

@@ -41,7 +41,7 @@ pub(in crate::pages) fn machine(at: &DateTime<Utc>) -> String {
     at.to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 
-/// A moment at which something was recorded, to the second, because two people may compare theirs.
+/// A moment at which something was recorded, to the second, because two people may compare the times that they see.
 pub(in crate::pages) fn second(at: &DateTime<Utc>) -> String {
     words::date_and_second(*at)
 }

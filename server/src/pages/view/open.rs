@@ -113,7 +113,7 @@ pub(in crate::pages) enum FormError {
     PageTooOld,
     /// The store refused the answer; it is not recorded.
     CannotSave,
-    /// The store did not tell the result. The answer may have been recorded, or may still be.
+    /// The store did not tell the result. The answer may have been recorded already, or may be recorded later.
     Unheard,
     /// A button was pressed whose value this question does not offer.
     NotAChoice,
@@ -222,8 +222,8 @@ impl OpenPage<'_> {
         self.locked() && !self.folded() && self.folds_above < self.folds.len()
     }
 
-    /// Whether the page is one column, in which the answers come after everything else, so that the end of a long text among them
-    /// is the end of all.
+    /// Whether the page is one column, in which the answers come after everything else. So the end of a long text among the
+    /// answers is the end of the page.
     fn slim(&self) -> bool {
         self.fields.is_some() || self.open.reading == Reading::ToTheEnd || self.marks_answers()
     }
@@ -237,7 +237,7 @@ impl OpenPage<'_> {
         self.fallback.is_some() || !self.table.rows.is_empty() || !self.card.explanation.is_empty() || self.card.is_long()
     }
 
-    /// The id of a field's control, to which the link in the error summary leads. A text answer has only one.
+    /// The id of a field's control, to which the link in the error summary leads. A text answer has only one control, `answer`.
     fn id(&self, name: &str) -> String {
         let position = self.fields.iter().flat_map(|fields| &fields.fields).position(|field| field.name == name);
         position.map_or_else(|| "answer".to_owned(), |index| format!("f{index}"))

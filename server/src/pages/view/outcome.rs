@@ -56,7 +56,7 @@ pub(in crate::pages) enum Ending {
     Expired {
         /// The deadline.
         at: DateTime<Utc>,
-        /// The outcome without an answer; absent in the moment before that is recorded.
+        /// The outcome without an answer; absent while the end is not recorded yet.
         silence: Option<Silence>,
     },
     /// The agent, or an admin for it, took the question back.
@@ -77,7 +77,7 @@ pub(in crate::pages) enum Ending {
         /// The newer question, if the holder may see it.
         newer_href: Option<String>,
     },
-    /// The server was away, or its clock jumped, and the deadline does not move.
+    /// The server was away, or its clock jumped, and the lost time could not be given back, because the deadline does not move.
     TimeLost {
         /// When it ended.
         at: DateTime<Utc>,

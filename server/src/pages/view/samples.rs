@@ -22,7 +22,7 @@ pub(super) fn page() -> Page {
     Page { host: "placet.example".to_owned(), answering_as: Some("priya@example.com".to_owned()) }
 }
 
-/// Where the script of the times is.
+/// The address of the script that shows times.
 pub(super) const TIMES: &str = "/assets/times-0.js";
 
 pub(super) fn asked() -> Asked {

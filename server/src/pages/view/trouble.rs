@@ -33,7 +33,8 @@ pub(in crate::pages) struct TroublePage {
     again: Option<Again>,
 }
 
-/// A form that was refused unread: this page does not know the question, and repeats the typed text unchanged.
+/// A form that was refused before it was compared with its question. This page does not know the question, so it repeats the
+/// typed text unchanged.
 #[derive(Debug, Clone)]
 pub(in crate::pages) struct Again {
     /// Where it is sent.
@@ -75,9 +76,9 @@ impl Typed {
 pub(in crate::pages) enum Trouble {
     /// This link was opened or used too often in a minute (429).
     TooManyTries,
-    /// The database does not take writes (503).
+    /// The answer cannot be saved, because the server is overloaded or the database is unavailable (503).
     CannotSave,
-    /// The database does not answer, so not even the question can be shown (503).
+    /// Not even the question can be shown, because the server is overloaded or the database is unavailable (503).
     CannotRead,
     /// The form came from another site (403).
     ForeignForm,

@@ -13,7 +13,7 @@ use crate::sql::At;
 
 impl WriteDepartures for Writing<'_> {
     fn take_pair(&mut self, pair: i64) -> RowsResult<bool> {
-        // Half of the number is enough: if two pairs share this half, a message of one of them may be sent a little later.
+        // Half of the pair's number names the lock. If two pairs share this half, a message of one may be sent a little later.
         let [.., a, b, c, d] = pair.to_be_bytes();
         Ok(hot::TakePair { pair: i32::from_be_bytes([a, b, c, d]) }.get_result(self.session.conn()?)?)
     }

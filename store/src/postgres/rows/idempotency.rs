@@ -37,7 +37,7 @@ impl ReadIdempotency for Session {
         }
         let today = day(now);
         let since = now - TimeDelta::hours(IDEMPOTENCY_HOURS);
-        // The transaction that held the key's lock may have begun later, on the next day.
+        // The record may be of the next day: the transaction that held the key's lock may have begun after this one.
         let kept = idempotency::table.filter(idempotency::day.eq_any([today + 1, today, today - 1]));
         let kept = kept.filter(idempotency::key_hash.eq(key_hash.as_slice())).filter(idempotency::created_at.gt(At(since)));
         let columns = (idempotency::body_hash, idempotency::outcome);
@@ -45,8 +45,8 @@ impl ReadIdempotency for Session {
         if self.mode == Mode::Snapshot {
             return Ok(kept.first(self.conn()?).optional()?);
         }
-        // The key is locked even if the intent is locked already: one key may be used for two intents, and then an insert would
-        // have to wait for the other transaction, even in a group. Around midnight the table may hold a key under two days.
+        // The key is locked even if the intent is locked already. Two requests may use one key for two intents; without this lock
+        // the later insert would wait for the other transaction, even in a group. Around midnight a key may stand under two days.
         self.behind(hot::LockKey { hash: lock_of(key_hash) }, kept.limit(1))
     }
 }

@@ -18,7 +18,7 @@ use crate::schema::{bounces, outbox};
 use crate::sending::LinePlace;
 use crate::sql::{At, Key, Said};
 
-/// The most channels looked at in one turn; far more than any server has.
+/// The most channels that one query lists, which is far more than any server has.
 const QUEUED_CHANNELS_MAX: i64 = 1_000;
 
 impl WriteOutbox for Writing<'_> {

@@ -11,7 +11,7 @@ use crate::schema::{departures, outbox, places};
 use crate::sql::At;
 
 impl WriteDepartures for Writing<'_> {
-    /// There is only one writer, so no other transaction decides about the pair.
+    /// Always true: there is only one writer, so no other transaction decides about the messages of this agent to this person.
     fn take_pair(&mut self, _pair: i64) -> RowsResult<bool> {
         Ok(true)
     }

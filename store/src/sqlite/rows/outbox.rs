@@ -34,7 +34,7 @@ impl WriteOutbox for Writing<'_> {
         Ok(())
     }
 
-    /// There is only one writer, so no other transaction can take the message.
+    /// Always true: there is only one writer, so no other transaction can take the message.
     fn take_outbox(&mut self, _rid: i64) -> RowsResult<bool> {
         Ok(true)
     }
