@@ -246,14 +246,14 @@ impl App {
             pages.forget_quiet_links();
             shared.rates.forget_quiet();
         };
+        // A copy of a production database that a person only tries must not tell the endpoints of production anything.
+        let is_trial = self.mode.is_development() && self.store.was_in_production().await?;
         let mut upkeep = upkeep::start(self.store(), self.shared.metrics.clone(), forget_quiet).await?;
         let (deadlines, deliveries, subscriptions) = (self.deadlines(), self.deliveries(), self.subscriptions());
         let stopping = || self.shared.stopping.subscribe();
         let (stop_deadlines, stop_deliveries, stop_subscriptions) = (stopping(), stopping(), stopping());
         let mut deadlines = spawn_named("deadlines", async move { deadlines.run(stop_deadlines).await });
         let mut deliveries = spawn_named("deliveries", async move { deliveries.run(stop_deliveries).await });
-        // A copy of a production database that a person only tries must not tell the endpoints of production anything.
-        let is_trial = self.mode.is_development() && self.store.was_in_production().await?;
         let mut subscriptions = spawn_named("subscriptions", async move {
             if is_trial { stopped(stop_subscriptions).await } else { subscriptions.run(stop_subscriptions).await }
         });
@@ -387,7 +387,12 @@ async fn release_leases(store: &dyn Store) -> anyhow::Result<()> {
 /// depends on time happens until the deadline loop has given every open question its time back. With many questions that takes
 /// minutes, in which people can answer.
 async fn recover(store: &dyn Store) -> anyhow::Result<()> {
-    let recovered = store.recover().await?;
+    let recovered = loop {
+        let recovered = store.recover().await?;
+        if !recovered.more {
+            break recovered;
+        }
+    };
     if let Some(since) = recovered.held_since {
         tracing::warn!(
             held_since = rfc3339(since),

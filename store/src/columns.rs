@@ -171,7 +171,6 @@ impl IntentColumns {
         Ok(IntentRow {
             rid: self.rid,
             intent: Intent {
-                claimed_agents: Vec::new(),
                 id: IntentId(self.id.0),
                 status: Code::from_code(self.status)?,
                 version: unsigned(self.version)?,

@@ -170,7 +170,8 @@ impl Hub {
         self.redriven.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for an earlier deadline; a permit is kept, so a deadline announced before the call is not lost.
+    /// Waits until a deadline is announced that is earlier than those known so far. A deadline that was announced before the call is
+    /// not lost.
     pub async fn timer(&self) {
         self.timers.notified().await;
     }

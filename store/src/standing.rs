@@ -36,7 +36,9 @@ impl Hold {
         match self {
             Self::Clock => "the clock jumped ahead and must be steady for 30 seconds first",
             Self::Restore { .. } => "the database was restored; `placet release` lets them go on",
-            Self::Recovery => "the server was away or its clock was set, and what follows for open questions is recorded first",
+            Self::Recovery => {
+                "the server was away or its clock was set; deadlines go on when the consequences for open questions are recorded, usually within seconds"
+            }
         }
     }
 }
@@ -46,6 +48,8 @@ impl Hold {
 pub struct Recovered {
     /// Whether nothing is left to do.
     pub done: bool,
+    /// Whether the same step must be made again before requests are served.
+    pub more: bool,
     /// The time from which deadlines and messages wait after a restore; absent if they do not wait.
     pub held_since: Option<DateTime<Utc>>,
 }

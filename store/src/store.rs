@@ -142,7 +142,7 @@ pub trait Store: Send + Sync + 'static {
     fn begin_server_log(&self) -> Unit<'_, ()>;
     /// Revokes a key; `NotFound` if there is none with this id.
     fn revoke_key(&self, principal: Principal, id: Wanted<KeyId>) -> Unit<'_, KeyView>;
-    /// Notes that the deadline loop runs from now on: if the loop then makes no turn for more than a minute, the server counts as
+    /// Notes that the deadline loop runs from now on: if the loop then makes no turn for more than ten seconds, the server counts as
     /// absent.
     fn attend(&self);
     /// Makes up for an absence of the server, one bounded step at a time; the first step records the absence. A starting server

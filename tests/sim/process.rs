@@ -220,6 +220,7 @@ async fn prepare(world: &Arc<World>, process: ProcessId, store: &Arc<SimulatedSt
     }
     loop {
         match store.recover().await {
+            Ok(recovered) if recovered.more => {}
             Ok(recovered) => {
                 if !recovered.done {
                     world.coverage.count("absence noticed by a starting process");

@@ -93,7 +93,8 @@ fn change_of_status(intent: &Intent, policy: &Policy, status: Status, reason: Op
 /// Refuses to change the state of an intent that was completed with a person's approval, which holds for the state at that time.
 fn after_approval(intent: &Intent, policy: &Policy) -> Result<(), Refusal> {
     if intent.status == Status::Completed && policy.completion_mode == Some(CompletionMode::RequireApproval) {
-        let message = "the intent was completed with a person's approval, so its state cannot be changed any more";
+        let message =
+            "the intent is completed, and its policy wants a person's approval of that, so its state cannot be changed any more";
         return Err(violation("completion_mode", message));
     }
     Ok(())

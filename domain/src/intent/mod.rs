@@ -62,8 +62,6 @@ pub struct Intent {
     pub announcement: Option<Announcement>,
     /// Open suspensions beside which the intent goes on, where the command names them.
     pub beside: Vec<Suspension>,
-    /// The names of the agents' keys whose subject is the name in which the command answers.
-    pub claimed_agents: Vec<String>,
     /// Ended suspensions the command names.
     pub ended: Vec<Suspension>,
     /// Its leases that are not released.
@@ -95,7 +93,6 @@ impl Intent {
             open: None,
             announcement: None,
             beside: Vec::new(),
-            claimed_agents: Vec::new(),
             ended: Vec::new(),
             leases: Vec::new(),
             assigned: Vec::new(),

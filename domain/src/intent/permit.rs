@@ -84,19 +84,13 @@ pub fn permit(intent: &Intent, command: &Command, by: &Principal, handed_for: &[
 /// Refuses a gateway that answers in the name of an agent, and a tied gateway that was handed no message for the person for which
 /// it answers.
 fn gateway(intent: &Intent, respond: &Respond, by: &Principal, handed_for: &[String]) -> Result<(), Rejection> {
-    let askers = intent
-        .open
-        .iter()
-        .chain(&intent.beside)
-        .chain(&intent.ended)
-        .map(|suspension| &suspension.asked_by)
-        .chain(intent.announcement.as_ref().map(|announced| &announced.by))
-        .chain([&intent.created_by]);
     let claimed = respond.claimed_responded_by.as_ref();
-    let names = || claimed.into_iter().chain(&intent.claimed_agents);
-    let is_asker = |asker: &Asker| names().any(|name| is_at_or_below(name, &asker.name) || is_alike(name, asker.owner.as_str()));
-    let is_assigned = |agent: &String| names().any(|name| is_at_or_below(name, agent));
-    if askers.into_iter().any(is_asker) || intent.assigned.iter().any(is_assigned) {
+    let is_agent = |agent: &str| claimed.is_some_and(|claimed| is_at_or_below(claimed, agent));
+    let is_owner = |owner: &str| claimed.is_some_and(|claimed| is_alike(claimed, owner));
+    if askers(intent).any(|asker| is_owner(asker.owner.as_str()))
+        || agents(intent).any(|agent| is_agent(agent))
+        || intent.aliases.iter().any(|alias| is_agent(&alias.name) || is_agent(&alias.subject))
+    {
         return Err(Rejection::SelfResponse);
     }
     if by.tied_to.is_some() && claimed.is_some_and(|claimed| recipient(claimed, handed_for).is_none()) {
@@ -104,6 +98,17 @@ fn gateway(intent: &Intent, respond: &Respond, by: &Principal, handed_for: &[Str
         return Err(Rejection::Forbidden { reason: reason.into() });
     }
     Ok(())
+}
+
+/// The askers of the loaded questions and requests, and the creator of the intent.
+fn askers(intent: &Intent) -> impl Iterator<Item = &Asker> {
+    let asked = intent.open.iter().chain(&intent.beside).chain(&intent.ended).map(|suspension| &suspension.asked_by);
+    asked.chain(intent.announcement.as_ref().map(|announced| &announced.by)).chain([&intent.created_by])
+}
+
+/// The names of the agents that take part in the intent, as far as they are loaded: its askers, and those that are assigned to it.
+pub fn agents(intent: &Intent) -> impl Iterator<Item = &String> {
+    askers(intent).map(|asker| &asker.name).chain(&intent.assigned)
 }
 
 /// The recipient among `handed_for` that has the name `claimed`.

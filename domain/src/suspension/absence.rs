@@ -31,10 +31,12 @@ impl Absence {
         (until > from).then_some(Self { from, until })
     }
 
-    /// Whether a question with a fixed deadline lost too much of its window. That deadline cannot be moved, and its window may be
-    /// shorter than an absence that changes nothing for other questions.
+    /// Whether this absence of the server took too much of the window of a question with a fixed deadline. That deadline cannot be
+    /// moved to make up for it, and the window may be so short that even an absence too brief to matter for other questions fills it.
     pub fn takes_too_much(&self, suspended_at: DateTime<Utc>, expires_at: DateTime<Utc>) -> bool {
-        expires_at > self.from && (self.until - self.from) * FIXED_WINDOW_PART > expires_at - suspended_at
+        // Time before the question was asked is no loss for it.
+        let lost = self.until - self.from.max(suspended_at);
+        expires_at > self.from && lost * FIXED_WINDOW_PART > expires_at - suspended_at
     }
 
     /// The deadline that gives an open question the time of the absence back; `None` if the question lost none.

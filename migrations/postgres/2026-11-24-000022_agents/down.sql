@@ -1,1 +1,2 @@
 DROP INDEX api_keys_subject;
+DROP INDEX api_keys_name;

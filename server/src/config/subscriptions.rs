@@ -33,7 +33,8 @@ impl SubscriptionsSection {
         }
         let mut hosts = Vec::with_capacity(self.hosts.len());
         for host in self.hosts {
-            // The text of a host in a URL has one spelling, and an address of version 6 has brackets around it.
+            // Gives each host the form that it has in a parsed URL, so that the two can be compared: the URL has brackets around an
+            // address of version 6, and the setting has none.
             let read = host.parse().map_or_else(|_| Host::parse(&host), |address| Ok(Host::Ipv6(address)));
             match read {
                 Ok(Host::Domain(name)) if !name.ends_with('.') && !name.contains('*') => hosts.push(name),

@@ -42,11 +42,14 @@ pub const IDEMPOTENCY_KEY_MAX: usize = 255;
 
 /// Members that ask for an effect. A request with one of them is refused if its type of body does not have the member, because
 /// the sender would count on the effect.
-const DEMANDING: [&str; 29] = [
+const DEMANDING: [&str; 33] = [
     "acl",
     "agents",
+    "allowed_agents",
     "approvers",
     "budget",
+    "channel_hint",
+    "completion_mode",
     "conditions",
     "cost_limit",
     "deadline",
@@ -72,6 +75,7 @@ const DEMANDING: [&str; 29] = [
     "supersedes",
     "timeout_seconds",
     "valid_until",
+    "write_scope",
 ];
 /// The message about one of these members.
 const UNMET: &str = "must be absent: in this request the member would have no effect";

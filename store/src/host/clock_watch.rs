@@ -8,7 +8,7 @@
 //! A jump ahead takes away time in which people could have answered, so it counts as an absence of the server: once the clock is
 //! steady, that time is given back before anything is decided.
 //!
-//! The watch also knows when the deadline loop last did its work: a server that ran and did nothing for more than twenty seconds was
+//! The watch also knows when the deadline loop last did its work: a server that ran and did nothing for more than ten seconds was
 //! away. Questions with a fixed deadline may have lost too much time by that; for others only more than a minute counts.
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,7 +18,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::base::clock::Clock;
 
 /// The deadline loop runs every five seconds (a "turn"). A server whose last turn is longer ago than this was away.
-const AWAY_MAX: Duration = Duration::from_secs(20);
+const AWAY_MAX: Duration = Duration::from_secs(10);
 /// If the clock is set ahead by more than this many seconds, deadlines wait until it is steady.
 const JUMP_SECONDS_MIN: i64 = 60;
 /// The largest step, ahead or back, that is ignored, in seconds: a time service may move the clock by that much.
@@ -194,6 +194,13 @@ impl ClockWatch {
         self.has_stepped() || self.is_late(beat_at)
     }
 
+    /// The time since the last turn of the deadline loop, if it runs here and has turned.
+    pub(crate) fn since_turn(&self) -> Option<Duration> {
+        let attendance = *self.attendance.lock().unwrap_or_else(PoisonError::into_inner);
+        let Attendance::Watched(Some(turned)) = attendance else { return None };
+        self.clock.since_boot().map(|now| now.saturating_sub(turned))
+    }
+
     /// Whether the deadline loop has not turned for too long. If the time of its last turn is not known, the age of the last sign of
     /// life decides.
     pub(crate) fn is_late(&self, beat_at: DateTime<Utc>) -> bool {
@@ -310,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_that_did_not_turn_for_more_than_twenty_seconds_was_away() {
+    fn a_loop_that_did_not_turn_for_more_than_ten_seconds_was_away() {
         let (hands, watch) = watched();
         let beat_at = hands.now();
         watch.turned(Duration::ZERO);
@@ -320,7 +327,7 @@ mod tests {
         assert!(watch.is_away(beat_at), "before the first turn the sign of life tells");
         assert!(!watch.is_away(hands.now()));
         watch.turned(Duration::from_hours(1));
-        after(&hands, &watch, (20, 20));
+        after(&hands, &watch, (10, 10));
         assert!(!watch.is_away(beat_at));
         after(&hands, &watch, (1, 1));
         assert!(watch.is_away(hands.now()), "whatever the sign of life shows");
@@ -334,7 +341,7 @@ mod tests {
         watch.attend();
         watch.turned(Duration::ZERO);
         let beat_at = hands.now();
-        after(&hands, &watch, (20, 20));
+        after(&hands, &watch, (10, 10));
         assert!(!watch.is_away(beat_at));
         after(&hands, &watch, (1, 1));
         assert!(watch.is_away(beat_at));

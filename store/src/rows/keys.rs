@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use domain::base::ids::KeyId;
+use domain::intent::assignment::Alias;
 use domain::people::principal::Principal;
 use domain::wire::KeyView;
 
@@ -27,7 +28,7 @@ pub(crate) trait ReadKeys {
     fn principal_of(&mut self, id: KeyId) -> RowsResult<Option<Principal>>;
     fn key(&mut self, id: KeyId) -> RowsResult<Option<KeyView>>;
     fn keys(&mut self) -> RowsResult<Vec<KeyView>>;
-    /// The names of the agents' keys, revoked or not, that have one of these subjects.
-    fn agents_with_subject(&mut self, subjects: &[&str]) -> RowsResult<Vec<String>>;
+    /// The name and the subject of each key of an agent, revoked or not, that has one of these texts as its name or its subject.
+    fn agents_called(&mut self, texts: &[&str]) -> RowsResult<Vec<Alias>>;
     fn secret(&mut self, name: &str) -> RowsResult<Option<Vec<u8>>>;
 }

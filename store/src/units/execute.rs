@@ -19,7 +19,7 @@ use domain::intent::body::STATE_BYTES_MAX;
 use domain::intent::command::{ByRecord, Command, Respond, Suspend};
 use domain::intent::decide::decide;
 use domain::intent::event::Event;
-use domain::intent::permit::{named_as_handed, permit};
+use domain::intent::permit::{agents, named_as_handed, permit};
 use domain::intent::refusal::Refusal;
 use domain::intent::status::Status;
 use domain::intent::{Intent, lapsed};
@@ -172,14 +172,10 @@ fn complete_intent<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &Request
     match &request.command {
         Ok(Command::Suspend(suspend)) if !suspend.kind.stops_intent() => load_beside(rows, loaded)?,
         Ok(Command::SetStatus { status: Status::Completed | Status::Abandoned, .. }) => load_beside(rows, loaded)?,
-        Ok(Command::Respond(respond)) if request.principal.role == Role::Channel => {
+        Ok(Command::Respond(_)) if request.principal.role == Role::Channel => {
             loaded.intent.assigned = rows.reads().assigned(loaded.row.rid)?;
-            if let Some(claimed) = &respond.claimed_responded_by {
-                // An agent also acts for the names below its own (`agent/part`).
-                let above = claimed.match_indices('/').map(|(at, _)| &claimed[..at]);
-                let names: Vec<&str> = above.chain([claimed.as_str()]).collect();
-                loaded.intent.claimed_agents = rows.reads().agents_with_subject(&names)?;
-            }
+            let names: Vec<&str> = agents(&loaded.intent).map(String::as_str).collect();
+            loaded.intent.aliases = rows.reads().agents_called(&names)?;
         }
         Ok(_) | Err(_) => {}
     }

@@ -38,6 +38,8 @@ const BEAT_SECONDS: i64 = 10;
 const BEHIND_SECONDS_MIN: i64 = 60;
 /// How many questions one transaction deals with after an absence.
 const QUESTIONS_PER_UNIT: u32 = 64;
+/// How old the sign of life of a server at work may be, in seconds: its loop turns every five seconds.
+const BEAT_AGE_SECONDS_MAX: i64 = BEAT_SECONDS + 5;
 /// How many questions with a fixed deadline one query reads.
 const FIXED_PER_LOOK: u32 = 1_024;
 
@@ -64,8 +66,14 @@ pub(super) fn first<R: Rows>(rows: &mut R, env: &Env<'_>, now: DateTime<Utc>) ->
                 }
             }
             let recovered = recover(rows, env)?;
+            if recovered.more {
+                return Ok(Some(Fired { rows: 1, next_due: None, turned: None }));
+            }
             // An absence that begins while an earlier one is dealt with is recorded later; until then the server counts as away.
             let is_noticed = rows.reads().presence()?.is_some_and(|presence| is_fresh(presence.beat_at, now));
+            if recovered.done && is_noticed {
+                beat(rows, now)?;
+            }
             // If batches are left, or if timers may fire now, this is not zero, so that the loop turns again at once.
             let rows = usize::from(!recovered.done || is_noticed);
             Ok(Some(Fired { rows, next_due: None, turned: began.filter(|_| is_noticed) }))
@@ -119,7 +127,10 @@ fn end_fixed<R: Rows>(rows: &mut R, env: &Env<'_>, now: DateTime<Utc>, lost: Los
     loop {
         let questions = rows.reads().open_fixed(after, FIXED_PER_LOOK)?;
         let mut ended = 0;
-        for question in questions.iter().filter(|question| lost.ends(question)).take(QUESTIONS_PER_UNIT as usize) {
+        for question in questions.iter().filter(|question| lost.ends(question)) {
+            if ended == QUESTIONS_PER_UNIT {
+                break;
+            }
             let read = rows.reads().suspension_at(question.rid).and_then(|row| Ok((load_of(rows, &row)?, row.suspension)));
             let (mut loaded, suspension) = match read {
                 Ok(read) => read,
@@ -133,7 +144,7 @@ fn end_fixed<R: Rows>(rows: &mut R, env: &Env<'_>, now: DateTime<Utc>, lost: Los
             let later = Later::By(TimeDelta::seconds(1));
             let command = Command::Extend { suspension_id: suspension.id, later, reason: None, cause: ExtensionCause::Outage };
             act(rows, env, &mut loaded, &command, now)?;
-            ended += 1;
+            ended += u32::from(loaded.intent.open.is_none());
         }
         if ended > 0 {
             return Ok(true);
@@ -191,17 +202,17 @@ pub(crate) fn recover<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<Recove
     // With a clock that cannot be trusted, no one can tell how long the server was away.
     let held_since = presence.restore.held_since();
     if held_since.is_some() || !env.watch.is_steady() {
-        return Ok(Recovered { done: true, held_since });
+        return Ok(Recovered { done: true, more: false, held_since });
     }
     if let Some(recovery) = presence.recovery {
         go_on(rows, env, presence, recovery, now)?;
-        return Ok(Recovered { done: false, held_since: None });
+        return Ok(Recovered { done: false, more: false, held_since: None });
     }
     let absence = Absence::between(presence.beat_at, now);
     // An absence too short to be recorded only ends questions with a fixed deadline that lost too much of their time by it.
-    let short = Absence { from: presence.beat_at, until: now };
+    let short = short_absence(rows, env, &presence, now)?;
     if absence.is_none() && end_fixed(rows, env, now, Lost::Time(&short))? {
-        return Ok(Recovered { done: false, held_since: None });
+        return Ok(Recovered { done: false, more: true, held_since: None });
     }
     if let Some(absence) = absence {
         tracing::warn!(
@@ -231,7 +242,18 @@ pub(crate) fn recover<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<Recove
     let is_believed = presence.beat_at > now && !is_new_step;
     let beat_at = if recovery.is_some() || is_believed { now } else { presence.beat_at };
     rows.save_presence(&PresenceRow { beat_at, restore: Restore::Over, recovery, ..presence })?;
-    Ok(Recovered { done: recovery.is_none(), held_since: None })
+    Ok(Recovered { done: recovery.is_none(), more: false, held_since: None })
+}
+
+/// The time in which the server was possibly away: since the last turn of the deadline loop of this process, or since the last sign of
+/// life. While another server runs, that sign may be old although that server is at work.
+fn short_absence<R: Rows>(rows: &mut R, env: &Env<'_>, presence: &PresenceRow, now: DateTime<Utc>) -> RowsResult<Absence> {
+    let from = match env.watch.since_turn() {
+        Some(since) => now - TimeDelta::from_std(since).unwrap_or(TimeDelta::zero()),
+        None if rows.reads().is_alone()? => presence.beat_at,
+        None => presence.beat_at + TimeDelta::seconds(BEAT_AGE_SECONDS_MAX),
+    };
+    Ok(Absence { from: from.max(presence.beat_at), until: now })
 }
 
 /// Deals with the next batch of questions, and records in the same transaction how far it got.

@@ -92,7 +92,10 @@ on_each_store! {
         let admin = app.api(Role::Admin);
         // An agent by another name: its subject, a name below its own, another agent of the intent.
         admin.post("api/v1/keys", json!({"role": "agent", "name": "helper", "subject": "helper-bot", "owner": "team-h"})).await.ok();
-        for name in ["helper", "helper-bot", "helper/planner", "helper-bot/x", "test-agent", "team-h"] {
+        agent.post(&format!("api/v1/intents/{intent}/agents"), json!({"agent_id": "other-bot"})).await.ok();
+        admin.post("api/v1/keys", json!({"role": "agent", "name": "other", "subject": "other-bot"})).await.ok();
+        let names = ["helper", "helper-bot", "Helper-Bot", "h\u{435}lper", "helper/planner", "helper-bot/x", "other", "other-bot", "test-agent", "team-h"];
+        for name in names {
             assert_eq!(gateway.post(&path, json!({"decided_by": name})).await.problem(), (403, "self_response"), "{name}");
         }
         assert_eq!(gateway.post(&path, json!({})).await.field_problem().2, "responded_by");

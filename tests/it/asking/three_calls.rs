@@ -444,6 +444,15 @@ on_each_store! {
         asked(app, &agent, long, "long", 86_400, permissive()).await;
         asked(app, &agent, strict, "strict", 86_400, json!({})).await;
         ask(&agent, "one").await;
+        // More than one transaction deals with.
+        let mut many = Vec::new();
+        for _ in 0..130 {
+            let intent = agent.active_intent().await;
+            let question = json!({"timeout_seconds": 90, "fallback_policy": "complete_with_fallback", "fallback_value": "approve"});
+            agent.suspend(intent, question).await.ok();
+            many.push(intent);
+        }
+        app.settle().await;
         // A stop that the window can bear.
         app.outage(5).await;
         let agent = Api::new(&app.base, Some(agent.key()));
@@ -455,6 +464,15 @@ on_each_store! {
             assert_eq!((&shown["resolution_reason"], &shown["response"]), (&json!("time_lost"), &json!(null)));
         };
         end(&agent).await;
+        for intent in many {
+            assert_eq!(agent.intent(intent).await["state"]["_suspension"]["resolution_reason"], "time_lost");
+        }
+        // Time that was lost before the question was asked is not its loss.
+        let later = agent.active_intent().await;
+        app.clock.set_by(TimeDelta::seconds(50));
+        asked(app, &agent, later, "later", 60, permissive()).await;
+        app.settle().await;
+        assert_eq!(agent.status(later).await, SUSPENDED);
         asked(app, &agent, short, "two", 60, permissive()).await;
         app.settle().await;
         app.clock.set_by(TimeDelta::seconds(59));

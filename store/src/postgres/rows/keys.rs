@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use diesel::prelude::*;
 use domain::base::ids::KeyId;
+use domain::intent::assignment::Alias;
 use domain::people::client::Client;
 use domain::people::principal::{Principal, Role};
 use domain::wire::KeyView;
@@ -73,9 +74,11 @@ impl ReadKeys for Session {
         all.into_iter().map(KeyColumns::into_view).collect()
     }
 
-    fn agents_with_subject(&mut self, subjects: &[&str]) -> RowsResult<Vec<String>> {
-        let named = api_keys::table.filter(api_keys::subject.eq_any(subjects)).filter(api_keys::role.eq(Role::Agent.code()));
-        Ok(named.select(api_keys::name).load(self.conn()?)?)
+    fn agents_called(&mut self, texts: &[&str]) -> RowsResult<Vec<Alias>> {
+        let named = api_keys::name.eq_any(texts).or(api_keys::subject.eq_any(texts));
+        let agents = api_keys::table.filter(named).filter(api_keys::role.eq(Role::Agent.code()));
+        let found = agents.select((api_keys::name, api_keys::subject)).load::<(String, String)>(self.conn()?)?;
+        Ok(found.into_iter().map(|(name, subject)| Alias { name, subject }).collect())
     }
 
     fn secret(&mut self, name: &str) -> RowsResult<Option<Vec<u8>>> {
