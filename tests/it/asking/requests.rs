@@ -69,7 +69,9 @@ on_each_store! {
     async fn no_asker_decides_its_own_request(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
-        agent.post(&format!("api/v1/intents/{intent}/agents"), json!({"agent_id": "helper"})).await.ok();
+        for assigned in ["helper", "other-bot"] {
+            agent.post(&format!("api/v1/intents/{intent}/agents"), json!({"agent_id": assigned})).await.ok();
+        }
         let helper = Api::new(&app.base, Some(&app.new_key_of(Role::Agent, "helper", "team-h").await));
         // The creator's question is open beside it: its asker must not be taken for the asker of the approval.
         agent.asked(intent).await;
@@ -92,7 +94,6 @@ on_each_store! {
         let admin = app.api(Role::Admin);
         // An agent by another name: its subject, a name below its own, another agent of the intent.
         admin.post("api/v1/keys", json!({"role": "agent", "name": "helper", "subject": "helper-bot", "owner": "team-h"})).await.ok();
-        agent.post(&format!("api/v1/intents/{intent}/agents"), json!({"agent_id": "other-bot"})).await.ok();
         admin.post("api/v1/keys", json!({"role": "agent", "name": "other", "subject": "other-bot"})).await.ok();
         let names = ["helper", "helper-bot", "Helper-Bot", "h\u{435}lper", "helper/planner", "helper-bot/x", "other", "other-bot", "test-agent", "team-h"];
         for name in names {
