@@ -143,8 +143,8 @@ async fn set(app: &TestApp, settings: &[&str]) {
     Cluster::of_this_process().sql("postgres", &format!("{settings}{leave}")).await;
 }
 
-/// The statements of a server that PostgreSQL has logged, in short form, without notifications to other servers, because the
-/// server does not wait for those.
+/// The statements of a server that PostgreSQL has logged, in short form. Notifications to other servers, and the statements with which
+/// the connection for notifications begins, are left out: the server does not wait for them, so they come at any time.
 pub fn statements(app: &TestApp) -> Vec<String> {
     let log = Cluster::of_this_process().log(app.scratch().unwrap().name());
     let said = log.iter().filter_map(|entry| {
@@ -152,7 +152,8 @@ pub fn statements(app: &TestApp) -> Vec<String> {
         let (how, sql) = said.split_once(": ")?;
         (how == "statement" || how.starts_with("execute ")).then(|| in_short(sql))
     });
-    said.filter(|sql| !sql.contains("pg_notify")).collect()
+    let beside = ["pg_notify", "LISTEN placet", "pg_try_advisory_lock("];
+    said.filter(|sql| !beside.iter().any(|own| sql.contains(own))).collect()
 }
 
 /// The plans of a server's statements that PostgreSQL has logged.
