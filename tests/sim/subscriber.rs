@@ -134,10 +134,12 @@ impl Subscriber {
     async fn compare(&self) {
         let log = match &self.of {
             StreamOf::Log(_) => self.of.clone(),
-            _ => match log(&self.world, &self.principal.name).await {
-                Some(log) => log,
-                None => return,
-            },
+            StreamOf::Intent(_) | StreamOf::Agent(_) | StreamOf::Portfolio(_) => {
+                match log(&self.world, &self.principal.name).await {
+                    Some(log) => log,
+                    None => return,
+                }
+            }
         };
         let looked = loop {
             let (principal, log) = (self.principal.clone(), log.clone());
@@ -150,7 +152,9 @@ impl Subscriber {
         let is_whole = match &self.of {
             // Each event came after the one before it, so the last one tells whether all came.
             StreamOf::Log(_) => looked.last().map(|(sequence, _)| sequence) == self.has.last(),
-            _ => looked.iter().filter(|(_, is_told)| *is_told).map(|(sequence, _)| sequence).eq(&self.has),
+            StreamOf::Intent(_) | StreamOf::Agent(_) | StreamOf::Portfolio(_) => {
+                looked.iter().filter(|(_, is_told)| *is_told).map(|(sequence, _)| sequence).eq(&self.has)
+            }
         };
         if !self.is_over() && !is_whole {
             self.world.fail(format!("I41: a stream told of the events {:?}, and the log has {looked:?}", self.has));
