@@ -32,7 +32,7 @@ use domain::wire::{EventView, SuspensionRecord};
 
 use super::allowance;
 use super::governance::load_governance;
-use super::loaded::{Loaded, load, load_beside};
+use super::loaded::{Loaded, load, load_beside, load_what_ends};
 use super::log::append;
 use super::message::siblings;
 use super::outcome::{kept, kept_under, outcome, recalled};
@@ -179,11 +179,7 @@ fn complete_intent<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &Request
         }
         Ok(_) | Err(_) => {}
     }
-    // The passed deadline of an open question may end the intent, whatever the command is.
-    if loaded.intent.open.as_ref().is_some_and(|open| open.is_expired(now)) {
-        load_beside(rows, loaded)?;
-    }
-    Ok(())
+    load_what_ends(rows, loaded, now)
 }
 
 /// Refuses for now a request that would apply a deadline while deadlines are held, for example a late answer.

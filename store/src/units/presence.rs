@@ -210,9 +210,11 @@ pub(crate) fn recover<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<Recove
     }
     let absence = Absence::between(presence.beat_at, now);
     // An absence too short to be recorded only ends questions with a fixed deadline that lost too much of their time by it.
-    let short = short_absence(rows, env, &presence, now)?;
-    if absence.is_none() && end_fixed(rows, env, now, Lost::Time(&short))? {
-        return Ok(Recovered { done: false, more: true, held_since: None });
+    if absence.is_none() {
+        let short = short_absence(rows, env, &presence, now)?;
+        if end_fixed(rows, env, now, Lost::Time(&short))? {
+            return Ok(Recovered { done: false, more: true, held_since: None });
+        }
     }
     if let Some(absence) = absence {
         tracing::warn!(

@@ -9,7 +9,7 @@ use domain::wire::DeliveryView;
 
 use super::allowance;
 use super::execute::may_end;
-use super::loaded::{load_beside, load_of};
+use super::loaded::{load_of, load_what_ends};
 use super::log::append;
 use super::message::as_logged;
 use super::outcome::kept_under;
@@ -52,10 +52,7 @@ pub(crate) fn redrive<R: Rows>(
     }
     let suspension = rows.reads().suspension_at(row.suspension)?;
     let mut loaded = load_of(rows, &suspension)?;
-    if loaded.intent.open.as_ref().is_some_and(|open| open.is_expired(now)) {
-        // The passed deadline may end the intent, and with it the requests beside it.
-        load_beside(rows, &mut loaded)?;
-    }
+    load_what_ends(rows, &mut loaded, now)?;
     let detail = row.detail.clone().unwrap_or_default();
     let command = Command::Redrive(Box::new(as_logged(row.clone(), &suspension, &detail)));
     match decide(&loaded.intent, &command, principal, now) {
