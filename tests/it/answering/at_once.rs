@@ -6,7 +6,7 @@ use domain::base::ids::IntentId;
 use domain::people::principal::Role;
 use futures_util::future::join_all;
 use futures_util::join;
-use harness::api::{Api, Reply};
+use harness::api::Api;
 use harness::app::{Backend, TestApp};
 use harness::postgres::{Cluster, Rival};
 use serde_json::json;
@@ -15,8 +15,6 @@ use serde_json::json;
 const ANSWERS: usize = 40;
 /// The number of groups that are decided at the same time.
 const GROUPS: usize = 4;
-/// The number of answers that wait behind those groups. The first answers are decided alone or nearly so.
-const LEFT: usize = 8;
 
 async fn start() -> TestApp {
     TestApp::start_on(Backend::Postgres, |_| {}).await
@@ -36,23 +34,6 @@ async fn metric(app: &TestApp, name: &str) -> usize {
     let scrape = app.api(Role::Auditor).get("metrics").await.text;
     let line = scrape.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     line.unwrap_or_else(|| panic!("no {name} in:\n{scrape}")).parse().unwrap()
-}
-
-/// Gives the answers while the events table is locked, so that most of them wait. Unlocks the table when all have arrived.
-async fn respond_at_once(app: &TestApp, answers: &[(IntentId, String, &str)]) -> Vec<Reply> {
-    let scratch = app.scratch().unwrap();
-    let rival = scratch.rival().await;
-    rival.sql("BEGIN; LOCK TABLE events IN EXCLUSIVE MODE").await;
-    let operator = app.operator();
-    let all = join_all(answers.iter().map(|(intent, id, value)| operator.respond(*intent, id, *value)));
-    let release = async {
-        let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
-        while Cluster::of_this_process().number(scratch.name(), waiting).await < i64::try_from(GROUPS).unwrap() {}
-        // The answers of the first groups are no longer in the queue.
-        while metric(app, "placet_writer_queue_jobs").await < LEFT {}
-        rival.sql("ROLLBACK").await;
-    };
-    join!(all, release).0
 }
 
 /// Each answer waits for the disk. Forty answers given at once must not wait for forty commits one after the other.
@@ -82,7 +63,7 @@ async fn answers_that_wait_share_commits() {
 async fn an_answer_that_cannot_count_leaves_those_beside_it_alone() {
     let app = start().await;
     let (agent, operator) = (app.agent(), app.operator());
-    let asked = ask(&agent, ANSWERS).await;
+    let (first, asked) = (ask(&agent, GROUPS).await, ask(&agent, ANSWERS).await);
     let late = ask(&agent, 1).await.remove(0);
     operator.respond(late.0, &late.1, "approve").await.ok();
     let refuse = "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
@@ -102,7 +83,8 @@ async fn an_answer_that_cannot_count_leaves_those_beside_it_alone() {
     answers.push((IntentId(uuid::Uuid::nil()), late.1, "approve"));
     // The same answer again on the same intent.
     answers.push(answers[3].clone());
-    let replies = respond_at_once(&app, &answers).await;
+    let given = join_all(answers.iter().map(|(intent, id, value)| operator.respond(*intent, id, *value)));
+    let replies = Box::pin(in_one_group(&app, &first, answers.len(), given)).await;
     for (number, reply) in replies.iter().enumerate() {
         let expected: &[u16] = match number {
             7 | 23 => &[503],
