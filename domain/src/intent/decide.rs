@@ -45,8 +45,7 @@ pub fn decide(intent: &Intent, command: &Command, by: &Principal, now: DateTime<
 
 /// If these events end the intent, also withdraws the requests that are open beside it: there is nothing left to decide.
 fn with_requests_ended(intent: &Intent, mut events: Vec<Event>, by: &Principal) -> Vec<Event> {
-    let ends = |event: &Event| matches!(event, Event::StatusChanged { new: Status::Completed | Status::Abandoned, .. });
-    if events.iter().any(ends) {
+    if events.iter().any(Event::ends_intent) {
         let requests = intent.beside.iter().filter(|request| request.ending.is_none());
         let note = Some("the intent has ended".to_owned());
         events.extend(requests.map(|request| withdrawn(request, ResolutionReason::Withdrawn, note.clone(), by)));

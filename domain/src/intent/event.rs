@@ -373,6 +373,11 @@ impl Resumed {
 }
 
 impl Event {
+    /// Whether the event ends its intent: the requests that are open beside the intent then end as well.
+    pub fn ends_intent(&self) -> bool {
+        matches!(self, Self::StatusChanged { new: Status::Completed | Status::Abandoned, .. })
+    }
+
     /// The wire name (RFC-0025 §3).
     pub fn event_type(&self) -> &str {
         match self {

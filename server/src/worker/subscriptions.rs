@@ -20,8 +20,8 @@ use crate::observe::metrics::Metrics;
 const IN_FLIGHT_MAX: usize = 64;
 /// How often the loop looks for events.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
-/// The pause until the next look while there is more to do. A look reads many rows, so one serves all messages that ended meanwhile.
-const LOOK_SOON: Duration = Duration::from_millis(100);
+/// The pause between the end of a message and the next look. A look reads many rows, so one serves all messages that ended meanwhile.
+const LOOK_SOON: Duration = Duration::from_millis(50);
 
 /// The loop.
 pub struct Subscriptions {
@@ -60,7 +60,8 @@ impl Subscriptions {
         let mut under_way = JoinSet::new();
         while !*stopping.borrow() {
             let pause = match self.step(&mut under_way).await {
-                Ok((begun, passed)) if begun + passed > 0 => LOOK_SOON,
+                // One transaction leases only a few messages, so there may be more.
+                Ok((begun, passed)) if begun + passed > 0 => Duration::ZERO,
                 Ok(_) => LOOK_EVERY,
                 Err(error) => {
                     tracing::warn!(error = %error, "failed to look for events to tell endpoints of; trying again");

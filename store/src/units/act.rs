@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use domain::intent::command::Command;
 use domain::intent::decide::decide;
+use domain::intent::event::Event;
 use domain::people::principal::Principal;
 
 use super::loaded::{Loaded, load_beside};
@@ -20,14 +21,15 @@ pub(super) fn act<R: Rows>(
     command: &Command,
     now: DateTime<Utc>,
 ) -> RowsResult<()> {
-    if let Command::DeadlineReached { .. } = command {
-        // The end of the question may also end the intent, and with it the requests beside the intent.
-        load_beside(rows, loaded)?;
-    }
     let server = Principal::server();
     // Commands of the server's own are never refused; if one were, nothing would happen.
-    if let Ok(events) = decide(&loaded.intent, command, &server, now) {
-        append(rows, env, loaded, &events, &server.name, now)?;
+    let Ok(mut events) = decide(&loaded.intent, command, &server, now) else { return Ok(()) };
+    // If the command ends the intent, the requests beside it end as well. They are loaded only then, because few commands end an
+    // intent; the second decision is the first one and their ends.
+    if events.iter().any(Event::ends_intent) {
+        load_beside(rows, loaded)?;
+        events = decide(&loaded.intent, command, &server, now).unwrap_or(events);
     }
+    append(rows, env, loaded, &events, &server.name, now)?;
     Ok(())
 }
