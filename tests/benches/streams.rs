@@ -13,7 +13,7 @@
     reason = "a benchmark talks to the person who runs it and ends when it cannot go on"
 )]
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -42,6 +42,10 @@ const PER_SECOND: u32 = 250;
 const WAIT_SECONDS: u32 = 50;
 /// The pause until all that was begun has arrived.
 const CALM: Duration = Duration::from_secs(2);
+/// The pause of a wait that a busy server refused.
+const REFUSED_PAUSE: Duration = Duration::from_secs(1);
+/// The number of waits that begin in a millisecond.
+const WAITS_A_MILLISECOND: usize = 2;
 /// How long the idle server is measured.
 const IDLE: Duration = Duration::from_secs(20);
 
@@ -125,15 +129,23 @@ impl Agent {
         }
     }
 
-    /// Waits until the question is answered.
-    async fn wait(&self) {
+    /// Waits until the question is answered; counts in `refused` how often a busy server refused the wait.
+    async fn wait(&self, refused: &Cell<usize>) {
         #[derive(Deserialize)]
         struct Heard {
             response: Option<String>,
         }
         let path = format!("api/v1/suspensions/{}?wait={WAIT_SECONDS}", self.open.suspension);
         let mut connection = Connection::open(&self.target).await;
-        while connection.get(&path).await.ok::<Heard>().response.is_none() {}
+        loop {
+            let answer = connection.get(&path).await;
+            if answer.status == 503 {
+                refused.set(refused.get() + 1);
+                sleep(REFUSED_PAUSE).await;
+            } else if answer.ok::<Heard>().response.is_some() {
+                return;
+            }
+        }
     }
 }
 
@@ -162,6 +174,7 @@ struct Latencies {
 /// Changes intents and answers questions at a steady rate; all streams and waits are open.
 async fn under_load(subject: &Subject, agents: &[Agent], streams: &mut [EventStream], changes: usize) -> (Latencies, f64) {
     let chosen: Vec<usize> = shuffled((0..agents.len()).collect()).into_iter().take(changes).collect();
+    let refused = Cell::new(0);
     let (told, heard, sent) = (RefCell::new(Vec::new()), RefCell::new(Vec::new()), RefCell::new(vec![None; agents.len()]));
     let listening = join_all(agents.iter().zip(streams).map(async |(agent, stream)| {
         loop {
@@ -173,15 +186,15 @@ async fn under_load(subject: &Subject, agents: &[Agent], streams: &mut [EventStr
         .iter()
         .enumerate()
         .map(async |(number, agent)| {
-            sleep(Duration::from_millis(u64::try_from(number / 4).unwrap())).await;
-            agent.wait().await;
+            sleep(Duration::from_millis(u64::try_from(number / WAITS_A_MILLISECOND).unwrap())).await;
+            agent.wait(&refused).await;
             let sent: Option<Instant> = sent.borrow()[number];
             heard.borrow_mut().push(milliseconds(sent.expect("the question was answered")));
         })
         .collect();
     let before = resident_mebibytes(subject.server());
     let load = async {
-        sleep(Duration::from_millis(u64::try_from(agents.len() / 4).unwrap())).await;
+        sleep(Duration::from_millis(u64::try_from(agents.len() / WAITS_A_MILLISECOND).unwrap())).await;
         let waiting = memory(subject).await - before;
         let answers = open_loop(&subject.operator, CLIENTS, PER_SECOND, chosen.clone(), async |connection, number| {
             sent.borrow_mut()[number] = Some(Instant::now());
@@ -193,11 +206,17 @@ async fn under_load(subject: &Subject, agents: &[Agent], streams: &mut [EventStr
         sleep(CALM).await;
         waiting
     };
+    let all_heard = async {
+        while heard.borrow().len() < changes {
+            waits.next().await;
+        }
+    };
     let waiting = tokio::select! {
         _ = listening => unreachable!("streams do not end"),
-        waiting = async { let (waiting, ()) = join(load, async { while heard.borrow().len() < changes { waits.next().await; } }).await; waiting } => waiting,
+        (waiting, ()) = join(load, all_heard) => waiting,
     };
     drop(waits);
+    println!("{} waits were refused because the server was busy, and began again", refused.get());
     let sorted = |values: RefCell<Vec<f64>>| {
         let mut values = values.into_inner();
         values.sort_by(f64::total_cmp);
