@@ -14,10 +14,10 @@ use crate::stream::{Followed, PublishedRow, StreamCursor};
 
 /// How many of the newest events are kept. They must cover some seconds even on a busy server: a client learns the place of its
 /// stream only every 15 seconds, so it may come back with a place that is that old.
-pub(crate) const KEPT_EVENTS_MAX: usize = 16_384;
+pub(crate) const KEPT_EVENTS_MAX: usize = 65_536;
 /// The most entries that all agents and portfolios together have for these events. An event has one entry for each agent and each
 /// portfolio whose stream carries it.
-const KEPT_ENTRIES_MAX: usize = 4 * KEPT_EVENTS_MAX;
+const KEPT_ENTRIES_MAX: usize = 2 * KEPT_EVENTS_MAX;
 /// The least number of entries in `open` at which the entries without a stream are removed.
 const ENTRIES_MIN: usize = 64;
 

@@ -23,7 +23,7 @@ use super::door::Door;
 use super::say;
 use crate::app::{App, hold_after_restore};
 use crate::cli::reach::{Reached, ask};
-use crate::config::{Config, DatabaseArgs, Mode, ServeArgs, raise_files_max, secret_from_environment};
+use crate::config::{Config, DatabaseArgs, Mode, ServeArgs, raise_files_max, secret_from_environment, use_small_pages};
 use crate::edge::instance::Instance;
 use crate::edge::keys::{generate, new_key};
 use crate::edge::settings::asks_by_default;
@@ -50,6 +50,7 @@ pub(super) async fn run(args: StartArgs) -> anyhow::Result<()> {
     let stop = stop_signal()?;
     args.smtp_url = secret_from_environment("PLACET_SMTP_URL")?;
     raise_files_max();
+    use_small_pages();
     let config = Config::load(&args)?;
     let (mode, has_mail_server, database) = (config.mode, config.mail.is_some(), config.database.clone());
     let told_public_url = config.public_url.is_some();

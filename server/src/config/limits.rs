@@ -83,6 +83,15 @@ pub fn raise_files_max() {
     }
 }
 
+/// Asks the system to back memory with small pages only: thousands of connections each use a small part of their buffers, and in a
+/// large page the unused parts take memory as well.
+pub fn use_small_pages() {
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::thread::disable_transparent_huge_pages(true) {
+        tracing::debug!(error = %error, "failed to turn large pages off; each connection takes more memory");
+    }
+}
+
 /// `[limits]` in the file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]

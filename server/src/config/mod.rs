@@ -37,7 +37,7 @@ pub use self::environment::{is_set_to_nothing, secret_file, secret_from_environm
 use self::file::{FallbackSection, FileConfig, SuspensionSection};
 pub use self::file::{holds_secret, secret_files};
 pub use self::help::WITHOUT_FLAGS;
-pub use self::limits::{Limits, raise_files_max};
+pub use self::limits::{Limits, raise_files_max, use_small_pages};
 pub use self::mode::Mode;
 pub use self::place::is_only_in_the_file;
 use self::questions::QuestionsSection;
