@@ -302,6 +302,18 @@ fn contract_fields() -> Value {
     })
 }
 
+/// The link to an approval beside an intent.
+async fn approval_link(app: &TestApp) -> String {
+    let agent = app.agent();
+    let intent = agent.active_intent().await;
+    let approval = json!({
+        "action": "Refund €412.00 to Marta Kowalska", "reason": "The parcel was reported lost on 20 November.",
+        "context": {"order_id": "10-88421", "amount": 412.0},
+    });
+    agent.post(&format!("api/v1/intents/{intent}/approvals"), approval).await.ok();
+    app.carried().await.link(&app.base)
+}
+
 /// A question in every way it can be open.
 async fn open_questions(app: &TestApp) -> Gallery {
     let hostile = json!({
@@ -342,6 +354,7 @@ async fn open_questions(app: &TestApp) -> Gallery {
         ("form", link(app, free_form).await, None),
         ("long-words", link(app, long_words()).await, None),
         ("hostile", link(app, hostile).await, None),
+        ("approval", approval_link(app).await, None),
         ("ladder", link(app, climbing(3)).await, None),
         ("long-ladder", link(app, climbing(20)).await, None),
     ]
