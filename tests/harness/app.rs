@@ -354,10 +354,15 @@ impl TestApp {
 
     /// Makes an agent's key for the OpenIntent client and returns its secret.
     pub async fn new_client_key(&self, name: &str) -> String {
+        self.new_client_key_of(name, name).await
+    }
+
+    /// Makes an agent's key for the OpenIntent client that belongs to an owner and returns its secret.
+    pub async fn new_client_key_of(&self, name: &str, owner: &str) -> String {
         let secret = generate(Role::Agent, &SystemEntropy);
-        let (name, client) = (name.to_owned(), Some(domain::people::client::Client::OpenIntent017));
-        let request =
-            CreateKeyRequest { role: Role::Agent, name, subject: None, owner: None, tied_to: None, unbound: false, client };
+        let (name, owner) = (name.to_owned(), Some(owner.to_owned()));
+        let client = Some(domain::people::client::Client::OpenIntent017);
+        let request = CreateKeyRequest { role: Role::Agent, name, subject: None, owner, tied_to: None, unbound: false, client };
         self.keep_key(request, &secret).await;
         secret.expose_secret().to_owned()
     }

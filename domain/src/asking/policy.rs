@@ -10,6 +10,7 @@ use crate::asking::secrets::findings;
 use crate::base::address::{self, AllowList, PLAIN_RULE};
 use crate::base::field::FieldError;
 use crate::base::ids::SuspensionId;
+use crate::base::text::is_blank;
 use crate::intent::answer::check_answer;
 use crate::intent::command::Suspend;
 use crate::people::client::Client;
@@ -354,8 +355,8 @@ impl Check {
     }
 
     fn question(&mut self, request: &SuspendRequest) {
-        if request.question.trim().is_empty() {
-            self.error("question", "required", "must not be empty");
+        if is_blank(&request.question) {
+            self.error("question", "required", "must not be blank");
         } else if request.question.len() > QUESTION_BYTES_MAX {
             self.error("question", "length", format!("must be at most {QUESTION_BYTES_MAX} bytes"));
         }
@@ -419,7 +420,7 @@ impl Check {
             self.no_nul(&field, text);
         }
         for (name, text) in [("value", &choice.value), ("label", &choice.label)] {
-            if !text.is_empty() && text.trim().is_empty() {
+            if !text.is_empty() && is_blank(text) {
                 self.error(&format!("choices[{index}].{name}"), "required", "must not be blank");
             }
         }

@@ -57,6 +57,12 @@ pub fn is_same(one: &str, other: &str) -> bool {
     one == other || form(one) == form(other)
 }
 
+/// Whether both names have the same form, apart from the case of letters. The rules that keep an agent from its own question compare
+/// in this way, because a name that is typed in another case must not lift them.
+pub fn is_same_in_any_case(one: &str, other: &str) -> bool {
+    one == other || form(one).to_lowercase() == form(other).to_lowercase()
+}
+
 /// The form of a name that may be given to a key. Names in this form never differ only in characters that show nothing.
 ///
 /// # Errors

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use crate::base::ids::AccessId;
-use crate::base::name::{form, is_same};
+use crate::base::name::{form, is_same, is_same_in_any_case};
 use crate::intent::Intent;
 use crate::intent::access::{
     AccessEvent, ChangeAccess, Decided, ENTRIES_MAX, Grant, Granted, OpenRequest, PrincipalType, REQUESTS_OPEN_BY_AGENT_MAX,
@@ -251,9 +251,10 @@ pub(super) fn permit_assigning(intent: &Intent, agent_id: &str, by: &Principal) 
 
 /// Whether a key belongs to the owner of the caller that requested access, or to the agent that is to get it.
 fn is_interested(by: &Principal, request: &OpenRequest) -> bool {
-    let owner = form(by.owner.as_str());
-    let of_owner = request.principal_id.strip_prefix(&owner).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    of_owner || owner == form(request.requested_by.owner.as_str())
+    let owner = form(by.owner.as_str()).to_lowercase();
+    let beneficiary = request.principal_id.to_lowercase();
+    let of_owner = beneficiary.strip_prefix(&owner).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    of_owner || is_same_in_any_case(by.owner.as_str(), request.requested_by.owner.as_str())
 }
 
 impl Intent {

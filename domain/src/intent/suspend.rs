@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use crate::base::ids::SuspensionId;
-use crate::base::name::is_same;
+use crate::base::name::{is_same, is_same_in_any_case};
 use crate::base::time::seconds;
 use crate::intent::Intent;
 use crate::intent::announcement::LEFT_SECONDS_MIN;
@@ -155,7 +155,7 @@ fn decided(intent: &Intent, record: &ByRecord, by: &Principal, now: DateTime<Utc
         (Some(open), _) if !is_same(&open.asked_by.name, &by.name) => Err(Rejection::others_question().into()),
         (Some(open), _) if open.is_expired(now) => Err(expired(intent, open)),
         (Some(open), _) if ends_earlier(asked.expires_at(now), open) => Err(Rejection::EndsEarlier.into()),
-        (Some(open), _) if is_adopted(open, record.open.as_deref(), asked) => {
+        (Some(open), _) if is_adopted(open, record.open.as_deref(), asked, by) => {
             Ok(vec![Event::Adopted { suspension_id: open.id, client_id: record.client_id.clone() }])
         }
         (Some(open), _) => {
@@ -168,8 +168,9 @@ fn decided(intent: &Intent, record: &ByRecord, by: &Principal, now: DateTime<Utc
 }
 
 /// Whether the agent asks its open question again, for example after a restart: people are not asked twice. The client never compares
-/// ids, so an answer to one question must not come back for another.
-fn is_adopted(open: &Suspension, text: Option<&Question>, asked: &Suspend) -> bool {
+/// ids, so an answer to one question must not come back for another. A key of another owner asks anew, so that its owner does not
+/// answer either.
+fn is_adopted(open: &Suspension, text: Option<&Question>, asked: &Suspend, by: &Principal) -> bool {
     let is_same_text = |text: &Question| {
         text.question == asked.question.question
             && text.context == asked.question.context
@@ -180,6 +181,7 @@ fn is_adopted(open: &Suspension, text: Option<&Question>, asked: &Suspend) -> bo
             && text.confidence_at_suspension == asked.question.confidence_at_suspension
     };
     open.fixed_deadline
+        && is_same_in_any_case(open.asked_by.owner.as_str(), by.owner.as_str())
         && open.kind == asked.kind
         && open.response_type == asked.response_type
         && open.choices == asked.choices

@@ -1,6 +1,6 @@
 //! Decides whether a principal may perform an action on an object: the one place for that, behind every surface.
 
-use crate::base::name::is_same;
+use crate::base::name::{is_same, is_same_in_any_case};
 use crate::people::access::{Entry, Permission};
 use crate::people::principal::{Principal, Role};
 use crate::problem::Rejection;
@@ -222,11 +222,20 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
     }
     if matches!(action, Action::Respond | Action::Decide)
         && let Object::Intent { created_by, asked_by, .. } = object
-        && [Some(created_by), asked_by].into_iter().flatten().any(|asker| is_same(asker.owner.as_str(), principal.owner.as_str()))
+        && [Some(created_by), asked_by].into_iter().flatten().any(|asker| is_at_one(principal, asker))
     {
         return Err(Rejection::SelfResponse);
     }
     Ok(())
+}
+
+/// Whether an answer of this principal would be the asker's own: they have the same owner, or the log would show the asker's name as
+/// the one who answered.
+fn is_at_one(principal: &Principal, asker: &Asker) -> bool {
+    let is_own_name = |name: &str| is_same_in_any_case(name, &asker.name);
+    is_same_in_any_case(asker.owner.as_str(), principal.owner.as_str())
+        || is_own_name(&principal.name)
+        || is_own_name(&principal.subject)
 }
 
 /// Whether an agent is assigned to the intent.
@@ -542,6 +551,26 @@ channel foreign: 403 403 403 403
         );
         assert!(may(&agent, Action::ManageAccess, &both, &assigned, None).is_err());
         assert_eq!(may(&agent, Action::Read, &entries("helpe", Permission::Admin), &[], None), Err(Rejection::NotFound));
+    }
+
+    /// A key of another role with the agent's name would make the log say that the agent answered itself, and an owner typed in
+    /// another case is the same owner.
+    #[test]
+    fn a_key_with_the_askers_name_does_not_answer() {
+        let (theirs, other) = (asker("Bot", "Team"), asker("else", "team-b"));
+        let named = |name: &str, subject: &str, owner: &str| Principal {
+            subject: subject.into(),
+            ..principal(Role::Operator, name, owner)
+        };
+        for (created_by, asked_by) in [(&theirs, None), (&other, Some(&theirs)), (&theirs, Some(&other))] {
+            let object = Object::Intent { created_by, asked_by, assigned: &[], entries: &[], handed_for: &[] };
+            for who in [named("bot", "alice", "a"), named("alice", "bOT", "a"), named("alice", "alice", "TEAM")] {
+                for action in [Action::Respond, Action::Decide] {
+                    assert_eq!(authorize(&who, action, object), Err(Rejection::SelfResponse), "{who:?}");
+                }
+            }
+            assert_eq!(authorize(&named("bot2", "alice", "a"), Action::Respond, object), Ok(()));
+        }
     }
 
     /// Keys from before names were normalised may spell an owner otherwise than people type it today. Both spellings must be one

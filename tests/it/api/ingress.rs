@@ -225,6 +225,23 @@ on_each_store! {
         assert_eq!(agent.get("api/v1/intents").await.ok()["intents"].as_array().unwrap().len(), 1);
     }
 
+    /// A person could not see a question, a value or a label that shows nothing.
+    async fn a_text_that_shows_nothing_is_blank(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        for nothing in [" ", "\u{a0}", "\u{200b}", "\u{3164}", "\u{2800}", "\u{ad}\u{202e}"] {
+            let choice = |value: &str, label: &str| json!({"choices": [{"value": value, "label": label}, {"value": "b", "label": "B"}]});
+            for (change, field) in [
+                (json!({"question": nothing}), "question"),
+                (choice(nothing, "A"), "choices[0].value"),
+                (choice("a", nothing), "choices[0].label"),
+            ] {
+                let refused = agent.suspend(intent, change).await;
+                assert_eq!(refused.field_problem(), (422, "invalid", field, "required"), "{nothing:?}");
+            }
+        }
+    }
+
     /// An error about a wrong type names the field at any depth. An object cannot be written as a list.
     async fn a_field_of_the_wrong_type_is_named(app: &mut TestApp) {
         let agent = app.agent();

@@ -153,6 +153,22 @@ on_each_store! {
         assert_eq!(agent.intent(intent).await["state"], json!({}));
     }
 
+    /// Two keys of one agent's name may have two owners. If the second asks the first one's question again, neither owner answers.
+    async fn a_key_of_another_owner_asks_anew(app: &mut TestApp) {
+        let first = Api::new(&app.base, Some(&app.new_client_key_of("twin", "one").await));
+        let second = Api::new(&app.base, Some(&app.new_client_key_of("twin", "two").await));
+        let intent = first.active_intent().await;
+        let before = asked(app, &first, intent, "q-1", 600, permissive()).await;
+        let after = asked(app, &second, intent, "q-2", 600, permissive()).await;
+        assert_ne!(before["id"], after["id"]);
+        for owner in ["one", "two", "TWO"] {
+            let operator = app.new_key_of(Role::Operator, &format!("person-{owner}"), owner).await;
+            let refused = Api::new(&app.base, Some(&operator)).respond(intent, "q-2", "approve").await;
+            assert_eq!(refused.problem(), (403, "self_response"), "{owner}");
+        }
+        app.operator().respond(intent, "q-2", "approve").await.ok();
+    }
+
     /// A restarted agent asks again. The same question goes on under both ids; another one supersedes it.
     async fn the_same_question_is_adopted_and_another_supersedes(app: &mut TestApp) {
         let (agent, operator) = (agent(app, "py").await, app.operator());
