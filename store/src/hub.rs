@@ -147,8 +147,7 @@ impl Hub {
     /// The place to which a stream of an agent or a portfolio may skip from `after` without reading the database, because none of
     /// its events lies between the two places.
     pub fn passed_by(&self, followed: &Followed, after: StreamCursor) -> Option<StreamCursor> {
-        let newest = self.publications.newest(followed, after)?;
-        newest.events.is_empty().then_some(newest.passed)
+        self.publications.newest(followed, after, 0)?.passed
     }
 
     /// The streams that are open.

@@ -21,7 +21,7 @@ use crate::rows::{Decided, RowsResult};
 use crate::stream::{Followed, StreamCursor, StreamOf, Streamed};
 
 /// The most events that one read of a stream walks over.
-const LOOK_EVENTS_MAX: u32 = 256;
+pub(crate) const LOOK_EVENTS_MAX: u32 = 256;
 /// The most events that the reader of a log may be behind. A reader that is further behind misses the oldest of them, because
 /// finding an event costs a step for each event after it.
 const EVENTS_BEHIND_MAX: u64 = 1_000;
@@ -50,7 +50,7 @@ pub(crate) fn look<R: ReadRows>(
         Err(rejection) => return Ok(Err(rejection)),
     };
     let (after, passed, found) = match (newest, after) {
-        (Some(Newest { events, passed }), Some(after)) => (after, Some(passed), events),
+        (Some(Newest { events, passed }), Some(after)) => (after, passed, events),
         (_, after) => {
             let end = rows.published_end()?;
             // A place behind the end was given out before the database was restored from an older copy.

@@ -14,8 +14,8 @@ use crate::stream::{Followed, PublishedRow, StreamCursor};
 
 /// How many of the newest events are kept. They must cover some seconds even on a busy server: a client learns the place of its
 /// stream only every 15 seconds, so it may come back with a place that is that old.
-pub(crate) const KEPT_EVENTS_MAX: usize = 65_536;
-/// The most entries that all agents and portfolios together have for these events. An event has one entry for each agent and each
+pub(crate) const KEPT_EVENTS_MAX: usize = 32_768;
+/// The most entries that all agents and portfolios together have for these events; beyond that fewer events are kept. An event has one entry for each agent and each
 /// portfolio whose stream carries it.
 const KEPT_ENTRIES_MAX: usize = 2 * KEPT_EVENTS_MAX;
 /// The least number of entries in `open` at which the entries without a stream are removed.
@@ -79,8 +79,8 @@ pub(crate) struct Sorted {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Newest {
     pub(crate) events: Vec<PublishedRow>,
-    /// The place up to which the reader has read.
-    pub(crate) passed: StreamCursor,
+    /// The place up to which the reader has read; `None` if there are more events before it.
+    pub(crate) passed: Option<StreamCursor>,
 }
 
 impl Publications {
@@ -166,17 +166,19 @@ impl Publications {
         kept.passed = sorted.passed;
     }
 
-    /// The events of an agent or a portfolio behind `after`; `None` if not all of them are kept, and for a stream of one intent.
-    pub(crate) fn newest(&self, followed: &Followed, after: StreamCursor) -> Option<Newest> {
+    /// At most `limit` events of an agent or a portfolio behind `after`, the oldest first; `None` if not all of them are kept, and for
+    /// a stream of one intent.
+    pub(crate) fn newest(&self, followed: &Followed, after: StreamCursor, limit: usize) -> Option<Newest> {
         let state = self.state();
         // While the reader rests, it reads no new events, so the place up to which it has read is out of date.
         let kept = state.kept.as_ref().filter(|_| !state.has_rested);
         let kept = kept.filter(|kept| followed.is_group() && kept.since <= after && after <= kept.passed)?;
-        let events = kept.of_groups.get(followed).map(|events| {
-            let begin = events.partition_point(|event| event.at <= after);
-            events.range(begin..).copied().collect()
-        });
-        Some(Newest { events: events.unwrap_or_default(), passed: kept.passed })
+        let Some(events) = kept.of_groups.get(followed) else {
+            return Some(Newest { events: Vec::new(), passed: Some(kept.passed) });
+        };
+        let behind = events.range(events.partition_point(|event| event.at <= after)..);
+        let passed = Some(kept.passed).filter(|_| behind.len() <= limit);
+        Some(Newest { events: behind.take(limit).copied().collect(), passed })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -247,6 +249,11 @@ mod tests {
         Followed::Intent(IntentId(uuid::Uuid::from_u128(number)))
     }
 
+    /// All kept events of a group behind a place.
+    fn newest_of(publications: &Publications, followed: &Followed, after: StreamCursor) -> Option<Newest> {
+        publications.newest(followed, after, usize::MAX)
+    }
+
     fn agent(name: &str) -> Followed {
         Followed::Agent(name.into())
     }
@@ -291,15 +298,15 @@ mod tests {
         drop(stream);
         assert_eq!(publications.next_turn(), None);
         let _stream = publications.follow(agent("a"));
-        assert_eq!(publications.newest(&agent("a"), at(10)), None, "what happened meanwhile is not known");
+        assert_eq!(newest_of(&publications, &agent("a"), at(10)), None, "what happened meanwhile is not known");
         assert_eq!(publications.next_turn(), Some(Reading { after: Some(at(12)), may_be_far: true }));
         turn(&publications, 12, &[(13, &[agent("a")])], 14);
-        assert_eq!(publications.newest(&agent("a"), at(10)).unwrap().events, [event(11), event(13)]);
+        assert_eq!(newest_of(&publications, &agent("a"), at(10)).unwrap().events, [event(11), event(13)]);
         turn(&publications, 20, &[(21, &[agent("a")])], 22);
-        assert_eq!(publications.newest(&agent("a"), at(14)), None);
-        assert_eq!(publications.newest(&agent("a"), at(20)).unwrap().events, [event(21)]);
+        assert_eq!(newest_of(&publications, &agent("a"), at(14)), None);
+        assert_eq!(newest_of(&publications, &agent("a"), at(20)).unwrap().events, [event(21)]);
         publications.forget();
-        assert_eq!(publications.newest(&agent("a"), at(20)), None);
+        assert_eq!(newest_of(&publications, &agent("a"), at(20)), None);
     }
 
     #[test]
@@ -308,17 +315,17 @@ mod tests {
         let mut stream = publications.follow(agent("a"));
         turn(&publications, 10, &[(11, &[agent("b")]), (12, &[intent(1), agent("a")])], 15);
         assert!(is_woken(&mut stream));
-        assert_eq!(publications.newest(&agent("a"), at(9)), None, "the place is before the kept events");
-        assert_eq!(publications.newest(&agent("a"), at(16)), None, "the reader has not come to the place");
-        assert_eq!(publications.newest(&intent(1), at(10)), None, "its stream finds its events by an index");
+        assert_eq!(newest_of(&publications, &agent("a"), at(9)), None, "the place is before the kept events");
+        assert_eq!(newest_of(&publications, &agent("a"), at(16)), None, "the reader has not come to the place");
+        assert_eq!(newest_of(&publications, &intent(1), at(10)), None, "its stream finds its events by an index");
         let newest = |events: &[i64]| {
             let events = events.iter().copied().map(event).collect();
-            Some(Newest { events, passed: at(15) })
+            Some(Newest { events, passed: Some(at(15)) })
         };
-        assert_eq!(publications.newest(&agent("a"), at(10)), newest(&[12]));
-        assert_eq!(publications.newest(&agent("a"), at(12)), newest(&[]));
-        assert_eq!(publications.newest(&agent("b"), at(10)), newest(&[11]));
-        assert_eq!(publications.newest(&agent("c"), at(10)), newest(&[]));
+        assert_eq!(newest_of(&publications, &agent("a"), at(10)), newest(&[12]));
+        assert_eq!(newest_of(&publications, &agent("a"), at(12)), newest(&[]));
+        assert_eq!(newest_of(&publications, &agent("b"), at(10)), newest(&[11]));
+        assert_eq!(newest_of(&publications, &agent("c"), at(10)), newest(&[]));
     }
 
     #[test]
@@ -327,10 +334,10 @@ mod tests {
         let _stream = publications.follow(agent("a"));
         let crowd: Vec<Followed> = (0..KEPT_ENTRIES_MAX / 2).map(|number| agent(&number.to_string())).collect();
         turn(&publications, 10, &[(11, &crowd), (12, &crowd)], 12);
-        assert_eq!(publications.newest(&crowd[0], at(10)).unwrap().events, [event(11), event(12)]);
+        assert_eq!(newest_of(&publications, &crowd[0], at(10)).unwrap().events, [event(11), event(12)]);
         turn(&publications, 12, &[(13, &crowd[..1])], 13);
-        assert_eq!(publications.newest(&crowd[0], at(10)), None);
-        assert_eq!(publications.newest(&crowd[0], at(11)).unwrap().events, [event(12), event(13)]);
+        assert_eq!(newest_of(&publications, &crowd[0], at(10)), None);
+        assert_eq!(newest_of(&publications, &crowd[0], at(11)).unwrap().events, [event(12), event(13)]);
     }
 
     #[test]
@@ -341,12 +348,16 @@ mod tests {
         for place in (13..).take(KEPT_EVENTS_MAX - 2) {
             turn(&publications, place - 1, &[(place, &[agent("a")])], place);
         }
-        assert_eq!(publications.newest(&agent("b"), at(10)).unwrap().events, [event(11)]);
+        assert_eq!(newest_of(&publications, &agent("b"), at(10)).unwrap().events, [event(11)]);
         let next = 11 + i64::try_from(KEPT_EVENTS_MAX).unwrap();
         turn(&publications, next - 1, &[(next, &[agent("a")])], next);
-        assert_eq!(publications.newest(&agent("b"), at(10)), None);
-        assert_eq!(publications.newest(&agent("b"), at(11)).unwrap().events, []);
-        assert_eq!(publications.newest(&agent("a"), at(11)).unwrap().events.len(), KEPT_EVENTS_MAX);
+        assert_eq!(newest_of(&publications, &agent("b"), at(10)), None);
+        assert_eq!(newest_of(&publications, &agent("b"), at(11)).unwrap().events, []);
+        assert_eq!(newest_of(&publications, &agent("a"), at(11)).unwrap().events.len(), KEPT_EVENTS_MAX);
+        let Newest { events, passed } = publications.newest(&agent("a"), at(11), 2).unwrap();
+        assert_eq!((events, passed), (vec![event(12), event(13)], None), "there are more");
+        let rest = publications.newest(&agent("a"), at(next - 2), 2).unwrap();
+        assert_eq!((rest.events.len(), rest.passed), (2, Some(at(next))));
         assert!(
             !publications.state().kept.as_ref().unwrap().of_groups.contains_key(&agent("b")),
             "an agent without events is forgotten"

@@ -215,7 +215,8 @@ impl<B: Backend> Store for B {
     fn stream(&self, principal: Principal, of: StreamOf, after: Wanted<Option<StreamCursor>>) -> Unit<'_, Streamed> {
         let now = self.clock().now();
         let place = after.as_ref().ok().copied().flatten();
-        let newest = place.and_then(|after| self.announcements().publications().newest(&of.followed(), after));
+        let newest = place
+            .and_then(|after| self.announcements().publications().newest(&of.followed(), after, look::LOOK_EVENTS_MAX as usize));
         self.authorized("stream", move |rows| look::look(rows, &principal, &of, after, newest, now))
     }
 

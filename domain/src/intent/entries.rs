@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use crate::base::ids::AccessId;
-use crate::base::name::{form, is_same, is_same_in_any_case};
+use crate::base::name::{form, is_same};
 use crate::intent::Intent;
 use crate::intent::access::{
     AccessEvent, ChangeAccess, Decided, ENTRIES_MAX, Grant, Granted, OpenRequest, PrincipalType, REQUESTS_OPEN_BY_AGENT_MAX,
@@ -13,6 +13,7 @@ use crate::intent::agents::lost_leases;
 use crate::intent::event::Event;
 use crate::intent::refusal::Refusal;
 use crate::people::access::{Entry, Permission};
+use crate::people::authority::is_at_one;
 use crate::people::principal::{Principal, Role};
 use crate::problem::Rejection;
 use crate::suspension::Asker;
@@ -249,12 +250,14 @@ pub(super) fn permit_assigning(intent: &Intent, agent_id: &str, by: &Principal) 
     Err(Rejection::Forbidden { reason: reason.into() })
 }
 
-/// Whether a key belongs to the owner of the caller that requested access, or to the agent that is to get it.
+/// Whether a key has the owner or the name of the caller that requested access, or those of the agent that is to get it.
 fn is_interested(by: &Principal, request: &OpenRequest) -> bool {
-    let owner = form(by.owner.as_str()).to_lowercase();
     let beneficiary = request.principal_id.to_lowercase();
-    let of_owner = beneficiary.strip_prefix(&owner).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    of_owner || is_same_in_any_case(by.owner.as_str(), request.requested_by.owner.as_str())
+    let would_get_access = |name: &str| {
+        let rest = beneficiary.strip_prefix(&form(name).to_lowercase());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    is_at_one(by, &request.requested_by) || [by.owner.as_str(), &by.name, &by.subject].into_iter().any(would_get_access)
 }
 
 impl Intent {

@@ -168,8 +168,8 @@ fn decided(intent: &Intent, record: &ByRecord, by: &Principal, now: DateTime<Utc
 }
 
 /// Whether the agent asks its open question again, for example after a restart: people are not asked twice. The client never compares
-/// ids, so an answer to one question must not come back for another. A key of another owner asks anew, so that its owner does not
-/// answer either.
+/// ids, so an answer to one question must not come back for another. A key of another owner asks anew, so that this owner may not
+/// answer the question.
 fn is_adopted(open: &Suspension, text: Option<&Question>, asked: &Suspend, by: &Principal) -> bool {
     let is_same_text = |text: &Question| {
         text.question == asked.question.question

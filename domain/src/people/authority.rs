@@ -2,7 +2,7 @@
 
 use crate::base::name::{is_same, is_same_in_any_case};
 use crate::people::access::{Entry, Permission};
-use crate::people::principal::{Principal, Role};
+use crate::people::principal::{Assurance, Principal, Role};
 use crate::problem::Rejection;
 use crate::suspension::Asker;
 
@@ -229,13 +229,13 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
     Ok(())
 }
 
-/// Whether an answer of this principal would be the asker's own: they have the same owner, or the log would show the asker's name as
-/// the one who answered.
-fn is_at_one(principal: &Principal, asker: &Asker) -> bool {
+/// Whether an answer of this principal would be the asker's own: they have the same owner, or a key has the asker's name, so that the
+/// log would show this name as the one who answered. A link is no key: its holder has the name of a mailbox, which may well be the name
+/// of the person's own agent.
+pub(crate) fn is_at_one(principal: &Principal, asker: &Asker) -> bool {
     let is_own_name = |name: &str| is_same_in_any_case(name, &asker.name);
     is_same_in_any_case(asker.owner.as_str(), principal.owner.as_str())
-        || is_own_name(&principal.name)
-        || is_own_name(&principal.subject)
+        || (principal.assurance == Assurance::ApiKey && (is_own_name(&principal.name) || is_own_name(&principal.subject)))
 }
 
 /// Whether an agent is assigned to the intent.
@@ -309,7 +309,6 @@ mod tests {
     use super::*;
     use crate::base::ids::AccessId;
     use crate::base::name::Owner;
-    use crate::people::principal::Assurance;
     use crate::suspension::channel::{EMAIL, Route};
 
     fn principal(role: Role, name: &str, owner: &str) -> Principal {
@@ -570,6 +569,7 @@ channel foreign: 403 403 403 403
                 }
             }
             assert_eq!(authorize(&named("bot2", "alice", "a"), Action::Respond, object), Ok(()));
+            assert_eq!(authorize(&Principal::link_holder("bot", None), Action::Respond, object), Ok(()));
         }
     }
 

@@ -72,7 +72,7 @@ pub(super) async fn suspend(request: HttpRequest, shared: Data<Shared>) -> Resul
 /// (§11): it stays out of spans, logs and error bodies.
 #[utoipa::path(post, path = "/api/v1/intents/{intent_id}/suspend/respond", tag = "suspensions", request_body = RespondRequest,
     params(("intent_id" = String, Path), ("If-Match" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
-    (status = 200, body = RespondResponse), (status = 400, description = "`if_match_required`: `If-Match` is there and is no version"), (status = 403, description = "`self_response`: the asker or a key of its owner answers; `forbidden`: this role does not answer"), (status = 404), (status = 409, description = "`expired`, `already_resolved`, `suspension_mismatch`, `not_suspended`, `version_conflict`"), (status = 422, description = "`invalid_choice` with `valid_choices`; `invalid`, `malformed_json`, `idempotency_mismatch`")))]
+    (status = 200, body = RespondResponse), (status = 400, description = "`if_match_required`: `If-Match` is there and is no version"), (status = 403, description = "`self_response`: the asker answers, or a key of its owner or with its name; `forbidden`: this role does not answer"), (status = 404), (status = 409, description = "`expired`, `already_resolved`, `suspension_mismatch`, `not_suspended`, `version_conflict`"), (status = 422, description = "`invalid_choice` with `valid_choices`; `invalid`, `malformed_json`, `idempotency_mismatch`")))]
 pub(super) async fn respond_to(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let caller = Caller::of(&request)?;
     let body = Json::of(&request)?;

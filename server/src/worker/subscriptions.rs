@@ -20,7 +20,8 @@ use crate::observe::metrics::Metrics;
 const IN_FLIGHT_MAX: usize = 64;
 /// How often the loop looks for events.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
-/// The pause between the end of a message and the next look. A look reads many rows, so one serves all messages that ended meanwhile.
+/// The pause until the next look after a message ended, or after subscriptions needed no message. A look reads many rows, so one
+/// serves all that happened meanwhile.
 const LOOK_SOON: Duration = Duration::from_millis(50);
 
 /// The loop.
@@ -60,8 +61,13 @@ impl Subscriptions {
         let mut under_way = JoinSet::new();
         while !*stopping.borrow() {
             let pause = match self.step(&mut under_way).await {
-                // One transaction leases only a few messages, so there may be more.
-                Ok((begun, passed)) if begun + passed > 0 => Duration::ZERO,
+                // One transaction leases only a few messages, so there may be more. Their number is limited by those that may be
+                // under way.
+                Ok((begun, _)) if begun > 0 => {
+                    report_ended(&mut under_way);
+                    continue;
+                }
+                Ok((_, passed)) if passed > 0 => LOOK_SOON,
                 Ok(_) => LOOK_EVERY,
                 Err(error) => {
                     tracing::warn!(error = %error, "failed to look for events to tell endpoints of; trying again");
@@ -74,9 +80,7 @@ impl Subscriptions {
                 _ = stopping.changed() => {}
                 () = ended(&mut under_way) => tokio::time::sleep(LOOK_SOON).await,
             }
-            while let Some(ended) = under_way.try_join_next() {
-                report(ended);
-            }
+            report_ended(&mut under_way);
         }
         while let Some(ended) = under_way.join_next().await {
             report(ended);
@@ -148,6 +152,13 @@ async fn ended(under_way: &mut JoinSet<Result<(), StoreError>>) {
     match under_way.join_next().await {
         Some(ended) => report(ended),
         None => std::future::pending().await,
+    }
+}
+
+/// Reports the messages that have ended by now.
+fn report_ended(under_way: &mut JoinSet<Result<(), StoreError>>) {
+    while let Some(ended) = under_way.try_join_next() {
+        report(ended);
     }
 }
 

@@ -8,8 +8,8 @@ use domain::people::principal::Principal;
 
 use super::loaded::{Loaded, load_beside};
 use super::log::append;
-use crate::rows::RowsResult;
 use crate::rows::prelude::*;
+use crate::rows::{RowsError, RowsResult};
 use crate::surroundings::Env;
 
 /// Applies a command of the server's own. `now` is the time at which the caller found the command due. The clock is not read
@@ -28,7 +28,8 @@ pub(super) fn act<R: Rows>(
     // intent; the second decision is the first one and their ends.
     if events.iter().any(Event::ends_intent) {
         load_beside(rows, loaded)?;
-        events = decide(&loaded.intent, command, &server, now).unwrap_or(events);
+        let again = decide(&loaded.intent, command, &server, now);
+        events = again.map_err(|_| RowsError::Inconsistent("a command is refused once the requests of its intent are loaded"))?;
     }
     append(rows, env, loaded, &events, &server.name, now)?;
     Ok(())

@@ -153,7 +153,8 @@ on_each_store! {
         assert_eq!(agent.intent(intent).await["state"], json!({}));
     }
 
-    /// Two keys of one agent's name may have two owners. If the second asks the first one's question again, neither owner answers.
+    /// Two keys of one agent's name may have two owners. If the second asks the first one's question again, its owner does not
+    /// answer either; the first one created the intent.
     async fn a_key_of_another_owner_asks_anew(app: &mut TestApp) {
         let first = Api::new(&app.base, Some(&app.new_client_key_of("twin", "one").await));
         let second = Api::new(&app.base, Some(&app.new_client_key_of("twin", "two").await));

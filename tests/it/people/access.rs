@@ -317,9 +317,13 @@ on_each_store! {
         let own = Api::new(&app.base, Some(&app.new_key_of(Role::Operator, "helpers", "helper").await));
         assert_eq!(decide(&own, intent, &below, "approve", json!({})).await.problem(), (403, "self_response"));
         let asked = request(&agent, intent, json!({"principal_id": "helper", "requested_permission": "read"})).await.ok();
-        for owner in ["helper", "test-agent"] {
+        for owner in ["helper", "test-agent", "HELPER", "Test-Agent"] {
             let operator = Api::new(&app.base, Some(&app.new_key_of(Role::Operator, &format!("{owner}-op"), owner).await));
             assert_eq!(decide(&operator, intent, &asked, "approve", json!({})).await.problem(), (403, "self_response"), "{owner}");
+        }
+        for name in ["Helper", "Test-Agent"] {
+            let operator = Api::new(&app.base, Some(&app.new_key_of(Role::Operator, name, "else").await));
+            assert_eq!(decide(&operator, intent, &asked, "approve", json!({})).await.problem(), (403, "self_response"), "{name}");
         }
         decide(&app.operator(), intent, &asked, "approve", json!({})).await.ok();
         assert_eq!(stranger(app, "helper").await.get(&one(intent)).await.status, 200);

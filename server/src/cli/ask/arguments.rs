@@ -2,6 +2,7 @@
 
 use anyhow::{bail, ensure};
 use clap::Args;
+use domain::base::text::is_blank;
 use domain::suspension::WINDOW_SECONDS_MAX;
 use placet::{Choice, Question};
 
@@ -88,7 +89,7 @@ pub(super) enum Asked {
 impl AskArgs {
     /// The question as the SDK takes it.
     pub(super) fn asked(&self, idempotency_key: &str) -> anyhow::Result<Asked> {
-        ensure!(!self.question.trim().is_empty(), "the question is empty");
+        ensure!(!is_blank(&self.question), "the question is empty, or shows nothing");
         let fallback = self.fallback.as_deref();
         if self.text {
             ensure!(fallback != Some(""), "--fallback must not be empty");
