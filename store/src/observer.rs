@@ -68,7 +68,7 @@ pub enum Copied {
     Whole,
     /// A reader or another program stood in the way.
     HeldUp,
-    /// The writer wrote as fast as the log was copied, so much of the log is left.
+    /// The writer wrote as fast as the log was copied. Therefore much of the log is left to copy.
     Behind,
     /// The copying failed, for example because the disk is full.
     Failed,

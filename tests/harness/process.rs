@@ -193,7 +193,7 @@ impl Site {
     /// A command line of the program in this site.
     pub fn command<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Command {
         let mut command = Command::new(program());
-        // The developer's own settings for a server must not reach these.
+        // Settings for a server in the developer's environment must not reach the programs that tests start.
         for (name, _) in std::env::vars_os()
             .filter(|(name, _)| ["PLACET_", "OTEL_"].iter().any(|start| name.to_string_lossy().starts_with(start)))
         {

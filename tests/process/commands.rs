@@ -109,7 +109,8 @@ async fn the_asker_and_an_admin_withdraw_a_question() {
     }
 }
 
-/// A script that changes a question reads the result, and not the question's id, which is a capability.
+/// A command that changes a question prints the result as JSON for scripts. It leaves out the question's id, because a caller
+/// with the id may answer the question.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_done_to_a_question_is_told_as_json() {
     let desk = Desk::open().await;

@@ -193,7 +193,7 @@ async fn what_the_command_line_does_to_keys_is_in_the_servers_own_log() {
     }
 }
 
-/// Revoking is what one does when a key has leaked: it must work on the running server, from beside it.
+/// A key is revoked when it has leaked, so the command must take effect on a server that is running already.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_revoked_key_stops_counting_within_a_second() {
     let site = Site::development();

@@ -229,7 +229,7 @@ impl Executor {
                 }
             };
             if due - state.lulled_at > LULL {
-                // Turns with an effect happen in their own time; all others are made up for just before the next event.
+                // A turn that has an effect happens when it is due. Of all other turns, one is made just before the next event.
                 let turn = state.chance.within(1..=LULL);
                 drop(state);
                 let must_turn = must_turn();

@@ -97,7 +97,7 @@ async fn wait_before_answering(world: &Arc<World>, link: &LinkView) {
     let left = link.suspension.expires_at.map(|at| micros(at) - now);
     let wait = match left {
         Some(left) if world.draw(|chance| chance.happens(50)) => {
-            // As long before that the answer arrives about then.
+            // The answer is sent so early that it arrives at about the deadline.
             left - world.draw(|chance| chance.within(0..=9)) * MILLISECOND
         }
         Some(left) => world.draw(|chance| chance.within(0..=left.max(0) * 5 / 4)),

@@ -104,7 +104,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Accepts a change if the same rule is broken with it, on no longer a course.
+    /// Accepts a change if the changed run still breaks the same rule, and has no more steps than before.
     fn attempt(&mut self, change: Change) -> bool {
         if self.runs >= RUNS_MAX {
             return false;

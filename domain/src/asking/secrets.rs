@@ -237,7 +237,8 @@ fn shapes(text: &str) -> Vec<Shape> {
     found
 }
 
-/// Whether `password=…` or `password: …` assigns a secret: behind a colon people also write sentences.
+/// Whether `password=…` or `password: …` assigns a secret. After a colon people also write sentences, so there the value must be
+/// longer and contain a digit.
 fn is_assigned(sign: &str, value: &str) -> bool {
     is_secret(value) && (sign == "=" || value.len() >= 6 && value.contains(|c: char| c.is_ascii_digit()))
 }

@@ -184,7 +184,7 @@ pub enum Command {
     },
     /// Ask a question (RFC-0025 §9.1).
     Suspend(Box<Suspend>),
-    /// Ask a question, by the record of a client that suspends in three calls.
+    /// Ask the question in the record that a client writes into the state; this client suspends in three calls.
     SuspendByRecord(Box<ByRecord>),
     /// The time for an announced question is over.
     AnnouncementDue,

@@ -55,7 +55,7 @@ pub enum Action {
     Respond,
     /// Decide a request that is made beside an intent: approve it, deny it, resolve it.
     Decide,
-    /// See which people would be told, and when, before a question is asked.
+    /// Before a question is asked, see which people would be told of it, and when.
     Preview,
     /// Withdraw a question.
     Cancel,

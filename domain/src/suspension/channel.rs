@@ -97,14 +97,14 @@ impl Channels {
             }
         }
         if let Some(unknown) = default.iter().find(|name| !names.contains(name.as_str())) {
-            return Err(format!("the default names {unknown:?}, which is no channel of this server"));
+            return Err(format!("the list of default channels names {unknown:?}, which is no channel of this server"));
         }
         let mut seen = BTreeSet::new();
         if let Some(twice) = default.iter().find(|name| !seen.insert(name.as_str())) {
-            return Err(format!("the default names {twice:?} twice"));
+            return Err(format!("the list of default channels names {twice:?} twice"));
         }
         if default.is_empty() {
-            return Err("the default names no channel".to_owned());
+            return Err("the list of default channels is empty".to_owned());
         }
         Ok(Self { known, default })
     }

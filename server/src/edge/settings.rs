@@ -62,8 +62,9 @@ mod tests {
     use super::*;
     use crate::config::ServeArgs;
 
-    /// By this rule `serve` and the doctor find out that a question would reach no person. The chat room of a default channel
-    /// needs no operators. A room that is asked only if a question names it, or an endpoint that is called for each person, does.
+    /// `serve` and the doctor use this rule to find out whether a question would reach no person. If a default channel is a chat
+    /// room, the server needs no operators. It needs operators if a room is asked only when a question names it, or if the
+    /// channel is an endpoint that is called once for each person.
     #[test]
     fn people_are_asked_by_default_as_operators_or_in_a_room() {
         let folder = tempfile::tempdir().unwrap();

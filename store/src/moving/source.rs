@@ -65,7 +65,7 @@ impl Source {
     ///
     /// # Errors
     ///
-    /// A file that is missing, is served, is of another version, or is written to by a command beside a server.
+    /// The file is missing or of another version, a server uses it, or another command writes to it.
     pub(super) fn open(path: &Path) -> anyhow::Result<Self> {
         if !path.exists() {
             bail!("there is no database at {}", path.display());

@@ -167,7 +167,8 @@ fn targeted<R: Rows>(rows: &mut R, target: Target) -> RowsResult<Option<IntentRo
     }
 }
 
-/// Loads facts that only some commands need: the open requests beside the intent, and whether an answer is given in an agent's name.
+/// Loads facts that only some commands need: the open requests that do not stop the intent, and the names of its agents, in which a
+/// gateway may not answer.
 fn complete_intent<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &Request, now: DateTime<Utc>) -> RowsResult<()> {
     match &request.command {
         Ok(Command::Suspend(suspend)) if !suspend.kind.stops_intent() => load_beside(rows, loaded)?,

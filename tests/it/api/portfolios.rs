@@ -285,7 +285,7 @@ on_each_store! {
         assert_eq!(agent.status(open).await, "active", "the intents in it go on");
     }
 
-    /// A client that repeats a call must change nothing, and one that calls with other values must change the place and not make two.
+    /// A repeated call changes nothing. A call with other values changes the intent's place, and makes no second one.
     async fn an_intent_has_one_place_in_a_portfolio(app: &mut TestApp) {
         let agent = app.agent();
         let (id, intent) = (portfolio(&agent).await, agent.active_intent().await);

@@ -524,7 +524,8 @@ on_each_store! {
         app.settle().await;
     }
 
-    /// Time that the server lost must not become consent, and the agent cannot be given more: the question ends.
+    /// While the server was down, people could not answer, so the fallback must not apply. The client goes by a fixed deadline, so
+    /// the time cannot be given back either. The question ends.
     async fn lost_time_ends_a_question_with_a_fixed_deadline(app: &mut TestApp) {
         let agent = agent(app, "py").await;
         let (intent, strict, short) = (agent.active_intent().await, agent.active_intent().await, agent.active_intent().await);

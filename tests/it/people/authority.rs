@@ -176,7 +176,8 @@ async fn column(
     cells
 }
 
-/// A line for each unit; for each role, the results at one's own intent, at one of the same owner, and at another's.
+/// Returns a table with a line for each unit of the store. In a line, each role has three results: on its own intent, on another
+/// intent of the same owner, and on an intent of another owner.
 fn table(tried: &[Vec<(String, String)>]) -> String {
     let roles: Vec<String> = Role::ALL.iter().map(|role| format!("{:14}", role.as_str())).collect();
     let mut lines = vec![format!("own, sibling, foreign  | {}", roles.join(" | "))];

@@ -55,7 +55,7 @@ fn meaning(path: &str, name: &str) -> Option<(Value, &'static str)> {
         ),
         "status" if path == "/api/v1/escalations" => (
             one_of(&["pending", "acknowledged", "resolved", "expired", "cancelled", ""]),
-            "Only escalations in this state; empty means any. None is ever `acknowledged`, which is a word of the client.",
+            "Only escalations in this state; empty means any. `acknowledged` is accepted because the OpenIntent client knows this state; no escalation on this server ever has it.",
         ),
         "status" => (
             one_of(&["draft", "active", "suspended_awaiting_input", "blocked", "completed", "abandoned", ""]),

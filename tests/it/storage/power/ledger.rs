@@ -64,8 +64,8 @@ impl Ledger {
         self.intents.len() + self.questions.len()
     }
 
-    /// Records an acknowledged write. The reply to a repeated write shows the question as it was then, so it proves only that the
-    /// question exists.
+    /// Records an acknowledged write. The reply to a repeated write may show the question as it was at the first write, so this
+    /// reply proves only that the question exists.
     pub(super) fn heard(&mut self, again: bool, outcome: &Outcome) -> Result<(), String> {
         match outcome {
             Outcome::Intent(view) => {
