@@ -124,13 +124,14 @@ fn scanner_client(round: u8) -> Client {
 
 /// The start of every client in the harness: no proxy from the environment, and a TLS provider.
 ///
-/// reqwest without a provider of its own panics when a client is built, even a client for plain http only.
+/// reqwest without a provider of its own panics when a client is built, even a client for plain http only. The harness speaks plain
+/// http only, so its clients trust no certificate: reading the system's certificates takes 20 ms, and tests make thousands of clients.
 pub fn http_client_builder() -> ClientBuilder {
     if rustls::crypto::CryptoProvider::get_default().is_none() {
         // Another test may install it first: it is the same provider, so losing that race does no harm.
         rustls::crypto::ring::default_provider().install_default().ok();
     }
-    Client::builder().no_proxy()
+    Client::builder().no_proxy().tls_certs_only([])
 }
 
 #[cfg(test)]

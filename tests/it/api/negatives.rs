@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use domain::base::ids::IntentId;
 use domain::people::principal::Role;
+use futures_util::future::join_all;
 use harness::api::{Api, Reply};
 use harness::app::TestApp;
 use harness::on_each_store;
@@ -538,11 +539,15 @@ on_each_store! {
             let (method, path) = operation.split_once(' ').unwrap();
             paths.entry(path.to_owned()).or_default().push(method.to_owned());
         }
-        for (path, mut known) in paths {
+        // The paths of streams hold every refusal for 5 seconds, so the requests are sent at the same time.
+        let api = app.api(Role::Admin);
+        let sent = paths.into_iter().map(async |(path, known)| {
             let unknown = if known.iter().any(|method| method == "PUT") { "PATCH" } else { "PUT" };
             let row = Row::new(format!("{unknown} {path}"), Role::Admin);
-            let api = app.api(Role::Admin);
             let reply = send(&api, unknown, &row.path(&things), "{").await;
+            (path, known, row, reply)
+        });
+        for (path, mut known, row, reply) in join_all(sent).await {
             assert_refused(&reply, &row, 405, "method_not_allowed");
             let allow = reply.headers["allow"].to_str().unwrap();
             let mut allowed: Vec<String> = allow.split(", ").filter(|method| *method != "HEAD").map(str::to_owned).collect();
