@@ -31,7 +31,7 @@ pub(super) fn admit<R: Rows>(
     now: DateTime<Utc>,
 ) -> Decided<()> {
     let withdraws = action == Action::SetStatus && loaded.is_some_and(|loaded| loaded.intent.open.is_some());
-    if withdraws || matches!(action, Action::Respond | Action::Cancel) {
+    if withdraws || matches!(action, Action::Respond | Action::Decide | Action::Cancel) {
         return Ok(Ok(()));
     }
     if env.allowance.is_short_of_room() {

@@ -117,6 +117,9 @@ async fn below_the_reserve_people_answer_and_agents_wait() {
     let (silent, _) =
         app.ask(json!({"timeout_seconds": 60, "fallback_policy": "complete_with_fallback", "fallback_value": "deny"})).await;
     app.ask(json!({"retry_policy": policy, "timeout_seconds": 600})).await;
+    let approval = agent.post(&format!("api/v1/intents/{silent}/approvals"), json!({"action": "pay"})).await.ok();
+    let escalation = agent.post(&format!("api/v1/intents/{silent}/escalations"), json!({"reason": "unclear"})).await.ok();
+    app.settle().await;
     let sent = app.smtp.received().len();
 
     app.restart_with(|config| config.limits.reserve_bytes = u64::MAX).await;
@@ -131,6 +134,10 @@ async fn below_the_reserve_people_answer_and_agents_wait() {
     }
     assert_eq!(app.person().answer(&link, "approve").await.heading(), "Your answer was recorded");
     app.operator().respond(by_key, &second, "deny").await.ok();
+    let approve = format!("api/v1/intents/{silent}/approvals/{}/approve", approval["id"].as_str().unwrap());
+    app.operator().post(&approve, json!({})).await.ok();
+    let resolve = format!("api/v1/escalations/{}/resolve", escalation["id"].as_str().unwrap());
+    app.operator().post(&resolve, json!({"resolution": "go on"})).await.ok();
     agent.post(&format!("api/v1/suspensions/{third}/cancel"), json!({})).await.ok();
     app.advance(600).await;
     for (intent, status) in [(by_link, "active"), (by_key, "active"), (withdrawn, "active"), (silent, "active")] {
