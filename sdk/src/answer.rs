@@ -43,7 +43,7 @@ pub struct Answer<T> {
 pub enum Source {
     /// A person answered.
     Human {
-        /// The name of the person, by credential.
+        /// The name of the person, as recorded for the credential that gave the answer.
         by: String,
         /// The time of the answer.
         at: DateTime<Utc>,

@@ -31,7 +31,7 @@ pub struct Approval {
     occasion: Option<String>,
 }
 
-/// The input of an approval's key.
+/// The data from which the idempotency key of an approval is derived.
 #[derive(Serialize)]
 struct Covered<'a> {
     intent_id: IntentId,

@@ -46,7 +46,8 @@ pub(crate) enum Verdict {
 /// Judges an HTTP status that is no success, with its code.
 pub(crate) fn judge_status(status: u16, code: Option<&str>, repeat: Repeat, headers: &HeaderMap) -> Verdict {
     match (status, code, repeat) {
-        // Refused before the server has done anything.
+        // A 429 and `overloaded` refuse the call before the server has done anything. After the other statuses the server may
+        // have carried it out, so only a call that is safe to repeat is sent again.
         (429, _, _) | (503, Some(OVERLOADED), _) | (408 | 502 | 503 | 504, _, Repeat::Safe) => {
             Verdict::Retry { after: retry_after(headers) }
         }

@@ -137,7 +137,8 @@ impl Subscription {
             failing_since: None,
             connect_at: None,
         };
-        // The server sends the first place. If the connection broke before that, the stream would begin at a later moment.
+        // This waits until the server has sent the first place. If the connection broke before that, the next one would begin at
+        // a later moment, and the events in between would be missed.
         while subscription.response.is_none() || (subscription.place.is_none() && subscription.arrived.is_empty()) {
             subscription.advance().await?;
         }

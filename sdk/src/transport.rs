@@ -21,7 +21,8 @@ use crate::problem::Problem;
 const BODY_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// How long making a connection may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a connection is kept for the next call: less than the server keeps it, or a call might leave just when it closes.
+/// How long a connection is kept for the next call: less than the server keeps it, or a call might leave just when
+/// the server closes it.
 const IDLE_MAX: Duration = Duration::from_mins(1);
 /// How long the server delays the refusal of a stream, because clients would otherwise ask for the stream again at once.
 const HELD_FOR: Duration = Duration::from_secs(5);

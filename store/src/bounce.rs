@@ -1,5 +1,5 @@
-//! The token that tells the return of a message from a forgery. It consists of the message's row and a proof that we sent the
-//! message.
+//! The token that a message carries. When a message is reported to have come back, the token shows whether the report is genuine.
+//! It consists of the message's row and a proof that we sent the message.
 
 use domain::base::ids::DeliveryId;
 use hmac::{Hmac, KeyInit, Mac};

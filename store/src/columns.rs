@@ -1,7 +1,7 @@
 //! Rows as the databases hold them, and their conversions to the store's rows: short, and written once for both databases.
 //!
 //! A struct lists the columns it reads, by their names in [`schema`](crate::schema). Statements are written from the same list,
-//! so that no position in a text decides the meaning of a value.
+//! so the columns in the text of a statement cannot come in another order than the fields of the struct.
 
 use diesel::Queryable;
 use diesel::expression::Expression;

@@ -12,7 +12,7 @@ pub struct EventFilter {
     pub offset: u32,
     pub event_type: Option<String>,
     pub since: Option<DateTime<Utc>>,
-    /// All events, or only those that the OpenIntent client knows.
+    /// Whether all events are read; otherwise only those that the OpenIntent client knows.
     pub all: bool,
     /// Whether a log that is too long to be read to its beginning is refused; otherwise the events found by then are returned.
     pub refuse_far: bool,
@@ -37,9 +37,9 @@ pub struct SuspensionFilter {
     pub open: bool,
     /// Only suspensions before this row.
     pub before: Option<i64>,
-    /// Only requests of this kind, made beside an intent.
+    /// Only requests of this kind: for approval, escalation or arbitration. They do not stop their intent.
     pub requests: Option<Kind>,
-    /// Only requests beside this intent.
+    /// Only requests of these three kinds, about this intent.
     pub beside: Option<IntentId>,
     /// Only the suspension asked under the idempotency key with this hash.
     pub asked_under: Option<[u8; 32]>,

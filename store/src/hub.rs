@@ -138,8 +138,8 @@ impl Hub {
         self.publications.follow(followed)
     }
 
-    /// Waits for a new event for which the OpenIntent client has a handler; a permit is kept, so an event announced before the call
-    /// is not lost.
+    /// Waits for a new event for which the OpenIntent client has a handler; a permit is kept, so an event announced before the
+    /// call is not lost.
     pub async fn published(&self) {
         self.publications.announced().await;
     }
@@ -169,8 +169,8 @@ impl Hub {
         self.redriven.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until a deadline is announced that is earlier than those known so far. A deadline that was announced before the call is
-    /// not lost.
+    /// Waits until a deadline is announced, which may be earlier than those known so far. A permit is kept, so a deadline
+    /// announced before the call is not lost.
     pub async fn timer(&self) {
         self.timers.notified().await;
     }

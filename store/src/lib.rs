@@ -1,6 +1,6 @@
 //! Where intents live, with their event logs and the work those events cause.
 //!
-//! [`Store`] is the server's view: about three dozen units of work, written once over a `Backend`, which is a database. A backend
+//! [`Store`] is the server's view: about fifty units of work, written once over a `Backend`, which is a database. A backend
 //! implements `rows::Rows`, which is private, synchronous and without policy. The transaction bodies in `units` and the reads in
 //! `reads` are written once, and use only these rows. Nothing in this crate knows HTTP, pages or metrics: an [`Observer`] is told
 //! what happens.

@@ -1,5 +1,5 @@
-//! Reads the events that a stream carries behind a place in the log. The log is the truth: it also holds the events that another
-//! server wrote, and those written while the reader was away.
+//! Reads the events that a stream carries behind a place in the log. Streams read the log and do not rely on being told of
+//! events, because the log also holds the events that another server wrote, and those written while the stream's reader was away.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -28,8 +28,8 @@ const EVENTS_BEHIND_MAX: u64 = 1_000;
 /// One read of a stream ends after this many bytes of events.
 const LOOK_BYTES_MAX: usize = 256 * 1024;
 
-/// Reads the events of a stream behind `after`; without `after`, finds only the place at the end. If the reader of all streams
-/// has found these events already, `newest` has them.
+/// Reads the events of a stream behind `after`; without `after`, finds only the place at the end. If the reader that serves all
+/// streams of this server (see [`sort`]) has found these events already, `newest` has them.
 pub(crate) fn look<R: ReadRows>(
     rows: &mut R,
     principal: &Principal,

@@ -1,7 +1,7 @@
 //! Wakes streams, and keeps the newest events for the streams of agents and portfolios.
 //!
 //! One reader follows the list of published events for all streams of a server, and finds for each event the streams that carry
-//! it. So a stream of an agent reads only its own events and not those of all agents, even when thousands of streams come back at
+//! it. So a stream of an agent reads only its own events and not those of all agents, even when thousands of streams reconnect at
 //! once. A wake-up is only a hint. A stream whose place is before the kept events reads the list by itself.
 
 use std::collections::{HashMap, VecDeque};
@@ -15,8 +15,8 @@ use crate::stream::{Followed, PublishedRow, StreamCursor};
 /// How many of the newest events are kept. They must cover some seconds even on a busy server: a client learns the place of its
 /// stream only every 15 seconds, so it may come back with a place that is that old.
 pub(crate) const KEPT_EVENTS_MAX: usize = 32_768;
-/// The most entries that all agents and portfolios together have for these events; beyond that fewer events are kept. An event has one entry for each agent and each
-/// portfolio whose stream carries it.
+/// The most entries that all agents and portfolios together have for these events; beyond that fewer events are kept. An event
+/// has one entry for each agent and each portfolio whose stream carries it.
 const KEPT_ENTRIES_MAX: usize = 2 * KEPT_EVENTS_MAX;
 /// The least number of entries in `open` at which the entries without a stream are removed.
 const ENTRIES_MIN: usize = 64;
@@ -166,8 +166,8 @@ impl Publications {
         kept.passed = sorted.passed;
     }
 
-    /// At most `limit` events of an agent or a portfolio behind `after`, the oldest first; `None` if not all of them are kept, and for
-    /// a stream of one intent.
+    /// At most `limit` events of an agent or a portfolio behind `after`, the oldest first; `None` if not all of them are kept,
+    /// and for a stream of one intent.
     pub(crate) fn newest(&self, followed: &Followed, after: StreamCursor, limit: usize) -> Option<Newest> {
         let state = self.state();
         // While the reader rests, it reads no new events, so the place up to which it has read is out of date.

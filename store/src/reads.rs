@@ -98,8 +98,8 @@ pub(super) fn is_at_home(principal: &Principal, intent: &Intent) -> bool {
     principal.role != Role::Agent || intent.is_created_by(principal)
 }
 
-/// The recipients of a suspension's messages that were handed to a gateway tied to channels; for other
-/// principals nothing is read.
+/// The recipients of those messages about a suspension that were handed to this gateway, because it is tied to their channels;
+/// for a principal that is not tied to channels nothing is read.
 pub(super) fn handed<R: ReadRows>(rows: &mut R, principal: &Principal, suspension: Option<i64>) -> RowsResult<Vec<String>> {
     let Some(suspension) = suspension.filter(|_| principal.tied_to.is_some()) else { return Ok(Vec::new()) };
     let messages = rows.deliveries(suspension)?.into_iter().map(|(row, _)| row);
@@ -135,7 +135,7 @@ pub(super) fn intent<R: ReadRows>(
     Ok(Ok(view(rows, &row, newest.as_ref())?))
 }
 
-/// Checks that the caller may walk through a list of the whole server.
+/// Checks that the caller may walk through a list of the whole server; only then returns the filter, or the error in it.
 fn walked<F>(principal: &Principal, action: Action, filter: Wanted<F>) -> Wanted<F> {
     authorize(principal, action, Object::Server)?;
     filter
@@ -172,7 +172,8 @@ pub(super) fn intents<R: ReadRows>(
     Ok(Ok(IntentPage { intents, next_cursor: cursor(last, found.last().map(|row| row.rid)) }))
 }
 
-/// The intents that an agent created, and those to which it is assigned or has an entry, newest first; all intents for other principals.
+/// The intents that an agent created, and those to which it is assigned or has an entry, newest first; all intents for other
+/// principals.
 fn own_and_assigned<R: ReadRows>(rows: &mut R, principal: &Principal, filter: IntentFilter) -> Decided<Vec<IntentRow>> {
     let Some(agent) = own_only(principal) else { return Ok(Ok(rows.intents(None, filter)?)) };
     let names = [principal.name.clone(), form(&principal.name), form(&principal.subject)];
@@ -550,7 +551,7 @@ pub(crate) fn hold<R: ReadRows>(rows: &mut R, watch: &ClockWatch) -> RowsResult<
     })
 }
 
-/// The server's own log behind an event, oldest first, as it is served.
+/// The events of the server's own log after the one that the filter names, oldest first, as they are served.
 pub(super) fn server_events<R: ReadRows>(
     rows: &mut R,
     principal: &Principal,

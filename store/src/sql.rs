@@ -1,4 +1,4 @@
-//! The types that the two databases store in ways of their own, as SQL and as Rust.
+//! The types of values that the two databases store in different ways: each as a type of SQL and as a type of Rust.
 
 use std::fmt;
 
@@ -180,8 +180,7 @@ impl ToSql<Prose, Pg> for Said {
     }
 }
 
-/// The owner of a credential, a plain text in both databases. An owner is not a name, and this type cannot be written to a column
-/// of names.
+/// The owner of a credential, a plain text in both databases. An owner is not a name, so it has a type of its own.
 #[derive(AsExpression, Clone, Debug, FromSqlRow)]
 #[diesel(sql_type = native::Text)]
 pub(crate) struct Owned(pub(crate) Owner);

@@ -57,7 +57,8 @@ pub struct Recovered {
 /// The result of firing deadlines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fired {
-    /// How many timer rows were dealt with.
+    /// How many rows of timers and announcements were dealt with. During a recovery: 1 if the loop must turn again at once,
+    /// else 0.
     pub rows: usize,
     /// When the next timer is due.
     pub next_due: Option<DateTime<Utc>>,

@@ -39,9 +39,9 @@ const IN_USE: &str = "the database is in use by a running placet; stop every ser
 
 /// Where intents live, with their event logs and the work those events cause.
 ///
-/// Every write is one transaction that loads, asks [`domain::intent::decide::decide`], appends the events, and queues the timers and
-/// deliveries they imply. The future resolves after the commit is durable, so a 200 is a promise. Dropping the future does not
-/// cancel the write; it only stops you hearing of it. Commands on one intent are serialized.
+/// Every write is one transaction that loads, asks [`domain::intent::decide::decide`], appends the events, and queues the timers
+/// and deliveries they imply. The future resolves after the commit is durable, so a 200 is a promise. Dropping the future does
+/// not cancel the write; it only stops you hearing of it. Commands on one intent are serialized.
 pub trait Store: Send + Sync + 'static {
     /// Applies a command to one intent: commits everything it caused, or nothing but the refusal's own events.
     fn execute(&self, request: Request) -> Unit<'_, Outcome>;
@@ -142,8 +142,8 @@ pub trait Store: Send + Sync + 'static {
     fn begin_server_log(&self) -> Unit<'_, ()>;
     /// Revokes a key; `NotFound` if there is none with this id.
     fn revoke_key(&self, principal: Principal, id: Wanted<KeyId>) -> Unit<'_, KeyView>;
-    /// Notes that the deadline loop runs from now on: if the loop then makes no turn for more than ten seconds, the server counts as
-    /// absent.
+    /// Notes that the deadline loop runs from now on: if the loop then makes no turn for more than ten seconds, the server counts
+    /// as absent.
     fn attend(&self);
     /// Makes up for an absence of the server, one bounded step at a time; the first step records the absence. A starting server
     /// takes one step; the deadline loop takes the others, and fires nothing before they are done.

@@ -38,7 +38,7 @@ async fn a_stream_that_breaks_goes_on_behind_its_last_whole_event() {
     let serving = async {
         connection.send(&format!(": alive\n\n{second}{}", &third[..third.len() / 2])).await;
         drop(connection);
-        // Two failures of two kinds, then the rest.
+        // A connection that breaks, a refusal, then a stream with the third event.
         drop(server.request().await);
         let (mut busy, _) = server.request().await;
         busy.reply(503, "connection: close\r\n", &json!({"detail": "no", "code": "overloaded"})).await;

@@ -162,7 +162,8 @@ async fn many_questions_that_are_dropped_leave_nothing_behind() {
     assert_eq!(crowd.lines.lock().unwrap().iter().filter(|line| line.contains("?wait=50&")).count(), 8);
     assert_eq!(crowd.ended.load(SeqCst), 0);
     drop(asking);
-    // The server notices when it answers; the client is still there, so it has closed these connections and not the pool.
+    // The server notices closed connections only when it answers. The client still exists here, so they were closed because the
+    // future was dropped, and not because the client's pool was.
     crowd.reads.open.close();
     until(|| crowd.ended.load(SeqCst) >= 8).await;
     drop(client);

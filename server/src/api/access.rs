@@ -39,7 +39,7 @@ pub(super) fn routes(routes: &mut Routes<'_>) {
     routes.keyed(Surface::OpenIntent, &[one, "/deny"].concat(), [post(Work::Write, deny)]);
 }
 
-/// Sends a change of the access to the intent in the path.
+/// Has the store change the access control list of the intent in the path, or its requests for access.
 async fn change<T: DeserializeOwned>(
     request: &HttpRequest,
     shared: &Shared,

@@ -26,7 +26,7 @@ pub(super) fn routes(routes: &mut Routes<'_>) {
     routes.keyed(Surface::Ours, "/deliveries/{delivery_id}/redrive", [post(Work::Write, redrive)]);
 }
 
-/// Lists the messages about a question, oldest first: recipient, state, and the last reply of the other side.
+/// Lists the messages about a question, oldest first: recipient, state, and the last reply of the mail server or endpoint.
 #[utoipa::path(get, path = "/api/v1/suspensions/{suspension_id}/deliveries", tag = "deliveries",
     params(("suspension_id" = String, Path), ("limit" = Option<u32>, Query),
     ("cursor" = Option<String>, Query)), responses((status = 200, body = DeliveryPage), (status = 403), (status = 404), (status = 422)))]
@@ -61,8 +61,8 @@ pub(super) async fn failed(request: HttpRequest, shared: Data<Shared>) -> Result
 
 /// Sends a failed message again, while its question is open; for admins.
 ///
-/// It is the same message with the same id, and its tries are counted from the beginning. An endpoint that said it was gone is
-/// tried again.
+/// It is the same message with the same id, and its tries are counted from the beginning. An endpoint that answered
+/// 410 (gone) is tried again.
 #[utoipa::path(post, path = "/api/v1/deliveries/{delivery_id}/redrive", tag = "deliveries",
     params(("delivery_id" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
     responses((status = 200, body = DeliveryView), (status = 403),
@@ -102,7 +102,7 @@ fn report(body: BounceRequest) -> Result<BounceReport, Vec<FieldError>> {
     }
     let token = BounceToken::parse(&body.returned_to);
     match token {
-        // A report may quote the mail, and with it the link.
+        // A report may quote the mail, and the link in the mail lets its holder answer.
         Some(token) if errors.is_empty() => {
             let detail = body.detail.map(|detail| visible_line(&without_links(&detail)));
             Ok(BounceReport { token, kind: body.kind, detail })

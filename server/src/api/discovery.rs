@@ -52,7 +52,7 @@ pub(super) async fn compat() -> HttpResponse {
     }))
 }
 
-/// Proves, without a key, that this is the server on its database: a program that can read the database can check the proof.
+/// Proves, without a key, that this server runs on a certain database: a program that can read that database can check the proof.
 ///
 /// There is no limit on calls: one costs a hash of a few bytes, less than reading the request.
 #[utoipa::path(get, path = "/.well-known/placet.json", tag = "discovery",

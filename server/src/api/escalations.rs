@@ -17,7 +17,7 @@ use crate::edge::query::Query;
 use crate::edge::route::{Routes, get, post};
 use crate::edge::shared::Shared;
 
-/// The states of escalations. `acknowledged` is the client's word; no escalation of this server is in that state.
+/// The states of escalations. The OpenIntent client also knows `acknowledged`; no escalation of this server is in that state.
 const STATUSES: [&str; 5] = ["pending", "acknowledged", "resolved", "expired", "cancelled"];
 
 pub(super) fn intent_routes(routes: &mut Routes<'_>) {

@@ -72,7 +72,7 @@ pub(super) async fn get(request: HttpRequest, shared: Data<Shared>) -> Result<Ht
     Ok(respond(store::Outcome::Intent(Box::new(intent))))
 }
 
-/// Patches the state; `_suspension` is the server's.
+/// Patches the state. Its member `_suspension` belongs to the server.
 #[utoipa::path(post, path = "/api/v1/intents/{intent_id}/state", tag = "intents", request_body = PatchStateRequest,
     params(("intent_id" = String, Path), ("If-Match" = String, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
     (status = 200, body = IntentView), (status = 400), (status = 403), (status = 404), (status = 409, description = "`version_conflict`, `suspension_is_server_owned`"), (status = 422)))]

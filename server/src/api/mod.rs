@@ -45,7 +45,8 @@ pub(crate) fn routes(config: &mut ServiceConfig) {
     declare(&mut Routes::registered(config));
 }
 
-/// Declares the routes. Those of questions come first, because paths are tried in the order of their declaration.
+/// Declares the routes. The router tries paths in the order of their declaration, so the paths of questions come first, and
+/// asking and answering are found quickly.
 fn declare(routes: &mut Routes<'_>) {
     routes.under("/api/v1", |routes| {
         suspensions::intent_routes(routes);

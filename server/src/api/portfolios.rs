@@ -44,8 +44,8 @@ pub(super) fn intent_routes(routes: &mut Routes<'_>) {
     routes.keyed(Surface::OpenIntent, "/intents/{intent_id}/portfolios", [get(Work::List, of_intent)]);
 }
 
-/// Creates a portfolio, `active` and empty. Its rules can require that all its intents are completed before it is; every other rule is
-/// refused.
+/// Creates a portfolio, `active` and empty. Its rules can require that all its intents are completed before the portfolio is;
+/// every other rule is refused.
 #[utoipa::path(post, path = "/api/v1/portfolios", tag = "portfolios", request_body = CreatePortfolioRequest,
     params(("Idempotency-Key" = Option<String>, Header)), responses((status = 200, body = PortfolioView), (status = 403), (status = 422)))]
 pub(super) async fn create(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {

@@ -33,9 +33,9 @@ use crate::edge::streams::StreamPlace;
 const ALIVE_EVERY: Duration = Duration::from_secs(15);
 /// How often a stream looks at the log even if no commit wakes it.
 const LOOK_EVERY: Duration = Duration::from_mins(1);
-/// How soon a stream looks again if the server was too busy, or its database was unavailable.
+/// How soon a stream looks at the log again if the server was too busy, or its database was unavailable.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
-/// The shortest time between two looks, so that a busy intent does not make its streams look all the time.
+/// The shortest time between two looks at the log, so that a busy intent does not make its streams read all the time.
 const LOOK_PAUSE: Duration = Duration::from_millis(50);
 
 pub(super) fn routes(routes: &mut Routes<'_>) {
@@ -94,13 +94,13 @@ fn last_event_id(request: &HttpRequest) -> Result<Option<StreamCursor>, Rejectio
 
 async fn open(request: &HttpRequest, shared: Data<Shared>, of: StreamOf) -> Result<HttpResponse, Detail> {
     let caller = Caller::of(request)?;
-    // The stream is registered before the first look, so an event between the two is not lost.
+    // The stream is registered for wakes before it first reads the log, so an event between the two is not lost.
     let wakes = shared.store.hub().follow(of.followed());
     let after = last_event_id(request);
     let is_new = matches!(after, Ok(None));
     let first = shared.store.stream(caller.principal.clone(), of.clone(), after).await?;
     let place = shared.streams.enter(caller.principal.key_id())?;
-    // A stream that sleeps gives its place back to requests that work.
+    // Only so many requests may be worked on at a time. A stream mostly sleeps, so it gives its place among them back.
     drop(request.extensions_mut().remove::<Place>());
     let mut reader = Reader {
         shared,
@@ -145,7 +145,7 @@ struct Reader {
     under_way: Option<UnderWay>,
     /// The text to send next.
     ready: String,
-    /// The place at which the next look begins.
+    /// The place in the log at which the next read begins.
     cursor: StreamCursor,
     /// The last place that was sent to the client.
     told: Option<StreamCursor>,
@@ -171,7 +171,7 @@ impl Reader {
         Ok(Bytes::from(std::mem::take(&mut self.ready)))
     }
 
-    /// Waits for a reason to look at the log or to say something.
+    /// Waits until it is time to read the log or to send a sign of life, and does so.
     async fn wait(&mut self) -> io::Result<()> {
         let (key, key_hash) = (self.caller.principal.key_id(), self.caller.key_hash);
         let authenticator = self.shared.authenticator.clone();
@@ -260,7 +260,7 @@ impl Reader {
     }
 }
 
-/// The error that ends a stream: the connection breaks, without the mark of a clean end.
+/// The error that ends a stream: it breaks the connection, so that the client does not see a clean end.
 fn ended(why: &'static str) -> io::Error {
     tracing::debug!(why, "a stream ends");
     io::Error::new(io::ErrorKind::ConnectionReset, why)

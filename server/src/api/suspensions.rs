@@ -23,7 +23,7 @@ use crate::edge::route::{self, Routes, post, suspension_id};
 use crate::edge::shared::Shared;
 use crate::edge::write::{Write, respond};
 
-/// The longest wait, in seconds.
+/// The longest time that `wait` may ask for, in seconds.
 pub const WAIT_SECONDS_MAX: u32 = 50;
 /// The scope of questions' idempotency keys.
 const SUSPEND_SCOPE: &str = "suspend";
@@ -93,7 +93,7 @@ pub(super) async fn get(request: HttpRequest, shared: Data<Shared>) -> Result<Ht
     let wait = query.number("wait", 0..=WAIT_SECONDS_MAX, 0);
     let after_version = query.parsed("after_version", "a version", |text| text.parse::<u32>().ok());
     let checked = query.finish(true);
-    // The watch is registered before the first look, so a change between the two is not lost.
+    // The watch is registered before the suspension is first read, so a change between the two is not lost.
     let watch = (wait > 0).then(|| shared.store.hub().watch(id));
     let mut changed = watch.as_ref().map(Watch::changed);
     let mut record = shared.store.suspension(caller.principal.clone(), id).await?;
@@ -107,11 +107,11 @@ pub(super) async fn get(request: HttpRequest, shared: Data<Shared>) -> Result<Ht
         let mut place = request.extensions_mut().remove::<Place>();
         let class = place.as_ref().map_or(Class::Read, Place::class);
         while let Some(announced) = changed.take().filter(|_| waiting && !done(&record)) {
-            // A wait that sleeps gives its place back to requests that work.
+            // Only so many requests may be worked on at a time. A request that sleeps gives its place among them back.
             drop(place.take());
             waiting = tokio::select! {
                 woken = timeout_at(until, announced) => woken.is_ok(),
-                // The look below finds out that the key was revoked.
+                // `look` below checks the key again, and refuses the request because the key was revoked.
                 () = shared.authenticator.until_revoked(caller.key_hash, caller.principal.key_id()) => true,
                 // When the server stops, it answers with the present state; the client then asks the next server.
                 () = shared.stopped() => false,
@@ -146,7 +146,8 @@ async fn look(
 
 /// Lists the suspensions that the caller may read, newest first.
 ///
-/// With `idempotency_key`, it lists only the question that this caller's name asked under that key, with any text, open or not.
+/// With `idempotency_key`, it lists only the question that was asked under that key in the name of this caller, whatever its
+/// text, open or ended.
 #[utoipa::path(get, path = "/api/v1/suspensions", tag = "suspensions", params(
     ("state" = Option<String>, Query),
     ("idempotency_key" = Option<String>, Query),

@@ -59,7 +59,7 @@ pub(super) fn asks(shared: &Shared, by: &Principal, patches: &[Patch]) -> Result
     }))
 }
 
-/// The command for a record that breaks rules. The intent gets this command as well, which undoes the announcement.
+/// The command for a record that breaks rules. It is applied to the intent like any other command, to undo the announcement.
 fn refused(client_id: String, mut errors: Vec<FieldError>) -> Command {
     for error in &mut errors {
         if !error.field.starts_with("_suspension") {
@@ -101,7 +101,7 @@ pub(super) async fn told(shared: &Shared, caller: &Caller, intent: IntentId, bod
     }
 }
 
-/// The newest events of one type, each as read and as served.
+/// The newest events of one type, each as parsed, and as the text that is served.
 async fn events(
     shared: &Shared,
     caller: &Caller,

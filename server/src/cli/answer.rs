@@ -124,8 +124,8 @@ fn prompted(question: &SuspensionRecord) -> anyhow::Result<Option<Value>> {
     Ok(confirmed.filter(|confirmed| confirmed.eq_ignore_ascii_case("yes")).map(|_| answer))
 }
 
-/// Whether the typed text is a whole value that the question offers. The choices of a question that is answered in words do not
-/// count here: an agent may name one `q` or `y`, which the person typed for another program.
+/// Whether the typed text is a whole value that the question offers. A question that is answered with a text or a form
+/// offers none, even if it has choices: its agent may have named one `q` or `y`, which the person typed for another program.
 fn counts_at_once(question: &SuspensionRecord, typed: &str) -> bool {
     offered(question).iter().any(|choice| choice.value == typed)
 }
@@ -176,7 +176,7 @@ mod tests {
     use super::super::question::tests::open;
     use super::*;
 
-    /// The choices of a question that is answered in words come from its agent, and may equal keys that people type for other
+    /// An agent may send choices with a question that is answered with a text. They may equal keys that people type for other
     /// programs.
     #[test]
     fn a_text_is_confirmed_whatever_choices_its_question_has() {

@@ -76,8 +76,8 @@ pub(super) async fn run(args: DemoArgs) -> anyhow::Result<()> {
     done
 }
 
-/// Waits until the browser that answered has loaded the page behind the redirect: a server that ended earlier would show that
-/// person an error.
+/// Waits until the browser that answered has loaded the page to which it is redirected: if the server ended earlier, the person
+/// would see an error.
 async fn until_shown(mut last_page: watch::Receiver<bool>) -> anyhow::Result<()> {
     if *last_page.borrow() {
         return Ok(());

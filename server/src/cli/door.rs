@@ -1,5 +1,5 @@
-//! Tells the address that lets a browser in: on the terminal, or in a file beside the database that only its owner can read. The
-//! address never stands in a log, which others read.
+//! Tells the address that lets a browser read the mails of development mode: on the terminal, or in a file beside the database
+//! that only its owner can read. The address never stands in a log, which others read.
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, IsTerminal, Write};
@@ -21,7 +21,7 @@ const FILE_END: &str = "-address";
 /// Shows the address to the person who started the server. Dropping the door removes the file.
 pub(super) struct Door {
     way: Way,
-    /// Whether a phone can be let in: then the address is also drawn as a QR code.
+    /// Whether a phone can reach the server: then the address is also drawn as a QR code.
     is_drawn: bool,
 }
 

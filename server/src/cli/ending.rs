@@ -27,7 +27,7 @@ pub(in crate::cli) enum Ending {
     Withdrawn,
     /// A newer question replaced it.
     Superseded,
-    /// The server ended it, because time was lost and its deadline does not move.
+    /// The server ended it: the server was away or its clock jumped, and the deadline of this question does not move.
     TimeLost,
 }
 

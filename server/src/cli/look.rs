@@ -53,7 +53,7 @@ pub(super) struct StatusArgs {
     remote: RemoteArgs,
 }
 
-/// Of which log.
+/// The log to show.
 #[derive(Args)]
 #[group(required = true, multiple = false)]
 struct LogOf {
@@ -141,7 +141,7 @@ async fn logged(args: &LogArgs, id: &str) -> anyhow::Result<()> {
     verify(&whole, args.json)
 }
 
-/// Shows the server's own log, and recomputes its chain.
+/// Shows the server's own log, and verifies its hash chain.
 async fn logged_by_the_server(args: &LogArgs) -> anyhow::Result<()> {
     let remote = args.remote.connect("log", AUDITORS)?;
     let events = remote.heard(remote.client.server_events()).await.map_err(|error| remote.failed(error))?;
@@ -159,7 +159,7 @@ async fn logged_by_the_server(args: &LogArgs) -> anyhow::Result<()> {
     verify(&whole, args.json)
 }
 
-/// Recomputes the chain of events as they were served.
+/// Verifies the hash chain of events, as the server sent them.
 fn verify(events: &[Value], json: bool) -> anyhow::Result<()> {
     let sealed: Vec<Sealed> = events.iter().filter_map(Sealed::from_served).collect();
     ensure!(sealed.len() == events.len(), "an event of the log cannot be read");

@@ -183,7 +183,7 @@ impl Cli {
     }
 }
 
-/// A hint about the place of a setting, if it was given as a flag but has none.
+/// A hint about where to put a setting that has no flag, if it was given as one.
 fn without_flag(error: &clap::Error) -> Option<String> {
     let Some(ContextValue::String(flag)) =
         error.get(ContextKind::InvalidArg).filter(|_| error.kind() == ErrorKind::UnknownArgument)
@@ -222,7 +222,7 @@ fn manual(command: Option<&str>) -> anyhow::Result<()> {
     Ok(clap_mangen::Man::new(page).render(&mut std::io::stdout())?)
 }
 
-/// Treats a variable with an empty value as not set: compositions and service files leave a setting out in this way.
+/// Treats a variable with an empty value as not set: Docker Compose files and service files leave a setting out in this way.
 fn without_empty_variables(command: clap::Command) -> clap::Command {
     let of_one = |argument: Arg| {
         let is_nothing = argument.get_env().and_then(OsStr::to_str).is_some_and(is_set_to_nothing);

@@ -213,8 +213,8 @@ pub(super) fn offered(question: &SuspensionRecord) -> &[SuspensionChoice] {
     }
 }
 
-/// The other fields that the agent sent, in the page's words: its confidence, its reasons for asking, and the members of choices
-/// that are not among the answers.
+/// The other fields that the agent sent, in the page's words: its confidence, its reasons for asking, the metadata of its
+/// choices, and the whole choices if they are not among the answers.
 fn beside(question: &SuspensionRecord) -> Vec<(String, Value)> {
     let mut entries = Vec::new();
     if let Some(sure) = question.confidence_at_suspension {

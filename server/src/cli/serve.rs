@@ -87,8 +87,8 @@ pub(super) async fn run(args: StartArgs) -> anyhow::Result<()> {
     app.run_until(stop).await
 }
 
-/// Warns in the log if the clock cannot be right. A clock that is only slow is noticed by the store, which knows when a server
-/// last lived.
+/// Warns in the log if the clock cannot be right, because it shows a time before this program was written. The store notices a
+/// clock that is behind by less, because the store knows when a server last ran.
 fn say_if_the_clock_is_wrong() -> anyhow::Result<()> {
     let (now, written) = (SystemClock.now(), written()?);
     if now < written {

@@ -54,7 +54,7 @@ pub struct WebhookConfig {
 }
 
 impl ChannelsSection {
-    /// The treatment of a hint that names no channel of this server.
+    /// The treatment of a `channel_hint` that names no channel of this server.
     pub(super) fn unknown(&self) -> UnknownChannel {
         match self.unknown {
             Some(Unknown::Reject) => UnknownChannel::Reject,

@@ -62,7 +62,7 @@ pub(super) struct FallbackSection {
 /// A file that cannot be read or understood; no value of it is repeated.
 pub(super) fn read_file(path: &Path) -> anyhow::Result<FileConfig> {
     let text = std::fs::read_to_string(path).with_context(|| format!("failed to read {}", path.display()))?;
-    // The parser's own picture of the line is left out, because it may hold a password.
+    // The parser can also show the line itself. That is left out, because the line may hold a password.
     toml::from_str(&text).map_err(|error| {
         let why = without_values(&error.message().trim().replace('\n', "; "));
         let file = path.display();

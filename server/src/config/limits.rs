@@ -10,7 +10,8 @@ use store::allowance::{AGENT_BYTES_PER_DAY, RESERVE_BYTES};
 const CONCURRENT_REQUESTS_MIN: usize = 512;
 /// The requests worked on at the same time for each processor, unless set otherwise.
 const CONCURRENT_REQUESTS_PER_CORE: usize = 128;
-/// The highest value allowed: answers, writes, deadlines and messages together must not fill the writer's queue.
+/// The most requests that may be worked on at the same time: answers, writes, deadlines and messages together must not fill the
+/// writer's queue.
 const CONCURRENT_REQUESTS_MAX: usize = 3_072;
 /// The most connections, unless set otherwise.
 const CONNECTIONS_DEFAULT: usize = 25_000;
@@ -33,7 +34,7 @@ pub struct Limits {
     pub agent_bytes_per_day: u64,
     /// Bytes of the volume under a SQLite database that are kept free for people's answers.
     pub reserve_bytes: u64,
-    /// Invalid keys from one address in a minute. The file has no setting for it, because it never refuses a valid key.
+    /// Invalid keys from one address in a minute. The file has no setting for this limit, because it never refuses a valid key.
     pub bad_keys_per_minute: NonZeroU32,
 }
 

@@ -469,7 +469,7 @@ mod tests {
             "notify_allow = ['*@']",
             "database_url = 'postgres://x'",
             "database_url = 'mysql://ann@db.example/placet'",
-            "database_connections = 4", // Two for keys, one to listen, one to read, one to write.
+            "database_connections = 4", // Five are needed: two for keys, one to listen, one to read, one to write.
             "database_connections = 201",
             "database_url = 'sqlite://'",
             "[suspension.default_retry_policy]\nmax_attempts = 0\ninterval_seconds = 60",
@@ -593,8 +593,8 @@ mod tests {
         assert!(misspelt >= 2 * KEYS.len(), "{misspelt}");
     }
 
-    /// A setting that cannot be found is of no use: every key of the file is a flag, or stands in the rest of `--help`; and it
-    /// stands in the table of the documents.
+    /// A setting that cannot be found is of no use: every key of the file is a flag, or stands in the rest of `--help`; and every
+    /// key stands in docs/operating.md.
     #[test]
     fn help_and_documents_know_every_key_of_the_file() {
         let command = ServeArgs::augment_args(clap::Command::new("serve"));

@@ -33,8 +33,8 @@ impl SubscriptionsSection {
         }
         let mut hosts = Vec::with_capacity(self.hosts.len());
         for host in self.hosts {
-            // Gives each host the form that it has in a parsed URL, so that the two can be compared: the URL has brackets around an
-            // address of version 6, and the setting has none.
+            // Gives each host the form in which the host of an endpoint's URL is compared with it. An IPv6 address is parsed
+            // first, because a setting may name it without brackets, and `Host::parse` needs them.
             let read = host.parse().map_or_else(|_| Host::parse(&host), |address| Ok(Host::Ipv6(address)));
             match read {
                 Ok(Host::Domain(name)) if !name.ends_with('.') && !name.contains('*') => hosts.push(name),

@@ -94,7 +94,8 @@ pub(super) async fn show(request: HttpRequest, token: Path<String>, shared: Data
     }
 }
 
-/// The question behind an opened link, or the page that refuses the link; each opening counts.
+/// The question behind an opened link, or the page that refuses the link. Each opening counts towards the limit on
+/// openings of one link in a minute.
 pub(super) async fn opened(token: &str, shared: &Shared, pages: &Pages) -> Result<(LinkToken, LinkView), HttpResponse> {
     let token = LinkToken::parse(token).ok_or_else(|| unknown(pages))?;
     let class = pages.class(&token);
@@ -108,7 +109,7 @@ pub(super) async fn opened(token: &str, shared: &Shared, pages: &Pages) -> Resul
     if is_shown(&link) { Ok((token, link)) } else { Err(unknown(pages)) }
 }
 
-/// The page for a request that got no place.
+/// The page for a request that was refused because the server works on too many requests already.
 fn turned_away(pages: &Pages, Refused(class): Refused, trouble: Trouble) -> HttpResponse {
     let mut page = pages.later(class.retry_after_seconds(), StatusCode::SERVICE_UNAVAILABLE, trouble, None);
     page.extensions_mut().insert(TurnedAway);

@@ -208,7 +208,7 @@ pub(super) fn label(key: &str) -> String {
 pub(super) struct Fields {
     /// In the agent's order.
     pub fields: Vec<Field>,
-    /// True if the agent defined them, so that the page shows them in the agent's voice.
+    /// True if the agent defined them, so that the page shows them as the agent's words.
     pub by_agent: bool,
 }
 
@@ -404,8 +404,8 @@ impl Field {
     }
 }
 
-/// A number that the API would accept. The person is asked again about `1e999`, `NaN`, `1,5` and integers that readers would
-/// round; the page does not guess.
+/// A number that the API would accept. The person is asked again about `1e999`, `NaN`, `1,5` and integers that JSON parsers
+/// would round; the page does not guess.
 fn number(text: &str) -> Option<Value> {
     domain::base::json::parse(text.as_bytes()).ok().filter(Value::is_number)
 }

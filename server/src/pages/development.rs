@@ -140,7 +140,7 @@ pub(super) struct Holder<'a> {
 }
 
 impl Pages {
-    /// The frame of a page.
+    /// The parts that every page has, for a page that names no person.
     pub(super) fn plain(&self) -> Page {
         Page { host: self.host(), answering_as: None }
     }

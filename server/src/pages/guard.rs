@@ -78,7 +78,7 @@ impl Pages {
     fn development_mac(&self, cookie: &str) -> Hmac<Sha256> {
         // Unwrap safety: HMAC takes a key of any length.
         let mac = Hmac::<Sha256>::new_from_slice(&self.nonce_secret).unwrap_or_else(|_| unreachable!("HMAC takes any key"));
-        // The input for an answer form needs no domain like this: it begins with 22 characters of base64url, which has no dot.
+        // The input for an answer form needs no prefix of this kind: it begins with 22 characters of base64url, which has no dot.
         mac.chain_update(b"placet.development.form.v1\0").chain_update(cookie)
     }
 

@@ -40,7 +40,7 @@ use crate::edge::route::{Allow, allowing};
 
 /// How often one link may be opened in a minute.
 pub const GETS_PER_MINUTE: u32 = 120;
-/// How often one link may be used in a minute.
+/// How many answers may be sent through one link in a minute.
 pub const POSTS_PER_MINUTE: u32 = 10;
 
 /// How many links that lead to no question are answered in a minute, all together.
@@ -154,8 +154,8 @@ impl Pages {
         response
     }
 
-    /// The class of places that a link may take. A link of an early version has no proof and looks like a made-up one, so it
-    /// waits with the reads.
+    /// The class in which a request with this link is admitted. A link of an early version of this server has no proof and looks
+    /// like a made-up one, so it waits with the reads.
     fn class(&self, token: &LinkToken) -> Class {
         if token.is_proven(&self.link_secret) { Class::Respond } else { Class::Read }
     }
@@ -208,7 +208,7 @@ pub(crate) fn routes(config: &mut ServiceConfig) {
         .service(resource("/mailbox/{delivery_id}/html", [(M::GET, web::to(mailbox::html))]));
 }
 
-/// A page that answers unknown methods with a page, and names the known ones.
+/// The resource at a path. It answers a request with an unknown method with a page, and names the known methods in `Allow`.
 fn resource<const N: usize>(path: &str, routes: [(Method, Route); N]) -> Resource {
     allowing(path, routes, web::to(no_method))
 }

@@ -158,7 +158,7 @@ impl Group {
 impl Operation {
     fn of(path: &str, method: &str, operation: &Value, base: &str) -> Self {
         let content = &operation["requestBody"]["content"]["application/json"];
-        // An empty list means that the operation needs no key; a list of other ways, or none, means that it does.
+        // An empty list means that the operation needs no key. A list with entries, or no list at all, means that it does.
         let keyed = operation.get("security").and_then(Value::as_array).is_none_or(|ways| !ways.is_empty());
         let parameters = operation["parameters"].as_array().into_iter().flatten();
         Self {

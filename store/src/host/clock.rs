@@ -34,8 +34,8 @@ impl Clock for SystemClock {
 /// The system's random number generator.
 ///
 /// Ids and salts are drawn a few hundred bytes at a time by each thread: every event needs an id and a salt, and a system call
-/// for each of them was a twentieth of the writer's cost. They may wait in memory, because they are shown anyway. A secret is
-/// drawn when it is needed: if it waited in memory, a copy of the running machine would give out the same one.
+/// for each of them was a twentieth of the writer's cost. Ids and salts may wait in memory, because they are shown anyway. A
+/// secret is drawn when it is needed: if it waited in memory, a copy of the running machine would give out the same secret.
 #[derive(Clone, Copy, Debug)]
 pub struct SystemEntropy;
 

@@ -54,7 +54,7 @@ enum Attendance {
 
 #[derive(Default)]
 struct Seen {
-    /// The wall clock's lead over the time since boot at the last look.
+    /// The time of the wall clock minus the time since boot, when both were last compared.
     lead: Option<TimeDelta>,
     /// The time since boot until which the clock is not trusted.
     unsteady_until: Option<Duration>,
@@ -201,8 +201,8 @@ impl ClockWatch {
         self.clock.since_boot().map(|now| now.saturating_sub(turned))
     }
 
-    /// Whether the deadline loop has not turned for too long. If the time of its last turn is not known, the age of the last sign of
-    /// life decides.
+    /// Whether the deadline loop has not turned for too long. If the time of its last turn is not known, the age of the last sign
+    /// of life decides.
     pub(crate) fn is_late(&self, beat_at: DateTime<Utc>) -> bool {
         let Attendance::Watched(turned) = *self.attendance.lock().unwrap_or_else(PoisonError::into_inner) else { return false };
         match self.clock.since_boot().zip(turned) {

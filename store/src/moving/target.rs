@@ -26,8 +26,8 @@ const READ_ROWS: usize = 256;
 /// The advisory lock held while a database is filled, so that two moves do not fill it at once. No other code uses this number.
 const FILLING_LOCK: i64 = 0x706c_6163_6d76; // "placmv"
 
-/// The order puts each event behind its predecessor: the rows of a file are numbered by age, so a
-/// predecessor has a smaller number.
+/// Reads the events of each intent in the order of their predecessors (`previous`). That is also the order of the events
+/// themselves: the rows of a file are numbered by age, so of two events the later one has the larger `previous`.
 const LINKS: &str = "SELECT i.rid, i.last_event, i.last_sequence, i.last_hash, e.rid, e.bytes, e.hash \
                      FROM intents i LEFT JOIN events e ON e.intent = i.rid ORDER BY i.rid, coalesce(e.previous, 0)";
 

@@ -1,5 +1,5 @@
-//! For each pair of an agent and a person: when messages of that agent to that person left ("departures"), and the times reserved for
-//! messages that would follow the last one too soon ("places", see `min_distance_seconds`).
+//! For each pair of an agent and a person: when messages of that agent to that person left ("departures"), and the times reserved
+//! for messages that would follow the last one too soon ("places", see `min_distance_seconds`).
 
 use chrono::{DateTime, Utc};
 

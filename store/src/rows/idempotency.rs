@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 use super::error::RowsResult;
 use crate::request::Idempotency;
 
-/// The number of the day of a time, counted from 1970.
+/// The number of the day in which a time lies, counted from 1970.
 pub(crate) fn day(time: DateTime<Utc>) -> i32 {
     i32::try_from(time.timestamp().div_euclid(86_400)).unwrap_or(i32::MAX)
 }

@@ -9,7 +9,7 @@ use domain::wire::KeyView;
 use super::error::RowsResult;
 use crate::request::NewKey;
 
-/// The names of the channels that a key is tied to, as its row stores them: separated by spaces, which no name contains.
+/// Reads the names of the channels that a key is tied to. The key's row stores them separated by spaces, which no name contains.
 pub(crate) fn names(kept: &str) -> Vec<String> {
     kept.split(' ').map(str::to_owned).collect()
 }

@@ -138,7 +138,8 @@ impl<R> ReadRows for R where
 {
 }
 
-/// Traits that read rows, and the two that join all traits. Units call their methods on type parameters.
+/// The traits to import where code works on the rows of any database: most of those that read rows, and [`Rows`] and
+/// [`ReadRows`], which join all traits.
 pub(crate) mod prelude {
     pub(crate) use super::{
         ReadAccess, ReadAnnouncements, ReadAssignments, ReadBytes, ReadDepartures, ReadEvents, ReadIdempotency, ReadIntents,

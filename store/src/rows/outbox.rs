@@ -87,9 +87,10 @@ impl DeliveryState {
 
 /// Writes messages and bounces, in one transaction.
 pub(crate) trait WriteOutbox {
-    /// Takes a queued message for this transaction, which has taken the intent already; false if the message is leased, or
-    /// another transaction holds it. This does not wait: a worker takes the message first and the intent second, so waiting for
-    /// the message could be a deadlock. That worker reads the question only after this transaction is done.
+    /// Locks a queued message for this transaction, which has locked the intent already; false if the message is leased, or
+    /// another transaction has locked it. This does not wait: a worker locks the message first and the intent second, so waiting
+    /// for the message could be a deadlock. A worker that has locked the message waits for the intent, so it reads the question
+    /// only after this transaction is done.
     fn take_outbox(&mut self, rid: i64) -> RowsResult<bool>;
     fn insert_outbox(&mut self, row: &OutboxRow) -> RowsResult<()>;
     fn lease_outbox(&mut self, rid: i64, begun: &TryRow<'_>) -> RowsResult<()>;

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 
 use super::error::RowsResult;
 
-/// The server's own presence.
+/// The one row that all servers of a database share: their sign of life, and how a restore and an absence are being dealt with.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PresenceRow {
     /// The last sign of life.
@@ -74,12 +74,13 @@ pub(crate) trait WritePresence {
 
 /// Reads the presence, inside a transaction that writes or outside.
 pub(crate) trait ReadPresence {
-    /// Reads the time from the database, if the database's clock counts: a transaction that only reads has not yet done so.
+    /// Reads the time from the database, if the database's clock decides (on PostgreSQL): a transaction that only reads has not
+    /// read that time yet.
     fn look_at_the_clock(&mut self) -> RowsResult<()> {
         Ok(())
     }
     /// Whether no other server lives on the same database.
     fn is_alone(&mut self) -> RowsResult<bool>;
-    /// The server's own presence; `None` before its first start.
+    /// Reads the row; `None` before the first start of a server.
     fn presence(&mut self) -> RowsResult<Option<PresenceRow>>;
 }

@@ -68,7 +68,7 @@ pub(crate) trait ReadSubscriptions {
     fn subscriptions(&mut self, listed: ListedSubscriptions<'_>) -> RowsResult<Vec<SubscriptionRow>>;
     /// How many subscriptions a list has, whatever its limit and offset.
     fn count_subscriptions(&mut self, listed: ListedSubscriptions<'_>) -> RowsResult<usize>;
-    /// The rows of subscriptions that have events to send at `now`, without those of the creators `busy`. The ones that have waited
-    /// longest come first.
+    /// The rows of subscriptions that have events to send at `now`, without those of the creators `busy`. The ones that have
+    /// waited longest come first.
     fn due_subscriptions(&mut self, now: DateTime<Utc>, busy: &[String], limit: u32) -> RowsResult<Vec<i64>>;
 }

@@ -25,9 +25,9 @@ pub(crate) struct SuspensionRow {
 pub(crate) struct Listed<'a> {
     /// Only those that this agent asked.
     pub(crate) asker: Option<&'a str>,
-    /// Only requests of this kind, made beside an intent.
+    /// Only requests of this kind: for approval, escalation or arbitration. They do not stop their intent.
     pub(crate) requests: Option<Kind>,
-    /// Only requests beside the intent in this row.
+    /// Only requests of these three kinds, about the intent in this row.
     pub(crate) beside: Option<i64>,
     /// Only open ones.
     pub(crate) open: bool,
@@ -48,9 +48,9 @@ pub(crate) trait WriteSuspensions {
     fn mark_reminded(&mut self, suspension: i64, at: DateTime<Utc>) -> RowsResult<()>;
     /// Writes a later deadline.
     fn move_deadline(&mut self, suspension: i64, expires_at: DateTime<Utc>) -> RowsResult<()>;
-    /// Stores the span that asked.
+    /// Stores the span under which the question was asked.
     fn insert_trace(&mut self, suspension: i64, context: TraceContext) -> RowsResult<()>;
-    /// Removes and returns the span that asked, if one was stored.
+    /// Removes and returns the span under which the question was asked, if one was stored.
     fn take_trace(&mut self, suspension: i64) -> RowsResult<Option<TraceContext>>;
     fn insert_suspension_key(&mut self, key: Idempotency, suspension: i64) -> RowsResult<()>;
 }

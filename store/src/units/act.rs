@@ -24,8 +24,9 @@ pub(super) fn act<R: Rows>(
     let server = Principal::server();
     // Commands of the server's own are never refused; if one were, nothing would happen.
     let Ok(mut events) = decide(&loaded.intent, command, &server, now) else { return Ok(()) };
-    // If the command ends the intent, the requests beside it end as well. They are loaded only then, because few commands end an
-    // intent; the second decision is the first one and their ends.
+    // If the command ends the intent, the open requests beside it (for example for an approval) end as well. They are loaded only
+    // in this case, because few commands end an intent. The second decision has the events of the first one and, in addition, the
+    // ends of these requests.
     if events.iter().any(Event::ends_intent) {
         load_beside(rows, loaded)?;
         let again = decide(&loaded.intent, command, &server, now);

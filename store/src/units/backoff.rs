@@ -8,7 +8,8 @@ use domain::suspension::channel::EMAIL;
 const MAIL_TRIES_MAX: u32 = 100;
 /// The longest pause between two tries of a mail, in seconds.
 const MAIL_SECONDS_MAX: i64 = 1_800;
-/// The pauses between the tries of a webhook, in seconds (Standard Webhooks): 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h, 24 h.
+/// The pauses between the tries of a webhook, in seconds (Standard Webhooks): 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h,
+/// 24 h.
 const WEBHOOK_SECONDS: [i64; 9] = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400];
 /// By how many percent each of these pauses varies in either direction, so that messages that failed together
 /// are not retried together.

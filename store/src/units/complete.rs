@@ -60,8 +60,8 @@ pub(crate) fn complete_delivery<R: Rows>(
     Ok(true)
 }
 
-/// Refuses to record a result if the deadline has passed and is held: as long as it is held, no one knows whether the result came
-/// in time. The worker or gateway that reports the result tries again.
+/// Refuses to record a result if the question's deadline has passed and deadlines are held now: until they are released, no one
+/// knows whether the result came in time. The worker or gateway that reports the result tries again.
 fn may_be_told<R: Rows>(rows: &mut R, env: &Env<'_>, suspension: &SuspensionRow) -> RowsResult<()> {
     let asked = &suspension.suspension;
     if asked.ending.is_some() || !asked.is_expired(env.clock.now()) {

@@ -1,10 +1,10 @@
-//! The distance between messages of one agent to one person.
+//! The distance (`questions.min_distance_seconds`): the least time between messages of one agent to one person.
 //!
-//! Guarantee: after a burst, messages leave one distance (`questions.min_distance_seconds`) apart, whichever server sends them,
-//! and through restarts; in the time of five distances at most twenty-five leave. Mechanism: a message that leaves for the first
+//! Guarantee: after five messages, which may leave at once, messages leave one distance apart, whichever server sends them, and
+//! through restarts; in the time of five distances at most twenty-five leave. Mechanism: a message that leaves for the first
 //! time writes a row, and the next message counts those rows; for a message that is too early, a time to leave (its place) is
-//! reserved. Failure: a message that could leave only in the second half of the time to answer leaves at once, as long as few
-//! messages have done so; later ones are not sent, and their records say so.
+//! reserved. Failure: if no place in the first half of the time to answer is left for a message, it leaves at once, unless twenty
+//! messages have left in the last five distances; then it is not sent, and its record says so.
 
 use chrono::{DateTime, Utc};
 use domain::asking::pressing::{BURST, PLACES_MAX, URGENT, may_wait, pair};

@@ -89,7 +89,8 @@ pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
     match decide(&loaded.intent, command, &request.principal, now) {
         Err(refusal) => {
             may_end(rows, env, &refusal)?;
-            // An ending at a deadline is the server's act, whichever request came after the deadline, so it has no caller's span.
+            // If the deadline has passed, the server ends the question, and this request only happened to come next. So the
+            // caller's span does not become the parent of the ending's span.
             let trace_parent = loaded.trace_parent.take();
             append(rows, env, &mut loaded, &refusal.deadline, &Principal::server().name, now)?;
             loaded.trace_parent = trace_parent;
@@ -117,7 +118,8 @@ pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
     }
 }
 
-/// Records, as the server's act, that the loaded entries have lapsed, whichever request came across them.
+/// Records that the loaded access entries have lapsed. The record names the server and not the caller, whose request only
+/// happened to find these entries.
 fn end_lapsed<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, now: DateTime<Utc>) -> RowsResult<()> {
     if !loaded.lapsed.is_empty() && hold(rows.reads(), env.watch)?.is_none() {
         let lapsed = lapsed(&loaded.intent, &loaded.lapsed, now);
@@ -167,8 +169,8 @@ fn targeted<R: Rows>(rows: &mut R, target: Target) -> RowsResult<Option<IntentRo
     }
 }
 
-/// Loads facts that only some commands need: the open requests that do not stop the intent, and the names of its agents, in which a
-/// gateway may not answer.
+/// Loads facts that only some commands need: the open requests that do not stop the intent and, if a gateway answers, the names
+/// of the intent's agents, because a gateway may not answer in the name of an agent.
 fn complete_intent<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &Request, now: DateTime<Utc>) -> RowsResult<()> {
     match &request.command {
         Ok(Command::Suspend(suspend)) if !suspend.kind.stops_intent() => load_beside(rows, loaded)?,
@@ -238,7 +240,8 @@ fn completed<'a, R: Rows>(
     Ok(Cow::Owned(Command::Remind { suspension_id: *suspension_id, asked: Some(Box::new(asked)) }))
 }
 
-/// The record, with the facts that decide whether its question is new.
+/// Completes the record by which a client asks a question (it writes the record into the intent's state) with the facts that
+/// decide whether the question is new.
 fn recorded<R: Rows>(rows: &mut R, loaded: &Loaded, record: &ByRecord) -> RowsResult<ByRecord> {
     let mut record = record.clone();
     // If the client's id is also an id of the server's own, it counts as used: an answer by this id would go to the server's
@@ -293,7 +296,8 @@ fn asked_before<R: Rows>(rows: &mut R, loaded: &Loaded) -> RowsResult<Option<Ask
     Ok(Some(AskedBefore::of(&last.suspension, &question)))
 }
 
-/// The checks before the decision, in the order every surface promises: 404, 403, missing `If-Match`, replay.
+/// The checks before the decision, in the order that every interface promises: 404, 403, missing `If-Match`, and replay
+/// (the request repeats an earlier one).
 fn admit<R: Rows>(
     rows: &mut R,
     loaded: &Loaded,
@@ -355,7 +359,7 @@ fn warned_before(request: &Request, asked: &Suspension, question: &Question) -> 
     suspend.warnings.into_iter().chain(of_deadline).collect()
 }
 
-/// The suspension a write is about: the one it names, else the one its intent shows.
+/// The suspension a write is about: the one that its path or its answer names; for other writes, the newest of the intent.
 fn named(loaded: &Loaded, request: &Request) -> Option<i64> {
     let id = match (request.target, &request.command) {
         (Target::Suspension(id), _) => Some(id),
@@ -408,8 +412,8 @@ fn weighed<R: Rows>(
     Ok(of_title.map(|of_title| suspend.warnings.iter().cloned().chain(of_title).chain(suspend.deadline_warning(now)).collect()))
 }
 
-/// The times at which earlier questions of the intent ended without an answer, oldest first, and no more of them than the limit
-/// needs. An open question that is about to be superseded counts as ended now.
+/// The times at which earlier questions of the intent ended without an answer, oldest first, and no more of them than are
+/// needed to apply `asks_per_hour`. An open question that is about to be superseded counts as ended now.
 fn unanswered<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,

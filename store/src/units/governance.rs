@@ -1,4 +1,4 @@
-//! The policy of an intent, with the facts that its rules need; read for commands in which a policy has a say.
+//! The policy of an intent, with the facts that its rules need; read for the commands that a policy governs.
 
 use chrono::{DateTime, Utc};
 use domain::intent::command::Command;
@@ -30,8 +30,8 @@ pub(super) fn load_governance<R: Rows>(
         return Ok(Ok(()));
     }
     let Some(stored) = rows.reads().policy(loaded.row.rid)? else { return Ok(Ok(())) };
-    // No release has written a policy in another form. But a policy that cannot be read must not be ignored, so completing the
-    // intent then needs an approval.
+    // Every release has written policies in a form that is read here. But if a policy cannot be read, it must not be ignored, so
+    // completing the intent then needs an approval.
     let policy = Policy::read(stored)
         .unwrap_or_else(|_| Policy { completion_mode: Some(CompletionMode::RequireApproval), ..Policy::default() });
     let mut governance = Governance::default();

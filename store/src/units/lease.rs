@@ -107,7 +107,8 @@ pub(crate) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, turn: &Turn
     Ok(Leased { next_due: next.map(when).min(), ..taking.leased })
 }
 
-/// The gate of a channel in this turn, which decides about all its messages.
+/// The gate of a channel, which decides how this turn treats the channel's messages. A channel that this server does not have is
+/// closed.
 fn gate_of(turn: &Turn, channel: &str) -> Gate {
     turn.lane(channel).map_or_else(|| Gate::Closed(NO_SUCH_CHANNEL.to_owned()), |lane| lane.gate.clone())
 }

@@ -99,7 +99,7 @@ pub(super) fn load_of<R: Rows>(rows: &mut R, suspension: &SuspensionRow) -> Rows
     load(rows, row, Some(suspension.suspension.id))
 }
 
-/// Loads the open requests beside the intent that are not loaded yet.
+/// Loads the open requests beside the intent (those that do not stop it, for example for an approval) that are not loaded yet.
 pub(super) fn load_beside<R: Rows>(rows: &mut R, loaded: &mut Loaded) -> RowsResult<()> {
     let limit = u32::try_from(REQUESTS_OPEN_MAX).unwrap_or(u32::MAX);
     let listed = Listed { beside: Some(loaded.row.rid), open: true, limit, ..Listed::default() };
@@ -112,8 +112,8 @@ pub(super) fn load_beside<R: Rows>(rows: &mut R, loaded: &mut Loaded) -> RowsRes
     Ok(())
 }
 
-/// Loads the open requests beside the intent if the deadline of its open question has passed: whatever the command is, that deadline
-/// may end the intent, and the requests with it.
+/// Loads the open requests beside the intent if the deadline of its open question has passed: whatever the command is, that
+/// deadline may end the intent, and the requests with it.
 pub(super) fn load_what_ends<R: Rows>(rows: &mut R, loaded: &mut Loaded, now: DateTime<Utc>) -> RowsResult<()> {
     if loaded.intent.open.as_ref().is_some_and(|open| open.is_expired(now)) {
         load_beside(rows, loaded)?;

@@ -22,8 +22,7 @@ pub(super) struct Message {
     pub(super) intent_title: String,
     /// The earliest message about the question that was accepted for the same recipient on the same channel, if there is one.
     pub(super) first: Option<DeliveryId>,
-    /// The people that earlier attempts asked, unless this recipient is one of them: a person who was asked by another channel
-    /// is not told of the others.
+    /// The other people that earlier attempts asked; empty if this recipient was asked before, even by another channel.
     pub(super) asked_before: Vec<String>,
     /// Whether the same recipient's mail server took a message of this very attempt before.
     pub(super) repeated: bool,

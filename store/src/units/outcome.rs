@@ -109,7 +109,7 @@ fn requested<R: Rows>(rows: &mut R, event: i64) -> RowsResult<AccessRequestView>
     AccessRequestView::of(event).ok_or(UNREADABLE)
 }
 
-/// The access to the intent after a change, as far as the caller asked for it.
+/// The reply to a change of the access to an intent: it shows only the part of the access that the change was about.
 fn access<R: Rows>(rows: &mut R, loaded: &Loaded, change: &ChangeAccess, last: Option<Sealed>) -> RowsResult<AccessView> {
     Ok(match change {
         ChangeAccess::Set(_) => AccessView::Acl(crate::reads::acl_view(rows.reads(), &loaded.row, &loaded.intent.entries)?),
@@ -178,7 +178,8 @@ fn answered_unasked(loaded: &Loaded, answer: &UnaskedAnswer, now: DateTime<Utc>)
 #[derive(Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Kept {
-    /// An accepted answer: the row of the suspension it ended, and the version of the intent after it. The row holds the rest.
+    /// An accepted answer: the row of the suspension it ended, and the version of the intent after it. That row
+    /// holds everything else in the response.
     Answered(i64, u32),
     #[serde(untagged)]
     Whole(Outcome),

@@ -92,8 +92,8 @@ pub(crate) fn set_status<R: Rows>(
     finish(rows, principal, write.idempotency, view, now)
 }
 
-/// Puts an intent into a portfolio, or changes its place there. The portfolio's own checks come first, because it is in the path of
-/// the request.
+/// Puts an intent into a portfolio, or changes its place there. The portfolio is checked before the intent, because the path of
+/// the request names the portfolio.
 pub(crate) fn add<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,

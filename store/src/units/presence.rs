@@ -1,10 +1,11 @@
 //! The server's heartbeat, the time given back after an absence, and the hold after a restore.
 //!
-//! Guarantee: after an absence of more than a minute (a jump of the clock counts as one), or any time without links after a
-//! restore, every open question that has a fallback gets time back, once. Mechanism: the deadline loop writes a sign of life in
-//! the transactions it makes anyway. A start compares that sign with the clock, and records the absence and a new sign of life in
-//! one transaction. The loop then works through the open questions in bounded batches, each of which records how far it got.
-//! Failure: after a crash in the middle, the absence is recorded and some batches are done; the next start goes on behind them.
+//! Guarantee: every open question that has a fallback gets time back, once, after an absence of more than a minute (a jump of the
+//! clock counts as one), and after a restore, which makes all answer links void, however soon new links are sent. Mechanism: the
+//! deadline loop writes a sign of life in the transactions it makes anyway. A start compares that sign with the clock, and
+//! records the absence and a new sign of life in one transaction. The loop then works through the open questions in bounded
+//! batches, each of which records how far it got. Failure: after a crash in the middle, the absence is recorded and some batches
+//! are done; the next start goes on after these batches.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::intent::command::{Command, Later};
@@ -100,8 +101,8 @@ fn is_at_work<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<bool> {
     Ok(rows.reads().presence()?.is_none_or(is_at_work))
 }
 
-/// Which questions end because of a step of the clock or an absence. All of them are open, have a fallback, and have a deadline that
-/// the asker applies by its own clock.
+/// Which questions end because of a step of the clock or an absence. All of them are open, have a fallback, and have a deadline
+/// that the asker applies by its own clock.
 #[derive(Clone, Copy)]
 enum Lost<'a> {
     /// All: the clock was set back, so the server and the asker no longer agree on any deadline.
@@ -195,8 +196,8 @@ pub(crate) fn depart<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<()> {
 /// life.
 pub(crate) fn recover<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<Recovered> {
     let presence = last_presence(rows, env.clock.now())?;
-    // The clock is read after the sign of life: if another server wrote that sign since this transaction began, it would otherwise
-    // seem to be in the future, as if the clock had been set back.
+    // The clock is read after the sign of life: if another server wrote that sign since this transaction began, it would
+    // otherwise seem to be in the future, as if the clock had been set back.
     rows.reads().look_at_the_clock()?;
     let now = env.clock.now();
     // With a clock that cannot be trusted, no one can tell how long the server was away.
@@ -247,8 +248,9 @@ pub(crate) fn recover<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<Recove
     Ok(Recovered { done: recovery.is_none(), more: false, held_since: None })
 }
 
-/// The time in which the server was possibly away: since the last turn of the deadline loop of this process, or since the last sign of
-/// life. While another server runs, that sign may be old although that server is at work.
+/// The time in which the server was possibly away: since the last turn of the deadline loop of this process or, before its first
+/// turn, since the last sign of life. If there is another server, the first [`BEAT_AGE_SECONDS_MAX`] seconds after that sign do
+/// not count, because a server at work may leave no new sign in them.
 fn short_absence<R: Rows>(rows: &mut R, env: &Env<'_>, presence: &PresenceRow, now: DateTime<Utc>) -> RowsResult<Absence> {
     let from = match env.watch.since_turn() {
         Some(since) => now - TimeDelta::from_std(since).unwrap_or(TimeDelta::zero()),
@@ -365,7 +367,8 @@ pub(crate) fn hold_after_restore<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsRe
     rows.save_presence(&PresenceRow { restore: Restore::Held { since }, tokens_void_to, ..presence })
 }
 
-/// Releases the hold after a restore; the running server, or the next one, does the rest. False if there is no hold.
+/// Releases the hold after a restore; the running server, or the next one that starts, then gives open questions their time back
+/// and sends new links. False if there is no hold.
 pub(crate) fn release<R: Rows>(rows: &mut R) -> RowsResult<bool> {
     let held = rows.reads().presence()?.filter(|presence| presence.restore.held_since().is_some());
     let Some(presence) = held else { return Ok(false) };

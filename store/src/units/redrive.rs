@@ -22,8 +22,9 @@ use crate::rows::prelude::*;
 use crate::rows::{Decided, DeliveryState, RowsError};
 use crate::surroundings::Env;
 
-/// Queues a failed message as if it had never been tried, and gives its channel another chance if the channel seemed gone. The
-/// message keeps its id, so a receiver that did get it at an earlier try recognises it.
+/// Queues a failed message as if it had never been tried, and lets the worker try the message's channel again, even if it had
+/// stopped because the endpoint failed or was gone. The message keeps its id, so a receiver that did get it at an earlier try
+/// recognises it.
 pub(crate) fn redrive<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,

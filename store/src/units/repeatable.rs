@@ -19,7 +19,8 @@ pub(super) enum Admitted<'a, T> {
     Repeated(Box<Outcome>),
 }
 
-/// The checks before the decision, in the order every surface promises.
+/// The checks before the decision, in this order: whether the write repeats an earlier one, whether the limits permit it, and
+/// whether it could be read.
 pub(super) fn admit<'a, R: Rows, T>(
     rows: &mut R,
     env: &Env<'_>,

@@ -39,7 +39,8 @@ const POST_LEASE_SECONDS: i64 = 60;
 const EVENTS_BEHIND_MAX: u64 = 100;
 /// The most messages that one transaction leases: for each it may read as many events as an endpoint may be behind.
 pub(crate) const POSTS_PER_UNIT: u32 = 8;
-/// The most messages of one creator that are under way at the same time, so that its slow endpoints do not hold up those of others.
+/// The most messages of one creator that are under way at the same time, so that its slow endpoints do not hold up those of
+/// others.
 const POSTS_OF_CREATOR_MAX: usize = 4;
 /// Roughly how many bytes the row and the indexes of a subscription take besides its texts.
 const SUBSCRIPTION_ROW_BYTES: usize = 512;
@@ -59,9 +60,9 @@ pub(crate) fn create<R: Rows>(
     let now = env.clock.now();
     let mut row = None;
     if let Ok(new) = &write.wanted {
-        // In a transaction that writes, this read locks the intent's row, so that two subscriptions made at the same time do not both
-        // take the last free place of the intent. On PostgreSQL an agent may exceed its own limit by the few subscriptions that
-        // it makes at the same time to different intents.
+        // In a transaction that writes, this read locks the intent's row, so that two subscriptions made at the same time do not
+        // both take the last free place of the intent. On PostgreSQL an agent may exceed its own limit by the few subscriptions
+        // that it makes at the same time to different intents.
         let Some(found) = rows.reads().intent(new.intent_id)? else { return Ok(Err(Rejection::NotFound)) };
         if let Err(rejection) = may(rows.reads(), principal, Action::Subscribe, &found, None, now)? {
             return Ok(Err(rejection));
@@ -190,8 +191,8 @@ pub(crate) fn lease_posts<R: Rows>(rows: &mut R, env: &Env<'_>, found: &[i64], u
 enum Leasing {
     /// The message, which is leased.
     Post(Box<LeasedPost>),
-    /// No message: the subscription had no event for its endpoint, or has ended, or its creator has enough messages under way. The
-    /// next search finds other subscriptions.
+    /// No message: the subscription had no event for its endpoint, or was ended just now, or its creator has enough messages
+    /// under way. The next search does not find this subscription, so it may find others.
     Passed,
     /// No message: another server has leased it, or the subscription has ended since it was found.
     Gone,
@@ -229,7 +230,7 @@ fn lease_next<R: Rows>(
     }
 }
 
-/// The creators that have as many messages under way as one may have.
+/// The creators that have as many messages under way as one creator may have.
 pub(crate) fn busy(under_way: &[String]) -> Vec<String> {
     let mut busy: Vec<String> = under_way.to_vec();
     busy.retain(|creator| under_way.iter().filter(|one| *one == creator).count() >= POSTS_OF_CREATOR_MAX);

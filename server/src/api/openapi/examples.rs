@@ -69,7 +69,7 @@ pub(super) fn body(operation_id: &str) -> Option<Value> {
     Some(body)
 }
 
-/// The bodies about portfolios and subscriptions.
+/// The example bodies of the operations on portfolios and subscriptions.
 fn of_sets(operation_id: &str) -> Option<Value> {
     Some(match operation_id {
         "subscriptions_subscribe" => json!({

@@ -182,7 +182,7 @@ fn versioned(path: &str, method: &str) -> Option<&'static str> {
     }
 }
 
-/// The operations that can use the members of an answer next.
+/// The OpenAPI links of an operation: the operations that can take members of its answer as their parameters.
 fn links(path: &str, method: &str) -> Option<Value> {
     let intent = json!({ "intent_id": "$response.body#/id" });
     let versioned = json!({ "intent_id": "$response.body#/id", "header.If-Match": "$response.header.ETag" });

@@ -7,7 +7,7 @@ use super::text;
 use crate::edge::body::{BODY_BYTES_MAX, BODY_WAIT};
 use crate::edge::problem::Surface;
 
-/// The parts of the description to which refusals refer.
+/// The schemas and headers to which the descriptions of refusals refer.
 pub(super) fn components() -> Map<String, Value> {
     let parts = json!({
         "schemas": { "DetailBody": {

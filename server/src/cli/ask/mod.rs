@@ -28,9 +28,9 @@ use super::remote::{self, BLIP, FAILED, Remote, inert_line, tell};
 /// How long withdrawing the question and closing its intent may take: a person has pressed Ctrl-C, or a script waits for its next
 /// step.
 const LAST_CALL: Duration = Duration::from_secs(10);
-/// The pause between two tries to reach a lost server, and the first pause before a refused wait is tried again.
+/// The pause between two tries to reach a server that does not answer, and the first pause after the server refused a wait.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
-/// The longest pause before a refused wait is tried again.
+/// The longest pause after the server refused a wait.
 const WAIT_AGAIN_MAX: Duration = Duration::from_secs(15);
 /// The longest question repeated on standard error, in characters.
 const QUESTION_CHARS_MAX: usize = 200;
@@ -111,7 +111,8 @@ impl Conversation<'_> {
         let asking = async move {
             let intent = client.create_intent(args.title()).active().idempotency_key(key).send().await?;
             let pending = client.ask(intent.id(), question).await?;
-            // A script looks at the exit code alone, so a yes to a question in other words must not count.
+            // The key may name an earlier question in other words. A script looks at the exit code alone, so a yes to that
+            // question must not count.
             if pending.record().question == args.question { Ok(pending) } else { Err(another_question()) }
         };
         let mut asking = std::pin::pin!(self.remote.heard(asking));

@@ -29,7 +29,7 @@ fn lines(preview: &SuspensionPreview) -> Vec<String> {
     lines
 }
 
-/// The same words as on the page, for a reader who is not one of the recipients.
+/// One planned message, in the words of the question's page, for a reader who is not one of the recipients.
 fn told(attempt: &ScheduledAttempt) -> String {
     let step = Step {
         attempt: attempt.attempt,

@@ -13,10 +13,10 @@ use super::finding::Finding;
 const CHECK: &str = "clock";
 /// How far in the future the newest event may be: a server beside the doctor goes on writing, and time services take small steps.
 const AHEAD_MAX: TimeDelta = TimeDelta::seconds(5);
-/// How far the two clocks may drift apart during the examination.
+/// How far the wall clock and the monotonic clock may drift apart during the examination.
 const DRIFT_MAX: TimeDelta = TimeDelta::milliseconds(500);
 
-/// Both clocks at the beginning of the examination.
+/// The wall clock and the monotonic clock at the beginning of the examination.
 pub(super) struct Watch {
     wall: DateTime<Utc>,
     steady: Instant,

@@ -50,7 +50,8 @@ pub(super) async fn run(mut args: DoctorArgs) -> anyhow::Result<()> {
     };
     let mut of_database = Vec::new();
     let inspection = look(&args.serve, &config, &mut of_database).await;
-    // If there are settings on the command line, the person asks about those: they may be for the next start.
+    // Settings on the command line may be for the next start, and the person asks about those. So a running server, which may
+    // have other settings, is then not asked for them.
     let secret = inspection.as_ref().and_then(|seen| seen.secret).filter(|_| !names_settings());
     let running = match secret {
         Some(secret) => beside::running(&args.serve.database, secret).await,

@@ -1,4 +1,5 @@
-// Unlocks the answers to a long question when each end of its text was in view, above the bar at the bottom.
+// Unlocks the answers to a long question once each mark (the end of the text above the answers, and of the text among them) was
+// in view, above the bar at the bottom.
 "use strict";
 {
   const ends = new Set(document.querySelectorAll(".mark"));

@@ -45,7 +45,7 @@ const HEADLINE_CHARS_MAX: usize = 160;
 /// The parts of every page about one question.
 #[derive(Debug, Clone)]
 pub(super) struct Page {
-    /// The host of the public URL, so that people can compare it with the address bar. Never the request's own header.
+    /// The host of the public URL, so that people can compare it with the address bar. It is never taken from the request.
     pub host: String,
     /// The person this link belongs to.
     pub answering_as: Option<String>,
@@ -112,7 +112,7 @@ pub(super) struct PlanRow {
     pub at: DateTime<Utc>,
     /// Placet's own sentence, for example "You get a reminder".
     pub sentence: String,
-    /// True for the row about the end.
+    /// True for the row that tells when the question closes.
     pub end: bool,
 }
 
@@ -127,17 +127,17 @@ impl PlanRow {
     }
 }
 
-/// Foreign words on one line of their frame.
+/// Words that are not ours, cut to the length of one line.
 pub(super) fn line(text: &str) -> String {
     truncated(visible_line(text).trim(), LINE_CHARS_MAX)
 }
 
-/// Foreign words between our quotation marks: they cannot close the marks and go on in our voice.
+/// Words that are not ours, between our quotation marks: they cannot close the marks and go on as if they were ours.
 fn quoted(text: &str) -> String {
     domain::base::text::quoted(text, PHRASE_CHARS_MAX)
 }
 
-/// Foreign words inside one of our sentences.
+/// Words that are not ours, inside one of our sentences.
 fn phrase(text: &str) -> String {
     truncated(visible_line(text).trim(), PHRASE_CHARS_MAX)
 }

@@ -11,7 +11,7 @@ const SOON: TimeDelta = TimeDelta::minutes(15);
 pub(super) struct Countdown {
     pub(super) at: DateTime<Utc>,
     pub(super) left: String,
-    /// The same for the script, which keeps counting.
+    /// The remaining time in milliseconds, for the script, which keeps counting.
     pub(super) left_ms: i64,
     pub(super) window_ms: i64,
     pub(super) left_percent: i64,

@@ -41,7 +41,7 @@ pub(in crate::pages) struct OpenQuestion {
     pub silence: Silence,
     /// The plan of the messages, in order; the last row may be the end.
     pub plan: Vec<PlanRow>,
-    /// The address to which the form is sent, explicitly.
+    /// The address to which the form is sent, for its attribute `action`.
     pub form_action: String,
     /// The address of the script that shows times in the reader's zone.
     pub times_path: String,
@@ -67,10 +67,10 @@ pub(in crate::pages) enum Reading {
     /// Long texts end early, and the answers are locked.
     #[default]
     Begun,
-    /// Everything is shown. The answers are locked until the script has seen each end of the long text in view; without scripts,
-    /// a link at the last of them leads on.
+    /// Everything is shown. The answers are locked until the script has seen in view the end of the long text above the answers,
+    /// and the end of the long text among them; without scripts, a link at the last of these ends leads to [`Self::ToTheEnd`].
     Everything,
-    /// The reader followed the link at the end of the long text: the answers are offered below the evidence.
+    /// The reader followed the link at the end of the long text: the answers are offered below the text.
     ToTheEnd,
 }
 
