@@ -52,8 +52,8 @@ pub(crate) fn columns(text: &str) -> usize {
     text.chars().map(char_columns).sum()
 }
 
-/// The width of a character, or a larger number: some narrow characters above Hangul count double, which only makes a line
-/// shorter.
+/// The width of a character, or a larger number: from U+1100 on every character counts double, also a narrow one. That only
+/// makes a line shorter.
 fn char_columns(c: char) -> usize {
     if u32::from(c) < 0x1100 { 1 } else { 2 }
 }

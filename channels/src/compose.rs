@@ -14,7 +14,7 @@ use lettre::{
 
 use crate::{DeliveryError, Message, Occasion, Rendered, SettingsError, render};
 
-/// The boundary cannot occur in a part: both are quoted-printable, which writes every `=` as `=3D` (RFC 2045 §6.7).
+/// The boundary cannot occur in a part: both parts are quoted-printable, which writes every `=` as `=3D` (RFC 2045 §6.7).
 const BOUNDARY: &str = "=_placet_parts";
 /// The longest message id that fits a header line, with room to spare.
 const MESSAGE_ID_BYTES_MAX: usize = 250;
@@ -43,7 +43,8 @@ pub(crate) fn compose(message: &Message, from: &Mailbox) -> Result<Composed, Del
         .from(from.clone())
         .to(Mailbox::new(None, to))
         .subject(&rendered.subject)
-        // Some providers replace our return address by one of their own, but still report a mail's headers.
+        // The token stands in a header too, because some providers replace our return address by one of their own. Their
+        // report of a returned mail still holds the mail's headers.
         .raw_header(bounce_header(&message.bounce_token)?)
         .raw_header(text_header("Auto-Submitted", "auto-generated"))
         .raw_header(text_header("X-Auto-Response-Suppress", "All"))
@@ -109,9 +110,9 @@ pub(crate) fn sender(from: &str) -> Result<Mailbox, SettingsError> {
     Ok(Mailbox::new(mailbox.name, email))
 }
 
-/// One bare address that every mail server accepts. It is checked again, because an older program with another rule may have
-/// stored it. A server could take a local part of other characters for a route, and characters beyond ASCII need an extension
-/// that the next server may not have.
+/// One bare address that every mail server accepts. It is checked again, because an older version of this program may have
+/// stored it under a weaker rule. A mail server could read other characters before the @ (`%`, `!`) as a route to another
+/// server, and characters beyond ASCII need an extension that the next server may not have.
 fn address(text: &str) -> Option<Address> {
     domain::base::address::exact(text)?.parse().ok()
 }
@@ -253,7 +254,7 @@ mod tests {
         }
     }
 
-    /// If a server on the way cut or refused a return address, every report would be lost.
+    /// If a server on the way cut or refused a return address, every report about a returned mail would be lost.
     #[test]
     fn a_return_address_keeps_within_what_mail_carries() {
         let token = "f".repeat(BOUNCE_TOKEN_CHARS_MAX);

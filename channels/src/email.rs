@@ -195,14 +195,14 @@ fn expect_severity(reply: &Response, severity: Severity) -> Result<(), DeliveryE
     }
 }
 
-/// A failure before a mail was offered says nothing about the mail. The operator must mend a wrong password or an expired
-/// certificate, and until then every question would otherwise look undeliverable.
+/// A failure before a mail was offered says nothing about the mail, so another try is always worth it. A final error would make
+/// every question look undeliverable until the operator has mended a wrong password or an expired certificate.
 fn session_failed(error: &SmtpError) -> DeliveryError {
     DeliveryError::retry(&error.to_string())
 }
 
-/// A 5xx to the mail itself is final, except the four that ask for another login (RFC 4954 §6). All other failures may pass: a
-/// 4xx, a lost connection, a reply that makes no sense.
+/// A 5xx to the mail itself is final, except the four codes that ask for another login (RFC 4954 §6). All other failures may
+/// pass: a 4xx, a lost connection, a reply that makes no sense.
 fn refused(error: &SmtpError) -> DeliveryError {
     let wants_login = error.status().is_some_and(|code| matches!(u16::from(code), 530 | 534 | 535 | 538));
     if error.is_permanent() && !wants_login {
@@ -307,7 +307,8 @@ mod tests {
 
     async fn outcome(to: &'static str, reply: &'static str) -> Result<Receipt, DeliveryError> {
         let special: &'static [_] = Box::leak(Box::new([(to, reply)]));
-        // For a reply about the mail, the channel waits up to its own limit, so that limit is short here; a good-bye has another.
+        // If the server never replies, the channel waits for the whole `timeout`, so it is short in that case. Only the wait for
+        // the reply to QUIT has a limit of its own.
         let timeout = if reply == SILENCE && to != "QUIT" { IMPATIENT } else { PATIENT };
         channel(&FakeServer::answering(special).url, timeout).deliver(&sample::question()).await
     }
@@ -349,7 +350,8 @@ mod tests {
         }
     }
 
-    /// "Permanent" ends the delivery and wakes the next people; "retry" costs a few minutes. A mix-up would lose mail or time.
+    /// "Permanent" ends the delivery, and the next people are asked. "Retry" costs a few minutes. A mix-up would lose mail or
+    /// time.
     #[tokio::test]
     async fn a_final_refusal_of_the_mail_is_permanent() {
         for (to, reply) in

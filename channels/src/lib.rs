@@ -1,8 +1,8 @@
 //! Channels: the ways in which a question reaches a person.
 //!
-//! A channel gets a [`Message`], values only, and hands it to one recipient. It decides nothing about the question: the
-//! server decides when to send, to which recipient, and the effect of a failure on the question. A channel only says
-//! whether another try can help.
+//! A channel gets a [`Message`], which holds all that is sent, and hands it to one recipient. It decides nothing about the
+//! question: the server decides when to send, to which recipient, and the effect of a failure on the question. A channel
+//! only says whether another try can help.
 #![warn(missing_docs)]
 
 mod columns;

@@ -23,7 +23,7 @@ const REACHES_NOBODY: &str = "kept in memory: this server is in development, so 
 
 const FROM: &str = "Placet <placet@localhost>";
 
-/// A mailbox in memory, for development: every mail is kept here, none is sent and none is written to the disk.
+/// A mailbox in memory, for development: the newest mails are kept here, none is sent and none is written to the disk.
 ///
 /// Clones share their mails.
 #[derive(Clone, Debug, Default)]

@@ -5,7 +5,7 @@ use chrono_tz::Tz;
 use domain::base::ids::{DeliveryId, IntentId, SuspensionId};
 use domain::suspension::SuspensionChoice;
 
-/// One message to one recipient about one question, values only.
+/// One message to one recipient about one question, with all values that a channel needs to send it.
 ///
 /// It holds only what the reader needs: the context that an agent sent stays on the server (RFC-0025 §11).
 #[derive(Clone)]
@@ -24,7 +24,7 @@ pub struct Message {
     pub queued_at: DateTime<Utc>,
     /// `local@domain` without angle brackets, fixed by the outbox row, so that a repeated delivery is recognisable.
     pub message_id: String,
-    /// The token by which the server recognises this message when it comes back; for the return address and a header.
+    /// The token by which the server recognises this message if it is returned; it stands in the return address and in a header.
     pub bounce_token: String,
     /// The message id of the first message, whose thread a reminder continues.
     pub in_reply_to: Option<String>,

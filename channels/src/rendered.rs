@@ -27,7 +27,7 @@ const ASKED_BEFORE_MAX: usize = 5;
 const LINK_BYTES_MAX: usize = 500;
 
 /// Limits, in escaped bytes, for the parts of a mail's HTML that grow with the agent's text. Together with the frame and the
-/// bounded sentences they keep the HTML part under 20 KB, far below the size at which mail programs cut.
+/// bounded sentences they keep the HTML part under 20 KB, far below the size at which mail programs hide the end of a mail.
 const QUESTION_BYTES_MAX: usize = 2_100;
 const CHOICES_BYTES_MAX: usize = 4_500;
 /// The bytes of markup around one choice in the HTML part.
@@ -65,8 +65,8 @@ pub enum RenderError {
 
 /// Renders `message`.
 ///
-/// The answer link is the first address in each part, and the only one: agent text is inert and its addresses are broken, so it
-/// can lead neither a scanner nor a person elsewhere.
+/// The answer link is the first address in each part, and the only one. In an agent's text, hidden characters are made visible
+/// and addresses are broken (`https[:]//…`), so the text can lead neither a scanner nor a person elsewhere.
 pub fn render(message: &Message) -> Result<Rendered, RenderError> {
     if !is_usable(&message.link) {
         return Err(RenderError::Link);
@@ -89,7 +89,7 @@ struct QuestionHtml<'a> {
     mail: &'a Mail,
 }
 
-/// The values of the templates, already inert and bounded.
+/// The values of the templates. Texts in them have a bounded length, and no hidden characters any more.
 struct Mail {
     subject: String,
     host: String,
@@ -213,12 +213,13 @@ fn typewritten(sentence: &str) -> String {
     sentence.replace('’', "'")
 }
 
-/// Text of an agent: on one line, inert, its addresses broken, bounded.
+/// An agent's text on one line and at most so long: its hidden characters are made visible, and its addresses broken.
 fn agents(text: &str, max_chars: usize) -> String {
     truncated(defanged(&visible_line(text)).trim(), max_chars)
 }
 
-/// Text of the server, which may quote a person's name or address: on one line, inert, bounded.
+/// A text of the server on one line, with a bounded length. It may quote a person's name or address, so hidden characters in it
+/// are made visible as well.
 fn ours(text: &str) -> String {
     truncated(visible_line(text).trim(), SENTENCE_CHARS_MAX)
 }

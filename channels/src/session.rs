@@ -1,4 +1,4 @@
-//! Checks whether the mail server would accept a mail, by a whole session without a mail.
+//! Checks whether the mail server would accept a mail, with a whole session in which no mail is sent.
 
 use std::{error::Error as _, io, time::Duration};
 
@@ -9,7 +9,7 @@ use crate::{
     smtp_server::{ConnectError, Step},
 };
 
-/// Why there is no session with the mail server; each cause has another remedy.
+/// Why there is no session with the mail server; each cause needs a different remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SessionError {
     /// The host's name does not resolve.

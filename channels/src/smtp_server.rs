@@ -129,7 +129,7 @@ impl ConnectError {
     }
 }
 
-/// The steps to a session.
+/// The steps in which a session is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// The connection, its encryption if the address is `smtps://`, the greeting and EHLO.

@@ -15,13 +15,13 @@ pub enum Rejection {
     /// The object does not exist, or the caller may not read it: the two look the same.
     #[error("not found")]
     NotFound,
-    /// The caller may read the object, but not do this.
+    /// The caller may read the object, but may not perform this action on it.
     #[error("{reason}")]
     Forbidden {
         /// The requirement that is not met.
         reason: String,
     },
-    /// The agent that asked, or a key of the same owner, tried to answer.
+    /// An agent tried to answer, or a key that has the name or the owner of the agent that asked or that created the intent.
     #[error("the agent that asked, the agent that created the intent, and keys of their owners may not answer")]
     SelfResponse,
     /// A client tried to write an event that only the server writes.
@@ -45,7 +45,7 @@ pub enum Rejection {
     /// The value is none of the choices.
     #[error("the value “{given}” is not one of the valid choices")]
     InvalidChoice {
-        /// The value, inert and cut after 100 characters.
+        /// The value as plain text on one line, cut after 100 characters.
         #[serde(default)]
         given: String,
         /// The accepted values.
@@ -64,7 +64,7 @@ pub enum Rejection {
         #[serde(with = "crate::base::time::z_option", default)]
         expired_at: Option<DateTime<Utc>>,
     },
-    /// The named suspension has ended in another way.
+    /// The named suspension has ended already: it was answered or cancelled.
     #[error("this suspension is already {}", ending_word(*.resolution, *.reason))]
     AlreadyResolved {
         /// The ending.
@@ -92,13 +92,13 @@ pub enum Rejection {
     /// The request writes to `_suspension`, which only the server may do.
     #[error("state._suspension is owned by the server; use POST /api/v1/intents/{{id}}/suspend")]
     SuspensionIsServerOwned,
-    /// The record of a question came before the status that announces it.
+    /// A client sent the record of a question, but had not set the status that announces it, or had set it too long ago.
     #[error("set the status suspended_awaiting_input first, and send the record at once")]
     NotAnnounced,
-    /// The intent had a question to which the client gave this id before.
+    /// The client gave this id to an earlier question of the intent.
     #[error("a question of this intent had this id before; give each question an id of its own")]
     RecordIdUsed,
-    /// The question would end before the deadline of the open one, which people were told.
+    /// The new question would end before the deadline of the open question. People were told that later deadline.
     #[error("the question would end before the one that is open, and people were told of the later time")]
     EndsEarlier,
     /// The deadline of the question does not move.
@@ -150,10 +150,10 @@ pub enum Rejection {
         /// The seconds until the day ends.
         retry_after_seconds: u32,
     },
-    /// The rest of the disk is kept free for people's answers.
+    /// The disk is nearly full, and the space that is left is kept for people's answers.
     #[error("the server's disk is nearly full, and what is left is kept for answers; nothing was written")]
     NoRoom,
-    /// The policy of the intent forbids it.
+    /// The policy of the intent forbids the request.
     #[error("{message}")]
     GovernanceViolation {
         /// The rule: a member of the policy.
@@ -169,7 +169,7 @@ pub enum Rejection {
         /// The requested status.
         to: String,
     },
-    /// The portfolio is completed or abandoned, so no intent is added to it and no place in it changes.
+    /// The portfolio is completed or abandoned, so no intent can be added to it or get another role or priority in it.
     #[error("the portfolio is {status}; only an active portfolio takes intents")]
     PortfolioNotActive {
         /// The status of the portfolio.
@@ -181,7 +181,7 @@ pub enum Rejection {
         /// How many are not.
         incomplete: usize,
     },
-    /// Leases cannot be taken while the intent waits for a person.
+    /// While the intent waits for a person, only the agent that asked can take a lease.
     #[error("no lease can be taken while the intent is suspended")]
     LeaseWhileSuspended,
 }
@@ -256,7 +256,7 @@ const fn entry(code: &'static str, status: u16, title: &'static str) -> Entry {
     Entry { code, status, title }
 }
 
-/// Refusals of the edge, before any intent is looked at.
+/// Refusals and failures of the HTTP layer itself, beside the `Rejection`s of the domain.
 pub mod edge {
     use super::{Entry, entry};
 
@@ -276,10 +276,10 @@ pub mod edge {
     pub const NO_ROUTE: Entry = entry("not_found", 404, "Not found");
     /// OpenIntent has the route, and this server does not.
     pub const NOT_IMPLEMENTED: Entry = entry("not_implemented", 501, "Not implemented");
-    /// The route has other methods.
+    /// The route exists, but not with this method.
     pub const NO_METHOD: Entry = entry("method_not_allowed", 405, "Method not allowed");
-    /// The store cannot take the write now. Nothing was written, or the outcome is unknown; a request that can be recognised as a
-    /// repetition is safe to repeat.
+    /// The store cannot take the write now. Nothing was written, or the outcome is unknown. A write with an `Idempotency-Key` is
+    /// safe to repeat, because the server recognises the repetition.
     pub const UNAVAILABLE: Entry = entry("unavailable", 503, "Temporarily unavailable");
     /// Too many requests are under way; nothing was done.
     pub const OVERLOADED: Entry = entry("overloaded", 503, "Overloaded");

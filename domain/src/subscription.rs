@@ -31,11 +31,11 @@ pub struct Subscription {
     pub key_id: KeyId,
     /// When it was created.
     pub created_at: DateTime<Utc>,
-    /// The rest, as the request says.
+    /// The members that the request sets.
     pub body: SubscriptionBody,
 }
 
-/// The part of a subscription that its request says.
+/// The members of a subscription that the request sets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubscriptionBody {
     /// The subscriber that the request named, if the credential has another name.

@@ -246,7 +246,8 @@ impl App {
             pages.forget_quiet_links();
             shared.rates.forget_quiet();
         };
-        // A copy of a production database that a person only tries must not tell the endpoints of production anything.
+        // A person may try out a copy of a production database in development mode. Its subscriptions still name the endpoints of
+        // production, which must not be told anything.
         let is_trial = self.mode.is_development() && self.store.was_in_production().await?;
         let mut upkeep = upkeep::start(self.store(), self.shared.metrics.clone(), forget_quiet).await?;
         let (deadlines, deliveries, subscriptions) = (self.deadlines(), self.deliveries(), self.subscriptions());
@@ -336,8 +337,9 @@ fn lanes(config: &Config, mailbox: Option<&MemoryMailbox>, address: SocketAddr) 
     Ok(lanes)
 }
 
-/// Refuses a database that was used in production if development mode was not asked for, and warns if it was. In development no
-/// mail leaves, so a server that has lost its settings would take silence for an answer, although people were never told.
+/// In development mode, refuses a database that was used in production, or only warns if the operator asked for that mode. A
+/// server that has lost its settings may start in development mode by default, where no mail leaves. It would then take silence
+/// for an answer, although people were never told.
 async fn keep_off_production(store: &dyn Store, config: &Config, mailbox: Option<&MemoryMailbox>) -> anyhow::Result<()> {
     if !config.mode.is_development() || !store.was_in_production().await? {
         return Ok(());
@@ -373,8 +375,9 @@ pub async fn hold_after_restore(database: &Database, clock: Arc<dyn Clock>, entr
     held.map_err(|error| if let StoreError::Failed(why) = error { why } else { error.into() })
 }
 
-/// Makes the messages due again that an earlier server was sending when it ended. The lock on the file proves that the earlier
-/// server is gone. If its leases had to run out first, people would wait longer for their messages.
+/// Makes the messages due again that an earlier server was sending when it ended. The lock on the file, or in PostgreSQL the
+/// missing lock of the earlier server, proves that it is gone. If its leases had to run out first, people would wait longer for
+/// their messages.
 async fn release_leases(store: &dyn Store) -> anyhow::Result<()> {
     let released = store.release_deliveries().await?;
     if released > 0 {
@@ -442,7 +445,8 @@ impl Serving {
     }
 }
 
-/// Sends the last spans. It waits for them on a thread that may block, because the exporter needs the calling thread.
+/// Sends the last spans. The wait for them blocks, so it happens on another thread: the exporter needs the calling thread to
+/// send them.
 async fn last_spans(traces: Option<Arc<Traces>>) {
     let Some(traces) = traces else { return };
     if let Err(error) = tokio::task::spawn_blocking(move || traces.stop()).await {
@@ -451,7 +455,7 @@ async fn last_spans(traces: Option<Arc<Traces>>) {
 }
 
 fn serve(listener: TcpListener, shared: web::Data<Shared>, pages: web::Data<Pages>, limits: &Limits) -> anyhow::Result<Server> {
-    // The standard library's queue is too short for many clients at once.
+    // This replaces the queue that the standard library asked for, which is too short for many clients at once.
     #[cfg(unix)]
     rustix::net::listen(&listener, BACKLOG).context("failed to listen on the port")?;
     // One worker per two cores: the writer and the loops need the rest.

@@ -1,4 +1,5 @@
-//! The terminal of the person who reads: whether there is one, how wide it is, and the layout of foreign words for it.
+//! The terminal of the person who reads: whether there is one, how wide it is, and the layout of foreign words for it, which are
+//! texts that agents and others wrote.
 //!
 //! Guarantee: no line of foreign words begins at the margin, whatever the words and however narrow the terminal. Mechanism: lines
 //! are broken here, by the most columns that any terminal gives a character, and each begins with words or a bar of ours.

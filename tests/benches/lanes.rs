@@ -1,12 +1,12 @@
-//! The cost of one endpoint that never answers for the other endpoints: fifty webhooks, with and without one that hangs.
+//! How much one endpoint that never answers delays the others: fifty webhooks, with and without one that hangs.
 //!
 //! ```text
 //! cargo bench -p placet-tests --bench lanes
 //! ```
 //!
-//! The server is its own process; it, the endpoints and this one share the machine. Figures are from the request that asks to the
-//! request that tells the endpoint. Goal: the p99 of the other endpoints does not change with the one that hangs. Both kinds of
-//! rounds ask the same number of questions, so that only the hanging endpoint differs.
+//! The server is its own process; it, the endpoints and this process share the machine. A figure is the time from the agent's
+//! request that asks to the server's request that tells the endpoint. Goal: the p99 of the other endpoints is the same whether or
+//! not one endpoint hangs. Both kinds of rounds ask the same number of questions, so that only the hanging endpoint differs.
 #![expect(
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -60,7 +60,7 @@ async fn ask(agent: &Api, endpoint: usize) -> String {
     asked["id"].as_str().unwrap().to_owned()
 }
 
-/// Notes when each of so many questions arrives.
+/// Waits until this many questions have arrived; returns when each of them did.
 async fn watch(receiver: &Receiver, questions: usize) -> HashMap<String, Instant> {
     let mut arrived = HashMap::new();
     while arrived.len() < questions {
@@ -74,8 +74,8 @@ async fn watch(receiver: &Receiver, questions: usize) -> HashMap<String, Instant
     arrived
 }
 
-/// Asks one question after the other, with `further` ones in between; returns how long each question took to its endpoint, in
-/// milliseconds, sorted.
+/// Asks one measured question after the other, and now and then one more for the endpoint with the number `further`; returns how
+/// long each measured question took to its endpoint, in milliseconds, sorted.
 async fn round(agent: &Api, healthy: &Receiver, further: usize) -> Vec<f64> {
     let told = if further + 1 == ENDPOINTS { QUESTIONS } else { QUESTIONS + FURTHER };
     let asking = async {

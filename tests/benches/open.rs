@@ -62,7 +62,7 @@ async fn probe(subject: &Subject, question: &str, count: usize) -> (Done<Open>, 
     (asked, answered)
 }
 
-/// The slowest hundredth of a loop, with the same on an empty server.
+/// Two figures of a loop beside open questions: its p99, and how many times the p99 on an empty server that is.
 fn beside_open<R, S>(what: &str, open: usize, beside: &Done<R>, empty: &Done<S>) -> [Figure; 2] {
     let (beside, empty) = (percentile(&beside.milliseconds, 0.99), percentile(&empty.milliseconds, 0.99));
     let figure = |text: &str, unit, value| Figure::new("W6", format!("{what}, p99, {open} open{text}"), unit, vec![value]);
@@ -85,7 +85,7 @@ async fn empty(question: &str, probes: usize) -> (Done<Open>, Done<()>) {
     done
 }
 
-/// A server with so many open questions.
+/// A server with this many open questions.
 async fn with_open(open: usize, question: &str, database: Option<PathBuf>, report: &mut Report) -> (Subject, Vec<Open>) {
     let (is_there, subject) = match database {
         Some(file) => (file.exists(), Subject::start_on_file(&file, Told::Nobody).await),
@@ -135,7 +135,7 @@ fn memory(subject: &Subject, open: usize, when: &str) -> Figure {
     Figure::new("W6", format!("memory, {open} open, {when}"), "MiB", vec![resident]).at_most(goal)
 }
 
-/// The intent of an open question in the middle of a page of them.
+/// The intent of the question in the middle of the first page of open questions.
 async fn intent_of_one(subject: &Subject) -> Uuid {
     #[derive(Deserialize)]
     struct Asked {

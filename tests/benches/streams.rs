@@ -5,8 +5,8 @@
 //! cargo bench -p placet-tests --bench streams -- --count 9000
 //! ```
 //!
-//! Every other stream is one of an agent, the rest are streams of intents; each agent has a key of its own. Server and clients each
-//! need a file for every connection, so the count is limited by the system's limit of open files.
+//! Half of the streams carry the events of an agent, the other half those of one intent; each agent has a key of its own. Server
+//! and clients each need a file for every connection, so the count is limited by the system's limit of open files.
 #![expect(
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -40,9 +40,9 @@ const AT_ONCE: usize = 200;
 const PER_SECOND: u32 = 250;
 /// How long a wait lasts before the server answers that the question is still open, in seconds.
 const WAIT_SECONDS: u32 = 50;
-/// The pause until all that was begun has arrived.
+/// A pause that is long enough for everything under way to arrive.
 const CALM: Duration = Duration::from_secs(2);
-/// The pause of a wait that a busy server refused.
+/// How long an agent pauses before it repeats a wait that a busy server refused.
 const REFUSED_PAUSE: Duration = Duration::from_secs(1);
 /// The number of waits that begin in a millisecond.
 const WAITS_A_MILLISECOND: usize = 2;
@@ -149,7 +149,7 @@ impl Agent {
     }
 }
 
-/// Does all of this, a number at a time.
+/// Does all steps, at most [`AT_ONCE`] at the same time.
 async fn gently<T>(steps: impl Iterator<Item = impl Future<Output = T>>) -> Vec<T> {
     futures_util::stream::iter(steps).buffered(AT_ONCE).collect().await
 }

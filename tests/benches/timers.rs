@@ -4,8 +4,8 @@
 //! cargo bench -p placet-tests --bench timers -- --per-second 1000 --seconds 60 --at-once 10000
 //! ```
 //!
-//! The lateness of a question comes from its record: `resolved_at` was read in the transaction that ended it. From there to the
-//! disk it takes one more commit.
+//! The lateness of a question comes from its record: `resolved_at` was read in the transaction that ended it. The time that the
+//! commit of this transaction then takes is not part of the lateness.
 #![expect(clippy::unwrap_used, reason = "a benchmark ends when it cannot go on")]
 
 use std::collections::BTreeSet;

@@ -26,7 +26,7 @@ use serde_json::Value;
 
 /// Events of one page.
 const PAGE: usize = 1_000;
-/// Events that one request can reach; a question that is answered makes about four.
+/// The most events of one log that requests can read; a question that is answered makes about four.
 const EVENTS_MAX: usize = 20_000;
 /// For comparison a log is verified that is this many times shorter.
 const SHORTER: usize = 10;

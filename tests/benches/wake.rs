@@ -5,7 +5,7 @@
 //! cargo bench -p placet-tests --bench wake
 //! ```
 //!
-//! The server is its own process; it and this one share the machine.
+//! The server is its own process; it and this process share the machine.
 #![expect(
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -45,7 +45,7 @@ const CLIENTS: usize = 32;
 const WAIT_SECONDS: u32 = 50;
 /// How long it takes until all agents wait: if all came at the same moment, some would be told to come again.
 const GATHERING: Duration = Duration::from_secs(1);
-/// The pause from the last connection until the first answer: by then all questions have arrived.
+/// The pause until the first answer: by then all requests that wait for an answer have reached the server.
 const CALM: Duration = Duration::from_secs(2);
 
 /// Syncs that show the cost of the disk alone.

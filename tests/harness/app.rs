@@ -162,7 +162,7 @@ impl TestApp {
 
     async fn boot(&mut self) {
         self.boot_alone().await;
-        // The deadline loop begins with this; no loop runs here.
+        // In production the deadline loop begins with this step; in these tests no loop runs.
         while !self.store().recover().await.unwrap().done {}
     }
 
@@ -190,7 +190,7 @@ impl TestApp {
         self.running.as_ref().unwrap()
     }
 
-    /// Stops the server and starts another one on the same data and port: nothing may live in memory.
+    /// Stops the server and starts another one on the same data and port: anything that was kept in memory only is lost.
     pub async fn restart(&mut self) {
         self.running.take().unwrap().serving.stop().await;
         self.boot().await;
@@ -209,7 +209,7 @@ impl TestApp {
         self.boot().await;
     }
 
-    /// Like [`TestApp::outage`], up to the moment when requests are served and the deadline loop has not turned yet.
+    /// Like [`TestApp::outage`], up to the moment when requests are served but the deadline loop has done nothing yet.
     pub async fn outage_until_served(&mut self, seconds: i64) {
         self.running.take().unwrap().serving.stop().await;
         self.clock.jump(TimeDelta::seconds(seconds));
@@ -294,7 +294,7 @@ impl TestApp {
         self.running().deadlines.clone()
     }
 
-    /// The places of requests, for tests that take them.
+    /// The limit on requests that are served at the same time, for tests that occupy its places.
     pub fn admission(&self) -> Arc<Admission> {
         self.running().admission.clone()
     }

@@ -22,8 +22,8 @@ use crate::crawler::http_client_builder;
 
 /// How long one `WebDriver` command may take, page loads and the start of Chromium included.
 const COMMAND_TIMEOUT: Duration = Duration::from_mins(1);
-/// How often chromedriver is started before the test fails. Each start may meet a taken port, with the odds of all servers in the
-/// tests against all ports.
+/// How often chromedriver is started before the test fails. A start fails if another test's server has its port; few ports are
+/// taken, so this many failures in a row do not happen by chance.
 const STARTS_MAX: u32 = 10;
 /// Narrower viewports behave like a phone: the viewport meta tag counts and scroll bars take no room.
 const PHONE_WIDTH_MAX: u32 = 600;
@@ -108,9 +108,9 @@ impl Browser {
 
     /// Opens `url` and waits until the document of this very navigation, redirections included, is there and complete.
     ///
-    /// `WebDriver`'s own command returns when the tab has stopped loading. If another page was still loading when the command
-    /// came, as the browser's own first page does, that page can stop in between: the command then returns while it is still
-    /// there.
+    /// `WebDriver`'s own command returns when the tab has stopped loading. If an earlier page is still loading when the command
+    /// comes (for example the browser's own first page), the end of that loading can be mistaken for the end of the navigation:
+    /// the command then returns while the tab still shows the earlier page.
     pub async fn open(&self, url: &str) {
         let navigation = self.devtools("Page.navigate", json!({ "url": url })).await;
         assert!(navigation.get("errorText").is_none(), "failed to open {url}: {}", navigation["errorText"]);

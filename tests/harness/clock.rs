@@ -33,7 +33,7 @@ impl Default for FakeClock {
 }
 
 impl FakeClock {
-    /// A clock that stands at a time of its own.
+    /// A clock that stands at `wall`.
     pub fn at(wall: DateTime<Utc>) -> Self {
         Self(Mutex::new(Hands::at(wall)))
     }

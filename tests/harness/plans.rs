@@ -68,16 +68,17 @@ pub fn of_sqlite(app: &TestApp) -> Plans {
     deduplicated(plans)
 }
 
-/// Fills the tables of a server with copies of their rows, like a server of some years, and lets PostgreSQL count.
+/// Fills the tables of a server with copies of their rows, like a server of some years, and lets PostgreSQL gather its
+/// statistics.
 pub async fn multiply(app: &TestApp) {
     let copies = format!("CROSS JOIN generate_series(1, {COPIES}) AS n");
     let above = |column: &str| format!("{column} + n * {APART}");
     let rid = above("rid");
     let suspension = above("suspension");
-    // An ended question stays ended, and the copies must not become due in this test.
+    // The copies must not become due in this test.
     let far = "due_at + interval '10 years'";
     let id = "md5(id::text || n)::uuid";
-    let mut sql = String::from("SET session_replication_role = replica;"); // Rows are copied in no order.
+    let mut sql = String::from("SET session_replication_role = replica;"); // No foreign keys: rows are copied in any order.
     for (table, changes) in [
         (
             "intents",
@@ -212,7 +213,7 @@ fn in_short(sql: &str) -> String {
     }
 }
 
-/// One statement may be sent with several lists of columns.
+/// The plans with each step once: statements that differ only in their lists of columns have the same short form.
 fn deduplicated(mut plans: Plans) -> Plans {
     for steps in plans.values_mut() {
         let mut seen = BTreeSet::new();

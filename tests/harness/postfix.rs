@@ -1,4 +1,4 @@
-//! A Postfix that belongs to a test, with the settings of its package: many addresses are read by a mail server like this.
+//! A Postfix that belongs to a test, with the settings of its package: it shows where a common mail server sends an address.
 //!
 //! It receives for `example.com`, as the mail server of a company does, and carries mail for any other domain on. Both ends are
 //! sinks of the test, so the test sees where a mail goes. The server disappears with the process, however that ends: the shell
@@ -109,8 +109,8 @@ fn next_hop(sink: &SmtpSink) -> String {
     sink.url().replace("smtp://127.0.0.1:", "[127.0.0.1]:")
 }
 
-/// Settings without a line here have Postfix's defaults. The services are those of the package, on another port and outside of a
-/// jail.
+/// Settings without a line here have Postfix's defaults. The services are those of the package, but they listen on another port
+/// and do not run in a chroot.
 fn configure(folder: &Path, port: u16, home: &str, elsewhere: &str) {
     // The services of Postfix run as a user of their own.
     std::fs::set_permissions(folder, PermissionsExt::from_mode(0o755)).unwrap();
@@ -129,7 +129,7 @@ fn configure(folder: &Path, port: u16, home: &str, elsewhere: &str) {
     std::fs::write(conf.join("master.cf"), services.join("\n") + "\n").unwrap();
 }
 
-/// A line about a service, without the word that locks it into its queue's folder; the usual port is left to others.
+/// A line about a service, with its chroot turned off. The line of the service on the usual mail port is dropped.
 fn outside_a_jail(line: &str) -> String {
     let words: Vec<&str> = line.split_whitespace().collect();
     match words[..] {

@@ -101,8 +101,8 @@ impl Cluster {
         Self::start("")
     }
 
-    /// A cluster that keeps uncommitted data in memory as long as it may: a crash takes it back, and the numbers of transactions
-    /// too.
+    /// A cluster that keeps uncommitted data in memory as long as it may. A crash loses this data, and afterwards the same
+    /// transaction numbers are given out a second time.
     pub fn lazy() -> Self {
         Self::start("-c wal_writer_delay=10s -c wal_level=minimal -c max_wal_senders=0 -c autovacuum=off")
     }

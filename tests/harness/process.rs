@@ -29,7 +29,7 @@ pub const PATIENCE: Duration = Duration::from_secs(40);
 const LISTENS: &str = "Placet listens on ";
 /// The newest migration, as a database stores it.
 pub const MIGRATION: &str = "20261121000000";
-/// Ports that no system assigns by itself: a server that was killed finds its own still free.
+/// Ports that no system assigns by itself: when a killed server starts again, its port is still free.
 const PORTS: std::ops::Range<u16> = 20_000..32_000;
 
 /// The program that runs.

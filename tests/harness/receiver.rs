@@ -96,7 +96,7 @@ impl Receiver {
         self.address
     }
 
-    /// A URL of the receiver, with a path like those that are secrets elsewhere.
+    /// A URL of the receiver. Its path looks like those that some services use as a secret.
     pub fn url(&self) -> String {
         format!("http://{}/services/T0/B0/s3cr3t-path", self.address)
     }
@@ -117,7 +117,7 @@ impl Receiver {
     }
 }
 
-/// A webhook to `receiver` that calls it for each person by name and with the link, with pauses short enough for a test.
+/// A webhook to `receiver` whose messages carry an answer link, with a timeout that is short enough for a test.
 pub fn webhook(name: &str, receiver: &Receiver) -> WebhookConfig {
     let settings = WebhookSettings {
         name: name.to_owned(),

@@ -151,8 +151,8 @@ async fn forth(mut from: OwnedReadHalf, to: &mut OwnedWriteHalf, state: &State, 
     }
 }
 
-/// Carries the bytes from the database to the server until the server is deaf: then only its next words, the end of the commit,
-/// still arrive.
+/// Carries the bytes from the database to the server until `deaf` is notified. After that it waits for the database's next bytes,
+/// which report the end of the commit, drops them and ends.
 async fn back(from: &mut OwnedReadHalf, mut to: OwnedWriteHalf, deaf: &Notify) {
     let mut bytes = vec![0; 64 * 1024];
     loop {

@@ -41,7 +41,7 @@ impl Stream {
         Self { response, unread: String::new() }
     }
 
-    /// Opens a new stream, and returns it with the id of its place.
+    /// Opens a new stream, and returns it with the id of its first event, from which another stream can go on.
     pub async fn begin(api: &Api, path: &str) -> (Self, String) {
         let mut stream = Self::open(api, path, None).await;
         let first = stream.next().await;

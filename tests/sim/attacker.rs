@@ -69,7 +69,7 @@ fn target(world: &World) -> Option<(IntentId, String, String)> {
     Some((intent.id.parse().ok()?, intent.creator.clone(), named))
 }
 
-/// The forbidden request, and its caller.
+/// Draws a forbidden request: its description, its caller and the command.
 fn draw_trespass(world: &World, creator: &str, named: String) -> (&'static str, Principal, Command) {
     let team = format!("team-{}", creator.trim_start_matches("agent-").parse::<u64>().unwrap_or(0) % 2);
     let respond = |suspension_id: String| {

@@ -19,7 +19,8 @@ use crate::world::{Failed, World};
 const TRIES: u32 = 4;
 /// How many of the mails from before a restore come back after it.
 const RETURNED_LATE_MAX: usize = 8;
-/// How often the gateway looks whether another message has the row of one that comes back late.
+/// Before the gateway reports a mail that comes back late, it looks at most this often whether another message has its row by
+/// now.
 const LOOKS: u32 = 8;
 
 /// Reports a message after a while: that it will never arrive, or only that it is late.
@@ -41,8 +42,8 @@ pub(crate) fn report_later(world: &Arc<World>, mail: &Mail) {
     });
 }
 
-/// Reports mails that were sent before the database was set back. The mails that the database no longer knows come first, once
-/// other messages have their rows.
+/// Reports mails that were sent before the database was set back. The mails that the database no longer knows are preferred. The
+/// gateway waits for a while, so that other messages may take their rows.
 pub(crate) fn report_from_before(world: &Arc<World>) {
     let mut posted = std::mem::take(&mut *world.posted.lock().unwrap());
     posted.sort_by_key(|mail| operator::is_known(world, &mail.delivery));

@@ -28,7 +28,7 @@ pub(crate) struct Endpoint {
     pub(crate) line: Line,
 }
 
-/// The experience of one process with an endpoint, and the calls it made all the same.
+/// The failures that one process has seen at an endpoint, and the calls that it has made since then.
 #[derive(Default)]
 pub(crate) struct Calls {
     in_flight: u64,
@@ -176,7 +176,7 @@ impl Endpoint {
         true
     }
 
-    /// A person of the audience reads it; a room only shows it.
+    /// A message with links reaches a person of the audience, who may answer; a message without links is only shown in a room.
     fn hand_over(&self, mail: mail::Mail) {
         self.world.tell(format!("a message for {} is taken", mail.recipient));
         if self.line.links {

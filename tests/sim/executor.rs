@@ -70,7 +70,7 @@ struct State {
     wakers: BTreeMap<u64, Waker>,
     /// The end of the pause of each paused process.
     paused: BTreeMap<ProcessId, i64>,
-    /// When the turns of idle loops were last made up for.
+    /// When [`Step::Lull`] was last returned.
     lulled_at: i64,
     /// How often each task did something, once counting has begun.
     tally: Option<BTreeMap<String, u64>>,
@@ -80,7 +80,8 @@ struct State {
 pub(crate) enum Step {
     /// A task ran.
     Ran { panicked: Option<String> },
-    /// Nothing happens for a while: the effect of the loops' turns in that time is to be made up for.
+    /// Time has moved over a while in which no task ran. Idle loops would have turned in that time, so the caller must bring
+    /// about the effect of these turns.
     Lull,
     /// There was nothing to run, and no task waits for time.
     Nothing,
@@ -229,7 +230,8 @@ impl Executor {
                 }
             };
             if due - state.lulled_at > LULL {
-                // A turn that has an effect happens when it is due. Of all other turns, one is made just before the next event.
+                // If an idle loop has work, its next turn comes at its usual time. Turns without work are left out, except for
+                // one just before the next timer.
                 let turn = state.chance.within(1..=LULL);
                 drop(state);
                 let must_turn = must_turn();

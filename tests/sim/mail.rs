@@ -70,7 +70,7 @@ impl MailServer {
             return Err(DeliveryError::Permanent { reason: "550 no such mailbox".to_owned() });
         }
         if world.strikes(faults.hangs) {
-            // Longer than a lease, now and then: a promise of the channel that it does not keep.
+            // Now and then the mail server hangs for longer than a lease lasts, although a channel must give up before that.
             let seconds = world.draw(|chance| *chance.pick(&[30, 30, 300]));
             world.executor.after(seconds * SECOND).await;
             if world.draw(|chance| chance.happens(50)) {

@@ -74,7 +74,7 @@ pub(crate) struct ModelSuspension {
     pub(crate) attempt: i64,
     pub(crate) version: i64,
     pub(crate) reached: bool,
-    /// Whether a message arrived of which the log does not tell whether it was in time.
+    /// Whether a message arrived, but the log does not tell whether it arrived in time.
     pub(crate) reached_perhaps: bool,
     pub(crate) refusals: i64,
     pub(crate) reminded_at: Option<i64>,
@@ -91,7 +91,7 @@ pub(crate) struct ModelSuspension {
     pub(crate) is_owed_time: bool,
     /// Whether people were told, and their links are invalid since a restore.
     pub(crate) is_without_links: bool,
-    /// Whether they must get new ones before it ends.
+    /// Whether these people must get new links before the question ends.
     pub(crate) is_owed_a_link: bool,
 }
 
@@ -118,7 +118,7 @@ impl ModelSuspension {
         rung.or(self.hint.as_deref())
     }
 
-    /// The messages of an attempt by itself.
+    /// The ways of an attempt's own messages, without those of earlier attempts and of stand-ins.
     pub(crate) fn routes_at(&self, attempt: i64, lines: &Lines) -> Vec<Route> {
         lines.routes(self.hint_at(attempt), once(self.people_at(attempt).iter()).iter())
     }

@@ -106,7 +106,7 @@ async fn nudge(world: &Arc<World>, name: &str, record: &SuspensionRecord) {
         trace_parent: None,
         command: Ok(command),
     };
-    // An operator who presses once presses again.
+    // Some operators ask for the same reminder twice.
     let times = if what == "reminds" && world.draw(|chance| chance.happens(30)) { 2 } else { 1 };
     for _ in 0..times {
         let sent = request.clone();

@@ -193,7 +193,7 @@ pub(crate) fn accepted(world: &Arc<World>, id: String, value: &Value, by: &str) 
     world.check(checked);
 }
 
-/// A refusal must be true.
+/// Checks that the reason of a refusal is true.
 pub(crate) fn refused(world: &Arc<World>, rejection: &Rejection, id: &str) {
     let watch = world.watch.lock().unwrap();
     if watch.suspension_named(id).is_none() && world.era() > 0 {

@@ -22,9 +22,9 @@ use crate::routes::Line;
 use crate::watch::{Moment, Watch};
 use crate::world::{World, WorldClock};
 
-/// How long a loop sleeps after the faults if it knows of nothing to do before. A message may wait a day for its next try, and
-/// the turns of that day would find the same as the one before. A loop that must learn of new work is told by the writer, or is
-/// late (I20).
+/// How long a loop sleeps at most once all faults are over. A message may wait a day for its next try, and turns in between would
+/// find nothing new, so a longer sleep saves steps. New work wakes the loop before that; a loop that is not woken is late, which
+/// I20 reports.
 const REST: i64 = 300 * SECOND;
 
 /// One process; `None` while it is down.
@@ -238,7 +238,7 @@ async fn fire(world: Arc<World>, process: ProcessId, store: Arc<SimulatedStore>,
     loop {
         let turned = deadlines.run_due().await;
         let wait = match &turned {
-            // The simulator knows of its other work when nothing is due: see `must_turn`.
+            // Without a next time, the loop sleeps as long as it may: `must_turn` finds work that comes up meanwhile.
             Ok((_, next)) => until(&world, next.map_or(i64::MAX, micros)),
             Err(error) => failed(&world, error),
         };
@@ -260,7 +260,8 @@ pub(crate) fn must_turn(world: &World) -> bool {
     idle(world).iter().any(|store| store.must_turn().unwrap())
 }
 
-/// Makes up for the turns of idle deadline loops in a lull, or lets them turn.
+/// After [`Step::Lull`](crate::executor::Step::Lull): wakes the idle deadline loops that have work, and leaves for the others the
+/// sign of life that their turns would have left.
 pub(crate) fn turn_meanwhile(world: &World) {
     for store in idle(world) {
         if store.must_turn().unwrap() {
@@ -335,7 +336,7 @@ pub(crate) fn strike(world: &Arc<World>, process: ProcessId, at: &'static str) {
     }
 }
 
-/// Ends the processes that are doomed; nothing has run since then.
+/// Ends the doomed processes. Nothing has run since they were doomed.
 pub(crate) fn bury(world: &Arc<World>) {
     let doomed = std::mem::take(&mut *world.doomed.lock().unwrap());
     for (process, at) in doomed {

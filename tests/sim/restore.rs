@@ -23,7 +23,7 @@ pub(crate) fn start(world: &Arc<World>) {
         };
         world.tell("a backup is made");
         world.think(3 * world.plan.scale_seconds * SECOND).await;
-        // Earlier events stay: people were told, messages have left.
+        // The restore takes back only the database: what people were told and the messages that have left stay as they are.
         if !world.befalls(|_| true) {
             return;
         }

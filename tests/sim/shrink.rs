@@ -61,7 +61,7 @@ const CUTS: [Cut; 14] = [
 ];
 
 impl Change {
-    /// The rest of a plan.
+    /// The plan without the parts that are left out.
     pub(crate) fn of(&self, mut plan: Plan) -> Plan {
         for cut in &self.cuts {
             let faults = &mut plan.faults;

@@ -14,7 +14,8 @@ use crate::world::{Failed, World};
 
 /// How many clients there are.
 pub(crate) const SUBSCRIBERS: u64 = 2;
-/// A client waits up to this time or longer between two looks once every fault is over, so that it does not use up the world's steps.
+/// Once every fault is over, the longest pause of a client between two reads is at least this long, so that clients do not use up
+/// the world's steps.
 const CALM: i64 = 3_600 * SECOND;
 /// The type of the only events in a world for which the OpenIntent client has a handler.
 const PATCHED: &str = "state_patched";
@@ -96,7 +97,8 @@ impl Subscriber {
         self.compare().await;
     }
 
-    /// Looks for events at one of the processes; the reader of that process may have had a turn a moment ago.
+    /// Reads the stream at one of the processes. By chance, or if `is_read`, this process first sorts all new events by their
+    /// streams.
     async fn look(&self, is_read: bool) -> Result<Streamed, Failed> {
         let (principal, of, after) = (self.principal.clone(), self.of.clone(), self.cursor);
         let is_read = is_read || self.world.draw(|chance| chance.happens(50));

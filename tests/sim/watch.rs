@@ -27,7 +27,7 @@ UNION ALL SELECT json_array('kept', (SELECT count(*) FROM idempotency), (SELECT 
 (SELECT coalesce(max(rid), 0) FROM tokens), (SELECT coalesce(sum(length(state)), 0) FROM intent_bodies)) \
 UNION ALL SELECT json_array('restored', held_since IS NOT NULL OR released OR (restored AND absent_until IS NOT NULL)) FROM presence";
 
-/// The events that were appended since, oldest first.
+/// The events after a row whose id is appended to this text, oldest first.
 const EVENTS: &str =
     "SELECT json_array(rid, intent, previous, event_type, created_at, hex(hash), CAST(bytes AS TEXT)) FROM events WHERE rid > ";
 /// A number that grows with each change since the database was opened.
@@ -271,7 +271,8 @@ impl Watch {
             "release" => self.is_held = false,
             "fire_deadlines" | "recover" if !self.is_held => {
                 let Some(last) = self.turned.replace(now) else { return };
-                // A shorter one owes nothing: what ends in it ends. That a restore gives back any is tested in `tests/it/time/restore.rs`.
+                // A shorter absence gives no time back: a question may end in it. That a restore gives back even a short time
+                // without links is tested in `tests/it/time/restore.rs`.
                 if !self.is_steady || now.truly - last.truly <= ABSENCE_MIN {
                     return;
                 }
@@ -286,7 +287,7 @@ impl Watch {
         }
     }
 
-    /// An idle deadline loop has turned all the time.
+    /// Notes that an idle deadline loop would have turned all the time until now.
     pub(crate) fn turned(&mut self, database: &SimulatedDatabase, truly: i64, clock: i64) {
         if !self.is_held {
             self.turned = Some(Moment { clock, truly });
@@ -294,8 +295,8 @@ impl Watch {
         self.overlook(database);
     }
 
-    /// A restored database was released, and all consequences are done: people who could answer before can answer again, or are
-    /// told in a moment by an attempt that is due.
+    /// Checks a restored database after its release, when all consequences are done: people who could answer before can answer
+    /// again, or are told in a moment by an attempt that is due.
     fn check_asked_afresh(&self, now: i64) -> Checked {
         let all = self.intents.values().flat_map(|intent| intent.suspensions.values());
         for open in all.filter(|one| one.resolution.is_none() && one.is_without_links) {
@@ -311,8 +312,8 @@ impl Watch {
         all.filter(|suspension| suspension.resolution.is_none())
     }
 
-    /// The database has the contents of the time when a backup was made, and so has this record of it. The record of the world
-    /// stays.
+    /// Sets this record of the rows back to the time of the backup, as the database was. The record of what happened outside of
+    /// the database (mails that were taken or came back) stays.
     pub(crate) fn set_back(&mut self, backup: Self, database: &SimulatedDatabase, now: i64) -> Checked {
         let (taken, returned) = (std::mem::take(&mut self.taken), std::mem::take(&mut self.returned));
         *self = Self { taken, returned, looks: self.looks, ..backup };
@@ -326,7 +327,7 @@ impl Watch {
         self.look_at_all(database, now)
     }
 
-    /// The latest writes came from no process that is watched.
+    /// Skips the latest writes, because they came from no process that is watched.
     pub(crate) fn overlook(&mut self, database: &SimulatedDatabase) {
         self.changes = lines(database, CHANGES, None).unwrap_or_default().concat();
     }

@@ -81,7 +81,7 @@ pub(crate) struct World {
     pub(crate) era: AtomicU64,
     /// Whether the database was set back and is served with `--after-restore` next.
     pub(crate) is_to_hold: AtomicBool,
-    /// The experience of each process with each webhook's endpoint since it started.
+    /// The failures that each process has seen at each webhook's endpoint since the process started, and its calls.
     pub(crate) endpoints: Mutex<BTreeMap<(ProcessId, &'static str), Calls>>,
     /// The time until which an endpoint takes no messages.
     pub(crate) down_until: Mutex<BTreeMap<&'static str, i64>>,
@@ -202,7 +202,7 @@ impl World {
         self.era.load(Ordering::SeqCst)
     }
 
-    /// Resolves after a time up to this.
+    /// Resolves after a drawn time of at most `micros_max`.
     pub(crate) async fn think(&self, micros_max: i64) {
         // In whole milliseconds, so that an action aimed at an instant sometimes hits it to the microsecond.
         let millis = self.draw(|chance| chance.within(0..=micros_max / MILLISECOND));
@@ -238,7 +238,7 @@ impl World {
         self.record.lock().unwrap().violation.is_some()
     }
 
-    /// Checks something now.
+    /// Ends the run as failed if a check has found a violation.
     pub(crate) fn check(&self, checked: Result<(), String>) {
         if let Err(violation) = checked {
             self.fail(violation);
@@ -410,7 +410,7 @@ fn step(world: &Arc<World>, runtime: &Runtime) -> bool {
 
 fn finish(world: &Arc<World>, steps: u64, runtime: &Runtime) -> Report {
     world.executor.clear();
-    // Spawned tasks disappear with their owner when its runtime turns.
+    // Tasks that the server spawned on the runtime end when their owners are dropped, but the runtime must run once for that.
     world.executor.step(runtime, || false);
     let processes = std::mem::take(&mut *world.processes.lock().unwrap());
     drop(processes);

@@ -66,7 +66,7 @@ impl Endpoint {
             Some(Host::Domain(name)) => return Ok((host.clone(), self.resolver.addresses(name).await?)),
             None => return Err(Unresolved::Unknown(host)),
         };
-        // The HTTP client does not ask the resolver about literal addresses.
+        // The HTTP client does not ask the resolver about literal addresses, so they are checked here.
         let address = SocketAddr::new(literal, self.resolver.port);
         match self.resolver.filter.check(address) {
             Ok(()) => Ok((host, vec![address])),
@@ -183,7 +183,8 @@ fn verdict(response: &Response) -> Result<StatusCode, DeliveryError> {
     Err(DeliveryError::retry_after(&format!("status {number}{what}"), after))
 }
 
-/// The number of seconds in `Retry-After`; a date would need a clock that agrees with the endpoint's.
+/// The number of seconds in `Retry-After`. A date in this header is ignored: it would need a clock that agrees with the
+/// endpoint's.
 fn retry_after(response: &Response) -> Option<Duration> {
     let seconds: u64 = response.headers().get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
     Some(Duration::from_secs(seconds).min(RETRY_AFTER_MAX))
@@ -222,7 +223,7 @@ fn why(error: &reqwest::Error) -> String {
             if io.kind() == io::ErrorKind::ConnectionRefused {
                 return "the connection was refused".to_owned();
             }
-            // An I/O error stands for the error it wraps, and its `source` skips that error.
+            // `source` of an I/O error skips the error that it wraps, so the search goes on with the wrapped error.
             cause = io.get_ref().map(|inner| inner as &(dyn std::error::Error + 'static)).or(cause);
         }
     }

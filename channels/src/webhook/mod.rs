@@ -135,8 +135,8 @@ impl WebhookChannel {
     }
 
     async fn post(&self, message: &Message) -> Result<StatusCode, DeliveryError> {
-        // An endpoint may send a mail to the recipient, so the address must be a plain one. A recipient without an @ is the name
-        // of an audience.
+        // An endpoint may send a mail to the recipient, so the address must be a plain one. A recipient without an @ is not an
+        // address but the name of an audience, for example of a chat room.
         if message.recipient.contains('@') && domain::base::address::exact(&message.recipient).is_none() {
             return Err(DeliveryError::permanent(NO_PLAIN_ADDRESS));
         }

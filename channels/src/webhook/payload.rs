@@ -1,4 +1,4 @@
-//! The bodies of webhooks: small, because the receiver can ask for the rest with a key of its own.
+//! The bodies of webhooks. They are small, because the receiver can read everything else from the server with its own API key.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use domain::base::ids::{IntentId, SuspensionId};
@@ -117,8 +117,8 @@ fn moment(at: DateTime<Utc>) -> String {
     words::in_utc(&words::date_and_clock(at, false))
 }
 
-/// Breaks the beginnings of mentions and links of all these chat programs: `<!channel>` and `<https://…|Approve>` of Slack,
-/// `@channel`, `@all` and `[Approve](/…)` of Mattermost and Rocket.Chat.
+/// Breaks the beginnings of mentions and links in all chat programs that accept the body: `<!channel>` and
+/// `<https://…|Approve>` of Slack, `@channel`, `@all` and `[Approve](/…)` of Mattermost and Rocket.Chat.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();

@@ -88,7 +88,8 @@ impl Subscribers {
     }
 
     fn read(&self, url: &str) -> Result<Url, String> {
-        // An agent must not learn from a refusal which addresses the operator opened.
+        // The host is compared with the operator's list before the address is checked: the error of that check would tell the
+        // agent which addresses the operator opened.
         let named = Url::parse(url).map_err(|_| "is not a URL".to_owned())?;
         let host = match named.host() {
             Some(Host::Domain(name)) => name.to_owned(),
@@ -100,7 +101,7 @@ impl Subscribers {
             return Err("must be on a host that the operator of this server allows (subscriptions.hosts)".to_owned());
         }
         let usable = usable(&SecretString::from(url), &self.filter).map_err(|error| error.to_string().replacen("url ", "", 1))?;
-        // If the operator opened no subnets, no endpoint could be reached at another port.
+        // If the operator opened no subnets, an endpoint can be reached only at one of `PORTS`.
         let port = usable.port_or_known_default().filter(|port| self.filter.allowed.is_empty() && !PORTS.contains(port));
         port.map_or(Ok(usable), |port| Err(format!("must have port 443 or 8443, and has {port}")))
     }

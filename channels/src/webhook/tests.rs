@@ -378,7 +378,7 @@ fn no_spelling_of_an_address_is_an_endpoint() {
     }
 }
 
-/// If the check of the settings is left out, a delivery to these hosts checks again, and connects to nothing.
+/// A delivery does not rely on the check of the settings: it checks these hosts itself, and connects to none of them.
 #[tokio::test]
 async fn no_spelling_of_an_address_reaches_this_machine() {
     let canary = Canary::on(Ipv4Addr::LOCALHOST, 0);
@@ -441,7 +441,7 @@ async fn a_name_that_changes_its_address_is_checked_again_at_every_try() {
     }
 }
 
-/// By a webhook that calls its own server, one agent could use the keys of another; no subnet setting allows that.
+/// A webhook must never call the server that sends it; no setting of subnets allows that.
 #[tokio::test]
 async fn the_server_itself_is_never_an_endpoint() {
     let canary = Canary::on(Ipv4Addr::LOCALHOST, 0);

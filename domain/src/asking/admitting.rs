@@ -25,7 +25,7 @@ fn principal(id: &str, kind: Option<&str>) -> Result<String, Errors> {
     name::normal(id).map_err(|(rule, message)| one("principal_id", rule, message))
 }
 
-/// The end of an access, which must be a time that Python can read.
+/// The end of an access, which must be a time that clients in Python can read.
 fn end(expires_at: Option<DateTime<Utc>>) -> Result<Option<DateTime<Utc>>, Errors> {
     let is_plain = |at: DateTime<Utc>| (1..=9_999).contains(&at.year()) && at.timestamp_subsec_nanos() < 1_000_000_000;
     if expires_at.is_some_and(|at| !is_plain(at)) {

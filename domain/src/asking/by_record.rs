@@ -1,4 +1,5 @@
-//! Turns the record of a client that suspends in three calls into the body of the one call that asks a question.
+//! The OpenIntent client suspends in three calls: it sets the status, writes the record of its question into the state, and
+//! appends an event. This module turns that record into the body of the one call (`suspend`) that asks a question.
 
 use chrono::TimeDelta;
 use serde_json::{Map, Value};
@@ -14,7 +15,7 @@ pub const CLIENT_ID_MAX: usize = 200;
 /// A client reads its clock twice for the two ends of its window, so the window may be too short by up to this many milliseconds.
 const WINDOW_SHORT_MILLIS_MAX: i64 = 100;
 
-/// A record as the body of the one call that asks a question.
+/// A record as the body of the call `suspend`, with what that body cannot hold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Adapted {
     /// The id that the client gave the question.
@@ -105,7 +106,8 @@ fn window(suspended_at: Option<Value>, expires_at: Option<Value>) -> Result<Opti
     })
 }
 
-/// Refuses a record with a window that ends before the schedule, because its client would act before the question has ended.
+/// Refuses a record whose own window ends before the question's schedule does, because its client would act before the question
+/// has ended.
 ///
 /// # Errors
 ///

@@ -55,7 +55,7 @@ impl Judgement {
     }
 }
 
-/// Judges the choices of one question, in any order.
+/// Judges the choices of one question. Their order makes no difference.
 ///
 /// A choice gets the colour it asks for if that fits the meaning of its value: `primary` for a yes, `danger` for a no. If any of
 /// the choices is doubtful, all of them are neutral.
@@ -87,9 +87,10 @@ pub fn judge(choices: &[SuspensionChoice]) -> Judgement {
     Judgement { styles: choices.iter().zip(&leanings).map(style).collect(), misleading }
 }
 
-/// Whether a choice says no to the value it sends, in a way that a comparison of the leanings of label and value does not show.
-/// If the value means yes, the label may be a usual button to leave a dialog or contain a verb of refusal, or the description may
-/// begin with a verb of refusal. If the value has no word for yes or no, the label may say no to the very words of the value.
+/// Whether a choice says no to the value it sends in a way that the leanings of its label and its value alone do not show. There
+/// are two cases. The value means yes, and the label is a usual button to leave a dialog or contains a verb of refusal, or the
+/// description begins with one. Or the value has no word for yes or no, and the label is a no that contains all words of the
+/// value: "Do not refund" sends `refund`.
 fn says_no_to(choice: &SuspensionChoice, says: Leaning, sends: Leaning) -> bool {
     let label = words_of(&nfkc(&choice.label).to_lowercase());
     match sends {
@@ -108,7 +109,8 @@ fn says_no_to(choice: &SuspensionChoice, says: Leaning, sends: Leaning) -> bool 
     }
 }
 
-/// The look of a text as a whole; the punctuation around it and the width of the spaces in it make no difference.
+/// The form in which whole texts are compared: texts with the same form look alike. The punctuation around a text and the width
+/// of the spaces in it make no difference.
 fn look(text: &str) -> String {
     let is_edge = |c: char| c.is_whitespace() || ".,:;!?…*_~|\"'“”‘’«»()[]{}<>".contains(c);
     let bare = text.trim_matches(is_edge);

@@ -47,7 +47,7 @@ pub enum UnknownChannel {
 /// The operator's rules about questions.
 #[derive(Clone, Debug)]
 pub struct AskingPolicy {
-    /// The server's level of the retry cascade (RFC-0026).
+    /// The server's default retry policy (RFC-0026, cascade).
     pub default_retry_policy: Option<PartialRetryPolicy>,
     /// The people who are asked if a call names no one.
     pub operators: Vec<String>,
@@ -164,7 +164,7 @@ impl AskingPolicy {
     ///
     /// # Errors
     ///
-    /// All fields that break a rule, named as in the policy.
+    /// All fields that break a rule.
     pub fn check_default_retry_policy(&self) -> Result<(), Vec<FieldError>> {
         let Some(policy) = &self.default_retry_policy else { return Ok(()) };
         let mut check = Check { errors: Vec::new(), warnings: Vec::new() };
@@ -314,8 +314,8 @@ impl AskingPolicy {
     }
 }
 
-/// Fits the retry policy of a call into the window that the call names, which is how its client means the policy. If the interval
-/// is longer than the window, people are asked once. One attempt with an interval of 0 is the same as no retry policy.
+/// Fits the retry policy of a call into the call's `timeout_seconds`, as a client with a fixed deadline means it. If the interval
+/// is longer than `timeout_seconds`, people are asked once. One attempt with an interval of 0 is the same as no retry policy.
 fn narrow(request: &mut SuspendRequest, check: &mut Check) {
     let Some(policy) = &mut request.retry_policy else { return };
     if policy.max_attempts == Some(1) && policy.interval_seconds == Some(0) {

@@ -8,7 +8,8 @@ use crate::base::time::seconds;
 use crate::problem::Rejection;
 use crate::suspension::{AskedBefore, Question, Resolution, Suspension};
 
-/// The number of messages of one agent to one person that leave at once. Between later ones, the operator's least time passes.
+/// The number of messages of one agent to one person that leave at once (a burst). While that many have left within the
+/// burst's window, the next message waits until [`Pressing::min_distance_seconds`] after the newest one.
 pub const BURST: usize = 5;
 /// The number of further messages that leave at once within the burst's window, because they would otherwise leave too late.
 pub const URGENT: usize = 15;

@@ -118,8 +118,8 @@ pub fn attachment(body: AddAttachmentRequest) -> Result<Record, Vec<FieldError>>
     check.end(Record::Attachment(Attachment { filename, mime_type, size, storage_url, metadata }))
 }
 
-/// The cost of some work. The work is that of the agent that the body names if `by` may act for that agent, else that of
-/// `agent_id`, the agent as which `by` acts.
+/// The cost of some work. It counts for the agent that the body names, if `by` may act for that agent; otherwise for `agent_id`,
+/// the agent as which `by` acts.
 ///
 /// # Errors
 ///
@@ -136,8 +136,8 @@ pub fn cost(body: RecordCostRequest, by: &Principal, agent_id: String) -> Result
     check.end(Record::Cost(Cost { agent_id, claimed_agent_id, cost_type, amount, unit, provider, metadata }))
 }
 
-/// Work that failed. The work is that of the agent that the body names if `by` may act for that agent, else that of `agent_id`,
-/// the agent as which `by` acts.
+/// Work that failed. It counts for the agent that the body names, if `by` may act for that agent; otherwise for `agent_id`, the
+/// agent as which `by` acts.
 ///
 /// # Errors
 ///
@@ -149,7 +149,7 @@ pub fn failure(body: RecordFailureRequest, by: &Principal, agent_id: String) -> 
     check.optional_word("error_code", body.error_code.as_ref());
     check.optional_word("error_type", body.error_type.as_ref());
     check.text("error_message", body.error_message.as_deref().unwrap_or_default());
-    // Python cannot read other times, and a failure stays in the list that its clients read.
+    // Clients in Python cannot read other times, and a failure that has one would stay in the list that they read.
     let is_plain = |at: DateTime<Utc>| (1..=9_999).contains(&at.year()) && at.timestamp_subsec_nanos() < 1_000_000_000;
     if body.retry_scheduled_at.is_some_and(|at| !is_plain(at)) {
         check.error("retry_scheduled_at", "range", "must be in the years 1 to 9999, and no leap second".into());

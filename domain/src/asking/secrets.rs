@@ -248,7 +248,7 @@ fn is_token(text: &str) -> bool {
     text.len() >= *RANDOM_CHARS.start() || text.contains(|c: char| c.is_ascii_digit())
 }
 
-/// Whether the value is a secret, and not a placeholder, a word about one, or a sentence.
+/// Whether the value is a secret, and not a placeholder, a word about a secret (`expired`), or a sentence.
 fn is_secret(value: &str) -> bool {
     let value = value.trim();
     let first = value.chars().next().unwrap_or_default();
@@ -330,7 +330,7 @@ fn has_random(text: &str) -> bool {
         let is_digest = ["sha1", "sha256", "sha384", "sha512", "md5"].iter().any(|name| {
             line.to_ascii_lowercase().ends_with(&format!("{name}:")) || run.to_ascii_lowercase().starts_with(&format!("{name}-"))
         });
-        // A public key of SSH begins with the length of its name, which is a small number.
+        // A public key of SSH begins with the length of its name, which is a small number: `AAAA` in base64.
         let is_public_key = run.starts_with("AAAA");
         let is_hexadecimal = run.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
         RANDOM_CHARS.contains(&run.len())

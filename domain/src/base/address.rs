@@ -1,8 +1,9 @@
 //! Addresses that a question may be sent to: only addresses that every mail server reads the same way.
 //!
 //! Guarantee: a message to an address of an allowed domain stays at that domain. Mechanism: only certain characters may stand
-//! before the @, because mail servers take others for a route: a server of `example.com` hands `bot%evil.example@example.com` and
-//! `evil.example!bot@example.com` on to `evil.example`. Failure: an address that breaks the rule is refused, never corrected.
+//! before the @, because mail servers read some other characters as a route: a server of `example.com` hands
+//! `bot%evil.example@example.com` and `evil.example!bot@example.com` on to `evil.example`. Failure: an address that breaks the
+//! rule is refused, never corrected.
 
 use std::collections::BTreeSet;
 
@@ -53,7 +54,7 @@ impl AllowList {
     }
 
     /// Whether `address` is on the list. A domain matches as a whole: `*@example.com` does not allow `sub.example.com`. A domain
-    /// pattern allows only plain addresses; addresses with the further characters must be on the list themselves.
+    /// pattern allows only plain addresses: an address with `'`, `=` or `&` must be on the list itself.
     pub fn allows(&self, address: &str) -> bool {
         let Some(address) = exact(address) else { return false };
         let of_domain = |plain: String| plain.rsplit_once('@').is_some_and(|(_, domain)| self.domains.contains(domain));
@@ -61,9 +62,9 @@ impl AllowList {
     }
 }
 
-/// The address that `text` is, if every caller may name it ([`PLAIN_RULE`]): no display name, no quotes, no comment, no route,
-/// no address literal, ASCII before the @. The domain is returned in its ASCII form and in small letters, so that two
-/// spellings are one address.
+/// Reads an address in the form that every caller may use ([`PLAIN_RULE`]): no display name, no quotes, no comment, no route, no
+/// address literal, ASCII before the @. `None` for other text. The domain is returned in its ASCII form and in small letters, so
+/// that two spellings are one address.
 pub fn plain(text: &str) -> Option<String> {
     read(text, &[])
 }

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 
 /// The one source of the present time.
 pub trait Clock: Send + Sync {
-    /// The present, in whole microseconds (what every surface shows and every hash covers).
+    /// The present, in whole microseconds, the precision of every time that the server shows or hashes.
     fn now(&self) -> DateTime<Utc>;
 
     /// The present time for servers that share a database; `database` is the time of its clock. The system's clock returns

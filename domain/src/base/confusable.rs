@@ -12,7 +12,7 @@ static OF_ASCII: LazyLock<[String; 128]> = LazyLock::new(|| {
     std::array::from_fn(|code| of_unicode(u8::try_from(code).map(char::from).unwrap_or_default().encode_utf8(&mut [0; 4])))
 });
 
-/// The look of `text`: two texts with one skeleton can be mistaken for each other. It is for comparing, never for showing.
+/// The skeleton of `text`: texts with the same skeleton can be mistaken for each other. It is for comparing, never for showing.
 ///
 /// Compatibility forms (`Ｄｅｎｙ`, `𝗗𝗲𝗻𝘆`), case, look-alikes of other scripts (Cyrillic `е`) and characters that show nothing make no
 /// difference (NFKC, case folding and the table of confusables of Unicode TS 39).
@@ -25,11 +25,11 @@ pub fn skeleton(text: &str) -> String {
 
 fn of_unicode(text: &str) -> String {
     let plain: String = nfkc(text).chars().filter(|c| !is_invisible(*c)).collect();
-    // Look-alikes are replaced before the case is folded, because a capital looks like other letters than its small one:
-    // `I` is an `l`, `Ρ` is a `p`.
+    // Look-alikes are replaced before the case is folded, because a capital letter and its small letter have different
+    // look-alikes: `I` looks like `l`, and the Greek `Ρ` like `P`.
     let seen: String = prototype(&plain).flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect();
-    // They are replaced once more, because folding may have made a letter with a look-alike. An `i` may have
-    // been an `I`, which is an `l`.
+    // Look-alikes are replaced once more, because folding may have made a letter that has a look-alike. An `i` becomes an `l`,
+    // because it may have been an `I`, which looks like an `l`.
     prototype(&seen).map(|c| if c == 'i' { 'l' } else { c }).collect()
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// The rule by which a member of a body is refused if this server does not have its effect.
+/// The `rule` of an error about a member that is refused because this server does not support its effect.
 pub const UNSUPPORTED: &str = "unsupported";
 
 /// One field that breaks one rule.

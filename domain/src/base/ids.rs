@@ -8,7 +8,7 @@ pub trait Entropy: Send + Sync {
     /// Fills `buffer` with bytes that no one can guess.
     fn fill(&self, buffer: &mut [u8]);
 
-    /// Fills `buffer` with random bytes for ids and salts, which are shown anyway. They may have been drawn in advance.
+    /// Fills `buffer` with random bytes for ids and salts, which are no secrets. The bytes may have been drawn in advance.
     fn fill_shown(&self, buffer: &mut [u8]) {
         self.fill(buffer);
     }
@@ -79,7 +79,7 @@ id!(
     KeyId
 );
 id!(
-    /// Names an entry of an access control list, or a request for one.
+    /// Names an entry of an access control list, or a request for access.
     AccessId
 );
 id!(
@@ -101,7 +101,8 @@ id!(
 
 /// Names a suspension (RFC-0025 §5).
 ///
-/// The id is a capability when it travels (§11), so `Debug` does not show it and it cannot slip into a log.
+/// Outside the server the id is a capability (§11): a holder may be able to answer the question. So `Debug` does not show the id,
+/// and it cannot slip into a log.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 #[serde(transparent)]
 pub struct SuspensionId(pub Uuid);

@@ -1,4 +1,4 @@
-//! JSON at the edge: exactly the values that can be hashed are accepted (RFC 7493, RFC 8785).
+//! JSON in requests: exactly the values that can be hashed are accepted (RFC 7493, RFC 8785).
 
 use std::fmt;
 
@@ -49,8 +49,9 @@ pub fn canonical(value: &impl serde::Serialize) -> Result<Vec<u8>, serde_json::E
 
 /// Appends the canonical bytes of a value to `bytes`: the same bytes as [`canonical`] returns, but faster.
 ///
-/// Every event is hashed in this form by the one thread that writes. `serde_json` writes texts and whole numbers in canonical
-/// form, and, with rare exceptions, keeps members in canonical order; all other cases use the general canonicalizer.
+/// Speed matters, because every event is hashed in this form by the one thread that writes. `serde_json` already writes texts and
+/// whole numbers in canonical form. It keeps members in canonical order but for rare names, for which they are sorted here. All
+/// other numbers go through the general canonicalizer.
 ///
 /// # Errors
 ///
@@ -227,7 +228,8 @@ mod tests {
         assert!(parse(b"").is_err());
     }
 
-    /// Text of any size is read. A member that comes twice is refused, because a forged event could hide another event behind it.
+    /// Text of any size is read. A member that comes twice is refused, because two readers of a forged event could then see two
+    /// different events.
     #[test]
     fn what_others_wrote_is_read_unless_a_name_comes_twice() {
         for text in [r#"{"a":1,"a":2}"#, r#"[{"b":{"c":1,"\u0063":1}}]"#, "{} {}", "{"] {

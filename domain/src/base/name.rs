@@ -44,9 +44,9 @@ impl fmt::Display for Owner {
 
 /// The form in which names are stored and compared: NFKC, without spaces around it, and without invisible characters.
 ///
-/// Keys and questions from before [`normal`] have their names as they were given. Those are never rewritten, because the
-/// log quotes them; so a decision that depends on a name compares forms. Only the lists of an agent's own intents and
-/// questions use the name as stored.
+/// Keys and questions that are older than the function [`normal`] keep their names as they were given, because the log quotes
+/// these names. So a decision that depends on a name compares forms. Only the lists of an agent's own intents and questions use
+/// the name as stored.
 pub fn form(name: &str) -> String {
     let shown: String = nfkc(name).chars().filter(|c| !is_invisible(*c)).collect();
     shown.trim().to_owned()
@@ -57,8 +57,8 @@ pub fn is_same(one: &str, other: &str) -> bool {
     one == other || form(one) == form(other)
 }
 
-/// Whether both names have the same form, apart from the case of letters. The rules that keep an agent from its own question compare
-/// in this way, because a name that is typed in another case must not lift them.
+/// Whether both names have the same form, apart from the case of letters. The rules that keep an agent from answering its own
+/// question compare in this way: a name that is typed in another case must not get around them.
 pub fn is_same_in_any_case(one: &str, other: &str) -> bool {
     one == other || form(one).to_lowercase() == form(other).to_lowercase()
 }

@@ -2,8 +2,8 @@
 //!
 //! Guarantee: no part of a quoted link that helps to guess it is kept, in whatever pieces and encoding it was quoted. Mechanism:
 //! if the link is known, the text is searched for the characters of the link, whatever stands between them; if it is unknown, the
-//! text is searched for everything that could be a link. Failure: if an honest reply happens to look like a link, only its code
-//! is kept.
+//! text is searched for everything that could be a link. Failure: if an honest reply happens to look like a link, only its status
+//! code is kept.
 
 use std::collections::HashSet;
 
@@ -19,7 +19,7 @@ const OPAQUE_MIN: usize = 20;
 /// The longest code at the beginning of a reply, for example `550 5.7.1`.
 const CODE_MAX: usize = 12;
 
-/// The text of a reply if it quotes nothing of `secret`, or else only its code.
+/// The text of a reply if it quotes nothing of `secret`, or else only the reply's status code.
 #[must_use]
 pub fn without_secret(text: &str, secret: &str) -> String {
     let pieces: HashSet<Vec<u8>> = forms(secret.as_bytes()).iter().flat_map(|form| pieces(form)).collect();
@@ -28,7 +28,7 @@ pub fn without_secret(text: &str, secret: &str) -> String {
 }
 
 /// The text of a reply without the tokens of answer links. A token that stands there as it is, or broken across lines of
-/// quoted-printable, is cut out; if anything else could be a part of a token, only the code of the reply is kept.
+/// quoted-printable, is cut out; if anything else could be a part of a token, only the status code of the reply is kept.
 #[must_use]
 pub fn without_links(text: &str) -> String {
     let joined = text.replace("=\r\n", "").replace("=\n", "");
@@ -72,7 +72,7 @@ fn code_of(text: &str) -> String {
 
 /// The text as it is, and decoded from the encodings of mails and URLs: `=70` and `%70`.
 fn views(text: &str) -> [String; 3] {
-    // A character that is shown by its code point could separate two halves of a token, so it is removed.
+    // `⟨U+000D⟩` and the like stand for invisible characters. One could separate two halves of a token, so they are removed.
     let mut plain = String::with_capacity(text.len());
     for (at, part) in text.split('⟨').enumerate() {
         let shown = if at > 0 { part.split_once('⟩').map_or(part, |(_, rest)| rest) } else { part };

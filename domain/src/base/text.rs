@@ -16,9 +16,9 @@ use crate::base::words;
 /// Makes `text` inert and keeps its line breaks.
 ///
 /// Control, bidirectional, zero-width and other invisible characters become `⟨U+202E⟩`. A carriage return before a line feed
-/// disappears and a tab becomes a space, because both are ordinary in honest text. From the fifth on, accents on one letter are
-/// shown by code point, and so are further characters that would join a letter or an emoji that is long enough. A gap that would
-/// push the rest out of sight is closed and counted.
+/// disappears and a tab becomes a space, because both are ordinary in honest text. The fifth accent on a letter and all further
+/// ones are shown by their code points, and so are characters that would make a joined letter or emoji longer than the limit. A
+/// run of spaces or empty lines that would push the text behind it out of sight is replaced by their number.
 #[must_use]
 pub fn visible(text: &str) -> String {
     without_empty_lines(&without_gaps(&inert(text, '\n')))
@@ -66,9 +66,9 @@ pub fn truncated(text: &str, max_chars: usize) -> String {
 
 /// Breaks every address in `text`, so that no mail program turns it into a link: `https[:]//help[.]example/t`.
 ///
-/// Each dot of a host is broken, not only the last: of `bank.example.zip` a mail program would still link the front. The scheme
-/// is broken and not removed, because the parts around a removed scheme could join into a new one. Call this on text that
-/// [`visible`] has passed: an invisible character could hide an address from it.
+/// Each dot of a host is broken, not only the last: in `bank.example[.]zip` a mail program would still link `bank.example`. The
+/// scheme is broken and not removed, because the parts around a removed scheme could join into a new one. Call this on text that
+/// [`visible`] returned: an invisible character could hide an address from this function.
 #[must_use]
 pub fn defanged(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -135,18 +135,20 @@ fn date_and_clock(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
     words::date_and_clock(at, at.year() != now.year())
 }
 
-/// No language writes more accents on one letter; a taller stack would paint over the lines around it.
+/// The most accents shown on one letter. No language writes more, and a taller stack would paint over the lines around it.
 const MARKS_MAX: usize = 4;
 
-/// No letter of any script has more marks; a further mark stands alone, on a circle of its own.
+/// The most combining marks shown on one letter. No letter of any script has more, and a further mark is drawn on a circle of its
+/// own.
 const ALL_MARKS_MAX: usize = 6;
 
-/// How many characters may be shown as one letter. No line is broken inside a letter, and five joined letters of Devanagari,
-/// which are nine or ten characters, would leave a narrow box, for example the name of a value on a phone. The last letters of
-/// the few longer syllables are shown by their code points.
+/// How many characters may be shown as one letter. No line is broken inside a letter, so five joined letters of Devanagari, which
+/// are nine or ten characters, would stick out of a narrow box, for example that of the name of a value on a phone. The last
+/// letters of the few longer syllables are shown by their code points.
 const CLUSTER_CHARS_MAX: usize = 8;
 
-/// No emoji is made of more characters: a kiss between two people of two colours has ten. An emoji is as wide as two letters.
+/// How many characters may be shown as one emoji. No emoji has more: a kiss between two people of two colours has ten. Together
+/// they are only as wide as two letters.
 const EMOJI_CHARS_MAX: usize = 10;
 
 /// The most empty lines in a row that are shown as they are.
@@ -155,7 +157,7 @@ const EMPTY_LINES_MAX: usize = 2;
 /// The most spaces in a row that are shown as they are; a table drawn with spaces needs no more.
 const SPACES_MAX: usize = 80;
 
-/// No Korean syllable has more parts; each part may be as wide as two letters.
+/// How many parts of a Korean syllable may be shown as one. No syllable has more, and each part may be as wide as two letters.
 const JAMO_MAX: usize = 4;
 
 /// How many characters may be shown as one, if `c` is the last of them.

@@ -1,9 +1,10 @@
-//! The two forms of a time: naive on the OpenIntent surface and in events, with `Z` on our own (`wire` decides which).
+//! The two written forms of a time: naive, which is UTC without a zone, for the OpenIntent client and in events; and with `Z` for
+//! Placet's own endpoints. The types in `wire` choose the form of each time.
 
 use chrono::{DateTime, NaiveDateTime, SecondsFormat, SubsecRound, TimeDelta, Utc};
 use serde::{Deserialize, Deserializer, Serializer};
 
-/// Cuts a time to whole microseconds, the precision of every surface.
+/// Cuts a time to whole microseconds, the precision of every time that the server shows or hashes.
 pub fn to_micros(time: DateTime<Utc>) -> DateTime<Utc> {
     time.trunc_subsecs(6)
 }

@@ -1,4 +1,4 @@
-//! Access of agents to intents that other agents created (RFC-0011): entries of the access control list, and requests for one.
+//! Access of agents to intents that other agents created (RFC-0011): entries of the access control list, and requests for access.
 //!
 //! The types that are serialized are payloads of events: a log is verified for ever, so a member never changes its name or its form.
 
@@ -66,7 +66,7 @@ pub struct Granted {
     pub principal_type: PrincipalType,
     /// The agent's permission.
     pub permission: Permission,
-    /// When the entry stops counting.
+    /// When the entry expires.
     #[serde(default, with = "crate::base::time::naive_option", skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<DateTime<Utc>>,
     /// The reason, in the words of the caller that gave it.
@@ -88,17 +88,17 @@ impl Granted {
     }
 }
 
-/// An entry that counts no more; the payload of `access_revoked` and `access_expired`.
+/// An entry that is no longer in force; the payload of `access_revoked` and `access_expired`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Removed {
     /// The id of the entry.
     pub id: AccessId,
     /// The agent.
     pub principal_id: String,
-    /// When its time passed, if it did.
+    /// When the entry expired; absent if it was revoked.
     #[serde(default, with = "crate::base::time::naive_option", skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<DateTime<Utc>>,
-    /// The credential that removed it; absent if its time passed.
+    /// The credential that revoked the entry; absent if it expired.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credential: Option<Credential>,
 }
@@ -149,7 +149,7 @@ pub struct Decided {
     pub reason: Option<String>,
     /// The subject of the credential that decided.
     pub decided_by: String,
-    /// The name in the body, if the credential has another one.
+    /// The name of the person in the request's body, if it differs from the subject of the credential.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claimed_decided_by: Option<String>,
     /// The credential that decided.
@@ -197,7 +197,7 @@ pub struct Grant {
     pub principal_id: String,
     /// The agent's permission.
     pub permission: Permission,
-    /// When the entry stops counting.
+    /// When the entry expires.
     pub expires_at: Option<DateTime<Utc>>,
     /// The reason.
     pub reason: Option<String>,
@@ -260,7 +260,7 @@ pub enum ChangeAccess {
         verdict: Verdict,
         /// The reason.
         reason: Option<String>,
-        /// The name in the body.
+        /// The name of the person in the request's body.
         claimed_decided_by: Option<String>,
     },
 }

@@ -25,7 +25,8 @@ pub(super) fn assign(intent: &Intent, assign: &Assign) -> Result<Vec<Event>, Ref
     Ok(vec![Event::AgentAssigned(Box::new(assigned))])
 }
 
-/// Takes an agent off, with its leases, which no other agent could release. The creator, an admin, and the agent itself may do so.
+/// Takes an agent off the intent, and releases its leases, because no other agent could. The creator, an admin, and the agent
+/// itself may do so.
 pub(super) fn unassign(intent: &Intent, agent_id: &str, by: &Principal, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
     if !intent.assigned.iter().any(|assigned| assigned == agent_id) {
         return Err(Rejection::NotFound.into());
@@ -40,8 +41,8 @@ pub(super) fn unassign(intent: &Intent, agent_id: &str, by: &Principal, now: Dat
     Ok(events)
 }
 
-/// Releases the leases of an agent that may no longer work on the intent, also those that its keys took under their own names.
-/// The leases of the creator and of the agents that stay are kept, because two names may stand for one key.
+/// Releases the leases of an agent that may no longer work on the intent, also those that its keys took under their own names. A
+/// lease is kept if its holder is also the creator or one of the agents that stay: one key may stand under two names.
 pub(super) fn lost_leases(intent: &Intent, agent_id: &str, stays: &[&str], now: DateTime<Utc>) -> Vec<Event> {
     let agent_id = form(agent_id);
     let keys = intent.aliases.iter().filter(|alias| form(&alias.subject) == agent_id).map(|alias| form(&alias.name));

@@ -17,13 +17,13 @@ pub fn record_until(announced_at: DateTime<Utc>) -> DateTime<Utc> {
     announced_at + seconds(RECORD_WITHIN_SECONDS)
 }
 
-/// The least time that a person must have for a question with a fixed deadline once it has come, in seconds.
+/// The least time, in seconds, that people must have for an answer when a question with a fixed deadline is asked.
 pub const LEFT_SECONDS_MIN: u32 = 5;
 
-/// A status `suspended_awaiting_input` without a question so far.
+/// An announced question: the agent has set the status `suspended_awaiting_input`, and has not sent the question yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Announcement {
-    /// The id in the response to an answer that comes before the question.
+    /// The id of the announcement. If an answer comes before the question, the response has this id in place of the question's.
     pub id: SuspensionId,
     /// The status before the announcement.
     pub from: Status,
@@ -44,7 +44,7 @@ impl Announcement {
         now >= self.record_until() || now < self.at
     }
 
-    /// Whether this credential, or another one of its name, announced the question.
+    /// Whether this credential, or another one with the same name, announced the question.
     pub fn is_by(&self, principal: &Principal) -> bool {
         is_same(&self.by.name, &principal.name)
     }

@@ -10,10 +10,10 @@ pub const UNASSIGNED: &str = "agent_unassigned";
 /// The most agents that are assigned to one intent.
 pub const ASSIGNED_MAX: usize = 100;
 
-/// An agent that is assigned; also the payload of the event that says so, whose members never change their names or forms.
+/// An agent that is assigned; also the payload of its event, so a member never changes its name or its form.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Assigned {
-    /// The agent: a key acts for it if the key has this name or subject, or if the name is below the key's name.
+    /// The agent. A key may act for it if this is the key's name or subject, or a name below the key's name (`name/…`).
     pub agent_id: String,
     /// The part that it plays, in the words of the agent that assigned it.
     pub role: String,
@@ -25,7 +25,7 @@ pub struct Assigned {
     pub payload: Option<Map<String, Value>>,
 }
 
-/// An agent that is taken off an intent; also the payload of the event that says so.
+/// An agent that is taken off an intent; also the payload of its event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unassigned {
     /// The agent.
@@ -41,7 +41,7 @@ pub struct Alias {
     pub subject: String,
 }
 
-/// A request to assign an agent. A member that is absent leaves an assignment as it is.
+/// A request to assign an agent. An absent member keeps the value that it has in the assignment in force.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Assign {
     /// The agent.

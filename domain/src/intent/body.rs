@@ -26,13 +26,13 @@ pub struct IntentBody {
     pub created_by: String,
     /// Its parent.
     pub parent_intent_id: Option<IntentId>,
-    /// The intents it depends on; empty, except in intents from before [`crate::asking::accepting`] refused them.
+    /// The intents it depends on. Only old intents have some: [`crate::asking::accepting`] refuses them today.
     pub depends_on: Vec<IntentId>,
     /// Its constraints, an object or a legacy list.
     pub constraints: Value,
     /// Its state; never holds `_suspension`, which is rendered from the suspension.
     pub state: Map<String, Value>,
-    /// Its governance policy; absent, except in intents from before [`crate::asking::accepting`] refused policies.
+    /// Its governance policy; absent if it has none.
     pub governance_policy: Option<Value>,
     /// How sure the agent is, 0 to 100.
     pub confidence: f64,
@@ -79,8 +79,8 @@ impl Patch {
 }
 
 impl IntentBody {
-    /// Applies patches to the state. A parent that is no object is replaced by one, and an append turns another value into a
-    /// list; a remove of a missing value changes nothing.
+    /// Applies patches to the state. If a parent in the path is no object, `set` and `append` replace it by one. If the value at
+    /// the path is no list, `append` first makes it the only element of a list. To remove a missing value changes nothing.
     pub fn apply(&mut self, patches: &[Patch]) {
         for patch in patches {
             let segments: Vec<&str> = patch.segments().collect();

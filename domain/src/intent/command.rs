@@ -21,7 +21,7 @@ use crate::suspension::retry::Schedule;
 use crate::suspension::seeming::SeemingSecret;
 use crate::suspension::{Kind, Question, ResponseType, SuspensionChoice};
 
-/// A question as asked, resolved against the server's policy but not yet against time.
+/// A question as asked. It follows the server's rules for questions already; its deadline is computed later, by the decision.
 #[derive(Clone, Debug)]
 pub struct Suspend {
     /// The id it will have.
@@ -34,7 +34,7 @@ pub struct Suspend {
     pub response_type: ResponseType,
     /// The choices.
     pub choices: Vec<SuspensionChoice>,
-    /// The schedule that ends it.
+    /// The times at which people are asked, and at which it ends.
     pub schedule: Schedule,
     /// The policy that applies when it expires.
     pub fallback_policy: FallbackPolicy,
@@ -42,9 +42,9 @@ pub struct Suspend {
     pub fallback_value: Option<Value>,
     /// Whether a fallback other than `fail` applies only if a person has been reached.
     pub requires_delivery: bool,
-    /// The treatment of a title of its intent that seems to hold a secret; the title has not been searched yet.
+    /// The treatment of the intent's title if it seems to hold a secret. The title has not been searched yet.
     pub seeming_secret: SeemingSecret,
-    /// How much earlier the server ends the question if its client applies the deadline by its own clock as well, in seconds.
+    /// If the asker's client applies the deadline by its own clock, too: how many seconds earlier the server ends the question.
     pub guard_seconds: Option<u32>,
     /// The open suspension it replaces.
     pub supersedes: Option<String>,
@@ -80,7 +80,7 @@ impl Suspend {
     }
 }
 
-/// A question that came as a record.
+/// A question that a client wrote into the state of the intent, as a record.
 #[derive(Clone, Debug)]
 pub struct ByRecord {
     /// The id that the client gave it.
@@ -102,7 +102,7 @@ pub struct Respond {
     pub value: Option<Value>,
     /// The person in whose name the body claims to answer.
     pub claimed_responded_by: Option<String>,
-    /// The members that came with the answer.
+    /// The `metadata` object that came with the answer.
     pub metadata: Option<Map<String, Value>>,
     /// The kind that the suspension must have, if the answer came by a call that answers only requests of one kind.
     pub expects: Option<Kind>,
@@ -184,7 +184,7 @@ pub enum Command {
     },
     /// Ask a question (RFC-0025 §9.1).
     Suspend(Box<Suspend>),
-    /// Ask the question in the record that a client writes into the state; this client suspends in three calls.
+    /// Ask the question in the record that a client writes into the state: the second of its three calls to suspend an intent.
     SuspendByRecord(Box<ByRecord>),
     /// The time for an announced question is over.
     AnnouncementDue,
@@ -234,7 +234,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// The action that the caller must be allowed; `None` for commands of the server's own.
+    /// The action that the caller must be allowed; `None` for commands that only the server itself gives.
     pub fn action(&self) -> Option<Action> {
         match self {
             Self::PatchState { .. } => Some(Action::PatchState),
@@ -265,7 +265,8 @@ impl Command {
         if let Self::SuspendByRecord(record) = self { record.asked.as_deref().ok() } else { None }
     }
 
-    /// Whether the policy of the intent can refuse this command. No policy keeps people from being asked or from answering.
+    /// Whether the policy of the intent can refuse this command. `Unassign` is judged apart, because an agent may always take
+    /// itself off. No policy keeps people from being asked or from answering.
     pub fn is_governed(&self) -> bool {
         matches!(
             self,

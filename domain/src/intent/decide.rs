@@ -20,8 +20,8 @@ use crate::problem::Rejection;
 use crate::suspension::lease::Lease;
 use crate::suspension::{Ending, FallbackPolicy, Question, REFUSALS_RECORDED_MAX, Resolution, ResolutionReason, Suspension};
 
-/// How long before the deadline, in seconds, a change by the asker is taken for a sign that it has applied its fallback. An
-/// earlier change is no sign of that, unless the asker's clock is wrong by more than this.
+/// The number of seconds before the deadline in which a change by the asker is taken for a sign that it has applied its fallback.
+/// An earlier change is no sign of that, unless the asker's clock is ahead by more than this.
 const EARLY_SECONDS_MAX: u32 = 60;
 
 /// Decides what `command` does to `intent` at `now`, without doing it.
@@ -150,8 +150,9 @@ fn set_status(
     Ok(vec![withdrawn(open, ResolutionReason::Withdrawn, reason.cloned(), by), changed])
 }
 
-/// Every attempt that has become due since the last one (RFC-0026 §4). The newest tells everyone at once; the others were missed
-/// while the server was away, and get only their event. So people never get three messages in a second.
+/// Every attempt that has become due since the last one (RFC-0026 §4). Only the newest sends messages, to the people of all these
+/// attempts. The others were missed while the server was away, and get only their event, so that people do not get three messages
+/// in a second.
 fn ask_again(open: &Suspension, question: &Question, now: DateTime<Utc>) -> Vec<Event> {
     let Some(policy) = &question.retry_policy else { return Vec::new() };
     let newest = policy.newest_due(open.suspended_at, now);
@@ -211,8 +212,8 @@ fn respond(intent: &Intent, respond: &Respond, by: &Principal, now: DateTime<Utc
     }
     names_a_person(respond, by)?;
     let Some(value) = &respond.value else {
-        // A choice or a text always differs from a missing value. A form takes any value, so a missing value
-        // must be refused separately.
+        // For a choice or a text, this check refuses the missing value, and its error says which answers are accepted. A form
+        // takes any value, so a missing value must be refused separately.
         open.check(&Value::Null)?;
         return Err(Rejection::invalid("value", "required", "value is required").into());
     };

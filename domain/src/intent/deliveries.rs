@@ -1,4 +1,4 @@
-//! Decides the consequences of messages: which people were reached, and which are asked at once because no one was.
+//! Decides the consequences of messages: which people were reached, and which are asked at once because no one was reached.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -11,10 +11,12 @@ use crate::suspension::delivery::{Asked, DeliveryRecord, DeliveryState, Failover
 /// A message waits for a failing endpoint for at most the time that is left, divided by this number.
 const WAIT_PARTS: i32 = 4;
 
-/// The ways by which people are told again at `attempt`: those in force whose messages are not all lost. If no person can answer
-/// by them, the ways of the attempt's other messages that are not lost are added.
+/// The ways by which people are told again at `attempt`: the ways that the question names for it, except those whose messages
+/// are all lost. If no person can answer by any of these ways, the ways of the attempt's other messages that are not lost are
+/// added.
 ///
-/// A message to a room went to no person. Its way is used again as it is, and the room's name is never looked up as a person.
+/// The recipient of a message to a room is the room's name. The way to it is used again as it is, so that the name is never taken
+/// for a person.
 pub(crate) fn ways_again(attempt: u32, asked: &Asked) -> Vec<Way> {
     let Asked { question, messages, channels } = asked;
     let of_this = || messages.iter().filter(|message| message.attempt == attempt);
@@ -103,7 +105,7 @@ pub fn has_another_way(current: u32, question: &Question, lost: &DeliveryRecord)
     })
 }
 
-/// The people to ask at once, if no one of the attempt in force, `current`, can be reached any more.
+/// The people to ask at once, if no message of the attempt in force, `current`, can reach a person any more.
 ///
 /// They are asked only if all messages of that attempt are lost: as long as one person has the question, or may still get it,
 /// asking the next people early would trouble more people than it helps. A room that has the question without a link cannot

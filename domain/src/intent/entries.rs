@@ -1,4 +1,4 @@
-//! Decides about access to an intent: entries of its access control list, and requests for one (RFC-0011).
+//! Decides about access to an intent: entries of its access control list, and requests for access (RFC-0011).
 
 use chrono::{DateTime, Utc};
 
@@ -48,7 +48,7 @@ pub(super) fn change(intent: &Intent, change: &ChangeAccess, by: &Principal, now
     }
 }
 
-/// The events that remove the entries whose time has passed. An entry counts no more from that time on, whether or not it was removed.
+/// The events that remove `entries`, which have expired. An expired entry gives no access, even before it is removed.
 pub fn lapsed(intent: &Intent, entries: &[Entry], now: DateTime<Utc>) -> Vec<Event> {
     let in_force: Vec<&Entry> = intent.entries.iter().collect();
     let expired = |entry: &Entry| {
@@ -95,7 +95,7 @@ fn grant(
     Ok(granted(intent, grant, request_id, &others, by, now)?)
 }
 
-/// Gives access beside `others`; the entry that the agent has is replaced.
+/// Gives access to an agent, in place of its entry if it has one. `others` are the entries of other agents.
 fn granted(
     intent: &Intent,
     grant: &Grant,
@@ -237,7 +237,8 @@ pub(super) fn permit(intent: &Intent, change: &ChangeAccess, by: &Principal) -> 
     }
 }
 
-/// Decides whether `by` may assign this agent. An assignment does not end, and is not in the list of entries.
+/// Decides whether `by` may assign this agent. An assignment gives access without an end. So an agent whose right comes from an
+/// entry may not assign itself, and may not assign other agents if its own right ends at some time.
 pub(super) fn permit_assigning(intent: &Intent, agent_id: &str, by: &Principal) -> Result<(), Rejection> {
     if !intent.is_open_by_entry(by) {
         return Ok(());
@@ -250,7 +251,8 @@ pub(super) fn permit_assigning(intent: &Intent, agent_id: &str, by: &Principal) 
     Err(Rejection::Forbidden { reason: reason.into() })
 }
 
-/// Whether a key has the owner or the name of the caller that requested access, or those of the agent that is to get it.
+/// Whether a key has the owner or the name of the caller that requested access, or whether its owner, name or subject is the name
+/// of the agent that is to get access, or a name above it.
 fn is_interested(by: &Principal, request: &OpenRequest) -> bool {
     let beneficiary = request.principal_id.to_lowercase();
     let would_get_access = |name: &str| {

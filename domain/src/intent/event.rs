@@ -99,11 +99,11 @@ pub enum Event {
         /// The suspension.
         suspension_id: SuspensionId,
     },
-    /// A question was withdrawn or superseded.
+    /// A question was withdrawn or superseded, or the server lost time while it was open, and its deadline is fixed.
     SuspensionCancelled {
         /// The suspension.
         suspension_id: SuspensionId,
-        /// Whether it was withdrawn or superseded.
+        /// Which of these happened.
         reason: ResolutionReason,
         /// The reason, in the caller's words.
         note: Option<String>,
@@ -171,7 +171,7 @@ pub enum Event {
     Violated(Violation),
     /// An agent keeps data with the intent.
     Recorded(Box<Record>),
-    /// A client recorded something.
+    /// A client appended an event of its own.
     Appended(ClientEvent),
 }
 
@@ -457,7 +457,7 @@ pub fn ending_of(event: &Event, now: DateTime<Utc>) -> Option<(SuspensionId, End
             let ending = ending(Resolution::Cancelled, Some(*reason), None, Some(cancelled_by.clone()));
             Some((*suspension_id, Ending { metadata, ..ending }))
         }
-        // An undeliverable question was ended by the event before, `SuspensionUndeliverable`; this one is for readers of the RFC.
+        // The event before, `SuspensionUndeliverable`, has ended the question. This one is for clients that know only the RFC.
         Event::SuspensionExpired { reason: ExpiryReason::Undeliverable, .. }
         | Event::IntentCreated(..)
         | Event::StatePatched(_)

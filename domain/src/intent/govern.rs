@@ -14,7 +14,7 @@ use crate::intent::status::Status;
 use crate::people::principal::{Principal, Role};
 use crate::problem::Rejection;
 
-/// The error that is allowed for sums of binary fractions, as a part of the largest sum: 3 times 0.1 is a little more than 0.3.
+/// The error that is allowed for sums of binary fractions, as a part of `max_cost`: 3 times 0.1 is a little more than 0.3.
 const ROUNDING: f64 = 1e-9;
 
 /// Refuses a command that the policy of the intent forbids; the refusal is recorded.
@@ -90,7 +90,8 @@ fn change_of_status(intent: &Intent, policy: &Policy, status: Status, reason: Op
     Ok(())
 }
 
-/// Refuses to change the state of an intent that was completed with a person's approval, which holds for the state at that time.
+/// Refuses to change the state of an intent that was completed with a person's approval: the approval holds for the state at that
+/// time.
 fn after_approval(intent: &Intent, policy: &Policy) -> Result<(), Refusal> {
     if intent.status == Status::Completed && policy.completion_mode == Some(CompletionMode::RequireApproval) {
         let message =

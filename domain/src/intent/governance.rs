@@ -15,8 +15,8 @@ pub const VIOLATION: &str = "governance.violation";
 /// The most agents that a policy names.
 pub const ALLOWED_AGENTS_MAX: usize = 100;
 
-/// The rules that an intent sets for the work on it; also a member of the events that set it, whose members never change their
-/// names or forms. A member that is absent sets no rule.
+/// The rules that an intent sets for the work on it. A member that is absent sets no rule. The events that set a policy contain
+/// it in this form, so a member never changes its name or its form.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = GovernancePolicy)]
@@ -73,14 +73,14 @@ pub struct Governance {
 }
 
 impl Governance {
-    /// Whether the policy limits the costs, so that their sum is kept.
+    /// Whether the policy limits the costs. If it does, the store keeps their sum.
     pub fn limits_cost(&self) -> bool {
         self.policy.as_ref().is_some_and(|policy| policy.max_cost.is_some())
     }
 }
 
 impl Policy {
-    /// The policy in the log or in a row.
+    /// Reads a policy from the log or from a row.
     ///
     /// # Errors
     ///

@@ -48,7 +48,7 @@ pub struct Intent {
     pub id: IntentId,
     /// Its status.
     pub status: Status,
-    /// 1 at first; +1 per state patch and per change of status.
+    /// 1 at first; +1 per patch of the state, change of status and change of policy.
     pub version: u32,
     /// The credential that created it.
     pub created_by: Asker,
@@ -58,25 +58,25 @@ pub struct Intent {
     pub updated_at: DateTime<Utc>,
     /// The open suspension for which the intent waits.
     pub open: Option<Suspension>,
-    /// The announced question, which has not come yet.
+    /// The question that an agent has announced, but not sent yet.
     pub announcement: Option<Announcement>,
-    /// Open suspensions beside which the intent goes on, where the command names them.
+    /// The open requests that do not stop the intent, for example for an approval; only those are loaded that the command needs.
     pub beside: Vec<Suspension>,
-    /// Ended suspensions the command names.
+    /// The ended suspensions that the command names.
     pub ended: Vec<Suspension>,
     /// Its leases that are not released.
     pub leases: Vec<Lease>,
-    /// The agents that are assigned to it, where a command or its caller needs them.
+    /// The agents that are assigned to it; loaded only if the command or the caller needs them.
     pub assigned: Vec<String>,
-    /// The entries of its access control list that are in force, where a command or its caller needs them.
+    /// The entries of its access control list that are in force; loaded only if the command or the caller needs them.
     pub entries: Vec<Entry>,
-    /// The requests for access that are not decided, where a command needs them.
+    /// The requests for access that are not decided; loaded only if the command needs them.
     pub requests: Vec<OpenRequest>,
-    /// The keys of agents whose name and subject differ, where a command takes agents off.
+    /// The keys of agents whose name and subject differ; loaded only if the command needs them.
     pub aliases: Vec<Alias>,
     /// The portfolio that the command names.
     pub portfolio: Option<Box<Joined>>,
-    /// Its policy, where a command needs it.
+    /// Its policy; loaded only if the command needs it.
     pub governance: Governance,
 }
 
@@ -104,7 +104,7 @@ impl Intent {
         }
     }
 
-    /// Whether this credential, or another one of its name, created the intent.
+    /// Whether this credential, or another one with the same name, created the intent.
     pub fn is_created_by(&self, principal: &Principal) -> bool {
         is_same(&self.created_by.name, &principal.name)
     }

@@ -68,8 +68,8 @@ pub(super) fn extend(
     }))])
 }
 
-/// Ends a question that lost time and whose deadline cannot move, because the asker's own clock does not wait. The lost time must
-/// not become consent.
+/// Ends a question with a fixed deadline if the server lost time while it was open. The time cannot be given back, because the
+/// asker applies the deadline by its own clock, too. The lost time must not become consent.
 fn time_lost(intent: &Intent, open: &Suspension, by: &Principal) -> Vec<Event> {
     let ended = withdrawn(open, ResolutionReason::TimeLost, None, by);
     std::iter::once(ended).chain(goes_on(intent, open, "time_lost")).collect()

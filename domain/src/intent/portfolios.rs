@@ -10,13 +10,13 @@ use crate::portfolio::membership::{Added, Join, Joined, Removed};
 use crate::portfolio::{MEMBERS_MAX, PORTFOLIOS_OF_INTENT_MAX, PortfolioStatus};
 use crate::problem::Rejection;
 
-/// Decides whether the intent may go into the portfolio that the command names: only its creator adds to it.
+/// Decides whether the intent may go into the portfolio that the command names: only the creator of the portfolio adds intents.
 pub(super) fn permit_joining(intent: &Intent, by: &Principal) -> Result<(), Rejection> {
     let Joined { portfolio, .. } = intent.portfolio.as_deref().ok_or(Rejection::NotFound)?;
     authorize(by, Action::JoinPortfolio, Object::Portfolio { created_by: &portfolio.created_by })
 }
 
-/// Puts the intent into a portfolio. A request that asks for the place as it is causes no event.
+/// Puts the intent into a portfolio. A request for the role and the priority that the intent has there already causes no event.
 pub(super) fn join(intent: &Intent, join: &Join, by: &Principal) -> Result<Vec<Event>, Refusal> {
     let Joined { portfolio, members, portfolios_of_intent, membership } =
         intent.portfolio.as_deref().ok_or(Rejection::NotFound)?;

@@ -88,7 +88,7 @@ pub(super) fn why_refused(intent: &Intent, suspension_id: &str) -> Rejection {
     }
 }
 
-/// The change of status when an intent waits no longer.
+/// The event that makes the intent active after `ended` has ended; `None` if the intent did not wait for it.
 pub(super) fn goes_on(intent: &Intent, ended: &Suspension, reason: &str) -> Option<Event> {
     let changed = Event::StatusChanged { old: intent.status, new: Status::Active, reason: Some(reason.into()) };
     ended.kind.stops_intent().then_some(changed)

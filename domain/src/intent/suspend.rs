@@ -37,7 +37,7 @@ pub(super) fn suspend(intent: &Intent, suspend: &Suspend, by: &Principal, now: D
         expires_at,
         fallback_policy: suspend.fallback_policy,
         fallback_value: suspend.fallback_value.clone(),
-        // No person is reached yet; a question that is sent to no one never reaches a person, and so must not become consent.
+        // No person is reached yet. If the question is sent to no one, this stays false, and no fallback applies that needs it.
         reached: false,
         requires_delivery: suspend.requires_delivery,
         fixed_deadline: suspend.guard_seconds.is_some(),
@@ -63,7 +63,8 @@ pub(super) fn suspend(intent: &Intent, suspend: &Suspend, by: &Principal, now: D
 }
 
 /// The moment from which a question's window counts. If the client applies the deadline by its own clock, this is the moment of
-/// the announcement, because the client counts from even before it. If the server's clock was set back since, it is `now`.
+/// the announcement, because the client starts to count shortly before it announces. If the server's clock was set back since the
+/// announcement, it is `now`.
 fn since(intent: &Intent, suspend: &Suspend, now: DateTime<Utc>) -> DateTime<Utc> {
     let announced = intent.announcement.as_ref().filter(|_| suspend.guard_seconds.is_some() && suspend.kind.stops_intent());
     announced.map_or(now, |announced| announced.at.min(now))
@@ -130,8 +131,8 @@ pub(super) fn escalated(suspension_id: SuspensionId, question: &Question, attemp
     })
 }
 
-/// Asks the question, adopts the open one if it is the same, or supersedes it. A record that is refused leaves the intent as it was
-/// before its announcement.
+/// Asks the question in a record. If a question is open, it is adopted if it is the same, and superseded otherwise. A refusal of
+/// the record takes the announcement back.
 pub(super) fn suspend_by_record(
     intent: &Intent,
     record: &ByRecord,
@@ -167,9 +168,10 @@ fn decided(intent: &Intent, record: &ByRecord, by: &Principal, now: DateTime<Utc
     }
 }
 
-/// Whether the agent asks its open question again, for example after a restart: people are not asked twice. The client never compares
-/// ids, so an answer to one question must not come back for another. A key of another owner asks anew, so that this owner may not
-/// answer the question.
+/// Whether the agent asks its open question again, for example after a restart: then people are not asked twice. The two
+/// questions must be equal, apart from their deadlines: the client never compares ids, so it would take an answer to a different
+/// question for the answer to this one. If a key of another owner asks, the question is asked anew, so that this
+/// owner may not answer it either.
 fn is_adopted(open: &Suspension, text: Option<&Question>, asked: &Suspend, by: &Principal) -> bool {
     let is_same_text = |text: &Question| {
         text.question == asked.question.question

@@ -17,9 +17,9 @@ pub(super) const SEQUENCE_NAME: &str = "sequence";
 pub(super) const PREVIOUS_NAME: &str = "previous_event_hash";
 /// The value of an absent link.
 pub(super) const NULL: &str = "null";
-/// A number of so many digits is always below [`INTEGER_MAX`].
+/// A number of at most this many digits is always below [`INTEGER_MAX`].
 const DIGITS_SAFE: usize = INTEGER_MAX.ilog10() as usize;
-/// How deep an event may nest: its payload is an object in an object.
+/// How deep an event may nest: deeper than a request, because the event and its payload are two further objects around the data.
 const EVENT_DEPTH_MAX: usize = DEPTH_MAX + 2;
 /// The bytes that stand for themselves in a text: all but quotes, backslashes and control characters.
 const PLAIN: [bool; 256] = {
@@ -263,7 +263,7 @@ mod tests {
         assert!(!passes(&deep));
     }
 
-    /// The same for thousands of inputs: every byte of every sample is removed, doubled and exchanged.
+    /// As the test above, for thousands of inputs: every byte of every sample is removed, doubled and exchanged.
     #[test]
     fn whatever_passes_after_a_change_of_a_byte_is_canonical_the_general_way() {
         let mut passed = 0;

@@ -22,7 +22,7 @@ use crate::portfolio::event::PortfolioEvent;
 
 /// The prefix of every hash.
 const HASH_KIND: &str = "sha256:";
-/// The subject that the server's own events name in place of an intent.
+/// The value of the member `log` in the server's own events, which have it in place of `intent_id`.
 const SERVER_LOG: &str = "server";
 /// The number of characters of a hash, which has 32 bytes, in base64.
 const HASH_CHARS: usize = 43;
@@ -102,8 +102,8 @@ impl Sealed {
         Self::from_served(&json::unambiguous(served).ok()?)
     }
 
-    /// Takes a served event apart, so that its reader can verify it; `None` if it does not have that form. Parse it with
-    /// [`json::unambiguous`]: a parsed value no longer shows that a name came twice.
+    /// Takes a served event apart, so that its reader can verify it; `None` if it does not have that form. Parse the event's text
+    /// with [`json::unambiguous`]: a parsed value no longer shows that a name came twice.
     pub fn from_served(served: &Value) -> Option<Self> {
         let mut event = served.as_object()?.clone();
         let hash = event.remove(HASH_NAME)?;
@@ -155,12 +155,12 @@ impl<'a> Entry<'a> {
 impl Envelope<'_> {
     /// Seals an event in this envelope.
     ///
-    /// The members are written in their canonical order around payloads that are canonicalised once each: apart from the
-    /// database, canonicalising is the most expensive part of a write.
+    /// The members are written one by one in their canonical order, so that the payload is canonicalised only once: apart from
+    /// the database, canonicalising is the most expensive part of a write.
     ///
     /// # Errors
     ///
-    /// A payload that JSON cannot hold; the edge accepts none.
+    /// A payload that JSON cannot hold; no accepted request has one.
     pub fn seal(&self, entry: Entry<'_>) -> Result<Sealed, serde_json::Error> {
         let event = entry.of_intent();
         let mut bytes = Vec::with_capacity(1024);
@@ -224,7 +224,7 @@ pub enum Broken {
     WrongSequence(u64),
 }
 
-/// Verifies one intent's chain, oldest first: canonical form, hashes, links, gapless numbers from 1.
+/// Verifies a whole chain, oldest event first: canonical form, hashes, links, gapless numbers from 1. Returns its length.
 ///
 /// # Errors
 ///
@@ -284,7 +284,7 @@ impl Follower {
 /// The links of an event, by the definition: bytes are canonical if reading and writing them gives the same bytes.
 fn links_of_any(bytes: &[u8], sequence: u64) -> Result<Links<'static>, Broken> {
     let value = json::unambiguous(bytes).map_err(|_| Broken::NotJson(sequence))?;
-    // With a hash inside, readers of the served event would find two members of one name.
+    // If these bytes had an `event_hash`, readers of the served event would find two members of that name.
     if value.get(HASH_NAME).is_some() || json::canonical(&value).ok().as_deref() != Some(bytes) {
         return Err(Broken::NotCanonical(sequence));
     }

@@ -1,4 +1,4 @@
-//! The log, which a stranger can verify: canonical bytes and the chain they form (RFC-0019; the wire document defines both).
+//! The log, which a stranger can verify: canonical bytes and the chain they form (RFC-0019; `docs/http.md` describes both).
 
 mod canonical;
 mod chain;

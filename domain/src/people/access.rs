@@ -38,21 +38,21 @@ impl Permission {
 pub struct Entry {
     /// Its id.
     pub id: AccessId,
-    /// The agent: a key acts for it if the key has this name or subject, or if the name is below the key's name.
+    /// The agent. A key may act for it if this is the key's name or subject, or a name below the key's name (`name/…`).
     pub principal_id: String,
     /// The agent's permission.
     pub permission: Permission,
-    /// When the entry stops counting.
+    /// When the entry expires.
     pub expires_at: Option<DateTime<Utc>>,
 }
 
 impl Entry {
-    /// Whether it counts at `now`.
+    /// Whether it has not expired at `now`.
     pub fn is_in_force(&self, now: DateTime<Utc>) -> bool {
         self.expires_at.is_none_or(|at| now < at)
     }
 
-    /// Whether it admits this principal; it admits agents alone.
+    /// Whether it names this principal. Entries give access to agents alone, but the role is not checked here.
     pub fn admits(&self, principal: &Principal) -> bool {
         principal.may_act_for(&self.principal_id)
     }

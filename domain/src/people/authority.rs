@@ -159,7 +159,8 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
         // An agent may ask for access to an intent that it may not read.
         let is_hidden = permission.is_none() && action != Action::RequestAccess;
         let is_anothers = principal.role == Role::Agent && !is_creator && is_hidden;
-        // A gateway must not see messages that another gateway passes on: the row of a message proves which gateway got it.
+        // A tied gateway may see a question only if it was handed a message about it. The row of each message says which gateway
+        // got it.
         let was_handed_nothing = principal.tied_to.is_some() && handed_for.is_empty();
         if is_anothers || was_handed_nothing {
             return Err(Rejection::NotFound);
@@ -229,9 +230,9 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
     Ok(())
 }
 
-/// Whether an answer of this principal would be the asker's own: they have the same owner, or a key has the asker's name, so that the
-/// log would show this name as the one who answered. A link is no key: its holder has the name of a mailbox, which may well be the name
-/// of the person's own agent.
+/// Whether an answer of this principal would be the asker's own: both have the same owner, or the principal is a key with the
+/// asker's name, so that the log would show the asker as the one who answered. The holder of a link is no key: its name is a
+/// mailbox, and a person's own agent may well have the same name.
 pub(crate) fn is_at_one(principal: &Principal, asker: &Asker) -> bool {
     let is_own_name = |name: &str| is_same_in_any_case(name, &asker.name);
     is_same_in_any_case(asker.owner.as_str(), principal.owner.as_str())
@@ -251,8 +252,8 @@ fn permission(principal: &Principal, object: Object<'_>) -> Option<Permission> {
     entered.chain(is_assigned(principal, object).then_some(Permission::Write)).max()
 }
 
-/// Refuses an action for which an agent needs a higher permission than it has. The table of roles decides the rest. It lets no
-/// agent change the policy of an intent that it did not create, or decide about a request, whatever permission the agent has.
+/// Refuses an action for which an agent needs a higher permission than it has. [`authorize`] then judges the action by the role:
+/// whatever permission an agent has, it may not change the policy of an intent that it did not create, or decide about a request.
 fn within(permission: Option<Permission>, is_assigned: bool, action: Action) -> Result<(), Rejection> {
     let least = match action {
         Action::RequestAccess => None,
@@ -286,7 +287,7 @@ fn within(permission: Option<Permission>, is_assigned: bool, action: Action) -> 
         | Action::Suspend
         | Action::Cancel
         | Action::JoinPortfolio => Some(Permission::Write),
-        // An assigned agent may hand its work on. If the holder of an entry assigned an agent, that would give access.
+        // An assigned agent may hand its work on. An agent with an entry would give access by assigning, so it needs `Admin`.
         Action::Assign if is_assigned => Some(Permission::Write),
         Action::Assign | Action::ManageAccess => Some(Permission::Admin),
     };
@@ -534,7 +535,7 @@ channel foreign: 403 403 403 403
             }
             let cancels = may(&agent, Action::Cancel, &entries, &[], Some(&own));
             assert_eq!(cancels.is_ok(), permission >= Permission::Write, "{permission:?}");
-            // An entry gives nothing to a key of another role that has the name.
+            // An entry gives nothing to a key of another role that has the agent's name.
             for role in Role::ALL.into_iter().filter(|role| *role != Role::Agent) {
                 let who = principal(role, "helper", "team-b");
                 for action in Action::ALL {

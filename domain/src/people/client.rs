@@ -1,4 +1,5 @@
-//! Client programs of agents that act on decisions of their own beside those that the server records. A key names its program.
+//! Client programs of agents that do not leave every decision to the server: they apply fallbacks by their own clock, too. A key
+//! names its program.
 
 use std::fmt;
 use std::str::FromStr;

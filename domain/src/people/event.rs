@@ -24,13 +24,13 @@ pub enum ServerEvent {
         /// The credential that imported it.
         credential: Option<Credential>,
     },
-    /// A key from before the log began was found when it began.
+    /// A key that was made before the server's log began; this event is written when the log begins.
     KeyRecorded {
         /// The key.
         key: KeyFacts,
         /// When the key was made.
         created_at: DateTime<Utc>,
-        /// When the key was revoked; absent if it still counts.
+        /// When the key was revoked; absent if it was still valid.
         revoked_at: Option<DateTime<Utc>>,
     },
     /// A key was revoked.

@@ -86,8 +86,8 @@ pub enum Credential {
 /// The caller, as its credential says; nothing in a request's body changes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Principal {
-    /// The credential; absent for the server itself, and for the links of messages from before links were
-    /// stored with their message.
+    /// The credential; absent for the server itself, for an account that works on the database itself, and for the links of
+    /// messages from before links were stored with their message.
     pub credential: Option<Credential>,
     /// The credential's name; the actor in the log, and for agents their identity.
     pub name: String,

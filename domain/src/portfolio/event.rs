@@ -43,7 +43,7 @@ pub struct StatusChanged {
     pub credential: Option<Credential>,
 }
 
-/// One thing that happened to one portfolio; also its payload.
+/// One thing that happened to one portfolio; also the payload of its event.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum PortfolioEvent {

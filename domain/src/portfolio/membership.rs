@@ -67,7 +67,7 @@ pub struct Removed {
     pub credential: Option<Credential>,
 }
 
-/// A place that is asked for.
+/// A request to put an intent into a portfolio, or to change its place there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Join {
     /// The id that a new place will have.

@@ -46,7 +46,7 @@ impl PortfolioStatus {
     }
 }
 
-/// The rules that a portfolio sets; also the payload's member of that name.
+/// The rules that a portfolio sets; also the member `governance_policy` of the payload of `portfolio_created`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortfolioPolicy {
     /// Whether the portfolio can be completed only when all its intents are; absent if the creator did not say.

@@ -25,14 +25,15 @@ impl Absence {
         (until - from > TimeDelta::seconds(ABSENCE_SECONDS_MAX)).then_some(Self { from, until })
     }
 
-    /// The time between the last sign of life in a backup and the first link after its restore. It counts however short it is,
-    /// because no person could answer: the old links had ended and there were no new ones.
+    /// The time between the last sign of life in a backup and the first answer link after the restore. It counts however short it
+    /// is, because no person could answer: the old links had ended and there were no new ones.
     pub fn without_links(from: DateTime<Utc>, until: DateTime<Utc>) -> Option<Self> {
         (until > from).then_some(Self { from, until })
     }
 
-    /// Whether this absence of the server took too much of the window of a question with a fixed deadline. That deadline cannot be
-    /// moved to make up for it, and the window may be so short that even an absence too brief to matter for other questions fills it.
+    /// Whether this absence of the server took too much of the window of a question with a fixed deadline. The deadline cannot be
+    /// moved to make up for the absence, and the window may be so short that even an absence too brief to matter for other
+    /// questions fills it.
     pub fn takes_too_much(&self, suspended_at: DateTime<Utc>, expires_at: DateTime<Utc>) -> bool {
         // Time before the question was asked is no loss for it.
         let lost = self.until - self.from.max(suspended_at);

@@ -124,8 +124,8 @@ impl Channels {
         self.find(name).is_some_and(|channel| channel.links)
     }
 
-    /// Whether a person may answer because of a message by this channel: it has a link, or no channel of
-    /// the server carries links.
+    /// Whether a message by this channel counts as one that its recipient can answer: the channel carries links, or no channel of
+    /// the server does.
     pub(crate) fn is_answered(&self, name: &str) -> bool {
         self.carries_links(name) || !self.carry_links()
     }

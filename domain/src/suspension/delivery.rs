@@ -30,7 +30,7 @@ pub enum DeliveryState {
 }
 
 impl DeliveryState {
-    /// Whether the message has not ended yet.
+    /// Whether the message is still to be sent.
     pub fn is_under_way(self) -> bool {
         matches!(self, Self::Queued | Self::Sending)
     }
@@ -86,13 +86,14 @@ impl Sibling {
         Route { channel: &self.channel, recipient: &self.recipient }
     }
 
-    /// Whether the message carries the answer link. Once the message has left, the answer stays the same, even if its channel has
+    /// Whether the message carries the answer link. A message that has left keeps what was recorded then, even if its channel has
     /// changed or is gone.
     pub(crate) fn carries_link(&self, channels: &Channels) -> bool {
         self.linked.unwrap_or_else(|| channels.carries_links(&self.channel))
     }
 
-    /// Whether a person may answer because of this message: it has a link, or no channel of the server carries links.
+    /// Whether this message counts as one that its recipient can answer: it has a link, or no channel of the server carries
+    /// links.
     pub(crate) fn is_answered(&self, channels: &Channels) -> bool {
         self.carries_link(channels) || !channels.carry_links()
     }

@@ -1,4 +1,4 @@
-//! The suspension, the one durable record: the agent does nothing until a condition holds (RFC-0025 §4, §5).
+//! The suspension: the one durable record, which says that the agent does nothing until a condition holds (RFC-0025 §4, §5).
 
 pub mod absence;
 pub mod channel;
@@ -64,7 +64,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Whether the intent itself waits. Otherwise the intent goes on beside the suspension, of which several may then be open.
+    /// Whether the intent itself waits. Otherwise work on the intent goes on, and several suspensions of the intent may be open.
     pub fn stops_intent(self) -> bool {
         match self {
             Self::AwaitingInput | Self::Paused | Self::Parked => true,
@@ -171,7 +171,7 @@ pub struct Asker {
 pub struct Ending {
     /// The kind of ending in the RFC.
     pub resolution: Resolution,
-    /// Set for `cancelled`.
+    /// The cause of a `cancelled`; absent for other endings.
     pub reason: Option<ResolutionReason>,
     /// When it ended.
     pub at: DateTime<Utc>,
@@ -186,7 +186,7 @@ pub struct Ending {
 /// The facts that decisions about a suspension need; the text for people is in [`Question`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Suspension {
-    /// Its id, a capability when it travels.
+    /// Its id. Outside the server it is a capability: a holder may be able to answer the question.
     pub id: SuspensionId,
     /// The suspended intent.
     pub intent_id: IntentId,

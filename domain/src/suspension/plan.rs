@@ -13,14 +13,14 @@ const QUOTED_MAX: usize = 80;
 /// How many people one line names; the others are counted.
 const NAMED_MAX: usize = 3;
 
-/// The people who are told about one question, with the times, and the effect of silence.
+/// The people who are told about one question, with the times, and the outcome if none of them answers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan<'a> {
     /// Every attempt, the first one included.
     pub steps: Vec<Step<'a>>,
-    /// When silence takes effect; absent for a question that waits for ever.
+    /// The deadline; absent for a question that waits for ever.
     pub ends_at: Option<DateTime<Utc>>,
-    /// The effect of silence.
+    /// The outcome if no person answers until the deadline.
     pub silence: Silence<'a>,
 }
 
@@ -37,7 +37,7 @@ pub struct Step<'a> {
     pub escalation: bool,
 }
 
-/// The effect if no one answers until the deadline.
+/// The outcome if no person answers until the deadline.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Silence<'a> {
     /// The agent is told that no one answered, and stops.
@@ -121,7 +121,7 @@ impl<'a> Step<'a> {
 }
 
 impl<'a> Silence<'a> {
-    /// The effect of a policy on a question with these choices.
+    /// The outcome under this policy, for a question with these choices.
     pub fn new(
         policy: FallbackPolicy,
         value: Option<&'a Value>,

@@ -1,4 +1,4 @@
-//! Requests to people beside the work on an intent (RFC-0013): approvals, escalations and arbitrations.
+//! Requests to people that do not suspend the intent (RFC-0013): approvals, escalations and arbitrations.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -9,10 +9,11 @@ pub const APPROVE: &str = "approve";
 pub const DENY: &str = "deny";
 /// The action of an approval that a policy can demand before an intent is completed.
 pub const COMPLETE: &str = "complete";
-/// The most requests that are open at a time beside one intent.
+/// The most requests of one intent that are open at a time.
 pub const REQUESTS_OPEN_MAX: usize = 20;
 
-/// A request as the agent made it; also a member of the event that records it, whose members never change their names or forms.
+/// A request as the agent made it. It is also stored in the event that records it, so its members never change their names or
+/// forms.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Requested {
     /// The action that a person approves; approvals only.

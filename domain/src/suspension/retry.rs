@@ -1,4 +1,5 @@
-//! Asking again: the retry policy of a suspension, the cascade it results from, and its times (RFC-0026).
+//! Asking again: the retry policy of a suspension, the levels from which it is put together (the cascade), and its times
+//! (RFC-0026).
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -23,7 +24,7 @@ pub enum Strategy {
     Fixed,
 }
 
-/// From this attempt on, another channel is used or other people are asked.
+/// One rung of the escalation ladder: from this attempt on, another channel is used or other people are asked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rung {
@@ -149,7 +150,7 @@ impl PartialRetryPolicy {
         if let (Some(interval), Some(timeout)) = (&mut inherited.interval_seconds, timeout_seconds) {
             *interval = (*interval).min(timeout);
         }
-        // Without a fallback value, a question fails as it does without a policy.
+        // Without a fallback value nothing can replace an answer, so only the policy `fail` is inherited.
         if fallback_value.is_none() {
             inherited.final_fallback_policy = inherited.final_fallback_policy.filter(|policy| *policy == FallbackPolicy::Fail);
         }
@@ -163,7 +164,7 @@ impl PartialRetryPolicy {
     }
 }
 
-/// The times at which one suspension asks and ends; computed once, from `suspended_at` alone.
+/// When one suspension asks and when it ends. All times count from `suspended_at` alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
     /// The policy in force, if any.
@@ -191,7 +192,7 @@ impl Schedule {
             check_range("timeout_seconds", timeout, WINDOW_SECONDS_MAX, &mut errors);
         }
         let partial = match (call, timeout_seconds, server) {
-            // The server's default applies if the call has no field about time at all.
+            // The whole policy of the server applies if the call has neither `retry_policy` nor `timeout_seconds`.
             (None, None, Some(server)) => Some(PartialRetryPolicy::default().over(server, None, fallback_value)),
             (Some(call), _, Some(server)) => Some(call.over(server, timeout_seconds, fallback_value)),
             (call, _, _) => call,

@@ -12,7 +12,8 @@ use crate::wire::EventView;
 /// `POST /api/v1/intents/{id}/acl/entries`, and an entry of `PUT /api/v1/intents/{id}/acl`. Unknown fields are ignored.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct GrantAccessRequest {
-    /// The agent: a key acts for it if the key has this name or subject, or if the name is below the key's name (`name/…`).
+    /// The agent. A key acts for this agent if this is the key's name or subject, or begins with the key's name and a slash
+    /// (`name/…`).
     #[schema(min_length = 1, max_length = 200, examples("refund-worker"))]
     pub principal_id: String,
     /// `agent`; other kinds of principals are refused.
@@ -26,7 +27,7 @@ pub struct GrantAccessRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 2000)]
     pub reason: Option<String>,
-    /// When the entry stops counting.
+    /// When the entry expires.
     #[serde(default, with = "crate::base::time::naive_option", skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<DateTime<Utc>>,
 }
@@ -38,7 +39,8 @@ pub struct SetAclRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(pattern = "^closed$")]
     pub default_policy: Option<String>,
-    /// The entries, which take the place of all others. The list is required, so that a body without it does not remove them.
+    /// The entries, which replace all present entries. The member is required, so that a body without it does not remove the
+    /// present entries.
     #[schema(max_items = 100)]
     pub entries: Vec<GrantAccessRequest>,
 }
@@ -69,7 +71,8 @@ pub struct RequestAccessRequest {
 /// `POST /api/v1/intents/{id}/access-requests/{id}/approve`. Unknown fields are ignored.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ApproveAccessRequest {
-    /// Kept as a claim; the credential says who decided.
+    /// The person who decides, as the caller states it. The credential says who decided; another name here is kept as
+    /// `claimed_decided_by`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 200)]
     pub decided_by: Option<String>,
@@ -88,7 +91,8 @@ pub struct ApproveAccessRequest {
 /// `POST /api/v1/intents/{id}/access-requests/{id}/deny`. Unknown fields are ignored.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DenyAccessRequest {
-    /// Kept as a claim; the credential says who decided.
+    /// The person who decides, as the caller states it. The credential says who decided; another name here is kept as
+    /// `claimed_decided_by`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 200)]
     pub decided_by: Option<String>,
@@ -115,7 +119,7 @@ pub struct AclEntryView {
     pub granted_by: String,
     /// When it was given, naive UTC.
     pub granted_at: String,
-    /// When the entry stops counting, naive UTC.
+    /// When the entry expires, naive UTC.
     #[serde(with = "crate::base::time::naive_option")]
     #[schema(value_type = Option<String>)]
     pub expires_at: Option<DateTime<Utc>>,
@@ -269,8 +273,8 @@ impl AccessRequestView {
 }
 
 impl AccessRequestList {
-    /// The requests that these events make, with the decisions about them; `None` if an event is not in the form in which this server
-    /// writes it.
+    /// The requests that these events make, with the decisions about them; `None` if an event is not in the form in which this
+    /// server writes it.
     pub fn of(events: Vec<EventView>) -> Option<Self> {
         let mut access_requests: Vec<AccessRequestView> = Vec::new();
         for event in events {

@@ -9,10 +9,11 @@ use crate::wire::EventView;
 /// `POST /api/v1/intents/{id}/agents`. Unknown fields are ignored.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AssignAgentRequest {
-    /// The agent: a key acts for it if the key has this name or subject, or if the name is below the key's name (`name/…`).
+    /// The agent. A key acts for this agent if this is the key's name or subject, or begins with the key's name and a slash
+    /// (`name/…`).
     #[schema(min_length = 1, max_length = 200, examples("refund-worker"))]
     pub agent_id: String,
-    /// The part that it plays; `worker` by default, and left as it is for an agent that is assigned already.
+    /// The part that it plays. If this is absent, the part is `worker`, or stays as it is for an agent that is assigned already.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(min_length = 1, max_length = 200)]
     pub role: Option<String>,
@@ -38,7 +39,7 @@ pub struct AssignmentView {
 /// The agents that are assigned to an intent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AssignmentList {
-    /// In the order of their newest assignments.
+    /// Ordered by the time of each agent's newest assignment, the earliest first.
     pub agents: Vec<AssignmentView>,
 }
 

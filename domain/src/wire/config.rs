@@ -17,6 +17,6 @@ pub struct ServerConfigView {
 /// The part of the configuration that concerns suspensions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SuspensionConfigView {
-    /// The server's level of the retry cascade.
+    /// The server's default retry policy (RFC-0026, cascade).
     pub default_retry_policy: Option<PartialRetryPolicy>,
 }

@@ -1,4 +1,4 @@
-//! Messages about a question as shown, and the bounces reported for them.
+//! Bodies about the messages that tell people of a question, and about reports that a message came back (bounces).
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -7,12 +7,12 @@ use utoipa::ToSchema;
 use crate::base::ids::{DeliveryId, SuspensionId};
 use crate::suspension::delivery::{BounceKind, DeliveryState};
 
-/// The longest address or token of a report, in characters (RFC 5321 §4.5.3.1.3).
+/// The longest `returned_to` in a report of a bounce, in characters (RFC 5321 §4.5.3.1.3).
 pub const RETURNED_TO_MAX: usize = 254;
-/// The longest detail of a report, in characters.
+/// The longest `detail` in a report of a bounce, in characters.
 pub const BOUNCE_DETAIL_MAX: usize = 1_000;
 
-/// A message about a question. Its answer link is in the message alone.
+/// A message about a question. This view does not contain the answer link, which is in the message alone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DeliveryView {
     /// Its id, the same at every try, by which a receiver recognises a repetition.
@@ -55,7 +55,7 @@ pub struct BounceView {
     pub detail: Option<String>,
 }
 
-/// A page of messages, about one question or over all.
+/// A page of messages, about one question or about all questions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DeliveryPage {
     /// The messages about one question in the order of `sequence`, or those about all questions, the one queued last first.
@@ -64,8 +64,8 @@ pub struct DeliveryPage {
     pub next_cursor: Option<String>,
 }
 
-/// The reply to the reporter of a bounce. It does not contain the question's id: a holder of an unbound channel key who knows
-/// that id may answer for any person, and reports come from programs that read returned mail.
+/// The reply to the reporter of a bounce. It does not contain the question's id. Programs that read returned mail report bounces
+/// with a channel key, and the holder of an unbound channel key who knows the id may answer the question for any person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct BounceReceipt {
     /// The message's id.

@@ -12,7 +12,7 @@ pub struct AppendEventRequest {
     /// One of the types clients may write.
     #[schema(min_length = 1, max_length = 200, examples("comment"))]
     pub event_type: String,
-    /// Kept as `claimed_actor`; `actor` is the credential's name.
+    /// The actor, as the caller states it; kept as `claimed_actor`, because `actor` is the credential's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(min_length = 1, max_length = 200)]
     pub actor: Option<String>,
@@ -75,7 +75,7 @@ pub struct ServerEventView {
     pub log: String,
     /// From 1, without gaps, over all servers of a deployment.
     pub sequence: u64,
-    /// The type: `key.created`, `key.imported`, `key.revoked`, or `key.recorded` for a key from before this log.
+    /// The type: `key.created`, `key.imported`, `key.revoked`, or `key.recorded` for a key that is older than this log.
     pub event_type: String,
     /// The name of the credential that caused it; `local:<uid>@<host>` for an account that works on the database itself.
     pub actor: String,

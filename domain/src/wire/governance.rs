@@ -11,9 +11,9 @@ use crate::intent::governance::{CompletionMode, Policy, WriteScope};
 pub struct GovernanceView {
     /// The intent.
     pub intent_id: IntentId,
-    /// The policy as it was set; empty if none is.
+    /// The policy as it was set; empty if none was set.
     pub governance_policy: Policy,
-    /// The policy with every rule.
+    /// The policy that is enforced: a rule that was not set has its default.
     pub effective_policy: Policy,
 }
 

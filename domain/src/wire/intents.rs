@@ -21,14 +21,14 @@ pub struct CreateIntentRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 65_536)]
     pub description: Option<String>,
-    /// The creator's name, as shown; visibility follows the credential.
+    /// The creator's name, for display only: the right to read the intent follows from the credential, not from this name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 500)]
     pub created_by: Option<String>,
     /// Its parent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_intent_id: Option<String>,
-    /// The parent, under the client's other name; the same as `parent_intent_id` if both are given.
+    /// The parent, under the other name that the OpenIntent client uses; must equal `parent_intent_id` if both are given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<String>,
     /// Must be empty: intents do not wait for each other on this server.
@@ -70,7 +70,7 @@ pub struct IntentView {
     pub created_by: String,
     /// Its parent.
     pub parent_intent_id: Option<IntentId>,
-    /// The parent, under the client's other name.
+    /// The parent, under the other name that the OpenIntent client uses.
     pub parent_id: Option<IntentId>,
     /// The intents it depends on.
     pub depends_on: Vec<IntentId>,

@@ -23,7 +23,7 @@ pub struct CreateKeyRequest {
         examples("refund-agent")
     )]
     pub name: String,
-    /// The person who answers with it; the name by default.
+    /// The person who answers with the key; the key's name by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(
         min_length = 1,
@@ -31,7 +31,7 @@ pub struct CreateKeyRequest {
         pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$"
     )]
     pub subject: Option<String>,
-    /// The owner, which groups keys that belong together; the name by default.
+    /// The owner, which groups keys that belong together; the key's name by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(
         min_length = 1,
@@ -39,15 +39,15 @@ pub struct CreateKeyRequest {
         pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$"
     )]
     pub owner: Option<String>,
-    /// The channels for which a gateway passes messages on: it sees and answers the questions of those messages, for their
-    /// recipients. The role `channel` needs either this or `unbound`; other roles take neither.
+    /// For a gateway (a key of the role `channel`): the channels whose messages it passes on. It sees and answers the questions
+    /// of those messages, for their recipients. The role `channel` needs either this or `unbound`; other roles take neither.
     #[serde(default, rename = "for", skip_serializing_if = "Option::is_none")]
     #[schema(min_items = 1, max_items = 100, examples(json!(["pager"])))]
     pub tied_to: Option<Vec<String>>,
     /// Whether a gateway may see every question whose id it knows, and answer it for any person.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unbound: bool,
-    /// For an agent: the client program that uses the key, if it is one that the server makes allowances for.
+    /// For an agent: the client program that uses the key, if the server treats requests of this program in a special way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<Client>,
 }
@@ -69,7 +69,7 @@ pub struct KeyView {
     /// The channels a gateway is tied to; absent for an unbound one and for other roles.
     #[serde(default, rename = "for", skip_serializing_if = "Option::is_none")]
     pub tied_to: Option<Vec<String>>,
-    /// The client program, if the server makes allowances for it; absent for other keys.
+    /// The client program that uses the key, if the server treats its requests in a special way; absent for other keys.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<Client>,
     /// When it was made.
@@ -87,7 +87,7 @@ pub struct KeyList {
     pub keys: Vec<KeyView>,
 }
 
-/// A new key, with its secret: shown this once.
+/// A new key, with its secret, which is shown only in this reply.
 #[derive(Clone, Serialize, Deserialize, ToSchema)]
 pub struct CreatedKey {
     /// Its id.

@@ -36,6 +36,6 @@ pub struct LeaseList {
 /// The reply to the release of a lease.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LeaseReleased {
-    /// A sentence that says so.
+    /// A sentence that confirms the release.
     pub message: String,
 }

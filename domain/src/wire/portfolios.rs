@@ -21,15 +21,16 @@ pub struct CreatePortfolioRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 65_536)]
     pub description: Option<String>,
-    /// Kept as a claim; the credential says who created it.
+    /// The creator, as the caller states it. The credential says who created the portfolio; another name here is kept as
+    /// `claimed_created_by`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 200)]
     pub created_by: Option<String>,
-    /// Its rules: `require_all_completed` alone.
+    /// Its rules; the only rule is `require_all_completed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<PortfolioPolicyRequest>)]
     pub governance_policy: Option<Map<String, Value>>,
-    /// The rules, under the RFC's name; the same as `governance_policy` if both are given.
+    /// The rules, under the name that the RFC gives them; must equal `governance_policy` if both are given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<PortfolioPolicyRequest>)]
     pub governance: Option<Map<String, Value>>,
@@ -200,7 +201,7 @@ pub struct MemberView {
     pub role: MembershipRole,
     /// The priority: intents with a higher one stand further up in lists.
     pub priority: i32,
-    /// When it was put there.
+    /// When the intent was added to the portfolio.
     #[serde(with = "crate::base::time::naive_form")]
     #[schema(value_type = String, pattern = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}$", examples("2026-11-24T08:00:00.000000"))]
     pub added_at: DateTime<Utc>,
@@ -219,7 +220,7 @@ impl MemberView {
 pub struct MemberList {
     /// The intents of the portfolio that the caller may read, by priority, the highest first, and then the oldest intent first.
     pub intents: Vec<MemberView>,
-    /// The `offset` at which the list goes on; null at its end. A list ends early after 8 MiB.
+    /// The `offset` of the next page; null on the last page. A page ends early after 8 MiB.
     pub next_offset: Option<u32>,
     /// The progress of all intents of the portfolio.
     pub aggregate_status: AggregateStatus,
@@ -233,7 +234,8 @@ pub struct WholePortfolioView {
     pub portfolio: PortfolioView,
     /// The intents that the caller may read, by priority, the highest first, and then the oldest intent first.
     pub intents: Vec<MemberView>,
-    /// The `offset` at which the list goes on at `…/intents`; null if the list is whole. A list ends early after 8 MiB.
+    /// The `offset` at which `…/intents` returns the further intents; null if there are none. `intents` ends early after
+    /// 8 MiB.
     pub next_offset: Option<u32>,
 }
 
@@ -258,14 +260,14 @@ pub struct MembershipView {
     pub role: MembershipRole,
     /// The priority: intents with a higher one stand further up in lists.
     pub priority: i32,
-    /// When the intent was put there.
+    /// When the intent was added to the portfolio.
     #[serde(with = "crate::base::time::naive_form")]
     #[schema(value_type = String, pattern = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}$", examples("2026-11-24T08:00:00.000000"))]
     pub added_at: DateTime<Utc>,
 }
 
 impl MembershipView {
-    /// A place as it is shown.
+    /// The place of the intent as it is shown.
     pub fn of(portfolio_id: PortfolioId, intent_id: IntentId, membership: &Membership) -> Self {
         let &Membership { id, role, priority, added_at } = membership;
         Self { id, portfolio_id, intent_id, role, priority, added_at }
@@ -290,7 +292,7 @@ pub struct PortfolioEventView {
     pub sequence: u64,
     /// Its type.
     pub event_type: String,
-    /// The key that caused it.
+    /// The name of the key that caused it.
     pub actor: String,
     /// The event's own members.
     #[schema(value_type = Object)]

@@ -1,4 +1,4 @@
-//! The body of a preview: the people who would be told, with the times, and the effect of silence.
+//! The body of a preview: the people who would be told, with the times, and the outcome if no person answers.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ pub struct SuspensionPreview {
     /// The deadline of all attempts; absent for a question that would wait for ever.
     #[serde(with = "crate::base::time::z_option")]
     pub expires_at: Option<DateTime<Utc>>,
-    /// The effect of silence.
+    /// The outcome if no person answers.
     pub at_the_end: AtTheEnd,
     /// Differences between the request as written and as understood.
     pub warnings: Vec<String>,
@@ -37,7 +37,7 @@ pub struct ScheduledAttempt {
     pub escalation: bool,
 }
 
-/// The effect of silence.
+/// The outcome if no person answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum What {
@@ -45,22 +45,22 @@ pub enum What {
     Fallback,
     /// The intent is abandoned.
     Fail,
-    /// No effect: the question has no deadline.
+    /// The question has no deadline, so it stays open.
     StaysOpen,
 }
 
-/// The end of a schedule.
+/// The outcome at the end of a schedule, if no person has answered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AtTheEnd {
-    /// The effect of silence.
+    /// The kind of outcome.
     pub what: What,
     /// The policy in force.
     pub policy: FallbackPolicy,
-    /// The value that then replaces an answer.
+    /// The value that then replaces an answer, if `what` is `fallback`.
     #[schema(value_type = Option<Value>)]
     pub value: Option<Value>,
     /// Whether the fallback applies only if a person was reached.
     pub requires_delivery: bool,
-    /// The effect in a sentence.
+    /// The outcome in a sentence.
     pub text: String,
 }

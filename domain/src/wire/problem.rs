@@ -1,4 +1,4 @@
-//! The body of an error on our surface (RFC 9457).
+//! The body of an error of Placet's own endpoints (RFC 9457).
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use crate::base::field::FieldError;
 
-/// An error on our surface: `application/problem+json` (RFC 9457).
+/// An error of Placet's own endpoints: `application/problem+json` (RFC 9457).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ProblemBody {
     /// A URI reference naming the kind of problem.
@@ -22,7 +22,7 @@ pub struct ProblemBody {
     /// The fields that break a rule.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<FieldError>,
-    /// Further members of the code: `valid_choices`, `current_version`, …
+    /// Further members, which depend on `code`: `valid_choices`, `current_version`, …
     #[serde(flatten)]
     #[schema(value_type = Object)]
     pub more: Map<String, Value>,

@@ -53,7 +53,7 @@ pub struct AddAttachmentRequest {
 /// `POST /api/v1/intents/{id}/costs`. Unknown fields are ignored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RecordCostRequest {
-    /// The agent that caused it, if the key may act for it; kept as a claim otherwise.
+    /// The agent that caused the cost. If the key may not act for this agent, the name is kept as `claimed_agent_id`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(min_length = 1, max_length = 200)]
     pub agent_id: Option<String>,
@@ -79,7 +79,7 @@ pub struct RecordCostRequest {
 /// `POST /api/v1/intents/{id}/failures`. Unknown fields are ignored.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RecordFailureRequest {
-    /// The agent whose work it was, if the key may act for it; kept as a claim otherwise.
+    /// The agent whose work failed. If the key may not act for this agent, the name is kept as `claimed_agent_id`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(min_length = 1, max_length = 200)]
     pub agent_id: Option<String>,
@@ -114,7 +114,7 @@ pub struct RecordFailureRequest {
 /// `PUT /api/v1/intents/{id}/retry-policy`. Unknown fields are ignored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SetRetryPolicyRequest {
-    /// How the pause grows.
+    /// How the pause between two tries grows.
     pub strategy: RetryStrategy,
     /// How often the work is repeated; 3 by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -186,7 +186,7 @@ pub struct AttachmentView {
     pub uploaded_by: String,
     /// When it was added, naive UTC.
     pub created_at: String,
-    /// The same time.
+    /// As `created_at`, under the only name that the OpenIntent client reads.
     #[serde(rename = "createdAt")]
     pub created: String,
 }
@@ -224,12 +224,12 @@ pub struct CostView {
     pub metadata: Map<String, Value>,
     /// When it was recorded, naive UTC.
     pub recorded_at: String,
-    /// The same time.
+    /// As `recorded_at`, under the only name that the OpenIntent client reads.
     #[serde(rename = "recordedAt")]
     pub recorded: String,
 }
 
-/// The costs of an intent and their sums, whatever their units.
+/// The costs of an intent, with sums of their amounts. Amounts of different units are added up as well.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct CostList {
     /// Oldest first.
@@ -281,7 +281,7 @@ pub struct FailureView {
     #[serde(with = "crate::base::time::naive_option")]
     #[schema(value_type = Option<String>)]
     pub retry_scheduled_at: Option<DateTime<Utc>>,
-    /// The same time.
+    /// As `retry_scheduled_at`, under the only name that the OpenIntent client reads.
     #[serde(rename = "retryScheduledAt", with = "crate::base::time::naive_option")]
     #[schema(value_type = Option<String>)]
     pub retry_scheduled: Option<DateTime<Utc>>,
@@ -290,7 +290,7 @@ pub struct FailureView {
     pub metadata: Map<String, Value>,
     /// When it was recorded, naive UTC.
     pub created_at: String,
-    /// The same time.
+    /// As `created_at`, under the only name that the OpenIntent client reads.
     #[serde(rename = "createdAt")]
     pub created: String,
 }
@@ -309,7 +309,7 @@ pub struct RetryPolicyView {
     pub id: String,
     /// The intent.
     pub intent_id: IntentId,
-    /// How the pause grows.
+    /// How the pause between two tries grows.
     pub strategy: RetryStrategy,
     /// How often the work is repeated.
     pub max_retries: u32,
@@ -325,10 +325,10 @@ pub struct RetryPolicyView {
     pub enforced: bool,
     /// When it was set, naive UTC.
     pub created_at: String,
-    /// The same time.
+    /// As `created_at`, under the only name that the OpenIntent client reads.
     #[serde(rename = "createdAt")]
     pub created: String,
-    /// The same time: a policy that is set again is a new one.
+    /// The same time as `created_at`, because a policy that is set again is a new one.
     #[serde(rename = "updatedAt")]
     pub updated: String,
 }

@@ -1,4 +1,4 @@
-//! Bodies about requests to people beside the work on an intent (RFC-0013).
+//! Bodies about requests to people that do not suspend the intent (RFC-0013): approvals, escalations and arbitrations.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,8 @@ use crate::wire::SuspensionRecord;
 /// `POST /api/v1/intents/{id}/approvals`: asks people to approve an action. Unknown fields are ignored.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ApprovalRequest {
-    /// The action. An intent whose policy requires an approval can be completed after the action `complete` is approved.
+    /// The action. If the intent's policy requires an approval, the intent can be completed only after a person has approved the
+    /// action `complete`.
     #[schema(min_length = 1, max_length = 200, examples("complete"))]
     pub action: String,
     /// The reason.
@@ -24,7 +25,7 @@ pub struct ApprovalRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub context: Option<Map<String, Value>>,
-    /// The agent that asks, if the key may act for it; kept as a claim otherwise.
+    /// The agent that asks. If the key may not act for this agent, the name is kept as `claimed_requested_by`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 200)]
     pub requested_by: Option<String>,
@@ -37,7 +38,8 @@ pub struct DecideApprovalRequest {
     #[serde(default, alias = "reason", skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 2_000)]
     pub notes: Option<String>,
-    /// The person who decides; only a key of the role `channel` may, and must, name another one.
+    /// The person who decides. A key of the role `channel` must name this person. With a key of another role, the subject of the
+    /// key is the person, and another name here is kept as a claim.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 200)]
     pub decided_by: Option<String>,
@@ -59,7 +61,7 @@ pub struct EscalationRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub context: Option<Map<String, Value>>,
-    /// The agent that asks, if the key may act for it; kept as a claim otherwise.
+    /// The agent that asks. If the key may not act for this agent, the name is kept as `claimed_escalated_by`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 200)]
     pub escalated_by: Option<String>,
@@ -75,7 +77,8 @@ pub struct ResolveEscalationRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 2_000)]
     pub notes: Option<String>,
-    /// The person who decides; only a key of the role `channel` may, and must, name another one.
+    /// The person who decides. A key of the role `channel` must name this person. With a key of another role, the subject of the
+    /// key is the person, and another name here is kept as a claim.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 200)]
     pub resolved_by: Option<String>,
@@ -91,7 +94,7 @@ pub struct ArbitrationRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub context: Option<Map<String, Value>>,
-    /// The agent that asks, if the key may act for it; kept as a claim otherwise.
+    /// The agent that asks. If the key may not act for this agent, the name is kept as `claimed_requester_id`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 200)]
     pub requested_by: Option<String>,

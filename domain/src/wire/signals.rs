@@ -1,5 +1,5 @@
 //! Events as streams carry them to the OpenIntent client: under the five names for which version 0.17.0 of the client has
-//! handlers, and with their members at the top.
+//! handlers, and with the members of the payload at the top level.
 
 use serde_json::{Map, Value, json};
 
@@ -56,8 +56,8 @@ impl Signal {
         Some(Self { name, data: payload })
     }
 
-    /// Gives a place in the stream to a client that has no event yet: without a place, a client that loses its connection would
-    /// begin again at a later moment. No handler of the client runs for this signal.
+    /// The signal that only gives a client its place in the stream. A client that loses its connection before it has a place
+    /// would begin again at a later moment. No handler of the client runs for this signal.
     pub fn of_position() -> Self {
         Self { name: "STATUS_CHANGED", data: Map::from_iter([("new_status".to_owned(), Value::Null)]) }
     }
@@ -67,8 +67,9 @@ fn names(payload: &Map<String, Value>, agent: &str) -> bool {
     payload.get("agent_id").and_then(Value::as_str).is_some_and(|assigned| is_same(assigned, agent))
 }
 
-/// The members of the state that an event changed, each with the value that was written there; a removed one is null. The client
-/// selects its handlers by the names of these members and reads the state itself again.
+/// Adds `new_state` to the payload, and an empty `old_state`. `new_state` has the members of the state that the event changed,
+/// each with the value that was written there, or null if it was removed. The client selects its handlers by the names of these
+/// members and reads the state itself again.
 fn changed(payload: Map<String, Value>) -> Map<String, Value> {
     let mut state = Map::new();
     if let Ok(patched) = serde_json::from_value::<StatePatched>(Value::Object(payload.clone())) {

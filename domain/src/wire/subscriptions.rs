@@ -17,7 +17,8 @@ pub struct SubscribeRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Value>)]
     pub portfolio_id: Option<Value>,
-    /// Kept as a claim; the credential says who subscribed.
+    /// The subscriber, as the caller states it. The credential says who subscribed; another name here is kept as
+    /// `claimed_subscriber_id`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 200)]
     pub subscriber_id: Option<String>,

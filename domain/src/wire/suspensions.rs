@@ -33,7 +33,7 @@ pub struct SuspendRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 200)]
     pub channel_hint: Option<String>,
-    /// The window of one attempt, 1 to 31,622,400 seconds; no deadline if absent.
+    /// The window of one attempt, which is the time for an answer: 1 to 31,622,400 seconds; no deadline if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 31_622_400)]
     pub timeout_seconds: Option<u32>,
@@ -87,7 +87,7 @@ pub struct ChoiceRequest {
     pub metadata: Option<Map<String, Value>>,
 }
 
-/// A suspension as shown on our surface (RFC-0025 §5).
+/// A suspension as Placet's own endpoints show it (RFC-0025 §5).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SuspensionRecord {
     /// Its id: a capability, not for logs.
@@ -153,7 +153,7 @@ pub struct SuspensionRecord {
     pub responded_at: Option<DateTime<Utc>>,
     /// The ending; absent while open.
     pub resolution: Option<Resolution>,
-    /// The kind of `cancelled`.
+    /// The cause of the ending `cancelled`; absent for other endings.
     pub resolution_reason: Option<ResolutionReason>,
     /// When it ended.
     #[serde(with = "crate::base::time::z_option")]
@@ -167,7 +167,7 @@ pub struct SuspensionRecord {
     /// The request that the question was made from; absent for a question in the agent's own words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requested: Option<Box<Requested>>,
-    /// The id that the asker's client gave the question; an answer may name it within the intent.
+    /// The id that the asker's client gave the question. An answer to a question of the same intent may use it in place of `id`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_id: Option<String>,
     /// Whether the deadline never moves, because the asker applies it by its own clock as well; absent if it may move.
@@ -176,7 +176,7 @@ pub struct SuspensionRecord {
     /// Differences between the request as written and as understood; in the reply to `suspend` only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// The asker's credential; in lists only, which show questions of several askers.
+    /// The name of the asker's credential; only in lists, because these show questions of several askers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_by: Option<String>,
 }
@@ -227,7 +227,7 @@ impl SuspensionRecord {
         }
     }
 
-    /// The question in this record: a client sees by it which people were asked at an attempt.
+    /// The question in this record, from which a client can tell which people were asked at an attempt.
     pub fn into_question(self) -> Question {
         Question {
             question: self.question,
@@ -244,7 +244,7 @@ impl SuspensionRecord {
         }
     }
 
-    /// The record as the OpenIntent surface shows it in `state._suspension`: times without `Z`.
+    /// The record as the OpenIntent client reads it in `state._suspension`: times without `Z`.
     pub fn naive(&self) -> Value {
         let mut value = serde_json::to_value(self).unwrap_or_default();
         for field in ["/suspended_at", "/expires_at", "/responded_at", "/resolved_at", "/asked_before/expires_at"] {
@@ -267,7 +267,8 @@ pub struct RespondRequest {
     #[schema(value_type = Value)]
     #[serde(default, deserialize_with = "present")]
     pub value: Option<Value>,
-    /// The person who answers; valid for keys with the role `channel`, kept as a claim otherwise.
+    /// The person who answers. A key of the role `channel` must name this person. With a key of another role, the subject of the
+    /// key is the person, and another name here is kept as a claim.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(min_length = 1, max_length = 200)]
     pub responded_by: Option<String>,
@@ -285,7 +286,7 @@ fn present<'de, D: serde::Deserializer<'de>>(input: D) -> Result<Option<Value>, 
 /// The reply to an accepted answer (RFC-0025 §8).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RespondResponse {
-    /// The intent, active again.
+    /// The intent. If the question suspended it, it is active again.
     pub intent_id: IntentId,
     /// The suspension that ended.
     pub suspension_id: SuspensionId,
@@ -300,7 +301,7 @@ pub struct RespondResponse {
     /// The description of that choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub choice_description: Option<String>,
-    /// The person who answered, by credential.
+    /// The person who answered, according to the credential.
     pub responded_by: String,
     /// When the person answered.
     #[serde(with = "crate::base::time::naive_form")]
@@ -327,7 +328,7 @@ pub struct SuspensionPage {
     pub next_cursor: Option<String>,
 }
 
-/// `POST /api/v1/suspensions/{id}/extend`: one of the two times. Unknown fields are refused.
+/// `POST /api/v1/suspensions/{id}/extend`: gives either `expires_at` or `seconds`. Unknown fields are refused.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExtendRequest {

@@ -186,7 +186,7 @@ impl Admission {
         self.enter_within(class, class.wait_max()).await
     }
 
-    /// Takes a place for a request that was let in before and has slept without one since.
+    /// Takes a place for a request that was let in before, and gave its place back while it waited.
     ///
     /// # Errors
     ///

@@ -54,9 +54,11 @@ pub(super) async fn authenticate(
 /// Finds the caller of a request, reads its body if it has one, takes a place, and stores all three in the request's extensions.
 async fn admit(shared: &web::Data<Shared>, work: Option<Work>, request: &mut ServiceRequest) -> Result<Class, Failure> {
     let caller = caller(shared, request).await?;
-    // A request for an unknown path or method should not take a place from other work, so it takes a place of the lists.
+    // A request for an unknown path or method should not take a place from other work, so it counts as a list, the class that
+    // is refused first.
     let class = work.map_or(Class::List, |work| work.class(caller.principal.role));
-    // Answers do not count against the key's limit: they have places of their own, and answers by a link are limited by link.
+    // Answers do not count against the key's limit: they have places of their own, and answers through links have a limit for
+    // each link.
     if let (Some(key), true) = (caller.principal.key_id(), class != Class::Respond) {
         let too_many = |seconds| Failure::too_many("this key has made all the requests it may in a minute", seconds);
         shared.rates.request(key).map_err(too_many)?;
@@ -72,8 +74,8 @@ async fn admit(shared: &web::Data<Shared>, work: Option<Work>, request: &mut Ser
     let place = shared.admission.enter(class).await?;
     request.extensions_mut().insert(place);
     if request.query_string().contains("wait=") {
-        // actix makes room for 16 headers in every request, 6 KiB. A request that may wait a minute gets a map that grows with its
-        // headers.
+        // actix makes room for 16 headers in every request, which takes 6 KiB. A request that may wait a minute gets a map that
+        // is only as large as its headers need.
         let headers = request.headers_mut();
         *headers = std::mem::take(headers).into_iter().collect();
     }
@@ -95,7 +97,7 @@ async fn caller(shared: &Shared, request: &ServiceRequest) -> Result<Caller, Fai
     with_key(shared, key, request.peer_addr()).await
 }
 
-/// Authenticates a scraper: with a key as everywhere, or with the bearer token that Prometheus can send.
+/// Authenticates a scraper: by a key in `X-API-Key`, as everywhere, or by a key as a bearer token, which Prometheus can send.
 pub(crate) async fn scraper(shared: &Shared, request: &HttpRequest) -> Result<Caller, Failure> {
     let header = |name: &str| request.headers().get(name).and_then(|value| value.to_str().ok());
     let bearer = || header("authorization")?.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));

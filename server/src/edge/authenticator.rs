@@ -19,7 +19,7 @@ use tokio::time::timeout;
 const BELIEVED: TimeDelta = TimeDelta::seconds(1);
 /// The age from which the next use of a remembered key starts a lookup in the background, so that requests seldom wait for one.
 const LOOKED_UP_AGAIN: TimeDelta = TimeDelta::milliseconds(500);
-/// How long a key waits to be looked up.
+/// How long a request waits for the lookup of its key.
 const LOOK_WAIT: Duration = Duration::from_secs(5);
 /// How many unknown keys may wait to be looked up, all together. This many are looked up in about a tenth of a second.
 const UNKNOWN_WAITING_MAX: usize = 1_024;
@@ -31,7 +31,7 @@ const CACHE_MAX: usize = 50_000;
 /// The hash of a key, which is all that is kept of it.
 type KeyHash = [u8; 32];
 
-/// A look at the store for one key: when it began, and, once it is over, the principal that it found.
+/// A lookup of one key in the store: when it began, and, once it is over, the principal that it found.
 #[derive(Clone)]
 struct Look {
     began: DateTime<Utc>,
@@ -41,7 +41,7 @@ struct Look {
 /// Why a key could not be looked up; trying again may help.
 #[derive(Clone, Copy, Debug, Error)]
 pub enum LookError {
-    /// Too many other keys wait to be looked up, or the look took too long.
+    /// Too many other keys wait to be looked up, or the lookup took too long.
     #[error("too many keys wait to be looked up")]
     Crowded,
     /// The store could not answer at present.
@@ -52,11 +52,11 @@ pub enum LookError {
     Failed,
 }
 
-/// How far a remembered key may be believed.
+/// Whether a remembered key may be used without asking the store again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Belief {
     Fresh,
-    /// Still believed, and to be looked up again.
+    /// The key may be used, and is looked up again in the background.
     Ageing,
     Stale,
 }
@@ -66,15 +66,15 @@ enum Belief {
 struct Memory {
     /// Principals, and when they were found.
     found: HashMap<KeyHash, (DateTime<Utc>, Principal)>,
-    /// Looks under way: all requests with the same key wait for the same look.
+    /// Lookups under way: all requests with the same key wait for the same lookup.
     looks: HashMap<KeyHash, Look>,
 }
 
 /// Finds the principal behind a key, and remembers it for a second.
 ///
-/// Guarantee: however many requests use a valid key, at most two looks a second are begun for it, and all requests that wait for
-/// a look go on when it is over. Mechanism: a look is a task of its own and does not run on the threads that serve requests.
-/// There each step of the look would wait while its thread is busy refusing requests.
+/// Guarantee: however many requests use a valid key, at most two lookups a second are begun for it, and all requests that wait
+/// for a lookup go on when it is over. Mechanism: a lookup is a task of its own and does not run on the threads that serve
+/// requests. There each step of the lookup would wait while its thread is busy refusing requests.
 pub struct Authenticator {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
@@ -83,14 +83,15 @@ pub struct Authenticator {
     memory: Mutex<Memory>,
     /// Lets one task at a time look up unknown keys, so that a flood of invalid keys does not delay a valid one.
     unknown: Semaphore,
-    /// Places in line for the unknown keys. A valid key is among them only if the key or the server is new.
+    /// The places in the line of unknown keys, which are the keys that are not remembered. A valid key is among them only if the
+    /// key or the server is new.
     waiting: Arc<Semaphore>,
     /// The key that this process revoked last.
     revoked: watch::Sender<Option<KeyId>>,
 }
 
 impl Authenticator {
-    /// Makes one that looks keys up in `store`, on the runtime that calls this.
+    /// Makes an authenticator that looks keys up in `store`, on the runtime that calls this.
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
         Self {
             store,
@@ -115,7 +116,7 @@ impl Authenticator {
             None => self.look_for_unknown(key_hash)?,
         };
         let over = timeout(LOOK_WAIT, look.over.wait_for(Option::is_some)).await;
-        // A look that panics closes its channel without a result.
+        // A lookup that panics closes its channel without a result.
         let Ok(Ok(found)) = over else { return Err(LookError::Crowded) };
         found.clone().unwrap_or(Err(LookError::Crowded))
     }
@@ -145,15 +146,15 @@ impl Authenticator {
         Ok(self.look(key_hash, Some(place)))
     }
 
-    /// A look that this request can join. A look that panicked is closed; a look that began too long ago may have seen a key that
-    /// was revoked since.
+    /// The lookup of this key that is under way, if a request may still join it. A lookup that panicked will have no result. A
+    /// lookup that began too long ago may have seen a key that was revoked since.
     fn under_way(&self, key_hash: KeyHash) -> Option<Look> {
         let now = self.clock.now();
         let is_young = |look: &&Look| (TimeDelta::zero()..BELIEVED).contains(&(now - look.began));
         self.memory().looks.get(&key_hash).filter(|look| look.over.has_changed().is_ok()).filter(is_young).cloned()
     }
 
-    /// Joins the look for this key, or starts it; an unknown key waits in line for its turn.
+    /// Joins the lookup of this key, or starts one. `in_line` is the place of an unknown key, which waits for its turn.
     fn look(self: &Arc<Self>, key_hash: KeyHash, in_line: Option<OwnedSemaphorePermit>) -> Look {
         if let Some(look) = self.under_way(key_hash) {
             return look;
@@ -167,7 +168,7 @@ impl Authenticator {
             let _turn = if in_line.is_some() { this.unknown.acquire().await.ok() } else { None };
             over.send_replace(Some(this.find(key_hash).await));
             let mut memory = this.memory();
-            // Another look for this key may have begun meanwhile; its entry stays.
+            // Another lookup of this key may have begun meanwhile; the entry of that lookup stays.
             if memory.looks.get(&key_hash).is_some_and(|look| look.over.same_channel(&own)) {
                 memory.looks.remove(&key_hash);
             }
@@ -176,12 +177,13 @@ impl Authenticator {
     }
 
     async fn find(&self, key_hash: KeyHash) -> Result<Option<Principal>, LookError> {
-        // The time is read before the look, so the result is never older than the time that is remembered with it.
+        // The time is read before the lookup, so the result is never older than the time that is remembered with it.
         let (now, revoked) = (self.clock.now(), self.revoked.subscribe());
         let found = self.store.principal(key_hash).await;
         let mut memory = self.memory();
         match &found {
-            // If any key was revoked during the look, it may be this one, read just before that; so it is not remembered.
+            // If any key was revoked during the lookup, it may be this key, and the lookup may have read it just before. So the
+            // result is not remembered.
             Ok(Some(principal)) if !revoked.has_changed().unwrap_or(true) => {
                 if memory.found.len() >= CACHE_MAX {
                     memory.found.clear();
@@ -213,7 +215,7 @@ impl Authenticator {
     pub fn forget(&self, key: KeyId) {
         let mut memory = self.memory();
         memory.found.retain(|_, (_, found)| found.key_id() != Some(key));
-        // A look that began earlier may have found the key still valid; requests from now on begin another look.
+        // A lookup that began earlier may have found the key still valid; requests from now on begin another lookup.
         memory.looks.clear();
         self.revoked.send_replace(Some(key));
     }
@@ -224,7 +226,8 @@ impl Authenticator {
         // `subscribe` comes before the first lookup, so a revocation between the two is noticed. If the store cannot be
         // reached, this loop takes the key for valid.
         while !matches!(self.principal(key_hash).await, Ok(None)) {
-            // Of two keys revoked at the same moment only the later one is seen here; the next look notices the other.
+            // Of two keys revoked at the same moment only the later one is seen here. If this key is the earlier one, the next
+            // lookup notices that.
             let this_one = async { while revoked.changed().await.is_ok() && *revoked.borrow_and_update() != key {} };
             drop(timeout(LOOK_AGAIN, this_one).await);
         }
@@ -285,7 +288,7 @@ mod tests {
         (folder, clock, authenticator)
     }
 
-    /// A client that presents invalid keys must not make valid keys wait in its line.
+    /// A client that presents invalid keys must not make valid keys wait behind them.
     #[tokio::test]
     async fn so_many_unknown_keys_wait_to_be_looked_up_and_a_known_one_is_not_behind_them() {
         let (_folder, _clock, authenticator) = with_a_known_key().await;
@@ -306,7 +309,7 @@ mod tests {
         assert!(authenticator.memory().looks.is_empty());
     }
 
-    /// If requests waited for looks one after the other, or if all of them waited once a second, the server would stall.
+    /// If requests waited for lookups one after the other, or if all of them waited once a second, the server would stall.
     #[tokio::test]
     async fn a_key_is_looked_up_again_before_anybody_has_to_wait_and_once_for_a_crowd() {
         let (_folder, clock, authenticator) = with_a_known_key().await;
@@ -332,7 +335,7 @@ mod tests {
         }
     }
 
-    /// A look that hangs may have seen a key that another server has revoked since: after a second no request joins it.
+    /// A lookup that hangs may have seen a key that another server has revoked since: after a second no request joins it.
     #[tokio::test]
     async fn a_look_that_takes_long_is_not_joined() {
         let (_folder, clock, authenticator) = with_a_known_key().await;
@@ -350,11 +353,11 @@ mod tests {
         }
     }
 
-    /// A look that saw the key just before it was revoked must not make it valid again.
+    /// A lookup that saw a key just before the key was revoked must not make the key valid again.
     #[tokio::test]
     async fn what_was_seen_before_a_revocation_is_not_believed_after_it() {
         let (_folder, _clock, authenticator) = with_a_known_key().await;
-        // The test needs a look that is still under way, so it tries again if a look is over at once.
+        // The test needs a lookup that is still under way, so it tries again if a lookup is over at once.
         let before = loop {
             let mut before = Box::pin(authenticator.find(hash("known")));
             if poll!(&mut before).is_pending() {

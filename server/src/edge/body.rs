@@ -30,8 +30,8 @@ pub const BODY_BYTES_MAX: usize = 256 * 1024;
 const BODY_FREE_BYTES: usize = 16 * 1024;
 /// How much memory the bodies of all requests with a key may take together, beyond the free part of each, until they are parsed.
 pub const BODIES_BYTES_MAX: usize = 32 * 1024 * 1024;
-/// The same for answers by people, which have room of their own: the bodies of agents must not keep out the answers for which
-/// agents wait.
+/// The same for the answers that people send from pages. They have room of their own: the bodies of agents must not keep out the
+/// answers for which agents wait.
 pub const PAGE_BODIES_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// The unit, in bytes, in which the memory for bodies is counted.
 const ROOM_BYTES: usize = 1024;
@@ -135,7 +135,7 @@ impl Json {
     }
 }
 
-/// serde names a missing or unknown field in its message, not in its path.
+/// The field that an error is about. serde names a missing or unknown field in its message, not in its path.
 fn field(path: &str, message: &str) -> String {
     let named =
         message.split('`').nth(1).filter(|_| message.starts_with("missing field") || message.starts_with("unknown field"));

@@ -106,7 +106,8 @@ impl Untaken {
         Self { deadline: Box::pin(sleep_until(deadline)), room: None }
     }
 
-    /// Takes room for the `bytes` that wait now, more than before if another answer was added; `false` if there is no room.
+    /// Takes room for the `bytes` that wait now, which are more than at the last call if another answer was added. Returns
+    /// `false` if there is no room.
     fn make_room(&mut self, bytes: usize, all: &UntakenRoom) -> bool {
         let taken = self.room.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
         let needed = bytes.saturating_sub(UNTAKEN_FREE_BYTES).div_ceil(ROOM_BYTES);
@@ -157,7 +158,7 @@ impl<S> Connection<S> {
         }
     }
 
-    /// Whether the server has given up on the client; if not yet, the task is woken when it does.
+    /// Whether the server has given up on the client; if not yet, the task is woken when the client's time is over.
     fn is_given_up(&mut self, cx: &mut Context<'_>) -> bool {
         let until = match self.exchange.0.get() {
             // The deadlines of the next request do not run while the client is still taking an answer.

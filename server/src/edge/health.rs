@@ -11,7 +11,7 @@ use super::problem::Failure;
 /// A deadline loop that has not run for this long counts as stuck.
 const HEARTBEAT_MAX: Duration = Duration::from_secs(10);
 
-/// The last signs of life of the loops that must run.
+/// The last sign of life of the deadline loop, and the checks of the store.
 #[derive(Default)]
 pub(crate) struct Health {
     deadlines: Mutex<Option<Instant>>,

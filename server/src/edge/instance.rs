@@ -47,8 +47,8 @@ impl Instance {
     /// The settings of the server, for a program that proves that it can read the database.
     ///
     /// The program chooses the challenge itself, so only the minute limits the life of a proof: it is valid in its own minute,
-    /// the minute before and the minute after. So a proof that a third party has seen opens nothing after two minutes, and clocks
-    /// may differ by one.
+    /// the minute before and the minute after. So a proof that a third party has seen opens nothing after two minutes, and the
+    /// two clocks may differ by one minute.
     pub(crate) fn settings_for(&self, challenge: &str, reader: &str, now: DateTime<Utc>) -> Option<&Settings> {
         let bytes = URL_SAFE_NO_PAD.decode(reader).ok()?;
         let mut minutes = minute(now) - 1..=minute(now) + 1;

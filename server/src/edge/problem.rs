@@ -231,7 +231,8 @@ impl ResponseError for Detail {
 
     fn error_response(&self) -> HttpResponse<BoxBody> {
         let Failure { entry, detail, more } = &self.0;
-        // The client reads `message` and the extra members at top level, and `detail` as a string or an object (see the RFC, §8).
+        // The OpenIntent client reads `message` and the extra members at top level, and `detail` as a string or an object (see
+        // the RFC, §8).
         let detail_value = match entry.code {
             "invalid_choice" | "invalid_transition" | "governance_violation" => {
                 let mut object = json!({ "error": entry.code, "message": detail });

@@ -1,6 +1,6 @@
 //! Limits on the rate of requests: per key, and per address for invalid keys.
 //!
-//! They run on the machine's monotonic clock, so a jump of the wall clock does not change them. Their memory is bounded, and
+//! The limits use the machine's monotonic clock, so a jump of the wall clock does not change them. Their memory is bounded, and
 //! counters that have not counted for a while are forgotten.
 
 use std::net::{IpAddr, Ipv6Addr};

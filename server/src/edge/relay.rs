@@ -1,11 +1,11 @@
-//! Passes on the wakes that other threads send to the tasks of this thread, for a whole commit at a time.
+//! Passes on the wake-ups that other threads send to the tasks of this thread, for a whole commit at a time.
 //!
 //! A worker that serves HTTP prefers the tasks that it has woken itself: only one of 31 tasks that it runs comes from the queue
-//! that other threads fill (tokio's `LocalSet`), and a flood of requests keeps the worker's own queue full. So a request that had
-//! been let in waited seconds for a result that the writer had long finished, and held its place for that time; and while one
-//! request looked up a key, all requests with that key waited.
+//! that other threads fill (tokio's `LocalSet`), and a flood of requests keeps the worker's own queue full. Without this module,
+//! a request that has been let in waits seconds for a result that the writer has long finished, and holds its place for that
+//! time; and while one request looks up a key, all requests with that key wait.
 //!
-//! Guarantee: results that the store has finished are passed on, however many requests come in. Mechanism: a wake from another
+//! Guarantee: results that the store has finished are passed on, however many requests come in. Mechanism: a wake-up from another
 //! thread goes to one task of the worker. That task then wakes the waiting tasks from within the worker, so the results of a
 //! commit of 256 writes wait until the queue of other threads is served once, not 256 times.
 

@@ -45,7 +45,7 @@ where
     Endpoint::of(Method::GET, work, handler)
 }
 
-/// A method that writes, or reads by a body.
+/// A method that writes, or that reads what its body describes.
 pub(crate) fn post<F, A>(work: Work, handler: F) -> Endpoint
 where
     F: Handler<A>,
@@ -146,7 +146,7 @@ impl<'a> Routes<'a> {
         }
     }
 
-    /// A resource whose handler looks for the key itself, because it may come as a bearer token.
+    /// A resource whose handler looks for the key itself, because the key may come as a bearer token.
     pub(crate) fn scraped(&mut self, path: &str, endpoint: (Method, Route)) {
         self.open(Surface::Ours, path, [endpoint]);
         self.declared.iter_mut().filter(|declared| declared.path == path).for_each(|declared| declared.is_keyed = true);

@@ -13,7 +13,7 @@ use tracing::Instrument;
 use super::problem::TurnedAway;
 use super::shared::Shared;
 
-/// The longest request id a caller may bring.
+/// The longest request id that is taken from a caller, in bytes.
 const REQUEST_ID_MAX: usize = 64;
 
 /// Gives a request its id, and logs its outcome.

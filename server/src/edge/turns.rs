@@ -1,9 +1,9 @@
 //! Turns: new requests are read a few at a time, between the steps of the requests under way.
 //!
 //! A worker runs its tasks in the order in which they become ready. Under overload thousands of connections have a new request to
-//! read, and most of these requests will be refused. Each step of a request that had been let in (its place, its commit, its
-//! response) waited until all these connections were read. So a request held its place for four times as long as it takes to
-//! read from every connection, and the writer was idle.
+//! read, and most of these requests will be refused. Without turns, each step of a request that has been let in (its place, its
+//! commit, its response) waits until all these connections are read. So a request holds its place for four times as long as it
+//! takes to read from every connection, and the writer is idle.
 //!
 //! Guarantee: between two steps of a request under way, at most twice [`TURNS_MAX`] new requests begin: those of one round and
 //! those of the next. Mechanism: a connection that could read a new request takes a turn; when the turns are used up it waits in
@@ -59,7 +59,8 @@ impl Turns {
         turns
     }
 
-    /// Gives out new turns. A task that takes a turn wakes this one, which then runs behind all tasks that were ready.
+    /// Gives out new turns. A connection that asks for a turn wakes the task that calls this. The task then runs behind all tasks
+    /// that were ready.
     fn call(&self, cx: &Context<'_>) {
         self.task.borrow_mut().get_or_insert_with(|| cx.waker().clone());
         let mut left = TURNS_MAX;

@@ -2,8 +2,9 @@
 //!
 //! Guarantee: a label is a word of this program (an outcome, a channel, a route's pattern), never a word of a caller: no ids, no
 //! addresses, no texts, and no more series than the tables of words allow. The effects of a transaction are counted after its
-//! commit. Mechanism: counters live in memory and begin at zero with the process, as Prometheus expects; gauges of what is open
-//! are read from the database at each scrape, so that they are true from the first second on and agree with the lists.
+//! commit. Mechanism: counters live in memory and begin at zero with the process, as Prometheus expects; gauges of open
+//! questions and messages are read from the database at each scrape, so that they are true from the first second on and agree
+//! with the lists that the API returns.
 
 use std::fmt;
 use std::sync::atomic::AtomicU64;
@@ -156,7 +157,7 @@ impl ClassMetrics {
 /// The writer's measurements of itself.
 #[derive(Clone)]
 pub(crate) struct WriterMetrics {
-    /// Jobs that wait for the batch under way.
+    /// Jobs that wait for the writer.
     pub(crate) queue: Gauge,
     /// Jobs refused because too many waited.
     pub(crate) refused: Counter,
@@ -518,12 +519,12 @@ impl Metrics {
         self.sweep_left_out.inc_by(questions);
     }
 
-    /// Notes that a webhook endpoint is not tried.
+    /// Notes that the circuit of a webhook endpoint is open: no message is sent to it.
     pub(crate) fn circuit_opened(&self, channel: &str) {
         self.circuits.get_or_create(&ChannelLabel { channel: channel.to_owned() }).set(1);
     }
 
-    /// Notes that a webhook endpoint is tried.
+    /// Notes that the circuit of a webhook endpoint is closed: messages to it are sent.
     pub(crate) fn circuit_closed(&self, channel: &str) {
         self.circuits.get_or_create(&ChannelLabel { channel: channel.to_owned() }).set(0);
     }

@@ -30,7 +30,7 @@ pub fn init(filter_default: &str) {
     } else {
         for_programs(filter, || InAscii(io::stderr())).try_init()
     };
-    // A test harness may have started logging already.
+    // This fails if a test harness has started logging already, and its logging then stays.
     drop(started);
 }
 
@@ -134,7 +134,8 @@ mod tests {
         String::from_utf8(bytes).unwrap()
     }
 
-    /// A reader of the log believes it: one event must be one line for programs, and begin one line for people.
+    /// A reader of the log believes it. For programs an event must be exactly one line. For people it may go on in indented
+    /// lines, but only its first line may begin at the margin.
     #[test]
     fn nobody_writes_lines_of_their_own_into_the_log() {
         let json = logged(|kept| for_programs(EnvFilter::new("info"), move || InAscii(kept.clone())));

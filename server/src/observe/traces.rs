@@ -1,7 +1,7 @@
 //! Spans for a collector, over OTLP (HTTP, protobuf), when there is one.
 //!
 //! Guarantee: a span holds only the intent's id, how the question ended, and by what means; no texts, no addresses, no suspension
-//! ids. Mechanism: the writer hands over what it has committed; a bounded queue and a thread of its own do the rest. Failure:
+//! ids. Mechanism: the writer puts the span of a commit into a bounded queue, from which a separate thread sends it. Failure:
 //! spans are lost if a collector is slow or gone, and no other part of the server waits for it.
 
 use std::fmt;
@@ -118,7 +118,8 @@ fn context(context: TraceContext, remote: bool) -> SpanContext {
     )
 }
 
-/// Sends exports with the HTTP client that the program has anyway; the exporter's thread has no runtime of its own.
+/// Sends exports with the HTTP client that the program has anyway. That client needs a tokio runtime, and the exporter's thread
+/// has none, so the handle of the program's runtime is kept here.
 struct Courier {
     http: reqwest::Client,
     runtime: Handle,

@@ -1,4 +1,4 @@
-//! Sends queued messages to people: lease, commit, call, complete by token.
+//! Sends queued messages to people. The steps for each message: lease its row, commit, call the channel, record the result.
 //!
 //! Guarantee: each message is sent at least once, with a message id that stays the same, so that a receiver recognizes a repeat;
 //! and a channel that hangs or fails does not slow down the others. Mechanism: a leased row comes due again when its lease ends;
@@ -132,7 +132,8 @@ impl Deliveries {
                 // If the sender was dropped, the server stops as well.
                 _ = stopping.changed() => {}
             }
-            // All tasks that have ended by now are taken before the next step, so that one lease replaces all of them.
+            // All tasks that have ended by now are taken before the next step, so that one transaction leases the messages that
+            // take their places.
             while let Some(ended) = under_way.try_join_next() {
                 report(ended);
             }
@@ -244,8 +245,8 @@ impl Deliveries {
         self.record(lane, kept).await
     }
 
-    /// Records the result of a message, now or, if the store cannot take it, later: the message was sent, so the record must
-    /// follow.
+    /// Records the result of a message, now or, if the store cannot take it, later: without the record the message would go out
+    /// again.
     async fn record(&self, lane: &Lane, kept: Kept) -> Result<(), StoreError> {
         let recorded = self.resources.store.complete_delivery(kept.rid, kept.lease, kept.result.clone()).await;
         let for_later = match &recorded {
@@ -357,7 +358,8 @@ impl Deliveries {
             ResponseType::Text => Answers::Text,
             ResponseType::Form => Answers::Form,
         };
-        // If the agent named no recipients, the operators are asked. The people of an escalation ladder were named by the agent.
+        // If the agent named no recipients, `recipients` holds the operators. A recipient that is none of them comes from the
+        // escalation ladder, in which the agent named people.
         let named = delivery.question.recipients != self.operators || !self.operators.contains(&delivery.recipient);
         Message {
             delivery_id: delivery.id,

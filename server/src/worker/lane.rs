@@ -30,7 +30,8 @@ pub struct Lane {
     in_flight_max: u32,
     /// Mails have no circuit: one mail server serves all recipients, and each mail has its own pauses.
     circuit: Option<Mutex<Circuit>>,
-    /// The place in the channel's queue up to which the messages that must wait have been examined.
+    /// The place in the channel's queue at which the last turn stopped reading the messages that must wait; `None` if it read
+    /// all of them.
     line: Mutex<Option<LinePlace>>,
 }
 
@@ -85,7 +86,7 @@ impl Lane {
         LaneTurn { channel: self.name.clone(), gate, line: *self.line() }
     }
 
-    /// Notes the place in the channel's queue up to which a turn has examined it.
+    /// Notes the place in the channel's queue at which a turn stopped reading the messages that must wait.
     pub(super) fn looked_to(&self, place: Option<LinePlace>) {
         *self.line() = place;
     }

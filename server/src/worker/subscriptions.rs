@@ -1,9 +1,9 @@
-//! Posts events to the endpoints of subscriptions: lease, commit, post, complete.
+//! Posts events to the endpoints of subscriptions. The steps for each message: lease it, commit, post it, record the result.
 //!
 //! Guarantee: each endpoint is told of its events in their order and at least once, with an id that stays the same; one agent's
 //! slow endpoints take up at most four of the messages that may be under way for all agents. Mechanism: the log is the queue,
 //! and a subscription's place in it moves when a message was accepted. A leased message comes due again when its lease
-//! ends. Failure: a crash between posting and completing posts the message once more.
+//! ends. Failure: a crash between posting a message and recording its result posts the message once more.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -20,8 +20,8 @@ use crate::observe::metrics::Metrics;
 const IN_FLIGHT_MAX: usize = 64;
 /// How often the loop looks for events.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
-/// The pause until the next look after a message ended, or after subscriptions needed no message. A look reads many rows, so one
-/// serves all that happened meanwhile.
+/// The pause until the next look after a message ended, or after subscriptions needed no message. A look reads many rows. After
+/// this pause one look serves everything that happened meanwhile.
 const LOOK_SOON: Duration = Duration::from_millis(50);
 
 /// The loop.
@@ -29,7 +29,7 @@ pub struct Subscriptions {
     store: Arc<dyn Store>,
     subscribers: Arc<Subscribers>,
     metrics: Arc<Metrics>,
-    // For each message under way, the creator of its subscription. A std mutex will do: it is never held across an await.
+    // The creator of the subscription, for each message under way. A std mutex will do: it is never held across an await.
     under_way: Mutex<Vec<String>>,
 }
 
@@ -61,8 +61,8 @@ impl Subscriptions {
         let mut under_way = JoinSet::new();
         while !*stopping.borrow() {
             let pause = match self.step(&mut under_way).await {
-                // One transaction leases only a few messages, so there may be more. Their number is limited by those that may be
-                // under way.
+                // One transaction leases only a few messages, so more may be due, and the loop looks again at once. It pauses
+                // at the latest when as many messages are under way as may be.
                 Ok((begun, _)) if begun > 0 => {
                     report_ended(&mut under_way);
                     continue;
@@ -114,7 +114,7 @@ impl Subscriptions {
     }
 
     fn under_way(&self) -> MutexGuard<'_, Vec<String>> {
-        // A panic cannot leave the list half changed, so a poisoned lock is as good as any.
+        // A panic cannot leave the list half changed, so a poisoned lock is safe to use.
         self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -61,7 +61,7 @@ pub(crate) async fn start(
 pub struct Sweep {
     store: Arc<dyn Store>,
     metrics: Arc<Metrics>,
-    /// The last question that was examined.
+    /// The row id of the last question that was examined; the next page begins behind it.
     place: AtomicI64,
     /// The start of the last page that a turn could not read because the store was away; -1 at first.
     away_at: AtomicI64,

@@ -33,8 +33,8 @@ thread_local! {
     static MADE_FOR: Cell<Option<Pump>> = const { Cell::new(None) };
 }
 
-/// Moves the bytes of one connection, on the thread that waits for them. One thread that moved the bytes of all connections would
-/// be woken twice for every trip, and would wake another thread twice.
+/// Moves the bytes of one connection, on the thread that waits for them. If one thread moved the bytes of all connections, every
+/// trip would wake that thread twice, and it would wake the waiting thread twice.
 #[derive(Clone)]
 pub(super) struct Pump(Arc<Turning>);
 

@@ -6,7 +6,7 @@
 //! other from those rows; a second trip writes the decisions, and a third commits. A group never waits for a row: an answer is
 //! decided in a transaction of its own if another transaction holds its intent or its idempotency key, or if an earlier answer of
 //! the group is about the same intent. Failure: if anything goes wrong before the commit, nothing was written, and each answer is
-//! decided in a transaction of its own, which knows which failures are worth another run. If the outcome of the commit is
+//! decided in a transaction of its own, which is run again after a failure that may pass. If the outcome of the commit is
 //! unknown, it is unknown for all answers of the group.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

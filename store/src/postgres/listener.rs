@@ -25,14 +25,15 @@ use crate::hub::{Hub, Notice};
 
 /// The most words in one notification, each of which stands for one change: PostgreSQL takes 8,000 bytes.
 const ANNOUNCED_AT_ONCE: usize = 100;
-/// The most words that wait to be announced; further ones are dropped, and the other servers find those changes by looking.
+/// The most words that wait to be announced; further words are dropped, and the other servers find those changes when they
+/// next look at the database.
 const UNANNOUNCED_MAX: usize = 8_192;
 /// How often the database is asked which awaited questions have ended, and which logs that streams follow have grown.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 /// The pause before a lost connection is made again.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The first half of the advisory locks by which servers see that others live: "plac".
+/// The first number of the advisory lock by which the others see that a server lives; it spells "plac" in ASCII.
 const SERVERS: i32 = 0x706c_6163;
 /// Counts the servers that live, apart from the one with the number `$1`.
 pub(crate) const LIVING: &str = "SELECT count(*) AS living FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 \
@@ -229,7 +230,8 @@ impl Listening {
     }
 }
 
-/// The word that tells the other servers of a notice, if it concerns them: they look for deadlines and messages themselves.
+/// The word that tells the other servers of a notice; `None` if they need not be told. They look for deadlines and messages
+/// themselves.
 fn word_of(notice: &Notice) -> Option<String> {
     match notice {
         Notice::Suspension(id) => Some(id.0.to_string()),

@@ -1,4 +1,4 @@
-//! Finds out which program's tables a database holds, and makes or updates this program's.
+//! Finds out which program's tables a database holds, and makes or updates the tables of this program.
 
 use anyhow::{Context, bail};
 use diesel::connection::{Connection as _, SimpleConnection};
@@ -153,7 +153,8 @@ fn known() -> anyhow::Result<Vec<String>> {
 }
 
 fn run(conn: &mut Connection) -> anyhow::Result<()> {
-    // Making an index may take longer than any statement a request sends, and this server may wait while another one makes it.
+    // These limits are for the statements of requests. Making an index may take longer, and this server may have to wait
+    // while another one makes the tables.
     conn.batch_execute("SET statement_timeout = 0; SET lock_timeout = 0")?;
     conn.transaction(|conn| {
         diesel::sql_query("SELECT pg_advisory_xact_lock($1)").bind::<BigInt, _>(MIGRATION_LOCK).execute(conn)?;

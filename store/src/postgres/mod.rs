@@ -71,7 +71,7 @@ pub const CONNECTIONS_DEFAULT: u32 = 20;
 /// several trips to the database.
 const GROUPS_MAX: u32 = 4;
 
-/// How often the store looks for messages whose server is gone.
+/// How often the store looks for messages that are leased by a server that is gone.
 const RELEASE_EVERY: Duration = Duration::from_secs(5);
 
 /// How many connections write, and how many read.
@@ -172,7 +172,8 @@ impl Backend for PostgresStore {
         &self.writers.surroundings.hub
     }
 
-    /// Runs a transaction that needs a number of its own: a standby or a database in recovery cannot give one.
+    /// Proves that the database takes writes: each writing transaction asks for a number of its own, which a standby or a
+    /// database in recovery cannot give.
     fn prove(&self) -> Unit<'_, ()> {
         self.write("probe", |_, _| Ok(()))
     }
@@ -237,7 +238,7 @@ impl Backend for PostgresStore {
         }
     }
 
-    /// True for one call every few seconds.
+    /// Whether it is time to look for messages of servers that are gone; true for one call every few seconds.
     fn is_time_to_release(&self) -> bool {
         let mut released = self.released.lock().unwrap_or_else(PoisonError::into_inner);
         let is_time = released.is_none_or(|at| at.elapsed() > RELEASE_EVERY);
@@ -250,7 +251,7 @@ impl Backend for PostgresStore {
 
 impl Drop for PostgresStore {
     fn drop(&mut self) {
-        // The threads that decide answers wait for more, and none will come.
+        // This ends the threads that decide answers; they would otherwise wait for answers that never come.
         self.answers.close();
     }
 }

@@ -2,9 +2,9 @@
 //!
 //! Guarantee: the result is never wrong, but it may be unknown. Mechanism: a transaction's number alone proves little, because a
 //! crash takes back the numbers whose transactions had not reached the disk, and other transactions get them. So the status
-//! "aborted" means that ours was not committed, whichever transaction has the number now; "committed" means that ours was
-//! committed only if a row is there which no other transaction can have written. Failure: if there is no row of that kind to
-//! look for, the outcome is unknown.
+//! "aborted" means that ours was not committed, whichever transaction has the number now. The status "committed" may be that of
+//! another transaction: ours was committed only if there is a row that no other transaction can have written. Failure: if there
+//! is no row of that kind to look for, the outcome is unknown.
 
 use std::time::{Duration, Instant};
 

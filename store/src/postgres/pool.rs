@@ -134,7 +134,7 @@ impl Pool {
         if tokio::time::timeout(CLOSE_WAIT, all).await.is_err() {
             beside.detach_all();
         }
-        // An inner error means that the pool is closed already. Work that takes longer is cut off; no
+        // An inner error means that the pool is closed already. Work that takes longer than this wait is cut off; no
         // caller was promised its result.
         if let Ok(Ok(places)) = tokio::time::timeout(CLOSE_WAIT, self.places.acquire_many(connections_max)).await {
             places.forget();
@@ -144,7 +144,7 @@ impl Pool {
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Session>> {
-        // A panic cannot leave the list half changed, so a poisoned lock is as good as any.
+        // A panic cannot leave the list half changed, so a poisoned lock is safe to use.
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

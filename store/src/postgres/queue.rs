@@ -105,7 +105,7 @@ impl<J> Queue<J> {
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting<J>> {
-        // A panic cannot leave the queue half changed, so a poisoned lock is as good as any.
+        // A panic cannot leave the queue half changed, so a poisoned lock is safe to use.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

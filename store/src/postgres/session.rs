@@ -24,7 +24,7 @@ use crate::columns::{IntentColumns, SuspensionColumns};
 use crate::rows::{IntentRow, RowsError, RowsResult, SuspensionRow, Table};
 use crate::sql::Key;
 
-/// How many ids the sequences of `events` and `tokens` give at a time; the migration says the same.
+/// How many ids the sequences of `events` and `tokens` give at a time; the migration that makes them has the same number.
 const BLOCK: i64 = 64;
 
 /// A reply that takes longer than this, in microseconds, is late.
@@ -86,7 +86,7 @@ fn whole_micros(time: Duration) -> i64 {
     i64::try_from(time.as_micros()).unwrap_or(i64::MAX)
 }
 
-/// The time inside a transaction: the database's, as of its first statement or of the last row it locked.
+/// The time inside a transaction: the database's time at the transaction's first statement, or when it last locked a row.
 ///
 /// The time is read after the lock, so that an answer that waited for another command is dated after that command. In this way
 /// several servers on one database have one clock. A test's clock ignores the database's time and keeps its own.
@@ -212,7 +212,7 @@ impl Session {
     }
 
     /// Queues a write, which is sent before the next read or the commit at the latest. If `unless_changed` is given and the write
-    /// changes no row, another transaction was first.
+    /// changes no row, another transaction was first, and this one fails with that text.
     pub(super) fn later(
         &mut self,
         write: impl QueryFragment<Pg> + QueryId + Send + 'static,

@@ -410,7 +410,8 @@ statement!(
 );
 
 statement!(
-    /// Locks a key until the transaction ends, after waiting for other holders. The number is "plak", beside the servers' "plac".
+    /// Locks a key until the transaction ends, after waiting for other holders. The first number spells "plak" in ASCII; the
+    /// locks by which servers see each other have "plac".
     LockKey {
         "SELECT pg_advisory_xact_lock(1886151019, " hash: i32 = Integer,
     } ")"
@@ -425,7 +426,7 @@ statement!(
 
 statement!(
     /// Keeps other transactions from deciding about the messages of one agent to one person; never waits.
-    /// The number follows "plak".
+    /// The first number is the one after that of [`LockKey`].
     TakePair {
         "SELECT pg_try_advisory_xact_lock(1886151020, " pair: i32 = Integer,
     } ")" -> Bool
@@ -439,7 +440,7 @@ statement!(
 );
 
 statement!(
-    /// Makes messages due whose lease belongs to a server that is gone, so that no session holds the lock under its number.
+    /// Makes messages due whose lease belongs to a server that is gone: no session holds the lock under that server's number.
     ReleaseOutbox {
         "UPDATE outbox SET lease = NULL, leased_by = NULL, due_at = " due_at: At = Moment,
     } " WHERE state = 0 AND lease IS NOT NULL AND NOT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted \

@@ -128,8 +128,8 @@ fn once<T>(
     commit(session, &*surroundings.observer, number, !notices.is_empty(), value)
 }
 
-/// Commits the transaction with this number. Kill points count only if the transaction announces
-/// something: other commits have nothing to lose.
+/// Commits the transaction with this number. The kill points, at which a test may kill the process, count only if the
+/// transaction announces something: other commits have nothing to lose.
 pub(super) fn commit<T>(
     session: &mut Session,
     observer: &dyn Observer,

@@ -164,7 +164,8 @@ impl Checkpointer {
         Ok(Self { shared, observer, thread: Some(thread) })
     }
 
-    /// Notes that the writer has committed. If little of the log is left, copies it now, while the writer is between two batches.
+    /// Notes that the writer has committed. If little of the log is left to copy, copies it now, between two batches of the
+    /// writer.
     pub(super) fn committed(&self, conn: &mut SqliteConnection) {
         if self.shared.is_near.swap(false, Ordering::SeqCst) && !self.shared.is_unsynced() {
             self.copy_rest(conn);
@@ -225,7 +226,7 @@ struct Copying {
     limits: LogLimits,
     shared: Arc<Shared>,
     observer: Arc<dyn Observer>,
-    /// Tells the allowance that the log is longer than its bound.
+    /// Whether the log is longer than its bound. The allowance of agents reads this, and then refuses their writes.
     log_is_long: Arc<AtomicBool>,
     /// Why the log could not be copied at the last look, if it could not; the beginning and the end of trouble are logged once.
     trouble: Option<String>,

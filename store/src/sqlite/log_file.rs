@@ -34,9 +34,9 @@ const BLOCK: usize = 1 << 20;
 /// Puts the contents of the log on the disk, so that commits that build on them survive a power cut.
 ///
 /// A process before this one may have died before a sync, or after one that failed. The page cache then holds a whole commit that
-/// the disk does not have; after a failed sync the kernel even takes its pages for clean, and no later sync writes them. SQLite
-/// finds the commit, and would append behind it or copy it into the database: a power cut in the middle of that leaves neither
-/// the log nor the database whole.
+/// the disk does not have; after a failed sync the kernel even takes these pages for clean, and no later sync writes them. SQLite
+/// finds the commit, and would append to the log behind it or copy it into the database. A power cut in the middle of that would
+/// leave neither the log nor the database whole.
 ///
 /// # Errors
 ///

@@ -95,7 +95,7 @@ pub struct Ended {
     /// Whether the transaction only reads.
     pub reads: bool,
     pub committed: bool,
-    /// Whether the domain refused.
+    /// Whether the rules of the domain refused the command.
     pub refused: bool,
 }
 
@@ -289,7 +289,7 @@ impl SimulatedStore {
     pub fn must_turn(&self) -> anyhow::Result<bool> {
         let is_set = !self.watch.is_steady() || self.watch.has_stepped();
         let goes_on = |presence: PresenceRow| match presence.restore {
-            // A step of the clock, and an absence that is still to be made good, wait for the release as well.
+            // While a restored database is held, the loop handles neither a step of the clock nor an earlier absence.
             Restore::Held { .. } => false,
             Restore::Released => true,
             Restore::Over => is_set || presence.recovery.is_some(),

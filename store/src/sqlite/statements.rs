@@ -255,8 +255,8 @@ insert!(
 );
 
 statement!(
-    /// The next channel that has queued messages, and the due time of its first one: one step in the index, which reads
-    /// nothing else of the queue.
+    /// The next channel that has queued messages, and the due time of its first message. This takes one step in the index and
+    /// reads nothing else of the queue.
     SelectNextQueue {
         "SELECT channel, due_at FROM outbox WHERE state = 0 AND channel > " after: str = Text,
     } " ORDER BY channel, due_at LIMIT 1" -> (Text, BigInt)

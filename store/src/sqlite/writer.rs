@@ -58,8 +58,8 @@ impl Doubts {
         self.failed.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// How many writes have failed so far, if one has failed since the last proof. A proof that begins now disproves these
-    /// failures, but none that comes while the proof is under way.
+    /// How many writes have failed so far; `None` if none has failed since the last proof. A proof that begins now shows that
+    /// these failures have passed. It says nothing about a write that fails while the proof is under way.
     fn standing(&self) -> Option<u64> {
         let failed = self.failed.load(Ordering::SeqCst);
         (failed > self.disproved.load(Ordering::SeqCst)).then_some(failed)
@@ -367,7 +367,8 @@ fn attempt(
         }
     }
     let decided = Instant::now();
-    // Kill points count only batches that announce something: other commits have nothing to lose.
+    // The kill points, at which a test may kill the process, count only batches that announce something: other commits
+    // have nothing to lose.
     let announces = !notices.is_empty();
     if announces {
         kill_points::reached(Point::BeforeCommit);
@@ -533,7 +534,8 @@ mod tests {
         results
     }
 
-    /// A deadline that is held is no failure: its neighbours in the batch are not run again, and no write is doubted.
+    /// A job that the store holds back, for example after a jump of the clock, is no failure: its neighbours in the batch are not
+    /// run again, and no write is doubted.
     #[tokio::test]
     async fn what_is_held_costs_its_neighbours_nothing() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! W1 to W4: create, ask, answer, and all of it until the agent has the value; closed loops.
+//! W1 to W4: create, ask, answer, and the whole way until the waiting agent has the value. The load comes in closed loops.
 
 use std::collections::BTreeMap;
 

@@ -61,8 +61,8 @@ pub(super) async fn measure(arguments: &Arguments, report: &mut Report) {
     webhooks(arguments, report).await;
 }
 
-/// Answers in random order, while nothing leaves and while as many mails leave as there are answers, in turn. The mails are about
-/// other questions: an answer withdraws the queued mails of its own.
+/// Answers in random order, once while no mail leaves and once while as many mails leave as there are answers. The mails are
+/// about other questions than those that are answered, because an answer withdraws the queued mails of its own question.
 async fn answers_beside_mails(arguments: &Arguments, report: &mut Report) {
     let (sink, gate) = mail_server_apart();
     let mut subject = Subject::start_in(Site::production(gate.url()), Told::OnePerson, Vec::new()).await;
@@ -106,7 +106,7 @@ async fn answer_all(subject: &Subject, open: Vec<Open>) -> Done<()> {
     closed_loop(&subject.operator, CLIENTS, shuffled(open), answer).await
 }
 
-/// Queues as many mails as there are answers, lets them leave, and answers from the first of them on.
+/// Queues as many mails as there are answers, lets them leave, and begins to answer when the first mail has arrived.
 async fn answer_while_mails_leave(
     subject: &Subject,
     sink: &SmtpSink,

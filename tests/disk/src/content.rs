@@ -23,7 +23,7 @@ struct Platter {
     durable: Vec<u8>,
     /// The contents of each sector since the last sync, oldest first: the kernel may have written back any of them, or none.
     unsynced: BTreeMap<usize, Vec<Vec<u8>>>,
-    /// How long the file was since the last sync.
+    /// The lengths that the file has had since the last sync.
     lengths: Vec<usize>,
 }
 

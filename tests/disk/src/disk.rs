@@ -133,7 +133,7 @@ impl Disk {
         self.state().changes
     }
 
-    /// How many of them failed without the power having gone.
+    /// How many writes and syncs failed by a planned fault while the power was there.
     pub fn faults(&self) -> u64 {
         self.state().faults
     }
@@ -143,8 +143,8 @@ impl Disk {
         self.state().has_power
     }
 
-    /// Ends the process that uses the disk, as SIGKILL does: the kernel keeps the data it got. If the power had gone by itself,
-    /// that counts as the end of the process instead.
+    /// Ends the process that uses the disk, as SIGKILL does: the kernel keeps the data it got. If `Weather::power_lasts` had run
+    /// out, this undoes the loss of power: only the process has ended, at that moment.
     pub fn kill(&self) {
         let state = &mut *self.state();
         state.machine += 1;
@@ -272,7 +272,7 @@ impl State {
         self.names.values().map(|file| self.files[file].content.len()).sum()
     }
 
-    /// Counts a change, which happens; returns whether the power is still there afterwards.
+    /// Counts a change; returns whether the power is still there after it. If the power is gone already, this is an error.
     fn change(&mut self, is_sync: bool) -> Result<bool, c_int> {
         if !self.has_power {
             return Err(ffi::SQLITE_IOERR);
@@ -298,7 +298,7 @@ pub(crate) struct Handle {
     machine: u64,
     file: u64,
     id: HandleId,
-    /// Held as long as SQLite may use it.
+    /// The shared memory, held as long as SQLite may use it.
     memory: Option<Arc<Shared>>,
 }
 
@@ -404,7 +404,7 @@ impl Handle {
         self.memory = None;
     }
 
-    /// Gives up its locks and memory of the file; a process that is gone has none to give up.
+    /// Gives up the handle's locks and memory. If the process that opened the file is gone, they went with it.
     fn leave(&self, give_up: impl FnOnce(&mut File, HandleId)) {
         let state = &mut *self.disk.state();
         if let Some(file) = state.files.get_mut(&self.file).filter(|_| state.machine == self.machine) {

@@ -41,7 +41,8 @@ fn register() -> Before {
     // SAFETY: it is not null, and there are no more writes to it.
     let before_it = unsafe { *before };
     let own_size = c_int::try_from(size_of::<OpenFile>()).unwrap();
-    // Functions that are not replaced ask the VFS that they are called with only for its own data, and find the original's.
+    // The other functions are those of the previous VFS. Of the VFS with which they are called they use only its data, and the
+    // copy has the data of the previous one.
     let own = Box::new(ffi::sqlite3_vfs {
         szOsFile: before_it.szOsFile.max(own_size),
         pNext: ptr::null_mut(),

@@ -63,14 +63,14 @@ pub async fn open_loop<I, R>(
             return due;
         }
         sleep_until(due.into()).await;
-        // A timer is late by up to a millisecond, which is not the server's fault.
+        // The time counts from now and not from `due`: a timer is late by up to a millisecond, which is not the server's fault.
         Instant::now()
     };
     each(target, clients, items, when_due, step).await
 }
 
-/// Does `step` for each item. A time counts from the moment that `start` returns when it releases the item, given the beginning
-/// and its place.
+/// Does `step` for each item. Before each one `start` is called with the beginning of the loop and the item's place: it waits
+/// until the item may begin, and returns the moment from which the item's time counts.
 async fn each<I, R>(
     target: &Target,
     clients: usize,

@@ -189,8 +189,8 @@ impl Report {
         self.figures.push(figure);
     }
 
-    /// Writes the figures to `folder`, and the table and the chart of all figures that are there. Each workload has a file of its own:
-    /// one that is measured alone takes the place of its own figures only.
+    /// Writes the figures to `folder`, and the table and the chart of all figures that are there. Each workload has a file of its
+    /// own, so a run that measures one workload replaces the figures of this workload only.
     pub(super) fn write(self, folder: &Path, name: &str) {
         std::fs::create_dir_all(folder).unwrap();
         let Self { command, circumstances, figures } = self;

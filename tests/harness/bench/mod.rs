@@ -69,8 +69,8 @@ pub fn circumstances() -> String {
     format!("{cpu}, {cores} cores, {system}; {}", build())
 }
 
-/// The build to which the figures belong. A program that was handed in counts as of this commit if it is in this `target` and is
-/// not older.
+/// The build to which the figures belong. A program that was handed in counts as built from the present commit if it lies in this
+/// repository's `target` folder and is not older than the commit.
 fn build() -> String {
     let commit = line_of("git", &["rev-parse", "--short", "HEAD"]);
     let dirty = if line_of("git", &["status", "--porcelain"]).is_empty() { "" } else { "-dirty" };
@@ -108,8 +108,8 @@ fn status_mebibytes(process: u32, name: &str) -> f64 {
     kib.parse::<f64>().unwrap() / 1_024.0
 }
 
-/// The bytes that a process has read from files and written to them so far, the page cache of the system included. Replies count as
-/// written where they leave as several pieces; they are small beside pages.
+/// The bytes that a process has read from files and written to them so far, the page cache of the system included. Replies that
+/// are sent in several pieces count as written as well; they are small compared with the pages of the database.
 pub fn file_bytes_of(process: u32) -> (f64, f64) {
     let io = std::fs::read_to_string(format!("/proc/{process}/io")).unwrap();
     let of = |name: &str| io.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok()).unwrap();
@@ -119,8 +119,8 @@ pub fn file_bytes_of(process: u32) -> (f64, f64) {
 /// Processor time a process has used so far, in seconds.
 pub fn processor_seconds(process: u32) -> f64 {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
-    // The words stand behind the name, which may hold anything, in its parentheses; user and system time are the 14th and 15th,
-    // in 100ths.
+    // The second word is the program's name in parentheses and may hold anything, so words are counted from behind it. User and
+    // system time are the 14th and 15th word, in hundredths of a second.
     let (_, rest) = stat.rsplit_once(')').unwrap();
     let words: Vec<&str> = rest.split_whitespace().collect();
     (words[11].parse::<f64>().unwrap() + words[12].parse::<f64>().unwrap()) / 100.0

@@ -70,8 +70,8 @@ impl EventStream {
         self.stream.read_buf(&mut self.unread).await.is_ok_and(|received| received > 0)
     }
 
-    /// The next event; `None` when the connection breaks. The server sends whole events in each chunk, so the chunks' own lines are
-    /// before an event and never within.
+    /// The next event; `None` when the connection breaks. The server sends whole events in each chunk, so the lines that frame a
+    /// chunk stand before an event and never within one.
     pub async fn next(&mut self) -> Option<Event> {
         loop {
             while let Some(end) = self.unread.windows(2).position(|bytes| bytes == b"\n\n") {

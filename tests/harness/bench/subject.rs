@@ -41,7 +41,7 @@ pub fn question(timeout_seconds: u32) -> String {
     QUESTION.replace("NOTE", &note).replace("TIMEOUT", &timeout_seconds.to_string())
 }
 
-/// The member that is read of a reply that creates something.
+/// The one member that a client here reads of the reply to a request that creates something.
 #[derive(Deserialize)]
 pub struct Made {
     pub id: Uuid,
@@ -75,7 +75,7 @@ pub struct Writer {
     pub commits: f64,
     /// From the beginning of each transaction to its end.
     pub busy_seconds: f64,
-    /// The part of that time until the data was on the disk, with checkpoints.
+    /// The part of `busy_seconds` in which commits waited for the disk, checkpoints included.
     pub commit_seconds: f64,
 }
 
@@ -116,13 +116,14 @@ impl Subject {
     /// Starts a server in a site.
     pub async fn start_in(site: Site, told: Told, mut arguments: Vec<String>) -> Self {
         let address: SocketAddr = site.base().trim_start_matches("http://").trim_end_matches('/').parse().unwrap();
-        // One agent does the work of thousands: neither its bytes of a day nor its distance to people is what is measured.
+        // One agent does the work of thousands, so the limits on an agent's bytes per day and on its messages to people must not
+        // apply.
         if !arguments.iter().any(|argument| argument == "--config") {
             let config = site.folder().join("bench.toml");
             std::fs::write(&config, UNPRESSED).unwrap();
             arguments.extend(["--config".to_owned(), config.display().to_string()]);
         }
-        // Every server of a database has names of its own.
+        // Several servers may share a database, so each uses key names of its own.
         let name = |role: &str| format!("{role}-{}", address.port());
         let agent = Target { address, key: site.key("agent", &name("agent")).await.1 };
         let operator = Target { address, key: site.key("operator", &name("operator")).await.1 };

@@ -27,7 +27,7 @@ fn spawn(api: &Api, path: String) -> JoinHandle<Reply> {
 /// Starts a wait and returns when the server has started it too.
 async fn begin(api: &Api, id: &str, query: &str) -> JoinHandle<Reply> {
     let wait = spawn(api, path(id, query));
-    // Each of these requests passes through the same threads after the wait.
+    // The server takes these requests after the wait, on the same threads: once they are answered, the wait has begun.
     for _ in 0..5 {
         api.get(&format!("api/v1/suspensions/{id}")).await.ok();
     }
@@ -149,7 +149,7 @@ on_each_store! {
         assert_eq!(refused.headers["content-type"], "application/problem+json");
     }
 
-    /// The same if nothing else happens: the wait ends at once and does not go on as if the key still counted.
+    /// If a key is revoked while its question stays open, the wait ends at once and does not go on as if the key still counted.
     async fn a_key_revoked_during_a_wait_for_nothing_ends_it_at_once(app: &mut TestApp) {
         let (agent, admin) = (app.agent(), app.api(Role::Admin));
         let (_, id) = asked(&agent).await;

@@ -11,7 +11,7 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use serde_json::Value;
 use sha2::Sha256;
 
-/// Every route and method the server has, aliases and pages apart. Who adds one adds it here, and the description must follow.
+/// Every route and method the server has, aliases and pages apart. A new route must be added here and to the description.
 const ROUTES: [&str; 85] = [
     "get /.well-known/openintent-compat.json",
     "get /.well-known/openintent.json",
@@ -156,7 +156,7 @@ on_each_store! {
         }
     }
 
-    /// A parameter without a description of its own has the bounds of its Rust type, which the server does not hold to.
+    /// A parameter that is not described by hand is documented with the bounds of its Rust type, but the server has other bounds.
     async fn each_parameter_says_what_it_means_and_its_bounds(app: &mut TestApp) {
         let description = app.anonymous().get("openapi.json").await.ok();
         let parameters = operations(&description).into_iter().flat_map(|(operation, described)| {

@@ -20,7 +20,7 @@ const PORTFOLIOS_OF_INTENT_MAX: usize = 100;
 const METADATA_BYTES_MAX: usize = 16 * 1024;
 /// A list of intents ends after this many bytes.
 const PAGE_BYTES_MAX: usize = 8 * 1024 * 1024;
-/// The size of a large state, and so many of them that a list ends early.
+/// The size of one large state, and the number of intents with a large state that makes a list end early.
 const STATE_BYTES: usize = 60 * 1024;
 const LARGE: usize = PAGE_BYTES_MAX / STATE_BYTES + 3;
 /// How many requests are sent at the same time where a test needs many.
@@ -73,7 +73,7 @@ fn ids(list: &Value) -> Vec<Value> {
     list.as_array().unwrap().iter().map(|one| one["id"].clone()).collect()
 }
 
-/// The types of the events in the portfolio's own log; its chain fits together.
+/// The events in the portfolio's own log, after a check that its hash chain verifies.
 async fn log(api: &Api, portfolio: &str) -> Vec<Value> {
     let events = api.get(&format!("{PORTFOLIOS}/{portfolio}/events")).await.ok();
     let events = events.as_array().unwrap().clone();
@@ -83,14 +83,14 @@ async fn log(api: &Api, portfolio: &str) -> Vec<Value> {
     events
 }
 
-/// How many intents have a status, without those of which there are none.
+/// How many intents have each status. A status that no intent has is left out.
 fn counts(aggregate: &Value) -> Value {
     let by_status = aggregate["by_status"].as_object().unwrap();
     assert_eq!(by_status.len(), 6, "all six are there");
     by_status.iter().filter(|(_, count)| **count != json!(0)).map(|(status, count)| (status.clone(), count.clone())).collect()
 }
 
-/// Makes so many intents, and puts each into the portfolio.
+/// Makes this many intents, and puts each into the portfolio.
 async fn fill(api: &Api, portfolio: &str, count: usize) {
     for begun in (0..count).step_by(AT_ONCE) {
         let each = (begun..count.min(begun + AT_ONCE)).map(async |_| {
@@ -156,7 +156,7 @@ on_each_store! {
         assert_eq!(remove(&agent, &id, third).await.problem(), (404, "not_found"));
         assert_eq!(read(&agent, &id).await.ok()["aggregate_status"]["completion_percentage"], json!(50));
         assert_eq!(agent.get(&format!("api/v1/intents/{third}/portfolios")).await.ok(), json!([]));
-        // The client knows both types, so both are shown to it.
+        // The OpenIntent client knows the event types of adding and removing, so both are shown without `include=all`.
         let shown = agent.get(&format!("api/v1/intents/{third}/events?limit=3")).await.ok();
         assert_eq!((&shown[0]["event_type"], &shown[0]["payload"]["portfolio_id"]), (&json!("removed_from_portfolio"), &json!(id)));
         let events = agent.events(third).await;
@@ -174,7 +174,7 @@ on_each_store! {
         let (own, foreign) = (portfolio(&agent).await, portfolio(&other).await);
         let (mine, others) = (agent.active_intent().await, other.active_intent().await);
         add(&other, &foreign, others).await.ok();
-        // The portfolio of another agent is not there.
+        // The portfolio of another agent is answered like one that does not exist.
         for path in ["", "/intents", "/events"] {
             assert_eq!(agent.get(&format!("{PORTFOLIOS}/{foreign}{path}")).await.problem(), (404, "not_found"), "{path}");
         }
@@ -186,14 +186,14 @@ on_each_store! {
         assert_eq!(wrong.problem(), (404, "not_found"), "an error in the body is not told before");
         assert_eq!(ids(&agent.get(PORTFOLIOS).await.ok()), [json!(own)]);
         assert_eq!(agent.get(&format!("{PORTFOLIOS}?created_by=other")).await.ok(), json!([]));
-        // An intent of another agent is not there either, until its creator lets this agent write to it.
+        // The intent of another agent is answered in the same way, until its creator gives this agent access.
         assert_eq!(add(&agent, &own, others).await.problem(), (404, "not_found"));
         let entry = grant(&other, others, "test-agent", "read").await;
         assert_eq!(add(&agent, &own, others).await.problem(), (403, "forbidden"));
         other.send(other.request("DELETE", &format!("api/v1/intents/{others}/acl/entries/{entry}"))).await;
         let entry = grant(&other, others, "test-agent", "write").await;
         add(&agent, &own, others).await.ok();
-        // It may write to the intent, and takes it out of no portfolio but its own.
+        // An agent that may write to the intent can take it out of its own portfolio only.
         assert_eq!(remove(&agent, &foreign, others).await.problem(), (404, "not_found"));
         assert_eq!(ids(&agent.get(&format!("api/v1/intents/{others}/portfolios")).await.ok()), [json!(own)]);
         assert_eq!(ids(&other.get(&format!("api/v1/intents/{others}/portfolios")).await.ok()), [json!(foreign)]);
@@ -206,7 +206,8 @@ on_each_store! {
         assert_eq!((ids(&whole["intents"]), &whole["aggregate_status"]["total"]), (vec![json!(mine)], &json!(2)));
         assert_eq!(agent.get(&format!("api/v1/intents/{others}/portfolios")).await.problem(), (404, "not_found"));
         assert_eq!(ids(&read(&app.operator(), &own).await.ok()["intents"]), [json!(mine), json!(others)]);
-        // The creator of the intent takes it out of the portfolio that it cannot read; so may the creator of the portfolio.
+        // The creator of an intent may take it out of a portfolio that it cannot read. The creator of the portfolio may do so
+        // too.
         assert_eq!(read(&other, &own).await.problem(), (404, "not_found"));
         assert_eq!(remove(&other, &own, mine).await.problem(), (404, "not_found"));
         remove(&other, &own, others).await.ok();
@@ -272,7 +273,8 @@ on_each_store! {
         let events = log(&agent, &id).await;
         assert_eq!((events.len(), &events[1]["event_type"]), (2, &json!("portfolio_status_changed")));
         assert_eq!((&events[1]["payload"]["old_status"], &events[1]["payload"]["new_status"]), (&json!("active"), &json!("completed")));
-        // Without the rule, the status is its creator's word. Given up is no way around the rule, and needs none.
+        // Without the rule, the creator may call a portfolio completed at any time. With the rule, it may still abandon one with
+        // open work, because that claims nothing about the work.
         let loose = created(&agent, json!({"name": "Loose", "governance": {"require_all_completed": false}})).await;
         let open = agent.active_intent().await;
         add(&agent, &loose, open).await.ok();
@@ -342,7 +344,7 @@ on_each_store! {
         assert_eq!(bad.field_problem().2, "Idempotency-Key");
     }
 
-    /// A promise that the server does not keep is worse than a refusal.
+    /// A rule or deadline that the server does not enforce is refused: accepted, it would be a promise that is not kept.
     async fn rules_and_deadlines_without_an_effect_are_refused_by_name(app: &mut TestApp) {
         let agent = app.agent();
         for (change, field, rule) in [
@@ -413,7 +415,8 @@ on_each_store! {
         assert_eq!(agent.get(&format!("{PORTFOLIOS}?created_by=%27%20OR%201=1")).await.ok(), json!([]));
     }
 
-    /// A portfolio without a bound would make each look at it as expensive as an agent likes, even if the agent asks many times at once.
+    /// In a portfolio without a bound an agent could make each read as expensive as it likes. The bound holds for requests that
+    /// are sent at the same time, too.
     async fn a_portfolio_has_room_for_so_many_intents(app: &mut TestApp) {
         let agent = app.agent();
         let id = portfolio(&agent).await;
@@ -429,7 +432,7 @@ on_each_store! {
         assert_eq!((ids(&whole["intents"]).len(), &whole["aggregate_status"]["total"]), (MEMBERS_MAX, &json!(MEMBERS_MAX)));
         let last = agent.get(&format!("{PORTFOLIOS}/{id}/intents?offset=999")).await.ok();
         assert_eq!(ids(&last["intents"]).len(), 1);
-        // One that is in it can change its place, and one that leaves makes room.
+        // An intent in a full portfolio can still change its place, and an intent that is taken out makes room.
         let (member, _) = late.iter().zip(&tried).find(|(_, reply)| reply.status == 200).unwrap();
         let body = json!({"intent_id": member, "priority": 1});
         agent.post(&format!("{PORTFOLIOS}/{id}/intents"), body).await.ok();
@@ -461,7 +464,8 @@ on_each_store! {
         assert_eq!([first, ids(&rest["intents"])].concat(), all);
     }
 
-    /// Each portfolio of an intent is work whenever the intent changes, once portfolios have deadlines.
+    /// The number of portfolios of one intent has a limit: once portfolios have deadlines, each change of the intent will cause
+    /// work for each of its portfolios.
     async fn an_intent_is_in_so_many_portfolios(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -473,7 +477,7 @@ on_each_store! {
         let one_more = portfolio(&agent).await;
         assert_eq!(add(&agent, &one_more, intent).await.field_problem(), (422, "invalid", "intent_id", "count"));
         assert_eq!(ids(&agent.get(&format!("api/v1/intents/{intent}/portfolios")).await.ok()).len(), PORTFOLIOS_OF_INTENT_MAX);
-        // The list of portfolios ends after so many, and goes on with an offset.
+        // A page of the list of portfolios holds 100 by default; an offset gives the next page.
         assert_eq!(ids(&agent.get(PORTFOLIOS).await.ok()).len(), 100);
         assert_eq!(ids(&agent.get(&format!("{PORTFOLIOS}?offset=100")).await.ok()).len(), 1);
         assert_eq!(ids(&agent.get(&format!("{PORTFOLIOS}?limit=1")).await.ok()), [json!(one_more)]);

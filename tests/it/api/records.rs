@@ -68,7 +68,8 @@ on_each_store! {
         }
     }
 
-    /// The client reads some times in camel case only, and its two variants name the same things differently.
+    /// The client reads some members that hold a time by camel-case names only, and its synchronous and asynchronous variants use
+    /// different names for the same members.
     async fn the_shapes_are_those_of_the_client(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -128,7 +129,7 @@ on_each_store! {
         assert_eq!(agent.event_types(intent).await, ["intent_created", "attachment_added", "attachment_removed"]);
     }
 
-    /// The policy that was set last counts, and it says that the server does nothing by it.
+    /// The policy that was set last counts, and the reply says that the server does not act on it.
     async fn the_newest_retry_policy_counts_and_says_that_it_is_data(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;

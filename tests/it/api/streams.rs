@@ -15,7 +15,7 @@ use harness::postgres::Cluster;
 use harness::stream::Stream;
 use serde_json::{Value, json};
 
-/// How long a refusal is held.
+/// How long the server waits before it sends a refusal.
 const HELD_FOR: Duration = Duration::from_secs(5);
 /// How many streams one key may have open.
 const STREAMS_PER_KEY_MAX: usize = 1_000;
@@ -52,8 +52,9 @@ async fn next_key(stream: &mut Stream) -> (String, String) {
     (event.id, key)
 }
 
-/// The same for the first event of a new stream. On PostgreSQL a stream begins at the oldest transaction that still runs, and one of
-/// another test may have begun before `earlier` was written.
+/// Like [`next_key`], for the first event of a new stream, which skips `earlier` if it comes once more. On PostgreSQL a stream
+/// begins at the oldest transaction that still runs, and a transaction of another test may have begun before `earlier` was
+/// written.
 async fn first_key_but(stream: &mut Stream, earlier: &str) -> (String, String) {
     let first = next_key(stream).await;
     if first.1 == earlier { next_key(stream).await } else { first }
@@ -95,7 +96,8 @@ on_each_store! {
         assert_eq!(foreign.get(&format!("api/v1/{path}")).await.status, 404);
     }
 
-    /// A reader that was away for long is told how much it missed, and a place of another database counts as now.
+    /// A reader that was away for long is told how many events it missed. An id beyond the newest event, as from another
+    /// database, counts as the id of the newest one.
     async fn a_reader_far_behind_is_told_how_many_events_it_missed(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -166,7 +168,8 @@ on_each_store! {
         set(&other, own, "own").await;
         let (id, key) = next_key(&mut stream).await;
         assert_eq!(key, "own");
-        // An agent that was taken off hears nothing more, now and when it comes back with an older place.
+        // An agent that was unassigned gets no further events of the intent, on this stream or on a new one from an earlier event
+        // on.
         agent.send(agent.request("DELETE", &format!("api/v1/intents/{mine}/agents/helper"))).await.ok();
         set(&agent, mine, "hidden").await;
         set(&other, own, "last").await;
@@ -200,7 +203,7 @@ on_each_store! {
             let mut stream = Stream::open(&agent, &path, Some(&id)).await;
             assert_eq!(next_key(&mut stream).await.1, "two");
         }
-        // A place of a database that was restored since is the present one.
+        // An id beyond the newest event, as after a restore of the database, counts as the id of the newest one.
         let mut stream = Stream::open(&agent, MINE, Some(&format!("{0}-{0}", i64::MAX))).await;
         set(&agent, intent, "three").await;
         assert_eq!(first_key_but(&mut stream, "two").await.1, "three");
@@ -238,7 +241,7 @@ on_each_store! {
         assert!(stream.is_silent(Duration::from_millis(600)).await);
     }
 
-    /// Streams of others do not exist, and no refusal comes quickly.
+    /// A stream that a key may not read is answered like one that does not exist, and each refusal is sent after a pause.
     async fn streams_of_others_are_refused_and_each_refusal_is_held(app: &mut TestApp) {
         let (agent, other) = (app.agent(), helper(app).await);
         let intent = agent.active_intent().await;
@@ -256,7 +259,7 @@ on_each_store! {
             (&agent, "intents/../subscribe", None, 404),
             (&agent, MINE, Some("7"), 422),
             (&agent, &theirs, Some("1-2-3"), 422),
-            // The right to the stream is asked for before the place is looked at.
+            // The right to the stream is checked before `Last-Event-ID`.
             (&other, &theirs, Some("7"), 404),
         ];
         let asked = refused.map(|(api, path, last_event_id, status)| async move {
@@ -272,7 +275,7 @@ on_each_store! {
         join_all(asked).await;
         let posted = agent.post("api/v1/agents/test-agent/subscribe", json!({})).await;
         assert_eq!((posted.status, posted.headers["allow"].to_str().unwrap()), (405, "GET"));
-        // People who watch may have the stream of an intent.
+        // An operator may have the stream of any intent.
         Stream::begin(&operator, &theirs).await;
     }
 
@@ -287,7 +290,7 @@ on_each_store! {
         assert_eq!(stream.try_next().await, None);
     }
 
-    /// One key has so many streams; the next is refused, and a stream that was closed makes room.
+    /// One key may have a limited number of streams open. One more is refused, and a stream that is closed makes room.
     async fn a_key_has_so_many_streams(app: &mut TestApp) {
         let agent = app.agent();
         let mut streams = Vec::new();
@@ -321,7 +324,7 @@ async fn a_stream_carries_what_another_server_wrote() {
     let (id, key) = next_key(&mut stream).await;
     assert_eq!(key, "there");
     set(&agent, intent, "here").await;
-    // A place is the same on every server.
+    // The id of an event means the same position on every server.
     let mut moved = Stream::open(&there, MINE, Some(&id)).await;
     assert_eq!((&*next_key(&mut moved).await.1, &*next_key(&mut stream).await.1), ("here", "here"));
     replica.stop().await;

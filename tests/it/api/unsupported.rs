@@ -66,7 +66,7 @@ const REFUSED: [&str; 57] = [
 ];
 
 on_each_store! {
-    /// The client takes a 404 on some routes for an empty result or for success.
+    /// The client takes a 404 on some routes for an empty result or for success, so routes that are not implemented answer 501.
     async fn each_route_that_is_not_here_says_so(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -81,10 +81,10 @@ on_each_store! {
             assert_eq!(app.anonymous().send(request(&app.anonymous())).await.status, 401, "{route}");
         }
         assert_eq!(agent.everything(intent).await, before);
-        // A refusal is no failure: no alert counts it.
+        // A 501 is not counted among the 5xx of the metrics, so it raises no alert.
         let metrics = app.api(Role::Admin).get("metrics").await;
         assert!(metrics.status == 200 && !metrics.text.contains("status=\"5xx\""), "{}", metrics.text);
-        // A federation is looked for by a 404.
+        // A 404 here tells the client that there is no federation.
         assert_eq!(app.anonymous().get(".well-known/openintent-federation.json").await.status, 404);
     }
 }

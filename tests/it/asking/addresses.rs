@@ -228,8 +228,8 @@ on_each_store! {
     }
 }
 
-/// With `*@example.com` allowed an agent was asked itself: its company's mail server carried the question on to the domain behind
-/// the %.
+/// With `*@example.com` allowed, an agent once got its own question: the company's mail server read
+/// `bot%evil.example@example.com` as a route and carried the mail on to evil.example.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stock_postfix_gets_only_what_stays_at_the_allowed_domain() {
     let postfix = Postfix::start().await;

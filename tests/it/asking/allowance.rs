@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 /// The time from the start of the tests' clock until midnight, in seconds.
 const REST_OF_THE_DAY: i64 = 16 * 3_600;
 
-/// The bytes that the events of an intent count: their own bytes, the first one's twice, and 512 each.
+/// The bytes of the agent's allowance that the events of an intent use: the bytes of each event (of the first event twice), and
+/// 512 more for each.
 async fn counted(app: &TestApp, intent: domain::base::ids::IntentId) -> u64 {
     let events = app.agent().events(intent).await;
     let of_the_agent = |event: &&Value| event["actor"] == "test-agent" || event["actor"] == "placet";
@@ -77,8 +78,8 @@ on_each_store! {
     }
 }
 
-/// A message that is sent again makes more to write. A report of returned mail is not refused: it ends a message and lets the
-/// server ask the next people.
+/// Sending a message again causes more writes, so it is refused when the disk is nearly full. A report of returned mail is not
+/// refused: it ends a message and lets the server ask the next people.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn below_the_reserve_no_message_is_sent_again_and_returned_mail_is_reported() {
     let mut app = TestApp::start().await;

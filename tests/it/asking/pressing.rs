@@ -12,7 +12,7 @@ use harness::rows;
 use placet_server::config::MIN_INTERVAL_SECONDS;
 use serde_json::{Value, json};
 
-/// The tests' server with what holds in production.
+/// Restarts the tests' server with the limits that hold in production.
 async fn strict(app: &mut TestApp) {
     app.restart_with(|config| {
         config.asking.pressing = Pressing::PRODUCTION;

@@ -65,7 +65,8 @@ on_each_store! {
         assert_eq!((&granted["payload"]["approval_id"], &granted["payload"]["decision"]), (&first["id"], &json!("approved")));
     }
 
-    /// The agent that wants its own yes: by its own key, by an assigned agent's owner, by a gateway, by another intent's path.
+    /// An agent must not get its own request approved by its own side: by its key, by other keys of its owner or of the intent's
+    /// creator, or by a gateway that answers in an agent's name.
     async fn no_asker_decides_its_own_request(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -130,7 +131,7 @@ on_each_store! {
         app.settle().await;
     }
 
-    /// A door for approvals answers nothing else, and shows nothing of other intents.
+    /// The routes for approvals find approvals of the named intent only: no question, no escalation, nothing of other intents.
     async fn an_approval_is_found_on_its_own_intent_only(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let (intent, other) = (agent.active_intent().await, agent.active_intent().await);
@@ -187,7 +188,7 @@ on_each_store! {
             (escalations.clone(), json!({"reason": "r", "urgency": ""}), "urgency"), (arbitrate.clone(), json!({"reason": long(1_001)}), "reason"),
             (arbitrate.clone(), json!({}), "reason"), (approvals(intent), json!({"action": " \u{200b}"}), "action"),
             (escalations.clone(), json!({"reason": "\u{2800}\n"}), "reason"),
-            // Members whose effect the agent would count on.
+            // These members have no effect here. They are refused, because an agent that sends one relies on its effect.
             (approvals(intent), json!({"action": "a", "approvers": ["boss@example.com"]}), "approvers"),
             (approvals(intent), json!({"action": "a", "timeout_seconds": 5}), "timeout_seconds"),
             (escalations.clone(), json!({"reason": "r", "notify_to": "boss@example.com"}), "notify_to"),
@@ -200,7 +201,7 @@ on_each_store! {
         }
         assert_eq!(agent.post(&approvals(intent), json!({"action": "a"})).await.problem(), (422, "invalid"));
         assert_eq!(agent.post(&arbitrate, json!({"reason": "r"})).await.problem(), (422, "invalid"));
-        // The asker takes one back, and the intent does not move.
+        // The asker withdraws an approval, and the intent does not change.
         let listed = agent.get(&approvals(intent)).await.ok();
         let id = listed["approvals"][0]["id"].as_str().unwrap();
         agent.post(&format!("api/v1/suspensions/{id}/cancel"), json!({})).await.ok();

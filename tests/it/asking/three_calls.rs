@@ -78,7 +78,8 @@ on_each_store! {
         let patched = record(&agent, intent, made).await.ok();
         let shown = &patched["state"]["_suspension"];
         assert_eq!((&patched["status"], &shown["client_id"], &shown["fixed_deadline"]), (&json!(SUSPENDED), &json!("made-by-client"), &json!(true)));
-        // The client's clock runs since before the announcement; the guard is 2 seconds.
+        // The client counts its window from a moment before the announcement, so the server counts it from the announcement, and
+        // takes off a guard of 2 seconds.
         assert_eq!(shown["expires_at"], "2026-11-24T08:00:58.000000");
         // The third call gets the event that the server wrote.
         let told = json!({"event_type": "intent.suspended", "payload": {"suspension_id": "made-by-client"}});
@@ -105,9 +106,9 @@ on_each_store! {
             announce(&agent, intent).await.ok();
             app.advance(i64::from(RECORD_WITHIN_SECONDS) - 1).await;
             assert_eq!(agent.status(intent).await, SUSPENDED);
-            // Announcing again does not prolong it, and is no second event.
+            // A repeated announcement does not give the question more time to come, and is no second event.
             assert_eq!(announce(&agent, intent).await.ok()["version"], 2);
-            // No other agent ends it, and an id that no client can have given names nothing.
+            // No other agent can end the announcement.
             agent.post(&format!("api/v1/intents/{intent}/agents"), json!({"agent_id": "other"})).await.ok();
             let back = json!({"status": "abandoned"});
             assert_eq!(other.post_at(&format!("api/v1/intents/{intent}/status"), "2", back).await.problem().0, 403);
@@ -130,7 +131,8 @@ on_each_store! {
         assert!(!app.smtp.has_unread(), "no person was asked");
     }
 
-    /// An answer that comes before the question answers nothing: no question that follows has its value.
+    /// An answer that comes between the announcement and the question ends the announcement and counts for no question: the
+    /// record that follows is refused.
     async fn an_answer_before_the_question_is_an_answer_to_none(app: &mut TestApp) {
         let (agent, operator) = (agent(app, "py").await, app.operator());
         let intent = agent.active_intent().await;
@@ -153,8 +155,8 @@ on_each_store! {
         assert_eq!(agent.intent(intent).await["state"], json!({}));
     }
 
-    /// Two keys of one agent's name may have two owners. If the second asks the first one's question again, its owner does not
-    /// answer either; the first one created the intent.
+    /// Two keys with one agent's name may have two owners. If the second key asks the first key's question again, that is a new
+    /// question, and neither owner may answer it: the one because its key asked, the other because its key created the intent.
     async fn a_key_of_another_owner_asks_anew(app: &mut TestApp) {
         let first = Api::new(&app.base, Some(&app.new_client_key_of("twin", "one").await));
         let second = Api::new(&app.base, Some(&app.new_client_key_of("twin", "two").await));
@@ -198,7 +200,8 @@ on_each_store! {
         }
         app.restart().await;
         let agent = Api::new(&app.base, Some(agent.key()));
-        // Each client's id is that of one question for ever: of an ended one, an answer is refused; of the open one, it counts.
+        // An id that the client gave names the same question for ever. An answer under the id of an ended question is refused,
+        // and one under the id of the open question counts.
         assert_eq!(operator.respond(intent, "two", "approve").await.problem().1, "already_resolved");
         let last = agent.intent(intent).await["state"]["_suspension"].clone();
         for used in ["one", "two", "other-5"] {
@@ -228,14 +231,14 @@ on_each_store! {
         let foreign = made("four", app.clock.now(), 0, 6000, json!({}));
         assert_eq!(record(&other, intent, foreign).await.problem().0, 403);
         assert_eq!(agent.everything(intent).await, before);
-        // By the one call, too.
+        // The same holds for a question that is asked with one call.
         let open = before.0["state"]["_suspension"]["id"].clone();
         let anew = json!({"question": "Another?", "supersedes": open, "timeout_seconds": 60});
         assert_eq!(agent.suspend(intent, anew).await.problem(), (409, "ends_earlier"));
         assert_eq!(agent.everything(intent).await, before);
     }
 
-    /// The forms of the record that the client can send: taken with a warning, or refused with the member's name.
+    /// Each form of the record that the client can send is either accepted with a warning, or refused with the member's name.
     async fn each_form_of_the_record_is_decided(app: &mut TestApp) {
         let agent = agent(app, "py").await;
         let policy = |policy: Value| json!({"retry_policy": policy, "fallback_value": "deny", "expires_at": null});
@@ -275,7 +278,8 @@ on_each_store! {
             (json!({"timeout_seconds": 9, "expires_at": null}), "_suspension.timeout_seconds"),
             (json!({"unknown": 1}), "_suspension.unknown"),
             (json!({"supersedes": "x"}), "_suspension.supersedes"),
-            // A window that is cut to whole seconds would take from the guard.
+            // This window counts as 59 seconds, but the question lasts 60, so the client would act earlier than the guard allows
+            // for.
             (json!({"expires_at": naive(app.clock.now() + TimeDelta::milliseconds(59_899))}), "_suspension.expires_at"),
         ];
         for (index, (change, field)) in refused.into_iter().enumerate() {
@@ -301,7 +305,7 @@ on_each_store! {
         record(&agent, intent, longest).await.ok();
     }
 
-    /// A key of another client gets none of it.
+    /// A key that was not made for the OpenIntent client cannot suspend in three calls, and cannot complete a draft.
     async fn other_keys_suspend_by_one_call(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -338,7 +342,8 @@ on_each_store! {
         assert_eq!(app.operator().respond(intent, "\u{0}", "approve").await.problem(), (409, "suspension_mismatch"));
     }
 
-    /// The question before is not the announced one.
+    /// While a question is announced, the state does not show the previous question: the client would take it for the announced
+    /// one.
     async fn while_a_question_is_announced_no_other_one_is_shown(app: &mut TestApp) {
         let (agent, operator) = (agent(app, "py").await, app.operator());
         let intent = agent.active_intent().await;
@@ -349,7 +354,7 @@ on_each_store! {
         assert_eq!((&announced["state"], &agent.intent(intent).await["state"]), (&json!({}), &json!({})));
     }
 
-    /// The client completes drafts.
+    /// The OpenIntent client completes intents that are still drafts, so its keys may do that.
     async fn a_draft_is_completed(app: &mut TestApp) {
         let agent = agent(app, "py").await;
         let draft = agent.post("api/v1/intents", json!({"title": "t"})).await.ok();
@@ -357,7 +362,8 @@ on_each_store! {
         assert_eq!(agent.post_at(&complete, "1", json!({"status": "completed"})).await.ok()["status"], "completed");
     }
 
-    /// The client appends the events that the server writes: each comes back as the server wrote it, and none before its time.
+    /// The client also appends events that the server writes itself. It gets the server's own event back, and nothing is added.
+    /// An event that the server has not written yet is refused.
     async fn an_event_told_again_is_the_servers_own(app: &mut TestApp) {
         let agent = agent(app, "py").await;
         let intent = agent.active_intent().await;
@@ -393,7 +399,7 @@ on_each_store! {
             assert_eq!(operator.post(&path, json!({"seconds": 60})).await.problem(), (409, "deadline_fixed"));
             assert_eq!(agent.everything(intent).await, before);
         }
-        // By the one call as well.
+        // A question that is asked with one call has the same deadline.
         let intent = agent.active_intent().await;
         let reply = agent.suspend(intent, json!({"timeout_seconds": 9})).await;
         assert_eq!(reply.field_problem().2, "timeout_seconds");
@@ -416,8 +422,8 @@ on_each_store! {
         assert_eq!(now["state"]["_suspension"]["resolution"], "expired");
     }
 
-    /// A server's clock that is set back moves its deadline behind that of the agent's own clock, so the question ends before it is
-    /// shown open again.
+    /// If the server's clock is set back, the agent's own clock reaches the end of the window before the server's does. The
+    /// server therefore ends the question before it shows it as open again.
     async fn a_clock_that_is_set_back_ends_a_question_with_a_fixed_deadline(app: &mut TestApp) {
         let (agent, ordinary) = (agent(app, "py").await, app.agent());
         let (intent, strict, other) = (agent.active_intent().await, agent.active_intent().await, ordinary.active_intent().await);
@@ -450,7 +456,8 @@ on_each_store! {
         assert_eq!(end(&agent.intent(intent).await), taken_back);
     }
 
-    /// A short outage, or a small step ahead, takes most of a short window: silence during that time must not become consent either.
+    /// A short outage, or a clock that is set ahead by a little, takes most of a short window. Silence during that time must not
+    /// become consent either.
     async fn a_short_loss_of_time_ends_a_question_with_a_short_window(app: &mut TestApp) {
         let agent = agent(app, "py").await;
         let (short, long, strict) = (agent.active_intent().await, agent.active_intent().await, agent.active_intent().await);
@@ -461,7 +468,7 @@ on_each_store! {
         asked(app, &agent, long, "long", 86_400, permissive()).await;
         asked(app, &agent, strict, "strict", 86_400, json!({})).await;
         ask(&agent, "one").await;
-        // More than one transaction deals with.
+        // More questions than one transaction ends.
         let mut many = Vec::new();
         for _ in 0..130 {
             let intent = agent.active_intent().await;
@@ -470,7 +477,7 @@ on_each_store! {
             many.push(intent);
         }
         app.settle().await;
-        // A stop that the window can bear.
+        // This outage is so short that the question stays open.
         app.outage(5).await;
         let agent = Api::new(&app.base, Some(agent.key()));
         assert_eq!(agent.status(short).await, SUSPENDED);
@@ -484,7 +491,7 @@ on_each_store! {
         for intent in many {
             assert_eq!(agent.intent(intent).await["state"]["_suspension"]["resolution_reason"], "time_lost");
         }
-        // Time that was lost before the question was asked is not its loss.
+        // Time that was lost before a question was asked does not end that question.
         let later = agent.active_intent().await;
         app.clock.set_by(TimeDelta::seconds(50));
         asked(app, &agent, later, "later", 60, permissive()).await;
@@ -501,7 +508,8 @@ on_each_store! {
         }
     }
 
-    /// The clock cannot tell how long an announcement has waited that is dated ahead.
+    /// After the clock was set back, an announcement is dated in the future. The server cannot tell how long it has waited, so it
+    /// ends it.
     async fn an_announcement_ends_when_the_clock_is_set_back(app: &mut TestApp) {
         let agent = agent(app, "py").await;
         let intent = agent.active_intent().await;
@@ -513,7 +521,8 @@ on_each_store! {
         assert_eq!(record(&agent, intent, late).await.problem(), (409, "not_announced"));
     }
 
-    /// An answer names a question by either id, so the two kinds of ids must not meet.
+    /// An answer may name a question by the server's id or by the client's, so a client's id must not equal an id of the
+    /// server's.
     async fn a_client_does_not_give_its_question_an_id_of_the_servers(app: &mut TestApp) {
         let agent = agent(app, "py").await;
         let intent = agent.active_intent().await;

@@ -201,7 +201,8 @@ on_each_store! {
         assert_eq!(app.smtp.mailed().await, [OPERATOR]);
     }
 
-    /// The same holds while one of them may still get it; once none can, nothing is waited for.
+    /// While one of the people asked may still get the question, no other person is asked early. Once none of them can get it,
+    /// the next people are asked at once.
     async fn nobody_is_woken_while_somebody_may_still_get_it(app: &mut TestApp) {
         app.smtp.script(Fault::Defer);
         app.smtp.script(Fault::Defer);
@@ -216,7 +217,7 @@ on_each_store! {
         assert_eq!(stand(app, &id).await[2], "3 1 lead@example.com sent");
     }
 
-    /// Mail that only waits is not lost: the ladder's own clock is for that.
+    /// A mail that waits for another try is not lost, so other people are asked at the ladder's own times and not at once.
     async fn a_deferred_mail_wakes_nobody(app: &mut TestApp) {
         app.smtp.script(Fault::Defer);
         let (intent, id) = app.ask(ladder()).await;
@@ -278,7 +279,7 @@ on_each_store! {
         app.settle().await;
         assert_eq!(app.smtp.mailed().await, [LEAD], "as after a refusal");
         assert_eq!(app.agent().suspension(&id).await["reached"], json!(true));
-        // Reported twice, it happened once.
+        // Further reports of the same mail change nothing.
         let before = app.agent().everything(intent).await;
         assert_eq!(report(app, &token(app, OPERATOR), "hard").await.ok(), shown);
         assert_eq!(report(app, &token(app, OPERATOR), "soft").await.ok(), shown);
@@ -286,7 +287,8 @@ on_each_store! {
         assert_eq!(app.agent().everything(intent).await, before);
     }
 
-    /// A mail that came back reached no person, even if the report comes while time is given back.
+    /// A mail that came back reached no person. A report that comes while deadlines still have to be moved after an absence is
+    /// told to come again, and is not lost.
     async fn a_bounce_reported_while_a_passed_deadline_waits_is_not_lost(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -317,7 +319,7 @@ on_each_store! {
         assert_eq!(told(app, intent, "delivery.failover").await[0]["unreachable"], json!([OPERATOR, DUTY]));
     }
 
-    /// A late mail is not lost.
+    /// A soft bounce only says that a mail is late, so no other person is asked.
     async fn a_soft_bounce_is_recorded_and_nothing_else(app: &mut TestApp) {
         let (intent, id) = app.ask(ladder()).await;
         let before = app.agent().everything(intent).await;
@@ -326,7 +328,7 @@ on_each_store! {
         app.settle().await;
         assert_eq!(app.agent().everything(intent).await, before);
         assert_eq!(app.agent().suspension(&id).await["reached"], json!(true));
-        // A late mail may still be lost in the end.
+        // After a soft bounce, a hard bounce of the same mail still counts.
         assert_eq!(report(app, &token(app, OPERATOR), "hard").await.ok()["state"], json!("bounced"));
     }
 
@@ -410,7 +412,8 @@ on_each_store! {
     }
 }
 
-/// With an address for returns, each mail has its own, so that a plain mailbox is enough to know which mail came back.
+/// If the operator sets an address for returned mail, each mail gets a return address of its own. A plain mailbox is then enough
+/// to know which mail came back.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_mail_names_its_own_return_address() {
     let app = TestApp::start_with(|config| {

@@ -22,7 +22,7 @@ struct Desk {
     app: TestApp,
     _receiver: Receiver,
     intents: Vec<IntentId>,
-    /// The place that the loop remembers from turn to turn.
+    /// The position in the queue that the loop remembers from turn to turn.
     line: Mutex<Option<LinePlace>>,
 }
 
@@ -225,7 +225,8 @@ async fn who_has_no_other_way_hides_nobody_who_has_one() {
     }
 }
 
-/// A message that waits hours for another try at a closed endpoint waits in vain, and the people asked instead would wait for it.
+/// A message that waits for another try at a closed endpoint waits in vain. It is given up at once: otherwise the people who are
+/// asked instead would be asked only after that try.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_waits_for_another_try_at_a_closed_endpoint_holds_nobody_up() {
     for backend in STORES {
@@ -237,7 +238,8 @@ async fn what_waits_for_another_try_at_a_closed_endpoint_holds_nobody_up() {
         desk.complete(deferred_one, deferred()).await;
         desk.complete(&leased.deliveries[2], deferred()).await;
 
-        // One is under way and keeps its chance; the question beside it no longer waits.
+        // One message of the first question is under way and may still arrive. The other question has only a message that waits,
+        // so its next person is asked.
         let closed = || Gate::Closed("the endpoint is gone".to_owned());
         assert_eq!(desk.turn(closed()).await.untried, 3);
         assert_eq!(desk.states(&alone).await, ["failed", "queued"]);
@@ -268,7 +270,8 @@ async fn who_goes_around_an_endpoint_takes_the_others_of_the_attempt_along() {
         let leased = desk.turn(Gate::SharedRoom(1)).await;
         let [again] = &*leased.deliveries else { panic!("{} are due", leased.deliveries.len()) };
 
-        // That message may get through, so the other one waits, for as long as the store's clock allows.
+        // The message under way may get through, so the other message of the attempt stays queued, and is due when the pause
+        // ends.
         let wait = TimeDelta::seconds(30);
         assert_eq!(desk.turn(Gate::Paused(wait)).await.untried, 1);
         let mut states = desk.states(&id).await;

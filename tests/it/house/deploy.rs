@@ -37,7 +37,8 @@ fn a_crash_leaves_no_picture_of_the_memory() {
     assert!(read("docker-compose.yml").contains("ulimits: { core: 0 }"));
 }
 
-/// The author of a client reads there which refusals can come; a missing code would be met in production.
+/// The author of a client reads in docs/http.md which refusals can come. A code that is missing there would first be met in
+/// production.
 #[test]
 fn every_code_of_a_refusal_is_documented_with_its_status() {
     let (sources, documented) = (read("domain/src/problem.rs"), read("docs/http.md"));

@@ -17,8 +17,8 @@ const SERVER: &[&str] =
     &["crypto", "terminal", "config", "observe", "edge", "worker", "pages", "inbox", "protocols", "api", "app", "cli", "main"];
 /// The server's surfaces. None may import another, since each is a separate way to the same store.
 const SURFACES: &[&str] = &["api", "pages", "inbox", "protocols"];
-/// Imports of a surface from parts of the server other than `edge`, each with its reason: the form of metrics is theirs; development
-/// mode is only for this machine, and shows mails of earlier processes, which the worker renders.
+/// Imports of a surface from parts of the server other than `edge`. The reasons: `observe` defines the form in which metrics are
+/// served; the pages of development mode need the mode, and show mails of earlier processes, which the worker renders anew.
 const BEYOND_THE_EDGE: &[(&str, &str)] = &[
     ("api/metrics.rs", "observe/metrics.rs"),
     ("pages/development.rs", "config/mod.rs"),

@@ -104,7 +104,7 @@ on_each_store! {
         assert_eq!(after.len(), before.len() + 1, "a secret that another key has is refused whole");
     }
 
-    /// It names every key there is; operators and agents have no business with that.
+    /// The server's log names every key, which operators and agents need not know.
     async fn admins_and_auditors_read_it_and_nobody_else(app: &mut TestApp) {
         for (role, status) in
             [(Role::Admin, 200), (Role::Auditor, 200), (Role::Operator, 403), (Role::Agent, 403), (Role::Channel, 403)]
@@ -131,7 +131,8 @@ on_each_store! {
         assert_eq!(known, all, "the SDK reads the same, and each event keeps its members");
     }
 
-    /// Keys of a database from before this log would be in it nowhere: it begins with them, at the start of the server or with the first change.
+    /// Keys that are older than this log would be missing from it, so the log begins with an event for each of them. These events
+    /// are written at the start of the server or before the first change of a key.
     async fn the_log_begins_with_the_keys_that_exist(app: &mut TestApp) {
         let admin = app.api(Role::Admin);
         let made = admin.post("api/v1/keys", json!({"role": "agent", "name": "old"})).await.ok();
@@ -160,7 +161,7 @@ on_each_store! {
         }
     }
 
-    /// Two servers, or an admin and a command line, change keys at the same time: one chain comes of it.
+    /// If two servers, or an admin and a command line, change keys at the same time, their events form one chain.
     async fn keys_that_are_made_at_once_form_one_chain(app: &mut TestApp) {
         let before = log(app).await.len();
         let replica = if app.scratch().is_some() { Some(app.replica().await) } else { None };
@@ -180,7 +181,7 @@ on_each_store! {
         }
     }
 
-    /// Like any other event, none is dated before the one it follows.
+    /// No event of the server's log is dated before the event that it follows.
     async fn a_clock_that_is_set_back_dates_no_event_before_the_last(app: &mut TestApp) {
         app.advance(3_600).await;
         let admin = app.api(Role::Admin);

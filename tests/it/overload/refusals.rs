@@ -1,6 +1,6 @@
 //! An overloaded server: which requests are refused, with which reply, and that a refused request has no effect.
 //!
-//! The tests take the places themselves, so that they know exactly how many are left.
+//! The tests occupy the server's places for requests themselves, so that they know exactly how many are left.
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
@@ -322,7 +322,8 @@ on_each_store! {
     }
 }
 
-/// A link that was sent before links had proofs still works. It waits among the reads, because it looks like a made-up one.
+/// Links of an older version do not hold the proof that the server made them. They still work, but their requests take places of
+/// reads and not of people, because without a proof they look like made-up links.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_link_without_a_proof_works_and_takes_no_place_of_people() {
     let mut app = TestApp::start_on(Backend::Postgres, |_| {}).await;

@@ -38,7 +38,7 @@ async fn assert_untouched(app: &TestApp, asked: &Asked) {
     assert!(app.person().open(&asked.link).await.has_form());
 }
 
-/// How the question ended.
+/// The response that is on record for the question; null if it has none.
 async fn response(app: &TestApp, asked: &Asked) -> Value {
     app.agent().suspension(&asked.id).await["response"].clone()
 }
@@ -509,6 +509,6 @@ fn same(page: &Page) -> (u16, &str, Vec<(String, String)>) {
     let differs = ["date", "x-request-id"];
     let headers = page.headers.iter().filter(|(name, _)| !differs.contains(&name.as_str()));
     let mut headers: Vec<_> = headers.map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned())).collect();
-    headers.sort_unstable(); // In no order on the wire.
+    headers.sort_unstable(); // They come in no fixed order.
     (page.status, &page.html, headers)
 }

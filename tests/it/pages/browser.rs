@@ -224,7 +224,8 @@ async fn endings(app: &TestApp, agent: &Api) -> Gallery {
     pages
 }
 
-/// Pages that refuse, as they were served: no element leads to them, or they are over in a moment.
+/// Saved copies of pages that refuse a request. The browser cannot open them itself: they answer requests that it does not send,
+/// or a state of the server that has passed by then.
 async fn refusals(app: &TestApp) -> Gallery {
     let written = link(app, json!({"response_type": "text", "choices": []})).await;
     let link = link(app, refund()).await;
@@ -549,7 +550,7 @@ on_one_store! {
         assert!(browser.text().await.contains("Do not refund"), "what can be answered is on paper");
     }
 
-    /// A person without a mouse gets to every answer and sees where the focus is; the first stop leads past the header.
+    /// A person without a mouse gets to every answer and sees where the focus is; the first Tab stop is a link past the header.
     async fn a_choice_can_be_made_with_the_keyboard_alone(app: &mut TestApp) {
         let link = link(app, refund()).await;
         let browser = browser(390, false).await;

@@ -244,7 +244,7 @@ fn fit(text: &str, chars_max: usize) -> String {
     chars[..chars.floor_char_boundary(2_000)].to_owned()
 }
 
-/// The same without control characters, or `blank` if nothing else is left.
+/// Like [`fit`], without control characters; `blank` if nothing else is left.
 pub(crate) fn on_a_line(text: &str, chars_max: usize) -> String {
     let plain: String = text.chars().filter(|c| !c.is_control()).collect();
     let plain = if plain.trim().is_empty() { "blank".to_owned() } else { plain };

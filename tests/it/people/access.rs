@@ -96,7 +96,7 @@ on_each_store! {
         assert_eq!(other.get(&one(intent)).await.status, 200);
         assert_eq!(revoke(&helper, intent, &others).await.status, 204);
         assert_eq!(other.get(&one(intent)).await.problem(), (404, "not_found"));
-        // Twice revoked is not found, and so is an entry of another intent.
+        // An entry that was revoked before is not found, and neither is an entry of another intent.
         assert_eq!(revoke(&agent, intent, &others).await.problem(), (404, "not_found"));
         let elsewhere = agent.active_intent().await;
         let there = grant(&agent, elsewhere, json!({"principal_id": "helper"})).await.ok();
@@ -129,7 +129,7 @@ on_each_store! {
         assert_eq!(patch(&operator, intent).await.problem(), (403, "forbidden"));
     }
 
-    /// The end of an entry binds by the clock, whether or not the log says so yet, and the leases of the agent go with it.
+    /// An entry ends when the clock reaches its end, even if the log does not say so yet, and the agent's leases end with it.
     async fn an_entry_ends_at_its_time(app: &mut TestApp) {
         let (agent, helper) = (app.agent(), stranger(app, "helper").await);
         let intent = agent.active_intent().await;
@@ -159,7 +159,7 @@ on_each_store! {
             "id": entry["id"], "principal_id": "helper", "expires_at": "2026-11-24T09:00:00.000000",
         }));
         agent.post(&format!("{}/leases", one(intent)), lease).await.ok();
-        // An entry of before is replaced, not kept, by a new one of the same agent.
+        // After its entry has ended, the agent can be given a new one.
         grant(&agent, intent, json!({"principal_id": "helper"})).await.ok();
         assert_eq!((helper.get(&one(intent)).await.status, entries(&agent, intent).await.len()), (200, 2));
         let past = grant(&agent, intent, json!({"principal_id": "helper", "expires_at": "2026-11-24T09:00:00"})).await;
@@ -190,7 +190,8 @@ on_each_store! {
         let other = json!({"principal_id": "other", "permission": "admin", "expires_at": end});
         let list = set(&helper, intent, json!([kept, other])).await.ok();
         assert_eq!((&list["entries"][0], list["entries"].as_array().unwrap().len()), (&own, 2));
-        // Without an end it assigns others and still not itself, because an assignment would outlast the entry.
+        // With an entry that has no end, the agent may assign other agents, but still not itself: the assignment would outlast a
+        // revoked entry.
         grant(&agent, intent, json!({"principal_id": "helper", "permission": "admin"})).await.ok();
         let assign = async |agent_id| helper.post(&format!("{}/agents", one(intent)), json!({"agent_id": agent_id})).await;
         assert_eq!(assign("helper").await.problem(), (403, "forbidden"));
@@ -372,7 +373,7 @@ on_each_store! {
         set(&agent, intent, list(100)).await.ok();
         decide(&app.operator(), intent, &decided, "approve", json!({})).await.ok();
         request(&agent, intent, beyond.clone()).await.ok();
-        // The same agent has 100 open requests over all intents.
+        // One agent may have 100 open requests over all intents, and no more.
         let next = agent.active_intent().await;
         for number in 0..50 {
             request(&agent, next, json!({"principal_id": format!("agent-{number}")})).await.ok();

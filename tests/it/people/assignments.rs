@@ -33,7 +33,8 @@ async fn listed(api: &Api, query: &str) -> Vec<Value> {
 }
 
 on_each_store! {
-    /// Before, the intent does not exist for the other agent; afterwards it works on it, and leases keep the two apart.
+    /// Until it is assigned, the other agent is told that the intent does not exist. Afterwards it may work on the intent, and
+    /// leases keep the two agents from changing the same part.
     async fn an_assigned_agent_reads_leases_and_patches(app: &mut TestApp) {
         let (agent, other) = (app.agent(), helper(app).await);
         let intent = agent.active_intent().await;
@@ -59,7 +60,8 @@ on_each_store! {
         assert_eq!(agent.status(intent).await, "completed");
     }
 
-    /// The same agent twice, or by the event with which the OpenIntent client delegates, is one assignment with one event.
+    /// Assigning the same agent again, or by the event with which the OpenIntent client delegates, makes no second assignment and
+    /// no second event.
     async fn an_assignment_is_said_once(app: &mut TestApp) {
         let (agent, other) = (app.agent(), helper(app).await);
         let intent = agent.active_intent().await;
@@ -73,7 +75,7 @@ on_each_store! {
         let assigned = agent.post(&agents(intent), json!({"agent_id": " helper "})).await.ok();
         assert_eq!((&assigned["id"], &assigned["role"]), (&first["id"], &json!("worker")));
         assert_eq!(agent.event_types(intent).await, ["intent_created", "agent_assigned"]);
-        // A request that adds something is a new event, and the rest stays.
+        // A request that adds something to an assignment is a new event, and keeps the other members of the assignment.
         let reviewer = agent.post(&agents(intent), json!({"agent_id": "helper", "role": "reviewer"})).await.ok();
         assert_eq!(agent.get(&agents(intent)).await.ok(), json!({"agents": [reviewer]}));
         let event = agent.events(intent).await.pop().unwrap();
@@ -95,7 +97,7 @@ on_each_store! {
         }
         let traced = json!({"event_type": "agent_assigned", "trace_id": "t", "payload": {"agent_id": "a"}});
         assert_eq!(agent.post(&events, traced.clone()).await.field_problem().2, "trace_id");
-        // The right to assign is asked for before the members are looked at.
+        // The right to assign is checked before the members of the body.
         assert_eq!(app.operator().post(&events, traced).await.problem(), (403, "forbidden"));
     }
 
@@ -167,7 +169,8 @@ on_each_store! {
         assert_eq!(types.iter().filter(|name| *name == "agent_unassigned").count(), 3);
     }
 
-    /// An agent may be assigned by its subject and take leases under the name of its key. Those go with it, and no others.
+    /// An agent may be assigned by its subject and take leases under the name of its key. When the assignment ends, these leases
+    /// end, and no others.
     async fn an_agent_assigned_by_its_subject_loses_the_leases_of_its_key(app: &mut TestApp) {
         let agent = app.agent();
         let admin = app.api(Role::Admin);
@@ -189,14 +192,14 @@ on_each_store! {
         unassign(&agent, intent, "bob").await.ok();
         agent.post(&leases, json!({"scope": "bobs"})).await.ok();
         assert_eq!(agent.post(&leases, json!({"scope": "eves"})).await.problem(), (409, "lease_conflict"));
-        // The key is still assigned by its name.
+        // This key was assigned by its name as well, so it keeps its lease until that assignment ends.
         unassign(&agent, intent, "both").await.ok();
         assert_eq!(agent.post(&leases, json!({"scope": "boths"})).await.problem(), (409, "lease_conflict"));
         unassign(&agent, intent, "own").await.ok();
         agent.post(&leases, json!({"scope": "boths"})).await.ok();
     }
 
-    /// Names differ by their case, so a repeat for another name is another request.
+    /// `Bot` and `bot` are two agents, so the same idempotency key for the other name is no repeat and is refused.
     async fn a_repeat_for_another_name_is_no_repeat(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;

@@ -14,7 +14,8 @@ use harness::{on_each_store, requests};
 use serde_json::json;
 use store::{Repeatable, Store, StoreError, StreamOf, Target, Unit};
 
-/// The units that a caller asks for: each is told who that is, and each has a column in the table.
+/// The units of the store (methods that run one transaction) that a caller asks for. Each takes the caller as a parameter, and
+/// each has a line in the table below.
 const ASKED_FOR: [&str; 29] = [
     "execute",
     "create",
@@ -96,7 +97,7 @@ const ACTIONS: [Action; 15] = [
     Action::Remind,
 ];
 
-/// A unit without a principal that acts for a caller would check no permission.
+/// A unit that acts for a caller but does not take the caller as a parameter could check no permission.
 #[test]
 fn every_unit_of_the_store_is_told_who_asks_or_is_the_servers_own() {
     let source = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/src/store.rs")).unwrap();

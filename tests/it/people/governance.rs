@@ -83,7 +83,7 @@ on_each_store! {
         let agent = app.agent();
         move_to(&agent, intent, complete).await.ok();
         assert_eq!(agent.status(intent).await, "completed");
-        // The person approved these contents.
+        // The completed intent cannot be changed any more, because the person approved it as it is.
         assert_eq!(broken(&patch(&agent, intent).await), "completion_mode");
         let violations: Vec<Value> = agent.events(intent).await.into_iter().filter(|event| event["event_type"] == "governance.violation").collect();
         assert_eq!(violations.len(), 5);
@@ -140,7 +140,8 @@ on_each_store! {
         assert_eq!(broken(&move_to(&agent, intent, json!({"status": "blocked"})).await), "write_scope");
         assert_eq!(broken(&agent.post(&format!("{one}/leases"), json!({"scope": "s"})).await), "write_scope");
         assert_eq!(broken(&cost(&agent, intent, json!(1)).await), "write_scope");
-        // A lease from before the policy is not prolonged, and no other agent is taken off.
+        // An agent that may no longer write cannot prolong a lease from before the policy. The creator, which may not write
+        // either, cannot end another agent's assignment.
         let admin = app.api(Role::Admin);
         admin.post(&agents, json!({"agent_id": "helper"})).await.ok();
         let helper = Api::new(&app.base, Some(&app.new_key(Role::Agent, "helper").await));
@@ -181,7 +182,7 @@ on_each_store! {
         cost(&agent, intent, json!(-5)).await.ok();
         assert_eq!(broken(&cost(&agent, intent, json!(0.01)).await), "max_cost");
         cost(&agent, intent, json!(0)).await.ok();
-        // The sum is kept while the policy holds, and costs that came without the policy count as well.
+        // The store keeps the sum of the costs only while a policy limits them, but costs from before that policy count as well.
         remove(&app.api(Role::Admin), intent).await.ok();
         cost(&agent, intent, json!(1)).await.ok();
         app.restart().await;

@@ -56,7 +56,6 @@ async fn begun(app: &TestApp) -> IntentId {
 
 /// A server whose disk is nearly full refuses before it writes anything. If an agent took that for "it may have been done", it
 /// would wait for the answer to a question that was never asked.
-/// the answer to a question that no person was asked.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_without_room_refuses_and_leaves_nothing_open() {
     let mut app = TestApp::start().await;

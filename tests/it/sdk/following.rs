@@ -24,7 +24,7 @@ async fn next(events: &mut Subscription) -> StreamEvent {
     }
 }
 
-/// Takes a lease on this part, and gives it back; the stream tells of the end alone.
+/// Takes a lease on this part and gives it back. The stream of an intent carries only the second of these events.
 async fn touch(intent: &Intent, scope: &str) {
     intent.lease(scope, Duration::from_mins(1)).await.unwrap().release().await.unwrap();
 }
@@ -74,7 +74,7 @@ on_each_store! {
         for _ in 0..501 {
             touch(&intent, "many").await;
         }
-        // Behind the place are two events and then 1,002.
+        // The log has 1,004 events after `place`: two, and then 1,002.
         let mut late = intent.follow_log(Some(&place)).await.unwrap();
         assert_eq!(late.next().await.unwrap(), Streamed::Gap);
         assert_eq!((next(&mut late).await.name.as_str(), late.place()), ("lease_acquired", Some("8-0")));

@@ -193,7 +193,7 @@ on_each_store! {
         assert_eq!(by_admin.policy().await.unwrap(), GovernancePolicy::default());
     }
 
-    /// The same calls without a runtime.
+    /// The calls for the work on an intent are the same in a program without a runtime.
     async fn a_program_without_a_runtime_works_on_an_intent(app: &mut TestApp) {
         let client = placet::blocking::Client::new(app.base.clone(), app.agent().key()).unwrap();
         let policy = GovernancePolicy { completion_mode: Some(CompletionMode::RequireApproval), ..GovernancePolicy::default() };

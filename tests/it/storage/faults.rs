@@ -18,7 +18,7 @@ use store::postgres::Address;
 use store::sqlite::Exclusive;
 use store::{Database, Surroundings, open};
 
-/// A stop that waits for no connection; waiting for one would take longer.
+/// How long a stop may take. A stop that waited for a database connection would take longer.
 const STOPPED: Duration = Duration::from_secs(3);
 
 /// A database behind a wire that can be cut.
@@ -151,7 +151,7 @@ async fn a_commit_that_a_crash_took_back_is_not_mistaken_for_the_one_that_got_it
     };
     let (mut reply, ()) = tokio::join!(answer(), crash);
     if reply.status == 503 {
-        // Trying again took too long.
+        // The server gave up before the database was back, so the answer is sent again.
         reply = answer().await;
     }
     assert_eq!(reply.status, 200, "{}", reply.text);

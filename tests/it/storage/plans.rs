@@ -33,7 +33,8 @@ const PARTIAL: &[&str] = &["outbox_due", "outbox_failed", "suspensions_open"];
 
 /// Tables that never have more than a few rows.
 const SMALL: &[&str] = &["__diesel_schema_migrations", "presence", "published_offset", "secrets", "server_log"];
-/// The rows that a copied day leaves out: keys count again, messages came back, many agents have written, were assigned, and got or want access.
+/// SQL for the rows that copies of one day do not give. Idempotency keys may be used again, and the tables of returned messages,
+/// of agents' bytes, assignments and access, of portfolios and of subscriptions become large.
 const ANOTHER_DAY: &str = "DELETE FROM suspension_keys WHERE suspension < 1000000; \
                            INSERT INTO agent_bytes SELECT 'agent-' || number, 100000, 0, 1 FROM generate_series(1, 20000) AS number; \
                            ANALYZE agent_bytes; \
@@ -81,7 +82,8 @@ async fn requests(agent: &Api, operator: &Api, path: &str) {
     assert_eq!(agent.post_at(&format!("{one}/status"), "2", json!({"status": "completed"})).await.status, 403);
 }
 
-/// Asks as the OpenIntent client does, is answered before and after the question came, and does not ask after all.
+/// Suspends as the OpenIntent client does: once with a question that is answered, and once with an announcement that no question
+/// follows.
 async fn three_calls(app: &TestApp) {
     let (agent, operator) = (Api::new(&app.base, Some(&app.new_client_key("python").await)), app.operator());
     let record = json!({"id": "one", "question": "Go?", "response_type": "text"});
@@ -124,7 +126,7 @@ async fn portfolios(agent: &Api, operator: &Api, path: &str) {
     agent.send(agent.request("PATCH", &format!("{one}/status")).json(&json!({"status": "completed"}))).await.ok();
 }
 
-/// Has an endpoint told of the events of an intent.
+/// Subscribes an endpoint to the events of an intent, lists subscriptions, and ends this one.
 async fn subscriptions(app: &TestApp, path: &str) {
     let agent = app.agent();
     let endpoint = json!({"intent_id": path.rsplit('/').next(), "webhook_url": "http://127.0.0.1:1/"});
@@ -257,7 +259,7 @@ async fn sqlite_finds_everything_by_an_index() {
     let plans = plans::of_sqlite(&app);
     insta::assert_snapshot!("plans_of_sqlite", shown(&plans));
     let is_partial = |step: &str| PARTIAL.iter().any(|index| step.split_whitespace().any(|word| word == *index));
-    // The queue of channels is part of the statement and no table.
+    // `queued` is no table: it is a list of channels that the statement itself computes.
     nothing_is_searched_from_end_to_end(&plans, |step| step.starts_with("SCAN ") && step != "SCAN queued" && !is_partial(step));
     app.finish().await;
 }

@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 
 /// How often a run is made, each with other times.
 const RUNS: u64 = 40;
-/// The client's pause between two looks, in milliseconds.
+/// The client's pause between two reads of its intent, in milliseconds.
 const POLL: i64 = 2_000;
 
-/// A small generator: the same runs every time.
+/// A small random number generator, which draws the same runs every time.
 struct Dice(u64);
 
 impl Dice {
@@ -32,7 +32,7 @@ struct Run {
     ahead: i64,
     /// From the client's reading of its clock until the server has the status.
     before_status: i64,
-    /// The longest time of a look at the intent, there and back.
+    /// The longest time of one read of the intent: the request and its reply together.
     look: u64,
     window: i64,
     attempts: i64,
@@ -146,8 +146,9 @@ async fn both(app: &TestApp, name: &str, run: &Run, dice: &mut Dice) -> (Acted, 
 }
 
 on_each_store! {
-    /// Clocks ahead and behind, slow networks, one attempt and several, answers just before and just after the end: while the time before
-    /// the status and the time of a look stay below the guard together, the agent acts on the decision on record.
+    /// Clocks are ahead and behind, networks are slow, there is one attempt or several, and answers come just before and just
+    /// after the end. As long as `before_status` and `look` together stay below the guard of two seconds, the agent acts on the
+    /// decision on record.
     async fn the_agent_acts_on_the_decision_on_record(app: &mut TestApp) {
         let mut dice = Dice(7);
         let mut answered = 0;
@@ -169,8 +170,8 @@ on_each_store! {
         assert!((5..=30).contains(&answered), "{answered} of {RUNS} runs were answered: both ends must be tried");
     }
 
-    /// Beyond the guard the server cannot help: the agent has acted before the server's deadline, and the document says so. The log
-    /// tells of it as soon as the agent changes anything.
+    /// Beyond the guard the agent acts before the server's deadline, and the server cannot prevent it
+    /// (docs/openintent-python.md). The log tells of it as soon as the agent changes anything.
     async fn beyond_the_guard_the_two_may_differ(app: &mut TestApp) {
         let run = Run { ahead: 0, before_status: 6_000, look: 10, window: 20_000, attempts: 1, answers_after: Some(17_500) };
         let (acted, recorded) = both(app, "python", &run, &mut Dice(1)).await;

@@ -100,7 +100,7 @@ on_each_store! {
             for intent in [answered, silent] {
                 assert_eq!(extensions(app, intent).await, given_back);
             }
-            app.restart().await; // Once per step of the clock, however often the server starts.
+            app.restart().await; // Time is given back once per step of the clock, however often the server starts.
             app.settle().await;
         }
         assert_eq!(extensions(app, failing).await, [], "nothing is given to what no silence can turn into consent");
@@ -166,7 +166,7 @@ on_each_store! {
         assert_eq!(app.agent().suspension(&id).await["response"], json!("deny"));
         assert!(!app.agent().event_types(intent).await.contains(&"intent.late_answer".to_owned()));
 
-        // Nor must an outage whose time is still to be given back.
+        // After an outage, the page must not report an end either while the lost time is still to be given back.
         app.settle().await; // The clock is read, and the wait begins anew.
         app.advance(30).await;
         app.ask(permissive()).await;

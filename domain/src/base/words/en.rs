@@ -11,7 +11,7 @@ pub const LANGUAGE: &str = "en";
 
 // Times. Every page and mail shows times through these functions.
 
-/// A number of seconds, below a minute, as [`minutes`].
+/// A number of seconds, below a minute; may be a placeholder, as in [`minutes`].
 pub fn seconds(count: impl Display) -> String {
     format!("{count} s")
 }
@@ -21,12 +21,12 @@ pub fn minutes(count: impl Display) -> String {
     format!("{count} min")
 }
 
-/// A number of hours, as [`minutes`].
+/// A number of hours; may be a placeholder, as in [`minutes`].
 pub fn hours(count: impl Display) -> String {
     format!("{count} h")
 }
 
-/// A number of days, two or more, as [`minutes`].
+/// A number of days, two or more; may be a placeholder, as in [`minutes`].
 pub fn days(count: impl Display) -> String {
     format!("{count} days")
 }
@@ -49,7 +49,7 @@ pub fn date_and_second(at: DateTime<Utc>) -> String {
 /// The form of a time of day in another zone, with the zone's name behind it.
 pub const CLOCK_IN_ZONE: &str = "%H:%M %Z";
 
-/// The same with the date, for a date that differs from the one in UTC.
+/// As [`CLOCK_IN_ZONE`] with the date, for a date that differs from the one in UTC.
 pub const DATE_AND_CLOCK_IN_ZONE: &str = "%a %-d %b, %H:%M %Z";
 
 /// A time in UTC, with the same time in another zone.
@@ -76,7 +76,7 @@ pub fn received_on(moment: &str) -> String {
     format!("on {moment}")
 }
 
-// Agents' text. These replace gaps that would hide the rest of it.
+// Text of agents. These phrases replace long gaps, which would push the text behind them out of sight.
 
 /// Replaces a long run of empty lines.
 pub fn empty_lines_left_out(count: usize) -> String {
@@ -90,7 +90,7 @@ pub fn spaces_left_out(count: usize) -> String {
 
 // Choices. Warnings about their words.
 
-/// The heading of the other warnings, where there is room for one.
+/// The heading of the warnings below, where there is room for a heading.
 pub const WORDS_MAY_MISLEAD: &str = "The words of these answers may mislead";
 
 /// A label says the opposite of its value.
@@ -102,10 +102,10 @@ pub const TWO_ANSWERS_LOOK_ALIKE: &str = "Two answers look alike.";
 /// A word like “Dеny”, whose second letter is Cyrillic.
 pub const A_WORD_MIXES_ALPHABETS: &str = "A word of an answer mixes letters of different alphabets.";
 
-/// Stands before the value of a choice, which is on a line of its own.
+/// Stands before the value of a choice; the two have a line of their own.
 pub const SENDS: &str = "sends";
 
-/// Below the warnings.
+/// Stands behind the warnings.
 pub const GO_BY_WHAT_IT_SENDS: &str = "Trust the value after “sends”: it is exactly what the agent receives.";
 
 // Mails. Sentences of the text part and of the HTML part, and the plan in both.
@@ -126,7 +126,7 @@ pub fn preview(deadline: &str) -> String {
     format!("Answer by {deadline}.")
 }
 
-/// The end of the plan, shown behind [`preview`].
+/// The outcome if no person answers, shown behind [`preview`].
 pub fn preview_of_the_end(what: &str) -> String {
     format!("If no person answers: {what}")
 }
@@ -289,7 +289,7 @@ pub const FAILS_FOR_THE_ASKER: &str =
 /// The end of the plan, in the asker's preview: the question has no deadline.
 pub const STAYS_OPEN_FOR_THE_ASKER: &str = "It has no deadline: it stays open until a person answers, or it is withdrawn.";
 
-/// Stands for a fallback that is not one line of text.
+/// Stands for a fallback value that is no text, for example the fields of a form.
 pub const THE_VALUES_IT_NAMED: &str = "the values it named";
 
 /// Stands above the link at the foot of the HTML part.
@@ -532,7 +532,7 @@ pub const CAME_BACK: &str = "came back";
 /// A message whose question ended before it left.
 pub const NEVER_SENT: &str = "never sent: its question ended first";
 
-/// A question that can be answered, with its time.
+/// A question that can be answered, with the time that is left.
 pub fn waits_for(left: &str) -> String {
     format!("waits, {left} left")
 }

@@ -1,7 +1,7 @@
 //! Placet's plain text for people: in mails, in titles, in errors, and wherever a time is shown.
 //!
-//! One language is one file with these names: a name that is missing does not compile. Sentences of pages with markup inside them
-//! are the other half of a language; they are macros, because a template engine escapes the values in them.
+//! One language is one file with these names; a file in which a name is missing does not compile. Sentences of pages that have
+//! markup inside them are in the server's templates. There they are macros, because a template engine escapes the values in them.
 
 mod en;
 

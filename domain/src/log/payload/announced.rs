@@ -15,7 +15,7 @@ use crate::people::principal::{Credential, Role};
 pub struct Announced {
     /// The id of the announcement.
     pub announcement_id: SuspensionId,
-    /// The name of the key.
+    /// The name of the key that set the status.
     pub asked_by: String,
     /// The status before.
     pub old_status: Status,

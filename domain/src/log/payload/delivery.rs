@@ -53,12 +53,12 @@ pub struct Redriven {
     pub delivery: Delivery,
     /// The subject that requested it.
     pub redriven_by: String,
-    /// The credential of that subject; absent in logs from before it was named.
+    /// The credential of that subject; absent in older events, which do not name it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credential: Option<Credential>,
 }
 
-/// The people of the next rung are asked, because an attempt reached none of its own.
+/// The people of the next rung of the escalation ladder are asked, because an attempt reached none of its own people.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failover {
     /// The suspension.

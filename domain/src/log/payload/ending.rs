@@ -42,7 +42,7 @@ pub struct Resumed {
     /// The person that the body claimed, if the credential names another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claimed_responded_by: Option<String>,
-    /// The credential; absent in logs from before it was named.
+    /// The credential; absent in older events, which do not name it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credential: Option<Credential>,
 }
@@ -115,7 +115,7 @@ pub struct Cancelled {
     pub reason: Option<String>,
     /// The subject that withdrew or superseded it.
     pub cancelled_by: String,
-    /// The credential; absent if the server itself did it, and in logs from before it was named.
+    /// The credential; absent if the server itself did it, and in older events, which do not name it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credential: Option<Credential>,
 }
@@ -133,7 +133,7 @@ pub struct RefusedAnswer {
     pub value_omitted: bool,
     /// The person who sent it.
     pub responded_by: String,
-    /// The credential; absent in logs from before it was named.
+    /// The credential; absent in older events, which do not name it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credential: Option<Credential>,
 }

@@ -36,13 +36,13 @@ pub struct Key {
     /// The channels a gateway is tied to.
     #[serde(rename = "for", default, skip_serializing_if = "Option::is_none")]
     pub tied_to: Option<Vec<String>>,
-    /// The client program, if the server makes allowances for it.
+    /// The client program that uses the key, if the server treats its requests in a special way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<Client>,
-    /// When it was made; only of a key from before the log began.
+    /// When it was made; only for a key that is older than the log.
     #[serde(default, with = "time::z_option", skip_serializing_if = "Option::is_none")]
     pub created_at: Option<DateTime<Utc>>,
-    /// When it was revoked; only of a key from before the log began.
+    /// When it was revoked; only for a key that is older than the log.
     #[serde(default, with = "time::z_option", skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<DateTime<Utc>>,
     /// The credential that made it.

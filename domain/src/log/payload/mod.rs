@@ -1,8 +1,8 @@
 //! The payload of each kind of event in the log: the object that is hashed.
 //!
-//! These types are written and read back, and are not the bodies of requests or responses: a member that a body gains changes no
-//! log. A log is verified for ever, so a member never changes its name or its form. A new member is optional and left out if it
-//! has no value, so that the bytes of every older event stay as they are.
+//! These types are written and read back. They are not the bodies of requests or responses, so a new member of a body does not
+//! change the log. A log is verified for ever, so a member never changes its name or its form. A new member is optional and left
+//! out if it has no value, so that the bytes of every older event stay as they are.
 
 mod announced;
 mod delivery;
@@ -53,7 +53,7 @@ pub enum Payload {
     Adopted(Adopted),
     /// `intent.asker_went_on`.
     WentOn(WentOn),
-    /// `intent.suspended`, and the requests beside an intent.
+    /// `intent.suspended`, and the requests that do not suspend the intent.
     Suspended(Box<Suspended>),
     /// `intent.suspension_renotified`.
     Renotified(Renotified),
@@ -63,7 +63,7 @@ pub enum Payload {
     Reminded(Reminded),
     /// `intent.suspension_extended`.
     Extended(Extended),
-    /// `intent.resumed`, and the answers to requests beside an intent.
+    /// `intent.resumed`, and the answers to requests that do not suspend the intent.
     Resumed(Box<Resumed>),
     /// `intent.suspension_expired`.
     Expired(Expired),

@@ -41,7 +41,7 @@ pub struct Suspended {
     pub channel_hint: Option<String>,
     /// The people who are told first.
     pub notify_to: Vec<String>,
-    /// The people that a rung without people of its own tells, if they differ from `notify_to`.
+    /// The question's own recipients, if they differ from `notify_to`. A rung of the ladder without its own people tells them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original_notify_to: Option<Vec<String>>,
     /// When it was asked.
@@ -329,7 +329,7 @@ pub struct Reminded {
     pub notify_to: Vec<String>,
     /// The subject that requested it.
     pub reminded_by: String,
-    /// The credential; absent if the server itself did it, and in logs from before it was named.
+    /// The credential; absent if the server itself did it, and in older events, which do not name it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credential: Option<Credential>,
 }
@@ -358,7 +358,7 @@ pub struct Extended {
     pub reason: Option<String>,
     /// The subject that moved it.
     pub extended_by: String,
-    /// The credential; absent if the server itself did it, and in logs from before it was named.
+    /// The credential; absent if the server itself did it, and in older events, which do not name it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credential: Option<Credential>,
 }

@@ -44,8 +44,8 @@ impl ReadEvents for Session {
         Ok(Sealed { bytes, hash: Hash(hash) })
     }
 
-    /// Ids are drawn in blocks, so the newest event need not have the highest id. This is called only if no server ever
-    /// left a sign of life.
+    /// Compares the times of all events: ids are drawn in blocks, so the newest event need not have the highest id. That is slow,
+    /// but it is done only if no server ever left a sign of life.
     fn newest_event_at(&mut self) -> RowsResult<Option<DateTime<Utc>>> {
         Ok(events::table.select(diesel::dsl::max(events::created_at)).first::<Option<At>>(self.conn()?)?.map(|at| at.0))
     }

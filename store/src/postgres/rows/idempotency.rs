@@ -46,7 +46,8 @@ impl ReadIdempotency for Session {
             return Ok(kept.first(self.conn()?).optional()?);
         }
         // The key is locked even if the intent is locked already. Two requests may use one key for two intents; without this lock
-        // the later insert would wait for the other transaction, even in a group. Around midnight a key may stand under two days.
+        // the later insert would wait for the other transaction, even in a group, which must never wait. Around midnight a key
+        // may stand under two days, and the newer record counts.
         self.behind(hot::LockKey { hash: lock_of(key_hash) }, kept.limit(1))
     }
 }

@@ -9,7 +9,7 @@ use crate::rows::{ReadPublished, RowsResult, WritePublished};
 use crate::schema::published;
 use crate::stream::{PublishedRow, StreamCursor};
 
-/// The first position at which a row may still appear.
+/// The first position at which a transaction that still runs may add a row.
 const END: &str = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint + last_value AS position, 0::bigint AS rid FROM published_offset";
 const OF_ALL: &str = "SELECT position, rid, intent FROM published WHERE (position, rid) > ($1, $2) AND position < $3 \
                       ORDER BY position, rid LIMIT $4";

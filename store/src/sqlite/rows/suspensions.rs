@@ -1,4 +1,4 @@
-//! Suspensions, with the span and the idempotency key under which each was asked.
+//! Suspensions, with the trace span and the idempotency key under which each was asked.
 
 use chrono::{DateTime, Utc};
 use diesel::prelude::*;

@@ -18,8 +18,9 @@ use store::{DeliveryFilter, EventFilter, IntentFilter, Outcome, Store, StoreErro
 const ENDINGS: &[&str] = &["intent.resumed", "intent.suspension_expired", "intent.suspension_cancelled"];
 /// The limit of each list. One run writes fewer records.
 const PAGE: u32 = 1_000;
-/// The whole error of a read that got no place in time, and of one that got no connection, or of a database that opened none. An
-/// error of opening a connection would follow these words, and counts as an error.
+/// The complete texts of two errors that only mean that the machine is busy: too many reads wait, or no connection became free in
+/// time. If opening a connection fails, the second text goes on with the cause. That is a real error, so whole texts are
+/// compared.
 const NO_TURN: [&str; 2] = ["too many reads are waiting", "timed out waiting for connection"];
 /// The beginning of the error of a read that failed, whatever it read.
 pub(super) const READ_FAILED: &str = "a read failed";

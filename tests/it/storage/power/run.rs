@@ -283,7 +283,7 @@ impl Run {
 
     async fn end(&mut self, ended: Ended) {
         let store = match ended {
-            // The failure comes at the same instant, but only the process ends, and the disk keeps its cache.
+            // Here only the process ends, at the instant at which the power would have gone, and the disk keeps its cache.
             Ended::Powerless if self.chance.happens(30) => {
                 self.tell("killed within a write");
                 self.count("a process was killed within a write");
