@@ -184,9 +184,9 @@ impl fmt::Display for Content {
     }
 }
 
-/// Fails on a reply of another kind than the expected one; lettre accepts any 2xx or 3xx. A reply of the wrong kind belongs to
-/// another command: an attacker may have inserted one, perhaps before the encryption began, and the last reply would then not
-/// be about this mail.
+/// Fails if the reply is not of the expected kind; lettre accepts any 2xx or 3xx. A reply of another kind belongs to another
+/// command: an attacker may have inserted an extra reply, perhaps before the encryption began. Each later reply would then be
+/// read as the reply to the next command, and the last reply read would not be about this mail.
 fn expect_severity(reply: &Response, severity: Severity) -> Result<(), DeliveryError> {
     if reply.code().severity == severity {
         Ok(())

@@ -10,7 +10,9 @@ pub enum StoreError {
     /// The domain refused; state is unchanged, only the refusal's own events are committed.
     #[error("{0}")]
     Rejected(Rejection),
-    /// The outcome is unknown, or the queue is full. Sending the same command again is safe if the command can be recognised.
+    /// It is unknown whether the command was carried out, or the store could not take it, for example because too many others
+    /// wait. Sending the same command again is safe if it carries an `Idempotency-Key`, by which the store recognises the
+    /// repetition.
     #[error("the store is unavailable: {0}")]
     Unavailable(String),
     /// The command depends on the time, and nothing may be decided by the time at present; nothing was written. Sending the same

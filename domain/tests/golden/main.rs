@@ -579,7 +579,7 @@ fn went_on() -> Vec<Event> {
     vec![Event::AskerWentOn { suspension_id: asked_id() }]
 }
 
-/// All events, in the order of their lines; new ones are added at the end.
+/// Examples of every kind of event, in the order of the lines of `golden.jsonl`; new ones are added at the end.
 fn kinds() -> Vec<Event> {
     let before = [created(), suspended(), answered(), ended(), told(), delivered(), held(), appended(), recorded(), assigned()];
     before.into_iter().chain([requested(), governed(), access(), three_calls::events(), grouped(), went_on()]).flatten().collect()

@@ -105,7 +105,7 @@ impl Json {
     }
 
     /// Converts the body into a type. An error names a field of the wrong type, or a member in [`DEMANDING`] that this type of
-    /// body does not have. On the surface of OpenIntent, other unknown members are ignored.
+    /// body does not have. Other unknown members are ignored, unless the type itself refuses them (`deny_unknown_fields`).
     pub(crate) fn into<T: DeserializeOwned>(self) -> Result<T, Vec<FieldError>> {
         let given: Vec<&str> =
             DEMANDING.into_iter().filter(|name| self.0.get(name).is_some_and(|value| !value.is_null())).collect();

@@ -218,8 +218,9 @@ impl Form {
     }
 }
 
-/// Asks a question as an agent does, by the same rules and in the same transaction. The page cannot answer it: the caller has no
-/// key, and the answer is given behind the link in the mail.
+/// Asks the question that was typed into the form. It is checked by the same rules as an agent's question, and given to the store
+/// with the same commands. This page cannot answer it: a person who opens the page has no key, and answers with the link in the
+/// mail.
 pub(super) async fn ask(request: HttpRequest, payload: Payload, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
     let Some(holder) = pages.holder(&request) else { return not_here() };
     let Ok(body) = body::read(&pages.bodies, &request, payload).await else {

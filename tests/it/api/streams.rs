@@ -331,8 +331,9 @@ async fn a_stream_carries_what_another_server_wrote() {
     app.finish().await;
 }
 
-/// Another cluster counts its transactions from the beginning, so a database that was moved there holds positions that its own
-/// transactions would reach in years.
+/// The position of an event comes from the number of its transaction. A new PostgreSQL cluster counts transactions from the
+/// beginning, so a database that was moved there holds positions far above the numbers of the new transactions. New events must
+/// still get higher positions than the events that were moved.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn positions_of_another_cluster_are_followed_by_new_ones() {
     let mut app = TestApp::start_on(Backend::Postgres, |_| {}).await;

@@ -407,7 +407,9 @@ on_each_store! {
         assert_eq!((&record["fixed_deadline"], &record["expires_at"]), (&json!(true), &json!("2026-11-24T08:00:08.000000Z")));
     }
 
-    /// Before the deadline's own timer has fired, the question does not show as open to an asker that would then act by its own clock.
+    /// Once the deadline has passed, reads are refused (503) until the server has recorded the question's end. If they still
+    /// showed the question as open, its asker, which applies the deadline by its own clock as well, could act on a fallback that
+    /// the server does not record.
     async fn a_question_that_is_due_is_not_shown_open(app: &mut TestApp) {
         let (agent, operator) = (agent(app, "py").await, app.operator());
         let intent = agent.active_intent().await;

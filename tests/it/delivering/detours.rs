@@ -256,8 +256,9 @@ async fn what_waits_for_another_try_at_a_closed_endpoint_holds_nobody_up() {
     }
 }
 
-/// The next rung is asked when all messages of an attempt are lost. A message that waits for another try waits for the same
-/// endpoint as one that is due.
+/// The people of the next step of the escalation ladder are asked only when all messages of the attempt have failed. So if a
+/// message is given up because its endpoint is paused for too long, the attempt's other messages to that endpoint are given up
+/// with it, even one whose next try is not due yet. While one of them is being sent, nothing is given up.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_goes_around_an_endpoint_takes_the_others_of_the_attempt_along() {
     for backend in STORES {

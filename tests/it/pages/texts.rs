@@ -280,7 +280,7 @@ pub(crate) fn with_fields(text: &str) -> Value {
     })
 }
 
-/// A question answered by text that has the text in every field an agent fills.
+/// A question that is answered in words (`response_type` `text`). Its question and its fallback value consist of the given text.
 pub(crate) fn in_words(text: &str) -> Value {
     let long = fit(text, 900);
     json!({
