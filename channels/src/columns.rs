@@ -7,7 +7,7 @@ pub(crate) const TEXT_COLUMNS: usize = 72;
 
 /// Wraps `text` at [`TEXT_COLUMNS`]; the first line starts with `first`, the others with `rest`.
 ///
-/// A word that is too long for a line is broken, because otherwise its line would be wider than the part.
+/// A word that is longer than a line is broken, so that no line is wider than the text part.
 pub(crate) fn wrapped(text: &str, first: &str, rest: &str) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = first.to_owned();
@@ -52,8 +52,8 @@ pub(crate) fn columns(text: &str) -> usize {
     text.chars().map(char_columns).sum()
 }
 
-/// The width of a character, or a larger number: from U+1100 on every character counts double, also a narrow one. That only
-/// makes a line shorter.
+/// The width of a character in columns, or more: every character from U+1100 on counts as two columns, even a narrow one. A count
+/// that is too large only breaks or cuts a line earlier.
 fn char_columns(c: char) -> usize {
     if u32::from(c) < 0x1100 { 1 } else { 2 }
 }

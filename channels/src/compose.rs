@@ -209,7 +209,8 @@ mod tests {
         }
     }
 
-    /// An agent chooses the question and sometimes the recipient. Neither may add a header, a recipient or a command.
+    /// An agent chooses the question and sometimes the recipient. Neither text can add a header, a recipient or an SMTP command
+    /// to the mail.
     #[test]
     fn hostile_strings_neither_inject_nor_panic() {
         let injections = [
@@ -254,7 +255,9 @@ mod tests {
         }
     }
 
-    /// If a server on the way cut or refused a return address, every report about a returned mail would be lost.
+    /// A return address has at most 64 characters before the @, the limit of RFC 5321: settings that leave no room for the
+    /// longest token are refused. A longer address could be cut or refused on the way, and then every report about a returned
+    /// mail would be lost.
     #[test]
     fn a_return_address_keeps_within_what_mail_carries() {
         let token = "f".repeat(BOUNCE_TOKEN_CHARS_MAX);

@@ -21,7 +21,7 @@ use crate::{
 
 /// How long a whole delivery may take, from connecting to the reply after the last line.
 pub const DELIVERY_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long a good-bye may take. By then the mail has been accepted or refused, so nothing depends on it.
+/// How long the QUIT at the end of a session may take. By then the mail has been accepted or refused, so nothing depends on it.
 const QUIT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The settings of the mail channel.
@@ -41,8 +41,8 @@ pub struct EmailSettings {
 
 /// Sends questions as mail.
 ///
-/// One session per mail: nothing is left behind when a delivery is cancelled or times out, and no reply can be taken
-/// for the reply to another mail.
+/// Each mail has a session of its own. So nothing of a delivery remains when it is cancelled or times out, and no reply can be
+/// taken for the reply to another mail.
 #[derive(Debug)]
 pub struct EmailChannel {
     pub(crate) server: SmtpServer,
@@ -118,7 +118,8 @@ impl EmailChannel {
         };
         let handed_over = tokio::time::timeout(self.timeout, self.hand_over(&mail, return_to)).await;
         let offered = handed_over.unwrap_or_else(|_| {
-            // The mail may have been accepted, and only the reply is late. Sending it twice is better than not at all.
+            // The server may have accepted the mail although its reply is late. The error lets the mail be sent again: a mail
+            // that comes twice is better than none.
             let seconds = self.timeout.as_secs_f32();
             Err(DeliveryError::retry(&format!("the mail server did not finish within {seconds} s")))
         })?;
@@ -350,8 +351,8 @@ mod tests {
         }
     }
 
-    /// "Permanent" ends the delivery, and the next people are asked. "Retry" costs a few minutes. A mix-up would lose mail or
-    /// time.
+    /// A 5xx reply to the mail itself is a permanent error, unless it asks for another login. So the next people are asked at
+    /// once; trying again would only cost minutes.
     #[tokio::test]
     async fn a_final_refusal_of_the_mail_is_permanent() {
         for (to, reply) in
@@ -395,7 +396,8 @@ mod tests {
         assert_eq!(error, DeliveryError::permanent("permanent error (550): 5.1.1 nobody here"));
     }
 
-    /// The mail was accepted. A second copy because of a lost good-bye would be our fault alone.
+    /// Once the server has accepted the mail, a missing or wrong reply to QUIT does not make the delivery fail. A failure would
+    /// send a second copy of the mail.
     #[tokio::test]
     async fn a_lost_goodbye_does_not_matter() {
         for reply in [HANG_UP, SILENCE, "500 what"] {
@@ -410,7 +412,8 @@ mod tests {
         assert!(matches!(error, DeliveryError::Retry { .. }), "{error:?}");
     }
 
-    /// STARTTLS is required; an attacker who strips it from the server's greeting gets no mail.
+    /// With `?tls=required`, a server that does not offer STARTTLS gets no mail: an attacker on the way may have removed the
+    /// offer.
     #[tokio::test]
     async fn required_encryption_is_never_given_up() {
         let server = FakeServer::kind();

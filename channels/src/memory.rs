@@ -18,7 +18,7 @@ use crate::{
 /// How many mails the mailbox keeps; beyond that the oldest one is dropped.
 pub const MAILS_KEPT_MAX: usize = 500;
 
-/// Why a mail that is only shown is reported as lost.
+/// The reason reported for a mail that was kept and shown here although real people are asked: it did not reach them.
 const REACHES_NOBODY: &str = "kept in memory: this server is in development, so the mail was not sent";
 
 const FROM: &str = "Placet <placet@localhost>";
@@ -70,8 +70,8 @@ impl MemoryMailbox {
         Self::default()
     }
 
-    /// Makes the mailbox report every mail as lost from now on, although it still shows the mail: if real people are asked,
-    /// a mail that is only shown here does not reach them.
+    /// Makes every later delivery end with a permanent error, although the mail is still kept and shown. This is for a server
+    /// that asks real people: a mail that is only shown here does not reach them.
     pub fn reach_nobody(&self) {
         self.reaches_nobody.store(true, Ordering::Relaxed);
     }

@@ -22,7 +22,8 @@ pub struct Message {
     pub sequence: u32,
     /// When it was queued.
     pub queued_at: DateTime<Utc>,
-    /// `local@domain` without angle brackets, fixed by the outbox row, so that a repeated delivery is recognisable.
+    /// `local@domain` without angle brackets, made from the id of the message. It is the same at every try, so that a receiver
+    /// recognises a repeated delivery.
     pub message_id: String,
     /// The token by which the server recognises this message if it is returned; it stands in the return address and in a header.
     pub bounce_token: String,

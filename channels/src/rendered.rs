@@ -89,7 +89,7 @@ struct QuestionHtml<'a> {
     mail: &'a Mail,
 }
 
-/// The values of the templates. Texts in them have a bounded length, and no hidden characters any more.
+/// The values of the templates. Their texts have bounded lengths, and hidden characters in them have been made visible.
 struct Mail {
     subject: String,
     host: String,
@@ -157,8 +157,9 @@ impl Mail {
         }
     }
 
-    /// Lines of the text part. No line of an agent starts at the margin, where our own words stand; and no mail program can wrap
-    /// a line to the margin, because no line is longer than the width of the part.
+    /// The lines that open the text part of a reminder or an escalation. In the whole text part, only our own sentences start at
+    /// the margin; one of them may quote an agent's name. The lines of a question and of its choices are indented. No line is
+    /// longer than the width of the part, so no mail program wraps one to the margin.
     fn opening_lines(&self) -> Vec<String> {
         let sentence = match &self.opening {
             Opening::None => return Vec::new(),
@@ -208,12 +209,13 @@ impl Mail {
     }
 }
 
-/// The text part uses the typewriter's apostrophe, which every terminal shows.
+/// Puts the typewriter's apostrophe in place of the typographic one, because every terminal shows it.
 fn typewritten(sentence: &str) -> String {
     sentence.replace('’', "'")
 }
 
-/// An agent's text on one line and at most so long: its hidden characters are made visible, and its addresses broken.
+/// An agent's text on one line of at most `max_chars` characters: its hidden characters are made visible, and its addresses
+/// broken.
 fn agents(text: &str, max_chars: usize) -> String {
     truncated(defanged(&visible_line(text)).trim(), max_chars)
 }
@@ -502,7 +504,8 @@ mod tests {
         }
     }
 
-    /// A reader who follows the first address in a mail must get to the answer page, whatever the agent wrote.
+    /// Each part of a mail holds no address but the answer link, whatever the agent wrote. So a reader who follows the first
+    /// address gets to the answer page.
     #[test]
     fn the_answer_link_is_the_only_address() {
         let mut message = sample::question();
@@ -572,7 +575,8 @@ mod tests {
         assert!(!render(&sample::question()).unwrap().text.contains("mislead"));
     }
 
-    /// An agent can make a label just long enough that the end of it, on the next line, looks like the value of the choice.
+    /// An agent can make a label just long enough that its end, on the next line, reads like the value of the choice. But the
+    /// true value stands below it, and is indented deeper.
     #[test]
     fn no_label_can_forge_what_it_sends() {
         let mut message = sample::question();

@@ -265,7 +265,8 @@ mod tests {
         }
     }
 
-    /// Two programs must not take different parts of one address for the password, or for the host that receives it.
+    /// A login that programs could read differently is refused. Otherwise two programs could take different parts of one address
+    /// for the password, or send the password to different hosts.
     #[test]
     fn a_login_that_two_readers_read_differently_is_refused() {
         for login in ["me:hunter2@x", "me:hunter2/x", "hunter2/x", "me:hunter2:x", "me:hunter2 x", "me:hunter2%x"] {

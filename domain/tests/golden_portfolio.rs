@@ -1,4 +1,5 @@
-//! The bytes of a portfolio's own log, pinned like those of an intent's in `golden.rs`: an event of every kind, in one chain.
+//! The bytes of a portfolio's own log, pinned like those of an intent's log in `golden/main.rs`: an event of every kind, in one
+//! chain.
 
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 

@@ -33,8 +33,8 @@ pub struct Answer<T> {
     pub responded_at: Option<DateTime<Utc>>,
     /// Further data that came with the answer, for example a comment.
     pub metadata: Map<String, Value>,
-    /// Whether the question had ended before this call asked it: then an earlier call may have acted on the answer. This is
-    /// expected after a restart; see [`Question::again`](crate::Question::again) if you want a new question.
+    /// Whether the question had ended before this call asked it. If it had, an earlier call may have acted on the answer already.
+    /// This is expected after a restart; see [`Question::again`](crate::Question::again) if you want a new question.
     pub replayed: bool,
 }
 

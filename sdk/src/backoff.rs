@@ -82,7 +82,8 @@ fn is_of_encryption(error: &reqwest::Error) -> bool {
 /// The pause before repetition number `tries` (from 0): a random time up to a bound that doubles, on top of the pause that the
 /// server asked for.
 ///
-/// The whole pause is random (full jitter), so that agents stopped by one outage do not all return at one moment.
+/// The time up to the bound is random from zero on (full jitter), so that agents stopped by one outage do not all return at one
+/// moment.
 pub(crate) fn pause(tries: u32, after: Option<Duration>, jitter: f64) -> Duration {
     let bound = PAUSE_FIRST.saturating_mul(2_u32.saturating_pow(tries)).min(PAUSE_MAX);
     let spread = bound.mul_f64(jitter.clamp(0.0, 1.0));

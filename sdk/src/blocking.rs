@@ -70,7 +70,7 @@ pub struct Client {
     driver: Arc<Driver>,
 }
 
-/// Runs calls to their end on the thread that makes them.
+/// Runs calls to their end on the thread that makes them, or, inside an async runtime, on a thread of their own.
 struct Driver {
     /// Present until `drop` takes it.
     runtime: Option<Runtime>,
@@ -97,7 +97,8 @@ impl Driver {
 impl Drop for Driver {
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
-            // A normal drop would wait, which panics inside another runtime; there is nothing to wait for.
+            // A normal drop of the runtime would wait for its work, and this wait panics inside another runtime. No work is left
+            // to wait for.
             runtime.shutdown_background();
         }
     }

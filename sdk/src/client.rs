@@ -48,7 +48,8 @@ const EVENTS_PAGE: usize = 200;
 ///
 /// A client can have as many questions open at a time as there are intents: clone it, or share it, into as many tasks, or use
 /// [`request_many`](Client::request_many). Clones share one pool of connections. Each call that waits holds one connection for up
-/// to 50 seconds. A key may hold 2,000 waits; a further one is refused (429) and tried again until there is room.
+/// to 50 seconds. At most 2,000 calls of one key wait at a time; the server refuses a further one (429), and the client tries it
+/// again until there is room.
 ///
 /// # Dropping a future
 ///
@@ -107,10 +108,10 @@ impl ClientBuilder {
 
     /// Sets how long the server may be away in one go during the wait for an answer; the question stays open in any case.
     ///
-    /// By default a wait goes on until 15 minutes after the question's deadline, because until then nothing is lost; without a
-    /// deadline it goes on for ever. The client counts the time to the deadline from the moment at which this program asked, so
-    /// its clock need not agree with the server's. For a question asked earlier, the wait therefore ends later than 15 minutes
-    /// after the server's deadline.
+    /// By default a wait goes on until 15 minutes after the question's deadline, so that a server that was away at the deadline
+    /// can return and report the answer; without a deadline it goes on for ever. The client counts the time to the deadline from
+    /// the moment at which this program asked, so its clock need not agree with the server's. For a question asked earlier, the
+    /// wait therefore ends later than 15 minutes after the server's deadline.
     pub fn outage_tolerance(mut self, time: Duration) -> Self {
         self.outage_tolerance = Some(time);
         self
@@ -207,7 +208,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// `Refused` with `invalid_transition` if the lifecycle has no step of this kind.
+    /// `Refused` with `invalid_transition` if the lifecycle has no step from the present status to `status`.
     pub async fn set_status(&self, id: IntentId, status: Status, reason: Option<&str>) -> Result<IntentView, CallError> {
         let request = SetStatusRequest { status: status.as_str().to_owned(), reason: reason.map(str::to_owned) };
         let mut conflicts = 0;
@@ -293,7 +294,8 @@ impl Client {
     ) -> Result<SuspensionRecord, RequestInputError> {
         let key = question.key.to_str().unwrap_or_default();
         let looked = self.send(Call::read("/api/v1/suspensions", []).query("idempotency_key", key)).await;
-        // The question may be open even if this look-up is refused because there were too many calls.
+        // If this look-up is refused because there were too many calls, the question may be open all the same. So that refusal is
+        // reported as a temporary failure.
         let page: SuspensionPage = match looked.map_err(CallError::or_unavailable) {
             Ok(page) => page,
             // A server that cannot look up a question by its key refuses the look-up; then the first refusal is reported.
@@ -367,7 +369,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Signals outside 0 to 1, and a decision that could not be recorded: without the record there is no decision.
+    /// Fails for signals outside 0 to 1, and if the decision could not be recorded: without the record there is no decision.
     pub async fn should_request_input(&self, id: IntentId, signals: EngagementSignals) -> Result<Engagement, CallError> {
         EngagementSignals::new(signals.confidence, signals.risk, signals.reversibility)
             .map_err(|errors| CallError::Refused(Box::new(Problem::invalid(errors))))?;
@@ -524,7 +526,8 @@ fn is_withdrawn(problem: &Problem) -> bool {
 mod tests {
     use super::*;
 
-    /// Agents ask from tasks that move between threads, even if the type of the answer may not move.
+    /// The futures of these calls are `Send`, even if the type of the answer is not: agents ask from tasks that move between
+    /// threads.
     #[expect(dead_code, reason = "compiling it is the test")]
     fn waiting_can_move_between_threads(client: &Client, id: IntentId, question: Question<*const u8>) {
         fn is_send(_: impl Send) {}

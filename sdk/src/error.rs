@@ -78,8 +78,8 @@ pub enum TransportError {
 }
 
 impl CallError {
-    /// Turns a refusal of too many calls (429) into a temporary failure, because it does not say whether an earlier try of this call
-    /// was carried out. Every other error stays as it is.
+    /// Turns a refusal of too many calls (429) into a temporary failure, because a 429 does not say whether an earlier try of
+    /// this call was carried out. Every other error stays as it is.
     pub(crate) fn or_unavailable(self) -> Self {
         match self {
             Self::Refused(problem) if problem.status == 429 => TransportError::Unavailable(problem).into(),

@@ -107,7 +107,7 @@ pub enum Expiry<'a> {
     Failed(TimeoutReason),
 }
 
-/// All hooks of one client, and whether they know that the server is away.
+/// All hooks of one client, and the time at which they were told that the server is away, while it is.
 #[derive(Default)]
 pub(crate) struct HookList {
     hooks: Vec<Arc<dyn Hooks>>,

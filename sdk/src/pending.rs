@@ -127,8 +127,8 @@ impl<T> Pending<T> {
     }
 }
 
-/// How long the server may be away: until a while after the question's deadline, counted from when this program asked. A question
-/// without a deadline waits for ever, and so does its agent.
+/// How long the wait goes on while the server is away: until [`GRACE`] after the question's deadline. The time to the deadline is
+/// counted from `asked_at`, when this program asked. A question without a deadline waits for ever, and so does its agent.
 fn patience(record: &SuspensionRecord, asked_at: Instant) -> Patience {
     let Some(expires_at) = record.expires_at else { return Patience::Endless };
     let window = (expires_at - record.suspended_at).to_std().unwrap_or_default();

@@ -307,7 +307,8 @@ impl<T> Prepared<T> {
         let recorded: BTreeSet<&str> = asked.choices.iter().map(|choice| choice.value.as_str()).collect();
         let answers_alike = request.response_type == Some(asked.response_type)
             && (asked.response_type != ResponseType::Choice || offered == recorded);
-        // The fallback must be the same, because a program that allows none may take every answer for a person's.
+        // Silence has the same meaning for both if the recorded question can no longer use a fallback, or uses the fallback of
+        // this one. A program that allows no fallback may take every answer for a person's.
         let silence_alike = asked.resolution == Some(Resolution::Responded)
             || asked.fallback_policy == FallbackPolicy::Fail
             || asked.fallback_value == request.fallback_value;
@@ -319,7 +320,8 @@ impl<T> Prepared<T> {
 
 /// Merges the agent's level of the cascade into the call (RFC-0026): the call wins, field by field.
 ///
-/// As with the server's level, a call that sets a time but no policy wants a single attempt, and gets it.
+/// A call that sets `timeout_seconds` but no retry policy gets a single attempt: the agent's policy is not merged into it, and
+/// the server's is not either.
 fn cascade(request: &mut SuspendRequest, agent: Option<&PartialRetryPolicy>) {
     let policy = match (request.retry_policy.take(), request.timeout_seconds, agent) {
         (None, _, None) | (None, Some(_), Some(_)) => return,
@@ -433,7 +435,8 @@ mod tests {
         assert_eq!(fields, ["fallback_value", "confidence", "idempotency_key"]);
     }
 
-    /// A deadline that was rounded would end before or after the one in the program; the wire knows whole seconds only.
+    /// A time that is not a whole number of seconds, the only unit of the wire, is refused. If the time were rounded, the
+    /// deadline would be another one than in the program.
     #[test]
     fn a_time_is_sent_in_seconds_or_not_at_all() {
         let day = Duration::from_hours(24);
@@ -515,7 +518,7 @@ mod tests {
         assert_eq!(mixed, json!({"max_attempts": 5, "interval_seconds": 600, "final_fallback_policy": "fail"}));
         // A call that sets a timeout but no retry policy gets a single attempt: the agent's retry policy is not sent.
         assert_eq!(policy(ask().timeout_seconds(60)), json!(null));
-        // The call's fallback is the call's final fallback.
+        // A retry policy of the agent takes its final fallback policy from the call, if the call has a fallback.
         assert_eq!(policy(ask().fallback(false))["final_fallback_policy"], json!("complete_with_fallback"));
         let named = ask().fallback(false).retry_policy(partial(None, None, Some(FallbackPolicy::UseDefaultAndContinue)));
         assert_eq!(policy(named)["final_fallback_policy"], json!("use_default_and_continue"));

@@ -83,7 +83,7 @@ mod tests {
         Block { id: id.map(str::to_owned), name: name.to_owned(), data: data.to_owned() }
     }
 
-    /// A network cuts a stream anywhere, within a character too.
+    /// A network may cut a stream anywhere, even within a character. The events are the same wherever it is cut.
     #[test]
     fn events_are_the_same_wherever_the_bytes_are_cut() {
         let stream = "retry: 5000\n\nid: 1-2\nevent: A\ndata: {\"x\": \"grün\"}\n\n: alive\n\nid: 3-4\r\nevent: B\r\ndata: 1\r\ndata:  2\r\n\r\nevent: C\n\ndata\n\ndata: left";

@@ -1,4 +1,5 @@
-//! One request and its answer: the key, the limits, the repetitions. The callers decide the contents.
+//! Sends one request and reads its answer: with the key, within the limits, and again after a failure that may pass. The callers
+//! decide the contents.
 
 use std::time::Duration;
 
@@ -256,7 +257,8 @@ impl Transport {
         }
     }
 
-    /// Opens a stream, once. The server has [`HELD_FOR`] longer than for other calls, because it holds refusals of streams.
+    /// Opens a stream, once. The time limit is [`HELD_FOR`] longer than for other calls, because the server delays its refusal of
+    /// a stream by that time.
     pub(crate) async fn open(&self, call: &Call, attempt: u32) -> Result<Response, Failure> {
         let span = call.span(attempt);
         let head = Box::pin(timeout(self.request_timeout + HELD_FOR, self.head(call, &span)).instrument(span.clone()));

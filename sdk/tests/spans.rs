@@ -1,6 +1,7 @@
 //! The client's spans and events tell enough to follow a question, and nothing that is secret.
 //!
-//! The test is alone in its program, because `tracing` remembers for all threads that the first one had no subscriber.
+//! The test has a program of its own. A test that ran before it without a subscriber would make `tracing` remember, for all
+//! threads, that nothing listens.
 #![expect(clippy::unwrap_used, reason = "the server is part of the test, and fails like it")]
 
 #[expect(dead_code, reason = "one test does not need all of it")]

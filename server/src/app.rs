@@ -97,7 +97,8 @@ impl App {
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
     ) -> anyhow::Result<Self> {
-        // The lanes, one per channel, are made before the database is opened, so that a server that cannot start leaves no file.
+        // The lanes, one per channel, are made before the database is opened, so that a server that cannot start leaves no
+        // database file.
         let mailbox = config.mode.is_development().then(MemoryMailbox::new);
         let address = listener.local_addr()?;
         let lanes = lanes(&config, mailbox.as_ref(), address)?;
@@ -205,17 +206,17 @@ impl App {
         self.shared.admission.clone()
     }
 
-    /// The deadline loop, for tests that run its turns one by one.
+    /// The deadline loop, for tests that run one pass of it at a time.
     pub fn deadlines(&self) -> Arc<Deadlines> {
         self.deadlines.clone()
     }
 
-    /// The delivery loop, for tests that run its turns one by one.
+    /// The delivery loop, for tests that run one pass of it at a time.
     pub fn deliveries(&self) -> Arc<Deliveries> {
         self.deliveries.clone()
     }
 
-    /// The loop that tells endpoints of events, for tests that run its turns one by one.
+    /// The loop that tells endpoints of events, for tests that run one pass of it at a time.
     pub fn subscriptions(&self) -> Arc<Subscriptions> {
         self.subscriptions.clone()
     }
@@ -232,7 +233,8 @@ impl App {
         Serving { handle, shared: self.shared, store: self.store, traces: self.traces, task, reader }
     }
 
-    /// Serves requests, fires deadlines and delivers messages until `stop` resolves; then drains.
+    /// Serves requests, fires deadlines and delivers messages until `stop` resolves. Then it waits, for a limited time, for the
+    /// requests and messages under way.
     ///
     /// # Errors
     ///
@@ -271,7 +273,8 @@ impl App {
         };
         tracing::info!("stopping: no new requests, waiting for those under way");
         serving.stop_requests().await;
-        // A message that takes longer to send than the drain stays leased, and is due again at the next start.
+        // A message whose sending does not end within [`DRAIN_SECONDS`] stays leased to this server. The next server makes it due
+        // again when it starts.
         let drained = async {
             for sending in [&mut deliveries, &mut subscriptions] {
                 if !sending.is_finished() {
@@ -298,8 +301,8 @@ async fn stopped(mut stopping: watch::Receiver<bool>) {
     drop(stopping.wait_for(|stopping| *stopping).await);
 }
 
-/// Makes one lane per channel. In development no message leaves this machine: a person who tries Placet out must not reach
-/// people by accident.
+/// Makes one [`Lane`] per channel, through which the channel's messages are sent. In development no message leaves this machine:
+/// a person who tries Placet out must not reach people by accident.
 fn lanes(config: &Config, mailbox: Option<&MemoryMailbox>, address: SocketAddr) -> anyhow::Result<Vec<Lane>> {
     let mut lanes = Vec::new();
     match (&config.mail, mailbox) {

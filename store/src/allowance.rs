@@ -16,7 +16,7 @@ type Free = Box<dyn Fn() -> Option<u64> + Send + Sync>;
 struct Reserve {
     bytes: u64,
     free: Free,
-    /// Whether less than `bytes` was free at the last check. Each change is logged once.
+    /// Whether less than `bytes` was free at the last check. It is remembered so that only changes are logged.
     was_short: AtomicBool,
 }
 
@@ -35,7 +35,8 @@ impl Allowance {
         Self { agent_bytes_per_day: u64::MAX, reserve: None, log_is_long: Arc::default() }
     }
 
-    /// An allowance of so many bytes for each agent and day. If the database is a file, so many bytes of its disk are kept free.
+    /// An allowance of `agent_bytes_per_day` for each agent. If the database is a `file`, `reserve_bytes` of its disk are kept
+    /// free.
     pub fn new(agent_bytes_per_day: u64, file: Option<&Path>, reserve_bytes: u64) -> Self {
         let reserve = file.map(|file| {
             let file = file.to_owned();

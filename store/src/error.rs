@@ -7,7 +7,7 @@ use thiserror::Error;
 /// Why a unit of work gave no result.
 #[derive(Debug, Error)]
 pub enum StoreError {
-    /// The domain refused; state is unchanged, only the refusal's own events are committed.
+    /// The domain refused the command. The state is unchanged; only the events that record the refusal are committed.
     #[error("{0}")]
     Rejected(Rejection),
     /// It is unknown whether the command was carried out, or the store could not take it, for example because too many others
@@ -15,8 +15,8 @@ pub enum StoreError {
     /// repetition.
     #[error("the store is unavailable: {0}")]
     Unavailable(String),
-    /// The command depends on the time, and nothing may be decided by the time at present; nothing was written. Sending the same
-    /// command again is safe.
+    /// The command depends on the time, and at present nothing may be decided by the clock, for example because the clock has
+    /// just jumped. Nothing was written. Sending the same command again is safe.
     #[error("deadlines wait: {0}")]
     Held(&'static str),
     /// The database or a row in it is not as it must be.

@@ -1,4 +1,4 @@
-//! Facts about a transaction that are counted after its commit: without names, ids or text of callers.
+//! Facts about a transaction that are counted after its commit. They hold no names, ids or texts of callers.
 
 use chrono::TimeDelta;
 use domain::intent::event::Event;
@@ -55,7 +55,8 @@ pub enum Method {
     ApiKey,
     /// A gateway answered, for a person it names.
     Channel,
-    /// The server itself ended the question: its time ran out, or no person could be reached.
+    /// The server itself ended the question: its time ran out, or no person could be reached, or the server lost time while a
+    /// question with a fixed deadline was open.
     Server,
 }
 

@@ -45,7 +45,7 @@ pub struct Hub {
     // A std mutex: held for a map operation, never across an await.
     waiting: Mutex<HashMap<SuspensionId, Watched>>,
     deliveries: Notify,
-    /// Channels with a message that is sent again; the worker takes them at its next turn.
+    /// Channels with a message that is sent again. The worker takes the list when it next looks for messages.
     redriven: Mutex<Vec<String>>,
     timers: Notify,
     publications: Publications,
@@ -94,8 +94,8 @@ impl Hub {
                 Notice::Delivery => self.deliveries.notify_one(),
                 Notice::Redriven(channel) => {
                     let mut redriven = self.redriven();
-                    // One entry for a channel is enough, however many of its messages are sent again
-                    // before the worker's next turn.
+                    // One entry for a channel is enough, however many of its messages are sent again before the worker takes
+                    // the list.
                     if !redriven.contains(channel) {
                         redriven.push(channel.clone());
                     }

@@ -38,8 +38,8 @@ pub struct LinkView {
     pub messages: usize,
     /// When the link was looked at, by the clock that decides whether an answer is in time.
     pub now: DateTime<Utc>,
-    /// Whether the question is open. A question whose deadline passes while deadlines are held counts as open, because a held
-    /// deadline ends nothing.
+    /// Whether the question is open. If its deadline passes while deadlines are held back, for example after a restore, it
+    /// counts as open, because a deadline that is held back ends nothing.
     pub is_open: bool,
 }
 
@@ -126,8 +126,8 @@ impl std::fmt::Debug for LinkToken {
 mod tests {
     use super::*;
 
-    /// A request with a proven token need not wait behind made-up links, so no one may be able to prove a token without the
-    /// secret.
+    /// Only the secret proves a token, and only for its own row. A request with a proven token need not wait behind invented
+    /// links, so no one else may be able to make one.
     #[test]
     fn a_token_is_proven_by_the_secret_for_its_row_alone() {
         let token = LinkToken::mint(&[1; 32], 7, [9; RANDOM_BYTES]);

@@ -53,7 +53,8 @@ pub(crate) fn look<R: ReadRows>(
         (Some(Newest { events, passed }), Some(after)) => (after, passed, events),
         (_, after) => {
             let end = rows.published_end()?;
-            // A place behind the end was given out before the database was restored from an older copy.
+            // A place beyond the end was given out before the database was restored from an older copy; the stream goes on from
+            // the end.
             let after = after.map_or(end, |after| after.min(end));
             let found = rows.published(scope.intent(), after, end, LOOK_EVENTS_MAX)?;
             (after, (found.len() < LOOK_EVENTS_MAX as usize).then_some(end), found)
@@ -86,8 +87,9 @@ pub(crate) fn look<R: ReadRows>(
     Ok(Ok(streamed))
 }
 
-/// Sorts new events by the streams that carry them; this is one turn of the reader of all streams. If the reader is far behind
-/// the end, or ahead of it because the database was replaced, the turn reads only as many of the newest events as are kept.
+/// Sorts new events by the streams that carry them; this is one read of the reader that serves all streams. If the reader is
+/// far behind the end, or ahead of it because the database was replaced, it reads only as many of the newest events as are
+/// kept.
 pub(crate) fn sort<R: ReadRows>(rows: &mut R, turn: Reading) -> RowsResult<Sorted> {
     let end = rows.published_end()?;
     let after = turn.after.filter(|after| *after <= end);
@@ -146,7 +148,8 @@ fn log<R: ReadRows>(
         Ok(after) => after,
         Err(rejection) => return Ok(Err(rejection)),
     };
-    // A place behind the end was given out before the database was restored from an older copy.
+    // A place beyond the end was given out before the database was restored from an older copy; the stream goes on from the
+    // end.
     let named = after.map(|after| u64::try_from(after.position).unwrap_or(0));
     let after = named.unwrap_or(u64::MAX).min(row.last_sequence);
     let missed = (row.last_sequence - after).saturating_sub(EVENTS_BEHIND_MAX);

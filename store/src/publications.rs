@@ -35,7 +35,7 @@ struct State {
     /// Once `open` has so many entries, its entries without a stream are removed.
     crowded_at: usize,
     kept: Option<Kept>,
-    /// Whether the reader has rested since its last turn, because no stream needed it.
+    /// Whether the reader has paused since it last read, because no stream needed it.
     has_rested: bool,
 }
 
@@ -53,7 +53,7 @@ struct Kept {
     entries: usize,
 }
 
-/// The task of one turn of the reader, which reads a bounded number of new events.
+/// The task of the reader for one read (a "turn") of a bounded number of new events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reading {
     /// The place behind which the events are new; `None` if no event is kept.
@@ -130,7 +130,7 @@ impl Publications {
         self.published.notified().await;
     }
 
-    /// The task of the reader's next turn; `None` while no stream is open that needs it.
+    /// The task of the reader for its next read; `None` while no open stream needs the reader.
     pub(crate) fn next_turn(&self) -> Option<Reading> {
         let mut state = self.state();
         if !state.followed().any(|followed| !matches!(followed, Followed::Log(_))) {
@@ -146,13 +146,13 @@ impl Publications {
         self.state().kept = None;
     }
 
-    /// Keeps the events of a turn, and wakes their streams.
+    /// Keeps the events that the reader has read, and wakes the streams that carry them.
     pub(crate) fn keep(&self, sorted: Sorted) {
         let mut state = self.state();
         let State { open, kept, has_rested, .. } = &mut *state;
         *has_rested = false;
-        // If the turn did not begin where the last one ended, events between the two are missing, so the older events are
-        // dropped.
+        // If this read did not begin where the last one ended, events between the two places are missing. So the older events
+        // are dropped.
         let kept = match kept {
             Some(kept) if kept.passed == sorted.after => kept,
             Some(_) | None => kept.insert(Kept::behind(sorted.after)),

@@ -8,7 +8,7 @@ use domain::suspension::{Question, Suspension};
 use crate::bounce::BounceToken;
 use crate::link::LinkToken;
 
-/// How many messages the worker can take in one turn, channel by channel.
+/// How many messages the worker can take in one turn (one round of taking and sending messages), channel by channel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Turn {
     /// The channels of this server; a message queued for any other channel fails, unless another server has that channel.

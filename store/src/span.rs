@@ -1,6 +1,7 @@
 //! Spans for the asking and the ending of a question. A span is made in the transaction, and exported after its commit.
 //!
-//! Days may lie between the two, so they are not parent and child but belong to two traces, and the second links to the first.
+//! Days may lie between the asking and the ending. So their spans are not parent and child: they belong to two traces, and the
+//! second span links to the first.
 
 use std::fmt;
 use std::str::FromStr;

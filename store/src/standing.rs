@@ -1,4 +1,4 @@
-//! The state of the server: how much is open, why work is held, and the results of its regular work.
+//! The state of the server: how much is open, why work is held back, and the results of its regular work.
 
 use std::time::Duration;
 
@@ -57,13 +57,13 @@ pub struct Recovered {
 /// The result of firing deadlines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fired {
-    /// How many rows of timers and announcements were dealt with. During a recovery: 1 if the loop must turn again at once,
-    /// else 0.
+    /// How many rows of timers and announcements were dealt with. During a recovery: 1 if the deadline loop must run again at
+    /// once, else 0.
     pub rows: usize,
     /// When the next timer is due.
     pub next_due: Option<DateTime<Utc>>,
-    /// When the turn of the deadline loop began, as time since boot; absent if the turn does not count, because the clock or a
-    /// restore held deadlines, or an absence was left unrecorded.
+    /// When this turn of the deadline loop (one run of its work) began, as time since boot. Absent if the turn does not count,
+    /// because deadlines were held back by the clock or a restore, or because an absence was left unrecorded.
     pub turned: Option<Duration>,
 }
 

@@ -59,7 +59,8 @@ pub enum Followed {
 }
 
 impl Followed {
-    /// Whether these are events of several intents. A stream of one intent finds its events by an index.
+    /// Whether these are events of several intents. Only for these the newest events are kept in memory; a stream of one intent
+    /// finds its events by an index of the database.
     pub(crate) fn is_group(&self) -> bool {
         match self {
             Self::Intent(_) | Self::Log(_) => false,

@@ -60,7 +60,7 @@ async fn ask(agent: &Api, endpoint: usize) -> String {
     asked["id"].as_str().unwrap().to_owned()
 }
 
-/// Waits until this many questions have arrived; returns when each of them did.
+/// Waits until this many questions have arrived at the endpoint; returns the moment at which each of them arrived, by its id.
 async fn watch(receiver: &Receiver, questions: usize) -> HashMap<String, Instant> {
     let mut arrived = HashMap::new();
     while arrived.len() < questions {

@@ -36,7 +36,8 @@ struct Arguments {
     /// Questions asked and answered beside them.
     #[arg(long, default_value_t = 5_000)]
     probes: usize,
-    /// Open questions that are answered, in random order over all of them; only where they are asked in this run.
+    /// How many of the open questions are answered, in random order over all of them. If the questions were asked in an earlier
+    /// run (`--database`), none of them is answered.
     #[arg(long, default_value_t = 5_000)]
     random: usize,
     /// Starts after a kill.

@@ -229,7 +229,7 @@ impl TestApp {
         self.settle().await;
     }
 
-    /// Asks as the usual agent, on an intent of its own, and delivers due messages.
+    /// Asks as the usual agent, on a new intent, and delivers the messages that are due.
     pub async fn ask(&self, change: Value) -> (IntentId, String) {
         let asked = self.agent().ask(change).await;
         self.settle().await;

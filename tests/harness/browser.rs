@@ -151,7 +151,8 @@ impl Browser {
 
     /// Clicks an element that leads to another page, and waits until that page has loaded.
     ///
-    /// chromedriver waits only for a page whose loading has begun, and a form's begins a moment after the click.
+    /// chromedriver itself waits only for a page whose loading has begun. A form begins to load the next page a moment after the
+    /// click, so this method waits for that page.
     pub async fn press(&self, css: &str) {
         self.leaving(css, self.click(css)).await;
     }

@@ -50,7 +50,7 @@ impl FakeClock {
         self.0.lock().unwrap().wall += by;
     }
 
-    /// Sets the wall clock back as soon as it has been read.
+    /// Arranges that the next reading of the wall clock sets it back right afterwards.
     pub fn set_back_after_a_look(&self, by: TimeDelta) {
         self.0.lock().unwrap().set_back_by = by;
     }

@@ -33,7 +33,8 @@ pub struct Visit {
 /// A mail scanner with its cookies.
 #[derive(Debug, Default)]
 pub struct ScannerSim {
-    /// By host and port, then by name: a scanner that keeps cookies does not have to respect their paths.
+    /// The cookies by host and port, then by name. Their paths are not kept, because a scanner that keeps cookies does not have
+    /// to respect their paths.
     cookies: BTreeMap<String, BTreeMap<String, String>>,
 }
 

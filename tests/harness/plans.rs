@@ -40,7 +40,7 @@ impl Instrumentation for Listening {
     }
 }
 
-/// From the next start of its server on, listens to the statements for its `SQLite` file.
+/// From the next start of the server on, records each statement that the server sends to its `SQLite` file.
 pub fn listen(app: &TestApp) {
     HEARD.lock().unwrap().insert(file_of(app), BTreeSet::new());
     set_default_instrumentation(|| Some(Box::new(Listening(None)))).unwrap();
@@ -213,7 +213,8 @@ fn in_short(sql: &str) -> String {
     }
 }
 
-/// The plans with each step once: statements that differ only in their lists of columns have the same short form.
+/// The plans with each step once. Statements that differ only in their lists of columns share a short form, so one step would
+/// otherwise stand there several times.
 fn deduplicated(mut plans: Plans) -> Plans {
     for steps in plans.values_mut() {
         let mut seen = BTreeSet::new();

@@ -1,4 +1,5 @@
-//! A Postfix that belongs to a test, with the settings of its package: it shows where a common mail server sends an address.
+//! A Postfix that belongs to a test, with the settings of its Debian package. It shows where a common mail server sends the mail
+//! for an address.
 //!
 //! It receives for `example.com`, as the mail server of a company does, and carries mail for any other domain on. Both ends are
 //! sinks of the test, so the test sees where a mail goes. The server disappears with the process, however that ends: the shell

@@ -22,14 +22,15 @@ use crate::process::free_port;
 
 /// The folder where Debian keeps the servers of each version.
 const DEBIAN: &str = "/usr/lib/postgresql";
-/// PostgreSQL does not run as root; then it runs as this user, who owns no other files.
+/// The user as which PostgreSQL runs if the tests run as root, because PostgreSQL refuses to run as root. This user owns no other
+/// files.
 const NOBODY: u32 = 65_534;
 /// The password over TCP; the socket in a private folder needs none.
 pub const PASSWORD: &str = "correct horse";
 /// Connections of one test server: as many as a server needs and a few more.
 pub const CONNECTIONS: u32 = 12;
 
-/// The durability that tests give up for speed: a crash of the machine may lose everything.
+/// Settings with which tests give up durability for speed: a crash of the machine may lose everything.
 const FORGETFUL: &str = "-c fsync=off -c full_page_writes=off -c synchronous_commit=off -c autovacuum=off";
 
 /// Supervises the cluster: `$1` its folder, `$2` its port, `$3` the programs, `$4` a password, `$5` settings.

@@ -100,7 +100,7 @@ const LENIENT: &str =
 /// The name of the file with these settings.
 const LENIENT_FILE: &str = "lenient.toml";
 
-/// A place to run the program in: an empty folder, a database to be, a port.
+/// A place to run the program in: a folder, a path for its database, and a port.
 pub struct Site {
     folder: TempDir,
     port: u16,

@@ -1,4 +1,4 @@
-//! The requests that the surfaces hand to the store, for tests that stand below HTTP.
+//! The requests that the HTTP APIs hand to the store, for tests that call the store without HTTP.
 
 use domain::base::field::FieldError;
 use domain::base::ids::IntentId;
@@ -11,7 +11,7 @@ use domain::people::principal::{Assurance, Principal, Role};
 use serde_json::{Map, json};
 use store::{CreateIntent, NewIntent, Precondition, Request, Target, Unreadable};
 
-/// A principal with a key of its own, which speaks for no other.
+/// A caller with an API key whose name, subject and owner are all `name`.
 pub fn principal(name: &str, role: Role) -> Principal {
     let name = name.to_owned();
     Principal {

@@ -36,7 +36,7 @@ struct State {
     unheard: AtomicUsize,
     /// Whether the database does not notice a permanent cut.
     unnoticed: AtomicBool,
-    /// The database's ends of connections that were cut in this way.
+    /// The database's ends of connections that were cut without the database noticing it.
     kept: Mutex<Vec<(OwnedReadHalf, OwnedWriteHalf)>>,
 }
 
@@ -78,13 +78,14 @@ impl Wire {
         self.state.armed.store(cut as u8, Ordering::SeqCst);
     }
 
-    /// Like [`Wire::arm`], and no connection gets through after the cut.
+    /// Like [`Wire::arm`], but after the cut no connection gets through until [`Wire::mend`] is called.
     pub fn arm_for_good(&self, cut: Cut) {
         self.state.lasting.store(true, Ordering::SeqCst);
         self.arm(cut);
     }
 
-    /// Like [`Wire::arm_for_good`], and the database does not notice: otherwise it rolls back, and writes that down at once.
+    /// Like [`Wire::arm_for_good`], but the database does not notice the cut. If it noticed, it would roll the transaction back
+    /// and write that down at once.
     pub fn arm_unnoticed(&self, cut: Cut) {
         self.state.unnoticed.store(true, Ordering::SeqCst);
         self.arm_for_good(cut);

@@ -347,7 +347,8 @@ impl Connection {
                 self.reply("250 2.0.0 kept").await?;
                 Err(io::ErrorKind::ConnectionAborted.into())
             }
-            // The faults of RCPT leave no recipient, so no message with one of them comes here.
+            // A message with `Defer`, `RejectRecipient` or `DropAtRecipient` never comes here, because the dialogue about it ends
+            // at RCPT.
             Fault::Pass | Fault::ReplyThenLose | Fault::Defer | Fault::RejectRecipient | Fault::DropAtRecipient => {
                 self.reply("250 2.0.0 kept").await
             }

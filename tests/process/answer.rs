@@ -197,7 +197,8 @@ async fn free_text_is_confirmed_and_nothing_typed_ahead_counts() {
     assert_eq!(code(&asking.finish().await), (Some(0), "v1.2 final\n"));
 }
 
-/// Each row begins with words or a bar of ours.
+/// Checks that each row begins with the program's own words, with its bar or with the question's id, and never with text of an
+/// agent.
 fn assert_at_their_margin(rows: &[String], id: &str) {
     let starts = [
         "  │",
@@ -221,8 +222,8 @@ fn assert_at_their_margin(rows: &[String], id: &str) {
     }
 }
 
-/// The hostile texts of the browser's tests, in every field, on a terminal: no line is wider than the terminal, and none begins
-/// at the margin.
+/// The hostile texts of the browser's tests, in every field, on a terminal. No line may be wider than the terminal, and no text
+/// of an agent may begin at the margin.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hostile_texts_stay_between_the_margins_of_a_terminal() {
     let desk = Desk::open().await;

@@ -47,7 +47,7 @@ async fn without_a_terminal_no_secret_is_said() {
     assert_eq!(site.run(site.command(["keys", "list"])).await.succeeded(), "", "no key was made that nobody can know");
 }
 
-/// Opens an address as a browser does, under another name if there is one; returns the status and the cookie.
+/// Opens an address as a browser does, with the `Host` header `host` if one is given; returns the status and the cookie.
 async fn enter(address: &str, host: Option<&str>) -> (u16, Option<String>) {
     let (base, secret) = address.split_once("dev/").unwrap_or_else(|| panic!("no address: {address}"));
     let browser = Api::new(base, None);
@@ -64,7 +64,7 @@ fn on_a_terminal(site: &Site, arguments: &str) -> Command {
     site.script("sh", &format!("exec script --quiet --return --command 'placet serve {arguments}' /dev/null"))
 }
 
-/// The printed address must be the one that opens; with another one the first try would end here.
+/// The address on the terminal must let a browser in. If it were wrong, a new user would get no further.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_address_on_the_terminal_opens_once() {
     let site = Site::development();
@@ -117,8 +117,8 @@ async fn without_a_terminal_the_address_is_in_a_file_of_its_owner() {
     assert!(!file.exists(), "an address that opens nothing any more is left behind");
 }
 
-/// A phone near the computer: the address it is shown leads to this machine's own address in the network. No other name for this
-/// machine is let in, because a page from elsewhere can use any name.
+/// For a phone near the computer the printed address names this machine by its address in the network. Requests under any other
+/// name of this machine are refused, because a page from elsewhere can use any name.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn development_for_a_phone_is_reached_under_one_address() {
     let site = Site::development();
@@ -212,7 +212,7 @@ async fn a_database_of_production_gets_into_development_only_on_purpose() {
     site.serve().await.kill().await;
 }
 
-/// A composition, or a service's environment, writes `NAME=` for a setting that it leaves out.
+/// A file of Docker Compose, or the environment of a service, writes `NAME=` for a setting that it leaves out.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_variable_set_to_nothing_is_not_set() {
     let site = Site::development();
@@ -307,7 +307,8 @@ async fn a_start_says_that_nobody_is_asked_and_what_it_made() {
     assert!(!second.stdout.contains("Made a new database") && !second.stdout.contains("No operators"), "{first:?} {second:?}");
 }
 
-/// A clock that was set back delays deadlines by that time, and the server is the first to know.
+/// A clock that was set back delays deadlines by that time. A server that starts with it can tell by the last sign of life, and
+/// warns.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_start_with_a_clock_behind_says_so() {
     for (ahead_seconds, is_said) in [(3_600, true), (0, false)] {

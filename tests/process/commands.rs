@@ -207,7 +207,8 @@ fn fails(arguments: &[String], ended: &Finished, words: &[&str]) {
     }
 }
 
-/// A line that tells what to do, exit 3 and nothing on standard output: other output would not help scripts or people.
+/// With a wrong key, or without one, every command prints one line that tells what to do, prints nothing on standard output and
+/// exits with 3, so that a script does not take an error for a result.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_command_says_what_is_wrong_with_its_key() {
     let desk = Desk::open().await;
@@ -274,7 +275,7 @@ async fn an_address_that_cannot_be_meant_is_answered_with_the_right_one() {
             assert!(ended.stderr.contains(word), "{url}: {word} is missing in {}", ended.stderr);
         }
         assert!(!ended.stderr.contains("hunter2"), "{ended:?}");
-        // The command does not wait for an error that waiting cannot fix.
+        // If waiting cannot fix the error, the command ends at once.
         assert!(url.contains("invalid") || begun.elapsed() < Duration::from_secs(5), "{url} took {:?}", begun.elapsed());
     }
     for (arguments, _) in commands("00000000") {
@@ -288,7 +289,8 @@ async fn an_address_that_cannot_be_meant_is_answered_with_the_right_one() {
     }
 }
 
-/// A person does not watch a silent shell for fifteen seconds and believe that it works.
+/// A person who sees nothing happen believes that the command hangs. So the command says within a second that the server does not
+/// answer.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_is_away_is_said_within_a_second() {
     let site = Site::development();
@@ -305,7 +307,7 @@ async fn a_server_that_is_away_is_said_within_a_second() {
             .collect();
         for (arguments, begun, running) in &running {
             heard(running, &format!("no answer from {url}/ yet")).await;
-            // All of them start at the same time here, on few processors.
+            // All commands start at the same time here, on few processors, so each may take four times as long.
             assert!(begun.elapsed() < FIRST_WORD_WITHIN * 4, "{arguments:?} took {:?}", begun.elapsed());
         }
         for (arguments, _, running) in running {
@@ -318,7 +320,8 @@ async fn a_server_that_is_away_is_said_within_a_second() {
             }
         }
     }
-    // The time that a process takes to start on a busy machine is not its fault.
+    // A single command must keep the limit. The time that a process takes to start on a busy machine is measured first and added
+    // to the limit.
     let begun = Instant::now();
     site.run(site.command(["--version"])).await.succeeded();
     let start = begun.elapsed();

@@ -27,7 +27,8 @@ async fn may_mount() -> bool {
     tried.is_ok_and(|tried| tried.status.success())
 }
 
-/// Starts a server there that keeps this many bytes for people; returns the connections of an agent and of an operator.
+/// Starts a server on the small file system that keeps this many bytes for people; returns it with the connections of an agent
+/// and of an operator.
 async fn serve(site: &Site, reserve_bytes: u64) -> (Running, Api, Api) {
     let settings = site.folder().join("placet.toml");
     std::fs::write(&settings, format!("[limits]\nreserve_bytes = {reserve_bytes}\n")).unwrap();
@@ -66,7 +67,8 @@ fn free_bytes(folder: &str) -> u64 {
 /// The bytes kept for people on the small file system.
 const RESERVE_BYTES: u64 = 3 * 1024 * 1024;
 
-/// The same file system, with the kernel's own count of free space: an agent can no longer write, but people still can.
+/// When a small file system has little room left, by the kernel's own count, an agent can no longer write, but people can still
+/// answer.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn people_answer_from_what_is_kept_of_a_small_file_system() {
     if !may_mount().await {
@@ -79,7 +81,8 @@ async fn people_answer_from_what_is_kept_of_a_small_file_system() {
     let asked = agent.ask(json!({})).await;
     let folder = mounted(&server, &site);
     let mut ballast = File::create(format!("{folder}/ballast")).unwrap();
-    // The last look found room. The disk fills up within the same second, and the next request must be refused already.
+    // At this request the server finds room. Then the disk fills up within the same second, and the next request must be refused
+    // already.
     agent.post("api/v1/intents", json!({"title": "one", "status": "active"})).await.ok();
     while let Some(too_much) = free_bytes(&folder).checked_sub(RESERVE_BYTES) {
         ballast.write_all(&vec![1; usize::try_from(too_much).unwrap() + 16_384]).unwrap();
@@ -100,7 +103,8 @@ async fn people_answer_from_what_is_kept_of_a_small_file_system() {
     server.finish().await.succeeded();
 }
 
-/// A real full disk, once: the kernel reports ENOSPC, also for the memory that connections share, where it could be a SIGBUS.
+/// Other tests simulate a full disk; here the kernel itself reports that there is no room (ENOSPC). The server must also survive
+/// a lack of room for the memory that SQLite's connections share, where the kernel could end it with SIGBUS.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_on_a_small_file_system_outlives_that_it_is_full() {
     if !may_mount().await {

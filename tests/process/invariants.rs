@@ -91,7 +91,7 @@ async fn questions(snapshot: &Snapshot, logs: &BTreeMap<i64, Vec<Event>>, looked
         let must = match resolution {
             None => (0, 0, 0),
             Some(0) => (1, 0, 0),
-            // Questions about which no person could be told in time have run out as well.
+            // A question of which no person could be told in time (`undeliverable`) counts as expired as well.
             Some(_) if resolution == Some(1) || reason == Some(2) => (0, 1, 0),
             Some(_) => (0, 0, 1),
         };
@@ -114,7 +114,7 @@ async fn questions(snapshot: &Snapshot, logs: &BTreeMap<i64, Vec<Event>>, looked
     }
 }
 
-/// An intent waits exactly when one of its questions is open; no message is leased for longer than a lease.
+/// An intent waits exactly when one of its questions is open, and no timer of an open question is long overdue.
 async fn states(snapshot: &Snapshot) {
     let waits = "SELECT i.rid FROM intents i LEFT JOIN suspensions s ON s.intent = i.rid AND s.resolution IS NULL \
                  GROUP BY i.rid HAVING (i.status = 3) <> (count(s.rid) = 1) OR count(s.rid) > 1 \

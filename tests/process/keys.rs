@@ -140,7 +140,7 @@ async fn only_a_key_that_is_made_makes_a_database() {
     assert!(!site.database().exists() && !named.exists());
 }
 
-/// A caller who can make keys can act under any name: the log names the caller.
+/// A caller who can make keys can act under any name, so the log names the caller who made or revoked a key.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_log_says_who_made_and_revoked_a_key() {
     let site = Site::development();

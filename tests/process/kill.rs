@@ -45,8 +45,8 @@ impl World {
     }
 }
 
-/// Sends a request until a server answers it. After standing still a server takes clients for slow whose requests it has not read
-/// (408); it has done nothing then.
+/// Sends a request until a server answers it. A server that stood still may answer 408, because it takes a client for slow whose
+/// request it has not read yet. It has done nothing then, so the request is sent again.
 pub(super) async fn until_answered(api: &Api, request: impl Fn() -> RequestBuilder) -> Reply {
     loop {
         match api.try_send(request().timeout(REQUEST_TIMEOUT)).await {
@@ -136,7 +136,7 @@ fn accepted(asked: &Asked, contested: bool, replies: &[Reply]) -> Vec<Value> {
             (409, "already_resolved") => contested,
             _ => false,
         };
-        // A repeated answer that counted is recognized: its own success never looks like another person's.
+        // The server recognizes the repetition of an answer that counted, so no person is told that another person was first.
         assert!(allowed, "{} for {asked:?}", refusal.text);
     }
     let accepted: Vec<Value> = replies.iter().filter(|reply| reply.status == 200).map(|reply| reply.body.clone()).collect();

@@ -240,13 +240,15 @@ async fn within_a_migration_nothing_is_half_made() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn point_after_point_under_load_nothing_promised_is_lost() {
     let doomed = Doomed::new().await;
-    // However many requests the writer takes together, there are five commits: creating, asking, leasing twice, and completing.
+    // The server dies when it reaches a point for the given time (`:5` is the fifth). It gets there even if the writer takes many
+    // requests together, because there are at least five commits: creating, asking, leasing twice, and completing.
     let points = ["after-commit:5", "after-send:3", "before-commit:5", "after-lease:2"];
     let mut promised = Vec::new();
     for (round, point) in points.into_iter().enumerate() {
         doomed.disarm();
         let server = doomed.serve(point).await;
-        // The first are acknowledged however early the server dies, and their messages may be under way when it does.
+        // The first questions are acknowledged in any case, because the server can die only after them. Their messages may be
+        // under way when it dies.
         for numbers in [0..BEFORE, BEFORE..BEFORE + TOGETHER] {
             let mut asking = JoinSet::new();
             for number in numbers {

@@ -69,7 +69,7 @@ impl Ledger {
                 Some(_) => counts.expired += 1,
             }
             if mails.is_empty() {
-                // No person is asked a question that ended before its mail could leave.
+                // A question may be without a mail only if it ended before its mail could leave.
                 assert!(record["resolution"].is_string(), "the mail about an open question is lost: {asked:?}");
                 assert!(!types.contains(&"delivery.sent".to_owned()), "a mail was reported sent and is lost: {asked:?}");
                 counts.unmailed += 1;
@@ -129,7 +129,7 @@ fn check_record(asked: &Asked, record: &Value) {
         assert_eq!(record["resolution"], json!("responded"), "an acknowledged answer is lost: {asked:?}");
         assert_eq!(record["response"], answer["value"]);
         assert_eq!(record["responded_by"], answer["responded_by"]);
-        // The same moment; the OpenIntent surface writes it without Z.
+        // Both times are the same moment. The answer came from the OpenIntent API, which writes times without `Z`.
         let at = record["responded_at"].as_str().unwrap();
         assert_eq!(at.trim_end_matches('Z'), answer["responded_at"].as_str().unwrap());
     }

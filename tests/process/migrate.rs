@@ -182,7 +182,7 @@ async fn an_interrupted_move_goes_on_where_it_ended() {
     stop(server).await;
     let scratch = Cluster::of_this_process().empty().await;
     let to = over_tcp(&scratch);
-    // Among the rows of events, after all of them, and after the last mark but one.
+    // The program is killed among the rows of events, then after all rows, and then after the last mark but one.
     for point in ["within-move:3", "within-move:9", "between-marks"] {
         let mut command = migrate(&site, &to);
         command.env("PLACET_KILL_AT", point);
@@ -228,8 +228,8 @@ async fn a_file_that_changed_after_an_interruption_is_moved_anew() {
     scratch.forget().await;
 }
 
-/// A move that only counts would call this whole. If a byte differs, or a log does not verify, the data is not moved, and the
-/// file can be served as before.
+/// If a byte differs or a log does not verify at the end of a move, the data does not count as moved, and the file can be served
+/// as before. A move that only counted rows would not notice such a difference.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_not_whole_at_the_end_is_not_called_moved() {
     let smtp = SmtpSink::start().await;
@@ -350,7 +350,7 @@ async fn what_stands_in_the_way_of_a_move_is_said() {
     used.forget().await;
 }
 
-/// The number of a server, and the lock that it holds while it lives.
+/// The statement by which server number 7 takes the lock that a server holds while it lives.
 const SERVER: &str = "SELECT pg_advisory_lock(1886151011, 7)";
 
 /// Returns when a connection waits for a lock in a database.
@@ -389,7 +389,7 @@ async fn a_move_that_begins_while_a_server_starts_gives_way() {
     rival.sql("BEGIN; LOCK TABLE intents IN ACCESS EXCLUSIVE MODE").await;
     let server = scratch.rival().await;
     let start = async {
-        // It has looked for servers, and now looks for rows.
+        // The move has looked for servers already, and waits here because it wants to look for rows.
         until_waiting(&scratch).await;
         server.sql(SERVER).await;
         rival.sql("ROLLBACK").await;
@@ -410,7 +410,7 @@ async fn a_file_is_not_marked_before_its_rows_are_durable_and_nobody_serves_them
     let (_smtp, site, scratch) = interrupted().await;
     let to = over_tcp(&scratch);
     let (rival, server) = (scratch.rival().await, scratch.rival().await);
-    // A write to the mark makes the rows durable, and that write has to wait.
+    // The move makes the rows durable by a write to the table `moving`, and this lock makes that write wait.
     rival.sql("BEGIN; LOCK TABLE moving IN SHARE MODE").await;
     let started = async {
         until_waiting(&scratch).await;

@@ -26,11 +26,12 @@ const SECONDS_DEFAULT: u64 = 3;
 const PEAK_CONNECTIONS: [usize; 3] = [64, 256, 512];
 /// Connections of an overload: five times as many as there are places on the smallest server.
 const OVERLOAD_CONNECTIONS: usize = 2_560;
-/// How many times the peak they would ask for if each got its answer at once.
+/// The load of these connections if each got its answer at once, as a multiple of the peak.
 const OVERLOAD: f64 = 5.0;
 /// The part of the peak that must be done under overload.
 const GOODPUT_MIN: f64 = 0.9;
-/// The same beside other tests, in a build that is not shipped: the machine is busy with other work, and only a collapse shows.
+/// The part that must be done in a run that is not for figures. Other tests keep the machine busy and the build is not the
+/// shipped one, so only a collapse shows.
 const GOODPUT_MIN_UNMEASURED: f64 = 0.2;
 /// How long a refusal may take.
 const REFUSED_P99_MILLISECONDS_MAX: f64 = 100.0;
@@ -182,14 +183,15 @@ impl World {
 enum Manner {
     /// At once.
     Greedy,
-    /// This long after its last request, or at once if that is late; refusals do not matter to it.
+    /// The next request follows this long after the one before, or at once if the reply comes later than that. A refusal changes
+    /// nothing.
     Deaf(Duration),
-    /// The same, but a client that is refused waits as long as it was told, and up to as long again, so that not all come back
+    /// Like `Deaf`, but a client that is refused waits as long as it was told, and up to as long again, so that not all come back
     /// together.
     Heeding(Duration),
 }
 
-/// Sends one request after the other; `part` is the place of this client among all of them.
+/// Sends one request after the other. `part` is the place of this client among all of them, from 0 to 1.
 async fn press_on(mut wire: Wire, request: Vec<u8>, manner: Manner, part: f64, until: Instant) -> Tally {
     let mut tally = Tally::default();
     // Spread over the first interval, so that the clients do not act in step.
@@ -389,7 +391,7 @@ async fn slow_clients_are_ended_and_keep_nobody_waiting() {
     let half_a_head = b"GET /api/v1/suspensions HTTP/1.1\r\nhost: placet\r\nx-slow: ".to_vec();
     let mut with_a_key = request("POST", "api/v1/intents", world.agent.key(), &"x".repeat(1_000));
     with_a_key.truncate(with_a_key.len() - 999);
-    // After a request that was answered, where the libraries no longer watch the clock.
+    // A slow head that follows an answered request: there the libraries no longer watch the clock.
     let second_head = [b"GET /healthz HTTP/1.1\r\nhost: placet\r\n\r\n".to_vec(), half_a_head.clone()].concat();
     let token = questions[1].2.rsplit('/').next().unwrap();
     let of_a_page = format!("POST /a/{token} HTTP/1.1\r\nhost: placet\r\ncontent-length: 1000\r\n\r\nvalue=").into_bytes();

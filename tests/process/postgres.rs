@@ -30,12 +30,13 @@ async fn refused_everywhere(url: &str, words: &[&str]) {
     let failed = said["findings"].as_array().unwrap().iter().find(|finding| finding["level"] == "fail").unwrap();
     assert_eq!(doctor.status.code(), Some(1));
     let missing: Vec<_> = words.iter().filter(|word| !failed.to_string().contains(**word)).collect();
-    // If the doctor has examined the tables, it has words of its own; if it could not, it uses the same words.
+    // A doctor that could not examine the tables uses the words of the other commands. If it could examine them, it has words of
+    // its own.
     assert!(missing.is_empty() || failed["what"].as_str().unwrap().contains("postgres://"), "{missing:?}: {failed}");
     assert!(!doctor.stdout.contains(HUNTER) && !doctor.stdout.contains(PASSWORD), "{doctor:?}");
 }
 
-/// A person who wants to go on reads each of these: what is wrong, where, and what to do.
+/// Each of these refusals tells what is wrong, where, and what to do, because a person who reads it wants to go on.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_that_cannot_be_used_is_refused_in_words() {
     let cluster = Cluster::of_this_process();
@@ -107,7 +108,8 @@ async fn a_database_of_a_newer_version_is_refused_and_left_alone() {
     scratch.forget().await;
 }
 
-/// The README's example for a file works with a database of several servers: a key, a question, an answer at the other server.
+/// The steps of the README's example for a database file also work with a database of several servers: a key, a question, and an
+/// answer at the other server.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_processes_share_a_database() {
     let scratch = Cluster::of_this_process().empty().await;

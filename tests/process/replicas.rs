@@ -69,7 +69,7 @@ impl Replicas {
         running
     }
 
-    /// A key for direct requests to one of them, by its name.
+    /// Makes a key of a role under a name, for direct requests to one of the servers; returns its secret.
     async fn key(&self, role: &str, name: &str) -> String {
         self.sites[0].key(role, name).await.1
     }
@@ -159,7 +159,8 @@ async fn every_deadline_binds_once_at_three_processes() {
     drop(servers);
 }
 
-/// The load of the kill test through the balancer, while `trouble` makes trouble; then everything must be there, once.
+/// Puts the load of the kill test on the servers through the balancer, while `trouble` disturbs them. Afterwards everything
+/// acknowledged must be there exactly once.
 #[expect(clippy::print_stdout, reason = "a long run by hand is read by who asked for it")]
 async fn under_load(replicas: &Replicas, mut servers: Vec<Running>, trouble: impl AsyncFnOnce(&mut Vec<Running>)) {
     let world = Arc::new(World::default());
@@ -287,7 +288,8 @@ async fn a_rolling_restart_fails_no_request() {
             let mut asked = 0_usize;
             while !stopping.load(Ordering::SeqCst) {
                 asked += 1;
-                // No client repeats a request that cannot be recognized; important agents give a key.
+                // With a key, the client may repeat the creation of an intent if a server stops before it replies, because the
+                // servers recognize the repetition.
                 let begun = client.create_intent(format!("order {asked}")).active().idempotency_key(format!("{number}-{asked}"));
                 let intent = begun.send().await.expect("no call fails").id();
                 let question = Question::confirm("Refund?").timeout_seconds(600);

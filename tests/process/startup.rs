@@ -26,7 +26,7 @@ fn on(site: &Site, arguments: &[&str], url: &str) -> Command {
     command
 }
 
-/// A folder that takes no files: the kernel's, if the test runs as root, otherwise a read-only one.
+/// A folder that takes no files is named in the refusal. `/proc` takes none even if the test runs as root.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_folder_that_cannot_be_written_is_named() {
     let site = Site::development();

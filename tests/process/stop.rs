@@ -59,7 +59,7 @@ async fn waiting(site: &Site, agent: &Api) -> tokio::task::JoinSet<(u16, Value)>
         let reply = api.get(&format!("api/v1/suspensions/{suspension}?wait=50")).await;
         (reply.status, reply.body)
     });
-    // Nothing shows that the request has arrived; another one that has is a good sign.
+    // The test cannot see whether the waiting request has arrived. The reply to a later request is a good sign of it.
     assert_eq!(Api::new(&site.base(), None).get("readyz").await.status, 200);
     tokio::time::sleep(Duration::from_millis(300)).await;
     task
@@ -89,7 +89,7 @@ async fn a_signal_ends_waits_finishes_requests_and_lets_nobody_in() {
         let (status, record) = timeout(AT_ONCE, wait.join_next()).await.expect("the wait goes on").unwrap().unwrap();
         assert_eq!((status, &record["resolution"]), (200, &json!(null)), "a wait ends with what there is");
         if let Ok(mut late) = Slow::connect(&site).await {
-            // The system may still take the connection; the server does not.
+            // The system may still accept the connection, but the server must not serve it.
             late.half_a_request(agent.key()).await;
             assert_eq!(late.rest().await, "", "a new connection was served");
         }

@@ -10,7 +10,7 @@ const HELD_FOR: Duration = Duration::from_secs(5);
 /// The id of no intent.
 const NOBODYS: &str = "019ab0f2-0000-7000-8000-000000000000";
 
-/// A refusal that came at once would be asked for again at once: by each agent, up to fifty times a second.
+/// If the server refused a stream at once, the OpenIntent client would ask again at once: each agent up to fifty times a second.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_refused_stream_is_held_for_five_seconds() {
     let site = Site::development();
@@ -33,7 +33,7 @@ async fn a_refused_stream_is_held_for_five_seconds() {
         }
     });
     futures_util::future::join_all(asked).await;
-    // Other routes that are not here have clients that do not ask again.
+    // Other routes that this server does not have are refused at once, because their clients do not ask again.
     let began = Instant::now();
     assert_eq!(Api::new(&base, Some(&key)).get(&format!("api/v1/intents/{NOBODYS}/graph")).await.status, 501);
     assert!(began.elapsed() < HELD_FOR);

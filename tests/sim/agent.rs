@@ -119,7 +119,7 @@ impl Agent {
             body_hash: hash(&format!("{} {body}", self.intent)),
         });
         let (mut first, mut era): (Option<SuspensionId>, u64) = (None, world.era());
-        // A second call under the same key must find the first one's question.
+        // Some agents ask twice under the same key. The second call must return the question of the first.
         let mut times = if world.draw(|chance| chance.happens(30)) { 2 } else { 1 };
         loop {
             let id = SuspensionId(world.entropy.uuid(world.executor.now()));
@@ -218,7 +218,8 @@ impl Agent {
         false
     }
 
-    /// Does something on the intent other than asking; a refusal is fine, an effect must be consistent.
+    /// Does something on the intent other than asking. The server may refuse it; its effect is examined by the checks after each
+    /// transaction.
     async fn work(&mut self) {
         let world = self.world.clone();
         self.calls += 1;

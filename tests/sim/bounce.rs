@@ -15,12 +15,12 @@ use crate::operator;
 use crate::watch::hyphenated;
 use crate::world::{Failed, World};
 
-/// How often a report is sent that may have been lost.
+/// How many times the gateway sends a report at most while the outcome is unknown.
 const TRIES: u32 = 4;
 /// How many of the mails from before a restore come back after it.
 const RETURNED_LATE_MAX: usize = 8;
-/// Before the gateway reports a mail that comes back late, it looks at most this often whether another message has its row by
-/// now.
+/// Before the gateway reports a mail from before a restore, it looks at most this often whether a newer message has taken that
+/// mail's row in the database.
 const LOOKS: u32 = 8;
 
 /// Reports a message after a while: that it will never arrive, or only that it is late.
@@ -63,7 +63,7 @@ pub(crate) fn report_from_before(world: &Arc<World>) {
     }
 }
 
-/// Whether another message has the row in which this one was recorded.
+/// Whether the database row in which this mail was recorded now belongs to another message.
 fn is_anothers_row(world: &World, mail: &Mail) -> bool {
     let row = mail.bounce_token.split_once('.').and_then(|(row, _)| i64::from_str_radix(row, 16).ok());
     let watch = world.watch.lock().unwrap();

@@ -24,7 +24,7 @@ impl Chance {
 
     /// A number from 0, less than `end`.
     pub(crate) fn below(&mut self, end: u64) -> u64 {
-        // The bias is far too small for any run to notice.
+        // The remainder prefers small numbers, but far too little for any run to notice.
         if end == 0 { 0 } else { self.bits() % end }
     }
 

@@ -17,7 +17,8 @@ use crate::world::World;
 const IN_FLIGHT_MAX: u64 = 4;
 /// After this many failures in a row the server leaves an endpoint alone.
 const FAILURES_IN_A_ROW: u64 = 10;
-/// The shortest time for which it is left alone before a first probe; it doubles up to the longest.
+/// The time for which a failing endpoint is left alone before the first probe. Each failed probe doubles the time, up to
+/// `LEFT_ALONE_MAX`.
 const LEFT_ALONE: i64 = 24 * SECOND;
 const LEFT_ALONE_MAX: i64 = 720 * SECOND;
 
@@ -28,7 +29,8 @@ pub(crate) struct Endpoint {
     pub(crate) line: Line,
 }
 
-/// The failures that one process has seen at an endpoint, and the calls that it has made since then.
+/// The calls of one process to one endpoint: its failures since the last success, the time at which they became so many that the
+/// server must leave it alone (`failing_since`), and the calls since that time (`since`).
 #[derive(Default)]
 pub(crate) struct Calls {
     in_flight: u64,
@@ -77,11 +79,11 @@ impl Endpoint {
             if calls.in_flight > IN_FLIGHT_MAX {
                 return Some(format!("I39: {} calls to {name} at the same time", calls.in_flight));
             }
-            // Calls that were on their way when the endpoint said it was gone do not count.
+            // After the endpoint said that it is gone, a few calls may still begin: their messages were leased before.
             if calls.after_gone > IN_FLIGHT_MAX {
                 return Some(format!("I39: {name} said that it is gone, and is called again"));
             }
-            // Messages that were leased when the endpoint was left alone do not count, either.
+            // While the endpoint is left alone, calls may begin for messages that were leased before, and for probes.
             let allowed = || IN_FLIGHT_MAX + 1 + probes(now - calls.failing_since, world.plan.faults.jump == 0);
             let is_left_alone = calls.failures < FAILURES_IN_A_ROW || calls.since <= allowed();
             (!is_left_alone).then(|| format!("I39: {name} fails, and was called {} times since", calls.since))
@@ -160,7 +162,7 @@ impl Endpoint {
         Ok(Receipt { reply: "204".to_owned() })
     }
 
-    /// Whether it takes no messages at present: some are away for a moment, some for longer than any message is tried.
+    /// Whether this endpoint takes no messages at present. It may be away for a moment, or for longer than any message is tried.
     fn is_down(&self) -> bool {
         let (world, now) = (&self.world, self.world.executor.micros());
         if !world.is_healed() && world.down_until.lock().unwrap().get(self.line.name).is_some_and(|until| now < *until) {
@@ -185,7 +187,8 @@ impl Endpoint {
     }
 }
 
-/// How often a failing endpoint may have been probed after this time. With a clock that jumps, each pause may end at once.
+/// How often an endpoint may have been probed that has been failing for this long. If the clock jumps, each pause before a probe
+/// may end at once, so no pause counts as longer than the shortest.
 fn probes(failing: i64, is_clock_steady: bool) -> u64 {
     let (mut left, mut pause, mut probes) = (failing, LEFT_ALONE, 0);
     while left >= pause {

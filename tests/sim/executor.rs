@@ -65,7 +65,7 @@ struct State {
     chance: Chance,
     next: u64,
     slots: BTreeMap<u64, Slot>,
-    /// By time; the seed draws the order of equal times.
+    /// The timers, ordered by their times. The seed draws the order of timers with the same time.
     timers: BinaryHeap<Reverse<(i64, u64, u64)>>,
     wakers: BTreeMap<u64, Waker>,
     /// The end of the pause of each paused process.
@@ -210,7 +210,7 @@ impl Executor {
         if runtime.metrics().num_alive_tasks() == 0 {
             return step;
         }
-        // Once for each round of its queue: tasks that become ready in one round run in the next.
+        // Yields once for each round of the runtime's queue: a task that becomes ready in one round runs in the next.
         runtime.block_on(async {
             for _ in 0..ROUNDS {
                 tokio::task::yield_now().await;

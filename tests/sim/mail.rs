@@ -31,7 +31,7 @@ pub(crate) struct Mail {
     pub(crate) delivery: String,
     /// The token by which its return is recognized.
     pub(crate) bounce_token: String,
-    /// How often the database had been set back when it was sent.
+    /// How often the database had been set back when this mail was sent.
     pub(crate) era: u64,
 }
 
@@ -89,7 +89,8 @@ impl MailServer {
         }
         if world.strikes(faults.bounces) {
             bounce::report_later(world, &mail);
-            // Some systems report a message as returned although a person reads it.
+            // Some systems report a message as returned although a person reads it. So in the other cases the person may get this
+            // mail as well.
             if world.draw(|chance| chance.happens(70)) {
                 return Ok(Receipt { reply: "250 2.0.0 Ok".to_owned() });
             }

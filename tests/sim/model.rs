@@ -56,7 +56,8 @@ pub(crate) struct ModelSuspension {
     pub(crate) suspended_at: i64,
     pub(crate) expires_at: Option<i64>,
     pub(crate) interval: Option<i64>,
-    /// The least time that a person has to answer: an attempt's time, or all of it.
+    /// The most time that is given back after an outage: the interval between two attempts, or the whole timeout if there is no
+    /// interval.
     window: Option<i64>,
     pub(crate) max_attempts: i64,
     /// The people who are told, by the attempt from which they are told; an empty list means the question's own recipients.
@@ -74,7 +75,7 @@ pub(crate) struct ModelSuspension {
     pub(crate) attempt: i64,
     pub(crate) version: i64,
     pub(crate) reached: bool,
-    /// Whether a message arrived, but the log does not tell whether it arrived in time.
+    /// Whether the log leaves open if a person was reached in time: an event about a message may have happened before its date.
     pub(crate) reached_perhaps: bool,
     pub(crate) refusals: i64,
     pub(crate) reminded_at: Option<i64>,
@@ -85,13 +86,13 @@ pub(crate) struct ModelSuspension {
     pub(crate) resolution: Option<Resolved>,
     /// Messages with their final state according to the log.
     pub(crate) finished: BTreeMap<String, &'static str>,
-    /// Messages that a mail server or an endpoint took and that a person can answer, with their ways.
+    /// The messages that a mail server or an endpoint took and that a person can answer, each with its channel and recipient.
     answerable: BTreeMap<String, Route>,
     /// Whether the server was away while the question was open, and the question has not got that time back.
     pub(crate) is_owed_time: bool,
     /// Whether people were told, and their links are invalid since a restore.
     pub(crate) is_without_links: bool,
-    /// Whether these people must get new links before the question ends.
+    /// Whether the people without valid links must get new ones before the question ends.
     pub(crate) is_owed_a_link: bool,
 }
 
@@ -365,7 +366,8 @@ impl ModelIntent {
             for (channel, recipient) in (since..=attempt).flat_map(|attempt| open.routes_at(attempt, lines)) {
                 add(&mut routes, &channel, &recipient);
             }
-            // An attempt that is due at a release asks its own people afresh, and no one else.
+            // An attempt that comes due while links are invalid sends new links, but only to its own people. If everyone with an
+            // invalid link is among them, no one is without a link any more.
             if open.answerable.values().all(|(channel, recipient)| contains(&routes, channel, recipient)) {
                 (open.is_without_links, open.is_owed_a_link) = (false, false);
             }
@@ -432,7 +434,8 @@ impl ModelIntent {
 
     fn expired(&mut self, payload: &Value, at: i64) -> Checked {
         if payload["reason"] == "undeliverable" {
-            // The ending is reported twice, for readers of the RFC; the first event ended the question.
+            // An undeliverable question ends by another event, which came before. This one repeats the ending for readers that
+            // know only the events of the RFC.
             let ended = self.any(payload)?.resolution.clone();
             must!(ended.is_some_and(|ended| ended.reason.as_deref() == Some("undeliverable")), "I15: expired as undeliverable");
             return Ok(());
@@ -520,7 +523,7 @@ impl ModelIntent {
 }
 
 impl ModelIntent {
-    /// A message that had been taken, or perhaps had, came back.
+    /// A message came back, although a mail server or an endpoint had taken it, or may have taken it.
     fn bounced(&mut self, payload: &Value, at: i64) -> Checked {
         let dated_later = self.is_dated_later;
         let suspension = self.any(payload)?;

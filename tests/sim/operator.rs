@@ -23,7 +23,7 @@ const ANSWERS: u64 = 4;
 /// How long a replay finds the outcome of the first call; a little less than a day, because the exact time of that call is
 /// unknown.
 pub(crate) const OUTCOME_KEPT: i64 = 20 * 3_600 * SECOND;
-/// How often an answer is sent that may have been lost.
+/// How many times an operator sends an answer at most: again while its outcome is unknown, and once more as a replay.
 const TRIES: u32 = 4;
 
 pub(crate) fn start(world: &Arc<World>, number: u64) {
@@ -117,7 +117,7 @@ async fn nudge(world: &Arc<World>, name: &str, record: &SuspensionRecord) {
     }
 }
 
-/// Some act at the very deadline of a question, when it may have passed and has had no effect yet.
+/// Some operators act at the very deadline of a question, when it may have passed although the question has not ended yet.
 async fn wait_for_the_deadline(world: &Arc<World>, question: &str) {
     let deadline = world.watch.lock().unwrap().suspension_named(question).and_then(|open| open.expires_at);
     let Some(at) = deadline.filter(|_| world.draw(|chance| chance.happens(30))) else { return };
@@ -163,7 +163,8 @@ pub(crate) fn is_known(world: &World, delivery: &str) -> bool {
     watch.messages.values().any(|message| crate::watch::hyphenated(&message.id) == delivery)
 }
 
-/// Sends until an answer comes back, then once more: a replay must give the same result. Returns whether the answer was accepted.
+/// Sends an answer until its outcome is known. If it was accepted, sends it once more: the replay must give the same result.
+/// Returns whether the answer was accepted.
 async fn send(world: &Arc<World>, name: &str, request: &Request, record: &SuspensionRecord, value: &Value) -> bool {
     let mut first: Option<Value> = None;
     let (kept_until, era) = (world.clock() + OUTCOME_KEPT, world.era());

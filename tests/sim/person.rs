@@ -17,7 +17,7 @@ use crate::executor::{MILLISECOND, SECOND};
 use crate::mail::Mail;
 use crate::world::{Failed, World};
 
-/// How often a person tries again whose answer may have been lost.
+/// How many times a person sends an answer at most while its outcome is unknown.
 const TRIES: u32 = 4;
 
 /// A person, or a program, gets a mail.
@@ -149,7 +149,7 @@ pub(crate) fn request(
         command: Ok(Command::Respond(Box::new(Respond {
             suspension_id: id.expose(),
             value: Some(value),
-            // The claim in the body is kept, and decides nothing.
+            // The server keeps this claim in the record, but takes the responder from the principal.
             claimed_responded_by: Some("the boss".to_owned()),
             metadata: None,
             expects: None,
@@ -181,7 +181,8 @@ async fn submit(world: &Arc<World>, request: Request, suspension: &Suspension, v
     }
 }
 
-/// A person was told that an answer counts: it is the only one, and stays.
+/// Notes that a person was told that an answer counts. No other answer to the question may count, and this one must stay
+/// recorded.
 pub(crate) fn accepted(world: &Arc<World>, id: String, value: &Value, by: &str) {
     world.coverage.count("answer accepted");
     let mut watch = world.watch.lock().unwrap();

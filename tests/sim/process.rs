@@ -124,7 +124,8 @@ fn count(world: &World, watch: &Watch, leased: &[(i64, i64)]) {
             "delivery.bounced" => world.coverage.count("message came back"),
             "delivery.redriven" => {
                 world.coverage.count("message sent again by hand");
-                // A caller who does this knows that the endpoint works.
+                // An admin sends a failed message again when the endpoint works, so from now on the server may call endpoints
+                // that had failed.
                 world.gone.lock().unwrap().clear();
                 world.endpoints.lock().unwrap().values_mut().for_each(Calls::believe);
             }
@@ -214,7 +215,8 @@ async fn prepare(world: &Arc<World>, process: ProcessId, store: &Arc<SimulatedSt
             world.executor.after(SECOND).await;
         }
     }
-    // The process that had leased messages is gone, if this process knows that it is alone.
+    // If there is only one process, the one that leased messages is gone, and its leases are released. With several processes it
+    // may still be at work.
     while world.plan.processes == 1 && store.release_deliveries().await.is_err() {
         world.executor.after(SECOND).await;
     }
@@ -238,7 +240,7 @@ async fn fire(world: Arc<World>, process: ProcessId, store: Arc<SimulatedStore>,
     loop {
         let turned = deadlines.run_due().await;
         let wait = match &turned {
-            // Without a next time, the loop sleeps as long as it may: `must_turn` finds work that comes up meanwhile.
+            // If nothing is due later, the loop sleeps as long as it may: `must_turn` finds work that comes up meanwhile.
             Ok((_, next)) => until(&world, next.map_or(i64::MAX, micros)),
             Err(error) => failed(&world, error),
         };
@@ -284,7 +286,7 @@ async fn deliver(world: Arc<World>, store: Arc<SimulatedStore>, deliveries: Arc<
     }
 }
 
-/// A loop pauses after a failure; a failure that is not the disk's is a bug.
+/// How long a loop pauses after an error. An error that no fault of the world explains is a bug and fails the run.
 fn failed(world: &World, error: &StoreError) -> i64 {
     if let StoreError::Failed(error) = error {
         world.fail(format!("I24: a loop failed: {error:#}"));
@@ -304,7 +306,7 @@ pub(crate) fn running(world: &World) -> Vec<(ProcessId, Arc<dyn Store>)> {
     processes.iter().enumerate().filter_map(|(process, of)| Some((process, of.store.clone()? as Arc<dyn Store>))).collect()
 }
 
-/// Counts messages that a process has taken over from the store.
+/// Adds `change` to the number of messages that a process is delivering.
 pub(crate) fn under_way(world: &World, process: ProcessId, change: i64) {
     if let Some(process) = world.processes.lock().unwrap().get_mut(process) {
         process.under_way = process.under_way.saturating_add_signed(change);
@@ -323,7 +325,7 @@ pub(crate) fn strike(world: &Arc<World>, process: ProcessId, at: &'static str) {
         world.tell(format!("{process} stands still for {} ms at {at}", micros / MILLISECOND));
         world.coverage.count("process paused");
         world.executor.pause_process(process, micros);
-        // Its deadline loop has slept too long by then, and turns at once.
+        // When the pause ends, the deadline loop has slept for too long, so it is woken and turns at once.
         let of = &mut world.processes.lock().unwrap()[process];
         of.is_idle = false;
         let (store, waking) = (of.store.clone(), world.clone());
@@ -364,7 +366,7 @@ fn crash(world: &Arc<World>, process: ProcessId, at: &str) {
     if under_way > 0 {
         world.coverage.count("crash with a message under way");
     }
-    // Mostly at once, sometimes after an outage of several attempts.
+    // In half of the cases the process starts again within a second, otherwise after an outage of up to several attempts.
     let longest = if world.draw(|chance| chance.happens(50)) { world.plan.outage_max() } else { SECOND };
     let (restarting, down) = (world.clone(), world.draw(|chance| chance.within(0..=longest / MILLISECOND)) * MILLISECOND);
     world.executor.spawn(None, "restart", async move {

@@ -63,7 +63,7 @@ async fn release(world: &Arc<World>) {
                 world.fail("I24: a release was refused");
                 return;
             }
-            // It may have been done, by this call or the one before.
+            // The database may have been released already, by this call or by an earlier one whose reply was lost.
             Ok(false) | Err(Failed::Unknown) => {
                 if !world.watch.lock().unwrap().is_held && !world.is_to_hold.load(Ordering::SeqCst) {
                     return;

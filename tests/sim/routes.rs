@@ -1,4 +1,5 @@
-//! The reference for channels: the ways in the worlds, and those by which an attempt's messages go to each person.
+//! The reference for channels: the channels of each world, and the ways by which an attempt's messages go to each person. A way
+//! is a channel and a recipient.
 //!
 //! It shares no code with the server.
 
@@ -36,12 +37,12 @@ impl Lines {
         Self(vec![MAIL, PAGER, ROOM])
     }
 
-    /// Mail and a room that is told as well; a pager where a question prefers it.
+    /// By default mail and a room; a pager only for questions that prefer it.
     pub(crate) fn mail_and_room() -> Self {
         Self(vec![MAIL, PAGER, Line { is_default: true, ..ROOM }])
     }
 
-    /// The pager; mail and a room where a question prefers them.
+    /// By default the pager; mail and a room only for questions that prefer them.
     pub(crate) fn pager_first() -> Self {
         Self(vec![Line { is_default: false, ..MAIL }, Line { is_default: true, ..PAGER }, ROOM])
     }
@@ -69,7 +70,7 @@ impl Lines {
         let preferred = hint.and_then(|hint| self.find(hint));
         let chosen: Vec<&Line> = match preferred {
             Some(line) if line.links => vec![line],
-            // If no person can answer by it, the others are told as well.
+            // No person can answer by the preferred channel, so the default channels are used as well.
             Some(line) => {
                 std::iter::once(line).chain(self.0.iter().filter(|other| other.is_default && other.name != line.name)).collect()
             }

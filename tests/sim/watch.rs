@@ -12,7 +12,8 @@ use crate::model::{Checked, ModelIntent, ModelSuspension, Rules, must};
 use crate::plan::Plan;
 use crate::routes::Route;
 
-/// The rows that were written and hold state, one JSON array each, distinguished by their first element.
+/// A query for the state: the intents, suspensions and messages that were written, all timers, and some counts. Each result is a
+/// JSON array whose first element names its kind.
 const ROWS: &str = "\
 SELECT json_array('intent', rid, lower(hex(id)), status, version, updated_at, open_suspension, last_sequence, lower(hex(last_hash))) FROM intents \
 WHERE rid IN (SELECT rid FROM written WHERE place = 'intents') \
@@ -27,7 +28,7 @@ UNION ALL SELECT json_array('kept', (SELECT count(*) FROM idempotency), (SELECT 
 (SELECT coalesce(max(rid), 0) FROM tokens), (SELECT coalesce(sum(length(state)), 0) FROM intent_bodies)) \
 UNION ALL SELECT json_array('restored', held_since IS NOT NULL OR released OR (restored AND absent_until IS NOT NULL)) FROM presence";
 
-/// The events after a row whose id is appended to this text, oldest first.
+/// The beginning of a query for the events after a row, oldest first; the row's id is appended to it.
 const EVENTS: &str =
     "SELECT json_array(rid, intent, previous, event_type, created_at, hex(hash), CAST(bytes AS TEXT)) FROM events WHERE rid > ";
 /// A number that grows with each change since the database was opened.
@@ -35,13 +36,13 @@ const CHANGES: &str = "SELECT CAST(total_changes() AS TEXT)";
 const FORGET_WRITTEN: &str = "DELETE FROM written RETURNING place";
 /// How many letters follow `plc_` in an answer link's token, at least.
 const TOKEN_LETTERS: usize = 40;
-/// After this many transactions every row is checked, whether it was written or not.
+/// After one of this many transactions that write, all rows are checked, whether they were written or not.
 const LOOKS_APART: u64 = 64;
-/// The longest time between two turns that is surely no absence, and a little more: the server leaves a sign of life every ten
-/// seconds.
+/// Two turns of a deadline loop that are further apart than this are certainly an absence. An absence is more than 60 seconds
+/// without a sign of life, and the last sign may be ten seconds older than the last turn.
 const ABSENCE_MIN: i64 = 75 * 1_000_000;
 
-/// This many of the timers and messages that wait are named.
+/// How many of the waiting timers, and how many of the waiting messages, a report names.
 const WAITING_NAMED: usize = 3;
 
 /// The names in each of these three arrays stand in the order of the numbers that the rows hold (`store/src/rows/codes.rs`).
@@ -93,7 +94,7 @@ pub(crate) struct Moment {
 #[derive(Clone)]
 pub(crate) struct Watch {
     pub(crate) intents: BTreeMap<i64, ModelIntent>,
-    /// From a suspension's row to its intent's row and its id.
+    /// For the row of each suspension: the row of its intent, and the suspension's id.
     pub(crate) suspensions: BTreeMap<i64, (i64, String)>,
     pub(crate) messages: BTreeMap<i64, MessageRow>,
     pub(crate) timers: Vec<(i64, i64, i64, i64)>,
@@ -115,9 +116,9 @@ pub(crate) struct Watch {
     is_restored: bool,
     /// Deliveries that were truly reported as never arriving.
     pub(crate) returned: BTreeSet<String>,
-    /// The last message that was lost, and its attempt.
+    /// The message that failed or came back last in the transaction that is checked now, and its attempt.
     lost_now: Option<(String, i64)>,
-    /// How many questions got time back at the last look.
+    /// How many questions got time back in the transaction that was checked last.
     pub(crate) given_back: usize,
     /// The results that people were told: the one accepted answer to each question.
     pub(crate) accepted: BTreeMap<String, (Value, String)>,
@@ -271,8 +272,8 @@ impl Watch {
             "release" => self.is_held = false,
             "fire_deadlines" | "recover" if !self.is_held => {
                 let Some(last) = self.turned.replace(now) else { return };
-                // A shorter absence gives no time back: a question may end in it. That a restore gives back even a short time
-                // without links is tested in `tests/it/time/restore.rs`.
+                // A shorter absence gives no time back, so a question may end in it. A restore gives back even a short time
+                // without links; this is tested in `tests/it/time/restore.rs`.
                 if !self.is_steady || now.truly - last.truly <= ABSENCE_MIN {
                     return;
                 }
@@ -505,7 +506,8 @@ impl Watch {
             let queued: Vec<Route> = told.remove(attempt).unwrap_or_default().into_iter().map(|(route, _)| route).collect();
             let begins = queued.len() >= routes.len() && queued[..routes.len()] == *routes;
             must!(begins, "I11: attempt {attempt} tells {routes:?}, queued were {queued:?}");
-            // Further messages came from requests for reminders, and go to the same people.
+            // Further messages of the attempt are reminders on request, which go to the same people, or go to replacements for
+            // people who cannot be reached.
             let asked_for = &queued[routes.len()..];
             must!(
                 asked_for.is_empty() || model.reminded_at.is_some() || model.stand_ins.contains_key(attempt),
@@ -517,7 +519,8 @@ impl Watch {
         Ok(())
     }
 
-    /// Whether a message of the present attempt was just lost: then other people are asked.
+    /// Whether the transaction that is checked now recorded that a message of the present attempt failed or came back. Only then
+    /// must the server ask replacements.
     fn has_lost(&self, model: &ModelSuspension) -> bool {
         self.lost_now.as_ref().is_some_and(|(id, attempt)| *attempt == model.attempt && model.finished.contains_key(id))
     }

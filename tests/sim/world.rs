@@ -29,11 +29,12 @@ use crate::{agent, attacker, operator, restore, subscriber};
 
 /// The lines of the trace that are kept.
 const TRACE_LINES: usize = 200;
-/// The steps that healing may take, as a multiple of the steps of chaos; more steps mean a loop that never ends.
+/// How many steps the world may take after it has healed; if it takes more, a loop never ends.
 const HEALING_STEPS: u64 = 60_000;
-/// The busiest tasks in the last of these steps are named.
+/// A world that takes too many steps reports the tasks that were busiest in this many last steps.
 const TALLIED_STEPS: u64 = 2_000;
-/// How long deadlines may wait after a jump of the clock, or while a process makes up for its absence and stands still meanwhile.
+/// How long deadlines may wait after a jump of the clock, or while a process gives back the time of its absence and is paused
+/// meanwhile.
 const HOLD_MAX: i64 = 2 * 3_600 * SECOND;
 /// How long work begun before the healing may last: a process that stands still, then a channel that hangs, then a lease.
 const AFTERMATH: i64 = 2 * 3_600 * SECOND;
@@ -266,8 +267,8 @@ impl World {
         let running: Vec<(ProcessId, Arc<dyn Store>)> = process::running(self);
         if running.is_empty() {
             self.tell(format!("{what}: no server"));
-            // A server that stands still for long comes back; a client that asked ever more often would use up the steps until
-            // then.
+            // No process runs now, but one will start again. Without this pause the client would ask again and again, and use up
+            // the world's steps before that.
             if self.is_healed() {
                 self.executor.after(30 * SECOND).await;
             }

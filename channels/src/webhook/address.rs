@@ -36,7 +36,8 @@ const REFUSED_V4: [Ipv4Net; 20] = [
 /// link-local addresses (with the metadata services in them), and multicast.
 const PUBLIC_V6: Ipv6Net = net6([0x2000, 0, 0, 0, 0, 0, 0, 0], 3);
 
-/// Special ranges inside the public one: some of their addresses contain an IPv4 address that anyone can choose.
+/// Ranges inside [`PUBLIC_V6`] that are refused all the same. An address of Teredo or 6to4, for example, contains an IPv4 address
+/// that anyone can choose.
 const REFUSED_V6: [Ipv6Net; 5] = [
     net6([0x2001, 0, 0, 0, 0, 0, 0, 0], 23),         // Teredo, benchmarks, ORCHID, AMT.
     net6([0x2001, 0xdb8, 0, 0, 0, 0, 0, 0], 32),     // Documentation.

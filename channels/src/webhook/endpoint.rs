@@ -1,8 +1,8 @@
 //! Posts signed messages to one address on the internet.
 //!
 //! Guarantee: a message keeps its id over all tries, is signed, and goes to an address that was checked just before. Whatever the
-//! endpoint does, it costs at most [`TOTAL_TIMEOUT`] and a few kilobytes. Mechanism: one connection per try, to addresses that a
-//! filter accepts, no redirects, no proxies, no cookies, no decompression; only the status of the response counts.
+//! endpoint does, one try costs at most [`TOTAL_TIMEOUT`] and a few kilobytes. Mechanism: one connection per try, to addresses
+//! that a filter accepts, no redirects, no proxies, no cookies, no decompression; only the status of the response counts.
 
 use std::error::Error as _;
 use std::io;
@@ -128,7 +128,7 @@ pub(super) fn usable(text: &SecretString, filter: &AddressFilter) -> Result<Url,
     Ok(url)
 }
 
-/// Whether a URL names this machine, whatever a resolver may answer.
+/// Whether the host in a URL is this machine by its name or its address alone; the name is not resolved.
 pub(super) fn is_this_machine(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),

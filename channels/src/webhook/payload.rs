@@ -71,7 +71,7 @@ pub(crate) fn payload(message: &Message, template: Template, with_link: bool) ->
 }
 
 /// The kind of the message for its receiver, named like an event of the log. It may differ from the event that queued the
-/// message: if no message reached a person at the first attempt, the second attempt asks this person instead of reminding.
+/// message: a second attempt is recorded as a reminder, but a person that no earlier message reached is asked, not reminded.
 fn event_type(occasion: &Occasion) -> &'static str {
     match occasion {
         Occasion::Question => "intent.suspended",

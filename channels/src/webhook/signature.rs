@@ -71,7 +71,7 @@ mod tests {
         assert!(!format!("{:?}", key(&secret(32)).unwrap()).contains("BwcH"));
     }
 
-    /// While a secret is changed, some receivers know the old one and some the new one.
+    /// During a change of the secret, some receivers know the old one and some the new one. So a message is signed with both.
     #[test]
     fn a_rotation_signs_with_both() {
         let keys =

@@ -71,8 +71,8 @@ fn rfc3339<S: serde::Serializer>(at: &DateTime<Utc>, out: S) -> Result<S::Ok, S:
 }
 
 impl Subscribers {
-    /// Endpoints on these hosts, and off the public internet only in these subnets. `own` holds the addresses on which the server
-    /// listens.
+    /// Accepts only endpoints on `hosts`. An address off the public internet must also be in one of `allow_subnets`. `own` holds
+    /// the addresses on which the server listens; none of them is accepted.
     pub fn new(hosts: Vec<String>, allow_subnets: Vec<IpNet>, own: &[SocketAddr]) -> Self {
         let filter = AddressFilter { allowed: allow_subnets, own: own.to_vec() };
         Self { hosts, filter, lookup: Arc::new(SystemLookup), clients: Mutex::default() }
@@ -101,7 +101,8 @@ impl Subscribers {
             return Err("must be on a host that the operator of this server allows (subscriptions.hosts)".to_owned());
         }
         let usable = usable(&SecretString::from(url), &self.filter).map_err(|error| error.to_string().replacen("url ", "", 1))?;
-        // If the operator opened no subnets, an endpoint can be reached only at one of `PORTS`.
+        // If the operator opened no subnets, no delivery connects to a port outside `PORTS`. Then a URL with another port is
+        // refused here already.
         let port = usable.port_or_known_default().filter(|port| self.filter.allowed.is_empty() && !PORTS.contains(port));
         port.map_or(Ok(usable), |port| Err(format!("must have port 443 or 8443, and has {port}")))
     }

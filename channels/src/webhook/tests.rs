@@ -349,7 +349,7 @@ async fn reason(channel: &WebhookChannel) -> String {
     channel.deliver(&sample::question()).await.unwrap_err().to_string()
 }
 
-/// The table must keep its size.
+/// The tables of hosts and addresses hold at least 200 different entries, so that none is removed by accident.
 #[test]
 fn there_are_two_hundred_vectors() {
     let distinct = |list: &[&str]| list.iter().collect::<std::collections::BTreeSet<_>>().len();
@@ -424,7 +424,8 @@ async fn no_answer_of_a_resolver_reaches_this_machine() {
     assert_eq!(canary.hits(), 1, "nobody else came");
 }
 
-/// A name that is checked at one address and connected to at another was checked for nothing.
+/// Each try resolves the name once, and connects only to the addresses that it checked. Otherwise a name could lead to one
+/// address during the check and to another one during the connection.
 #[tokio::test]
 async fn a_name_that_changes_its_address_is_checked_again_at_every_try() {
     let good = Canary::on(Ipv4Addr::new(127, 0, 0, 2), 0);
@@ -516,7 +517,8 @@ fn urls_that_are_no_endpoints_are_refused() {
     assert!(settings("http://localhost:9000/x", &["10.0.0.0/8"]).check().is_err());
 }
 
-/// The path may be the only secret of an endpoint.
+/// Neither the settings in `Debug` form nor an error shows the URL or a secret. The path of a URL may be the only secret of an
+/// endpoint.
 #[tokio::test]
 async fn nothing_that_is_shown_holds_the_url_or_a_secret() {
     let url = "https://hooks.example/services/T0/s3cr3t-path";
@@ -530,8 +532,8 @@ async fn nothing_that_is_shown_holds_the_url_or_a_secret() {
     }
 }
 
-/// Agents write questions, and others may make them write anything. In a chat room a question must not mention, link or hide
-/// anything.
+/// Agents write questions, and others may make an agent write anything. In a chat room, the text of an agent mentions no person,
+/// holds no link, and hides nothing.
 #[test]
 fn a_room_gets_words_and_nothing_to_click_but_the_link() {
     let hostile = Message {

@@ -16,7 +16,8 @@ fn one(field: impl Into<String>, rule: &str, message: impl Into<String>) -> Erro
     vec![FieldError::new(field, rule, message)]
 }
 
-/// The id of the agent in the request. Only agents get access by entries of the list; people have their rights by their roles.
+/// The id of the agent in the request. Only agents get access by entries of an access control list; people have their rights by
+/// their roles.
 fn principal(id: &str, kind: Option<&str>) -> Result<String, Errors> {
     if kind.is_some_and(|kind| kind != "agent") {
         let message = "must be agent: people have their rights by the roles of their keys, and groups are not known";
@@ -34,7 +35,7 @@ fn end(expires_at: Option<DateTime<Utc>>) -> Result<Option<DateTime<Utc>>, Error
     Ok(expires_at)
 }
 
-/// An entry that is to be made.
+/// Turns the body of a request into a new entry of an intent's access control list.
 ///
 /// # Errors
 ///
@@ -49,7 +50,7 @@ pub fn grant(id: AccessId, body: GrantAccessRequest) -> Result<Grant, Errors> {
     })
 }
 
-/// A whole list of entries; `id` makes their ids.
+/// Turns the body of a request into a whole new access control list. `id` is called once for each entry and makes its id.
 ///
 /// # Errors
 ///
@@ -108,7 +109,7 @@ pub fn request(id: AccessId, body: RequestAccessRequest) -> Result<ChangeAccess,
     }))
 }
 
-/// A person's yes to a request.
+/// A person's yes to a request for access.
 ///
 /// # Errors
 ///
@@ -118,7 +119,7 @@ pub fn approval(request_id: AccessId, body: ApproveAccessRequest) -> Result<Chan
     decision(request_id, verdict, body.reason, body.decided_by)
 }
 
-/// A person's no to a request.
+/// A person's no to a request for access.
 ///
 /// # Errors
 ///

@@ -15,7 +15,7 @@ pub const CLIENT_ID_MAX: usize = 200;
 /// A client reads its clock twice for the two ends of its window, so the window may be too short by up to this many milliseconds.
 const WINDOW_SHORT_MILLIS_MAX: i64 = 100;
 
-/// A record as the body of the call `suspend`, with what that body cannot hold.
+/// The body of the call `suspend` that was made from a record, and the values for which that body has no field.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Adapted {
     /// The id that the client gave the question.
@@ -106,8 +106,8 @@ fn window(suspended_at: Option<Value>, expires_at: Option<Value>) -> Result<Opti
     })
 }
 
-/// Refuses a record whose own window ends before the question's schedule does, because its client would act before the question
-/// has ended.
+/// Refuses a record whose own window ends before the schedule of its question does. The client would act at the end of its
+/// window, while the question is still open.
 ///
 /// # Errors
 ///

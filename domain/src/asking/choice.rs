@@ -1,7 +1,8 @@
 //! Judges whether the label of a choice means what its value sends, and decides the colours of the choices.
 //!
-//! With a "Deny" that sends `approve`, an agent would get a yes from a person who said no. So words are judged as they look and
-//! not as they are written, in both the label and the value. Pages, mails, rooms and terminals all use this judgement.
+//! A button "Deny" that sends `approve` would give the agent a yes from a person who said no. Letters that look alike could
+//! hide this from a comparison of the written characters. So both the label and the value are judged by how their words look.
+//! Pages, mails, rooms and terminals all use this judgement.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::LazyLock;
@@ -205,7 +206,8 @@ const NO_PARTS: [&str; 9] = ["不", "拒", "否", "禁止", "いいえ", "ない
 fn leaning(text: &str) -> Leaning {
     let apart = nfkc(text);
     let seen = skeleton(text);
-    // A capital letter may look like a letter of another alphabet although its small letter does not, as with `Н` and `н`.
+    // A capital letter may look like a letter of another alphabet although its small letter does not, as with `Н` and `н`. So
+    // the text is read in both forms.
     let readings = [apart.to_lowercase(), apart.to_string(), seen, camel_apart(&apart)];
     let mut leanings = readings.iter().map(|reading| lean(&words_of(reading)));
     leanings.find(|leaning| *leaning != Leaning::Unknown).unwrap_or(Leaning::Unknown)
@@ -218,7 +220,8 @@ fn lean(words: &[Word]) -> Leaning {
     let Some(negative) = words.iter().position(is_negative) else {
         return if says_more(&words[..first]) && says_more(&words[first..]) { Leaning::Doubtful } else { Leaning::Yes };
     };
-    // "Do not reject" may mean yes or no, and so may "Approve, but do not notify" and "Refund with no delay".
+    // "Do not reject" may mean yes or no, and so may "Approve, but do not notify" and "Refund with no delay". A text of this
+    // kind is doubtful.
     let turned = words
         .iter()
         .position(|word| *word == Word::Not)
@@ -418,7 +421,8 @@ mod tests {
         }
     }
 
-    /// A person reads the description between the label and the value.
+    /// A person reads the description between the label and the value. So a description that refuses counts as misleading if
+    /// the value says yes.
     #[test]
     fn a_description_that_refuses_what_is_sent_is_warned_of() {
         let described = |value: &str, description: &str| {

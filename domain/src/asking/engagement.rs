@@ -67,7 +67,8 @@ pub enum EngagementMode {
 }
 
 impl EngagementMode {
-    /// The value of `should_ask` on the wire. It is false for `defer` as well as for `autonomous`, so it is not enough to act on.
+    /// The value of `should_ask` on the wire. It is false for `defer` as well as for `autonomous`, so an agent must also look
+    /// at the mode before it acts.
     pub fn should_ask(self) -> bool {
         matches!(self, Self::RequestInput | Self::RequireInput)
     }

@@ -1,4 +1,4 @@
-//! Turns a request about a portfolio into its values, or names the fields that break rules.
+//! Turns a request about a portfolio into the values that the store keeps, or names the fields that break rules.
 
 use serde_json::{Map, Value};
 

@@ -28,7 +28,7 @@ use crate::wire::{ChoiceRequest, SuspendRequest};
 pub const CHANNEL_HINT_MAX: usize = 200;
 /// The shortest window of a question with a fixed deadline, in seconds.
 pub const FIXED_WINDOW_SECONDS_MIN: u32 = 10;
-/// The default guard, in seconds: how much earlier than its client the server ends a question with a fixed deadline.
+/// The default guard, in seconds: by how much the server ends a question with a fixed deadline earlier than its client does.
 pub const CLIENT_GUARD_SECONDS: u32 = 2;
 /// The longest guard that can be configured, in seconds.
 pub const CLIENT_GUARD_SECONDS_MAX: u32 = 5;
@@ -94,7 +94,8 @@ impl AskingPolicy {
         let choices = check.choices(response_type, request.choices.unwrap_or_default());
         self.check_channel(request.channel_hint.as_deref(), &mut check);
         let recipients = self.recipients(request.notify_to, &mut check);
-        // The call's fallback policy, which may stand under either of two names, takes precedence over the server's.
+        // The call's fallback policy takes precedence over the server's. The call may state it as `final_fallback_policy` of
+        // its retry policy, or as `fallback_policy`.
         let stated = request.retry_policy.as_ref().and_then(|policy| policy.final_fallback_policy).or(request.fallback_policy);
         // A client with a fixed deadline has already merged the server's policy into its own, so it is not merged here again.
         let server = self.default_retry_policy.as_ref().filter(|_| client.is_none());
@@ -160,7 +161,8 @@ impl AskingPolicy {
         })
     }
 
-    /// Checks the server's own retry policy against its other rules: a call must not be refused for a policy that it inherits.
+    /// Checks the server's own retry policy against the server's other rules, so that no call is refused for a policy that it
+    /// inherits.
     ///
     /// # Errors
     ///
@@ -205,8 +207,8 @@ impl AskingPolicy {
         }
     }
 
-    /// Warns if no person who is told at any attempt can answer: the question then ends as undeliverable, and
-    /// its asker waits in vain.
+    /// Warns if none of the people who are told at any attempt gets a link to answer. Unless a person answers through the API,
+    /// the question then ends as undeliverable, and its asker waits in vain.
     fn check_reach(&self, question: &Question, check: &mut Check) {
         let attempts = question.retry_policy.as_ref().map_or(1, |policy| policy.max_attempts);
         let mut routes = (1..=attempts)
@@ -273,7 +275,8 @@ impl AskingPolicy {
         }
     }
 
-    /// Without these rules, a prompt-injected agent could approve itself: with one second and `fallback_value: "approve"`.
+    /// Checks a call's fallback. Without these rules, an agent that obeys a prompt injection could approve its own act: it
+    /// would ask with a window of one second and `fallback_value: "approve"`.
     fn check_fallback(
         &self,
         policy: FallbackPolicy,
@@ -314,8 +317,9 @@ impl AskingPolicy {
     }
 }
 
-/// Fits the retry policy of a call into the call's `timeout_seconds`, as a client with a fixed deadline means it. If the interval
-/// is longer than `timeout_seconds`, people are asked once. One attempt with an interval of 0 is the same as no retry policy.
+/// Changes the retry policy of a call to what a client with a fixed deadline means by it. If the interval is longer than
+/// `timeout_seconds`, people are asked once, and the question ends after `timeout_seconds`. One attempt with an interval of 0
+/// is the same as no retry policy.
 fn narrow(request: &mut SuspendRequest, check: &mut Check) {
     let Some(policy) = &mut request.retry_policy else { return };
     if policy.max_attempts == Some(1) && policy.interval_seconds == Some(0) {
@@ -336,7 +340,8 @@ fn narrow(request: &mut SuspendRequest, check: &mut Check) {
     }
 }
 
-/// Refuses a fixed deadline that comes so soon that the guard is a large part of the window.
+/// Refuses a fixed deadline that comes too soon: the guard (by how much the server ends the question earlier than its client
+/// does) would be a large part of the window.
 fn check_fixed(window: Option<u32>, check: &mut Check) {
     if window.is_some_and(|window| window < FIXED_WINDOW_SECONDS_MIN) {
         let message = format!("must be at least {FIXED_WINDOW_SECONDS_MIN} seconds for a key of this client");
@@ -495,7 +500,8 @@ mod tests {
         assert_eq!(accept(&nobody, json!({})).unwrap().warnings.len(), 1);
     }
 
-    /// An agent whose question no person can answer should learn that when it asks, not when the time is over.
+    /// If no person can answer a question, the reply to its asker says so. Without this warning the agent would learn it only
+    /// when the time is over.
     #[test]
     fn a_question_that_nobody_can_answer_says_so() {
         let channel = |name: &str, reach, links| NamedChannel { name: name.into(), reach, links };
@@ -521,7 +527,7 @@ mod tests {
         assert!(warnings(&beside, later).is_empty(), "somebody is told at the second attempt");
     }
 
-    /// An honest agent learns of misleading words before people see them.
+    /// The reply names misleading words to the asker, so that an honest agent learns of them when it asks.
     #[test]
     fn choices_that_mislead_are_named_to_their_asker() {
         let lie = json!({"choices": [{"value": "approve", "label": "I deny"}, {"value": "deny", "label": "Deny it"}]});

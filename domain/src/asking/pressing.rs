@@ -11,19 +11,20 @@ use crate::suspension::{AskedBefore, Question, Resolution, Suspension};
 /// The number of messages of one agent to one person that leave at once (a burst). While that many have left within the
 /// burst's window, the next message waits until [`Pressing::min_distance_seconds`] after the newest one.
 pub const BURST: usize = 5;
-/// The number of further messages that leave at once within the burst's window, because they would otherwise leave too late.
+/// The most messages, beyond [`BURST`], that leave at once within the burst's window because they would otherwise leave too
+/// late.
 pub const URGENT: usize = 15;
 /// The most messages of one agent to one person that may wait until they leave. A further message leaves at once if fewer
 /// than [`BURST`] + [`URGENT`] messages have left within the burst's window; otherwise it is not sent.
 pub const PLACES_MAX: usize = 100;
-/// Questions asked anew are counted within this time, in seconds.
+/// The time, in seconds, for which a question that ended without an answer counts against [`Pressing::asks_per_hour`].
 pub const ASKS_WITHIN_SECONDS: u32 = 3_600;
 /// The largest value of [`Pressing::min_distance_seconds`] that an operator may set.
 pub const MIN_DISTANCE_SECONDS_MAX: u32 = 3_600;
 /// The most often an operator may let an agent ask anew within an hour.
 pub const ASKS_PER_HOUR_MAX: u32 = 1_000;
 
-/// The operator's limits for an agent. Zero lifts a limit.
+/// The operator's limits for an agent. A limit of zero means no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pressing {
     /// The least time between messages of one agent to one person, after a burst, in seconds.
@@ -54,9 +55,10 @@ impl Pressing {
         now.max((*last + seconds(self.min_distance_seconds)).min(*fifth + window))
     }
 
-    /// The time that another message reserves to leave, not before `earliest`. `taken` holds the times that others have reserved,
-    /// earliest first. A reserved time may be as little as half of `min_distance_seconds` before the next one, so that a message
-    /// that is a little late need not go to the end; the message behind it then waits longer.
+    /// Finds the time that another message reserves to leave, not before `earliest`. `taken` holds the times that other
+    /// messages have reserved, earliest first. The time found may be as little as half of `min_distance_seconds` before the
+    /// next reserved time. So a message that is a little late need not go to the end, and the message behind it waits longer
+    /// instead.
     pub fn place(&self, taken: &[DateTime<Utc>], earliest: DateTime<Utc>) -> DateTime<Utc> {
         let distance = seconds(self.min_distance_seconds);
         taken.iter().fold(earliest, |place, taken| {
@@ -75,15 +77,16 @@ impl Pressing {
         if allowed == 0 || unanswered.len() <= allowed {
             return Ok(());
         }
-        // Once the question at this index no longer counts, the later ones are as many as are allowed.
+        // Exactly `allowed` questions are later than the question at this index. So the intent may ask again once this question
+        // no longer counts.
         let counts_until = unanswered[unanswered.len() - 1 - allowed] + seconds(ASKS_WITHIN_SECONDS);
         let left = u32::try_from((counts_until - now).num_seconds().max(0)).unwrap_or(u32::MAX);
         Err(Rejection::AskedTooOften { asks_per_hour: self.asks_per_hour, retry_after_seconds: left.saturating_add(1) })
     }
 }
 
-/// Whether a message may wait until `leaves_at`: only if the person still has at least half of the time for an answer, which runs
-/// from `queued_at` to `until`. A fallback that says yes must not profit from a late mail.
+/// Whether a message may wait until `leaves_at`. It may if the wait takes at most half of the time for an answer, which runs
+/// from `queued_at` to `until`. With a longer wait, a fallback that says yes would profit from the late mail.
 pub fn may_wait(queued_at: DateTime<Utc>, leaves_at: DateTime<Utc>, until: Option<DateTime<Utc>>) -> bool {
     until.is_none_or(|until| (leaves_at - queued_at) * 2 <= until - queued_at)
 }

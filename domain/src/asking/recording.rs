@@ -11,7 +11,7 @@ use crate::intent::record::{Attachment, Cost, Decision, Failure, Record, RetryPo
 use crate::people::principal::Principal;
 use crate::wire::{AddAttachmentRequest, RecordCostRequest, RecordDecisionRequest, RecordFailureRequest, SetRetryPolicyRequest};
 
-/// The longest reasons of a decision and the longest message of an error, in bytes.
+/// The longest reasoning of a decision and the longest message of an error, in bytes.
 pub const RECORD_TEXT_BYTES_MAX: usize = 16 * 1024;
 /// The longest outcome of a decision and the longest address of an attachment, in characters.
 pub const RECORD_LINE_MAX: usize = 2_000;
@@ -81,7 +81,8 @@ impl Check {
     }
 }
 
-/// The agent that counts as the one that acted, and the agent that the body named if `by` may not act for the named one.
+/// Returns the agent that the record counts for: the agent that the body named, if `by` may act for it, and `agent_id`
+/// otherwise. In the second case, the name in the body is returned as well, if there is one.
 fn acting(named: Option<String>, by: &Principal, agent_id: String) -> (String, Option<String>) {
     match named {
         Some(named) if by.may_act_for(&named) => (named, None),
@@ -149,7 +150,8 @@ pub fn failure(body: RecordFailureRequest, by: &Principal, agent_id: String) -> 
     check.optional_word("error_code", body.error_code.as_ref());
     check.optional_word("error_type", body.error_type.as_ref());
     check.text("error_message", body.error_message.as_deref().unwrap_or_default());
-    // Clients in Python cannot read other times, and a failure that has one would stay in the list that they read.
+    // Clients in Python cannot read a leap second, or a year that is not 1 to 9999. A failure with a time like this would stay
+    // in the list that they read.
     let is_plain = |at: DateTime<Utc>| (1..=9_999).contains(&at.year()) && at.timestamp_subsec_nanos() < 1_000_000_000;
     if body.retry_scheduled_at.is_some_and(|at| !is_plain(at)) {
         check.error("retry_scheduled_at", "range", "must be in the years 1 to 9999, and no leap second".into());

@@ -185,8 +185,8 @@ fn length(errors: &mut Errors, field: &str, text: &str, least: usize, most: usiz
     }
 }
 
-/// A request is a question: the operator's rules about questions hold for it. Its fallback policy is `fail`, so that a request
-/// that no person answers never counts as approved.
+/// Makes a question of a request to people, so that the operator's rules about questions hold for the request, too. Its
+/// fallback policy is `fail`, so that a request that no person answers never counts as approved.
 fn ask(asking: &AskingPolicy, words: Words, id: SuspensionId) -> Result<Suspend, Errors> {
     let Words { kind, question, context, response_type, choices, mut requested, mut errors } = words;
     if requested.claimed_requested_by.as_ref().is_some_and(|name| name.chars().count() > ACTION_MAX) {

@@ -19,15 +19,17 @@ use crate::base::text::visible_line;
 use crate::suspension::SuspensionChoice;
 use crate::suspension::seeming::SeemingSecret;
 
-/// The most findings reported about one question; once these are mended, further ones are reported.
+/// The most findings that are reported about one question. Once the asker has removed these and asks again, the others are
+/// reported.
 pub const FINDINGS_MAX: usize = 20;
 /// The longest member name that a path repeats, in bytes.
 const NAME_BYTES_MAX: usize = 60;
 /// The length of a run of random characters: shorter runs are too short for a secret, and longer ones are data.
 const RANDOM_CHARS: std::ops::RangeInclusive<usize> = 32..=512;
-/// The number of bytes in front of a run that are searched for the beginning of an address that contains the run.
+/// How many bytes in front of a run of random characters are searched for the beginning of a URL (`://`) that contains the run.
 const ADDRESS_BYTES: usize = 256;
-/// The entropy in bits per character that words and names do not reach; random base64 of this length has 4.3 and more.
+/// The least entropy of a random text, in bits per character. Words and names do not reach it; random base64 of 32 characters
+/// has at least 4.3.
 const RANDOM_BITS: f64 = 4.0;
 /// The least share, in percent, of pairs of neighbouring characters that differ in kind (upper case, lower case, digit) in a
 /// random text. In random base64 it is 62, in `CamelCase` 35.
@@ -128,7 +130,8 @@ static CARDS: LazyLock<Regex> = LazyLock::new(|| compiled(Regex::new(&ascii(CARD
 static IBANS: LazyLock<Regex> = LazyLock::new(|| compiled(Regex::new(&ascii(IBAN))));
 static RANDOMS: LazyLock<Regex> = LazyLock::new(|| compiled(Regex::new(&ascii(RANDOM))));
 
-/// Replaces word boundaries by those of ASCII; a dot or a negated class still takes whole characters.
+/// Makes each `\b` of a pattern a word boundary of ASCII. The rest of the pattern is left alone, so that a dot or a negated
+/// class still matches whole characters of Unicode.
 fn ascii(pattern: &str) -> String {
     pattern.replace(r"\b", r"(?-u:\b)")
 }
@@ -169,7 +172,8 @@ pub fn findings(
     found
 }
 
-/// Everything in the title of the asking intent that looks like a secret: every mail shows the title in its header.
+/// Everything in the title of the asking intent that looks like a secret. The title is searched because every mail shows it in
+/// its header.
 pub fn title_findings(title: &str) -> Vec<Finding> {
     let mut found = Vec::new();
     text("intent.title", title, &mut found);
@@ -178,7 +182,7 @@ pub fn title_findings(title: &str) -> Vec<Finding> {
 
 fn members(path: &str, members: &Map<String, Value>, found: &mut Vec<Finding>) {
     for (name, member) in members {
-        // A name can be a secret as well, and a path must not repeat it.
+        // The name of a member can be a secret as well. The path of a finding must then not repeat the name.
         let harmless = name.len() <= NAME_BYTES_MAX && shapes(name).is_empty();
         let field = format!("{path}.{}", if harmless { visible_line(name) } else { "…".to_owned() });
         text(&field, name, found);
@@ -262,8 +266,8 @@ fn is_secret(value: &str) -> bool {
         && !word.contains("redacted")
 }
 
-/// The ranges in which the number may stand: the whole match, the match without its last group, and so on. A date may follow the
-/// number of a card, and a currency the number of an account.
+/// The ranges in which the number may stand: the whole match, the match without its last group, and so on. The last groups may
+/// not belong to the number: a date may follow the number of a card, and a currency the number of an account.
 fn with_fewer_groups(found: regex::Match<'_>) -> impl Iterator<Item = std::ops::Range<usize>> {
     let (start, groups) = (found.start(), found.as_str());
     iter::successors(Some(groups), |groups| groups.rfind([' ', '-']).map(|end| &groups[..end]))
@@ -275,7 +279,8 @@ fn stands_alone(text: &str, range: std::ops::Range<usize>) -> bool {
     let joins = |c: Option<char>| c.is_some_and(|c| matches!(c, '.' | '-' | '_' | '/'));
     let before = text[..range.start].chars().next_back();
     let mut after = text[range.end..].chars();
-    // A full stop behind the number may be the end of a sentence.
+    // A full stop behind the number may be the end of a sentence, so the number goes on only if a letter or a digit follows the
+    // stop.
     let goes_on = joins(after.next()) && after.next().is_some_and(|c| c.is_ascii_alphanumeric());
     !joins(before) && !goes_on
 }
@@ -330,7 +335,8 @@ fn has_random(text: &str) -> bool {
         let is_digest = ["sha1", "sha256", "sha384", "sha512", "md5"].iter().any(|name| {
             line.to_ascii_lowercase().ends_with(&format!("{name}:")) || run.to_ascii_lowercase().starts_with(&format!("{name}-"))
         });
-        // A public key of SSH begins with the length of its name, which is a small number: `AAAA` in base64.
+        // A public key of SSH begins with the length of the name of its kind. That is a small number, so the key begins with
+        // `AAAA` in base64.
         let is_public_key = run.starts_with("AAAA");
         let is_hexadecimal = run.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
         RANDOM_CHARS.contains(&run.len())
@@ -441,7 +447,7 @@ mod tests {
         }
     }
 
-    /// Operators turn off a scan that gives false alarms.
+    /// Ids, digests and ordinary words cause no finding, because operators turn off a scan that gives false alarms.
     #[test]
     fn ids_digests_and_words_are_no_secrets() {
         for text in [
@@ -527,7 +533,8 @@ mod tests {
         assert_eq!(findings("", &[], context.as_object().unwrap(), None, None).len(), FINDINGS_MAX);
     }
 
-    /// Texts that make a backtracking search slow; this search reads each character a fixed number of times.
+    /// Searches texts that would make a search with backtracking slow. The time stays short, because this search reads each
+    /// character a fixed number of times.
     #[test]
     fn the_largest_text_of_any_kind_is_read_to_its_end() {
         let start = Instant::now();

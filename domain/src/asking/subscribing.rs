@@ -1,4 +1,4 @@
-//! Turns a request for a subscription into its values, or names the fields that break rules.
+//! Turns a request for a subscription into the values that the store keeps, or names the fields that break rules.
 
 use chrono::{DateTime, TimeDelta, Utc};
 

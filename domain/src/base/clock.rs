@@ -9,8 +9,8 @@ pub trait Clock: Send + Sync {
     /// The present, in whole microseconds, the precision of every time that the server shows or hashes.
     fn now(&self) -> DateTime<Utc>;
 
-    /// The present time for servers that share a database; `database` is the time of its clock. The system's clock returns
-    /// `database`, so that all servers have one clock. Other clocks (a test's, a simulator's) keep their own time.
+    /// The present time for servers that share a database; `database` is the time of the database's clock. The system's clock
+    /// returns `database`, so that all servers have one clock. Other clocks (a test's, a simulator's) keep their own time.
     fn agreed(&self, _database: DateTime<Utc>) -> DateTime<Utc> {
         self.now()
     }

@@ -49,9 +49,9 @@ pub fn canonical(value: &impl serde::Serialize) -> Result<Vec<u8>, serde_json::E
 
 /// Appends the canonical bytes of a value to `bytes`: the same bytes as [`canonical`] returns, but faster.
 ///
-/// Speed matters, because every event is hashed in this form by the one thread that writes. `serde_json` already writes texts and
-/// whole numbers in canonical form. It keeps members in canonical order but for rare names, for which they are sorted here. All
-/// other numbers go through the general canonicalizer.
+/// Speed matters, because every event is hashed in this form by the one thread that writes. `serde_json` already writes texts
+/// and whole numbers in canonical form. Its objects keep their members in canonical order, except if a name has certain rare
+/// characters; that object is sorted here. All other numbers go through the general canonicalizer.
 ///
 /// # Errors
 ///
@@ -81,7 +81,8 @@ pub fn write_canonical(bytes: &mut Vec<u8>, value: &Value) -> Result<(), serde_j
 fn write_members(bytes: &mut Vec<u8>, members: &Map<String, Value>) -> Result<(), serde_json::Error> {
     bytes.push(b'{');
     let mut members: Vec<_> = members.iter().collect();
-    // UTF-8 bytes and UTF-16 units sort alike below U+E000, whose first byte is 0xEE.
+    // The canonical order compares UTF-16 units. UTF-8 bytes sort in the same order below U+E000, whose first byte is 0xEE, so
+    // members are sorted only if a name has a later character.
     if members.iter().any(|(name, _)| name.bytes().any(|byte| byte >= 0xEE)) {
         members.sort_by(|(left, _), (right, _)| left.encode_utf16().cmp(right.encode_utf16()));
     }
@@ -151,7 +152,8 @@ impl<'de> Visitor<'de> for Strict<'_> {
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
-        // `serde_json` returns integers beyond 64 bits as floats; a whole float beyond the limit is as ambiguous as the integer.
+        // `serde_json` returns integers beyond 64 bits as floats. So a whole float beyond the limit is refused as the integer
+        // would be, because two readers may understand it differently.
         if self.is_bounded && value.fract() == 0.0 && value.abs() > 9_007_199_254_740_991.0 {
             return Err(too_large());
         }
@@ -250,7 +252,8 @@ mod tests {
         assert!(parse(object(KEYS_MAX + 1).as_bytes()).is_err());
     }
 
-    /// Chains are written by the fast writer and verified by anyone's canonicalizer: the two must never differ.
+    /// The fast writer writes the same bytes as the general canonicalizer. Chains are hashed over the bytes of the fast writer,
+    /// and other programs verify them with a canonicalizer of their own.
     #[test]
     fn the_short_way_writes_what_the_general_one_does() {
         let escapes: String =

@@ -11,8 +11,8 @@ use crate::base::text::{is_invisible, nfkc};
 pub const NAME_MAX: usize = 200;
 /// The server's own name in the log, which no key may have.
 pub const SERVER: &str = "placet";
-/// The name under which the first page of development mode asks. No new key may have it: the key could read and
-/// withdraw those questions.
+/// The name under which the first page of development mode asks its questions. No new key may have this name: the key could
+/// read and withdraw those questions.
 pub const DEVELOPMENT: &str = "placet/development";
 /// The names under which the server itself acts, with their purpose.
 const OURS: [(&str, &str); 2] = [
@@ -123,7 +123,8 @@ mod tests {
         }
     }
 
-    /// Two keys whose names differ only in bytes would look like one person to the readers of the log.
+    /// Names that differ only in how Unicode writes the same characters get one form. Otherwise the two keys would look like
+    /// one person in the log.
     #[test]
     fn one_name_has_one_form() {
         assert_eq!(normal("  cafe\u{301} ").as_deref(), Ok("café"));
@@ -131,7 +132,8 @@ mod tests {
         assert_eq!(normal("a\u{a0}b").as_deref(), Ok("a b"));
     }
 
-    /// A key from before names were normalised must still belong to its owner, although people now type the name otherwise.
+    /// A key that was made before names were normalised still belongs to its owner: the old name and the name as people type it
+    /// today count as the same.
     #[test]
     fn names_of_before_are_compared_in_their_form() {
         for (before, today) in [("Team A ", "Team A"), ("Ｏps", "Ops"), ("E\u{301}quipe", "Équipe"), ("O\u{200b}ps\n", "Ops")] {

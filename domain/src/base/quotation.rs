@@ -14,7 +14,8 @@ use base64::engine::general_purpose::STANDARD_NO_PAD;
 pub const LINK_PREFIX: &str = "plc_";
 /// The length of a piece of a secret, in letters and digits. A reply that quotes a piece of this length is not kept.
 const PIECE: usize = 6;
-/// A word of this length, with letters of both cases and digits, was not written by a person.
+/// A word of at least this length that has letters of both cases and digits counts as a part of a token, and not as a word that
+/// a person wrote.
 const OPAQUE_MIN: usize = 20;
 /// The longest code at the beginning of a reply, for example `550 5.7.1`.
 const CODE_MAX: usize = 12;
@@ -72,7 +73,8 @@ fn code_of(text: &str) -> String {
 
 /// The text as it is, and decoded from the encodings of mails and URLs: `=70` and `%70`.
 fn views(text: &str) -> [String; 3] {
-    // `⟨U+000D⟩` and the like stand for invisible characters. One could separate two halves of a token, so they are removed.
+    // The text may hold marks like `⟨U+000D⟩`, which stand for invisible characters. A mark could separate two halves of a
+    // token, so the marks are removed.
     let mut plain = String::with_capacity(text.len());
     for (at, part) in text.split('⟨').enumerate() {
         let shown = if at > 0 { part.split_once('⟩').map_or(part, |(_, rest)| rest) } else { part };

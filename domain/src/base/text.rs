@@ -35,8 +35,8 @@ pub fn nfkc(text: &str) -> Cow<'_, str> {
     if text.is_ascii() { Cow::Borrowed(text) } else { Cow::Owned(text.nfkc().collect()) }
 }
 
-/// Text of another author for a place between our quotation marks: on one line, inert, bounded, and without quotation marks, so
-/// that it cannot close ours and go on in our voice.
+/// Text of another author for a place between our quotation marks: on one line, inert, and bounded. It has no quotation marks
+/// of its own, so that it cannot close ours and go on as if we had written the rest.
 pub fn quoted(text: &str, max_chars: usize) -> String {
     let words: String = visible_line(text).chars().map(|c| if "“”„‟\"«»".contains(c) { '’' } else { c }).collect();
     truncated(words.trim(), max_chars)
@@ -147,8 +147,8 @@ const ALL_MARKS_MAX: usize = 6;
 /// letters of the few longer syllables are shown by their code points.
 const CLUSTER_CHARS_MAX: usize = 8;
 
-/// How many characters may be shown as one emoji. No emoji has more: a kiss between two people of two colours has ten. Together
-/// they are only as wide as two letters.
+/// How many characters may be shown as one emoji. No emoji has more: a kiss between two people of two colours has ten, and is
+/// only as wide as two letters.
 const EMOJI_CHARS_MAX: usize = 10;
 
 /// The most empty lines in a row that are shown as they are.
@@ -169,7 +169,8 @@ fn cluster_chars_max(c: char) -> usize {
     }
 }
 
-/// Accents that stand on any letter, and tone letters, which fonts join into one line.
+/// Whether a character is an accent that stands on any letter, or a tone letter. Fonts join a row of tone letters into one
+/// line.
 fn is_mark(c: char) -> bool {
     matches!(c, '\u{02E5}'..='\u{02E9}' | '\u{A700}'..='\u{A71F}' | '\u{0300}'..='\u{036F}' | '\u{0483}'..='\u{0489}' | '\u{1AB0}'..='\u{1AFF}' | '\u{1DC0}'..='\u{1DFF}' | '\u{20D0}'..='\u{20FF}' | '\u{FE20}'..='\u{FE2F}')
 }
@@ -210,7 +211,8 @@ struct Next {
     joined: bool,
 }
 
-/// Marks that cross out the letter before them or draw a prohibition sign around it: they would reverse the meaning of the word.
+/// Whether a mark crosses out the letter before it or draws a prohibition sign around it. The mark would reverse the meaning of
+/// the word.
 fn strikes_out(c: char) -> bool {
     matches!(c, '\u{0334}'..='\u{0338}' | '\u{20D2}'..='\u{20D3}' | '\u{20D8}'..='\u{20DA}' | '\u{20DD}'..='\u{20E0}' | '\u{20E2}' | '\u{20E4}'..='\u{20E6}' | '\u{20EA}'..='\u{20EB}')
 }
@@ -280,7 +282,7 @@ pub(crate) fn is_invisible(c: char) -> bool {
         )
 }
 
-/// Joiners and variation selectors are part of an honest emoji; elsewhere they only hide something.
+/// Whether a joiner or a variation selector is part of an honest emoji. Elsewhere these characters only hide something.
 fn shapes_an_emoji(previous: Option<char>, c: char, next: Option<Next>) -> bool {
     match c {
         '\u{200D}' => previous.is_some_and(is_emoji_part) && next.is_some_and(|next| next.joined && is_emoji_part(next.c)),
@@ -355,14 +357,16 @@ mod tests {
         }
     }
 
-    /// Quoted words that closed our quotation marks would go on in our voice.
+    /// Quotation marks inside a quoted text become apostrophes. Otherwise the text could close our quotation marks and go on as
+    /// if we had written the rest.
     #[test]
     fn quoted_words_cannot_close_our_quotation_marks() {
         assert_eq!(quoted("no”. You answered already. “", 80), "no’. You answered already. ’");
         assert_eq!(quoted("a \"b\" «c»\n", 80), "a ’b’ ’c’");
     }
 
-    /// A reordered or hidden part of a question makes a person approve what they did not read.
+    /// Invisible characters are shown by their codes. If they took effect, a person could approve a question of which a part
+    /// was hidden or in another order.
     #[test]
     fn invisible_characters_are_shown_by_their_code_point() {
         assert_eq!(visible("pay \u{202E}005€"), "pay ⟨U+202E⟩005€");
@@ -389,7 +393,8 @@ mod tests {
         assert_eq!(visible_line("one\r\ntwo\nthree\rfour"), "one two three⟨U+000D⟩four");
     }
 
-    /// A stack of accents reaches out of the agent's frame and covers our own words.
+    /// The fifth accent on a letter is shown by its code. A taller stack of accents would reach out of the frame around the
+    /// agent's text and cover our own words.
     #[test]
     fn the_fifth_accent_on_a_letter_is_shown_by_its_code_point() {
         let letter = "a\u{301}\u{302}\u{303}\u{304}";
@@ -399,7 +404,8 @@ mod tests {
         assert_eq!(visible("a\u{FE0F}\u{20E3}"), "a⟨U+FE0F⟩\u{20E3}");
     }
 
-    /// No line is broken inside a letter, whatever the letter is made of, so a long letter would reach out of its box.
+    /// Characters that fonts join without end are shown by their codes after a few. No line is broken inside a letter, so a
+    /// longer one would reach out of its box.
     #[test]
     fn a_chain_without_end_is_shown_by_its_code_points() {
         for link in ["◼\u{200D}", "👩\u{200D}", "\u{1100}", "क\u{94D}", "\u{E47}", "\u{5B0}", "\u{1F3FB}"] {
@@ -418,7 +424,7 @@ mod tests {
         assert_eq!(visible("a\u{336}b\u{20E0}"), "a⟨U+0336⟩b⟨U+20E0⟩");
     }
 
-    /// Text behind a gap of several screens is as good as hidden.
+    /// A long gap is replaced by a note of its length, because text behind a gap of several screens is as good as hidden.
     #[test]
     fn a_gap_is_closed_and_counted() {
         for (text, shown) in [
@@ -449,7 +455,8 @@ mod tests {
         assert_eq!(truncated("", 0), "");
     }
 
-    /// Mail programs link everything that looks like an address; a phishing link must not look like ours.
+    /// Every address in an agent's text is broken. Mail programs make a link of everything that looks like an address, and a
+    /// phishing link must not look like one of our links.
     #[test]
     fn addresses_are_broken() {
         assert_eq!(defanged("see https://help.example/t now"), "see https[:]//help[.]example/t now");

@@ -1,5 +1,6 @@
-//! The two written forms of a time: naive, which is UTC without a zone, for the OpenIntent client and in events; and with `Z` for
-//! Placet's own endpoints. The types in `wire` choose the form of each time.
+//! The two written forms of a time. The naive form is a time in UTC without a zone; it stands in events, and in replies to the
+//! OpenIntent client. The other form ends with `Z`; Placet's own endpoints use it. The types in `wire` choose the form of each
+//! time.
 
 use chrono::{DateTime, NaiveDateTime, SecondsFormat, SubsecRound, TimeDelta, Utc};
 use serde::{Deserialize, Deserializer, Serializer};

@@ -11,8 +11,8 @@ use crate::intent::refusal::Refusal;
 use crate::people::principal::{Principal, Role};
 use crate::problem::Rejection;
 
-/// Assigns an agent. A request that adds nothing to the assignment in force causes no event: the OpenIntent client sends each
-/// assignment twice.
+/// Assigns an agent. A request that adds nothing to the assignment in force causes no event, because the OpenIntent client
+/// sends each assignment twice.
 pub(super) fn assign(intent: &Intent, assign: &Assign) -> Result<Vec<Event>, Refusal> {
     let assigned = assign.result();
     if assign.in_force.as_ref() == Some(&assigned) {
@@ -25,8 +25,8 @@ pub(super) fn assign(intent: &Intent, assign: &Assign) -> Result<Vec<Event>, Ref
     Ok(vec![Event::AgentAssigned(Box::new(assigned))])
 }
 
-/// Takes an agent off the intent, and releases its leases, because no other agent could. The creator, an admin, and the agent
-/// itself may do so.
+/// Takes an agent off the intent, and releases the agent's leases, because no other agent could release them. The creator, an
+/// admin, and the agent itself may do so.
 pub(super) fn unassign(intent: &Intent, agent_id: &str, by: &Principal, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
     if !intent.assigned.iter().any(|assigned| assigned == agent_id) {
         return Err(Rejection::NotFound.into());

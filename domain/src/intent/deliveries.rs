@@ -11,9 +11,9 @@ use crate::suspension::delivery::{Asked, DeliveryRecord, DeliveryState, Failover
 /// A message waits for a failing endpoint for at most the time that is left, divided by this number.
 const WAIT_PARTS: i32 = 4;
 
-/// The ways by which people are told again at `attempt`: the ways that the question names for it, except those whose messages
-/// are all lost. If no person can answer by any of these ways, the ways of the attempt's other messages that are not lost are
-/// added.
+/// The ways (a channel and a recipient) by which people are told again at `attempt`: the ways that the question names for it,
+/// except those whose messages are all lost (failed, came back, or never sent). If no person can answer by any of these ways,
+/// the ways of the attempt's other messages that are not lost are added.
 ///
 /// The recipient of a message to a room is the room's name. The way to it is used again as it is, so that the name is never taken
 /// for a person.
@@ -29,14 +29,15 @@ pub(crate) fn ways_again(attempt: u32, asked: &Asked) -> Vec<Way> {
     if !again.iter().any(|route| channels.is_answered(route.channel)) {
         again.extend(of_this().filter(|message| !message.state.is_lost()).map(Sibling::route));
     }
-    // If no way is left by which a person can answer, the lost ways are tried again.
+    // If no way is left by which a person can answer, all ways that the question names are used again, although their messages
+    // are lost.
     if !again.iter().any(|route| channels.is_answered(route.channel)) {
         again.extend(in_force);
     }
     each_once(again, channels)
 }
 
-/// Each way once, without ways by a channel that no longer exists.
+/// Each way (a channel and a recipient) once, without the ways by a channel that no longer exists.
 pub fn each_once<'a>(routes: impl IntoIterator<Item = Route<'a>>, channels: &Channels) -> Vec<Way> {
     let mut ways: Vec<Way> = Vec::new();
     for route in routes {
@@ -88,9 +89,11 @@ pub fn is_worth_waiting(wait: TimeDelta, left: TimeDelta) -> bool {
     wait * WAIT_PARTS <= left
 }
 
-/// Whether a person is asked by another channel if `lost` is given up, together with all messages that wait for the same channel.
+/// Whether a person is asked by another channel if `lost` is given up, together with all messages that wait for the same
+/// channel.
 ///
-/// A rung that uses the same channel does not help, because its people would wait for the same endpoint.
+/// A step of the escalation ladder that uses the same channel does not help, because its people would wait for the same
+/// endpoint.
 pub fn has_another_way(current: u32, question: &Question, lost: &DeliveryRecord) -> bool {
     let mut record = lost.clone();
     let channel = &lost.delivery.channel;
@@ -163,7 +166,7 @@ mod tests {
     use crate::base::ids::DeliveryId;
     use crate::suspension::channel::{NamedChannel, Reach};
 
-    /// A question with three attempts: `a`, then `b`, then `c` and `A`.
+    /// A question with three attempts: the first asks `a`, the second `b`, and the third `c` and `A`.
     fn question() -> Question {
         let policy = json!({"max_attempts": 3, "interval_seconds": 60, "escalation_ladder": [
             {"attempt": 2, "notify_to": "b@x.example"}, {"attempt": 3, "notify_to": ["c@x.example", "A@x.example"], "channel_hint": "pager"},
@@ -183,7 +186,7 @@ mod tests {
         }
     }
 
-    /// Channels that send mails, unless a rung prefers the pager.
+    /// Two channels. Messages leave by mail, unless a step of the escalation ladder prefers the pager.
     fn channels() -> Channels {
         let people = |name: &str| NamedChannel { name: name.into(), reach: Reach::People, links: true };
         Channels::new(vec![people("email"), people("pager")], vec!["email".into()]).unwrap()
@@ -216,7 +219,8 @@ mod tests {
         }
     }
 
-    /// The failover that follows from the report while the attempt `current` is in force.
+    /// The attempt and the people that are asked instead (the failover), if the report comes while the attempt `current` is in
+    /// force.
     fn decided(current: u32, attempt: u32, lost: &str, beside: &[(u32, &str, DeliveryState)]) -> Option<(u32, Vec<String>)> {
         let record = lost_at(attempt, lost, beside);
         failover(current, &question(), &record).map(|failover| (failover.rung_attempt, failover.notify_to))
@@ -246,7 +250,7 @@ mod tests {
         assert!(!is_worth_waiting(seconds(1), seconds(0)));
     }
 
-    /// Giving up the messages by a dead channel helps only if a person is then asked by another channel.
+    /// Messages that wait for a dead channel are worth giving up only if a person is then asked by another channel.
     #[test]
     fn a_dead_channel_is_gone_around_and_not_along() {
         use DeliveryState::{Queued, Sending, Sent};
@@ -331,7 +335,8 @@ mod tests {
         assert_eq!(again(&[at(1, a, Bounced), at(2, b, Sent)]), [a], "another attempt is not this one");
     }
 
-    /// A room's name looks like a recipient, but is no person's address.
+    /// A room is told again by its own channel. Its name stands where other messages have a person's address, but no mail is
+    /// sent to that name.
     #[test]
     fn a_room_is_told_again_by_its_own_channel_and_nobody_is_mailed_under_its_name() {
         use DeliveryState::{Failed, Sent};

@@ -139,7 +139,8 @@ fn set(intent: &Intent, grants: &[Grant], by: &Principal, now: DateTime<Utc>) ->
         let others: Vec<&Entry> = entries.iter().filter(|other| other.principal_id != grant.principal_id).collect();
         events.extend(granted(intent, grant, None, &others, by, now)?);
     }
-    // Two names of one agent may both have lost their access; a lease is released once.
+    // If two names of one agent lose their access, both may release the same lease. Only the first release of each lease is
+    // kept.
     let mut released = Vec::new();
     events.retain(|event| {
         let Event::LeaseReleased(lease) = event else { return true };

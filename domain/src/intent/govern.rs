@@ -24,7 +24,7 @@ const ROUNDING: f64 = 1e-9;
 /// `GovernanceViolation`, with the event that records it.
 pub(super) fn enforce(intent: &Intent, command: &Command, by: &Principal) -> Result<(), Refusal> {
     let Some(policy) = &intent.governance.policy else { return Ok(()) };
-    // People are asked whatever the policy says. A change of the policy itself is judged by `govern`.
+    // An agent may announce a question to people whatever the policy says. A change of the policy itself is judged by `govern`.
     if matches!(command, Command::Govern(_) | Command::SetStatus { announces: Some(_), .. }) {
         return Ok(());
     }

@@ -68,8 +68,9 @@ pub(super) fn extend(
     }))])
 }
 
-/// Ends a question with a fixed deadline if the server lost time while it was open. The time cannot be given back, because the
-/// asker applies the deadline by its own clock, too. The lost time must not become consent.
+/// Ends a question with a fixed deadline, because the server lost time (it was stopped, for example) while the question was
+/// open. The time cannot be given back, because the asker applies the deadline by its own clock, too. And the fallback must not
+/// apply: time in which people could not answer must not become consent.
 fn time_lost(intent: &Intent, open: &Suspension, by: &Principal) -> Vec<Event> {
     let ended = withdrawn(open, ResolutionReason::TimeLost, None, by);
     std::iter::once(ended).chain(goes_on(intent, open, "time_lost")).collect()

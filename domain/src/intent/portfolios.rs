@@ -40,7 +40,7 @@ pub(super) fn join(intent: &Intent, join: &Join, by: &Principal) -> Result<Vec<E
     Ok(vec![Event::Joined(Box::new(Added { id, portfolio_id, role, priority, credential: by.credential }))])
 }
 
-/// Takes the intent out of a portfolio, whatever the status of either.
+/// Takes the intent out of a portfolio, whatever the status of the intent and of the portfolio is.
 pub(super) fn leave(intent: &Intent, portfolio_id: PortfolioId, by: &Principal) -> Result<Vec<Event>, Refusal> {
     if intent.portfolio.as_deref().is_none_or(|joined| joined.membership.is_none()) {
         return Err(Rejection::NotFound.into());

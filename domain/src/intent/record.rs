@@ -123,7 +123,7 @@ pub struct Failure {
     pub metadata: Map<String, Value>,
 }
 
-/// How agents mean to repeat work that failed. The server starts no attempt by it.
+/// How agents mean to repeat work that failed. The server only keeps this, and starts no attempt by itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RetryPolicy {
     /// How the pause grows.

@@ -98,7 +98,8 @@ impl<'a> Walk<'a> {
                 self.take(b',')?;
             }
             let name = self.text()?;
-            // UTF-8 bytes and UTF-16 units sort alike below U+E000, whose first byte is 0xEE.
+            // The canonical order compares UTF-16 units. UTF-8 bytes sort in the same order below U+E000, whose first byte is
+            // 0xEE.
             let sorts_as_it_is = name.iter().all(|byte| *byte < 0xEE && *byte != b'\\');
             if !sorts_as_it_is || before.is_some_and(|before| before >= name) {
                 return None;
@@ -210,7 +211,8 @@ mod tests {
         }
     }
 
-    /// A log that was tampered with must not pass because it was checked quickly.
+    /// Only canonical bytes pass the quick check, so that a log that was tampered with does not pass because it was checked
+    /// quickly.
     #[test]
     fn nothing_passes_that_is_not_canonical() {
         for text in [
@@ -263,7 +265,8 @@ mod tests {
         assert!(!passes(&deep));
     }
 
-    /// As the test above, for thousands of inputs: every byte of every sample is removed, doubled and exchanged.
+    /// Removes, doubles and exchanges each byte of each sample, and checks that whatever still passes is canonical by the
+    /// general way, too.
     #[test]
     fn whatever_passes_after_a_change_of_a_byte_is_canonical_the_general_way() {
         let mut passed = 0;

@@ -281,7 +281,8 @@ impl Follower {
     }
 }
 
-/// The links of an event, by the definition: bytes are canonical if reading and writing them gives the same bytes.
+/// Reads the links of an event after checking its bytes by the definition: bytes are canonical if reading and writing them
+/// gives the same bytes.
 fn links_of_any(bytes: &[u8], sequence: u64) -> Result<Links<'static>, Broken> {
     let value = json::unambiguous(bytes).map_err(|_| Broken::NotJson(sequence))?;
     // If these bytes had an `event_hash`, readers of the served event would find two members of that name.
@@ -361,7 +362,8 @@ mod tests {
         assert_eq!(Sealed::from_served(&json!({"event_hash": "md5:x"})), None);
     }
 
-    /// A verifier of many events takes them apart without parsing them; the two ways must not differ.
+    /// Cutting the hash off the bytes of a served event gives the same result as parsing the event. A verifier of many events
+    /// cuts, because that is faster.
     #[test]
     fn served_bytes_come_apart_like_the_event_they_are() {
         let sealed = chain(1).remove(0);
@@ -387,7 +389,8 @@ mod tests {
         }
     }
 
-    /// If two members have one name, one reader sees the first and another reader the last.
+    /// A served event with two members of one name is refused: one reader would see the first of the two, and another reader
+    /// the last.
     #[test]
     fn a_served_event_with_two_members_of_one_name_is_none() {
         let served = chain(1).remove(0).served();
@@ -400,7 +403,8 @@ mod tests {
         }
     }
 
-    /// An event with `event_hash` among its hashed members would be served with two members of that name.
+    /// The verification refuses an event with `event_hash` among its hashed members, because it would be served with two
+    /// members of that name.
     #[test]
     fn an_event_holds_no_hash_of_its_own() {
         let mut sealed = chain(1).remove(0);

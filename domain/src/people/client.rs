@@ -1,5 +1,5 @@
-//! Client programs of agents that do not leave every decision to the server: they apply fallbacks by their own clock, too. A key
-//! names its program.
+//! Client programs of agents that do not leave every decision to the server, because they apply fallbacks by their own clock,
+//! too. The key of an agent names its client program.
 
 use std::fmt;
 use std::str::FromStr;

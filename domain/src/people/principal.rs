@@ -143,7 +143,8 @@ impl Principal {
             credential: message.map(Credential::EmailLink),
             name: recipient.to_owned(),
             subject: recipient.to_owned(),
-            // A mailbox never has the owner of a key: the person who runs an agent may be the person that the agent has to ask.
+            // A mailbox never has the owner of a key. If it had, the person who runs an agent could not answer the agent's
+            // questions, although the agent may have no other person to ask.
             owner: Owner(format!("mailbox:{recipient}")),
             role: Role::Operator,
             tied_to: None,

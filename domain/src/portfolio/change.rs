@@ -14,7 +14,7 @@ pub fn created(body: &PortfolioBody, by: &Principal) -> PortfolioEvent {
 
 /// Decides the effect of a new status. `incomplete` is the number of intents in the portfolio that are not completed.
 ///
-/// A portfolio that is completed or abandoned stays so. The status that it has already causes no event.
+/// A portfolio that is completed or abandoned stays so. To set the status that the portfolio already has causes no event.
 ///
 /// # Errors
 ///

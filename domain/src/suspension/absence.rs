@@ -7,7 +7,8 @@ use crate::suspension::{FallbackPolicy, Question, Suspension};
 
 /// The longest absence that changes nothing, in seconds: a restart or an upgrade takes less.
 pub const ABSENCE_SECONDS_MAX: i64 = 60;
-/// A question with a fixed deadline has lost too much time if an absence took more than its window divided by this number.
+/// A question with a fixed deadline has lost too much time if an absence took more than the question's window divided by this
+/// number.
 pub const FIXED_WINDOW_PART: i32 = 10;
 
 /// A time in which no person could answer, because the server was away.

@@ -222,7 +222,8 @@ mod tests {
         assert_eq!(routes(&channels, None, &[]), []);
     }
 
-    /// A fallback relies on a person who could have answered: a hint must not take the question away from that person.
+    /// If a hint names a channel without links, the default channels are used as well. A fallback relies on a person who could
+    /// have answered, and a hint must not take the question away from that person.
     #[test]
     fn a_channel_without_links_is_told_beside_the_default_and_never_instead() {
         let known = vec![channel(EMAIL, None), without_links("board", Some("hall")), without_links("log", None)];

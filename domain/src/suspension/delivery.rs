@@ -114,7 +114,7 @@ pub struct DeliveryRecord {
     pub channels: Channels,
 }
 
-/// No person of an attempt can be reached, so the people of the next rung are asked now.
+/// No person of an attempt can be reached, so the people of a later step of the escalation ladder are asked now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failover {
     /// The suspension.

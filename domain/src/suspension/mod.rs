@@ -1,4 +1,5 @@
-//! The suspension: the one durable record, which says that the agent does nothing until a condition holds (RFC-0025 §4, §5).
+//! A suspension: the one durable record that says for which condition an agent waits, usually a person's answer (RFC-0025 §4,
+//! §5).
 
 pub mod absence;
 pub mod channel;
@@ -281,8 +282,8 @@ impl Question {
         attempts.or(self.timeout_seconds)
     }
 
-    /// The people who are told at `attempt` (from 1): those of the rung in force, or else those that the
-    /// question names (RFC-0026 §3).
+    /// The people who are told at `attempt` (from 1): those of the step of the escalation ladder that is in force then, or else
+    /// those that the question names (RFC-0026 §3).
     pub fn recipients_at(&self, attempt: u32) -> &[String] {
         let rung = self.retry_policy.as_ref().and_then(|policy| policy.rung_in_force(attempt));
         match rung.and_then(|rung| rung.notify_to.as_ref()) {

@@ -10,7 +10,7 @@ use crate::suspension::{FallbackPolicy, Question, Suspension, SuspensionChoice};
 
 /// The longest label quoted in one of our sentences, in characters.
 const QUOTED_MAX: usize = 80;
-/// How many people one line names; the others are counted.
+/// How many people one line of the plan names; the others are only counted.
 const NAMED_MAX: usize = 3;
 
 /// The people who are told about one question, with the times, and the outcome if none of them answers.
@@ -33,7 +33,7 @@ pub struct Step<'a> {
     pub at: DateTime<Utc>,
     /// The people who are told, by channel.
     pub ways: Vec<(&'a str, &'a [String])>,
-    /// Whether a rung of the ladder takes effect at this attempt.
+    /// Whether a step of the escalation ladder takes effect at this attempt.
     pub escalation: bool,
 }
 

@@ -334,7 +334,8 @@ mod tests {
         assert!(Schedule::resolve(Some(partial(Some(2), Some(601))), Some(600), None, Some(&server)).is_err());
     }
 
-    /// An asker that wants an hour and gets twenty minutes must learn that at once, and which of the two numbers causes it.
+    /// If the retry policy makes the window shorter than `timeout_seconds`, the asker gets a warning with both numbers: it may
+    /// want an hour, and gets twenty minutes.
     #[test]
     fn a_policy_that_shortens_the_window_says_so_with_both_numbers() {
         let told = |call: PartialRetryPolicy, timeout, server: Option<&PartialRetryPolicy>| {
@@ -351,7 +352,7 @@ mod tests {
         assert_eq!(Schedule::resolve(None, Some(3600), None, Some(&partial(Some(3), Some(60)))).unwrap().shortened(), None);
     }
 
-    /// A wrong field is named once, by the name that the caller wrote.
+    /// A value that breaks a rule causes one error, under the name of the field that the caller wrote.
     #[test]
     fn a_window_that_is_wrong_is_refused_once() {
         let fields = |call, timeout| -> Vec<String> {

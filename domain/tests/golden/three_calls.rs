@@ -1,4 +1,5 @@
-//! The events of the client that suspends in three calls.
+//! The events that the OpenIntent client causes when it suspends an intent in three calls: it sets the status, writes the record
+//! of the question into the state, and appends an event.
 
 use domain::base::name::Owner;
 use domain::intent::announcement::Announcement;
@@ -10,7 +11,7 @@ use serde_json::json;
 
 use super::{asked_id, at, key, question, suspension};
 
-/// The events of a client that suspends in three calls.
+/// Examples of these events.
 pub(crate) fn events() -> Vec<Event> {
     let by = Asker { name: "bot".into(), owner: Owner("team-a".into()) };
     let announced = Announcement { id: asked_id(), from: Status::Draft, at: at(0), by };

@@ -52,8 +52,8 @@ async fn an_answer_given_while_the_agent_was_away_is_marked_as_replayed() {
     assert_eq!(server.join().unwrap()[0].header("idempotency-key"), Some("deploy-7"));
 }
 
-/// At stake: the answer to a question that is worded anew after a crash, even while the connection is bad. A server that cannot
-/// look up a key refuses as before.
+/// At stake: a program that words its question anew after a crash must get the answer to the question that it asked before, even
+/// while the connection is bad. If the server cannot look up a question by its key, the error is its first refusal.
 #[tokio::test]
 async fn a_question_in_other_words_is_looked_up_by_its_key() {
     let page = json!({"suspensions": [record(json!({"question": "Shall I?"}))], "next_cursor": null});
@@ -87,7 +87,7 @@ async fn a_write_of_unknown_fate_is_not_repeated() {
     }
     assert_eq!(server.join().unwrap().len(), 2);
 
-    // A server that had no room has done nothing, and tells so.
+    // A 503 with the code `overloaded` says that the server has done nothing, so even a creation without a key is sent again.
     let (client, server) = serve(vec![problem(503, "overloaded"), ok(intent(1, "active"))]);
     client.create_intent("T").send().await.unwrap();
     server.join().unwrap();
@@ -118,7 +118,7 @@ async fn a_status_is_set_whatever_the_version_and_once() {
     assert_eq!(seen[1].body, json!({"status": "completed", "reason": "done"}));
 }
 
-/// At stake: a reply that is lost must not make one call of the program two changes.
+/// At stake: a call whose reply was lost is sent again, and must not change the intent twice.
 #[tokio::test]
 async fn each_write_to_an_intent_is_repeated_under_a_key_of_its_own() {
     let at = "2026-11-21T08:13:35.889468";
@@ -173,7 +173,7 @@ async fn each_write_to_an_intent_is_repeated_under_a_key_of_its_own() {
         (seen[7].line.as_str(), &seen[8].body),
         (&*format!("PATCH {one}/leases/{SUSPENSION} HTTP/1.1"), &json!({"duration_seconds": 120}))
     );
-    // After a conflict the policy is set at the version that is then the present one, which is another request.
+    // After a conflict the policy is set at the intent's new version. This is another request, so it has a key of its own.
     assert_eq!((seen[12].header("if-match"), seen[15].header("if-match")), (Some("2"), Some("3")));
     assert!(keys.insert(seen[15].header("idempotency-key").unwrap().to_owned()));
     assert_eq!(seen[15].body, json!({"require_status_reason": true}));
@@ -223,7 +223,8 @@ async fn events_are_read_page_by_page_and_told_oldest_first() {
     assert!(seen[1].line.contains("?include=all&limit=200&offset=200 "));
 }
 
-/// At stake: the id of a suspension lets its holder act on it, and the key even more so.
+/// At stake: the holder of a suspension's id can act on the suspension, and the holder of the key can do even more. So no error
+/// may show either of them.
 #[tokio::test]
 async fn failures_name_neither_the_key_nor_the_suspension() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -288,7 +289,7 @@ impl Hooks for Panics {
     }
 }
 
-/// At stake: a person in front of a waiting program must learn that the server is away, once, and that it is back.
+/// At stake: a person in front of a waiting program must learn that the server is away, once per outage, and that it is back.
 #[tokio::test]
 async fn an_outage_is_told_once_and_so_is_its_end() {
     let script = vec![ok(record(json!({}))), HangUp, problem(503, "unavailable"), HangUp, ok(answered()), ok(answered())];
@@ -301,7 +302,8 @@ async fn an_outage_is_told_once_and_so_is_its_end() {
     server.join().unwrap();
 }
 
-/// At stake: a server that is busy or refuses is there; "lost" would send people looking for a network fault.
+/// At stake: a server that is busy or refuses can be reached. A hook that reported a lost connection would send people looking
+/// for a network fault.
 #[tokio::test]
 async fn a_refusal_or_a_busy_server_is_no_outage() {
     let script = vec![problem(404, "not_found"), problem(429, "too_many"), problem(503, "overloaded"), problem(500, "internal")];
@@ -355,14 +357,15 @@ async fn too_many_calls_are_a_refusal_unless_an_earlier_try_may_have_taken_effec
     let created = impatient(base, Duration::ZERO).create_intent("T").send().await.unwrap_err();
     assert!(matches!(&created, CallError::Transport(TransportError::Unavailable(_))), "{created:?}");
     server.join().unwrap();
-    // The first of the two tries decides: it may have asked.
+    // If the first try may have asked the question, the 429 to the second try is no refusal of it.
     for (first, is_refused) in [(HangUp, false), (problem(503, "unavailable"), false), (problem(503, "overloaded"), true)] {
         let (base, server) = listen(vec![first, TooMany]);
         let asked = impatient(base, Duration::from_secs(2)).ask(intent_id(), Question::confirm("Go?")).await.unwrap_err();
         assert_eq!(matches!(&asked, RequestInputError::Refused(_)), is_refused, "{asked:?}");
         server.join().unwrap();
     }
-    // The question that is waited for stays open, and so does one that was asked before in other words.
+    // A 429 to a wait is no refusal of the question, which stays open. The same holds for a 429 to the look-up of a question that
+    // was asked before in other words.
     let (base, server) = listen(vec![ok(record(json!({}))), TooMany, problem(422, "idempotency_mismatch"), TooMany]);
     let client = Client::builder(base, "the-key").outage_tolerance(Duration::ZERO).retry_for(Duration::ZERO).build().unwrap();
     let mut asked = client.ask(intent_id(), Question::confirm("Go?")).await.unwrap();
@@ -373,7 +376,8 @@ async fn too_many_calls_are_a_refusal_unless_an_earlier_try_may_have_taken_effec
     server.join().unwrap();
 }
 
-/// At stake: nothing is lost while the server is away, so a wait that gives up early throws a person's answer away.
+/// At stake: the server keeps the question through an outage, and people can answer it afterwards. A wait that gives up early
+/// throws that answer away.
 #[tokio::test]
 async fn a_wait_outlasts_an_outage_that_other_calls_give_up_on() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -388,7 +392,8 @@ async fn a_wait_outlasts_an_outage_that_other_calls_give_up_on() {
     assert!(client.request_input(intent_id(), Question::confirm("Go?")).await.unwrap().value);
     server.join().unwrap();
 
-    // A program that wants to learn of an outage sooner can set that; the wait can go on afterwards.
+    // A program that wants to learn of an outage sooner sets `outage_tolerance`; after the error it can wait for the answer
+    // again.
     let (base, server) = listen(vec![ok(record(json!({}))), HangUp, ok(answered())]);
     let client = Client::builder(base, "the-key").outage_tolerance(Duration::ZERO).build().unwrap();
     let mut asked = client.ask(intent_id(), Question::confirm("Go?")).await.unwrap();
@@ -404,7 +409,7 @@ async fn a_key_that_no_longer_counts_ends_the_wait_at_once() {
         let (client, server) = serve(vec![ok(record(json!({}))), problem(status, code), problem(status, code)]);
         let error = client.request_input(intent_id(), Question::confirm("Go?")).await.unwrap_err();
         assert!(matches!(error, RequestInputError::AccessLost { problem, .. } if problem.is(code)));
-        // Before the question is on record, there is nothing to lose.
+        // A key that is refused when it asks has no question on record, so the error is a plain refusal.
         let error = client.request_input(intent_id(), Question::confirm("Go?")).await.unwrap_err();
         assert!(matches!(error, RequestInputError::Refused(problem) if problem.is(code)));
         server.join().unwrap();

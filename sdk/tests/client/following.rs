@@ -27,7 +27,7 @@ async fn begun(server: &Holding, client: &Client) -> (Subscription, Connection) 
     (subscription.unwrap(), connection)
 }
 
-/// At stake: an event that is lost is work that is never done.
+/// At stake: an agent that misses an event does not do the work that the event asks for.
 #[tokio::test]
 async fn a_stream_that_breaks_goes_on_behind_its_last_whole_event() {
     let server = Holding::start().await;
@@ -63,7 +63,8 @@ async fn a_stream_that_breaks_goes_on_behind_its_last_whole_event() {
     drop(connection);
 }
 
-/// At stake: a program that believes that it has seen everything acts on an old state.
+/// At stake: a program that believes that it has seen all events acts on an old state. If the server sends a place before the
+/// last one, its database was restored, and events may be missing.
 #[tokio::test]
 async fn a_place_that_went_back_is_told_as_a_gap() {
     let server = Holding::start().await;
@@ -117,7 +118,7 @@ async fn a_subscription_ends_when_it_is_dropped_refused_or_out_of_patience() {
     let (mut events, connection) = begun(&server, &impatient).await;
     drop(connection);
     assert!(matches!(events.next().await, Err(CallError::Transport(_))));
-    // The program decides to go on, and nothing is lost.
+    // The program calls `next` again after the error, and gets the event behind the last one that it saw.
     let (told, ()) = tokio::join!(events.next(), async {
         let (mut connection, request) = server.request().await;
         assert!(request.contains("\r\nlast-event-id: 10-1\r\n"), "{request}");

@@ -1,4 +1,4 @@
-//! Futures that are dropped: a server that holds requests, to find out what becomes of them.
+//! Tests of futures that are dropped, against a server that leaves requests unanswered until the test replies.
 
 use std::io::ErrorKind;
 use std::time::Duration;
@@ -105,7 +105,7 @@ fn go() -> Question<bool> {
     Question::confirm("Go?")
 }
 
-/// The tasks of the runtime; those of a client are its connections.
+/// The number of live tasks of the runtime. A client adds tasks only for its connections.
 pub(crate) fn tasks() -> usize {
     Handle::current().metrics().num_alive_tasks()
 }
@@ -158,7 +158,8 @@ async fn a_question_that_is_dropped_while_it_is_asked_leaves_nothing_behind() {
     assert!(server.is_idle().await, "a dropped call was sent again");
 }
 
-/// At stake: the same for the wait, which is dropped far more often.
+/// At stake: a wait that is dropped must leave no request, connection or task behind either. Programs drop waits far more often
+/// than they drop the request that asks.
 #[tokio::test]
 async fn a_wait_that_is_dropped_leaves_nothing_behind_and_goes_on_where_it_was() {
     let server = Holding::start().await;

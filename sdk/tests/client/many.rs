@@ -36,7 +36,7 @@ impl Gate {
         let now = self.now.fetch_add(1, SeqCst) + 1;
         self.most.fetch_max(now, SeqCst);
         if now == self.opens_at {
-            // One more request, if the client sent it, arrives meanwhile.
+            // This leaves time for one request too many to arrive, so that it is counted before the gate opens.
             for _ in 0..1000 {
                 tokio::task::yield_now().await;
             }
@@ -47,7 +47,7 @@ impl Gate {
     }
 }
 
-/// A server whose requests pass gates: those that ask, and those that read or wait.
+/// A server that holds requests at two gates: one gate for requests that ask, and one for requests that read or wait.
 struct Crowd {
     asks: Gate,
     reads: Gate,
@@ -126,7 +126,8 @@ fn questions(count: usize) -> Vec<(IntentId, Question<String>)> {
 }
 
 /// At stake: one refusal must not cost the answers that people gave to the other questions, and an answer must not be taken for
-/// that of another question. A client that asked for all of them at once would be a burden to the server and run out of files.
+/// that of another question. A client that sent the requests for all questions at once would be a burden to the server and run
+/// out of files.
 #[tokio::test]
 async fn of_many_questions_each_gets_its_own_end_in_the_order_of_asking() {
     let count = WAITS + ASKS + 1;
@@ -141,7 +142,7 @@ async fn of_many_questions_each_gets_its_own_end_in_the_order_of_asking() {
         }
     }
     assert_eq!((crowd.asks.most.load(SeqCst), crowd.reads.most.load(SeqCst)), (ASKS, WAITS));
-    // A request that waits for a connection of the pool also begins a new one, so there may be some more than waits.
+    // A request that waits for a connection of the pool also begins a new one, so there may be some more connections than waits.
     let connections = crowd.connections.load(SeqCst);
     assert!(connections <= WAITS + 2 * ASKS, "{connections}");
     let waits = crowd.lines.lock().unwrap().iter().filter(|line| line.contains("?wait=5&")).count();

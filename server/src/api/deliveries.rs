@@ -72,7 +72,8 @@ pub(super) async fn failed(request: HttpRequest, shared: Data<Shared>) -> Result
 pub(super) async fn redrive(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
     let id = request.match_info().get("delivery_id").and_then(|text| text.parse().ok()).ok_or(Rejection::NotFound);
-    // The request has no body: the id alone distinguishes two requests.
+    // The request has no body, so `null` stands for it. The key is compared by the id in the path too, so the same key for
+    // another message is refused.
     let key = idempotency(&request, &caller.principal, "POST /deliveries/{id}/redrive", &Json(Value::Null));
     let key = key.map_err(|error| Rejection::Invalid { errors: vec![error] });
     let redrive = id.and_then(|id| Ok(Redrive { id, idempotency: key? }));

@@ -23,7 +23,7 @@ pub(super) fn routes(routes: &mut Routes<'_>) {
     routes.open(Surface::Ours, "/.well-known/openintent.json", [(Method::GET, web::to(openintent))]);
     routes.open(Surface::Ours, "/.well-known/openintent-compat.json", [(Method::GET, web::to(compat))]);
     routes.open(Surface::Ours, "/.well-known/placet.json", [(Method::GET, web::to(placet))]);
-    // The client asks at the first path, the RFC names the second.
+    // The OpenIntent client asks at the first path; the RFC names the second.
     routes.open(Surface::OpenIntent, "/v1/server/config", [(Method::GET, web::to(server_config))]);
     routes.open(Surface::OpenIntent, "/api/v1/server/config", [(Method::GET, web::to(server_config))]);
 }

@@ -56,7 +56,8 @@ pub(super) async fn append(request: HttpRequest, shared: Data<Shared>) -> Result
     if let Some(served) = three_calls::told(&shared, &caller, intent_id(&request)?, &body).await? {
         return Ok(respond(Outcome::Event(served)));
     }
-    // The OpenIntent client delegates by appending an event of assignment. The server writes that event itself, and only once.
+    // The OpenIntent client delegates by appending an event of assignment. This request assigns the agent: the server then writes
+    // the event itself, and only once.
     let assigns = body.0["event_type"] == ASSIGNED;
     let action = if assigns { Action::Assign } else { Action::AppendEvent };
     let write = Write { action, scope: "POST /intents/{id}/events", if_match_required: false };

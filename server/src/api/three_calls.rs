@@ -23,7 +23,8 @@ const TOLD: [&str; 3] = ["intent.suspended", "intent.suspension_renotified", "in
 /// How many events of one type are looked through for the one that the client means.
 const LOOKED_THROUGH: u32 = 50;
 
-/// A new id for an announcement, if a request with this key announces a question by setting this status.
+/// A new id for a question that this request announces: a key for the OpenIntent client announces one by setting this status.
+/// `None` for every other request.
 pub(super) fn announces(shared: &Shared, by: &Principal, status: Status) -> Option<SuspensionId> {
     let is_announced = by.client.is_some() && status == Status::SuspendedAwaitingInput;
     is_announced.then(|| SuspensionId(shared.entropy.uuid(shared.clock.now())))

@@ -176,8 +176,8 @@ mod tests {
     use super::super::question::tests::open;
     use super::*;
 
-    /// An agent may send choices with a question that is answered with a text. They may equal keys that people type for other
-    /// programs.
+    /// An agent may send choices with a question that is answered with a text, and name them like keys that people type for other
+    /// programs (`q`, `y`). For a question of this kind no typed text counts without a confirmation.
     #[test]
     fn a_text_is_confirmed_whatever_choices_its_question_has() {
         let mut question = open(1);
@@ -195,7 +195,8 @@ mod tests {
         }
     }
 
-    /// A terminal that is closed, or Ctrl-D in the middle of a word, passes on the characters typed so far.
+    /// A line without its end is no answer: a terminal that is closed, or Ctrl-D in the middle of a word, passes on the
+    /// characters typed so far.
     #[test]
     fn only_a_line_that_was_ended_is_an_answer() {
         assert_eq!(ended("yes\n"), Some("yes"));

@@ -1,4 +1,4 @@
-//! Looks for a server that runs beside a command, and whether it uses the database on which the command works.
+//! Looks for a server that runs beside a command, and finds out whether that server uses the database on which the command works.
 
 use std::time::Duration;
 

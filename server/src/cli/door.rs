@@ -21,7 +21,7 @@ const FILE_END: &str = "-address";
 /// Shows the address to the person who started the server. Dropping the door removes the file.
 pub(super) struct Door {
     way: Way,
-    /// Whether a phone can reach the server: then the address is also drawn as a QR code.
+    /// Whether a phone can reach the server. If one can, the address is also drawn as a QR code.
     is_drawn: bool,
 }
 

@@ -144,7 +144,7 @@ impl Ending {
         }
     }
 
-    /// Everything but the question's id, which is a capability and must not stand in a CI log.
+    /// The ending as JSON, with everything but the question's id, which is a capability and must not stand in a CI log.
     pub(in crate::cli) fn json(self, record: &SuspensionRecord, replayed: bool) -> Value {
         let value = match self.value(record) {
             Some(_) => record.response.clone(),

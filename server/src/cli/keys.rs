@@ -131,8 +131,8 @@ async fn id(store: &dyn Store, typed: &str) -> anyhow::Result<KeyId> {
     }
 }
 
-/// Like [`open`], but makes no database: an empty list, or a key that is not found, would hide that this is not the server's
-/// database.
+/// Like [`open`], but makes no database. A new database would show an empty list, or lack the named key, and hide that it is not
+/// the server's database.
 async fn open_existing(database: &DatabaseArgs) -> anyhow::Result<Arc<dyn Store>> {
     database.database()?.must_exist().await?;
     open(database).await

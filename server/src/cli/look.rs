@@ -261,8 +261,8 @@ async fn stated(args: &StatusArgs) -> anyhow::Result<()> {
 mod tests {
     use super::*;
 
-    /// People paste logs into chats. With the id of an open question in a log, every reader of the chat with a key could act on
-    /// the question.
+    /// The shown log has no id of any question. People paste logs into chats, and with the id of an open question every reader of
+    /// the chat with a key could act on the question.
     #[test]
     fn a_log_has_no_id_of_any_question_it_names() {
         let id = |number: u128| uuid::Uuid::from_u128(number).to_string();

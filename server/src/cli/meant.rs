@@ -58,7 +58,7 @@ pub(super) fn meant(choices: &[SuspensionChoice], typed: &str) -> Result<String,
     if honest && means_so_much { Ok(choice.value.clone()) } else { Err(Unclear::Misleading) }
 }
 
-/// Whether a word means a yes, or a no; `None` for any other.
+/// `Some(true)` for a word that means yes, `Some(false)` for one that means no, `None` for any other.
 fn lean(word: &str) -> Option<bool> {
     match (contradicts(word, "no"), contradicts(word, "yes")) {
         (true, _) => Some(true),
@@ -125,7 +125,7 @@ mod tests {
         assert_eq!(meant(&once, "approve"), Ok("approve_once".to_owned()));
     }
 
-    /// A person types "deny", and the agent has put that label on `approve`.
+    /// A person types "deny", and the agent has put that label on `approve`. Then only the whole value counts.
     #[test]
     fn a_label_that_contradicts_its_value_needs_the_whole_value() {
         let swapped = choices(&[("approve", "Deny"), ("other", "Something else")]);

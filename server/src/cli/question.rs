@@ -336,7 +336,7 @@ pub(super) mod tests {
         assert!(named(questions(), "00000000").unwrap().is_none());
     }
 
-    /// The page shows all that an agent sent, and a person at a terminal decides the same question.
+    /// The terminal shows every field that an agent sent, as the page does: a person decides the same question on either.
     #[test]
     fn all_that_an_agent_sent_is_shown() {
         let mut question = open(1);
@@ -396,7 +396,7 @@ What else the agent sent
         texts
     }
 
-    /// A person who decides on a terminal recognizes our words by their place, on each line.
+    /// A person who decides on a terminal recognizes our words by the place where they begin. No line of an agent begins there.
     #[test]
     fn no_line_of_an_agent_begins_where_ours_do() {
         let now = DateTime::UNIX_EPOCH;

@@ -226,7 +226,8 @@ pub(crate) fn why(error: &reqwest::Error) -> Unreached {
 mod tests {
     use super::*;
 
-    /// A proof that crosses a network unencrypted would tell the server's settings to every listener on the way.
+    /// A proof is sent only over https or to this machine. If it crossed a network unencrypted, every listener on the way could
+    /// ask for the server's settings with it.
     #[test]
     fn a_proof_is_sent_encrypted_or_stays_on_this_machine() {
         let keeps = |address: &str| keeps_secrets(&Url::parse(address).unwrap());

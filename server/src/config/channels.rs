@@ -201,8 +201,8 @@ mod tests {
         assert!(settings.previous_secret.is_none() && !settings.links && settings.template == Template::Placet);
     }
 
-    /// A file that is kept in a repository must hold no secret; an operator who mounts secrets as files, or sets variables,
-    /// writes none into it.
+    /// The secret of an endpoint can come from a file of its own or from a variable. So a settings file that is kept in a
+    /// repository need hold no secret.
     #[test]
     fn a_secret_may_come_from_a_file_or_the_environment() {
         const OTHER: &str = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
@@ -244,7 +244,7 @@ mod tests {
         }
     }
 
-    /// Without mails the only webhook is the default; of several, the operator must choose.
+    /// On a server without mails, the only webhook is the default channel. If there are several, the operator must choose one.
     #[test]
     fn a_server_without_mails_needs_a_default_that_is_clear() {
         let (channels, _) = resolve(&webhook("pager", ""), false).unwrap();

@@ -148,7 +148,7 @@ mod tests {
         assert!(files_max() == usize::MAX || resolve(None, Some(files_max())).is_err());
     }
 
-    /// On a machine that allows few open files by mistake, connections must leave some for the database.
+    /// Where a process may open only few files, connections take only half of them, so that some are left for the database.
     #[test]
     fn connections_leave_files_for_the_rest() {
         for (files, connections) in [(1, 1), (256, 128), (1_024, 512), (20_000, 18_464)] {

@@ -375,8 +375,9 @@ mod tests {
         assert!(load(|args| args.public_url = Some("https://placet.example.com".into())).is_err());
     }
 
-    /// Silence must not be taken for consent before a person can have read the question. A person who tries Placet out does not
-    /// want to wait five minutes.
+    /// In production, a fallback needs a window in which a person can have read the question: silence must not be taken for
+    /// consent before that. In development one second is enough, because a person who tries Placet out does not want to wait five
+    /// minutes.
     #[test]
     fn a_server_in_production_gives_people_five_minutes_before_a_fallback() {
         assert_eq!(load(smtp).unwrap().asking.fallback_min_window_seconds, FALLBACK_MIN_WINDOW_SECONDS);
@@ -491,7 +492,7 @@ mod tests {
         }
     }
 
-    /// Refusals end up in logs and tickets.
+    /// Refusals end up in logs and tickets, so they name the line and the key, but never a password.
     #[test]
     fn a_refusal_names_the_line_and_the_key_but_no_password() {
         for (text, words) in [

@@ -7,8 +7,8 @@ pub enum Mode {
     Production,
     /// Mails stay in memory and `/dev/…` exists, because the operator gave `--dev`.
     Development,
-    /// The same, because no mail server is set and only this machine reaches the server. A start with forgotten settings looks
-    /// like this.
+    /// The same without `--dev`, because no mail server is set and only this machine reaches the server. A production server that
+    /// lost its settings starts in this mode, too.
     DevelopmentByDefault,
 }
 

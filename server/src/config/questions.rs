@@ -64,8 +64,8 @@ enum Secrets {
 mod tests {
     use super::*;
 
-    /// A person who is asked again and again says yes in the end, so production limits it. A person who tries Placet out asks
-    /// often.
+    /// A person who is asked again and again says yes in the end, so by default production limits how often an agent asks.
+    /// Development does not: a person who tries Placet out asks often.
     #[test]
     fn a_server_in_production_keeps_agents_from_pressing_people() {
         let limits =

@@ -248,7 +248,7 @@ impl Admission {
     /// The next place that comes free, in the order of arrival.
     async fn freed(&self, class: Class) -> Option<OwnedSemaphorePermit> {
         let shared = self.places_of(class).clone().acquire_owned();
-        // This program never closes its semaphores.
+        // Only a closed semaphore gives no permit, and this program closes none.
         if class != Class::Respond {
             return shared.await.ok();
         }
@@ -297,7 +297,8 @@ mod tests {
         std::iter::from_fn(|| admission.free(class)).collect()
     }
 
-    /// A share that is rounded down to zero would refuse a whole class for ever.
+    /// Every class has a place even on the smallest server: a share that was rounded down to zero would refuse the whole class
+    /// for ever.
     #[test]
     fn every_class_has_a_place_on_the_smallest_server_and_answers_a_fifth_on_any() {
         for (concurrent_requests, reserved, inboxes, writes, reads, lists) in [
@@ -356,7 +357,8 @@ mod tests {
         }
     }
 
-    /// A late refusal keeps its client from asking another server; for an answer a late reply is better than a refusal.
+    /// Most requests are refused after a short wait, because a late refusal keeps the client from asking another server. An
+    /// answer may wait longer: for it, a late reply is better than a refusal.
     #[tokio::test]
     async fn a_refusal_is_quick_and_says_when_to_come_back() {
         let admission = admission(10);

@@ -288,7 +288,8 @@ mod tests {
         (folder, clock, authenticator)
     }
 
-    /// A client that presents invalid keys must not make valid keys wait behind them.
+    /// Requests with a remembered key do not wait behind the lookups of unknown keys, of which only a limited number may wait. So
+    /// a client that presents invalid keys does not slow others down.
     #[tokio::test]
     async fn so_many_unknown_keys_wait_to_be_looked_up_and_a_known_one_is_not_behind_them() {
         let (_folder, _clock, authenticator) = with_a_known_key().await;
@@ -309,7 +310,8 @@ mod tests {
         assert!(authenticator.memory().looks.is_empty());
     }
 
-    /// If requests waited for lookups one after the other, or if all of them waited once a second, the server would stall.
+    /// A remembered key is looked up again before requests have to wait for that, and all requests that do wait share one lookup.
+    /// Otherwise the server would stall once a second.
     #[tokio::test]
     async fn a_key_is_looked_up_again_before_anybody_has_to_wait_and_once_for_a_crowd() {
         let (_folder, clock, authenticator) = with_a_known_key().await;

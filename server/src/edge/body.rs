@@ -281,7 +281,8 @@ mod tests {
         Body { bytes: BytesMut::zeroed(kibibytes * 1024), room: None }
     }
 
-    /// Large bodies must not fill the memory, and must not keep out the small bodies of people.
+    /// Large bodies share a limited memory, and a body that does not fit is refused. Small bodies need none of it, so the large
+    /// ones do not keep them out.
     #[test]
     fn large_bodies_share_a_room_that_small_ones_do_not_need() {
         let bodies = Bodies(Arc::new(Semaphore::new(240)));

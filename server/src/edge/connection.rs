@@ -284,7 +284,8 @@ mod tests {
         }
     }
 
-    /// A client that has sent one request and a part of the next must not stay for ever, nor may a client that sends nothing.
+    /// After the first request, a head and a pause between requests have a deadline, and a request under way has none. Otherwise
+    /// a client that sends a part of a head, or nothing, could keep its connection for ever.
     #[tokio::test]
     async fn a_head_has_a_deadline_and_so_has_a_pause_and_a_request_has_none() {
         for (head, idle, is_heard, is_ended) in [
@@ -331,7 +332,8 @@ mod tests {
         assert!(poll!(Box::pin(read(&mut connection))).is_pending());
     }
 
-    /// Data for slow clients must not fill the memory, and the server must not wait for a client that takes nothing.
+    /// A connection is closed if its client takes no data and the memory that all slow clients share is used up. Data up to the
+    /// free part of each client needs none of that memory.
     #[tokio::test]
     async fn what_nobody_takes_has_a_deadline_and_shares_a_room() {
         let large = vec![0; UNTAKEN_FREE_BYTES + 2 * ROOM_BYTES];

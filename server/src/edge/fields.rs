@@ -65,7 +65,7 @@ impl<'de> Deserializer<'de> for Fields {
         match self.0 {
             Value::String(word) => visitor.visit_enum(word.into_deserializer()),
             Value::Object(_) => Err(Error::invalid_type(Unexpected::Map, &visitor)),
-            // serde's own error says that the other values are no enum.
+            // serde refuses values of these types, with an error that says that they are no enum.
             other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_)) => other.deserialize_any(visitor),
         }
     }

@@ -106,7 +106,8 @@ mod tests {
         assert!(same("::ffff:192.0.2.1", "192.0.2.1") && !same("192.0.2.1", "192.0.2.2"));
     }
 
-    /// A client with many addresses must neither fill the memory nor escape the limit.
+    /// Once as many addresses as allowed have counters of their own, all further addresses share one. So a client with many
+    /// addresses neither fills the memory nor escapes the limit.
     #[test]
     fn addresses_beyond_the_bound_share_one_limit() {
         let rates = rates(None);

@@ -128,8 +128,8 @@ mod tests {
         })
     }
 
-    /// A worker gives one turn in 31 to other threads. If each of the 256 results of a commit needed a turn of its own, the last
-    /// one would wait 256 times as long.
+    /// Only one of 31 tasks that a worker runs comes from other threads. If each of the 256 results of a commit needed a task of
+    /// its own there, the last result would wait 256 times as long.
     #[test]
     fn what_a_commit_has_ready_waits_for_one_turn() {
         let alone = turns(|receiver| Box::pin(async move { receiver.await.unwrap() }));

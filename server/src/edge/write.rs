@@ -25,8 +25,8 @@ pub(crate) struct Write {
 }
 
 impl Write {
-    /// Sends a write to the intent in the path. Errors in the fields of the body go to the store as well: it reports 404, 403 and
-    /// 400 before them.
+    /// Sends a write to the intent in the path. The store gets the errors in the fields of the body as well, because it must
+    /// report a 404, 403 or 400 before them.
     pub(crate) async fn send<T: DeserializeOwned>(
         &self,
         request: &HttpRequest,
@@ -63,8 +63,8 @@ impl Write {
     }
 }
 
-/// A write to an object that is no intent, made from the body of the request. Errors in the fields of the body go to the store
-/// as well: it reports a 404 or 403 before them.
+/// A write to an object that is no intent, made from the body of the request. The store gets the errors in the fields of the body
+/// as well, because it must report a 404 or 403 before them.
 pub(crate) fn repeatable<T: DeserializeOwned, W>(
     request: &HttpRequest,
     principal: &Principal,

@@ -143,7 +143,7 @@ pub(crate) struct ClassSeries {
 }
 
 impl ClassMetrics {
-    /// The series of a class, which begin at zero with the first call.
+    /// The series of a class. The first call of this function for a class begins them at zero.
     pub(crate) fn of(&self, class: &'static str) -> ClassSeries {
         let label = ClassLabel { class };
         ClassSeries {
@@ -172,7 +172,8 @@ pub(crate) struct WriterMetrics {
     /// Copies of the write-ahead log into the database file, by their result.
     log_copies: Family<CopiedLabel, Counter>,
     log_copy_seconds: Histogram,
-    /// How often the writer itself copied the rest of the log, by whether it copied all of it.
+    /// How often the writer itself copied the rest of the write-ahead log into the database, by whether it copied all of that
+    /// rest.
     log_ends: Family<EndedLabel, Counter>,
     log_end_seconds: Histogram,
 }
@@ -202,7 +203,7 @@ impl WriterMetrics {
 pub(crate) struct WaiterMetrics {
     /// Requests that wait for a question.
     pub(crate) waiting: Gauge,
-    /// How often a commit made a waiting request look again.
+    /// How often a commit woke a request that waits for a change, so that the request looked again.
     pub(crate) woken: Counter,
 }
 

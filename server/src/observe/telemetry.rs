@@ -16,8 +16,8 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::terminal::{columns, laid_out};
 
-/// The log filter unless `RUST_LOG` sets another. The dispatcher logs an error when a client sends a malformed header; for the
-/// readers of this log that is no error.
+/// The log filter unless `RUST_LOG` sets another. It silences the dispatcher of actix, which logs an error when a client sends a
+/// malformed header: for the readers of this log that is no error.
 pub const SERVER_FILTER: &str = "info,actix_server=warn,actix_http::h1::dispatcher=off,tokio_cron_scheduler=warn";
 /// The same for commands whose result is their output.
 pub const COMMAND_FILTER: &str = "warn";

@@ -161,7 +161,8 @@ pub(super) async fn decide(
     .await
 }
 
-/// The page for an answer that could not be recorded: it holds the typed text, and can send it again.
+/// The page for an answer that could not be recorded. It holds the typed text, if the text is known, so that the person can send
+/// it again.
 fn cannot_save(request: &HttpRequest, pages: &Pages, sent: Option<&Sent>, seconds: u32) -> HttpResponse {
     let again = sent.and_then(|sent| sent.form.again(request, pages));
     pages.later(seconds, StatusCode::SERVICE_UNAVAILABLE, Trouble::CannotSave, again)
@@ -197,7 +198,7 @@ async fn decided(
             return pages.trouble(status, Trouble::Unreadable);
         }
     };
-    // A nonce that fits comes from a page that showed everything.
+    // Only a page that showed the whole question has a nonce. So if the nonce fits, the answers need not be locked again.
     let fits = pages.brought_cookie(&request).is_some_and(|cookie| pages.nonce_fits(&form.nonce, &cookie, &token));
     let reading = if fits { Reading::ToTheEnd } else { Reading::Everything };
     let again = |error: FormError, status: StatusCode| {

@@ -225,7 +225,7 @@ pub(super) struct Field {
     pub more: Vec<String>,
     /// The control and the type of the answer.
     pub kind: FieldKind,
-    /// Whether it may stay empty.
+    /// Whether the person must fill this field.
     pub required: bool,
 }
 
@@ -490,7 +490,7 @@ mod tests {
         table.rows.iter().find(|row| row.label.text == label).expect("the row is there")
     }
 
-    // A key lets the person tell values apart, so it must stay recognizable.
+    // A key tells a person which value is which, so it stays recognizable: only a key in plain snake case is changed into words.
     #[test]
     fn snake_case_keys_become_words_and_others_stay() {
         assert_eq!(label("order_id"), "Order id");
@@ -517,7 +517,7 @@ mod tests {
         assert_eq!(folds, Folds::default());
     }
 
-    // An agent's link on our page would be phishing with our name on it.
+    // No address in an agent's data appears unbroken on our page: a link there would be phishing with our name on it.
     #[test]
     fn addresses_are_defanged_wherever_they_stand() {
         let context =
@@ -605,7 +605,8 @@ mod tests {
         }
     }
 
-    // A definition that is misread would ask the person something else than the agent meant.
+    // A definition that breaks the convention is not guessed at, and the form has one large field. A guess could ask the person
+    // something else than the agent meant.
     #[test]
     fn a_definition_that_does_not_follow_the_convention_becomes_one_large_field() {
         for fields in [

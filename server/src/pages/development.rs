@@ -48,11 +48,12 @@ pub(crate) struct Development {
     /// Whether the public URL is a loopback address, so that the server is reached from this machine alone.
     at_home: bool,
     doors: Mutex<Doors>,
-    /// The address that opens, for the task that prints it.
+    /// The present address that lets a browser in, for the task that prints it.
     address: watch::Sender<String>,
 }
 
-/// The secret ends of addresses: the one that opens, and those that were used.
+/// The secret last parts of addresses: the part of the present address, which lets one browser in, and the parts of used
+/// addresses.
 struct Doors {
     open: String,
     used: VecDeque<String>,
@@ -85,12 +86,13 @@ impl Development {
         Self { mailbox, deliveries, secret, at_home, doors: Mutex::new(Doors { open, used: VecDeque::new() }), address }
     }
 
-    /// The address that opens; once it has been used, another replaces it.
+    /// The present address that lets a browser in; once it has been used, another replaces it.
     pub(crate) fn address(&self) -> watch::Receiver<String> {
         self.address.subscribe()
     }
 
-    /// Tries an address, in constant time. The right address opens once.
+    /// Compares the secret part of an address with the known ones, each in constant time. The present address lets one browser
+    /// in.
     fn enter(&self, secret: &str, public_url: &Url, entropy: &dyn Entropy) -> Door {
         let is = |known: &String| bool::from(secret.as_bytes().ct_eq(known.as_bytes()));
         // A poisoned lock can be used, because nothing below can panic between the writes to `doors`.

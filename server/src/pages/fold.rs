@@ -91,7 +91,8 @@ fn folded_text(text: &str) -> (String, Option<Amount>) {
     (head, cut.map(Amount::Lines))
 }
 
-/// How many entries of a list are shown: a list folds like a text, by its entries, or by its size if a few entries are long.
+/// How many entries of a list are shown: as many as a text may have lines, or fewer if together they have more characters than a
+/// text may have. The list also ends before an entry that has too many lines.
 pub(super) fn entries_kept(items: &[String]) -> usize {
     let mut left = FOLDED_CHARS_MAX;
     let fits = |item: &&String| {
@@ -107,7 +108,7 @@ pub(super) fn entries_kept(items: &[String]) -> usize {
 mod tests {
     use super::*;
 
-    /// Folding locks the answers, so its limit is exact.
+    /// A text at the limit is shown whole, and a longer one is folded. The limit is exact, because folding locks the answers.
     #[test]
     fn a_text_folds_beyond_its_bounds_and_not_at_them() {
         let folded = |text: String| Folds::default().text(text, "x", "r0", Length::Folded).more;
@@ -122,7 +123,7 @@ mod tests {
         assert_eq!((folding.text.len(), folding.more.as_deref()), (FOLDED_LINE_CHARS_MAX, Some("1 more character")));
     }
 
-    /// A cut part is noted once, on the page that cuts it and on the page that shows it.
+    /// Both the page that cuts a part and the page that shows it whole note this part once: the answers are locked on both.
     #[test]
     fn a_note_is_taken_whether_or_not_everything_is_shown() {
         let note = |length| {

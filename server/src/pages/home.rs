@@ -76,7 +76,7 @@ struct MailRow {
     agent: String,
     recipient: String,
     channel: Option<String>,
-    /// Absent for a message that has not left, and for one that is no mail of ours.
+    /// Where the message can be opened; absent if it cannot. See [`href`].
     href: Option<String>,
     undelivered: Option<&'static str>,
     state: String,
@@ -149,8 +149,8 @@ impl MailRow {
     }
 }
 
-/// The address at which a mail is shown: a mail that this process remembers, or one that may be rendered anew. A message to a
-/// webhook is no mail.
+/// The address at which a message is shown. There is one if this process remembers the message, or if the message is a mail that
+/// was sent and may be rendered anew. A message to a webhook is never rendered anew.
 fn href(mailed: &Mailed, view: &MailboxView, development: &Development) -> Option<String> {
     let is_known = || development.mailbox.get(&development.deliveries.message_id(mailed.id)).is_some();
     let is_mail = mailed.channel == EMAIL && mailed.state == DeliveryState::Sent;

@@ -195,7 +195,7 @@ impl Field {
 
 impl Response {
     fn of(status: &str, response: &Value) -> Self {
-        // A refusal has the form of its surface, which is shown once.
+        // The form of a refusal is that of its surface. The page shows it once, and not for each operation.
         let content = members(&response["content"]).next().filter(|_| !status.starts_with(['4', '5']));
         let body = content.map(|(content_type, content)| {
             let mut body = content.get("schema").map(kind).unwrap_or_default();
@@ -362,7 +362,8 @@ mod tests {
 
     use super::*;
 
-    // All these texts are our own today. A schema or an example of a later plugin must not become markup.
+    // No text of the description becomes markup. All of these texts are our own today, but a later plugin may bring a schema or
+    // an example.
     #[test]
     fn whatever_the_description_says_is_text() {
         let hostile = "</pre><script>alert(1)</script>\" onclick='x' `</code><b>`";

@@ -63,7 +63,7 @@ pub(super) async fn serve(name: Path<String>) -> HttpResponse {
 mod tests {
     use super::*;
 
-    // Every open page fetches these besides itself, so they must stay small for slow networks.
+    // Every open page fetches its scripts besides itself, so for slow networks the scripts of a page must be small together.
     #[test]
     fn the_script_is_small_and_has_an_address_of_its_own() {
         // An answer page and the first page of development mode have two scripts each.

@@ -175,7 +175,8 @@ mod tests {
         assert!(matches!(circuit.passage(at(0)), Passage::Until(_)));
     }
 
-    /// An endpoint that takes every other message costs as much as one that takes none.
+    /// The circuit opens when half of the last twenty tries failed, even if no ten failed in a row: an endpoint that takes every
+    /// other message costs as much as one that takes none.
     #[test]
     fn half_of_the_last_twenty_open_it() {
         let mut circuit = Circuit::default();

@@ -30,8 +30,8 @@ pub struct Lane {
     in_flight_max: u32,
     /// Mails have no circuit: one mail server serves all recipients, and each mail has its own pauses.
     circuit: Option<Mutex<Circuit>>,
-    /// The place in the channel's queue at which the last turn stopped reading the messages that must wait; `None` if it read
-    /// all of them.
+    /// The place in the channel's queue at which the last step of the delivery loop stopped reading the messages that must wait;
+    /// `None` if it read all of them.
     line: Mutex<Option<LinePlace>>,
 }
 
@@ -86,7 +86,7 @@ impl Lane {
         LaneTurn { channel: self.name.clone(), gate, line: *self.line() }
     }
 
-    /// Notes the place in the channel's queue at which a turn stopped reading the messages that must wait.
+    /// Notes the place in the channel's queue at which a step of the delivery loop stopped reading the messages that must wait.
     pub(super) fn looked_to(&self, place: Option<LinePlace>) {
         *self.line() = place;
     }

@@ -1,4 +1,4 @@
-//! Recurring upkeep: nothing here is durable, and a missed turn loses nothing.
+//! Recurring upkeep. The schedule is kept only in memory; if a run is missed, the next one does its work.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -63,7 +63,7 @@ pub struct Sweep {
     metrics: Arc<Metrics>,
     /// The row id of the last question that was examined; the next page begins behind it.
     place: AtomicI64,
-    /// The start of the last page that a turn could not read because the store was away; -1 at first.
+    /// The start of the last page that could not be read because the store was away; -1 at first.
     away_at: AtomicI64,
 }
 
@@ -73,7 +73,7 @@ impl Sweep {
         Self { store, metrics, place: AtomicI64::new(0), away_at: AtomicI64::new(-1) }
     }
 
-    /// Goes on from the end of the turn before, for a bounded number of pages; returns how many timers were missing.
+    /// Goes on where the last call ended, for a bounded number of pages; returns how many timers were missing.
     pub async fn turn(&self) -> u64 {
         let mut mended = 0;
         for _ in 0..SWEEP_PAGES_MAX {

@@ -79,7 +79,8 @@ mod tests {
 
     use super::*;
 
-    /// Salts and ids come out of the same bytes: none may come twice, at any length, on any thread.
+    /// No eight random bytes come twice, whatever the length of a salt or an id, and on whatever thread it is drawn. All of
+    /// them are taken from the same buffer.
     #[test]
     fn nothing_random_comes_twice() {
         let draw = || {

@@ -23,7 +23,7 @@ const AWAY_MAX: Duration = Duration::from_secs(10);
 const JUMP_SECONDS_MIN: i64 = 60;
 /// The largest step, ahead or back, that is ignored, in seconds: a time service may move the clock by that much.
 pub(crate) const STEP_SECONDS_MAX: i64 = 1;
-/// The largest step, in seconds, after which the wait that follows a jump goes on; a larger one begins the wait anew.
+/// While the clock counts as unsteady after a jump, a further step of more than this many seconds begins the wait anew.
 const STEADY_STEP_SECONDS_MAX: i64 = 1;
 /// How long the clock must have been steady after a jump.
 const STEADY_FOR: Duration = Duration::from_secs(30);
@@ -139,7 +139,7 @@ impl ClockWatch {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).step.map(|step| step.size)
     }
 
-    /// Whether the clock was set back, and no turn of the deadline loop has dealt with that.
+    /// Whether the clock was set back, and the deadline loop has not dealt with that yet.
     pub(crate) fn has_stepped_back(&self) -> bool {
         matches!(self.step(), Some(Size::Back))
     }
@@ -152,25 +152,27 @@ impl ClockWatch {
         }
     }
 
-    /// Whether the clock was set, ahead or back, and no turn of the deadline loop has dealt with that.
+    /// Whether the clock was set, ahead or back, and the deadline loop has not dealt with that yet.
     pub(crate) fn has_stepped(&self) -> bool {
         self.step().is_some()
     }
 
-    /// Notes that the clock was set back while no server ran. A system that does not tell the time since boot does not notice it.
+    /// Notes that the clock was set back while no server ran. On a system that does not tell the time since boot, nothing is
+    /// noted.
     pub(crate) fn was_set_back(&self) {
         if let Some(at) = self.clock.since_boot() {
             self.seen.lock().unwrap_or_else(PoisonError::into_inner).stepped(at, Size::Back);
         }
     }
 
-    /// Notes that the deadline loop runs from now on: if it does not turn, the server is away.
+    /// Notes that the deadline loop runs from now on. If it then makes no turn for more than [`AWAY_MAX`], the server counts as
+    /// away.
     pub(crate) fn attend(&self) {
         *self.attendance.lock().unwrap_or_else(PoisonError::into_inner) = Attendance::Watched(None);
     }
 
-    /// Notes a turn of the deadline loop: its transaction began at this time since boot and is on the disk, so it has dealt with
-    /// every step noticed before.
+    /// Notes that the deadline loop has done its work once (a turn). The transaction of this turn began at the time since boot
+    /// `began`, and is on the disk. So the turn has dealt with every step that was noticed before.
     pub(crate) fn turned(&self, began: Duration) {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).step.take_if(|step| step.at <= began);
         let mut attendance = self.attendance.lock().unwrap_or_else(PoisonError::into_inner);
@@ -194,15 +196,16 @@ impl ClockWatch {
         self.has_stepped() || self.is_late(beat_at)
     }
 
-    /// The time since the last turn of the deadline loop, if it runs here and has turned.
+    /// The time since the last turn of the deadline loop; `None` if the loop does not run in this process or has not turned
+    /// yet, or if the system does not tell the time since boot.
     pub(crate) fn since_turn(&self) -> Option<Duration> {
         let attendance = *self.attendance.lock().unwrap_or_else(PoisonError::into_inner);
         let Attendance::Watched(Some(turned)) = attendance else { return None };
         self.clock.since_boot().map(|now| now.saturating_sub(turned))
     }
 
-    /// Whether the deadline loop has not turned for too long. If the time of its last turn is not known, the age of the last sign
-    /// of life decides.
+    /// Whether the deadline loop runs in this process and its last turn is longer ago than [`AWAY_MAX`]. If the time of its
+    /// last turn is not known, the age of the last sign of life (`beat_at`) counts instead.
     pub(crate) fn is_late(&self, beat_at: DateTime<Utc>) -> bool {
         let Attendance::Watched(turned) = *self.attendance.lock().unwrap_or_else(PoisonError::into_inner) else { return false };
         match self.clock.since_boot().zip(turned) {
@@ -230,7 +233,8 @@ impl ClockWatch {
 mod tests {
     use super::*;
 
-    /// The wall clock and the time since boot, in seconds, and whether the system cannot tell the latter.
+    /// A clock for tests: the time of the wall clock and the time since boot, in seconds, and whether the time since boot is
+    /// hidden.
     #[derive(Default)]
     struct Hands(Mutex<(i64, u64)>, bool);
 
@@ -298,7 +302,8 @@ mod tests {
         assert!(after(&hands, &watch, (5, 5)));
     }
 
-    /// A turn that began before the jump was noticed has not recorded it.
+    /// A jump of the clock counts as an absence until a turn of the deadline loop that began later is over. A turn that began
+    /// before the jump has not recorded it.
     #[test]
     fn a_jump_is_an_absence_until_a_later_turn_has_recorded_it() {
         let (hands, watch) = watched();
@@ -333,7 +338,7 @@ mod tests {
         assert!(watch.is_away(hands.now()), "whatever the sign of life shows");
     }
 
-    /// Not every system tells how long it has run.
+    /// On a system that does not tell the time since boot, the age of the last sign of life says whether the server was away.
     #[test]
     fn without_a_time_since_boot_the_sign_of_life_tells() {
         let hands = Arc::new(Hands(Mutex::default(), true));

@@ -1,4 +1,5 @@
-//! Recomputes every intent's chain of events from the bytes the target gives back.
+//! Recomputes every intent's chain of events from the bytes that are read back from the target, the database that is being
+//! filled.
 
 use anyhow::{Context, bail};
 use domain::log::{Follower, Hash, Sealed};

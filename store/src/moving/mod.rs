@@ -84,7 +84,8 @@ pub fn move_everything(from: &Path, to: &Address, now: DateTime<Utc>, progress: 
     let chains = verify_chains(&mut source, &target, to, progress)?;
     // Once the file is marked, it is no longer used, so every row must be on the database's disk before.
     target.make_durable()?;
-    // A server of an older version may have started in spite of the database's mark. Then the file stays in use.
+    // A server of an older version may have started in spite of the database's mark, which it does not know. The move then
+    // fails here, and the file stays in use.
     target.refuse_if_served()?;
     source.mark_moved(&to.to_string(), now)?;
     kill_points::reached(Point::BetweenMarks);

@@ -19,7 +19,8 @@ use super::tables::{Cell, Form, TABLES, Table};
 use crate::Schema;
 use crate::sqlite::{lock, moved_to, schema, url_of};
 
-/// The file, locked against servers, inside one transaction that keeps every other writer out and ends with the mark.
+/// The file, locked against servers, inside one transaction that keeps every other writer out. The transaction ends when it
+/// marks the file as moved.
 pub(super) struct Source {
     conn: SqliteConnection,
     path: PathBuf,
@@ -89,7 +90,8 @@ impl Source {
             }
             Schema::Half => bail!("{} is filled by another move", path.display()),
         }
-        // A key made meanwhile would be missing after the move, so a command that makes one is told that the database is locked.
+        // A key that is made during the move would be missing after it. So a command that makes a key is told that the database
+        // is locked.
         conn.batch_execute("BEGIN IMMEDIATE").with_context(|| {
             format!("failed to keep others from writing to {}; does another placet command use it?", path.display())
         })?;
@@ -114,7 +116,8 @@ impl Source {
         Ok(u64::try_from(count.get_result::<Count>(&mut self.conn)?.count)?)
     }
 
-    /// Calls `each` with the line of every row behind the first `skip`, one after the other, and keeps none of them.
+    /// Calls `each` with one row after the other, behind the first `skip` rows, and keeps none of them. Each row is written as
+    /// one line in the form `form`.
     pub(super) fn lines(
         &mut self,
         table: &Table,
@@ -188,7 +191,7 @@ mod tests {
     use crate::sqlite::{Exclusive, SqliteStore};
     use crate::{Store, Surroundings};
 
-    /// A new table that is not named in `TABLES` would be left behind.
+    /// Every table and column of a new file is in [`TABLES`], because a table that is missing there would be left behind.
     #[tokio::test]
     async fn every_table_and_column_of_a_new_file_is_known() {
         let folder = tempfile::tempdir().unwrap();

@@ -98,8 +98,9 @@ impl Target {
             self.check_columns()?;
             self.run("CREATE TABLE moving (source text NOT NULL, fingerprint bytea NOT NULL)")?;
             self.execute("INSERT INTO moving (source, fingerprint) VALUES ($1, $2)", &[&path, &print])?;
-            // A server that started meanwhile took its lock before it looked for the mark a last time, so at least one of the two
-            // sees the other. If this process sees the server, it removes the mark, which would keep the next server out.
+            // A server that starts at the same time takes its lock before it looks for this mark a last time. So at least one
+            // of the two notices the other. If this process notices the server, it removes the mark, because the mark would
+            // keep the next server out.
             if let Err(served) = self.refuse_if_served() {
                 self.run("DROP TABLE moving")?;
                 return Err(served);
@@ -155,8 +156,8 @@ impl Target {
 
     /// Writes a table's rows behind those that are there, in batches; calls `after` with the number of rows after each batch.
     pub(super) fn fill(&self, source: &mut Source, table: &Table, mut after: impl FnMut(u64)) -> anyhow::Result<()> {
-        // Rows are written in one order, and a batch is there as a whole or not at all, so the number of
-        // rows says where to go on.
+        // Rows are always written in the same order, and a batch is written as a whole or not at all. So the number of rows
+        // that are there says where to go on.
         let there = self.count(table)?;
         after(there);
         let (mut lines, mut rows) = (Vec::with_capacity(BATCH_BYTES_MAX + 64 * 1024), 0);

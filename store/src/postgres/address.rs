@@ -227,7 +227,7 @@ mod tests {
         }
     }
 
-    /// Traffic over a network is unencrypted only if the URL says so, and then the server warns.
+    /// An address counts as exposed only if its traffic crosses a network unencrypted; the server warns of that.
     #[test]
     fn only_an_unencrypted_way_over_a_network_is_exposed() {
         for (url, exposed) in [
@@ -243,7 +243,7 @@ mod tests {
         }
     }
 
-    /// Refusals end up in logs and tickets.
+    /// A refusal does not repeat the password of the URL, because refusals end up in logs and tickets.
     #[test]
     fn a_refusal_names_what_is_wrong_but_no_password() {
         for (url, word) in [

@@ -23,7 +23,8 @@ use super::migrate::is_half;
 use crate::host::task::spawn_named;
 use crate::hub::{Hub, Notice};
 
-/// The most words in one notification, each of which stands for one change: PostgreSQL takes 8,000 bytes.
+/// The most words in one notification; each word stands for one change. PostgreSQL takes notifications of less than 8,000
+/// bytes.
 const ANNOUNCED_AT_ONCE: usize = 100;
 /// The most words that wait to be announced; further words are dropped, and the other servers find those changes when they
 /// next look at the database.
@@ -113,7 +114,7 @@ pub(super) async fn start(address: Address, server: i32, hub: Arc<Hub>) -> Resul
 struct Heard {
     client: Client,
     hearing: JoinHandle<()>,
-    /// The lengths of the logs that streams follow here, at the last look.
+    /// The lengths of the logs that streams on this server follow, as they were when the database was last asked.
     lengths: HashMap<IntentId, i64>,
     /// Whether the connection holds the lock under this server's number.
     is_known: bool,
@@ -132,14 +133,15 @@ impl Listening {
         let (client, wire) = dial(&self.address).await?;
         let hearing = spawn_named("database-notifications", hear(wire, self.server, self.hub.clone()));
         client.batch_execute(SETTINGS).await.map_err(|error| lost(&error))?;
-        // Notifications that were sent while this server did not listen are lost.
+        // Notifications that were sent while this server did not listen are lost, so all waiters look for themselves.
         self.hub.wake_all();
         let is_known = self.be_known(&client).await?;
         Ok(Heard { client, hearing, lengths: HashMap::new(), is_known })
     }
 
-    /// Takes the lock under this server's number. An earlier connection, whose end the database has not noticed yet, may still
-    /// hold it: then the others see this server as alive all the same, and the lock is tried again later.
+    /// Takes the lock under this server's number, by which the others see that it lives; false if an earlier connection still
+    /// holds the lock, because the database has not noticed that connection's end yet. In that case the others see this server
+    /// as alive, too, and the lock is tried again later.
     async fn be_known(&self, client: &Client) -> Result<bool, ConnectError> {
         Ok(client.query_one(LIVE, &[&SERVERS, &self.server]).await.map_err(|error| lost(&error))?.get(0))
     }
@@ -211,8 +213,8 @@ impl Listening {
         Ok(())
     }
 
-    /// Wakes the streams of every log that has another length than at the last look, and returns the lengths. A log without an
-    /// earlier length counts as well: it may have grown between its stream's first look and this one.
+    /// Wakes the streams of every log that has grown since the database was last asked, and returns the lengths. A log without
+    /// an earlier length counts as grown: its stream may have read it before it grew.
     async fn look_at_logs(
         &self,
         client: &Client,
@@ -230,7 +232,8 @@ impl Listening {
     }
 }
 
-/// The word that tells the other servers of a notice; `None` if they need not be told. They look for deadlines and messages
+/// The word that tells the other servers of a notice; `None` if they need not be told, for example because they look for
+/// deadlines and messages themselves.
 /// themselves.
 fn word_of(notice: &Notice) -> Option<String> {
     match notice {

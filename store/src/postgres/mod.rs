@@ -55,8 +55,8 @@ use crate::rows::RowsResult;
 use crate::surroundings::{Env, Surroundings};
 use crate::{StoreError, Unit, units};
 
-/// Connections that read only API keys, and whether deadlines are held. They are separate, so that heavy work cannot
-/// keep every caller from being authenticated.
+/// Connections that read only two things: API keys, and whether deadlines are held back. They are separate, so that heavy work
+/// cannot keep every caller from being authenticated.
 const CONNECTIONS_APART: u32 = 2;
 /// The connection that listens.
 const LISTENING_CONNECTIONS: u32 = 1;

@@ -45,7 +45,7 @@ pub(super) enum Mode {
 /// boot, as it would compare this machine's wall clock.
 pub(super) struct DatabaseClock {
     clock: Arc<dyn Clock>,
-    /// Whether the database's time was seen: before that the time is this machine's, and the two may differ.
+    /// Whether the database's time was seen. Before that, the time is this machine's, which may differ from the database's.
     is_known: AtomicBool,
     /// How far the database's clock is ahead of the time since boot, in microseconds.
     lead: AtomicI64,

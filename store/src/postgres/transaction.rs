@@ -128,8 +128,8 @@ fn once<T>(
     commit(session, &*surroundings.observer, number, !notices.is_empty(), value)
 }
 
-/// Commits the transaction with this number. The kill points, at which a test may kill the process, count only if the
-/// transaction announces something: other commits have nothing to lose.
+/// Commits the transaction with this number. The kill points (at which a test may kill the process) are reached only if the
+/// transaction announces something, because other commits have nothing to lose.
 pub(super) fn commit<T>(
     session: &mut Session,
     observer: &dyn Observer,
@@ -169,7 +169,7 @@ pub(super) fn look_up<T>(pool: &Pool, work: impl Fn(&mut Session) -> RowsResult<
                 return Ok(value);
             }
             Err(error) if lost || !is_lost(&error) => return Err(classify(&error)),
-            // Connections that lay idle may have lost their server meanwhile.
+            // The server may have ended connections that lay idle. So the statement is run once more, on a new connection.
             Err(_) => {
                 lost = true;
                 pool.forget_idle();

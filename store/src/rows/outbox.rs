@@ -112,8 +112,8 @@ pub(crate) trait ReadOutbox {
     fn due_deliveries(&mut self, channel: &str, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<OutboxRow>>;
     /// The messages of one channel that are due or wait for another try, longest due first.
     fn undelivered(&mut self, channel: &str, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<OutboxRow>>;
-    /// The due messages of a channel after the first `keep`, last due first, and only those before `before` in the channel's
-    /// queue. Messages that are leased, or superseded by a newer one, are not counted.
+    /// The due messages of a channel, apart from the `keep` that have been due longest: the last due first, and only those
+    /// before `before` in the channel's queue. Messages that are leased, or superseded by a newer one, are not counted.
     fn due_beyond(
         &mut self,
         channel: &str,

@@ -13,7 +13,8 @@ pub(crate) struct PresenceRow {
     pub(crate) restore: Restore,
     /// Answer links up to this row are void.
     pub(crate) tokens_void_to: i64,
-    /// The absence that is being made good. A recovery that a restore interrupted goes on once the restore is released.
+    /// The absence that is being made good. If a restore interrupts this work, it goes on once the operator releases the
+    /// database.
     pub(crate) recovery: Option<Recovery>,
 }
 
@@ -54,12 +55,13 @@ impl PresenceRow {
     }
 }
 
-/// An absence that is being made good, and how far that has come.
+/// An absence of the server for which open questions get time back, and how far that work has come.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Recovery {
     pub(crate) from: DateTime<Utc>,
     pub(crate) until: DateTime<Utc>,
-    /// Whether the absence was recorded after a restore of the database. If so, everyone is asked again.
+    /// Whether the absence was recorded after a restore of the database. If so, each person who had a message about an open
+    /// question gets a new one.
     pub(crate) restored: bool,
     /// The last suspension that was dealt with.
     pub(crate) done_to: i64,

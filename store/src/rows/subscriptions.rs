@@ -16,7 +16,8 @@ pub(crate) struct SubscriptionRow {
     pub(crate) intent: IntentRow,
 }
 
-/// The time at which a message that was not tried is due.
+/// The `due_at` of a message that was not tried yet. It lies so far in the past that the message is due whatever the clock
+/// shows.
 pub(crate) const AT_ONCE: DateTime<Utc> = DateTime::UNIX_EPOCH;
 
 /// How far a subscription has come in the log of its intent.

@@ -228,7 +228,8 @@ struct Copying {
     observer: Arc<dyn Observer>,
     /// Whether the log is longer than its bound. The allowance of agents reads this, and then refuses their writes.
     log_is_long: Arc<AtomicBool>,
-    /// Why the log could not be copied at the last look, if it could not; the beginning and the end of trouble are logged once.
+    /// Why the log could not be copied at the last look; `None` if it could. It is kept so that the beginning and the end of
+    /// the trouble are each logged once.
     trouble: Option<String>,
 }
 
@@ -404,7 +405,8 @@ mod tests {
         assert!(tried.folder.path().join("placet.db").metadata().unwrap().len() > 1_000_000, "the file has the rows");
     }
 
-    /// A backup that takes long must not stop any write, and the log must not fill the disk.
+    /// A reader that stays, for example a long backup, holds the copying up but stops no write. The log then becomes longer
+    /// than its bound, and the thread reports that, so that agents cannot fill the disk.
     #[test]
     fn a_reader_holds_the_copying_up_until_it_ends_and_a_long_log_is_told() {
         let mut tried = Tried::new();
@@ -432,7 +434,8 @@ mod tests {
         tried.checkpointer.end();
     }
 
-    /// The kernel may have dropped pages that SQLite counts as copied, so the log must keep them for the next start.
+    /// After a failed sync nothing is copied any more. The kernel may have dropped pages that SQLite counts as copied, so the
+    /// log must keep them for the next start.
     #[test]
     fn after_a_failed_sync_nothing_is_copied_and_the_log_is_kept() {
         let mut tried = Tried::new();
@@ -450,7 +453,8 @@ mod tests {
         tried.checkpointer.end();
     }
 
-    /// Another server may use the file under its other name, with a log of its own.
+    /// The log of a file with two names is not copied: another server may use the file under its other name, with a log of its
+    /// own.
     #[test]
     fn the_log_of_a_file_with_two_names_is_not_copied() {
         let mut tried = Tried::new();

@@ -56,7 +56,7 @@ impl Identity {
                 Ok(about) if number(&about) == *opened => return None,
                 Ok(_) => "replaced",
                 Err(error) if error.kind() == ErrorKind::NotFound => "deleted or moved",
-                // A later look may succeed, so this loss is not remembered.
+                // The next attempt to look may succeed, so this message is returned but not remembered.
                 Err(error) => return Some(format!("{} cannot be looked at: {error}", path.display())),
             };
             let path = path.display();

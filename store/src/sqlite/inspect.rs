@@ -137,8 +137,8 @@ pub(crate) fn schema(conn: &mut SqliteConnection) -> anyhow::Result<Schema> {
 mod tests {
     use super::*;
 
-    /// Before 3.50.7 and 3.51.3, two programs on one database can lose commits when the write-ahead log begins anew; `placet keys`
-    /// beside a running server is enough.
+    /// The compiled SQLite is at least 3.50.7 (of the series 3.50) or 3.51.3. In older versions, two programs on one database
+    /// can lose commits when the write-ahead log begins anew; to run `placet keys` beside a server is enough.
     #[test]
     fn the_compiled_sqlite_resets_its_log_without_a_loss() {
         let version = version().unwrap();

@@ -52,8 +52,8 @@ use crate::{StoreError, Unit};
 
 /// Connections that read at the same time.
 const READERS_MAX: u32 = 8;
-/// Connections that read only API keys, and whether deadlines are held. They are separate, so that heavy reads cannot
-/// keep every caller from being authenticated.
+/// Connections that read only two things: API keys, and whether deadlines are held back. They are separate, so that heavy reads
+/// cannot keep every caller from being authenticated.
 const READERS_APART_MAX: u32 = 2;
 /// How long a read waits for a connection.
 const READER_WAIT: Duration = Duration::from_secs(5);
@@ -287,7 +287,7 @@ fn empty_log(conn: &mut SqliteConnection, exclusive: Exclusive) -> anyhow::Resul
     }
     let mode = match exclusive {
         Exclusive::Serve => "TRUNCATE",
-        // The log belongs to the server, if one runs; this command does not wait for it.
+        // The log belongs to the server, if one runs. So this command copies only what it can copy without waiting.
         Exclusive::Beside => "PASSIVE",
     };
     let checkpoint = diesel::sql_query(format!("PRAGMA wal_checkpoint({mode})")).get_result::<Checkpoint>(conn)?;
@@ -370,7 +370,8 @@ mod tests {
         SqliteStore::open(path, Exclusive::Beside, Surroundings::alone(Arc::new(SystemClock), Arc::new(SystemEntropy)))
     }
 
-    /// An older program does not know the promises of a newer one; it must not touch a database it cannot read.
+    /// A database that a newer version wrote is refused and left as it is. The older program does not know what the newer one
+    /// promises, so it must not touch the data.
     #[test]
     fn a_database_of_a_newer_version_is_refused_and_left_alone() {
         let folder = tempfile::tempdir().unwrap();

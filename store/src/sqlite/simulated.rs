@@ -281,7 +281,7 @@ impl SimulatedStore {
         Ok(Self { database, clock, watch, channels, entropy, scheduler, hub: Hub::new(Arc::new(Unobserved)) })
     }
 
-    /// Whether the next turn of the deadline loop does more than leave a sign of life, although nothing is due.
+    /// Whether the next run of the deadline loop does more than leave a sign of life, although no timer is due.
     ///
     /// # Errors
     ///
@@ -289,7 +289,8 @@ impl SimulatedStore {
     pub fn must_turn(&self) -> anyhow::Result<bool> {
         let is_set = !self.watch.is_steady() || self.watch.has_stepped();
         let goes_on = |presence: PresenceRow| match presence.restore {
-            // While a restored database is held, the loop handles neither a step of the clock nor an earlier absence.
+            // While a restored database waits for its release, the loop handles neither a step of the clock nor an earlier
+            // absence.
             Restore::Held { .. } => false,
             Restore::Released => true,
             Restore::Over => is_set || presence.recovery.is_some(),
@@ -298,7 +299,7 @@ impl SimulatedStore {
     }
 
     /// Leaves the sign of life that an idle deadline loop would have left by now. Returns false, and leaves none, while a
-    /// restored database is held.
+    /// restored database waits for its release.
     ///
     /// # Errors
     ///
@@ -356,7 +357,7 @@ impl SimulatedStore {
         done.map(|done| (done, notices))
     }
 
-    /// Waits for a turn, runs the transaction, and waits until its caller may hear of it.
+    /// Waits until the scheduler lets the transaction run, runs it, and waits until its caller may hear of its end.
     async fn run<T>(
         &self,
         unit: &'static str,

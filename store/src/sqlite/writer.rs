@@ -115,7 +115,8 @@ struct Task<T, W> {
 impl<T: Send, W: Fn(&mut Writing<'_>, &Env<'_>) -> RowsResult<T> + Send> Job for Task<T, W> {
     fn run(&mut self, rows: &mut Writing<'_>, env: &Env<'_>) -> RowsResult<()> {
         self.result = Some(match (self.work)(rows, env) {
-            // A held job has written nothing, so its neighbours in the batch have nothing to undo.
+            // A job that is held back, because nothing may be decided by the clock at present, has written nothing. So its
+            // neighbours in the batch have nothing to undo.
             Err(RowsError::Held(why)) => Err(StoreError::Held(why)),
             done => Ok(done?),
         });
@@ -367,8 +368,8 @@ fn attempt(
         }
     }
     let decided = Instant::now();
-    // The kill points, at which a test may kill the process, count only batches that announce something: other commits
-    // have nothing to lose.
+    // The kill points (at which a test may kill the process) are reached only by batches that announce something, because other
+    // commits have nothing to lose.
     let announces = !notices.is_empty();
     if announces {
         kill_points::reached(Point::BeforeCommit);
@@ -546,7 +547,8 @@ mod tests {
         assert_eq!(writer.doubts.standing(), None);
     }
 
-    /// A proof does not disprove a write that fails while the proof is under way.
+    /// A proof that a write reaches the disk says nothing about a write that fails while the proof is under way: that failure
+    /// stays in doubt.
     #[test]
     fn a_proof_says_nothing_of_what_fails_while_it_is_under_way() {
         let doubts = Doubts::default();
@@ -561,7 +563,7 @@ mod tests {
         assert_eq!(doubts.standing(), None);
     }
 
-    /// One write of a batch fails: its neighbours must not suffer, and it must leave nothing behind.
+    /// If one write of a batch fails, the other writes of the batch succeed, and the failed one leaves nothing behind.
     #[tokio::test]
     async fn a_failed_statement_leaves_its_neighbours_alone() {
         let folder = tempfile::tempdir().unwrap();
@@ -578,7 +580,7 @@ mod tests {
         assert_eq!(rids.len(), 3);
     }
 
-    /// Writes that were rolled back did not happen, and writes that were applied again happened once: counters must say so.
+    /// A write that was rolled back is not counted, and a write that was applied again is counted once.
     #[tokio::test]
     async fn only_what_was_committed_is_counted() {
         let folder = tempfile::tempdir().unwrap();
@@ -599,7 +601,7 @@ mod tests {
         assert_eq!(count(&writer).await, 1000);
     }
 
-    /// A full queue must refuse at once: waiting in line for a dead disk helps no one.
+    /// A write is refused at once if the queue is full: to let it wait for a disk that takes no writes would help no one.
     #[tokio::test]
     async fn a_full_queue_refuses_instead_of_waiting() {
         let folder = tempfile::tempdir().unwrap();

@@ -43,7 +43,8 @@ pub(crate) fn complete_delivery<R: Rows>(
         }
         DeliveryResult::Sent(reply) => (Fate::Sent, reply),
         DeliveryResult::Retry { reason, after } if let Some(pause) = pause(&row.channel, row.tries, env.entropy) => {
-            // If the clock has just jumped ahead, a time computed from it might be hours away.
+            // If the clock has just jumped ahead, the time of the next try would be computed from a wrong time, and might be
+            // hours away.
             if !env.watch.is_steady() {
                 return Err(RowsError::Held(Hold::Clock.why()));
             }
@@ -60,8 +61,9 @@ pub(crate) fn complete_delivery<R: Rows>(
     Ok(true)
 }
 
-/// Refuses to record a result if the question's deadline has passed and deadlines are held now: until they are released, no one
-/// knows whether the result came in time. The worker or gateway that reports the result tries again.
+/// Refuses to record a result if the question's deadline has passed but deadlines are held back at present, for example after a
+/// restore. Until they are released, no one knows whether the result came in time. The worker or gateway that reports the
+/// result tries again.
 fn may_be_told<R: Rows>(rows: &mut R, env: &Env<'_>, suspension: &SuspensionRow) -> RowsResult<()> {
     let asked = &suspension.suspension;
     if asked.ending.is_some() || !asked.is_expired(env.clock.now()) {

@@ -32,11 +32,11 @@ pub(super) fn finish_delivery<R: Rows>(
     let now = env.clock.now();
     rows.finish_outbox(row.rid, state, now, last_word)?;
     rows.notice(Notice::Fact(Fact::Delivery { channel: row.channel.clone(), state: settled }));
-    // The intent is loaded before the other messages are read. If two messages are lost at the same time, the later transaction
-    // then sees the loss of the other message.
+    // The intent is loaded before the other messages are read. If two messages fail at the same time, the later transaction
+    // then sees that the other message has failed.
     let mut loaded = load_of(rows, suspension)?;
-    // The other messages and the question are read only if this message is lost: they show whether anyone is reached, and who is
-    // asked instead.
+    // The other messages and the question are read only if this message can no longer reach its recipient and the question is
+    // open. They show whether another person is still reached, and which people are asked instead.
     let (mut siblings, mut question) = (Vec::new(), None);
     if fate != Fate::Sent && suspension.suspension.ending.is_none() {
         let asked;

@@ -1,9 +1,9 @@
-//! Gives up messages before they are lost, if their endpoint takes too long and another channel can ask a person at once.
+//! Gives up messages before their last try, if their endpoint takes too long and another channel can ask a person at once.
 //!
-//! Guarantee: a message is given up only if a person is asked by another channel instead; without another channel, a late message
-//! is better than none. Mechanism: the people of the next attempt are asked when all messages of an attempt are lost, so all
-//! other messages of the attempt that wait for the same endpoint are given up in the same transaction. Failure: a message that
-//! another worker is sending may get through, so it is waited for.
+//! Guarantee: a message is given up only if a person is asked by another channel instead; without another channel, a late
+//! message is better than none. Mechanism: the people of the next attempt are asked once no message of an attempt can reach its
+//! recipient any more. So all other messages of the attempt that wait for the same endpoint are given up in the same
+//! transaction. Failure: a message that another worker is sending may get through, so it is waited for.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::intent::deliveries::{has_another_way, is_worth_waiting};
@@ -24,7 +24,8 @@ use crate::surroundings::Env;
 /// The most messages that may be due for one webhook endpoint at the same time. A further message is given up, if a person can be
 /// asked by another channel instead.
 const ENDPOINT_DUE_MAX: u32 = 1_000;
-/// How many messages beyond that number one query reads; a turn makes at most two of these queries for each endpoint.
+/// How many messages beyond that number one query reads. In one turn the worker makes at most two of these queries for each
+/// endpoint.
 const BEYOND_PER_UNIT: u32 = 16;
 
 /// The detail of a message that is given up because it is beyond [`ENDPOINT_DUE_MAX`].
@@ -90,8 +91,8 @@ pub(super) fn give_up<R: Rows>(
 /// Gives up due messages beyond an endpoint's limit, if another channel can ask: a message that waits behind a thousand others
 /// comes too late.
 ///
-/// Every turn reads the newest messages first, and then as many older ones, from the place at which the turn before stopped. So
-/// messages that cannot be given up, which are read again and again, do not hide others that can.
+/// Every turn of the worker reads the newest messages first, and then as many older ones, from the place at which its previous
+/// turn stopped. So messages that cannot be given up, which are read again and again, do not hide others that can.
 pub(super) fn turn_away<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
@@ -116,7 +117,8 @@ pub(super) fn turn_away<R: Rows>(
         }
         let (suspension, message) = match read(rows, &row) {
             Ok(read) => read,
-            // The message is put off, and an error logged, when its turn comes.
+            // A message that cannot be read is left out here. When its turn to be sent comes, it is put off, and the error is
+            // logged.
             Err(error) if error.is_unreadable() => continue,
             Err(error) => return Err(error),
         };

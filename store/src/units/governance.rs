@@ -1,4 +1,4 @@
-//! The policy of an intent, with the facts that its rules need; read for the commands that a policy governs.
+//! Loads the policy of an intent, with the facts that its rules need, for the commands that a policy governs.
 
 use chrono::{DateTime, Utc};
 use domain::intent::command::Command;
@@ -15,7 +15,7 @@ use crate::reads;
 use crate::rows::prelude::*;
 use crate::rows::{Decided, Listed, RowsResult};
 
-/// How many of the newest approvals of an intent are looked through for one that counts.
+/// How many of the newest approvals of an intent are searched for one that approves completing the intent as it is now.
 const APPROVALS_LOOKED_AT: u32 = 50;
 
 /// Loads the policy of the intent, and the facts by which the policy judges the command.

@@ -97,8 +97,8 @@ pub(crate) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, turn: &Turn
             full.push(channel);
         }
     }
-    // A full lane is left out here, because its next turn comes when one of its messages has ended. Any other lane has its next
-    // turn when its next message is due.
+    // A channel that has leased as many messages as it has room for is left out here: its next turn comes when one of these
+    // messages has ended. Any other channel has its next turn when its next message is due.
     let next = rows.reads().queued_channels()?.into_iter().filter(|queued| !full.contains(&queued.channel));
     let when = |queued: QueuedChannel| match turn.lane(&queued.channel) {
         Some(_) => queued.next_due,
@@ -117,7 +117,8 @@ fn gate_of(turn: &Turn, channel: &str) -> Gate {
 /// failed or given up. By then every server has heard of the revival.
 const REVIVED_IS_SPARED_SECONDS: i64 = 10;
 
-/// The end of that time for a queued message, if the message was revived and the time is not over.
+/// The time until which a queued message is spared because it was revived; `None` if it was not revived, or if that time is
+/// over.
 fn spared_until(row: &OutboxRow, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
     let revived_at = row.settled_at.filter(|revived_at| *revived_at <= now)?;
     Some(revived_at + TimeDelta::seconds(REVIVED_IS_SPARED_SECONDS)).filter(|until| now < *until)
@@ -135,9 +136,9 @@ const OTHERS_HAVE_SECONDS: i64 = 300;
 
 /// The detail of a message whose channel was taken out of the settings.
 const NO_SUCH_CHANNEL: &str = "this server has no channel of this name any more";
-/// The detail of a message that waits for an endpoint whose circuit is open.
+/// The detail of a message that waits because its endpoint is left alone for a while after failures (its circuit is open).
 const LEFT_ALONE: &str = "the endpoint is left alone for a while, because it keeps failing";
-/// The detail of a message that cannot wait for an endpoint whose circuit is open.
+/// The detail of a message that is given up because it would wait too long for an endpoint that is left alone.
 const NO_TIME: &str = "the endpoint keeps failing, and the time to answer runs";
 
 /// The secrets that prove the tokens in a message.

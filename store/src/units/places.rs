@@ -25,7 +25,8 @@ pub(super) fn load<R: Rows>(rows: &mut R, loaded: &mut Loaded, command: &Command
     Ok(())
 }
 
-/// Decides whether a principal may take the intent out of the portfolio: the creator of either may, and an admin.
+/// Decides whether a principal may take the intent out of the portfolio. The creator of the intent, the creator of the
+/// portfolio, and an admin may.
 pub(super) fn may_leave(loaded: &Loaded, principal: &Principal, intent: Object<'_>) -> Result<(), Rejection> {
     let Joined { portfolio, membership, .. } = loaded.intent.portfolio.as_deref().ok_or(Rejection::NotFound)?;
     let object = Object::Portfolio { created_by: &portfolio.created_by };

@@ -39,19 +39,21 @@ const BEAT_SECONDS: i64 = 10;
 const BEHIND_SECONDS_MIN: i64 = 60;
 /// How many questions one transaction deals with after an absence.
 const QUESTIONS_PER_UNIT: u32 = 64;
-/// How old the sign of life of a server at work may be, in seconds: its loop turns every five seconds.
+/// How old the sign of life of a server at work may be, in seconds: a new one is due after [`BEAT_SECONDS`], and the loop that
+/// writes it runs every five seconds.
 const BEAT_AGE_SECONDS_MAX: i64 = BEAT_SECONDS + 5;
 /// How many questions with a fixed deadline one query reads.
 const FIXED_PER_LOOK: u32 = 1_024;
 
-/// Deals with a hold or an absence before the deadline loop fires anything. `None` if timers may fire.
+/// Deals with an absence, or with a reason to hold deadlines back, before the deadline loop fires anything. Returns `None` if
+/// timers may fire.
 pub(super) fn first<R: Rows>(rows: &mut R, env: &Env<'_>, now: DateTime<Utc>) -> RowsResult<Option<Fired>> {
-    // This call notices a step of the clock. A step that comes later is dealt with by the next turn.
+    // This call notices a step of the clock. A step that comes later is dealt with when the loop runs next.
     env.watch.is_steady();
     let began = env.watch.since_boot();
     match hold(rows.reads(), env.watch)? {
-        // No sign of life is written and no turn is counted: the time may be wrong, and held questions get the time of the hold
-        // back later.
+        // No sign of life is written and no turn is counted, because the time may be wrong, and because the questions get the
+        // time of the hold back later.
         Some(Hold::Clock | Hold::Restore { .. }) => Ok(Some(Fired { rows: 0, next_due: None, turned: None })),
         Some(Hold::Recovery) => {
             if env.watch.has_stepped_back() && (end_ahead(rows, env, now)? || end_fixed(rows, env, now, Lost::Agreement)?) {
@@ -75,7 +77,7 @@ pub(super) fn first<R: Rows>(rows: &mut R, env: &Env<'_>, now: DateTime<Utc>) ->
             if recovered.done && is_noticed {
                 beat(rows, now)?;
             }
-            // If batches are left, or if timers may fire now, this is not zero, so that the loop turns again at once.
+            // If batches are left, or if timers may fire now, this is not zero, so that the loop runs again at once.
             let rows = usize::from(!recovered.done || is_noticed);
             Ok(Some(Fired { rows, next_due: None, turned: began.filter(|_| is_noticed) }))
         }
@@ -93,7 +95,7 @@ fn end_ahead<R: Rows>(rows: &mut R, env: &Env<'_>, now: DateTime<Utc>) -> RowsRe
     Ok(!ahead.is_empty())
 }
 
-/// Whether the step of the clock is the only reason to hold deadlines.
+/// Whether a step of the clock is the only reason for which deadlines are held back.
 fn is_at_work<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<bool> {
     let is_at_work = |presence: PresenceRow| {
         presence.recovery.is_none() && presence.restore == Restore::Over && !env.watch.is_late(presence.beat_at)
@@ -163,7 +165,7 @@ fn last_presence<R: Rows>(rows: &mut R, now: DateTime<Utc>) -> RowsResult<Presen
     Ok(PresenceRow::at(rows.reads().newest_event_at()?.unwrap_or(now)))
 }
 
-/// Whether no absence lies between a sign of life and now.
+/// Whether a sign of life is so recent that no absence lies between it and now.
 fn is_fresh(beat_at: DateTime<Utc>, now: DateTime<Utc>) -> bool {
     Absence::between(beat_at, now).is_none()
 }
@@ -183,8 +185,8 @@ fn beat<R: Rows>(rows: &mut R, now: DateTime<Utc>) -> RowsResult<()> {
 pub(crate) fn depart<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<()> {
     let now = env.clock.now();
     let presence = rows.reads().presence()?.unwrap_or_else(|| PresenceRow::at(now));
-    // While questions are held, and just after their release, no sign of life is written, so that they get the time of the hold
-    // back. An absence that is not recorded yet is left for the next start to find.
+    // While deadlines are held back, and just after they are released, no sign of life is written, so that open questions get
+    // that time back. An absence that is not recorded yet is left for the next start to find.
     let is_held = !env.watch.is_steady() || presence.restore != Restore::Over;
     if is_held || env.watch.is_away(presence.beat_at) {
         return Ok(());

@@ -321,7 +321,8 @@ pub(crate) fn complete_post<R: Rows>(
         }
         DeliveryResult::Retry { reason, after } => match pause(LIKE_WEBHOOKS, row.place.tries + 1, env.entropy) {
             Some(pause) => {
-                // If the clock has just jumped ahead, a time computed from it might be hours away.
+                // If the clock has just jumped ahead, the time of the next try would be computed from a wrong time, and might
+                // be hours away.
                 if !env.watch.is_steady() {
                     return Err(RowsError::Held(Hold::Clock.why()));
                 }

@@ -11,7 +11,8 @@ const FORGOTTEN_PER_UNIT: u32 = 500;
 pub(crate) fn forget_expired<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<u64> {
     let yesterday = day(env.clock.now()) - 1;
     rows.forget_agent_bytes_before(yesterday)?;
-    // While deadlines are held, the clock may have jumped ahead, and a subscription that is deleted now would not come back.
+    // While deadlines are held back, the clock may have jumped ahead, and a subscription that is deleted now would not come
+    // back.
     let is_held = hold(rows.reads(), env.watch)?.is_some();
     let ended = if is_held { 0 } else { rows.delete_ended_subscriptions(env.clock.now(), FORGOTTEN_PER_UNIT)? };
     Ok(ended + rows.forget_idempotent_before(yesterday, FORGOTTEN_PER_UNIT)?)

@@ -18,7 +18,7 @@ struct Shape {
     clients: usize,
     /// Whether answers carry an `Idempotency-Key`.
     keys: bool,
-    /// Whether questions are answered in the order in which they were asked, as no people do.
+    /// Whether questions are answered in the order in which they were asked. People do not answer in this order.
     in_order: bool,
 }
 
@@ -30,7 +30,7 @@ const SHAPES: [Shape; 5] = [
     Shape { clients: 32, keys: false, in_order: true },
 ];
 
-/// The values of one quantity, round by round, under the name they will be printed with.
+/// The values of each quantity, one for each round; the key is the workload, the name that is printed, and the unit.
 #[derive(Default)]
 struct Rounds(BTreeMap<(&'static str, String, &'static str), Vec<f64>>);
 

@@ -24,7 +24,7 @@ use super::Arguments;
 /// Questions asked one by one, each when the message of the one before has arrived.
 const ONE_BY_ONE: usize = 200;
 const CLIENTS: usize = 32;
-/// Endpoints over which the messages are spread: a single one would get four at a time.
+/// How many endpoints share the messages. To a single endpoint the server would send only four messages at the same time.
 const ENDPOINTS: usize = 16;
 /// How often the benchmark looks for new messages.
 const LOOK: Duration = Duration::from_millis(1);

@@ -1,5 +1,5 @@
-//! The check before every figure: acknowledged writes survive a kill, and every chain is whole. A server that forgets is not
-//! fast.
+//! A check that comes before every figure: acknowledged writes must survive a kill, and every chain must be whole. Otherwise a
+//! server could be fast because it forgets.
 
 use std::collections::HashMap;
 

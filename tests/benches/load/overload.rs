@@ -15,7 +15,7 @@ use super::Arguments;
 
 /// Agents at the peak.
 const CLIENTS: usize = 32;
-/// Agents that ask at once when there are far too many: more than may wait for the writer.
+/// How many agents ask at the same time under overload: more requests than may wait for the thread that writes.
 const CROWD: usize = 6_000;
 /// Answers by people per second while the crowd of agents asks.
 const ANSWERS_PER_SECOND: u32 = 100;

@@ -42,7 +42,7 @@ impl Reference {
         let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/peer/venv/bin/openintent-server");
         assert!(program.exists(), "install it first: pip install 'openintent[server]==0.17.0' into target/peer/venv");
         let folder = TempDir::new().unwrap();
-        // The reference server cannot take a port that the system chooses.
+        // The system chooses a free port here, because the reference server must be told the number of its port.
         let address: SocketAddr = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
         let server = Command::new(program)
             .args(["--host", "127.0.0.1", "--port", &address.port().to_string(), "--log-level", "warning"])

@@ -12,7 +12,7 @@ pub(crate) const PAGE: usize = 4_096;
 
 /// Draws a number from 0, less than `end`.
 pub(crate) fn below(chance: &mut ChaCha8Rng, end: usize) -> usize {
-    // The bias is far too small for any run to notice.
+    // The remainder prefers small numbers, but far too little for any run to notice.
     usize::try_from(chance.next_u64() % u64::try_from(end.max(1)).unwrap()).unwrap()
 }
 
@@ -32,7 +32,8 @@ pub(crate) struct Content {
     /// The bytes as readers see them.
     cached: Vec<u8>,
     platter: Platter,
-    /// The platter before each truncation since the last sync: a file system gives up the space at once or not at all.
+    /// The platter before each truncation since the last sync. After a power cut a truncation has taken place completely or not
+    /// at all.
     before_truncations: Vec<Platter>,
     /// The size of a sector, in bytes: the platter changes it whole or not at all.
     sector: usize,
@@ -95,8 +96,8 @@ impl Content {
         self.before_truncations.clear();
     }
 
-    /// Some bytes reach the platter, and the kernel reports a failure, once, and treats the pages as clean: no later sync writes
-    /// them, unless there is a new write to them.
+    /// A sync fails. Some of the unsynced bytes reach the platter. The kernel reports the failure once and then treats the pages
+    /// as clean, so no later sync writes them, unless the program writes to them again.
     pub(crate) fn fail_to_sync(&mut self, chance: &mut ChaCha8Rng, pages: FailedPages) {
         let durable = self.survivors(chance, 50, false);
         if pages == FailedPages::Dropped {
@@ -108,7 +109,7 @@ impl Content {
                 }
             }
         }
-        // The length belongs to the file system's own records, which are not lost.
+        // Unlike the pages, a new length is still written by a later sync, because it belongs to the file system's own records.
         let lengths = if durable.len() == self.cached.len() { Vec::new() } else { vec![self.cached.len()] };
         self.platter = Platter { durable, unsynced: BTreeMap::new(), lengths };
         self.before_truncations.clear();

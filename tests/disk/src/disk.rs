@@ -155,14 +155,16 @@ impl Disk {
         }
     }
 
-    /// Cuts the power, if it has not gone by itself: every file and every name is as synced, or as written since, by chance.
+    /// Cuts the power, if it has not gone by itself. Afterwards chance decides for each file and each name whether it is as at
+    /// the last sync or as written since.
     pub fn cut(&self) {
         let state = &mut *self.state();
         state.machine += 1;
         state.has_power = true;
         state.weather = Weather::FINE;
         let State { chance, sector, .. } = state;
-        // All, none, and percentages between: a rule that holds for a few sectors may break for many.
+        // The chance, in percent, that an unsynced write survives. Extremes and values between are drawn, because code that
+        // survives the loss of a few sectors may fail when many are lost.
         let percent = [0, 10, 50, 90, 100][below(chance, 5)];
         let leftovers = below(chance, 2) == 0;
         let names: Vec<PathBuf> = state.names.keys().chain(state.durable_names.keys()).cloned().collect();

@@ -59,8 +59,8 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// The start of a region; `None` if the region does not exist and need not be made. It stays at that address as long as this
-    /// lives.
+    /// The start of a region, or `None` if the region does not exist and `make` is false. The region stays at this address as
+    /// long as this value lives.
     pub(crate) fn region(&self, number: usize, bytes: usize, make: bool) -> Option<*mut u8> {
         let mut regions = self.regions.lock().unwrap();
         while regions.len() <= number && make {

@@ -41,8 +41,8 @@ fn register() -> Before {
     // SAFETY: it is not null, and there are no more writes to it.
     let before_it = unsafe { *before };
     let own_size = c_int::try_from(size_of::<OpenFile>()).unwrap();
-    // The other functions are those of the previous VFS. Of the VFS with which they are called they use only its data, and the
-    // copy has the data of the previous one.
+    // All other functions are those of the previous VFS. SQLite calls them with this VFS as their argument. They use only its
+    // data, which is a copy of the data of the previous VFS.
     let own = Box::new(ffi::sqlite3_vfs {
         szOsFile: before_it.szOsFile.max(own_size),
         pNext: ptr::null_mut(),
@@ -191,7 +191,7 @@ unsafe extern "C" fn close(file: *mut ffi::sqlite3_file) -> c_int {
 }
 
 unsafe extern "C" fn read(file: *mut ffi::sqlite3_file, to: *mut c_void, bytes: c_int, offset: ffi::sqlite3_int64) -> c_int {
-    // SAFETY: SQLite passes an open file and room for so many bytes.
+    // SAFETY: SQLite passes an open file, and room for `bytes` bytes at `to`.
     let (handle, buffer) = unsafe { (handle(file), std::slice::from_raw_parts_mut(to.cast::<u8>(), size(bytes))) };
     match handle.read(size(offset), buffer) {
         Ok(length) if length == buffer.len() => ffi::SQLITE_OK,
@@ -204,7 +204,7 @@ unsafe extern "C" fn read(file: *mut ffi::sqlite3_file, to: *mut c_void, bytes: 
 }
 
 unsafe extern "C" fn write(file: *mut ffi::sqlite3_file, from: *const c_void, bytes: c_int, offset: ffi::sqlite3_int64) -> c_int {
-    // SAFETY: SQLite passes an open file and so many bytes.
+    // SAFETY: SQLite passes an open file, and `bytes` bytes at `from`.
     let (handle, data) = unsafe { (handle(file), std::slice::from_raw_parts(from.cast::<u8>(), size(bytes))) };
     code(handle.write(size(offset), data))
 }
@@ -307,7 +307,8 @@ pub fn rewrite(path: &Path) -> io::Result<()> {
     disk_of(path)?.rewrite(path).map_err(failed)
 }
 
-/// Opens a file of a disk for its syncs, as a program can do without SQLite. After a restart of the machine each sync fails.
+/// Opens a file of a disk without SQLite, and returns a function that syncs it. Once the process has been killed or the power has
+/// been cut, each sync fails.
 ///
 /// # Errors
 ///

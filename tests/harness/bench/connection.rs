@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 /// Room for most answers, so that one read takes them.
 const RECEIVED_BYTES: usize = 16 * 1_024;
 
-/// The address of requests, and their key; with an empty one each request brings its own.
+/// The address to which requests go, and the key that each of them carries. If the key is empty, each request brings its own.
 #[derive(Clone)]
 pub struct Target {
     pub address: SocketAddr,

@@ -57,8 +57,8 @@ async fn answers_that_wait_share_commits() {
     app.finish().await;
 }
 
-/// An answer that the database rejects, a late one, one to an unknown question and one that is no choice are refused as if they
-/// came alone. The other answers of the group are recorded.
+/// Some answers do not count: one that the database rejects, a late one, one to an unknown question, and one that is not among
+/// the choices. In a group, each of them is refused as it would be alone, and the other answers of the group are recorded.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_that_cannot_count_leaves_those_beside_it_alone() {
     let app = start().await;
@@ -171,8 +171,8 @@ async fn waiting_for(app: &TestApp, name: &str) -> usize {
     usize::try_from(Cluster::of_this_process().number(app.scratch().unwrap().name(), &blocked).await).unwrap()
 }
 
-/// Holds up every group with one answer of `before` each, gives `count` answers meanwhile, and then releases the groups. The
-/// `count` answers are therefore decided in one group.
+/// Keeps each free group busy with one answer of `before`. Meanwhile `answers` gives `count` answers, which wait in the queue.
+/// Then the groups are released, and the waiting answers are decided together, as many in one group as it can hold.
 async fn in_one_group<T>(app: &TestApp, before: &[(IntentId, String)], count: usize, answers: impl Future<Output = T>) -> T {
     let rival = holding(app, "before", &questions_of(before)).await;
     let operator = app.operator();
@@ -197,8 +197,8 @@ fn assert_nobody_waited_in_vain(app: &TestApp) {
     assert!(in_vain.is_empty(), "{in_vain:#?}");
 }
 
-/// An answer that names another intent's question is refused at once. If it waited for the other intent's lock, it would delay up
-/// to thirty other answers.
+/// An answer that names another intent's question is refused at once. If it waited for the other intent's lock, all other
+/// answers of its group would wait with it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_that_names_another_intents_question_waits_for_nobody() {
     let app = start().await;
@@ -260,8 +260,9 @@ async fn an_answer_whose_key_somebody_uses_keeps_no_other_one_waiting() {
     app.finish().await;
 }
 
-/// A transaction that ends a question withdraws the messages still to be sent about it. A late answer in a group must not keep a
-/// message from being withdrawn; otherwise people would be asked tomorrow about a question that has ended.
+/// A transaction that ends a question withdraws the messages still to be sent about it. A late answer to the same question may
+/// be in a group at that moment; it must not keep a message from being withdrawn. Otherwise people would be asked tomorrow
+/// about a question that has ended.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_left_to_another_transaction_leaves_it_the_messages() {
     let app = start().await;

@@ -1,4 +1,5 @@
-//! Two ends of one question at the same instant, and a server that stops between any two steps.
+//! A question ends once, even if two answers, or an answer and the deadline, come at the same instant. A restart of the server
+//! between two steps changes nothing.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -133,7 +134,8 @@ on_each_store! {
         }
     }
 
-    /// A restart between any two steps of the loop, and between all of them, changes nothing, so no step relies on memory.
+    /// The server restarts between two steps, from the creation of an intent to the answer by a link, or after every step. The
+    /// outcome is the same each time, so no step relies on memory.
     async fn a_restart_between_any_two_steps_changes_nothing(app: &mut TestApp) {
         for restarted in [[0].as_slice(), &[1], &[2], &[3], &[4], &[0, 1, 2, 3, 4]] {
             let pause = async |app: &mut TestApp, step: usize| {

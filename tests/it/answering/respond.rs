@@ -21,7 +21,8 @@ async fn post(api: &Api, intent: IntentId, body: Value) -> Reply {
 }
 
 on_each_store! {
-    /// The success row of RFC-0025 §8. The agent acts on this very body.
+    /// The reply to an accepted answer, as in the success row of RFC-0025 §8. The test compares the whole body, because the
+    /// agent acts on it.
     async fn an_accepted_choice_answers_with_its_label_and_description(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let (intent, id) = asked(&agent, json!({})).await;
@@ -112,7 +113,8 @@ on_each_store! {
         }
     }
 
-    /// The error rows of §8 that do not depend on the value. Each must leave the question open.
+    /// An answer that names no suspension, or has a field of the wrong form, is refused with the name of the field (RFC-0025
+    /// §8). The question stays open.
     async fn an_answer_that_names_no_suspension_is_told_what_is_required(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let (intent, id) = asked(&agent, json!({})).await;

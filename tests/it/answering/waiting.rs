@@ -11,7 +11,7 @@ use harness::on_each_store;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-/// A wait of the longest kind that ends within this time was woken.
+/// A wait of 50 seconds, the longest that is allowed, was woken if it ends within this time.
 const WOKEN: Duration = Duration::from_secs(20);
 
 fn path(id: &str, query: &str) -> String {
@@ -95,7 +95,7 @@ on_each_store! {
         app.advance(3600).await;
         assert_eq!(told(&id, wait).await["resolution"], json!("expired"));
 
-        // A late answer puts the deadline into effect, which wakes too.
+        // A late answer makes the server record that the question has expired, which wakes the wait too.
         let (intent, id) = asked(&agent).await;
         app.settle().await;
         let wait = begin(&agent, &id, "wait=50").await;
@@ -186,7 +186,8 @@ on_each_store! {
         assert!(started.elapsed() < WOKEN);
     }
 
-    /// A hundred waiting agents cost a hundred connections and nothing else. Each is woken by its own answer.
+    /// A hundred agents can wait at the same time: each wait needs a connection and little else. Each is woken by the answer
+    /// to its own question.
     async fn a_hundred_waits_are_each_woken_by_their_own_answer(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let mut waits = Vec::new();

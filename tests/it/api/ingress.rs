@@ -44,7 +44,7 @@ async fn bytes(api: &Api, method: &str, path: &str, body: impl Into<Vec<u8>>) ->
     api.send(request).await
 }
 
-/// Each surface has its own form of errors, and our `code` is at the top level of both.
+/// Placet's own routes and OpenIntent's routes each have a form of errors. In both forms our `code` is at the top level.
 fn assert_form(reply: &Reply, path: &str) {
     let ours = !path.contains("intents") || path.ends_with("/suspend");
     let content_type = if ours { "application/problem+json" } else { "application/json" };
@@ -128,7 +128,8 @@ on_each_store! {
         assert_eq!(agent.everything(intent).await, before);
     }
 
-    /// The order is 403, 400, 422, 409: the reply names the mistake that the caller must correct first.
+    /// The checks come in the order 403, 400, 422, 409, so the reply names the mistake that the caller must correct first. The
+    /// one exception is the value of an answer (422), which is checked last.
     async fn the_later_checks_come_in_their_order(app: &mut TestApp) {
         let (agent, auditor) = (app.agent(), app.api(Role::Auditor));
         let intent = agent.active_intent().await;
@@ -278,8 +279,8 @@ on_each_store! {
         assert_eq!(agent.events(intent).await.len(), before.1.len() + 2);
     }
 
-    /// On our surface an unknown field is refused, since a typo in an optional field would silently change the question. On
-    /// OpenIntent's it is ignored, since its clients send fields of their own.
+    /// Placet's own routes refuse an unknown field, since a typo in an optional field would silently change the question.
+    /// OpenIntent's routes ignore an unknown field, since OpenIntent's clients send fields of their own.
     async fn unknown_fields_are_refused_on_our_surface_and_ignored_on_openintents(app: &mut TestApp) {
         let (agent, admin) = (app.agent(), app.api(Role::Admin));
         let created = agent.post("api/v1/intents", json!({"title": "t", "status": "active", "colour": "red"})).await.ok();
@@ -353,7 +354,8 @@ on_each_store! {
         assert_eq!((&record["question"], &record["context"]["k"]), (&json!(question), &json!(text)));
     }
 
-    /// A caller with a key gets the error for an unknown route or method in the form of its surface.
+    /// A caller with a key gets 404 for an unknown route and 405 for an unknown method, in the form of errors that belongs to
+    /// the path: Placet's own or OpenIntent's.
     async fn unknown_routes_and_methods_are_told_apart(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;

@@ -169,7 +169,8 @@ on_each_store! {
         patch(&agent, intent, set("b", &json!(rest))).await.ok();
     }
 
-    /// The lifecycle of RFC-0001 and RFC-0025 §2, step by step. With an unknown status the client could not read the intent.
+    /// The steps from one status to another are those of RFC-0001 and RFC-0025 §2; every other step is refused. An unknown
+    /// status is refused too, because the client could not read an intent that had it.
     async fn the_lifecycle_has_these_steps_and_no_others(app: &mut TestApp) {
         let agent = app.agent();
         let path = |intent: IntentId| format!("api/v1/intents/{intent}/status");

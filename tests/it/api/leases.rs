@@ -203,8 +203,8 @@ on_each_store! {
             let start = api.intent(intent).await["created_at"].as_str().unwrap().parse::<chrono::NaiveDateTime>().unwrap();
             let waited = if ending == "expire" { 600 } else { 500 };
             assert_eq!((end(0) - start).num_seconds(), waited + 60, "{ending}");
-            // The longer lease is also prolonged: its own end would be later than now plus its duration only if no time had
-            // passed.
+            // The longer lease is prolonged as well: time has passed since it was acquired, so its old end is before now plus
+            // its duration.
             assert_eq!((end(1) - start).num_seconds(), waited + 7200, "{ending}");
         }
     }
@@ -229,7 +229,8 @@ on_each_store! {
         assert_eq!(one.acquire(intent, "report", 60).await.problem(), (409, "lease_conflict"));
     }
 
-    /// The list is wrapped in an object, because the Python client raises otherwise. Callers who may read the intent may read it.
+    /// The list of leases is wrapped in an object, because the Python client raises on a bare list. Leases that were given
+    /// back are not in it. Every caller who may read the intent may read its list of leases.
     async fn the_list_is_wrapped_and_leaves_out_what_was_given_back(app: &mut TestApp) {
         let api = app.agent();
         let agent = As(&api, "test-agent");

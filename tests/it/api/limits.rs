@@ -14,7 +14,7 @@ use store::sqlite::simulated::Fate;
 
 use crate::storage::site::Site;
 
-/// The number of a log's events that one request walks at most.
+/// The most events of one log that one request goes through.
 const EVENTS_WALKED_MAX: usize = 20_000;
 
 /// A text of `count` characters, each of two bytes.
@@ -228,8 +228,8 @@ on_each_store! {
     }
 }
 
-/// SQL that lengthens the log of the oldest intent by `events` copied events. Their rows begin at 1,000,001, apart from all
-/// others.
+/// SQL that lengthens the log of the oldest intent by `events` copies of its newest event. The copies have row numbers from
+/// 1,000,001 on, which no other event has.
 fn lengthen(events: usize) -> [String; 2] {
     let numbers = format!("WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {events})");
     let columns = "rid, intent, previous, event_type, created_at, bytes, hash";

@@ -11,7 +11,8 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use serde_json::Value;
 use sha2::Sha256;
 
-/// Every route and method the server has, aliases and pages apart. A new route must be added here and to the description.
+/// Every route and method of the server, except aliases and HTML pages. A new route must be added to this list and to the
+/// description.
 const ROUTES: [&str; 85] = [
     "get /.well-known/openintent-compat.json",
     "get /.well-known/openintent.json",
@@ -137,7 +138,8 @@ on_each_store! {
         assert_eq!(described, ROUTES);
     }
 
-    /// Each described operation is served, and its path serves no other method. The streams, which do not end, have tests of their own.
+    /// Each described operation is served, and its path serves no other method. The streams, which do not end, have tests of
+    /// their own.
     async fn every_described_route_is_served_and_no_other_method_is(app: &mut TestApp) {
         let admin = app.api(Role::Admin);
         let agent = app.agent();
@@ -156,7 +158,8 @@ on_each_store! {
         }
     }
 
-    /// A parameter that is not described by hand is documented with the bounds of its Rust type, but the server has other bounds.
+    /// Each parameter has a description, and each number has bounds. A parameter that is not described by hand would be
+    /// documented with the bounds of its Rust type, but the server applies other bounds.
     async fn each_parameter_says_what_it_means_and_its_bounds(app: &mut TestApp) {
         let description = app.anonymous().get("openapi.json").await.ok();
         let parameters = operations(&description).into_iter().flat_map(|(operation, described)| {
@@ -216,7 +219,8 @@ on_each_store! {
         assert_eq!(anonymous.get("healthz").await.status, 200);
     }
 
-    /// The doctor checks whether the public URL leads to this server, so the proof for one challenge must not fit another.
+    /// `placet doctor` sends a challenge to the public URL and checks by the proof whether the URL leads to this server. The
+    /// proof for one challenge must not fit another one.
     async fn a_challenge_is_answered_without_a_key_and_only_a_whole_one(app: &mut TestApp) {
         let anonymous = app.anonymous();
         let ask = async |challenge: &str| anonymous.get(&format!(".well-known/placet.json?challenge={challenge}")).await;
@@ -234,7 +238,8 @@ on_each_store! {
         assert_eq!(again["proof"], proof["proof"], "it belongs to the database, not to the process");
     }
 
-    /// The client chooses the challenge, so a proof that a third party overhears must expire.
+    /// A program that proves that it can read the database is told the server's settings. It chooses the challenge itself, so
+    /// only time limits its proof: a third party that overhears the proof must not be able to use it after two minutes.
     async fn the_proof_of_a_reader_counts_for_two_minutes(app: &mut TestApp) {
         let secret = app.store().secret("instance").await.unwrap();
         let challenge = "a".repeat(43);

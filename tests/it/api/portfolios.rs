@@ -1,4 +1,4 @@
-//! Portfolios: which intents are in one, how far they are, who may see and change it.
+//! Portfolios: which intents a portfolio holds, how far these intents are, and which callers may see and change the portfolio.
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
@@ -102,7 +102,8 @@ async fn fill(api: &Api, portfolio: &str, count: usize) {
 }
 
 on_each_store! {
-    /// A person who looks at a portfolio must see which work belongs to it and how far all of it is, and must be able to trust that.
+    /// A person who looks at a portfolio must see which intents belong to it and how far they are, and must be able to trust
+    /// that.
     async fn a_portfolio_holds_intents_and_says_how_far_they_are(app: &mut TestApp) {
         let agent = app.agent();
         let body = json!({
@@ -193,7 +194,7 @@ on_each_store! {
         other.send(other.request("DELETE", &format!("api/v1/intents/{others}/acl/entries/{entry}"))).await;
         let entry = grant(&other, others, "test-agent", "write").await;
         add(&agent, &own, others).await.ok();
-        // An agent that may write to the intent can take it out of its own portfolio only.
+        // Write access to an intent does not let an agent take the intent out of another agent's portfolio.
         assert_eq!(remove(&agent, &foreign, others).await.problem(), (404, "not_found"));
         assert_eq!(ids(&agent.get(&format!("api/v1/intents/{others}/portfolios")).await.ok()), [json!(own)]);
         assert_eq!(ids(&other.get(&format!("api/v1/intents/{others}/portfolios")).await.ok()), [json!(foreign)]);
@@ -246,7 +247,8 @@ on_each_store! {
         assert_eq!(app.anonymous().get(PORTFOLIOS).await.status, 401);
     }
 
-    /// A portfolio that its creator wants complete must not be shown as completed while work in it is open.
+    /// If a portfolio's policy is `require_all_completed`, it cannot be completed while an intent in it is open. Otherwise
+    /// people would see it as completed although work is left.
     async fn a_portfolio_is_completed_once_and_only_when_its_policy_allows_it(app: &mut TestApp) {
         let agent = app.agent();
         let strict = json!({"name": "Strict", "governance_policy": {"require_all_completed": true}});
@@ -287,7 +289,8 @@ on_each_store! {
         assert_eq!(agent.status(open).await, "active", "the intents in it go on");
     }
 
-    /// A repeated call changes nothing. A call with other values changes the intent's place, and makes no second one.
+    /// Adding an intent to a portfolio again changes nothing. If it is added again with another role or priority, its place in
+    /// the portfolio changes, and it gets no second place.
     async fn an_intent_has_one_place_in_a_portfolio(app: &mut TestApp) {
         let agent = app.agent();
         let (id, intent) = (portfolio(&agent).await, agent.active_intent().await);
@@ -314,7 +317,8 @@ on_each_store! {
         assert_eq!(add(&agent, &id, intent).await.problem(), (409, "portfolio_not_active"));
     }
 
-    /// A reply that was lost must not cost a second portfolio.
+    /// An agent that did not get the reply repeats its request with the same idempotency key. The repeat must not create a
+    /// second portfolio, nor have any other effect.
     async fn a_repeated_write_is_made_once(app: &mut TestApp) {
         let agent = app.agent();
         let first = agent.post_once(PORTFOLIOS, "k", json!({"name": "Refunds"})).await.ok();
@@ -485,7 +489,8 @@ on_each_store! {
         add(&agent, &one_more, intent).await.ok();
     }
 
-    /// The same intent, added and removed at once by several requests, is in the portfolio once or not at all, and its log says which.
+    /// The same intent, added and removed at once by several requests, is in the portfolio once or not at all, and its log
+    /// says which.
     async fn requests_at_once_leave_one_place_or_none(app: &mut TestApp) {
         let agent = app.agent();
         let (id, intent) = (portfolio(&agent).await, agent.active_intent().await);
@@ -505,7 +510,8 @@ on_each_store! {
         assert_eq!(ids(&read(&agent, &id).await.ok()["intents"]).len(), inside);
     }
 
-    /// A coordinator that follows a portfolio hears of its intents, of no others, and of none that it may not read.
+    /// The stream of a portfolio tells a coordinator of the intents in the portfolio and of no others. It also leaves out each
+    /// intent in the portfolio that the coordinator may not read.
     async fn a_portfolios_stream_carries_the_intents_in_it(app: &mut TestApp) {
         let (agent, other) = (app.agent(), stranger(app, "other").await);
         let id = portfolio(&agent).await;

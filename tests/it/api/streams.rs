@@ -61,7 +61,8 @@ async fn first_key_but(stream: &mut Stream, earlier: &str) -> (String, String) {
 }
 
 on_each_store! {
-    /// A reader of a log gets what the log has, whatever the type, and after each break the rest.
+    /// The stream of an intent's log carries every event of the log, whatever its type. After the connection breaks, a new
+    /// stream carries the rest.
     async fn the_stream_of_a_log_carries_every_event_in_its_order(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -176,7 +177,7 @@ on_each_store! {
         assert_eq!(next_key(&mut stream).await.1, "last");
         let mut again = Stream::open(&other, "agents/helper/subscribe", Some(&id)).await;
         assert_eq!(next_key(&mut again).await.1, "last");
-        // A part of an agent has a stream of its own.
+        // An agent whose name is below another agent's, as `helper/1` is below `helper`, has a stream of its own.
         let (mut part, _) = Stream::begin(&other, "agents/helper/1/subscribe").await;
         let (mut escaped, _) = Stream::begin(&other, "agents/helper%2F1/subscribe").await;
         assign(&agent, foreign, "helper/1").await;
@@ -209,7 +210,8 @@ on_each_store! {
         assert_eq!(first_key_but(&mut stream, "two").await.1, "three");
     }
 
-    /// Transactions that run at the same time commit in any order, and a reader that comes back in the middle gets each event once.
+    /// Transactions that run at the same time commit in any order. A reader that comes back in the middle still gets each
+    /// event once.
     async fn each_event_comes_once_however_many_are_written_at_a_time(app: &mut TestApp) {
         const WRITERS: usize = 8;
         const EACH: usize = 12;
@@ -300,7 +302,7 @@ on_each_store! {
         let began = Instant::now();
         assert_eq!(agent.get(&format!("api/v1/{MINE}")).await.problem(), (429, "rate_limited"));
         assert!(began.elapsed() >= HELD_FOR);
-        // Another key has its own, and other requests of the first one go on.
+        // The limit is counted for each key, so another key can still open a stream. Other requests of the first key go on.
         let other = helper(app).await;
         Stream::begin(&other, "agents/helper/subscribe").await;
         let intent = agent.active_intent().await;
@@ -346,7 +348,7 @@ async fn positions_of_another_cluster_are_followed_by_new_ones() {
     let (mut stream, place) = Stream::begin(&agent, MINE).await;
     set(&agent, intent, "one").await;
     assert_eq!(first_key_but(&mut stream, "before").await.1, "one");
-    // The offset stays, and a second start adds nothing to it.
+    // The first restart raised the offset that the server adds to new positions. A second restart leaves the offset as it is.
     app.restart().await;
     let agent = app.agent();
     set(&agent, intent, "two").await;

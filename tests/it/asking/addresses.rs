@@ -62,7 +62,8 @@ const ADDRESSES: [(&str, Verdict); 106] = [
     ("ada@faß.example", Plain),
     ("ada@ｅｘａｍｐｌｅ.com", Plain),
     ("ada@example。com", Plain),
-    // Of the other characters of an atom in RFC 5322, an operator may write out three.
+    // RFC 5322 allows further characters before the @. An address with one of three of them (' = &) is allowed only if the
+    // operator writes out the whole address on a list.
     ("o'brien@example.com", WrittenOut),
     ("'@example.com", WrittenOut),
     ("bounces=ada@example.com", WrittenOut),
@@ -118,7 +119,7 @@ const ADDRESSES: [(&str, Verdict); 106] = [
     (" ada@example.com", Refused),
     ("ada@example.com\r\nRCPT TO:<bot@evil.example>", Refused),
     ("ada\u{0}@example.com", Refused),
-    // Dots and the option sign in places where they may not stand.
+    // Dots, and a hyphen that a program could take for the start of an option, in places where they may not stand.
     (".ada@example.com", Refused),
     ("ada.@example.com", Refused),
     ("ada..lovelace@example.com", Refused),
@@ -143,7 +144,8 @@ const ADDRESSES: [(&str, Verdict); 106] = [
     ("a\u{200B}da@example.com", Refused),
 ];
 
-/// All lists that allow an address of the table: the domains of all of them, and those that must be written out.
+/// A list that allows every allowed address of the table: each plain one by a pattern for its domain, each other one written
+/// out.
 fn lists() -> AllowList {
     let domain = |address: &str| format!("*@{}", address.rsplit_once('@').unwrap().1);
     let entry = |(address, verdict): &(&str, Verdict)| match verdict {

@@ -58,7 +58,8 @@ on_each_store! {
         agent.post("api/v1/intents", intent()).await.ok();
     }
 
-    /// The bound is exact: the request that reaches it is accepted, the next one is not.
+    /// The bound is exact: a request is refused once the counted bytes have reached the bound, and is accepted while one byte
+    /// is left.
     async fn the_bound_of_a_day_is_what_was_counted(app: &mut TestApp) {
         let (asked, _) = app.ask(json!({})).await;
         let spent = counted(app, asked).await;
@@ -68,7 +69,8 @@ on_each_store! {
         }
     }
 
-    /// An agent that did not get the reply sends the same request again; the write was done, so it is not refused.
+    /// An agent that did not get the reply sends the same request with the same key again. The write was done before the agent
+    /// reached its bound, so the repeat is not refused.
     async fn a_repeat_is_shown_what_was_written_before_the_bound(app: &mut TestApp) {
         let agent = app.agent();
         let first = agent.post_once("api/v1/intents", "key", intent()).await.ok();

@@ -54,8 +54,9 @@ async fn supersede(agent: &Api, intent: IntentId, old: &str, change: Value) -> R
 }
 
 on_each_store! {
-    /// Five messages at once can be a busy hour, but sixty in eleven seconds are a siege. A tag or other case in an address does
-    /// not make it another person's.
+    /// Five messages at once can be a busy hour, but sixty in eleven seconds are a siege. So five of an agent's messages to
+    /// one person leave at once, and further ones a minute apart. A tag or other case in an address does not make it another
+    /// person's.
     async fn after_a_burst_messages_to_one_person_keep_their_distance(app: &mut TestApp) {
         strict(app).await;
         let mut asked = Vec::new();
@@ -150,7 +151,8 @@ on_each_store! {
         }
     }
 
-    /// Neither many questions that reach half of their time nor many short ones can get around the distance.
+    /// A message leaves early when half of its question's time has passed, or when that time is short. An agent with many such
+    /// questions must not get around the limit: only a few more messages leave, and the others are never sent.
     async fn however_short_the_time_few_messages_leave(app: &mut TestApp) {
         strict(app).await;
         let asked = |seconds: u32| json!({"notify_to": ["ada@example.com"], "timeout_seconds": seconds});
@@ -251,7 +253,8 @@ on_each_store! {
         assert_eq!(states(&of_ada), ["sent", "obsolete"], "{of_ada:?}");
     }
 
-    /// A reminder by request sends a person the waiting question; it must not drop the question.
+    /// An operator asks for a reminder while the question's first message still waits. The request must not drop the question:
+    /// exactly one message reaches the person.
     async fn a_reminder_on_request_does_not_drop_the_question_that_waits(app: &mut TestApp) {
         strict(app).await;
         for _ in 0..8 {
@@ -289,8 +292,8 @@ on_each_store! {
         assert_eq!(rows::number(app, "SELECT count(*) AS number FROM places").await, 4);
     }
 
-    /// If a delayed first mail is refused, the next rung is told at once. A reminder does not turn a waiting message into a
-    /// failure.
+    /// If the first mail of a question had to wait and is then refused, the people of the next step of the ladder are asked at
+    /// once. A reminder does not turn a waiting message into a failed one.
     async fn a_delayed_message_fails_over_like_any_other(app: &mut TestApp) {
         strict(app).await;
         for _ in 0..5 {

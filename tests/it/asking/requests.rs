@@ -28,7 +28,7 @@ async fn link(app: &TestApp) -> String {
 }
 
 on_each_store! {
-    /// Several requests are open beside one intent, which goes on as if they were not there.
+    /// An intent can have several open requests for approval at once. The intent goes on as if they were not there.
     async fn an_approval_leaves_the_intent_as_it_is(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let intent = agent.active_intent().await;
@@ -43,7 +43,7 @@ on_each_store! {
         let mut now = agent.intent(intent).await;
         now["updated_at"] = before["updated_at"].clone();
         assert_eq!(now, before);
-        // A question beside them suspends the intent, and its answer ends only itself.
+        // A question suspends the intent, unlike the two requests. Its answer ends only the question, not the requests.
         let question = agent.asked(intent).await;
         assert_eq!(agent.status(intent).await, "suspended_awaiting_input");
         app.restart().await;
@@ -93,7 +93,8 @@ on_each_store! {
         let gateway = app.api(Role::Channel);
         let path = format!("{}/{}/approve", approvals(intent), approval["id"].as_str().unwrap());
         let admin = app.api(Role::Admin);
-        // An agent by another name: its subject, a name below its own, another agent of the intent.
+        // A gateway must not name an agent as the person who decides, so these keys give agents more names: a subject, and a
+        // second agent that works on the intent. Names below an agent's name are refused as well.
         admin.post("api/v1/keys", json!({"role": "agent", "name": "helper", "subject": "helper-bot", "owner": "team-h"})).await.ok();
         admin.post("api/v1/keys", json!({"role": "agent", "name": "other", "subject": "other-bot"})).await.ok();
         let names = ["helper", "helper-bot", "Helper-Bot", "h\u{435}lper", "helper/planner", "helper-bot/x", "other", "other-bot", "test-agent", "team-h"];
@@ -159,7 +160,8 @@ on_each_store! {
         }
     }
 
-    /// People decide by the link in their mail; silence decides nothing, and leaves the intent alone.
+    /// People decide about an approval by the link in their mail. If no one answers, nothing is decided, and the intent does
+    /// not change.
     async fn an_approval_is_mailed_answered_and_expires_like_a_question(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;

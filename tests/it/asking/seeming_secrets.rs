@@ -42,7 +42,8 @@ on_each_store! {
         assert_eq!(harmless.get("warnings"), None);
     }
 
-    /// The intent's title is in the subject of every mail, but the program that writes the question may not show it.
+    /// Every mail shows the intent's title in its subject, so asking a question also checks the title for secrets. The asker
+    /// may overlook the title, because the request that asks does not hold it.
     async fn a_secret_in_the_title_of_the_intent_is_found_when_it_asks(app: &mut TestApp) {
         let strict = TestApp::start_with(|config| config.asking.seeming_secret = SeemingSecret::Refuse).await;
         for app in [&*app, &strict] {

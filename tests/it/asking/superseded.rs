@@ -37,7 +37,8 @@ on_each_store! {
         assert_eq!(agent.suspension(&first).await["response"], json!(null));
     }
 
-    /// A message that has not been sent yet would ask a question that no longer matters.
+    /// When a question is superseded, its messages and reminders that have not been sent yet are dropped. They would ask about
+    /// a question that no longer matters.
     async fn messages_and_reminders_of_the_old_question_are_never_sent(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;

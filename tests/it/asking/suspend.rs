@@ -105,8 +105,8 @@ on_each_store! {
         assert_eq!(record["choices"], json!([{"value": "a", "label": "A", "style": "default", "metadata": {"k": 1}}]));
     }
 
-    /// In less than five minutes people cannot be expected to read a mail, so with a shorter deadline an agent would approve
-    /// itself.
+    /// A question with a fallback must stay open for at least the time that the operator sets, here five minutes. In less time
+    /// people cannot be expected to read a mail, so an agent with a shorter deadline would approve itself.
     async fn a_fallback_needs_the_window_the_operator_says(app: &mut TestApp) {
         app.restart_with(|config| config.asking.fallback_min_window_seconds = FALLBACK_MIN_WINDOW_SECONDS).await;
         let agent = app.agent();

@@ -1,4 +1,5 @@
-//! Keys of the OpenIntent client: it suspends in three calls, and acts by its own clock when its deadline passes.
+//! Keys that are made for the OpenIntent client. This client suspends in three calls, and acts by its own clock when its
+//! deadline passes.
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
@@ -96,7 +97,8 @@ on_each_store! {
         assert_eq!(types.iter().filter(|one| *one == "intent.suspended").count(), 1);
     }
 
-    /// A question that does not come, or that is refused, leaves the intent as it was.
+    /// If the announced question does not come in time, or is refused, the announcement ends and the intent gets its earlier
+    /// status back.
     async fn an_announcement_without_its_question_is_taken_back(app: &mut TestApp) {
         let (agent, other, operator) = (agent(app, "py").await, agent(app, "other").await, app.operator());
         let draft = agent.post("api/v1/intents", json!({"title": "t"})).await.ok();
@@ -215,7 +217,8 @@ on_each_store! {
         assert_eq!(operator.respond(elsewhere, "two", "deny").await.problem().1, "suspension_mismatch");
     }
 
-    /// People were told a deadline. A question that would end earlier changes nothing, and neither does the question of another agent.
+    /// People were told a deadline. A record that would end the question earlier is refused and changes nothing. The record of
+    /// another agent is refused too.
     async fn no_record_cuts_the_time_of_people_short(app: &mut TestApp) {
         let (agent, other) = (agent(app, "py").await, agent(app, "other").await);
         let intent = agent.active_intent().await;
@@ -278,8 +281,8 @@ on_each_store! {
             (json!({"timeout_seconds": 9, "expires_at": null}), "_suspension.timeout_seconds"),
             (json!({"unknown": 1}), "_suspension.unknown"),
             (json!({"supersedes": "x"}), "_suspension.supersedes"),
-            // This window counts as 59 seconds, but the question lasts 60, so the client would act earlier than the guard allows
-            // for.
+            // The client's own window, up to `expires_at`, counts as 59 seconds, but `timeout_seconds` says 60. The client
+            // would act earlier than the guard allows for.
             (json!({"expires_at": naive(app.clock.now() + TimeDelta::milliseconds(59_899))}), "_suspension.expires_at"),
         ];
         for (index, (change, field)) in refused.into_iter().enumerate() {
@@ -321,7 +324,8 @@ on_each_store! {
         assert_eq!(agent.post_at(&complete, "1", json!({"status": "completed"})).await.problem(), (409, "invalid_transition"));
     }
 
-    /// A deadline loop that is late must not let a question open for which people have no time left.
+    /// The loop that ends announcements may be late. Even then the server refuses a record that comes too long after its
+    /// announcement, or whose window leaves people no time.
     async fn a_record_that_comes_late_is_refused(app: &mut TestApp) {
         let agent = agent(app, "py").await;
         let late = i64::from(RECORD_WITHIN_SECONDS);
@@ -385,7 +389,8 @@ on_each_store! {
         assert_eq!(agent.post(&path, told("intent.resumed", "one", 1)).await.problem(), (403, "reserved_event_type"));
     }
 
-    /// The deadline is the client's window less the guard, whatever its clock shows, and no one moves it.
+    /// The deadline is the client's window less a guard of two seconds, whatever the client's clock shows. A request to extend
+    /// it is refused.
     async fn the_deadline_is_the_clients_own_less_the_guard(app: &mut TestApp) {
         let (agent, operator) = (agent(app, "py").await, app.operator());
         for ahead in [-86_400, 0, 3] {
@@ -458,8 +463,8 @@ on_each_store! {
         assert_eq!(end(&agent.intent(intent).await), taken_back);
     }
 
-    /// A short outage, or a clock that is set ahead by a little, takes most of a short window. Silence during that time must not
-    /// become consent either.
+    /// A short outage, or a clock that is set ahead by a little, can take most of a short window. Silence during that time
+    /// must not become consent, so the question ends without an answer.
     async fn a_short_loss_of_time_ends_a_question_with_a_short_window(app: &mut TestApp) {
         let agent = agent(app, "py").await;
         let (short, long, strict) = (agent.active_intent().await, agent.active_intent().await, agent.active_intent().await);
@@ -510,8 +515,8 @@ on_each_store! {
         }
     }
 
-    /// After the clock was set back, an announcement is dated in the future. The server cannot tell how long it has waited, so it
-    /// ends it.
+    /// After the clock was set back, an announcement is dated in the future. The server cannot tell how long the announcement
+    /// has waited, so it ends the announcement.
     async fn an_announcement_ends_when_the_clock_is_set_back(app: &mut TestApp) {
         let agent = agent(app, "py").await;
         let intent = agent.active_intent().await;
@@ -535,8 +540,8 @@ on_each_store! {
         app.settle().await;
     }
 
-    /// While the server was down, people could not answer, so the fallback must not apply. The client goes by a fixed deadline, so
-    /// the time cannot be given back either. The question ends.
+    /// While the server was down, people could not answer, so the fallback must not apply. The client goes by a fixed
+    /// deadline, so the lost time cannot be given back either. So a question with a fallback ends without an answer.
     async fn lost_time_ends_a_question_with_a_fixed_deadline(app: &mut TestApp) {
         let agent = agent(app, "py").await;
         let (intent, strict, short) = (agent.active_intent().await, agent.active_intent().await, agent.active_intent().await);

@@ -59,7 +59,8 @@ async fn told(app: &TestApp, intent: IntentId, event_type: &str) -> Vec<Value> {
 }
 
 on_each_store! {
-    /// A person who asks "did she get it?" must not have to read a log, and must never read a link.
+    /// The list of a question's messages shows each message's state, so a person who asks "did she get it?" need not read a
+    /// log. The list never shows a link.
     async fn each_message_is_shown_from_its_queue_to_its_end(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -105,7 +106,8 @@ on_each_store! {
         assert_eq!(stand(app, &other).await, ["1 1 lead@example.com sent", "2 1 duty@example.com sent"]);
     }
 
-    /// Twenty people at each of twenty attempts, and reminders: one page has a limit, and no message is left out.
+    /// A question can have very many messages: twenty people at each of twenty attempts, and reminders. So one page of the
+    /// list has a limit, and no message is left out between two pages.
     async fn messages_of_a_question_come_in_pages(app: &mut TestApp) {
         let people: Vec<String> = (0..5).map(|n| format!("p{n}@example.com")).collect();
         let (_, id) = app.ask(json!({"notify_to": people})).await;
@@ -132,8 +134,8 @@ on_each_store! {
         assert!(app.smtp.received().is_empty());
     }
 
-    /// A message that waits for a mail server for an hour, about a question that is answered, would be counted as a backlog for
-    /// that time.
+    /// When a question ends, each message that still waits for another try becomes obsolete at once. Otherwise it would be
+    /// counted as a backlog until its next try, perhaps for an hour.
     async fn no_message_waits_for_a_question_that_has_ended(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         app.smtp.script(Fault::Defer);
@@ -152,7 +154,8 @@ on_each_store! {
         assert_eq!(stand(app, &sending).await, ["1 1 ops@example.com obsolete"]);
     }
 
-    /// A mailbox that does not exist must not cost the question its first hour; the clock of the ladder stays as it was.
+    /// If the only mailbox refuses the mail, the people of the next step of the ladder are asked at once, not after an hour.
+    /// The times of the attempts do not change.
     async fn a_refused_mail_wakes_the_next_rung_at_once(app: &mut TestApp) {
         app.smtp.refuse(OPERATOR);
         let agent = app.agent();
@@ -211,13 +214,14 @@ on_each_store! {
         let (intent, id) = app.ask(asked).await;
         app.smtp.refuse("gone@example.com");
         app.smtp.refuse("slow@example.com");
-        // Both are tried again in one go: the first failure does not wake the next rung, the second does.
+        // Both mails are tried again in one run of the worker. Only after the second failure are the people of the next step
+        // asked.
         app.advance(5).await;
         assert_eq!(told(app, intent, "delivery.failover").await.len(), 1);
         assert_eq!(stand(app, &id).await[2], "3 1 lead@example.com sent");
     }
 
-    /// A mail that waits for another try is not lost, so other people are asked at the ladder's own times and not at once.
+    /// A mail that waits for another try has not failed, so other people are asked at the ladder's own times and not at once.
     async fn a_deferred_mail_wakes_nobody(app: &mut TestApp) {
         app.smtp.script(Fault::Defer);
         let (intent, id) = app.ask(ladder()).await;
@@ -228,7 +232,8 @@ on_each_store! {
         assert_eq!(told(app, intent, "delivery.failover").await, Vec::<Value>::new());
     }
 
-    /// The next rung may be dead as well; the one after it is not, and no person is asked twice on the way.
+    /// If the mailbox of the next step of the ladder refuses the mail too, the people of the step after it are asked at once.
+    /// No person is asked twice on the way.
     async fn a_failover_goes_on_until_somebody_is_reached(app: &mut TestApp) {
         app.smtp.refuse(OPERATOR);
         app.smtp.refuse(LEAD);
@@ -243,7 +248,8 @@ on_each_store! {
         ]);
     }
 
-    /// If no one is left to ask, the ending says so, and is never a fallback: our own silence must not become consent.
+    /// If no mailbox takes the question, it ends as undeliverable and never by its fallback: a server that reached no person
+    /// must not take the silence for consent.
     async fn with_nobody_left_it_ends_as_undeliverable(app: &mut TestApp) {
         for person in [OPERATOR, LEAD, DUTY] {
             app.smtp.refuse(person);
@@ -260,12 +266,13 @@ on_each_store! {
         assert_eq!((&ended["resolution"], &ended["resolution_reason"], &ended["response"]), (&json!("cancelled"), &json!("undeliverable"), &Value::Null));
         assert_eq!(app.agent().status(intent).await, "abandoned");
         assert!(app.smtp.received().is_empty());
-        // Each attempt asks its own people again, once, and fails over from them.
+        // Each attempt asks its own people first, and then the people of later attempts in their stead; in one attempt no one
+        // is asked twice. So three, two and two mails fail.
         assert_eq!(stand(app, &id).await.iter().filter(|row| row.ends_with("failed")).count(), 3 + 2 + 2);
     }
 
-    /// A mail can be taken and come back. A server that trusted the first reply alone would take a dead mailbox for a silent
-    /// person.
+    /// A mail server can accept a mail and return it later. If Placet trusted the first reply alone, it would take a dead
+    /// mailbox for a silent person.
     async fn a_hard_bounce_takes_back_that_anybody_was_reached(app: &mut TestApp) {
         let (intent, id) = app.ask(ladder()).await;
         assert_eq!(app.agent().suspension(&id).await["reached"], json!(true));
@@ -287,8 +294,8 @@ on_each_store! {
         assert_eq!(app.agent().everything(intent).await, before);
     }
 
-    /// A mail that came back reached no person. A report that comes while deadlines still have to be moved after an absence is
-    /// told to come again, and is not lost.
+    /// A mail that came back reached no person. While the server still has to move deadlines that passed in its absence, it
+    /// refuses the report of a returned mail with 503 and `Retry-After`. The report counts when it is sent again.
     async fn a_bounce_reported_while_a_passed_deadline_waits_is_not_lost(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -305,7 +312,8 @@ on_each_store! {
         assert_eq!(agent.suspension(&id).await["reached"], json!(false));
     }
 
-    /// One of two came back: the other person has it.
+    /// If one of two mails comes back, the person with the other mail still has the question, so no other people are asked.
+    /// They are asked when the second mail comes back too.
     async fn a_bounce_of_one_of_two_leaves_the_other(app: &mut TestApp) {
         let mut asked = ladder();
         asked["notify_to"] = json!([OPERATOR, DUTY]);
@@ -356,7 +364,7 @@ on_each_store! {
         assert_eq!(app.agent().everything(intent).await, before);
     }
 
-    /// A decision stays decided, and the report is still kept.
+    /// A bounce that is reported after the question was answered does not change the decision. The report is still kept.
     async fn a_bounce_after_the_end_changes_no_outcome(app: &mut TestApp) {
         let (intent, id) = app.ask(ladder()).await;
         let early = token(app, OPERATOR);
@@ -366,7 +374,8 @@ on_each_store! {
         assert_eq!((&shown["state"], &shown["bounce"]["kind"]), (&json!("bounced"), &json!("hard")));
         assert_eq!(told(app, intent, "delivery.bounced").await[0]["reached"], json!(true));
         assert_eq!(app.agent().suspension(&id).await, before);
-        // To the second: a return at the deadline comes too late to change who was reached, one second before it does not.
+        // A report at the deadline comes too late to change which people were reached. A report one second earlier still
+        // counts.
         for (seconds, resolution) in [(3600, "expired"), (3599, "cancelled")] {
             let (intent, id) = app.ask(json!({})).await;
             let token = token(app, OPERATOR);
@@ -433,8 +442,8 @@ async fn each_mail_names_its_own_return_address() {
     app.finish().await;
 }
 
-/// A rung may change the channel instead of the people: a person who cannot be reached by mail is paged at once, and reminded by
-/// the channel that worked.
+/// A step of the escalation ladder may change the channel instead of the people. A person who cannot be reached by mail is
+/// then paged at once, and reminded by the channel that worked.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_person_without_a_mailbox_is_asked_by_the_next_rungs_channel() {
     let receiver = Receiver::start().await;

@@ -1,5 +1,5 @@
-//! When people are asked by another way because an endpoint takes more time than there is; and when they are not, because there
-//! is no other way.
+//! An endpoint may take longer than a message can wait. People are then asked by another channel if the escalation ladder
+//! names one; otherwise the message keeps waiting.
 
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
@@ -17,7 +17,7 @@ use store::{DeliveryResult, Gate, Lane, Leased, LeasedDelivery, LinePlace, Turn}
 
 const STORES: [Backend; 2] = [Backend::Sqlite, Backend::Postgres];
 
-/// A server with mails and one webhook, which is its default; the test itself does the work of the loop.
+/// A server with mails and one webhook, which is its default channel. The test itself does the work of the delivery loop.
 struct Desk {
     app: TestApp,
     _receiver: Receiver,
@@ -34,7 +34,8 @@ impl Desk {
         Self { app, _receiver: receiver, intents: Vec::new(), line: Mutex::default() }
     }
 
-    /// Asks this many people by the pager, and after `interval` seconds another person.
+    /// Asks this many people by the pager. After `interval` seconds the second attempt follows, as `rung`, the step of the
+    /// escalation ladder, says.
     async fn ask(&mut self, people: usize, interval: u32, rung: Value) -> (IntentId, String) {
         let agent = self.app.agent();
         let intent = agent.active_intent().await;
@@ -57,7 +58,7 @@ impl Desk {
         leased
     }
 
-    /// A turn in which the endpoint is busy: no message leaves the queue.
+    /// A turn in which the endpoint is busy, so no message is sent. Returns the number of messages that were given up.
     async fn busy(&self) -> usize {
         let leased = self.turn(Gate::SharedRoom(0)).await;
         assert!(leased.deliveries.is_empty());
@@ -102,7 +103,8 @@ fn deferred() -> DeliveryResult {
     DeliveryResult::Retry { reason: "status 500".to_owned(), after: None }
 }
 
-/// A message behind a thousand others would come too late, so its person is asked by another way now.
+/// A message behind a thousand others for one endpoint would come too late. So it is given up, and the person of the next step
+/// of the ladder is asked by another channel now.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_waits_behind_a_thousand_for_an_endpoint_is_asked_by_another_way() {
     for backend in STORES {
@@ -129,8 +131,8 @@ async fn who_waits_behind_a_thousand_for_an_endpoint_is_asked_by_another_way() {
     }
 }
 
-/// Two servers look at the same queue at the same moment. Together they turn away exactly the messages beyond the limit, and none
-/// with a place.
+/// Two servers look at the same queue at the same moment. Together they give up exactly the messages beyond the limit of a
+/// thousand, and none within it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_servers_turn_away_no_more_than_one_would() {
     let mut desk = Desk::on(Backend::Postgres).await;
@@ -141,7 +143,7 @@ async fn two_servers_turn_away_no_more_than_one_would() {
         desk.ask(1, 3_600, by_mail()).await;
     }
     let rival = desk.app.scratch().unwrap().rival().await;
-    // The other server is about to turn them away.
+    // The other server has locked the three newest messages, because it is about to give them up.
     rival
         .sql("BEGIN; SELECT FROM outbox WHERE rid IN (SELECT rid FROM outbox ORDER BY rid DESC LIMIT 3) FOR NO KEY UPDATE")
         .await;
@@ -151,7 +153,8 @@ async fn two_servers_turn_away_no_more_than_one_would() {
     desk.finish().await;
 }
 
-/// An older message that is replaced by a newer one takes no place in line, and neither does one that waits for another try.
+/// Only due messages count toward the thousand that may be due for one endpoint. A message that a newer one replaces does not
+/// count, and neither does one that waits for another try.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_replaced_or_not_due_takes_no_room() {
     for backend in STORES {
@@ -177,7 +180,8 @@ async fn what_is_replaced_or_not_due_takes_no_room() {
     }
 }
 
-/// Late is better than lost: a message without another way keeps its place, however long the line.
+/// Late is better than never: a message stays queued if no other channel can ask instead, however many messages wait before
+/// it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_has_no_other_way_keeps_waiting() {
     for backend in STORES {
@@ -195,8 +199,8 @@ async fn who_has_no_other_way_keeps_waiting() {
     }
 }
 
-/// The messages at the end of the line have no other way and stay there. They must not hide an earlier message that has one,
-/// however many they are.
+/// The newest messages in the queue have no other channel, so they stay queued. However many they are, they must not hide an
+/// older message that has another channel and must be given up.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_has_no_other_way_hides_nobody_who_has_one() {
     for backend in STORES {
@@ -297,8 +301,8 @@ async fn who_goes_around_an_endpoint_takes_the_others_of_the_attempt_along() {
     }
 }
 
-/// Two workers learn at the same moment that the last two messages are lost. If each believed that the other's message was still
-/// under way, no one would be asked.
+/// Two workers learn at the same moment that the last two messages of an attempt have failed. If each believed that the
+/// other's message was still under way, the people of the next step would not be asked.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_two_messages_lost_at_the_same_time_the_later_one_wakes_the_next_rung() {
     for backend in STORES {
@@ -316,8 +320,8 @@ async fn of_two_messages_lost_at_the_same_time_the_later_one_wakes_the_next_rung
     }
 }
 
-/// A turn is prepared before its transaction: a message that is sent again in between must not fail because of old knowledge, nor
-/// wait for a circuit that is closed by then.
+/// A turn of the delivery loop takes the state of each endpoint from before its transaction. If an admin sends a failed
+/// message again in between, the message must not fail because of that old state, and must not wait for a whole pause.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_sent_again_is_not_given_up_by_a_turn_from_before() {
     for backend in STORES {
@@ -339,8 +343,8 @@ async fn what_is_sent_again_is_not_given_up_by_a_turn_from_before() {
             let leased = desk.turn(Gate::SharedRoom(4)).await.deliveries.remove(0);
             desk.complete(&leased, DeliveryResult::Failed("status 410".into())).await;
         }
-        // The message is spared for as long as the servers need to learn of it. Then it fails, because an endpoint that is gone
-        // takes no message.
+        // For ten seconds after the admin sends it again, the message only waits; by then every server has learnt of it. Then
+        // it fails, because an endpoint that is gone takes no message.
         redrive().await;
         assert_eq!([desk.turn(gone()).await.untried, desk.turn(gone()).await.untried], [1, 0]);
         assert_eq!(desk.states(&id).await[0], json!("queued"));

@@ -36,7 +36,8 @@ async fn reached(app: &TestApp, id: &str) -> bool {
 }
 
 on_each_store! {
-    /// Most people see only the mail before they decide whether to open the question.
+    /// Most people see only the mail before they decide whether to open the question. So the mail names the question, its
+    /// choices, its asker, its deadline and its fallback. It does not hold the context, which may be confidential.
     async fn a_mail_says_what_matters_and_nothing_confidential(app: &mut TestApp) {
         let question = json!({
             "context": {"iban": "SECRET-IBAN"}, "notify_to": [OPERATOR, "jonas@example.com"],

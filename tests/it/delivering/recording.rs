@@ -8,7 +8,8 @@ use store::sqlite::simulated::Fate;
 
 use crate::storage::site::Site;
 
-/// The mail has been sent. If its result were recorded only once and the queue was full just then, the mail would be sent again.
+/// A mail has been sent, but the store does not confirm its result at the first try, because the queue is full for example.
+/// The server tries to record the result again. Otherwise the mail would be sent a second time.
 #[tokio::test]
 async fn a_result_the_store_does_not_take_is_recorded_a_moment_later() {
     for fate in [Fate::Refused, Fate::BrokenAfter(0), Fate::Unheard { applied: false }, Fate::Unheard { applied: true }] {

@@ -87,7 +87,8 @@ on_each_store! {
         assert_eq!(sequences(&receiver.posted()), [4]);
     }
 
-    /// An endpoint that was away gets what it missed, in the order in which it happened, and each message with the id of its first try.
+    /// An endpoint that was away gets the events that it missed, in the order in which they happened. Each message keeps the
+    /// id of its first try.
     async fn an_endpoint_that_fails_is_told_later_and_again(app: &mut TestApp) {
         let receiver = Receiver::start().await;
         let agent = app.agent();
@@ -107,7 +108,8 @@ on_each_store! {
         assert!(receiver.posted().is_empty(), "a message that was taken is not sent again");
     }
 
-    /// A failing endpoint must not be called for ever, and one that says it is gone not once more.
+    /// A subscription ends when its endpoint says that it is gone, so that the endpoint is not called once more. It also ends
+    /// when ten tries of one message have failed, so that a failing endpoint is not called for ever.
     async fn a_subscription_ends_with_its_endpoint(app: &mut TestApp) {
         let receiver = Receiver::start().await;
         let agent = app.agent();
@@ -182,7 +184,8 @@ on_each_store! {
         assert!(receiver.posted().is_empty(), "a revoked key is told of nothing");
     }
 
-    /// A subscriber to a type that no event has would wait in vain, and a repeated request must not show a secret to a stranger.
+    /// A subscription to an event type that does not exist is refused, because its subscriber would wait in vain. A repeated
+    /// request must not show the secret to a key that may no longer read the intent.
     async fn a_subscription_is_made_for_events_that_come_to_a_reader(app: &mut TestApp) {
         let receiver = Receiver::start().await;
         let (agent, other) = (app.agent(), Api::new(&app.base, Some(&app.new_key(Role::Agent, "other").await)));

@@ -79,8 +79,8 @@ async fn a_message_keeps_its_id_over_all_its_tries() {
     app.finish().await;
 }
 
-/// A receiver may open a ticket at the first message and add to it at the next. A reminder of a message that never arrived would
-/// be lost.
+/// A receiver may open a ticket at the first message about a question and add to it at the next. So a message is called a
+/// reminder only if an earlier one has arrived; otherwise there would be no ticket for it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_message_says_what_it_is_to_who_receives_it() {
     let (app, receiver) = with_pager().await;
@@ -145,7 +145,8 @@ async fn a_hint_picks_the_channel_of_the_question_and_of_each_rung() {
     app.finish().await;
 }
 
-/// A room without links cannot answer. If an agent could ask only there, it would choose its own fallback.
+/// A room whose messages hold no links cannot answer. So the people are asked beside it, and a message to the room does not
+/// count as reaching a person. Otherwise an agent could ask the room alone and be sure of its own fallback.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_room_without_links_is_asked_beside_the_people_and_reaches_nobody() {
     let room = Receiver::start().await;
@@ -250,7 +251,7 @@ fn in_a_line(mail: &Received) -> String {
     mail.text().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// If a rung asks by two channels, both messages are escalations, including one that is tried a second time.
+/// If a step of the ladder asks by two channels, both messages are escalations, even one that leaves only at its second try.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn both_messages_of_an_escalation_say_why_they_come() {
     for backend in [Backend::Sqlite, Backend::Postgres] {
@@ -445,8 +446,8 @@ async fn a_clock_that_is_set_back_has_no_endpoint_left_alone_for_longer() {
     app.finish().await;
 }
 
-/// A question of an hour can wait half a minute for an endpoint that restarts. A question of a minute cannot: the next rung is
-/// asked at once, if another channel reaches it.
+/// A question of an hour can wait half a minute for an endpoint that restarts. A question of a minute cannot: the people of
+/// the next step of its ladder are asked at once, if that step uses another channel.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_question_goes_around_an_endpoint_it_has_no_time_to_wait_for() {
     let (app, receiver) = with_pager().await;
@@ -542,7 +543,7 @@ async fn an_endpoint_that_is_gone_fails_its_messages_until_an_admin_sends_one_ag
     app.finish().await;
 }
 
-/// A channel may be removed from the settings while messages wait for it.
+/// If a channel is removed from the settings while messages wait for it, these messages fail with a detail that says so.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_waits_for_a_channel_that_is_no_more_fails_loudly() {
     let (app, receiver) = with_pager().await;
@@ -557,7 +558,7 @@ async fn what_waits_for_a_channel_that_is_no_more_fails_loudly() {
     app.finish().await;
 }
 
-/// If a person cannot be reached by one channel, the next rung's channel is used at once.
+/// If a message to a person fails on one channel, the person is asked at once by the channel of the ladder's next step.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lost_page_becomes_a_mail_to_the_same_person() {
     let (app, receiver) = with_pager().await;
@@ -605,7 +606,7 @@ async fn the_plan_names_the_room_where_a_room_is_told() {
     app.finish().await;
 }
 
-/// A room's name is no mail address, so a reminder goes by the channel of the question and by no other.
+/// If the people's mail was refused, only the room is reminded, by its own channel: a room's name is no mail address.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_room_is_reminded_in_the_room() {
     let (app, room) = with_room(&[EMAIL, "room"]).await;
@@ -623,8 +624,7 @@ async fn a_room_is_reminded_in_the_room() {
     app.finish().await;
 }
 
-/// After a restore all links are dead. Each person gets a new one by the same channel as before, including those of earlier
-/// rungs.
+/// After a restore all links are dead. Every recipient, also of an earlier attempt, gets a new link by the same channel.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_a_restore_everybody_is_told_again_the_way_they_had_been() {
     let (mut app, room) = with_room(&[EMAIL]).await;
@@ -675,7 +675,7 @@ async fn a_reminder_does_not_wait_for_retry_after() {
     app.finish().await;
 }
 
-/// After an absence, one message makes up for the missed attempts of each channel.
+/// After the server was away, each channel gets one message that makes up for the attempts that were missed on this channel.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_makes_up_for_missed_attempts_goes_by_the_way_of_each() {
     let (mut app, room) = with_room(&[EMAIL]).await;

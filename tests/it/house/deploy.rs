@@ -11,7 +11,8 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)).unwrap()
 }
 
-/// The `PLACET_…` names in a text, except variables that the person who runs it sets.
+/// The `PLACET_…` names in a text. A name after `${` is left out: it is a variable that the person who starts the composition
+/// sets.
 fn settings(text: &str) -> BTreeSet<&str> {
     let starts = text.match_indices("PLACET_").filter(|(at, _)| !text[..*at].ends_with("${"));
     let ends = |at: usize| text[at..].find(|c: char| !(c.is_ascii_uppercase() || c == '_')).map_or(text.len(), |end| at + end);
@@ -79,7 +80,8 @@ fn the_composition_has_no_password_of_its_own() {
     }
 }
 
-/// An older compiler refuses the sources, and only when the image is built.
+/// The image must be built with the compiler version that the manifest requires. An older compiler refuses the sources, and
+/// this would be seen only when the image is built.
 #[test]
 fn the_image_is_built_with_the_compiler_the_sources_need() {
     let manifest = read("Cargo.toml");

@@ -28,7 +28,7 @@ const WORDS: &[&str] = &["server/src/pages/templates/words/", "domain/src/base/w
 const FOR_DEVELOPERS: &[&str] = &["server/src/pages/templates/reference.html"];
 /// This file names what it forbids.
 const SELF: &str = "tests/it/house/tidy.rs";
-/// The licences a dependency may offer: permissive ones, whose only wish is to be named.
+/// The licences that a dependency may have. All are permissive: they require no more than a notice.
 const LICENCES: &[&str] = &[
     "0BSD",
     "Apache-2.0",
@@ -315,7 +315,8 @@ const WEB: &[&str] = &[
 ];
 const POSTGRES: &[&str] = &["store/src/moving/", "store/src/postgres/", "tests/harness/postgres.rs"];
 const CHANNELS: &[&str] = &["channels/"];
-/// SQLite's C interface for a disk that fails. In the shipped crates the compiler refuses unsafe code.
+/// The only file that may hold unsafe code: it uses SQLite's C interface for a disk that fails. In the shipped crates the
+/// compiler refuses unsafe code.
 const UNSAFE: &[&str] = &["tests/disk/src/sqlite.rs"];
 
 /// The rules of the architecture: which files may use the database, the web, the mail server, and the clock.
@@ -355,7 +356,8 @@ fn dependencies_are_permissive_known_and_single() {
     assert!(violations.is_empty(), "{}", violations.join("\n"));
 }
 
-/// A bug that cannot be planted any more tells nothing of the simulator.
+/// The patches in `tests/sim/bugs` plant bugs that the simulator must find. A patch that no longer fits the sources plants no
+/// bug, so it shows nothing about the simulator.
 #[test]
 fn each_planted_bug_fits_the_tree() {
     let folder = tempfile::tempdir().unwrap();

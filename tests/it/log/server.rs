@@ -19,10 +19,10 @@ use store::host::clock::SystemEntropy;
 use store::{NewKey, SecretOrigin};
 
 const PATH: &str = "api/v1/server/events";
-/// As many keys as are made at once, half by each of two servers.
+/// The number of keys that are made at once. On PostgreSQL each of two servers makes half of them.
 const AT_ONCE: usize = 12;
 
-/// The whole log as an auditor gets it; its chain fits together.
+/// The whole log as an auditor gets it, after a check that its hash chain verifies.
 async fn log(app: &TestApp) -> Vec<Value> {
     let events = app.api(Role::Auditor).get(PATH).await.ok();
     let events = events.as_array().unwrap().clone();
@@ -54,7 +54,8 @@ fn brought_along(name: &str) -> NewKey {
 }
 
 on_each_store! {
-    /// An admin who gives itself a second key and takes it away again must not get away with it.
+    /// Making, importing and revoking a key are events. Otherwise an admin could give itself a second key and take it away
+    /// again without a trace.
     async fn keys_that_are_made_imported_and_revoked_are_events(app: &mut TestApp) {
         let admin = app.api(Role::Admin);
         let before = log(app).await.len();
@@ -82,7 +83,8 @@ on_each_store! {
         assert!(!text.contains("placet_"), "no secret: {text}");
     }
 
-    /// A second revocation changes nothing, so the log does not tell of one; nor of a key that does not exist, nor of a refused request.
+    /// Only a change of the keys is an event. A second revocation, a request about a key that does not exist and a refused
+    /// request change nothing, so the log does not show them.
     async fn what_changes_no_key_is_no_event(app: &mut TestApp) {
         let admin = app.api(Role::Admin);
         let made = admin.post("api/v1/keys", json!({"role": "agent", "name": "bot"})).await.ok();

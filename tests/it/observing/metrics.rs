@@ -1,4 +1,4 @@
-//! The metrics that Prometheus scrapes, and that dashboard and alerts use only series that exist.
+//! Tests of the metrics that Prometheus scrapes. They also check that the dashboard and the alerts use only series that exist.
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 #![expect(clippy::float_cmp, reason = "counts and times of a clock that stands still are whole numbers")]

@@ -38,7 +38,8 @@ async fn fill_answers(app: &TestApp) -> Vec<Place> {
     places
 }
 
-/// Checks that a request was refused because no place was free, in its surface's form and with the time after which to try again.
+/// Checks that a request was refused because no place was free: in the form `form` of errors, and with the seconds after which to
+/// try again.
 fn assert_turned_away(reply: &Reply, form: &str, seconds: &str) {
     assert_eq!(reply.problem(), (503, "overloaded"), "{}", reply.text);
     assert_eq!(
@@ -73,8 +74,8 @@ const OURS: &str = "application/problem+json";
 const OPENINTENTS: &str = "application/json";
 
 on_each_store! {
-    /// A full class refuses its own requests before they have any effect, and no other class does. With one more place it goes
-    /// on.
+    /// If all places of a class of requests are taken, requests of this class are refused before they have any effect. Other
+    /// classes are still served. As soon as one place is free, the class is served again.
     async fn who_finds_no_place_is_refused_and_told_when_to_come_back(app: &mut TestApp) {
         let agent = app.agent();
         let (intent, id) = agent.ask(json!({})).await;
@@ -304,7 +305,8 @@ on_each_store! {
         assert_eq!(person.answer(&link, "deny").await.heading(), "Your answer was recorded");
     }
 
-    /// Readiness is asked without a key. However many requests ask at once, the disk is checked at most twice.
+    /// Requests for readiness need no key, so anyone could make the server check its disk. However many of them arrive at once,
+    /// the disk is checked at most twice.
     async fn many_questions_for_readiness_share_a_look(app: &mut TestApp) {
         let anonymous = app.anonymous();
         let batches = async || {

@@ -83,7 +83,8 @@ on_each_store! {
         assert_untouched(app, &asked).await;
     }
 
-    /// A POST counts only from the browser and the page in which it was shown. Typed text is never lost by a refusal.
+    /// An answer counts only with the cookie of the browser that was shown the page, and with the nonce of that page. A refusal
+    /// never loses the typed text.
     async fn a_post_needs_the_cookie_and_nonce_of_its_own_page(app: &mut TestApp) {
         let (asked_here, asked_there) = (asked(app, json!({})).await, asked(app, json!({})).await);
         let (mut person, mut stranger) = (app.person(), app.person());
@@ -152,7 +153,7 @@ on_each_store! {
             assert_eq!((page.status, page.heading().as_str()), (403, "This answer did not come from our page"), "{name}: {value}");
         }
         assert_untouched(app, &asked).await;
-        // Old browsers send neither header, and are let in by cookie and nonce alone.
+        // Old browsers send neither `Origin` nor `Sec-Fetch-Site`. For them the cookie and the nonce are enough.
         let request = form(&person);
         assert_eq!(person.send(request).await.status, 303);
         assert_eq!(response(app, &asked).await, json!("approve"));
@@ -231,7 +232,7 @@ on_each_store! {
         assert_eq!(person.follow(&old.link, &posted).await.heading(), "A newer question replaced this one");
         let open = app.agent().suspension(new["id"].as_str().unwrap()).await;
         assert_eq!(open["resolution"], json!(null));
-        // The token of one row with the secret of another opens nothing.
+        // A token that joins the row number of one link to the secret of another opens nothing.
         let new_link = app.next_link().await;
         let bytes = |link: &str| URL_SAFE_NO_PAD.decode(link.rsplit("plc_").next().unwrap()).unwrap();
         let mixed = [&bytes(&old.link)[..8], &bytes(&new_link)[8..]].concat();
@@ -472,7 +473,7 @@ on_each_store! {
         assert_eq!(app.agent().event_types(answered.intent).await.len(), 6, "nothing was recorded");
     }
 
-    /// A link cannot be used to try values, nor to keep the server busy.
+    /// Each link has limits, so that it cannot be used to try many values or to keep the server busy.
     async fn each_link_has_its_own_limits(app: &mut TestApp) {
         let (limited, free) = (asked(app, json!({})).await, asked(app, json!({})).await);
         let mut person = app.person();

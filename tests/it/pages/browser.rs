@@ -409,7 +409,8 @@ on_one_store! {
         }
     }
 
-    /// No person says yes to text that was never on the screen: its end unlocks the answers, with a script or without.
+    /// No person may agree to text that was never on the screen. The answers are locked until the end of the text has been in
+    /// view, with a script or without.
     async fn the_end_of_a_long_text_unlocks_the_answers(app: &mut TestApp) {
         let terms = (1..=60).map(|line| format!("{line}. The carrier is liable for what it loses.")).collect::<Vec<_>>().join("\n");
         let live = "document.querySelectorAll('.choice:enabled').length";
@@ -461,15 +462,16 @@ on_one_store! {
             let browser = Browser::start(BrowserOptions { width, height: 800, dark: false, javascript: true }).await;
             browser.open(&link).await;
             browser.press("a[href^='?show=everything#']").await;
-            // A browser calls observers in the order in which they were made: when this one is called, the page's script has been
-            // called.
+            // A browser calls observers in the order in which they were made. When this observer is called, the one of the page's
+            // script has been called before.
             let looked =
                 format!("new Promise((yes) => new IntersectionObserver(() => setTimeout(() => yes({live}))).observe(document.body))");
             assert_eq!(browser.evaluate(&looked).await, 0, "the end of {first} is out of sight at {width} px");
             let top = browser.evaluate(&format!("document.getElementById('{first}').getBoundingClientRect().top")).await;
             assert!((-1.0..400.0).contains(&top.as_f64().unwrap()), "it leads to the first line, not to {top}");
             browser.screenshot(&shots().join(format!("described-{first}-{width}.png"))).await;
-            // Some browsers let the page move when an element above disappears, so this one must not prevent it either.
+            // When an element above disappears, some browsers keep the rest of the page in place by themselves, and others do
+            // not. Here this help is off, so the page itself must keep the button in place.
             let stays = format!(
                 "new Promise((yes) => {{
                     document.documentElement.style.overflowAnchor = 'none';
@@ -569,7 +571,8 @@ on_one_store! {
     }
 }
 
-/// A server in development, and one in production: the page that each shows at its own address is a page like any other.
+/// The pages at the address of the server itself (the first page in development and in production, and the mailbox) are checked
+/// like all other pages.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_first_page_and_the_mailbox_fit_every_width() {
     let app = TestApp::start_with(|config| {

@@ -105,7 +105,7 @@ on_one_store! {
         for url in between(html, "http://", '"') {
             assert!(format!("http://{url}").starts_with(&app.base), "{url}");
         }
-        // An example names an endpoint; the page does not ask it.
+        // An example mentions the address of an endpoint. The page only shows it and loads nothing from there.
         assert!(!html.replace("https://hooks.example.com/placet", "").contains("https://"));
     }
 

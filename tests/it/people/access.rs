@@ -1,4 +1,5 @@
-//! Access of agents to intents that other agents created: entries of the access control list, and requests for one.
+//! Access of agents to intents that other agents created: the entries of an intent's access control list, and requests for
+//! access.
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
@@ -106,7 +107,8 @@ on_each_store! {
         assert_eq!(types, ["intent_created", "access_granted", "access_granted", "state_patched", "access_granted", "access_granted", "access_revoked"]);
     }
 
-    /// Access is no way to people's answers, deadlines and questions, whatever its permission.
+    /// An entry of the access control list gives no power over people's answers, deadlines and questions, whatever its
+    /// permission.
     async fn no_permission_gives_power_over_the_questions_of_others(app: &mut TestApp) {
         let (agent, helper) = (app.agent(), stranger(app, "helper").await);
         let (intent, id) = agent.ask(json!({})).await;
@@ -123,7 +125,7 @@ on_each_store! {
             assert_eq!(refused.problem(), (403, "forbidden"), "{status}");
         }
         assert_eq!(agent.everything(intent).await, before);
-        // A person whose key has the name of an entry gets nothing by it.
+        // An operator's key gets no rights from an entry that was made for an agent of the same name.
         let operator = Api::new(&app.base, Some(&app.new_key(Role::Operator, "helper").await));
         assert_eq!(grant(&operator, intent, json!({"principal_id": "other"})).await.problem(), (403, "forbidden"));
         assert_eq!(patch(&operator, intent).await.problem(), (403, "forbidden"));
@@ -202,7 +204,8 @@ on_each_store! {
         grant(&app.api(Role::Admin), intent, json!({"principal_id": "fourth"})).await.ok();
     }
 
-    /// A whole list replaces the one before: what stays keeps its id and causes no event, and what goes loses its leases.
+    /// A list replaces all entries of the list before. An entry that stays keeps its id and causes no event, and an agent whose
+    /// entry goes loses its leases.
     async fn a_list_is_replaced_as_a_whole(app: &mut TestApp) {
         let (agent, helper) = (app.agent(), stranger(app, "helper").await);
         let intent = agent.active_intent().await;
@@ -213,7 +216,7 @@ on_each_store! {
         assert_eq!(second["entries"], json!([first["entries"][0]]));
         agent.post(&format!("{}/leases", one(intent)), json!({"scope": "report"})).await.ok();
         assert_eq!(set(&agent, intent, json!([a])).await.ok(), second);
-        // A write entry that becomes a read entry loses the leases too, and an assigned agent keeps them.
+        // An agent whose write entry becomes a read entry loses its leases too, unless it is assigned to the intent.
         for (kept, scope) in [(false, "text"), (true, "list")] {
             if kept {
                 agent.post(&format!("{}/agents", one(intent)), json!({"agent_id": "helper"})).await.ok();
@@ -330,7 +333,8 @@ on_each_store! {
         assert_eq!(stranger(app, "helper").await.get(&one(intent)).await.status, 200);
     }
 
-    /// A repeat under the same key gets the first reply, also that of a removal, and changes nothing.
+    /// A change that is repeated under the same idempotency key gets the first reply and changes nothing. This also holds for a
+    /// removal.
     async fn a_repeated_change_of_access_is_not_made_twice(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;

@@ -130,7 +130,8 @@ on_each_store! {
         assert_eq!(other.suspension(id).await["resolution"], json!(null));
         let superseding = other.suspend(intent, json!({"supersedes": id})).await.ok();
         other.post(&format!("api/v1/suspensions/{}/cancel", superseding["id"].as_str().unwrap()), json!({})).await.ok();
-        // A question of its own that has ended is told as ended, whichever question is open now.
+        // When the assigned agent's own question has ended, a valid request about it is refused with `already_resolved`, even
+        // while another question is open.
         let own = other.suspend(intent, json!({})).await.ok()["id"].as_str().unwrap().to_owned();
         let theirs = agent.suspend(intent, json!({"supersedes": own})).await.ok()["id"].as_str().unwrap().to_owned();
         let late = other.post(&format!("api/v1/suspensions/{own}/cancel"), json!({})).await;
@@ -242,7 +243,7 @@ on_each_store! {
         agent.get(&far(10_001)).await.ok();
     }
 
-    /// An agent pays for its events wherever it writes them: an assignment is no way around its daily bytes.
+    /// An agent's events count against its own daily bytes, even on an intent to which another agent has assigned it.
     async fn an_assigned_agent_pays_for_its_own_events(app: &mut TestApp) {
         app.restart_with(|config| config.limits.agent_bytes_per_day = 20_000).await;
         let (agent, other) = (app.agent(), helper(app).await);

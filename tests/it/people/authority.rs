@@ -112,7 +112,8 @@ fn every_unit_of_the_store_is_told_who_asks_or_is_the_servers_own() {
     assert_eq!(own, OWN.into_iter().collect(), "each of these is the server's own, or its caller must be named and authorized");
 }
 
-/// The result of a try, as the table has it; an error in the request itself is shown only where the caller may ask.
+/// The result of a try, as it stands in the table. An error in the request itself counts as "yes", because the store reports it
+/// only to a caller that may do this.
 async fn cell<T>(unit: Unit<'_, T>) -> String {
     match unit.await {
         Ok(_) | Err(StoreError::Rejected(Rejection::Invalid { .. })) => "yes".to_owned(),
@@ -256,7 +257,7 @@ server_events          | 403  403  403  | 403  403  403  | yes  yes  yes  | yes 
         assert_eq!(table(&tried), expected);
     }
 
-    /// Only the server applies a deadline: a caller that could send one would end questions at will.
+    /// Only the server applies deadlines. A caller that could send the command `DeadlineReached` would end questions at will.
     async fn what_only_the_server_does_is_refused_to_every_role(app: &mut TestApp) {
         let (intent, id) = app.ask(json!({})).await;
         let suspension_id = SuspensionId::parse(&id).unwrap();

@@ -131,7 +131,7 @@ async fn sees_nothing_of_another_way(stage: &Stage) {
     assert_eq!(stage.pager.suspension(&first).await["resolution_reason"], "superseded");
     assert_eq!(answer(&stage.pager, intent, &first, ALICE).await.problem(), (409, "already_resolved"));
     assert_eq!(stage.agent.suspension(&second).await["resolution"], Value::Null);
-    // A later question that goes to its webhook is within its reach again.
+    // A later question of the same intent is sent to the gateway's webhook, so the gateway may answer that one.
     let third = json!({"channel_hint": "pager", "notify_to": [ALICE], "supersedes": second});
     let third = stage.agent.suspend(intent, third).await.ok()["id"].as_str().unwrap().to_owned();
     is_nothing_there(&stage.pager, &second).await;

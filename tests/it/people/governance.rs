@@ -57,7 +57,8 @@ async fn approval(agent: &Api, operator: &Api, intent: IntentId, word: &str) -> 
 }
 
 on_each_store! {
-    /// An agent that could complete its intent without the person whom its policy demands would approve itself.
+    /// If an agent could complete its intent without the approval that the policy demands of a person, it would approve its own
+    /// work.
     async fn an_intent_is_completed_after_the_approval_of_what_it_is(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let body = json!({"title": "t", "status": "active", "governance_policy": {"completion_mode": "require_approval"}});
@@ -66,7 +67,8 @@ on_each_store! {
         assert_eq!(broken(&move_to(&agent, intent, complete.clone()).await), "completion_mode");
         approval(&agent, &operator, intent, "deny").await;
         assert_eq!(broken(&move_to(&agent, intent, complete.clone()).await), "completion_mode");
-        // A question that was answered with the same word is no approval, and neither is an approval of something else.
+        // The answer `approve` to an ordinary question is no approval of the completion, and neither is an approval of something
+        // else.
         let asked = agent.asked(intent).await;
         operator.respond(intent, &asked, "approve").await.ok();
         agent.post(&format!("api/v1/intents/{intent}/decisions"), json!({"decision_type": "approval", "outcome": "approve"})).await.ok();
@@ -74,7 +76,7 @@ on_each_store! {
         let other = agent.post(&approvals, json!({"action": "completed"})).await.ok();
         operator.post(&format!("{approvals}/{}/approve", other["id"].as_str().unwrap()), json!({})).await.ok();
         assert_eq!(broken(&move_to(&agent, intent, complete.clone()).await), "completion_mode");
-        // An approval is about the intent as it was: the person has not seen what was changed since.
+        // An approval is about the intent as the person saw it, so it does not count after a change.
         approval(&agent, &operator, intent, "approve").await;
         patch(&agent, intent).await.ok();
         assert_eq!(broken(&move_to(&agent, intent, complete.clone()).await), "completion_mode");
@@ -156,7 +158,7 @@ on_each_store! {
         // People are asked whatever the policy says.
         let asked = agent.asked(intent).await;
         app.operator().respond(intent, &asked, "approve").await.ok();
-        // An agent that may not write cannot let itself in.
+        // An agent that may not write because it is not assigned cannot assign itself.
         assert_eq!(broken(&agent.post(&agents, json!({"agent_id": "test-agent"})).await), "write_scope");
         admin.post(&agents, json!({"agent_id": "test-agent"})).await.ok();
         patch(&agent, intent).await.ok();

@@ -36,7 +36,8 @@ async fn waiters_are(app: &TestApp, count: usize) {
     assert!(tokio::time::timeout(PATIENCE, seen).await.is_ok(), "there were never {count} waits");
 }
 
-/// The open questions of these intents; people answer them in the opposite order.
+/// Answers the question of each of these intents, the last intent first, so that the answers come in another order than the
+/// questions.
 async fn answer_backwards(app: &TestApp, intents: &[IntentId]) {
     for (number, intent) in intents.iter().enumerate().rev() {
         let id = app.client().ask(*intent, go()).await.unwrap().suspension_id().expose();

@@ -99,7 +99,8 @@ on_each_store! {
         assert_eq!(refused(lease.release().await), code("not_found"));
     }
 
-    /// A duration that was rounded would end at another time than the program believes.
+    /// If a lease's duration were rounded, the lease would end at another time than the program believes. So only whole seconds
+    /// are accepted.
     async fn a_lease_lasts_whole_seconds_up_to_a_day(app: &mut TestApp) {
         let intent = begun(app).await;
         let day = Duration::from_hours(24);
@@ -147,7 +148,7 @@ on_each_store! {
         app.settle().await;
     }
 
-    /// An approval that no person gives is no approval, and ends nothing.
+    /// If no person decides about an approval, the program gets an error, and the intent stays as it is.
     async fn an_approval_that_no_person_gives_is_an_error(app: &mut TestApp) {
         app.restart_with(|config| {
             let policy = PartialRetryPolicy { max_attempts: Some(1), interval_seconds: Some(600), ..PartialRetryPolicy::default() };
@@ -167,7 +168,7 @@ on_each_store! {
         assert!(matches!(&empty, RequestInputError::Refused(problem) if problem.errors[0].field == "action"), "{empty:?}");
     }
 
-    /// An agent may bind itself, and only an admin may loosen it.
+    /// An agent may make the policy of its intent stricter, and only an admin may loosen it.
     async fn an_agent_tightens_a_policy_and_an_admin_removes_it(app: &mut TestApp) {
         let mut intent = begun(app).await;
         assert_eq!(intent.policy().await.unwrap(), GovernancePolicy::default());

@@ -120,8 +120,8 @@ async fn unknown(cut: Cut) {
     scratch.forget().await;
 }
 
-/// A crash takes back the numbers of transactions that had not reached the disk, and gives them to others. A server that believed
-/// the number alone would tell a person that an answer counts which no one will ever see.
+/// A crash of the database loses transactions that had not reached the disk. Afterwards the database gives their numbers to other
+/// transactions. A server that looked up only the number would tell a person that a lost answer counts.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_commit_that_a_crash_took_back_is_not_mistaken_for_the_one_that_got_its_number() {
     let cluster = Cluster::lazy();

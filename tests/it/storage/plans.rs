@@ -58,7 +58,7 @@ const ANOTHER_DAY: &str = "DELETE FROM suspension_keys WHERE suspension < 100000
                            last_sequence, 0, 0, now() FROM intents; ANALYZE subscriptions; \
                            INSERT INTO bounces (outbox, hard, reported_at) SELECT rid, true, now() FROM outbox; ANALYZE bounces";
 
-/// Asks people beside the intent, and works under a policy.
+/// Asks for an approval, lists approvals and escalations, and works on an intent under a policy.
 async fn requests(agent: &Api, operator: &Api, path: &str) {
     let approval = agent.post(&format!("{path}/approvals"), json!({"action": "complete"})).await.ok();
     operator.post(&format!("{path}/approvals/{}/approve", approval["id"].as_str().unwrap()), json!({})).await.ok();
@@ -151,7 +151,8 @@ async fn beside(app: &TestApp, path: &str) {
     subscriptions(app, path).await;
 }
 
-/// Lets every question end in each way, whichever way it was asked.
+/// Brings about each ending of a question that is asked in one call, then asks as the OpenIntent client does, and then sets the
+/// clock back.
 async fn endings(app: &mut TestApp) {
     every_ending(app).await;
     three_calls(app).await;

@@ -90,7 +90,8 @@ async fn of_two_answers_at_two_servers_one_counts() {
     };
     let winners: Vec<&str> = stream::iter(questions.iter().enumerate()).map(contest).buffer_unordered(AT_ONCE).collect().await;
     let winners: BTreeSet<&str> = winners.into_iter().collect();
-    // Only a few logs may be read at the same time, and this test is not about them.
+    // The logs are read one after the other, because the server reads only a few logs at the same time and refuses further
+    // requests.
     for (intent, _) in &questions {
         assert_eq!(count(&agent, *intent, "intent.resumed").await, 1);
         assert_eq!(count(&agent, *intent, "intent.response_rejected").await, 1);
@@ -280,7 +281,8 @@ async fn an_answer_at_one_server_wakes_who_waits_at_another() {
     app.finish().await;
 }
 
-/// A redrive means that the endpoint is back. A server that was not told would fail the messages it takes from the queue.
+/// An admin who sends a failed message again (a redrive) says that its endpoint is back. Every server must learn of it: a server
+/// that still takes the endpoint for gone would fail the messages that it takes from the queue.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_redrive_at_one_server_closes_the_circuit_of_every_other() {
     let receiver = Receiver::start().await;

@@ -23,7 +23,8 @@ async fn connections(scratch: &Scratch, encrypted: bool) -> i64 {
     Cluster::of_this_process().number(scratch.name(), &count).await
 }
 
-/// A certificate that is not checked keeps no attacker out; one that is checked too strictly keeps every server out.
+/// The server accepts a certificate that the named authority made for the named host. Without the check an attacker could take
+/// the database's place; with too strict a check no server could connect.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_certificate_of_the_named_authority_for_the_named_host_is_believed() {
     let cluster = Cluster::of_this_process();

@@ -206,7 +206,8 @@ on_each_store! {
         assert_eq!((&seen["attempt"], &seen["version"], &seen["resolution"]), (&json!(2), &json!(2), &json!(null)));
     }
 
-    /// A record names the people who were told. A rung with null still means the people named first.
+    /// A record names the people who were told, not those named in the request. A step of the escalation ladder whose `notify_to`
+    /// is null goes to the question's own recipients, even if an earlier step replaced them.
     async fn a_record_names_who_was_told_where_the_first_rung_told_others(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;

@@ -178,7 +178,8 @@ on_each_store! {
         assert_eq!((acted, recorded), (Some(json!("deny")), Some(json!("approve"))));
         let (agent, other) = (Api::new(&app.base, Some(&app.new_client_key("late").await)), app.agent());
         let permissive = |seconds: u32| json!({"timeout_seconds": seconds, "fallback_policy": "complete_with_fallback", "fallback_value": "deny"});
-        // The deadline is two seconds earlier than the window's end, so the second question has 61 seconds left, and the first one 60.
+        // The server's deadline is two seconds before the window's end: the first question has 60 seconds left, and the second
+        // 61. A change by the asker is a sign of its fallback only if at most 60 seconds are left.
         let cases = [
             (&agent, Some(permissive(62)), true), (&agent, Some(permissive(63)), false), (&agent, Some(json!({"timeout_seconds": 62})), false),
             (&agent, None, false), (&other, Some(permissive(20)), false),

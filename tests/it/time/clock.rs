@@ -115,7 +115,7 @@ on_each_store! {
         assert_eq!(app.agent().suspension(&id).await["response"], json!("approve"));
     }
 
-    /// A second step is another absence, and each is given back once.
+    /// Each jump of the clock counts as an absence of its own, and the time of each is given back once.
     async fn each_step_is_given_back_once(app: &mut TestApp) {
         let (intent, id) = app.ask(permissive()).await;
         for _ in 0..2 {
@@ -130,7 +130,7 @@ on_each_store! {
         assert_eq!(app.operator().respond(intent, &id, "deny").await.status, 200);
     }
 
-    /// A server that stops while it waits for the clock leaves the step for the next start to find.
+    /// If a server stops while it waits after a jump of its clock, the next server still finds the jump and gives its time back.
     async fn a_step_outlives_the_server_that_saw_it(app: &mut TestApp) {
         let (intent, id) = app.ask(permissive()).await;
         app.clock.set_by(TimeDelta::seconds(3600));
@@ -179,8 +179,8 @@ on_each_store! {
         assert_eq!(app.person().open(&link).await.heading(), "The deadline has passed");
     }
 
-    /// With a wrong clock it is unknown whether a mail left in time. Recorded as late it would not count as reached, for good,
-    /// and the question would end without its fallback.
+    /// While the clock is wrong it is unknown whether a mail left in time, so its sending is recorded when the clock is trusted
+    /// again. If it were recorded as too late, the question would never count as reached, and would end without its fallback.
     async fn what_was_sent_while_the_clock_jumped_is_recorded_when_it_is_believed_again(app: &mut TestApp) {
         let (_, id) = app.agent().ask(permissive()).await;
         let channel = Jumping::new(app, Ok("250 taken"));
@@ -198,7 +198,9 @@ on_each_store! {
         assert_eq!(app.agent().suspension(&id).await["response"], json!("approve"));
     }
 
-    /// A refusal that was recorded as late would not wake the next rung, which would be asked when its own time came, or never.
+    /// When the only mail is refused for good, the people of the next step of the escalation ladder are asked at once. If the
+    /// refusal were recorded by the wrong clock, it would seem too late for that, and they would be asked at their own time or
+    /// never.
     async fn what_failed_while_the_clock_jumped_wakes_the_next_rung_when_it_is_believed_again(app: &mut TestApp) {
         let policy = json!({"max_attempts": 2, "interval_seconds": 600, "escalation_ladder": [{"attempt": 2, "notify_to": "lead@example.com"}]});
         let (_, id) = app.agent().ask(json!({"timeout_seconds": 600, "retry_policy": policy})).await;
@@ -248,7 +250,8 @@ on_each_store! {
         assert!(!agent.event_types(intent).await.contains(&"intent.late_answer".to_owned()));
     }
 
-    /// A step of a minute is not noticed; a change of daylight time is no step, and a laptop that slept has not jumped.
+    /// A jump of a minute is too short to be noticed. Daylight saving time is no jump, because the clock is UTC, and neither is a
+    /// night in which a laptop sleeps, because that time has really passed. Deadlines are not held back by any of these.
     async fn a_minute_ahead_and_a_night_asleep_hold_nothing(app: &mut TestApp) {
         let agent = app.agent();
         let first = agent.active_intent().await;

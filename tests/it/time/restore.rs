@@ -128,7 +128,8 @@ on_each_store! {
         assert_eq!(operator.respond(queued, &waiting, "approve").await.status, 200, "its time has not passed");
     }
 
-    /// The people of a due attempt get a new link with it. A second mail within a second would look like a fault.
+    /// After a restore, people who get the mail of a due attempt get their new link with it. They must not get a second mail for
+    /// the new link alone, which would look like a fault.
     async fn whom_a_due_attempt_tells_is_not_asked_afresh_beside_it(app: &mut TestApp) {
         let ladder = json!({
             "notify_to": ["alice@example.com", "bob@example.com"], "timeout_seconds": 3600,

@@ -225,7 +225,8 @@ async fn on_postgres_a_question_the_database_refuses_to_read_keeps_no_other_from
     app.finish().await;
 }
 
-/// If a page of the list cannot be read, the store may just be away, so the page is tried once more. Then the later pages follow.
+/// The sweep reads the open questions in pages. If a page cannot be read, the store may just be away, so the same page is tried
+/// once more. Then the sweep goes on with the later pages.
 #[tokio::test]
 async fn a_page_that_cannot_be_listed_keeps_no_other_from_being_mended() {
     let site = site().await;

@@ -62,7 +62,7 @@ pub fn in_utc(time: &str) -> String {
     format!("{time} UTC")
 }
 
-/// How soon the agent had an answer, within a minute; completes “The agent received it”.
+/// How long after an answer the agent received it, if that is less than a minute; completes “The agent received it”.
 pub fn seconds_later(seconds: i64) -> String {
     match seconds {
         ..1 => "at once".to_owned(),
@@ -314,7 +314,8 @@ pub const REPLIES_ARE_NOT_READ: &str = "Replies to this mail are not read.";
 
 // Pages. Titles, and parts of sentences in the templates.
 
-/// The first choice of a yes-or-no question whose agent named none, and a `true` that the agent sent.
+/// The label of the first choice of a yes-or-no question whose agent named no choices; it also stands for a `true` that the
+/// agent sent.
 pub const YES: &str = "Yes";
 
 /// The second choice, and a `false`.
@@ -404,7 +405,7 @@ pub const CANNOT_SAVE: &str = "The server cannot save right now";
 /// Heads a question that is shown again when the database did not say whether it took an answer.
 pub const NOT_CONFIRMED: &str = "Your answer was not confirmed";
 
-/// Heads an open question that does not offer the value that was sent.
+/// Heads an open question that is shown again because the value that was sent is none of its choices.
 pub const NOT_ONE_OF_THE_CHOICES: &str = "That is not one of the choices";
 
 /// Heads an open question whose fields cannot be sent as they are.

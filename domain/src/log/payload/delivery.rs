@@ -41,7 +41,7 @@ pub struct Tracked {
     /// The message.
     #[serde(flatten)]
     pub delivery: Delivery,
-    /// Whether a person who can answer is reached, with this message or by another one.
+    /// Whether a person who can answer has been reached, by this message or by another one.
     pub reached: bool,
 }
 
@@ -58,7 +58,7 @@ pub struct Redriven {
     pub credential: Option<Credential>,
 }
 
-/// The people of the next rung of the escalation ladder are asked, because an attempt reached none of its own people.
+/// The people of a later step of the escalation ladder are asked at once, because an attempt reached none of its own people.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failover {
     /// The suspension.

@@ -11,8 +11,8 @@ use crate::suspension::requested::Requested;
 use crate::suspension::retry::{self, HumanRetryPolicy, OneOrMany, Strategy};
 use crate::suspension::{self, FallbackPolicy, Kind, Question, ResponseType, Style, Suspension, SuspensionChoice};
 
-/// A question as it was asked. The members about its end are null: they date from the time when the whole
-/// record was written here.
+/// A question as it was asked. The members about its end are always null. Older versions wrote the whole record of the question
+/// here, which had these members, so they stay.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Suspended {
     /// The suspension.
@@ -41,7 +41,8 @@ pub struct Suspended {
     pub channel_hint: Option<String>,
     /// The people who are told first.
     pub notify_to: Vec<String>,
-    /// The question's own recipients, if they differ from `notify_to`. A rung of the ladder without its own people tells them.
+    /// The question's own recipients, if they differ from `notify_to`. A step of the escalation ladder that names no people
+    /// tells these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original_notify_to: Option<Vec<String>>,
     /// When it was asked.

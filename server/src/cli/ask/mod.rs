@@ -393,7 +393,7 @@ fn arrived_nowhere(error: &TransportError) -> bool {
     }
 }
 
-/// Whether the server only asks for fewer calls: the question stays open, and looking later helps.
+/// Whether the server only asks for fewer calls. The question is then still open, and a later look helps.
 fn comes_too_often(problem: &Problem) -> bool {
     problem.status == 429
 }

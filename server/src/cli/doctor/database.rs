@@ -80,7 +80,8 @@ fn writable(path: &Path, folder: &Path, findings: &mut Vec<Finding>) {
     takes_files(folder, findings);
 }
 
-/// Whether the folder takes new files and the disk takes data. The test file has no name and disappears by itself.
+/// Reports a folder that takes no new files or whose disk takes no data. The file of this test has no name and disappears by
+/// itself.
 fn takes_files(folder: &Path, findings: &mut Vec<Finding>) {
     let written = tempfile::tempfile_in(folder).and_then(|mut file| {
         file.write_all(&PAGE)?;
@@ -180,7 +181,7 @@ pub(super) fn held(seen: &Inspection) -> Option<Finding> {
     ))
 }
 
-/// Whether the database has a key: without any, a server is of no use.
+/// Reports a database without a valid key: without any key, a server is of no use.
 pub(super) fn keys(seen: &Inspection, needs_key: bool, findings: &mut Vec<Finding>) {
     if matches!(seen.schema, Schema::Older(_) | Schema::Current) && needs_key && seen.keys == 0 {
         findings.push(Finding::fail(

@@ -61,7 +61,8 @@ pub(super) async fn run(mut args: DoctorArgs) -> anyhow::Result<()> {
         (None, Some(secret)) => beside::unasked(&args.serve.database, secret).await,
         (Some(_), _) | (None, None) => None,
     };
-    // This terminal has neither a mail server nor `--dev`, so it has only defaults, which tell nothing about a running server.
+    // With neither a mail server nor `--dev` set at this terminal, the settings here are taken for defaults, which tell nothing
+    // about a running server.
     let has_only_defaults = config.as_ref().is_ok_and(|config| config.mode == Mode::DevelopmentByDefault);
     let is_blind = unasked.is_some() && has_only_defaults;
     let mut findings: Vec<Finding> = unasked.iter().map(beside::is_unexamined).collect();

@@ -85,7 +85,8 @@ mod tests {
         OpenQuestion { answers: Answers::Choices(Choices::new(choices)), ..open() }.render().unwrap()
     }
 
-    // By a button "Deny" that sends `approve`, an agent could get a yes from a person who said no.
+    // With a button "Deny" that sends `approve`, an agent could get a yes from a person who said no. So the page warns of it, and
+    // shows all buttons without colours.
     #[test]
     fn words_that_mislead_are_warned_of_and_take_all_colours_away() {
         let html = open().render().unwrap();

@@ -156,7 +156,7 @@ mod tests {
     use super::samples::{TIMES, at, choice, open};
     use super::*;
 
-    // Everything an agent can write is tried at once, in every place it can reach.
+    // A hostile text, in every place that an agent can write to, stays text on every page.
     #[test]
     fn hostile_text_stays_text() {
         let hostile = "</b></style><script>alert(1)</script><h1 onclick='x'>\"\u{202e}\u{0}\u{200b} & {{ open }}";

@@ -284,7 +284,8 @@ mod tests {
         assert!(html.len() <= 30 * 1_024, "{}", html.len());
     }
 
-    // The policy names the hash of STYLESHEET; one byte more and the page is unstyled.
+    // The style element holds exactly `STYLESHEET`: the content security policy names its hash, and with one byte more the page
+    // would be unstyled.
     #[test]
     fn the_style_element_holds_exactly_the_stylesheet() {
         let html = open().render().unwrap();
@@ -303,7 +304,8 @@ mod tests {
         assert!(html.contains("the agent goes on waiting") && !html.contains("stops there"));
     }
 
-    // A person who is asked again and again says yes in the end, and should at least see how often.
+    // If a question is asked anew, the page says how often it was asked before: a person who is asked again and again says yes in
+    // the end.
     #[test]
     fn a_question_that_is_asked_anew_says_how_often() {
         assert!(!open().render().unwrap().contains("has asked"));

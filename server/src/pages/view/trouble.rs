@@ -113,7 +113,7 @@ impl TroublePage {
 mod tests {
     use super::*;
 
-    // Different bytes would tell a guesser which tokens once existed.
+    // The page has the same bytes for every unknown token. Different bytes would tell a guesser which tokens once existed.
     #[test]
     fn the_page_of_an_unknown_link_is_always_the_same() {
         let render = || UnknownLink::new("placet.example".to_owned()).render().unwrap();

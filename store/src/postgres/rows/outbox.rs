@@ -48,7 +48,8 @@ impl WriteOutbox for Writing<'_> {
 
     fn lease_outbox(&mut self, rid: i64, begun: &TryRow<'_>) -> RowsResult<()> {
         let TryRow { lease, due_at, tries, linked } = *begun;
-        // An event that is already kept as the proof stays: events are never deleted, but this lease may end.
+        // This lease may serve as the proof that the transaction was committed. An event that is already kept as the proof is
+        // not replaced, because events are never deleted, while a lease may end.
         self.session.proof.get_or_insert_with(|| Proof::Lease { rid, lease: lease.to_vec() });
         let (lease, leased_by, tries) = (lease.to_vec(), self.session.server, signed(tries));
         self.session.later(hot::LeaseOutbox { lease, leased_by, due_at: At(due_at), tries, linked, rid }, None)

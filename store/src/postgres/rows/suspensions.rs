@@ -108,8 +108,8 @@ impl ReadSuspensions for Session {
         let found = hot::SelectSuspension { id: Key(id.0) }.get_result::<(SuspensionColumns, Key)>(self.conn()?).optional()?;
         let Some((columns, intent)) = found else { return Ok(None) };
         let row = columns.into_row(IntentId(intent.0))?;
-        // The caller has locked one intent and named a suspension of another intent. It needs this row only to notice that. A
-        // suspension never changes its intent, so this transaction does not wait for the lock of the other intent.
+        // The caller has locked one intent, and this suspension belongs to another one. The caller needs the row only to notice
+        // that, and a suspension never changes its intent. So this transaction does not wait for the lock of the other intent.
         if self.is_waited_for() && !self.locked.contains(&row.intent) {
             return Ok(Some(row));
         }

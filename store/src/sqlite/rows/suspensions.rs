@@ -195,7 +195,8 @@ fn is_open() -> diesel::dsl::IsNull<suspensions::resolution> {
     suspensions::resolution.is_null()
 }
 
-/// A suspension's row refers to its intent by row id; outside the store the intent has its public id.
+/// Completes a suspension with the public id of its intent, because the row of the suspension refers to the intent only by a
+/// row id.
 fn with_intent_id(conn: &mut SqliteConnection, columns: SuspensionColumns) -> RowsResult<SuspensionRow> {
     let id = hot::SelectIntentId { rid: &columns.intent() }.get_result::<Key>(conn)?;
     columns.into_row(IntentId(id.0))

@@ -73,8 +73,8 @@ fn nothing_acknowledged_is_lost_when_the_power_goes() {
     }
 }
 
-/// With these seeds the database no longer opened when a start relied on a log that only the page cache held. Which writes share
-/// a commit depends on threads, so a seed failed about every other time.
+/// With these seeds a start once relied on a log that only the page cache held, and the database no longer opened. Which writes
+/// share a commit depends on threads, so a seed failed only about every other time. Therefore each seed runs eight times.
 #[test]
 fn what_once_damaged_a_database_damages_none() {
     for seed in [464, 629] {

@@ -269,7 +269,8 @@ impl Run {
         !self.disk.has_power() || self.disk.faults() > faults
     }
 
-    /// A read fails if the power goes meanwhile: the thread that copies the log writes while others read.
+    /// Accepts that a read failed if the power went meanwhile. That happens even while the workload only reads, because the
+    /// thread that copies the log writes at the same time.
     fn excuse(&mut self, done: Result<(), String>) -> Result<(), String> {
         match done {
             Err(why) if why.starts_with(READ_FAILED) && !self.disk.has_power() => {
