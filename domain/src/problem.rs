@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::base::field::FieldError;
+use crate::base::ids::IntentId;
 use crate::suspension::lease::Lease;
 use crate::suspension::{Resolution, ResolutionReason};
 
@@ -181,9 +182,51 @@ pub enum Rejection {
         /// How many are not.
         incomplete: usize,
     },
+    /// The intent depends on the other one already.
+    #[error("the intent depends on that intent already")]
+    DependencyExists,
+    /// Intents would wait for each other.
+    #[error("the intents would wait for each other: an intent needs its dependencies and its children, and would need itself")]
+    DependencyCycle {
+        /// The intents on the circle; each one needs the next one, and the last one is the first.
+        cycle: Vec<IntentId>,
+    },
+    /// The intent waits for others.
+    #[error("the intent needs intents that are not completed")]
+    DependenciesIncomplete {
+        /// The dependencies and children that are not completed, at most a hundred.
+        blocking_intents: Vec<Blocking>,
+    },
+    /// The dependency waits for a person, and the caller may not let the intent go on without that person.
+    #[error("the dependency waits for a person, and an agent cannot remove it before the person has answered; an operator can")]
+    UpstreamSuspended {
+        /// The dependency.
+        suspended_intent_id: IntentId,
+    },
+    /// No person answered the last question of the dependency, and the caller may not let the intent go on without a person.
+    #[error("no person answered the last question of the dependency, so an agent cannot remove it; an operator can")]
+    UpstreamUnanswered {
+        /// The dependency.
+        unanswered_intent_id: IntentId,
+    },
+    /// The intent is completed or abandoned.
+    #[error("the intent is {status}, and gets no dependencies or children any more")]
+    IntentEnded {
+        /// Its status.
+        status: String,
+    },
     /// While the intent waits for a person, only the agent that asked can take a lease.
     #[error("no lease can be taken while the intent is suspended")]
     LeaseWhileSuspended,
+}
+
+/// An intent that is not completed, and that another one needs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Blocking {
+    /// Its id.
+    pub id: IntentId,
+    /// Its status.
+    pub status: String,
 }
 
 impl Rejection {
@@ -236,6 +279,12 @@ impl Rejection {
             Self::GovernanceViolation { .. } => entry("governance_violation", 403, "The policy of the intent forbids it"),
             Self::PortfolioNotActive { .. } => entry("portfolio_not_active", 409, "Portfolio not active"),
             Self::MembersIncomplete { .. } => entry("members_incomplete", 409, "Intents of the portfolio are not completed"),
+            Self::DependencyExists => entry("dependency_exists", 400, "The dependency exists"),
+            Self::DependencyCycle { .. } => entry("dependency_cycle", 400, "The intents would wait for each other"),
+            Self::DependenciesIncomplete { .. } => entry("dependencies_incomplete", 409, "Other intents are not completed"),
+            Self::UpstreamSuspended { .. } => entry("upstream_intent_suspended", 409, "The dependency waits for a person"),
+            Self::UpstreamUnanswered { .. } => entry("upstream_intent_unanswered", 409, "No person answered for the dependency"),
+            Self::IntentEnded { .. } => entry("intent_ended", 409, "The intent has ended"),
             Self::LeaseWhileSuspended => entry("lease_while_suspended", 409, "Lease refused while suspended"),
         }
     }

@@ -118,6 +118,8 @@ columns!(
         last_event: i64,
         last_sequence: i64,
         last_hash: Vec<u8>,
+        unmet: i32,
+        is_held: bool,
     }
 );
 
@@ -188,6 +190,11 @@ impl IntentColumns {
                 aliases: Vec::new(),
                 portfolio: None,
                 governance: Governance::default(),
+                unmet: unsigned(self.unmet)?,
+                is_held: self.is_held,
+                dependencies: 0,
+                upstream: None,
+                blocking: Vec::new(),
             },
             open_suspension: self.open_suspension,
             newest_suspension: self.newest_suspension,

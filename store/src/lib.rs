@@ -13,6 +13,7 @@ mod database;
 mod error;
 pub mod fact;
 mod filter;
+mod graph;
 pub mod host;
 pub mod hub;
 mod inspection;
@@ -46,6 +47,7 @@ pub use self::filter::{
     DeliveryFilter, EventFilter, FailedFilter, IntentFilter, PortfolioFilter, ServerEventFilter, SubscriptionFilter,
     SuspensionFilter,
 };
+pub use self::graph::{Relation, Relatives};
 pub use self::inspection::{Gateway, Inspection, Schema};
 pub use self::link::LinkView;
 pub use self::observer::{Again, Copied, Observer, Unobserved};

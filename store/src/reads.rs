@@ -25,13 +25,15 @@ use super::standing::{Hold, Standing};
 use crate::host::clock_watch::ClockWatch;
 use crate::rows::prelude::*;
 use crate::rows::{
-    Decided, DeliveryState, EventLink, IntentRow, Listed, OutboxRow, Restore, RowsError, RowsResult, SuspensionRow,
+    Decided, DeliveryState, EdgeKind, EventLink, IntentRow, Listed, OutboxRow, Restore, RowsError, RowsResult, SuspensionRow,
 };
 
 /// How many events one request may walk over.
 const EVENTS_WALKED_MAX: u32 = 20_000;
 /// The largest offset in a list of intents, for an agent that is assigned to intents of others.
 const MERGED_OFFSET_MAX: u32 = 10_000;
+/// How many intents that need an intent are looked at for one that the caller may read.
+const NEEDERS_LOOKED_AT: u32 = 100;
 /// A page ends after this many bytes, whatever its limit.
 pub(super) const PAGE_BYTES_MAX: usize = 8 * 1024 * 1024;
 
@@ -46,7 +48,9 @@ fn view<R: ReadRows>(rows: &mut R, row: &IntentRow, newest: Option<&SuspensionRo
     // shown.
     let is_announced = row.open_suspension.is_none() && row.intent.status == Status::SuspendedAwaitingInput;
     let newest = newest.filter(|_| !is_announced).map(|newest| record(rows, newest)).transpose()?;
-    Ok(IntentView::of(&row.intent, rows.body(row.rid)?, newest.as_ref()))
+    let blocked_by = if row.intent.unmet > 0 { rows.unfinished(row.rid, false, row.intent.unmet)? } else { Vec::new() };
+    let blocked_by = blocked_by.into_iter().map(|(id, _)| id).collect();
+    Ok(IntentView::of(&row.intent, rows.body(row.rid)?, newest.as_ref(), blocked_by))
 }
 
 /// Refuses to show a question as open if its asker applies the deadline by its own clock, and the deadline has passed or may not
@@ -117,6 +121,53 @@ pub(super) fn readable<R: ReadRows>(rows: &mut R, principal: &Principal, id: Int
     Ok(may(rows, principal, Action::Read, &row, row.newest_suspension, now)?.map(|()| row))
 }
 
+/// Reads an intent that the principal may read. An agent that may read an intent may also read the intents on which that one
+/// directly depends, and its parent: an agent needs their results.
+fn readable_along<R: ReadRows>(rows: &mut R, principal: &Principal, id: IntentId, now: DateTime<Utc>) -> Decided<IntentRow> {
+    let refused = match readable(rows, principal, id, now)? {
+        Ok(row) => return Ok(Ok(row)),
+        Err(rejection) => rejection,
+    };
+    if principal.role != Role::Agent || principal.tied_to.is_some() {
+        return Ok(Err(refused));
+    }
+    let Some(row) = rows.intent(id)? else { return Ok(Err(refused)) };
+    let depending = rows.needers_of(&[row.rid], Some(EdgeKind::Dependency), NEEDERS_LOOKED_AT)?;
+    let children = rows.needed_by(&[row.rid], Some(EdgeKind::Child), NEEDERS_LOOKED_AT)?;
+    let near = depending.into_iter().map(|edge| edge.needer).chain(children.into_iter().map(|edge| edge.needed));
+    for rid in near {
+        let near = rows.intent_at(rid)?;
+        if is_shown(rows, principal, &near, now)? {
+            return Ok(Ok(row));
+        }
+    }
+    Ok(Err(refused))
+}
+
+/// Whether the principal may read the intent.
+pub(super) fn is_shown<R: ReadRows>(
+    rows: &mut R,
+    principal: &Principal,
+    row: &IntentRow,
+    now: DateTime<Utc>,
+) -> RowsResult<bool> {
+    Ok(may(rows, principal, Action::Read, row, row.newest_suspension, now)?.is_ok())
+}
+
+/// Reads an intent of which the principal may read the lists.
+pub(super) fn browsable<R: ReadRows>(
+    rows: &mut R,
+    principal: &Principal,
+    id: IntentId,
+    now: DateTime<Utc>,
+) -> Decided<IntentRow> {
+    let row = match readable(rows, principal, id, now)? {
+        Ok(row) => row,
+        Err(rejection) => return Ok(Err(rejection)),
+    };
+    Ok(may(rows, principal, Action::Browse, &row, row.newest_suspension, now)?.map(|()| row))
+}
+
 pub(super) fn intent<R: ReadRows>(
     rows: &mut R,
     principal: &Principal,
@@ -124,7 +175,7 @@ pub(super) fn intent<R: ReadRows>(
     now: DateTime<Utc>,
     watch: &ClockWatch,
 ) -> Decided<IntentView> {
-    let row = match readable(rows, principal, id, now)? {
+    let row = match readable_along(rows, principal, id, now)? {
         Ok(row) => row,
         Err(rejection) => return Ok(Err(rejection)),
     };
@@ -198,13 +249,10 @@ fn own_and_assigned<R: ReadRows>(rows: &mut R, principal: &Principal, filter: In
 
 /// The access control list of an intent, as far as it is in force.
 pub(super) fn acl<R: ReadRows>(rows: &mut R, principal: &Principal, id: IntentId, now: DateTime<Utc>) -> Decided<AclView> {
-    let row = match readable(rows, principal, id, now)? {
+    let row = match browsable(rows, principal, id, now)? {
         Ok(row) => row,
         Err(rejection) => return Ok(Err(rejection)),
     };
-    if let Err(rejection) = may(rows, principal, Action::Browse, &row, row.newest_suspension, now)? {
-        return Ok(Err(rejection));
-    }
     let entries = in_force(rows, &row, now)?;
     Ok(Ok(acl_view(rows, &row, &entries)?))
 }
@@ -470,7 +518,8 @@ pub(super) fn suspensions<R: ReadRows>(
         },
     };
     let SuspensionFilter { requests, open, before, .. } = filter;
-    // An agent that may read an intent sees all requests beside it; every other list shows only the agent's own questions.
+    // An agent that may read an intent sees all requests that do not stop the intent. Every other list shows only the agent's
+    // own questions.
     let asker = own_only(principal).filter(|_| beside.is_none());
     let found = match &filter.asked_under {
         Some(key_hash) => asked_under(rows, key_hash, &filter)?.into_iter().collect(),
@@ -530,7 +579,8 @@ pub(super) fn link<R: ReadRows>(rows: &mut R, token: &LinkToken, watch: &ClockWa
         row.suspension.ending.as_ref().is_some_and(|ending| ending.reason == Some(ResolutionReason::Undeliverable));
     let messages = if undeliverable { rows.deliveries(row.rid)?.len() } else { 0 };
     let (recipient, delivery, suspension, now) = (kept.recipient, kept.delivery, row.suspension, watch.now());
-    // The hold is read after the time, so that the time of a clock that has just jumped is not believed.
+    // Whether deadlines are held back is read after the time. If the clock has just jumped, deadlines are held back, so the
+    // wrong time does not make an open question look closed.
     let is_open = suspension.ending.is_none() && (!suspension.is_expired(now) || hold(rows, watch)?.is_some());
     Ok(Some(LinkView { recipient, delivery, intent_title, agent, suspension, question, messages, now, is_open }))
 }

@@ -93,6 +93,8 @@ pub struct Redrive {
 pub struct CreateIntent {
     pub principal: Principal,
     pub idempotency: Option<Idempotency>,
+    /// The parent in the path, if the path has one; it is reported as not found before the fields of the body are checked.
+    pub below: Option<IntentId>,
     pub intent: Result<NewIntent, Vec<FieldError>>,
 }
 

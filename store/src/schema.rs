@@ -19,6 +19,24 @@ diesel::table! {
         last_event -> BigInt,
         last_sequence -> BigInt,
         last_hash -> Binary,
+        unmet -> Integer,
+        is_held -> Bool,
+    }
+}
+
+diesel::table! {
+    /// Which intent needs which.
+    graph_edges (needer, kind, needed) {
+        needer -> BigInt,
+        kind -> Integer,
+        needed -> BigInt,
+        is_met -> Bool,
+    }
+}
+
+diesel::table! {
+    completions (intent) {
+        intent -> BigInt,
     }
 }
 
@@ -415,6 +433,7 @@ diesel::table! {
 
 diesel::allow_tables_to_appear_in_same_query!(portfolio_members, portfolios);
 diesel::allow_tables_to_appear_in_same_query!(portfolio_members, intents);
+diesel::allow_tables_to_appear_in_same_query!(graph_edges, intents);
 diesel::allow_tables_to_appear_in_same_query!(access_entries, intents);
 diesel::table! {
     published (rid) {

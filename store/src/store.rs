@@ -9,7 +9,7 @@ use domain::portfolio::PortfolioStatus;
 use domain::portfolio::membership::Join;
 use domain::suspension::lease::Lease;
 use domain::wire::{
-    AclView, DeliveryPage, DeliveryView, EventView, IntentPage, IntentView, KeyView, PortfolioView, SubscriptionView,
+    AclView, DeliveryPage, DeliveryView, EventView, GraphView, IntentPage, IntentView, KeyView, PortfolioView, SubscriptionView,
     SuspensionPage, SuspensionRecord, WholePortfolioView,
 };
 use futures_util::FutureExt;
@@ -21,6 +21,7 @@ use crate::filter::{
     DeliveryFilter, EventFilter, FailedFilter, IntentFilter, PortfolioFilter, ServerEventFilter, SubscriptionFilter,
     SuspensionFilter,
 };
+use crate::graph::{Relation, Relatives};
 use crate::host::clock_watch::ClockWatch;
 use crate::hub::Hub;
 use crate::link::{LinkToken, LinkView};
@@ -31,9 +32,10 @@ use crate::rows::prelude::*;
 use crate::sending::{BounceReport, DeliveryResult, Leased, LeasedDelivery, Turn};
 use crate::standing::{Fired, Hold, Recovered, Standing, Swept};
 use crate::stream::{StreamCursor, StreamOf, Streamed};
-use crate::{PRODUCTION_MARK, look, portfolios, reads, units};
+use crate::{PRODUCTION_MARK, graph, look, portfolios, reads, units};
 
-/// The error of a hold after a restore if the database is in use: a running server would go on with the messages and deadlines.
+/// The error of [`Store::hold_after_restore`] if a server uses the database: the running server would go on with messages and
+/// deadlines.
 const IN_USE: &str = "the database is in use by a running placet; stop every server on it first, and start one with --after-restore \
                       (one whose machine or network is gone counts as running for half a minute)";
 
@@ -43,7 +45,8 @@ const IN_USE: &str = "the database is in use by a running placet; stop every ser
 /// and deliveries they imply. The future resolves after the commit is durable, so a 200 is a promise. Dropping the future does
 /// not cancel the write; it only stops you hearing of it. Commands on one intent are serialized.
 pub trait Store: Send + Sync + 'static {
-    /// Applies a command to one intent: commits everything it caused, or nothing but the refusal's own events.
+    /// Applies a command to one intent: commits everything it caused, or, if it is refused, only the events that record the
+    /// refusal.
     fn execute(&self, request: Request) -> Unit<'_, Outcome>;
     /// Creates an intent.
     fn create(&self, request: CreateIntent) -> Unit<'_, Outcome>;
@@ -71,6 +74,10 @@ pub trait Store: Send + Sync + 'static {
     fn leases(&self, principal: Principal, id: IntentId) -> Unit<'_, Vec<Lease>>;
     /// Reads the access control list of an intent.
     fn acl(&self, principal: Principal, id: IntentId) -> Unit<'_, AclView>;
+    /// Lists the intents that are related to an intent in one way.
+    fn relatives(&self, principal: Principal, id: IntentId, relation: Relation) -> Unit<'_, Relatives>;
+    /// Reads an intent with everything that it needs.
+    fn graph(&self, principal: Principal, id: IntentId) -> Unit<'_, GraphView>;
     /// Creates a portfolio.
     fn create_portfolio(&self, principal: Principal, write: Repeatable<NewPortfolio>) -> Unit<'_, Outcome>;
     /// Changes the status of a portfolio.
@@ -142,8 +149,8 @@ pub trait Store: Send + Sync + 'static {
     fn begin_server_log(&self) -> Unit<'_, ()>;
     /// Revokes a key; `NotFound` if there is none with this id.
     fn revoke_key(&self, principal: Principal, id: Wanted<KeyId>) -> Unit<'_, KeyView>;
-    /// Notes that the deadline loop runs from now on: if the loop then makes no turn for more than ten seconds, the server counts
-    /// as absent.
+    /// Notes that the deadline loop runs from now on. If the loop then does no work for more than ten seconds, the server
+    /// counts as absent.
     fn attend(&self);
     /// Makes up for an absence of the server, one bounded step at a time; the first step records the absence. A starting server
     /// takes one step; the deadline loop takes the others, and fires nothing before they are done.
@@ -241,6 +248,16 @@ impl<B: Backend> Store for B {
     fn acl(&self, principal: Principal, id: IntentId) -> Unit<'_, AclView> {
         let now = self.clock().now();
         self.authorized("acl", move |rows| reads::acl(rows, &principal, id, now))
+    }
+
+    fn relatives(&self, principal: Principal, id: IntentId, relation: Relation) -> Unit<'_, Relatives> {
+        let now = self.clock().now();
+        self.authorized("relatives", move |rows| graph::relatives(rows, &principal, (id, relation), now))
+    }
+
+    fn graph(&self, principal: Principal, id: IntentId) -> Unit<'_, GraphView> {
+        let now = self.clock().now();
+        self.authorized("graph", move |rows| graph::graph(rows, &principal, id, now))
     }
 
     fn create_portfolio(&self, principal: Principal, write: Repeatable<NewPortfolio>) -> Unit<'_, Outcome> {
@@ -475,7 +492,7 @@ impl<B: Backend> Store for B {
     }
 }
 
-/// Counts a turn of the deadline loop once its transaction is on the disk.
+/// Notes the time of a turn of the deadline loop (one run of its work) once the turn's transaction is on the disk.
 fn noted(watch: Arc<ClockWatch>, fired: Unit<'_, Fired>) -> Unit<'_, Fired> {
     async move {
         let fired = fired.await?;

@@ -44,7 +44,7 @@ pub fn body(created_by: &Principal, title: &str) -> IntentBody {
 /// Begins an intent that may be suspended.
 pub fn create(principal: &Principal, id: IntentId, body: IntentBody) -> CreateIntent {
     let new = NewIntent { id, status: Status::Active, body };
-    CreateIntent { principal: principal.clone(), idempotency: None, intent: Ok(new) }
+    CreateIntent { principal: principal.clone(), idempotency: None, below: None, intent: Ok(new) }
 }
 
 /// A write without conditions, and without an idempotency key.

@@ -3,6 +3,7 @@
 mod answering;
 mod api;
 mod asking;
+mod containers;
 mod delivering;
 mod house;
 mod log;

@@ -12,7 +12,7 @@ use tokio::time::{sleep, timeout};
 
 use super::desk::{Desk, LOOK, code, heard, text};
 
-/// How long the program takes care of its question after it was interrupted.
+/// How long an interrupted program tries to withdraw its question before it ends.
 const LAST_CALL: Duration = Duration::from_secs(10);
 
 /// The word after a flag in a command line that a message names.
@@ -295,7 +295,7 @@ async fn an_answer_that_comes_before_the_signal_counts() {
         asking.signal("STOP").await;
         let question = desk.respond(value).await;
         asking.signal("INT").await;
-        asking.signal("CONT").await; // The process finds both when it wakes up, and the signal needs no network.
+        asking.signal("CONT").await; // It wakes up and finds the answer and the signal.
         let ended = asking.finish().await;
         assert_eq!(code(&ended), (Some(exit_code), format!("{value}\n").as_str()), "{ended:?}");
         let intent = text(&question["intent_id"]).parse().unwrap();
@@ -357,8 +357,8 @@ async fn a_refusal_after_a_signal_says_that_nobody_was_asked() {
     assert!(ended.stderr.contains("the question was not asked") && !ended.stderr.contains("still open"), "{ended:?}");
 }
 
-/// A person who reads "probably not" asks once more, and then two people decide the same question separately. A server that broke
-/// off may have asked.
+/// If the server breaks off, it may have asked the question. The program must then say that this is unknown: told "probably not",
+/// a person would ask once more, and two people would decide the same question separately.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_failure_says_whether_the_question_may_be_open() {
     let failed = "HTTP/1.1 500 Oops\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}";
@@ -402,7 +402,7 @@ async fn a_kept_question_is_found_again_open_or_answered() {
     assert_eq!((&said["value"], &said["replayed"]), (&json!("no"), &json!(true)));
     let other = desk.site.run(desk.ask(&["Destroy?", "--idempotency-key", key])).await;
     assert!(other.status.code() == Some(3) && other.stderr.contains("names another question"), "{other:?}");
-    // A title of its own does not make the answer to one question the answer to another.
+    // The same holds with `--title`: another question under the same key is refused and does not get the answer to the first.
     let titled = desk.site.start(desk.ask(&["Deploy?", "--title", "T", "--idempotency-key", "deploy-7"]));
     heard(&titled, "waiting").await;
     desk.respond("yes").await;

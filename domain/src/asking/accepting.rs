@@ -2,6 +2,8 @@
 //!
 //! The API, the pages and the protocols all use these functions, so all have the same limits and the same error messages.
 
+use std::collections::HashSet;
+
 use chrono::TimeDelta;
 use serde_json::{Value, json};
 
@@ -13,6 +15,7 @@ use crate::base::{json, name};
 use crate::intent::assignment::Assign;
 use crate::intent::body::{DESCRIPTION_BYTES_MAX, IntentBody, PATCHES_MAX, Patch, PatchOp, STATE_BYTES_MAX, TITLE_MAX};
 use crate::intent::command::{Later, Respond};
+use crate::intent::dependency::DEPENDENCIES_MAX;
 use crate::intent::event::ClientEvent;
 use crate::intent::governance::Policy;
 use crate::intent::status::Status;
@@ -37,12 +40,12 @@ fn one(field: impl Into<String>, rule: &str, message: impl Into<String>) -> Erro
 }
 
 /// The first status of a new intent (`draft` unless the request says `active`) and its body. If the request names no creator,
-/// `creator` is shown as the creator.
+/// `creator` is shown as the creator. `parent` is the parent in the path, if the path has one.
 ///
 /// # Errors
 ///
 /// Every field that breaks a rule.
-pub fn new_intent(body: CreateIntentRequest, creator: &str) -> Result<(Status, IntentBody), Errors> {
+pub fn new_intent(body: CreateIntentRequest, parent: Option<IntentId>, creator: &str) -> Result<(Status, IntentBody), Errors> {
     let mut errors = Vec::new();
     let mut error = |field: &str, rule: &str, message: String| errors.push(FieldError::new(field, rule, message));
     let title = body.title.chars().count();
@@ -69,12 +72,19 @@ pub fn new_intent(body: CreateIntentRequest, creator: &str) -> Result<(Status, I
     if body.constraints.as_ref().is_some_and(|value| !value.is_object() && !value.is_array() && !value.is_null()) {
         error("constraints", "type", "must be an object or a list".into());
     }
-    // Ignoring the field would be worse than refusing it, because the caller would count on an effect that never comes.
-    if body.depends_on.is_some_and(|intents| !intents.is_empty()) {
-        error("depends_on", UNSUPPORTED, "must be empty: this server does not let intents wait for each other".into());
+    let depends_on = body.depends_on.unwrap_or_default();
+    if depends_on.len() > DEPENDENCIES_MAX {
+        error("depends_on", "count", format!("must have at most {DEPENDENCIES_MAX} intents"));
+    }
+    if depends_on.iter().collect::<HashSet<_>>().len() < depends_on.len() {
+        error("depends_on", "unique", "must name each intent once".into());
     }
     if matches!((&body.parent_intent_id, &body.parent_id), (Some(one), Some(other)) if one != other) {
         error("parent_id", "one", "must be the same as parent_intent_id, or be left out".into());
+    }
+    let named = body.parent_intent_id.as_ref().or(body.parent_id.as_ref());
+    if parent.is_some_and(|parent| named.is_some_and(|named| named.parse() != Ok(parent))) {
+        error("parent_intent_id", "one", "must be the intent in the path, or be left out".into());
     }
     let state = body.state.unwrap_or_default();
     if serde_json::to_vec(&state).map_or(0, |bytes| bytes.len()) > STATE_BYTES_MAX {
@@ -94,8 +104,8 @@ pub fn new_intent(body: CreateIntentRequest, creator: &str) -> Result<(Status, I
         title: body.title,
         description: body.description.unwrap_or_default(),
         created_by: body.created_by.filter(|name| !name.is_empty()).unwrap_or_else(|| creator.to_owned()),
-        parent_intent_id: body.parent_intent_id.or(body.parent_id).as_ref().map(id),
-        depends_on: Vec::new(),
+        parent_intent_id: parent.or(body.parent_intent_id.or(body.parent_id).as_ref().map(id)),
+        depends_on: depends_on.iter().map(id).collect(),
         constraints: body.constraints.filter(|value| !value.is_null()).unwrap_or_else(|| json!({})),
         state,
         governance_policy: Some(Value::Object(policy.to_object())).filter(|policy| *policy != json!({})),

@@ -7,6 +7,7 @@ use crate::base::ids::SuspensionId;
 use crate::base::name::is_same;
 use crate::intent::Intent;
 use crate::intent::announcement::Announcement;
+use crate::intent::changing::changed;
 use crate::intent::command::Respond;
 use crate::intent::event::{Event, UnaskedAnswer};
 use crate::intent::refusal::{Refusal, names_a_person};
@@ -29,13 +30,13 @@ pub(super) fn announce(intent: &Intent, id: SuspensionId, by: &Principal, now: D
     let new = Status::SuspendedAwaitingInput;
     Ok(vec![
         Event::Announced(Box::new(Announcement { id, from: intent.status, at: now, by })),
-        Event::StatusChanged { old: intent.status, new, reason: Some("announced".into()) },
+        changed(intent, new, Some("announced".into())),
     ])
 }
 
 /// The event that gives the intent back the status that it had before the announcement of a question that did not come.
 pub(super) fn taken_back(intent: &Intent, announced: &Announcement, reason: &str) -> Event {
-    Event::StatusChanged { old: intent.status, new: announced.from, reason: Some(reason.into()) }
+    changed(intent, announced.from, Some(reason.into()))
 }
 
 /// Takes the announcement back if its time is over.
@@ -57,8 +58,5 @@ pub(super) fn answer(
         return Err(Rejection::invalid("value", "required", "value is required").into());
     };
     let unasked = UnaskedAnswer { id: announced.id, value, responded_by, role: by.role, credential: by.credential };
-    Ok(vec![
-        Event::AnsweredUnasked(Box::new(unasked)),
-        Event::StatusChanged { old: intent.status, new: Status::Active, reason: Some("answered_unasked".into()) },
-    ])
+    Ok(vec![Event::AnsweredUnasked(Box::new(unasked)), changed(intent, Status::Active, Some("answered_unasked".into()))])
 }

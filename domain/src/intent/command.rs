@@ -4,7 +4,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Map, Value};
 
 use crate::base::field::FieldError;
-use crate::base::ids::{LeaseId, PortfolioId, SuspensionId};
+use crate::base::ids::{IntentId, LeaseId, PortfolioId, SuspensionId};
 use crate::base::time::{rfc3339, seconds};
 use crate::intent::access::ChangeAccess;
 use crate::intent::assignment::Assign;
@@ -153,6 +153,12 @@ pub enum Command {
     Join(Join),
     /// Take it out of a portfolio.
     Leave(PortfolioId),
+    /// Let it wait for another intent (RFC-0002).
+    AddDependency(IntentId),
+    /// Let it wait for another intent no longer.
+    RemoveDependency(IntentId),
+    /// An intent for which it waits was completed.
+    DependencyCompleted(IntentId),
     /// Set the policy, or remove it (RFC-0013).
     Govern(Option<Box<Policy>>),
     /// Take a lease.
@@ -244,6 +250,8 @@ impl Command {
             Self::Access(change) => Some(change.action()),
             Self::Join(_) => Some(Action::JoinPortfolio),
             Self::Leave(_) => Some(Action::LeavePortfolio),
+            Self::AddDependency(_) => Some(Action::AddDependency),
+            Self::RemoveDependency(_) => Some(Action::RemoveDependency),
             Self::Govern(_) => Some(Action::Govern),
             Self::AcquireLease { .. } | Self::RenewLease { .. } | Self::ReleaseLease { .. } => Some(Action::Lease),
             Self::Suspend(_) | Self::SuspendByRecord(_) => Some(Action::Suspend),
@@ -253,7 +261,11 @@ impl Command {
             Self::Extend { .. } => Some(Action::Extend),
             Self::Remind { .. } => Some(Action::Remind),
             Self::Redrive(_) => Some(Action::Redrive),
-            Self::AnnouncementDue | Self::DeadlineReached { .. } | Self::AttemptDue { .. } | Self::RecordDelivery(_) => None,
+            Self::AnnouncementDue
+            | Self::DependencyCompleted(_)
+            | Self::DeadlineReached { .. }
+            | Self::AttemptDue { .. }
+            | Self::RecordDelivery(_) => None,
         }
     }
 
@@ -274,6 +286,8 @@ impl Command {
                 | Self::SetStatus { announces: None, .. }
                 | Self::Record(_)
                 | Self::Assign(_)
+                | Self::AddDependency(_)
+                | Self::RemoveDependency(_)
                 | Self::AcquireLease { .. }
                 | Self::RenewLease { .. }
                 | Self::Govern(_)
@@ -303,11 +317,22 @@ impl Command {
             | Self::Access(_)
             | Self::Join(_)
             | Self::Leave(_)
+            | Self::AddDependency(_)
+            | Self::RemoveDependency(_)
+            | Self::DependencyCompleted(_)
             | Self::Govern(_)
             | Self::AcquireLease { .. }
             | Self::RenewLease { .. }
             | Self::ReleaseLease { .. } => None,
         }
+    }
+
+    /// The intent that the command adds to the dependencies or removes from them.
+    pub fn names_dependency(&self) -> Option<IntentId> {
+        if let Self::AddDependency(id) = self {
+            return Some(*id);
+        }
+        if let Self::RemoveDependency(id) = self { Some(*id) } else { None }
     }
 
     /// The portfolio that the command is about.

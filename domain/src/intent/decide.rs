@@ -8,13 +8,14 @@ use crate::base::name::is_same;
 use crate::base::time::seconds;
 use crate::intent::Intent;
 use crate::intent::body::Patch;
+use crate::intent::changing::changed;
 use crate::intent::command::{Command, Respond};
 use crate::intent::event::{Event, REFUSED_VALUE_BYTES_MAX, RefusedAnswer, Renotified, Resumed};
 use crate::intent::operator::{extend, redrive, remind};
 use crate::intent::refusal::{Refusal, end_by_deadline, expired, goes_on, names_a_person, why_refused, withdrawn};
 use crate::intent::status::Status;
 use crate::intent::suspend::{escalated, suspend, suspend_by_record};
-use crate::intent::{agents, announcing, deliveries, entries, govern, leases, portfolios};
+use crate::intent::{agents, announcing, deliveries, entries, govern, graph, leases, portfolios};
 use crate::people::principal::{Principal, Role};
 use crate::problem::Rejection;
 use crate::suspension::lease::Lease;
@@ -67,6 +68,9 @@ fn effects(intent: &Intent, command: &Command, by: &Principal, now: DateTime<Utc
         Command::Access(change) => entries::change(intent, change, by, now),
         Command::Join(join) => portfolios::join(intent, join, by),
         Command::Leave(portfolio_id) => portfolios::leave(intent, *portfolio_id, by),
+        Command::AddDependency(_) => graph::add(intent, by),
+        Command::RemoveDependency(_) => graph::remove(intent, by),
+        Command::DependencyCompleted(id) => Ok(graph::met(intent, *id)),
         Command::AcquireLease { id, agent_id, scope, duration_seconds } => {
             leases::acquire(intent, *id, agent_id, scope, *duration_seconds, now)
         }
@@ -142,7 +146,15 @@ fn set_status(
     if !is_short_cut && !intent.status.may_become(status) {
         return Err(Rejection::InvalidTransition { from: intent.status.as_str().into(), to: status.as_str().into() }.into());
     }
-    let changed = Event::StatusChanged { old: intent.status, new: status, reason: reason.cloned() };
+    let mut changed = changed(intent, status, reason.cloned());
+    if status == Status::Active {
+        graph::may_go_on(intent)?;
+    }
+    if status == Status::Completed
+        && let Event::StatusChanged { overrides, .. } = &mut changed
+    {
+        *overrides = graph::may_complete(intent, reason.map(String::as_str), by)?;
+    }
     let Some(open) = &intent.open else { return Ok(vec![changed]) };
     if open.is_expired(now) {
         return Err(expired(intent, open));

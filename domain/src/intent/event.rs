@@ -4,11 +4,12 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::base::ids::SuspensionId;
+use crate::base::ids::{IntentId, SuspensionId};
 use crate::intent::access::AccessEvent;
 use crate::intent::announcement::Announcement;
 use crate::intent::assignment::{Assigned, Unassigned};
 use crate::intent::body::{IntentBody, Patch};
+use crate::intent::dependency::{self, BlockedReason, DependencyAdded, DependencyMet, DependencyRemoved};
 use crate::intent::governance::{POLICY_REMOVED, POLICY_SET, Policy, VIOLATION};
 use crate::intent::record::Record;
 use crate::intent::status::Status;
@@ -40,6 +41,10 @@ pub enum Event {
         new: Status,
         /// The reason, in the caller's or the server's words.
         reason: Option<String>,
+        /// If the server blocked the intent: why.
+        blocked_reason: Option<BlockedReason>,
+        /// The intents that were not completed when a person completed this one.
+        overrides: Vec<IntentId>,
     },
     /// An agent set the status for a question that it has not asked yet.
     Announced(Box<Announcement>),
@@ -160,6 +165,12 @@ pub enum Event {
     Joined(Box<Added>),
     /// The intent was taken out of a portfolio.
     Left(membership::Removed),
+    /// The intent waits for another one from now on, unless that one is completed (RFC-0002).
+    DependencyAdded(DependencyAdded),
+    /// The intent waits for another one no longer.
+    DependencyRemoved(DependencyRemoved),
+    /// An intent for which this one waited was completed.
+    DependencyMet(DependencyMet),
     /// The policy was set, or removed.
     PolicyChanged {
         /// The policy from now on; absent if it was removed.
@@ -236,7 +247,8 @@ pub struct Renotified {
     pub notify_to: Vec<String>,
     /// When the next attempt is due.
     pub next_attempt_at: Option<DateTime<Utc>>,
-    /// Whether the attempt's time passed while the server was away: it has an event, and no message.
+    /// Whether a later attempt had become due as well, because the server was away. A skipped attempt is recorded as an event,
+    /// but no message is sent for it.
     pub skipped: bool,
     /// The first attempt that this one makes up for: the oldest skipped one, or itself.
     pub makes_up_from: u32,
@@ -375,7 +387,7 @@ impl Resumed {
 impl Event {
     /// Whether the event ends its intent: the requests that are open beside the intent then end as well.
     pub fn ends_intent(&self) -> bool {
-        matches!(self, Self::StatusChanged { new: Status::Completed | Status::Abandoned, .. })
+        matches!(self, Self::StatusChanged { new, .. } if new.is_final())
     }
 
     /// The wire name (RFC-0025 §3).
@@ -412,6 +424,9 @@ impl Event {
             Self::Access(change) => change.event_type(),
             Self::Joined(_) => membership::ADDED,
             Self::Left(_) => membership::REMOVED,
+            Self::DependencyAdded(_) => dependency::ADDED,
+            Self::DependencyRemoved(_) => dependency::REMOVED,
+            Self::DependencyMet(_) => dependency::MET,
             Self::PolicyChanged { policy: Some(_), .. } => POLICY_SET,
             Self::PolicyChanged { policy: None, .. } => POLICY_REMOVED,
             Self::Violated(_) => VIOLATION,
@@ -486,6 +501,9 @@ pub fn ending_of(event: &Event, now: DateTime<Utc>) -> Option<(SuspensionId, End
         | Event::Access(_)
         | Event::Joined(_)
         | Event::Left(_)
+        | Event::DependencyAdded(_)
+        | Event::DependencyRemoved(_)
+        | Event::DependencyMet(_)
         | Event::PolicyChanged { .. }
         | Event::Violated(_)
         | Event::Recorded(_)

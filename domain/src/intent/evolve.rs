@@ -53,7 +53,20 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>, dated: Dat
             intent.version = *version;
         }
         Event::Announced(announced) => intent.announcement = Some((**announced).clone()),
-        Event::StatusChanged { new, .. } => set_status(intent, *new),
+        Event::StatusChanged { new, blocked_reason, .. } => {
+            // If the server blocks an intent, the event says why; otherwise an agent did.
+            intent.is_held = *new == Status::Blocked && blocked_reason.is_none();
+            set_status(intent, *new);
+        }
+        Event::DependencyAdded(added) => {
+            intent.version += 1;
+            intent.unmet += u32::from(!added.completed);
+        }
+        Event::DependencyRemoved(removed) => {
+            intent.version += 1;
+            intent.unmet = intent.unmet.saturating_sub(u32::from(!removed.completed));
+        }
+        Event::DependencyMet(_) => intent.unmet = intent.unmet.saturating_sub(1),
         Event::Suspended(suspension, _) => ask(intent, suspension),
         Event::Resumed(_)
         | Event::SuspensionExpired { .. }

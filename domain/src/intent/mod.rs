@@ -7,14 +7,17 @@ mod announcing;
 pub mod answer;
 pub mod assignment;
 pub mod body;
+mod changing;
 pub mod command;
 pub mod decide;
 pub mod deliveries;
+pub mod dependency;
 mod entries;
 pub mod event;
 pub mod evolve;
 pub mod govern;
 pub mod governance;
+mod graph;
 mod leases;
 mod operator;
 pub mod permit;
@@ -28,16 +31,19 @@ pub mod vocabulary;
 use chrono::{DateTime, Utc};
 
 pub use self::entries::lapsed;
+pub use self::graph::depending;
 use crate::base::ids::{IntentId, SuspensionId};
 use crate::base::name::is_same;
 use crate::intent::access::OpenRequest;
 use crate::intent::announcement::Announcement;
 use crate::intent::assignment::Alias;
+use crate::intent::dependency::{BlockedReason, Upstream};
 use crate::intent::governance::Governance;
 use crate::intent::status::Status;
 use crate::people::access::Entry;
 use crate::people::principal::Principal;
 use crate::portfolio::membership::Joined;
+use crate::problem::Blocking;
 use crate::suspension::lease::Lease;
 use crate::suspension::{Asker, Suspension};
 
@@ -78,6 +84,16 @@ pub struct Intent {
     pub portfolio: Option<Box<Joined>>,
     /// Its policy; loaded only if the command needs it.
     pub governance: Governance,
+    /// How many of its dependencies are not completed, as far as its own log says.
+    pub unmet: u32,
+    /// Whether an agent has blocked it by setting its status.
+    pub is_held: bool,
+    /// How many dependencies it has; loaded for a command that adds one.
+    pub dependencies: usize,
+    /// The intent that a command adds to the dependencies or removes from them.
+    pub upstream: Option<Box<Upstream>>,
+    /// The dependencies and children that are not completed; loaded for a command that completes the intent or sets it active.
+    pub blocking: Vec<Blocking>,
 }
 
 impl Intent {
@@ -101,12 +117,23 @@ impl Intent {
             aliases: Vec::new(),
             portfolio: None,
             governance: Governance::default(),
+            unmet: 0,
+            is_held: false,
+            dependencies: 0,
+            upstream: None,
+            blocking: Vec::new(),
         }
     }
 
     /// Whether this credential, or another one with the same name, created the intent.
     pub fn is_created_by(&self, principal: &Principal) -> bool {
         is_same(&self.created_by.name, &principal.name)
+    }
+
+    /// Why the intent is blocked; `None` if it is not. Of several reasons this is the first.
+    pub fn blocked_reason(&self) -> Option<BlockedReason> {
+        let reason = if self.unmet > 0 { BlockedReason::Dependencies } else { BlockedReason::Manual };
+        (self.status == Status::Blocked).then_some(reason)
     }
 
     /// The time since which the intent has waited for a person.

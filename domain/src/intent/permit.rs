@@ -25,9 +25,16 @@ pub fn permit(intent: &Intent, command: &Command, by: &Principal, handed_for: &[
     match command {
         // A client that announces a question is judged by `decide`, which looks at the question that is open.
         Command::SetStatus { status, announces: None, .. } => match (&intent.open, &intent.announcement) {
-            // Outside a suspension, an admin has no part in an agent's work.
+            // Outside a suspension, a person has no part in an agent's work. But an intent that needs an abandoned one would wait for
+            // ever, so a person may complete it.
+            (None, None) if by.role != Role::Agent && *status == Status::Completed => Ok(()),
+            (None, None) | (Some(_), _) | (_, Some(_)) if by.role == Role::Operator => {
+                let reason = "an operator changes no status, but may complete an intent that is not suspended";
+                Err(Rejection::Forbidden { reason: reason.into() })
+            }
             (None, None) if by.role == Role::Admin => {
-                Err(Rejection::Forbidden { reason: "an admin changes the status of a suspended intent only".into() })
+                let reason = "an admin changes the status of a suspended intent only, and may complete one that is not";
+                Err(Rejection::Forbidden { reason: reason.into() })
             }
             // An agent may not lift its own suspension: that would be an answer.
             (Some(_), _) if *status == Status::Active && by.role != Role::Admin => {
@@ -62,6 +69,9 @@ pub fn permit(intent: &Intent, command: &Command, by: &Principal, handed_for: &[
         | Command::Record(_)
         | Command::Unassign { .. }
         | Command::Leave(_)
+        | Command::AddDependency(_)
+        | Command::RemoveDependency(_)
+        | Command::DependencyCompleted(_)
         | Command::Govern(_)
         | Command::AcquireLease { .. }
         | Command::RenewLease { .. }

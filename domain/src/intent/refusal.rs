@@ -2,6 +2,7 @@
 
 use crate::base::ids::SuspensionId;
 use crate::intent::Intent;
+use crate::intent::changing::changed;
 use crate::intent::command::Respond;
 use crate::intent::event::{Event, ExpiryReason};
 use crate::intent::status::Status;
@@ -67,7 +68,7 @@ pub(super) fn end_by_deadline(intent: &Intent, open: &Suspension) -> Vec<Event> 
         reached: open.reached,
     });
     if open.kind.stops_intent() {
-        events.push(Event::StatusChanged { old: intent.status, new, reason: Some(reason.into()) });
+        events.push(changed(intent, new, Some(reason.into())));
     }
     events
 }
@@ -90,8 +91,7 @@ pub(super) fn why_refused(intent: &Intent, suspension_id: &str) -> Rejection {
 
 /// The event that makes the intent active after `ended` has ended; `None` if the intent did not wait for it.
 pub(super) fn goes_on(intent: &Intent, ended: &Suspension, reason: &str) -> Option<Event> {
-    let changed = Event::StatusChanged { old: intent.status, new: Status::Active, reason: Some(reason.into()) };
-    ended.kind.stops_intent().then_some(changed)
+    ended.kind.stops_intent().then(|| changed(intent, Status::Active, Some(reason.into())))
 }
 
 /// A gateway answers for a person, and so must name one.

@@ -44,6 +44,11 @@ impl Status {
         Self::ALL.into_iter().find(|status| status.as_str() == text)
     }
 
+    /// Whether no status follows it.
+    pub fn is_final(self) -> bool {
+        matches!(self, Self::Completed | Self::Abandoned)
+    }
+
     pub(super) fn may_become(self, next: Self) -> bool {
         match self {
             Self::Draft | Self::Blocked | Self::SuspendedAwaitingInput => matches!(next, Self::Active | Self::Abandoned),

@@ -8,6 +8,7 @@ use crate::base::time::seconds;
 use crate::intent::Intent;
 use crate::intent::announcement::LEFT_SECONDS_MIN;
 use crate::intent::announcing::taken_back;
+use crate::intent::changing::changed;
 use crate::intent::command::{ByRecord, Suspend};
 use crate::intent::event::Event;
 use crate::intent::refusal::{Refusal, expired, why_refused, withdrawn};
@@ -53,11 +54,7 @@ pub(super) fn suspend(intent: &Intent, suspend: &Suspend, by: &Principal, now: D
     events.push(Event::Suspended(Box::new(suspension), Box::new(question)));
     events.extend(escalated(suspend.id, &suspend.question, 1));
     if suspend.kind.stops_intent() && intent.status != Status::SuspendedAwaitingInput {
-        events.push(Event::StatusChanged {
-            old: intent.status,
-            new: Status::SuspendedAwaitingInput,
-            reason: Some("suspended".into()),
-        });
+        events.push(changed(intent, Status::SuspendedAwaitingInput, Some("suspended".into())));
     }
     Ok(events)
 }

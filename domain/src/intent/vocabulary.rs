@@ -144,13 +144,14 @@ const OURS: [&str; 8] = [
 ];
 
 /// The types that begin with `intent.` or `delivery.`, are written by the server, and are not known to the OpenIntent client.
-const OF_SUSPENSIONS: [&str; 15] = [
+const OF_SUSPENSIONS: [&str; 16] = [
     "delivery.bounced",
     "delivery.failed",
     "delivery.failover",
     "delivery.redriven",
     "delivery.sent",
     "intent.asker_went_on",
+    "intent.dependency_completed",
     "intent.late_answer",
     "intent.response_rejected",
     "intent.suspension_adopted",

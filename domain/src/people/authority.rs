@@ -47,6 +47,10 @@ pub enum Action {
     ReadSubscription,
     /// End a subscription.
     Unsubscribe,
+    /// Let an intent wait for another one.
+    AddDependency,
+    /// Let an intent wait for another one no longer.
+    RemoveDependency,
     /// Set or remove the policy of an intent.
     Govern,
     /// Ask a question.
@@ -79,7 +83,7 @@ pub enum Action {
 
 impl Action {
     /// All actions, for the generated matrix.
-    pub const ALL: [Self; 33] = [
+    pub const ALL: [Self; 35] = [
         Self::CreateIntent,
         Self::Read,
         Self::Browse,
@@ -113,6 +117,8 @@ impl Action {
         Self::Subscribe,
         Self::ReadSubscription,
         Self::Unsubscribe,
+        Self::AddDependency,
+        Self::RemoveDependency,
     ];
 }
 
@@ -188,14 +194,15 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
         | Action::PatchState
         | Action::Lease
         | Action::Suspend
+        | Action::AddDependency
         | Action::RequestAccess => principal.role == Role::Agent,
         Action::Cancel if principal.role == Role::Agent && !is_creator && !is_asker(principal, object) => {
             return Err(Rejection::others_question());
         }
         // An assigned agent must not lock the creator out, or undo the portfolios that the creator has put together.
         Action::Govern | Action::LeavePortfolio | Action::ChangePortfolio if principal.role == Role::Agent => is_creator,
-        Action::SetStatus
-        | Action::Cancel
+        Action::SetStatus | Action::RemoveDependency => matches!(principal.role, Role::Agent | Role::Operator | Role::Admin),
+        Action::Cancel
         | Action::Assign
         | Action::ManageAccess
         | Action::LeavePortfolio
@@ -286,6 +293,8 @@ fn within(permission: Option<Permission>, is_assigned: bool, action: Action) -> 
         | Action::Lease
         | Action::Suspend
         | Action::Cancel
+        | Action::AddDependency
+        | Action::RemoveDependency
         | Action::JoinPortfolio => Some(Permission::Write),
         // An assigned agent may hand its work on. An agent with an entry would give access by assigning, so it needs `Admin`.
         Action::Assign if is_assigned => Some(Permission::Write),
@@ -351,23 +360,23 @@ mod tests {
                 table += &[role.as_str(), " ", whose, ": ", &cells.join(" "), "\n"].concat();
             }
         }
-        // Columns: create read browse patch status append lease assign acl request-access decide-access govern suspend respond decide preview cancel extend remind keys log metrics bounce deliveries redrive; of portfolios: join leave create read change; of subscriptions: create read end.
+        // Columns: create read browse patch status append lease assign acl request-access decide-access govern suspend respond decide preview cancel extend remind keys log metrics bounce deliveries redrive; of portfolios: join leave create read change; of subscriptions: create read end; of dependencies: add remove.
         let expected = "\
-agent own: yes yes yes yes yes yes yes yes yes yes 403 yes yes self self yes yes 403 403 403 403 403 403 403 403 yes yes yes yes yes yes yes yes
-agent sibling: 404 404 404 404 404 404 404 404 404 yes 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
-agent foreign: 404 404 404 404 404 404 404 404 404 yes 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
-operator own: 403 yes yes 403 403 yes 403 403 403 403 yes 403 403 self self yes 403 yes yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403
-operator sibling: 403 yes yes 403 403 yes 403 403 403 403 yes 403 403 self self yes 403 yes yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403
-operator foreign: 403 yes yes 403 403 yes 403 403 403 403 yes 403 403 yes yes yes 403 yes yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403
-admin own: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 self yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes
-admin sibling: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 self yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes
-admin foreign: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 yes yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes
-auditor own: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403
-auditor sibling: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403
-auditor foreign: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403
-channel own: 403 yes 403 403 403 403 403 403 403 403 403 403 403 self self 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403
-channel sibling: 403 yes 403 403 403 403 403 403 403 403 403 403 403 self self 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403
-channel foreign: 403 yes 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403
+agent own: yes yes yes yes yes yes yes yes yes yes 403 yes yes self self yes yes 403 403 403 403 403 403 403 403 yes yes yes yes yes yes yes yes yes yes
+agent sibling: 404 404 404 404 404 404 404 404 404 yes 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
+agent foreign: 404 404 404 404 404 404 404 404 404 yes 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
+operator own: 403 yes yes 403 yes yes 403 403 403 403 yes 403 403 self self yes 403 yes yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403 403 yes
+operator sibling: 403 yes yes 403 yes yes 403 403 403 403 yes 403 403 self self yes 403 yes yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403 403 yes
+operator foreign: 403 yes yes 403 yes yes 403 403 403 403 yes 403 403 yes yes yes 403 yes yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403 403 yes
+admin own: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 self yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes 403 yes
+admin sibling: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 self yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes 403 yes
+admin foreign: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 yes yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes 403 yes
+auditor own: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403 403 403
+auditor sibling: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403 403 403
+auditor foreign: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403 403 403
+channel own: 403 yes 403 403 403 403 403 403 403 403 403 403 403 self self 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403
+channel sibling: 403 yes 403 403 403 403 403 403 403 403 403 403 403 self self 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403
+channel foreign: 403 yes 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403
 ";
         assert_eq!(table, expected);
     }
@@ -519,8 +528,16 @@ channel foreign: 403 403 403 403
         let everywhere =
             [Action::CreateIntent, Action::CreatePortfolio, Action::ReadPortfolio, Action::ReadSubscription, Action::Unsubscribe];
         let reads = [Action::Read, Action::Browse, Action::RequestAccess, Action::Preview, Action::Subscribe];
-        let works =
-            [Action::PatchState, Action::SetStatus, Action::AppendEvent, Action::Lease, Action::Suspend, Action::JoinPortfolio];
+        let works = [
+            Action::PatchState,
+            Action::SetStatus,
+            Action::AppendEvent,
+            Action::Lease,
+            Action::Suspend,
+            Action::JoinPortfolio,
+            Action::AddDependency,
+            Action::RemoveDependency,
+        ];
         let manages = [Action::Assign, Action::ManageAccess];
         for permission in Permission::ALL {
             let entries = entries("helper", permission);

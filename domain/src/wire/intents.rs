@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 use crate::base::ids::IntentId;
 use crate::intent::Intent;
 use crate::intent::body::{IntentBody, Patch};
+use crate::intent::dependency::BlockedReason;
 use crate::intent::status::Status;
 use crate::wire::SuspensionRecord;
 
@@ -31,9 +32,9 @@ pub struct CreateIntentRequest {
     /// The parent, under the other name that the OpenIntent client uses; must equal `parent_intent_id` if both are given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<String>,
-    /// Must be empty: intents do not wait for each other on this server.
+    /// The intents that must be completed before this one can be active (RFC-0002).
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(max_items = 0)]
+    #[schema(max_items = 100)]
     pub depends_on: Option<Vec<String>>,
     /// Its constraints, an object or a legacy list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -74,6 +75,10 @@ pub struct IntentView {
     pub parent_id: Option<IntentId>,
     /// The intents it depends on.
     pub depends_on: Vec<IntentId>,
+    /// Those of them that are not completed.
+    pub blocked_by: Vec<IntentId>,
+    /// Why it is blocked; null unless it is. Of several reasons this is the first.
+    pub blocked_reason: Option<BlockedReason>,
     /// Its constraints, an object or a legacy list.
     #[schema(value_type = Value)]
     pub constraints: Value,
@@ -100,8 +105,9 @@ pub struct IntentView {
 }
 
 impl IntentView {
-    /// Joins an intent and its body; `newest` is the newest suspension's record.
-    pub fn of(intent: &Intent, body: IntentBody, newest: Option<&SuspensionRecord>) -> Self {
+    /// Joins an intent and its body; `newest` is the newest suspension's record, and `blocked_by` holds the dependencies that are not
+    /// completed.
+    pub fn of(intent: &Intent, body: IntentBody, newest: Option<&SuspensionRecord>, blocked_by: Vec<IntentId>) -> Self {
         let mut state = body.state;
         if let Some(record) = newest {
             state.insert(crate::intent::body::SUSPENSION_KEY.to_owned(), record.naive());
@@ -114,6 +120,8 @@ impl IntentView {
             parent_intent_id: body.parent_intent_id,
             parent_id: body.parent_intent_id,
             depends_on: body.depends_on,
+            blocked_by,
+            blocked_reason: intent.blocked_reason(),
             constraints: body.constraints,
             state,
             status: intent.status,

@@ -7,6 +7,7 @@ mod config;
 mod deliveries;
 mod events;
 mod governance;
+mod graph;
 mod intents;
 mod keys;
 mod leases;
@@ -30,6 +31,7 @@ pub use self::deliveries::{
 };
 pub use self::events::{AppendEventRequest, EventView, ServerEventView};
 pub use self::governance::GovernanceView;
+pub use self::graph::{AddDependencyRequest, GraphEdgeKind, GraphEdgeView, GraphNodeView, GraphView, RelativesView, WaitingView};
 pub use self::intents::{CreateIntentRequest, IntentPage, IntentView, PatchStateRequest, SetStatusRequest};
 pub use self::keys::{CreateKeyRequest, CreatedKey, KeyList, KeyView};
 pub use self::leases::{AcquireLeaseRequest, LeaseList, LeaseReleased, RenewLeaseRequest};

@@ -7,12 +7,19 @@ use super::EventView;
 use crate::base::name::is_same;
 use crate::intent::assignment::ASSIGNED;
 use crate::intent::body::PatchOp;
+use crate::intent::dependency::{self, DependencyMet, DependencyRemoved};
 use crate::intent::event::Event;
 use crate::intent::status::Status;
 use crate::log::payload::StatePatched;
 
 /// Whether streams carry this event. The client fails on every name that it does not know, so streams carry no other events.
 pub fn is_signalled(event: &Event) -> bool {
+    // The agents of an intent that is active again are told to begin, in the form of an assignment: the client drops an assignment
+    // for whose work it lacks the results of other intents.
+    if let Event::DependencyMet(DependencyMet { agents, .. }) | Event::DependencyRemoved(DependencyRemoved { agents, .. }) = event
+    {
+        return !agents.is_empty();
+    }
     matches!(
         event,
         Event::AgentAssigned(_)
@@ -39,6 +46,11 @@ impl Signal {
             // The client starts its work for every assignment that it receives, so an agent's stream carries that agent's alone.
             ASSIGNED if agent.is_some_and(|agent| !names(&payload, agent)) => return None,
             ASSIGNED => "AGENT_ASSIGNED",
+            dependency::MET | dependency::REMOVED => {
+                let agent = agent.filter(|agent| tells(&payload, agent))?;
+                payload.insert("agent_id".to_owned(), json!(agent));
+                "AGENT_ASSIGNED"
+            }
             // The event is not sent as `STATUS_CHANGED` as well, because that would run the same handlers once more.
             "status_changed" => "INTENT_COMPLETED",
             "state_patched" => {
@@ -65,6 +77,12 @@ impl Signal {
 
 fn names(payload: &Map<String, Value>, agent: &str) -> bool {
     payload.get("agent_id").and_then(Value::as_str).is_some_and(|assigned| is_same(assigned, agent))
+}
+
+/// Whether the event tells this agent that the intent is active again.
+fn tells(payload: &Map<String, Value>, agent: &str) -> bool {
+    let agents = payload.get("agents").and_then(Value::as_array).into_iter().flatten();
+    agents.filter_map(Value::as_str).any(|told| is_same(told, agent))
 }
 
 /// Adds `new_state` to the payload, and an empty `old_state`. `new_state` has the members of the state that the event changed,

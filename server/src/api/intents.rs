@@ -29,21 +29,32 @@ pub(super) fn routes(routes: &mut Routes<'_>) {
 
 /// Creates an intent, `draft` unless it says `active`.
 #[utoipa::path(post, path = "/api/v1/intents", tag = "intents", request_body = CreateIntentRequest, params(("Idempotency-Key" = Option<String>, Header)), responses(
-    (status = 200, body = IntentView), (status = 403), (status = 404, description = "`not_found`: the parent does not exist, or the key may not read it"),
-    (status = 409, description = "`suspension_is_server_owned`: the state names `_suspension`"), (status = 422)))]
+    (status = 200, body = IntentView), (status = 400, description = "`dependency_cycle`: the intent would need its own parent"), (status = 403),
+    (status = 404, description = "`not_found`: the parent or a dependency does not exist, or the key may not read it"),
+    (status = 409, description = "`intent_ended`: the parent is completed or abandoned; `suspension_is_server_owned`: the state names `_suspension`"), (status = 422)))]
 pub(super) async fn create(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
-    let caller = Caller::of(&request)?;
-    let body = Json::of(&request)?;
-    let key = idempotency(&request, &caller.principal, "POST /intents", &body);
+    create_below(&request, &shared, "POST /intents", None).await
+}
+
+/// Creates an intent, below `parent` if the path names one. `scope` is the scope of idempotency keys.
+pub(super) async fn create_below(
+    request: &HttpRequest,
+    shared: &Shared,
+    scope: &'static str,
+    parent: Option<IntentId>,
+) -> Result<HttpResponse, Detail> {
+    let caller = Caller::of(request)?;
+    let body = Json::of(request)?;
+    let key = idempotency(request, &caller.principal, scope, &body);
     let intent = body.into::<CreateIntentRequest>().and_then(|body| {
-        let (status, body) = accepting::new_intent(body, &caller.principal.name)?;
+        let (status, body) = accepting::new_intent(body, parent, &caller.principal.name)?;
         Ok(NewIntent { id: IntentId(shared.entropy.uuid(shared.clock.now())), status, body })
     });
     let (idempotency, intent) = match key {
         Ok(idempotency) => (idempotency, intent),
         Err(error) => (None, Err(vec![error])),
     };
-    Ok(respond(shared.store.create(CreateIntent { principal: caller.principal, idempotency, intent }).await?))
+    Ok(respond(shared.store.create(CreateIntent { principal: caller.principal, idempotency, below: parent, intent }).await?))
 }
 
 /// Lists the intents the caller may read, newest first.
@@ -91,10 +102,12 @@ pub(super) async fn patch_state(request: HttpRequest, shared: Data<Shared>) -> R
     Ok(respond(outcome))
 }
 
-/// Changes the status; to reach `suspended_awaiting_input`, ask a question.
+/// Changes the status; to reach `suspended_awaiting_input`, ask a question. An intent with a dependency that is not completed becomes
+/// `blocked` instead of `active`, and only a person can complete an intent before its dependencies and children are completed.
 #[utoipa::path(post, path = "/api/v1/intents/{intent_id}/status", tag = "intents", request_body = SetStatusRequest,
     params(("intent_id" = String, Path), ("If-Match" = String, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
-    (status = 200, body = IntentView), (status = 400), (status = 403), (status = 404), (status = 409, description = "`version_conflict`, `invalid_transition`, `use_suspend`"), (status = 422)))]
+    (status = 200, body = IntentView), (status = 400), (status = 403), (status = 404),
+    (status = 409, description = "`version_conflict`, `invalid_transition`, `use_suspend`, `dependencies_incomplete`"), (status = 422)))]
 pub(super) async fn set_status(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let caller = Caller::of(&request)?;
     let body = Json::of(&request)?;

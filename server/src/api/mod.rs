@@ -1,4 +1,5 @@
-//! REST: one file per noun. A handler extracts, makes one store call, and converts.
+//! The REST interface, one file per noun. A handler reads the request, calls the store, usually once, and turns the outcome into
+//! a response.
 
 mod access;
 mod agents;
@@ -14,6 +15,7 @@ mod events;
 mod extensions;
 mod failures;
 mod governance;
+mod graph;
 mod health;
 mod intents;
 mod keys;
@@ -85,6 +87,7 @@ fn intent_routes(routes: &mut Routes<'_>) {
     agents::routes(routes);
     access::routes(routes);
     governance::routes(routes);
+    graph::routes(routes);
     approvals::routes(routes);
     escalations::intent_routes(routes);
     arbitration::routes(routes);

@@ -44,7 +44,7 @@ const OUT_OF_SCOPE: [&str; 34] = [
 ];
 
 /// Parts of OpenIntent that this version does not have.
-const MISSING: [&str; 26] = [
+const MISSING: [&str; 17] = [
     "/checkpoints",
     "/checkpoints/{checkpoint}",
     "/checkpoints/{checkpoint}/proof/{event}",
@@ -57,19 +57,10 @@ const MISSING: [&str; 26] = [
     "/tasks",
     "/tasks/{task}",
     "/verify/consistency",
-    "/intents/{intent_id}/ancestors",
-    "/intents/{intent_id}/blocked",
-    "/intents/{intent_id}/children",
     "/intents/{intent_id}/coordinator-decisions",
     "/intents/{intent_id}/coordinators",
-    "/intents/{intent_id}/dependencies",
-    "/intents/{intent_id}/dependencies/{dependency}",
-    "/intents/{intent_id}/dependents",
-    "/intents/{intent_id}/descendants",
     "/intents/{intent_id}/events/verify",
-    "/intents/{intent_id}/graph",
     "/intents/{intent_id}/plans",
-    "/intents/{intent_id}/ready",
     "/intents/{intent_id}/tasks",
 ];
 

@@ -114,6 +114,18 @@ impl From<Rejection> for Failure {
             | Rejection::BytesSpent { retry_after_seconds, .. } => {
                 more.retry_after = Some(*retry_after_seconds);
             }
+            Rejection::DependencyCycle { cycle } => {
+                member("cycle", json!(cycle));
+            }
+            Rejection::DependenciesIncomplete { blocking_intents } => {
+                member("blocking_intents", json!(blocking_intents));
+            }
+            Rejection::UpstreamSuspended { suspended_intent_id } => {
+                member("suspended_intent_id", json!(suspended_intent_id));
+            }
+            Rejection::UpstreamUnanswered { unanswered_intent_id } => {
+                member("unanswered_intent_id", json!(unanswered_intent_id));
+            }
             Rejection::GovernanceViolation { rule, .. } => {
                 member("rule", json!(rule));
             }
@@ -138,6 +150,8 @@ impl From<Rejection> for Failure {
             | Rejection::PortfolioNotActive { .. }
             | Rejection::MembersIncomplete { .. }
             | Rejection::NoRoom
+            | Rejection::DependencyExists
+            | Rejection::IntentEnded { .. }
             | Rejection::LeaseWhileSuspended => {}
         }
         Self { entry: rejection.entry(), detail: rejection.to_string(), more: Box::new(more) }

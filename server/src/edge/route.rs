@@ -181,13 +181,14 @@ impl<'a> Routes<'a> {
         config.service(resource.wrap(keyed).wrap(from_fn(hold)));
     }
 
-    /// A resource of OpenIntent that this server does not have, and why: every method is refused as not implemented.
+    /// Registers a resource of OpenIntent that this server does not have. Every method is refused as not implemented, for the
+    /// reason `why`.
     pub(crate) fn unsupported(&mut self, path: &str, why: &'static str) {
         let Some(config) = &mut self.config else { return };
         config.service(unsupported(self.prefix, path, why));
     }
 
-    /// All other paths under `path`: they do not exist, and only a caller with a key is told so.
+    /// Registers all other paths under `path` as not existing. A caller without a valid key gets a 401 there, as everywhere.
     pub(crate) fn nothing_under(&mut self, surface: Surface, path: &str) {
         let Some(config) = &mut self.config else { return };
         let nothing = refuse(surface, edge::NO_ROUTE, "not found");
@@ -254,6 +255,11 @@ pub(crate) async fn no_route() -> Result<HttpResponse, actix_web::Error> {
 /// The intent in the path; a text that is no UUID is refused as not found.
 pub(crate) fn intent_id(request: &HttpRequest) -> Result<IntentId, Rejection> {
     request.match_info().get("intent_id").and_then(|text| text.parse().ok()).ok_or(Rejection::NotFound)
+}
+
+/// The dependency in the path; a text that is no UUID is refused as not found.
+pub(crate) fn dependency_id(request: &HttpRequest) -> Result<IntentId, Rejection> {
+    request.match_info().get("dependency_id").and_then(|text| text.parse().ok()).ok_or(Rejection::NotFound)
 }
 
 /// The portfolio in the path; a text that is no UUID is refused as not found.

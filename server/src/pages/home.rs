@@ -274,7 +274,7 @@ async fn put(shared: &Shared, title: &str, suspend: Suspend) -> Result<(), Store
         confidence: 0.0,
     };
     let intent = Ok(NewIntent { id, status: Status::Active, body });
-    shared.store.create(CreateIntent { principal: principal.clone(), idempotency: None, intent }).await?;
+    shared.store.create(CreateIntent { principal: principal.clone(), idempotency: None, below: None, intent }).await?;
     let request = Request {
         principal,
         target: Target::Intent(id),

@@ -143,6 +143,8 @@ pub(super) const TABLES: &[Table] = &[
     table!(intents, rid).draws_from("intents_rid"),
     table!(intent_bodies, rid),
     table!(events, rid).draws_from("events_rid"),
+    table!(graph_edges, needer, kind, needed),
+    table!(completions, intent),
     table!(suspensions, rid).draws_from("suspensions_rid"),
     table!(suspension_keys, key_hash),
     table!(suspension_traces, suspension),

@@ -9,6 +9,7 @@ use domain::suspension::lease::LeaseStatus;
 use domain::suspension::{FallbackPolicy, Kind, Resolution, ResolutionReason, ResponseType};
 
 use super::error::RowsError;
+use super::graph::EdgeKind;
 
 /// An enum with a fixed number for each value.
 pub(crate) trait Code: Copy + Sized {
@@ -33,6 +34,7 @@ macro_rules! code {
 }
 
 code!(Status { Draft = 0, Active = 1, Blocked = 2, SuspendedAwaitingInput = 3, Completed = 4, Abandoned = 5 });
+code!(EdgeKind { Dependency = 0, Child = 1 });
 code!(Kind { AwaitingInput = 0, Paused = 1, Parked = 2, Approval = 3, Escalation = 4, Arbitration = 5 });
 code!(ResponseType { Choice = 0, Confirm = 1, Text = 2, Form = 3 });
 code!(FallbackPolicy { Fail = 0, CompleteWithFallback = 1, UseDefaultAndContinue = 2 });

@@ -9,6 +9,7 @@ pub(crate) mod codes;
 pub(crate) mod departures;
 pub(crate) mod error;
 pub(crate) mod events;
+pub(crate) mod graph;
 pub(crate) mod idempotency;
 pub(crate) mod intents;
 pub(crate) mod keys;
@@ -31,6 +32,7 @@ pub(crate) use self::codes::{Code, DeliveryState, TimerKind};
 pub(crate) use self::departures::{ReadDepartures, WriteDepartures};
 pub(crate) use self::error::{Decided, RowsError, RowsResult};
 pub(crate) use self::events::{EventLink, NewEvent, ReadEvents, WriteEvents};
+pub(crate) use self::graph::{EdgeKind, EdgeRow, Label, ReadGraph, WriteGraph};
 pub(crate) use self::idempotency::{ReadIdempotency, WriteIdempotency, day};
 pub(crate) use self::intents::{IntentRow, ReadIntents, WriteIntents, last_hash};
 pub(crate) use self::keys::{ReadKeys, WriteKeys, names};
@@ -66,6 +68,7 @@ pub(crate) trait Rows:
     + WriteBytes
     + WriteDepartures
     + WriteEvents
+    + WriteGraph
     + WriteIdempotency
     + WriteIntents
     + WriteKeys
@@ -99,6 +102,7 @@ pub(crate) trait ReadRows:
     + ReadBytes
     + ReadDepartures
     + ReadEvents
+    + ReadGraph
     + ReadIdempotency
     + ReadIntents
     + ReadKeys
@@ -122,6 +126,7 @@ impl<R> ReadRows for R where
         + ReadBytes
         + ReadDepartures
         + ReadEvents
+        + ReadGraph
         + ReadIdempotency
         + ReadIntents
         + ReadKeys
@@ -142,8 +147,8 @@ impl<R> ReadRows for R where
 /// [`ReadRows`], which join all traits.
 pub(crate) mod prelude {
     pub(crate) use super::{
-        ReadAccess, ReadAnnouncements, ReadAssignments, ReadBytes, ReadDepartures, ReadEvents, ReadIdempotency, ReadIntents,
-        ReadKeys, ReadLeases, ReadOutbox, ReadPortfolios, ReadPresence, ReadRows, ReadSubscriptions, ReadSuspensions, ReadTimers,
-        ReadTokens, Rows,
+        ReadAccess, ReadAnnouncements, ReadAssignments, ReadBytes, ReadDepartures, ReadEvents, ReadGraph, ReadIdempotency,
+        ReadIntents, ReadKeys, ReadLeases, ReadOutbox, ReadPortfolios, ReadPresence, ReadRows, ReadSubscriptions,
+        ReadSuspensions, ReadTimers, ReadTokens, Rows,
     };
 }

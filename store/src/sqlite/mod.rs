@@ -346,7 +346,7 @@ mod tests {
             confidence: 0.0,
         };
         let id = IntentId(SystemEntropy.uuid(DateTime::UNIX_EPOCH));
-        CreateIntent { principal, idempotency: None, intent: Ok(NewIntent { id, status: Status::Active, body }) }
+        CreateIntent { principal, idempotency: None, below: None, intent: Ok(NewIntent { id, status: Status::Active, body }) }
     }
 
     /// A database that an older version wrote, or a backup of it, holds no sign of life. Then the time since its newest event

@@ -139,7 +139,7 @@ insert!(
         creator_owner: Owned,
         created_at: At,
         updated_at: At,
-    } with { has_leases = "0", last_event = "0", last_sequence = "0", last_hash = "x''" }
+    } with { has_leases = "0", unmet = "0", is_held = "0", last_event = "0", last_sequence = "0", last_hash = "x''" }
 );
 
 insert!(
@@ -165,6 +165,8 @@ statement!(
         ", open_suspension = " open_suspension: Option<i64> = Nullable<BigInt>,
         ", newest_suspension = " newest_suspension: Option<i64> = Nullable<BigInt>,
         ", has_leases = " has_leases: bool = Bool,
+        ", unmet = " unmet: i32 = Integer,
+        ", is_held = " is_held: bool = Bool,
         ", last_event = " last_event: i64 = BigInt,
         ", last_sequence = " last_sequence: i64 = BigInt,
         ", last_hash = " last_hash: [u8] = Binary,

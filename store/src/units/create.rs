@@ -1,21 +1,21 @@
 //! A new intent.
 
-use domain::intent::Intent;
-use domain::intent::body::SUSPENSION_KEY;
+use domain::intent::body::{IntentBody, SUSPENSION_KEY};
 use domain::intent::event::Event;
+use domain::intent::{Intent, depending};
 use domain::people::authority::{Action, Object, authorize};
 use domain::problem::Rejection;
 use domain::suspension::Asker;
 use domain::wire::IntentView;
 
-use super::allowance;
 use super::loaded::Loaded;
 use super::log::append;
 use super::outcome::{kept_under, recalled};
+use super::{allowance, graph};
 use crate::reads;
 use crate::request::{CreateIntent, Outcome};
 use crate::rows::prelude::*;
-use crate::rows::{Decided, IntentRow, Table};
+use crate::rows::{Decided, EdgeKind, EdgeRow, IntentRow, Table};
 use crate::surroundings::Env;
 
 pub(crate) fn create<R: Rows>(rows: &mut R, env: &Env<'_>, request: &CreateIntent) -> Decided<Outcome> {
@@ -24,6 +24,15 @@ pub(crate) fn create<R: Rows>(rows: &mut R, env: &Env<'_>, request: &CreateInten
         return Ok(Err(rejection));
     }
     let now = env.clock.now();
+    // The intents that are needed are locked before the one that needs them.
+    let depends_on = request.intent.as_ref().map_or(&[][..], |new| &new.body.depends_on);
+    let has_parent = request.intent.as_ref().is_ok_and(|new| new.body.parent_intent_id.is_some());
+    let needed = graph::needed_by_new(rows, principal, depends_on, has_parent, now)?;
+    if let Some(parent) = request.below
+        && reads::readable(rows.reads(), principal, parent, now)?.is_err()
+    {
+        return Ok(Err(Rejection::NotFound));
+    }
     if let Some(key) = request.idempotency {
         match kept_under(rows, key, now)? {
             Err(rejection) => return Ok(Err(rejection)),
@@ -38,11 +47,14 @@ pub(crate) fn create<R: Rows>(rows: &mut R, env: &Env<'_>, request: &CreateInten
         Ok(new) => new,
         Err(errors) => return Ok(Err(Rejection::Invalid { errors: errors.clone() })),
     };
-    if let Some(parent) = new.body.parent_intent_id
-        && reads::readable(rows.reads(), principal, parent, now)?.is_err()
-    {
-        return Ok(Err(Rejection::NotFound));
-    }
+    let needed = match needed {
+        Ok(needed) => needed,
+        Err(rejection) => return Ok(Err(rejection)),
+    };
+    let parent = match graph::parent_of_new(rows, principal, new.body.parent_intent_id, &needed, now)? {
+        Ok(parent) => parent,
+        Err(rejection) => return Ok(Err(rejection)),
+    };
     if new.body.state.contains_key(SUSPENSION_KEY) {
         return Ok(Err(Rejection::SuspensionIsServerOwned));
     }
@@ -67,11 +79,21 @@ pub(crate) fn create<R: Rows>(rows: &mut R, env: &Env<'_>, request: &CreateInten
         lapsed: Vec::new(),
         is_announced: false,
         portfolio: None,
+        upstream: None,
         writer: None,
         trace_parent: None,
     };
-    append(rows, env, &mut loaded, &[Event::IntentCreated(Box::new(new.body.clone()), new.status)], &principal.name, now)?;
-    let outcome = Outcome::Intent(Box::new(IntentView::of(&loaded.intent, new.body.clone(), None)));
+    if let Some(parent) = parent {
+        rows.insert_edge(EdgeRow { needer: parent, kind: EdgeKind::Child, needed: loaded.row.rid }, false)?;
+    }
+    // Each dependency has an event of its own, at creation as later.
+    let body = IntentBody { depends_on: Vec::new(), ..new.body.clone() };
+    let dependencies: Vec<_> = needed.iter().map(|needed| (needed.id, needed.is_completed)).collect();
+    let mut events = vec![Event::IntentCreated(Box::new(body), new.status)];
+    events.extend(depending(new.status, &dependencies, principal));
+    append(rows, env, &mut loaded, &events, &principal.name, now)?;
+    let blocked_by = dependencies.into_iter().filter(|(_, is_completed)| !is_completed).map(|(id, _)| id).collect();
+    let outcome = Outcome::Intent(Box::new(IntentView::of(&loaded.intent, new.body.clone(), None, blocked_by)));
     if let Some(key) = request.idempotency {
         let kept = serde_json::to_string(&outcome)?;
         allowance::charge(rows, &principal.name, kept.len(), now)?;

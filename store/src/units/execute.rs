@@ -36,7 +36,7 @@ use super::loaded::{Loaded, load, load_beside, load_what_ends};
 use super::log::append;
 use super::message::siblings;
 use super::outcome::{kept, kept_under, outcome, recalled};
-use super::places;
+use super::{graph, places};
 use crate::reads::{handed, hold, is_at_home};
 use crate::request::{Outcome, Precondition, Request, Target};
 use crate::rows::prelude::*;
@@ -48,6 +48,7 @@ pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
         Target::Suspension(id) => Some(id),
         Target::Intent(_) => request.command.as_ref().ok().and_then(Command::names_suspension),
     };
+    graph::lock(rows, request)?;
     let Some(row) = targeted(rows, request.target)? else { return Ok(Err(Rejection::NotFound)) };
     let mut loaded = load(rows, row, suspension)?;
     if let Some(ours) = by_client_id(rows, &loaded, request)? {
@@ -63,12 +64,16 @@ pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
     if let Ok(command) = &request.command {
         places::load(rows, &mut loaded, command)?;
     }
+    let needed = graph::load_needed(rows, &mut loaded, request, now)?;
     let Some(action) = request.action() else { return Ok(Err(Rejection::server_only())) };
     let handed_for = handed(rows.reads(), &request.principal, named(&loaded, request))?;
     match admit(rows, &loaded, request, action, &handed_for, now)? {
         Err(rejection) => return Ok(Err(rejection)),
         Ok(Some(replayed)) => return Ok(Ok(replayed)),
         Ok(None) => {}
+    }
+    if let Err(rejection) = needed {
+        return Ok(Err(rejection));
     }
     if let Err(rejection) = allowance::admit(rows, env, &request.principal, action, Some(&loaded), now)? {
         return Ok(Err(rejection));
@@ -111,6 +116,7 @@ pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
             };
             end_lapsed(rows, env, &mut loaded, now)?;
             let last = append(rows, env, &mut loaded, &events, &request.principal.name, now)?;
+            graph::tell_after(rows, env, &loaded, &events, now)?;
             let outcome = outcome(rows, &loaded, command, &events, last, warnings, now)?;
             remember(rows, &loaded, request, &outcome, now)?;
             Ok(Ok(outcome))
@@ -185,7 +191,7 @@ fn complete_intent<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &Request
     load_what_ends(rows, loaded, now)
 }
 
-/// Refuses for now a request that would apply a deadline while deadlines are held, for example a late answer.
+/// Refuses, for now, a request that would apply a deadline (for example a late answer) while deadlines are held back.
 pub(super) fn may_end<R: Rows>(rows: &mut R, env: &Env<'_>, refusal: &Refusal) -> RowsResult<()> {
     if refusal.deadline.is_empty() {
         return Ok(());
@@ -338,7 +344,7 @@ fn admit<R: Rows>(
         if body_hash != key.body_hash {
             return Ok(Err(Rejection::IdempotencyMismatch));
         }
-        // A replayed suspend shows the suspension as it is now, in whatever state.
+        // A repeated request to suspend gets the suspension as it is now, in whatever state that is.
         let row = rows.reads().suspension_at(suspension)?;
         let question = rows.reads().question(&row)?;
         let warnings = warned_before(request, &row.suspension, &question);

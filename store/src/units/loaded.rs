@@ -26,6 +26,8 @@ pub(super) struct Loaded {
     pub(super) is_announced: bool,
     /// The row of the portfolio that the command names.
     pub(super) portfolio: Option<i64>,
+    /// The row of the dependency that the command names.
+    pub(super) upstream: Option<i64>,
     /// The name of the agent that writes, if one does. The bytes of its events count against its daily limit; those of the
     /// server's events count against the limit of the intent's creator.
     pub(super) writer: Option<String>,
@@ -88,6 +90,7 @@ pub(super) fn load<R: Rows>(rows: &mut R, row: IntentRow, named: Option<Suspensi
         lapsed: Vec::new(),
         is_announced,
         portfolio: None,
+        upstream: None,
         writer: None,
         trace_parent: None,
     })

@@ -21,8 +21,8 @@ use serde_json::Value;
 
 use super::allowance::{EVENT_ROWS_BYTES, charge};
 use super::loaded::Loaded;
-use super::places;
 use super::queue::{Queueing, queue, requeue, settle_waiting, waiting};
+use super::{edges, places};
 use crate::fact::Fact;
 use crate::hub::Notice;
 use crate::rows::prelude::*;
@@ -80,7 +80,7 @@ pub(super) fn append<R: Rows>(
     }
     if !events.is_empty() {
         rows.notice(Notice::Appended(loaded.intent.id));
-        let &Intent { id, status, version, ref created_by, created_at, updated_at, .. } = &loaded.intent;
+        let &Intent { id, status, version, ref created_by, created_at, updated_at, unmet, is_held, .. } = &loaded.intent;
         let created_by = created_by.clone();
         // The bytes of an agent's events count against its own daily limit. The bytes of the server's events, which follow from
         // the questions of agents, count against the limit of the intent's creator. People have no limit.
@@ -89,7 +89,7 @@ pub(super) fn append<R: Rows>(
         } else if loaded.writer.as_deref() == Some(actor) {
             charge(rows, actor, bytes, now)?;
         }
-        loaded.row.intent = Intent { version, updated_at, ..Intent::born(id, status, created_by, created_at) };
+        loaded.row.intent = Intent { version, updated_at, unmet, is_held, ..Intent::born(id, status, created_by, created_at) };
         rows.update_intent(&loaded.row)?;
     }
     Ok(last)
@@ -109,6 +109,9 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
             rows.insert_client_id(loaded.row.rid, client_id, suspension)
         }
         Event::StatusChanged { .. } => end_announcement(rows, loaded),
+        Event::DependencyAdded(added) => edges::added(rows, loaded, added.dependency_id, added.completed),
+        Event::DependencyRemoved(removed) => edges::removed(rows, loaded, removed.dependency_id),
+        Event::DependencyMet(met) => edges::met(rows, loaded, met.dependency_id),
         Event::Suspended(suspension, question) => asked(rows, env, loaded, suspension, question, now),
         Event::SuspensionRenotified(renotified) => ask_again(rows, env, loaded, renotified, now),
         Event::SuspensionReminded(reminded) => remind(rows, env, loaded, reminded, now),
@@ -253,7 +256,8 @@ fn ask_again<R: Rows>(
     }
     let row = loaded.suspension_row(renotified.suspension_id)?;
     let question = rows.reads().question(row)?;
-    // The people of each skipped attempt are asked by that attempt's channels: those of the newest attempt may not reach them.
+    // The people of each skipped attempt are asked by the channels of that attempt, because the channels of the newest attempt
+    // may not reach them.
     let made_up = renotified.makes_up_from..=renotified.attempt;
     let routes = made_up.flat_map(|attempt| env.channels.routes(question.channel_at(attempt), question.recipients_at(attempt)));
     let ways = each_once(routes, env.channels);

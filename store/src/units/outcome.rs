@@ -92,6 +92,9 @@ pub(super) fn outcome<R: Rows>(
         Command::PatchState { .. }
         | Command::SetStatus { .. }
         | Command::AnnouncementDue
+        | Command::AddDependency(_)
+        | Command::RemoveDependency(_)
+        | Command::DependencyCompleted(_)
         | Command::Govern(_)
         | Command::DeadlineReached { .. }
         | Command::AttemptDue { .. }
@@ -173,8 +176,8 @@ fn answered_unasked(loaded: &Loaded, answer: &UnaskedAnswer, now: DateTime<Utc>)
     Outcome::Responded { response: Box::new(response), version: loaded.intent.version }
 }
 
-/// The value stored under an idempotency key. Keys are random, so each row is written to a page of its own: the smaller the rows
-/// are, the fewer pages there are, and the sooner two rows share one.
+/// The value stored under an idempotency key. Keys are random, so new rows are scattered over all pages of the table. The
+/// smaller the rows are, the fewer pages there are, and the more often two new rows are written to the same page.
 #[derive(Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Kept {
@@ -224,8 +227,8 @@ pub(super) fn kept_under<R: Rows>(rows: &mut R, key: Idempotency, now: DateTime<
 mod tests {
     use super::*;
 
-    /// A value that an older version of this program stored under a key stays valid for its day: a repeated request must neither
-    /// act again nor fail.
+    /// A value that an older version of this program stored under a key is still read. It counts for a day, in which a repeated
+    /// request must neither act again nor fail.
     #[test]
     fn what_is_kept_is_read_in_the_old_form_and_the_new() {
         let response = r#"{"intent_id":"01a20114-994c-7e8e-b24b-975054fd6315","suspension_id":"01a20114-a165-7f85-b76e-9324e67a4166",

@@ -7,6 +7,7 @@ use domain::intent::command::Command;
 
 use super::act::act;
 use super::announcements::take_back;
+use super::graph;
 use super::loaded::{Loaded, load_of};
 use super::presence;
 use crate::Fired;
@@ -51,8 +52,9 @@ pub(crate) fn fire_deadlines<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult
     }
     let announced = rows.reads().due_announcements(now - seconds(RECORD_WITHIN_SECONDS), TIMERS_PER_UNIT)?;
     take_back(rows, env, &announced, now)?;
+    let told = graph::tell_the_rest(rows, env, now)?;
     let next = [rows.reads().next_timer()?, rows.reads().next_announcement()?.map(record_until)];
-    Ok(Fired { rows: due.len() + announced.len(), next_due: next.into_iter().flatten().min(), turned })
+    Ok(Fired { rows: due.len() + announced.len() + told, next_due: next.into_iter().flatten().min(), turned })
 }
 
 /// The command of a due timer, with its intent; `None` if the suspension has ended. Reads only.

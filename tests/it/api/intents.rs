@@ -26,7 +26,7 @@ on_each_store! {
         let bare = reply.ok();
         assert_eq!(bare, json!({
             "id": bare["id"], "title": "Refund", "description": "", "created_by": "test-agent", "parent_intent_id": null,
-            "parent_id": null, "depends_on": [], "constraints": {}, "state": {}, "status": "draft", "confidence": 0.0, "version": 1,
+            "parent_id": null, "depends_on": [], "blocked_by": [], "blocked_reason": null, "constraints": {}, "state": {}, "status": "draft", "confidence": 0.0, "version": 1,
             "governance_policy": null, "created_at": "2026-11-24T08:00:00.000000", "updated_at": "2026-11-24T08:00:00.000000",
         }));
         for parent in ["parent_intent_id", "parent_id"] {
@@ -69,7 +69,7 @@ on_each_store! {
             (with("confidence", json!(100.5)), "confidence"), (with("confidence", json!(-1)), "confidence"),
             (with("constraints", json!("text")), "constraints"), (with("governance_policy", json!([null])), "governance_policy"), (with("state", json!([])), "state"),
             (with("depends_on", json!("x")), "depends_on"), (with("depends_on", json!([1])), "depends_on[0]"),
-            (with("depends_on", json!(["019ab0f2-0000-7000-8000-000000000000"])), "depends_on"),
+            (with("depends_on", json!(["x", "x"])), "depends_on"),
             (with("governance_policy", json!({"require_approval": true})), "governance_policy.require_approval"),
             (json!({"title": "t", "parent_intent_id": "a", "parent_id": "b"}), "parent_id"),
         ] {

@@ -97,7 +97,8 @@ fn members_of_intents() -> Vec<Member> {
         create("confidence", json!(50)),
         create("parent_intent_id", json!(PARENT)),
         create("parent_id", json!(PARENT)),
-        create("depends_on", json!(["019ab0f2-0000-7000-8000-000000000000"])).refused(),
+        create("depends_on", json!([PARENT])),
+        Member::of("AddDependencyRequest", &json!({"dependency_id": PARENT}), "dependency_id", json!(INTENT)).answered(400),
         create("governance_policy", json!({"completion_mode": "require_approval"})),
         create("governance_policy", json!({"completion_mode": "quorum"})).refused(),
         Member::of("AssignAgentRequest", &json!({"agent_id": "a"}), "agent_id", json!("b")),
@@ -441,6 +442,7 @@ async fn sent(app: &TestApp, schema: &str, intent: IntentId, open: &str, body: V
         "AppendEventRequest" => agent.post(&format!("{path}/events"), body).await,
         "PatchStateRequest" | "Patch" => agent.post_at(&format!("{path}/state"), "1", body).await,
         "SetStatusRequest" => agent.post_at(&format!("{path}/status"), "1", body).await,
+        "AddDependencyRequest" => agent.post_at(&format!("{path}/dependencies"), "1", body).await,
         "AcquireLeaseRequest" => agent.post(&format!("{path}/leases"), body).await,
         "RenewLeaseRequest" => {
             let lease = agent.post(&format!("{path}/leases"), json!({"scope": "s"})).await.ok();

@@ -87,6 +87,7 @@ impl Row {
             .replace("{subscription_id}", &things.subscription)
             .replace("{entry_id}", NOBODYS)
             .replace("{request_id}", NOBODYS)
+            .replace("{dependency_id}", NOBODYS)
             .replace("{agent_id}", "helper")
     }
 
@@ -159,7 +160,10 @@ impl Things {
 
 /// One row for each operation that needs a key.
 fn rows() -> Vec<Row> {
-    [rows_of_decisions(), rows_of_work(), rows_of_requests(), rows_of_portfolios()].into_iter().flatten().collect()
+    [rows_of_decisions(), rows_of_work(), rows_of_requests(), rows_of_portfolios(), rows_of_graphs()]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// The rows of policies, and of requests beside an intent.
@@ -194,6 +198,27 @@ fn rows_of_requests() -> Vec<Row> {
             .forbidden(&[Operator, Admin, Auditor, Channel])
             .invalid(json!({"reason": ""}), "reason"),
     ]
+}
+
+/// The rows of intents that need each other.
+fn rows_of_graphs() -> Vec<Row> {
+    use Role::{Admin, Agent, Auditor, Channel, Operator};
+    let below = |word: &str| format!("/api/v1/intents/{{intent_id}}/{word}");
+    let lists = ["children", "descendants", "ancestors", "dependencies", "dependents", "ready", "blocked", "graph"];
+    let lists = lists.map(|word| Row::new(format!("GET {}", below(word)), Agent).forbidden(&[Channel]));
+    let writes = [
+        Row::new(format!("POST {}", below("children")), Agent)
+            .forbidden(&[Operator, Admin, Auditor, Channel])
+            .invalid(json!({"title": ""}), "title"),
+        Row::new(format!("POST {}", below("dependencies")), Agent)
+            .forbidden(&[Operator, Admin, Auditor, Channel])
+            .invalid(json!({"dependency_id": 1}), "dependency_id")
+            .versioned(true),
+        Row::new(format!("DELETE {}/{{dependency_id}}", below("dependencies")), Agent)
+            .forbidden(&[Auditor, Channel])
+            .versioned(true),
+    ];
+    lists.into_iter().chain(writes).collect()
 }
 
 /// The rows of portfolios and subscriptions.
@@ -290,7 +315,7 @@ fn rows_of_decisions() -> Vec<Row> {
             .invalid(json!({"patches": []}), "patches")
             .versioned(true),
         Row::new("POST /api/v1/intents/{intent_id}/status", Agent)
-            .forbidden(&[Operator, Auditor, Channel])
+            .forbidden(&[Auditor, Channel])
             .invalid(json!({"status": "x"}), "status")
             .versioned(true),
         Row::new("GET /api/v1/intents/{intent_id}/events", Agent).forbidden(&[Channel]).query("offset=100001", "offset"),
@@ -508,6 +533,7 @@ on_each_store! {
                     "status" => json!({"status": "abandoned"}),
                     "suspend" => json!({"question": "Go?", "response_type": "text", "supersedes": things.suspension}),
                     "extend" => json!({"seconds": 60}),
+                    "dependencies" => json!({"dependency_id": things.intent}),
                     "respond" => json!({"suspension_id": things.suspension, "value": "approve"}),
                     _ => json!({}),
                 };

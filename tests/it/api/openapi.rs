@@ -13,7 +13,7 @@ use sha2::Sha256;
 
 /// Every route and method of the server, except aliases and HTML pages. A new route must be added to this list and to the
 /// description.
-const ROUTES: [&str; 85] = [
+const ROUTES: [&str; 96] = [
     "get /.well-known/openintent-compat.json",
     "get /.well-known/openintent.json",
     "get /.well-known/placet.json",
@@ -37,6 +37,7 @@ const ROUTES: [&str; 85] = [
     "get /api/v1/intents/{intent_id}/agents",
     "post /api/v1/intents/{intent_id}/agents",
     "delete /api/v1/intents/{intent_id}/agents/{agent_id}",
+    "get /api/v1/intents/{intent_id}/ancestors",
     "get /api/v1/intents/{intent_id}/approvals",
     "post /api/v1/intents/{intent_id}/approvals",
     "get /api/v1/intents/{intent_id}/approvals/{approval_id}",
@@ -46,10 +47,18 @@ const ROUTES: [&str; 85] = [
     "get /api/v1/intents/{intent_id}/attachments",
     "post /api/v1/intents/{intent_id}/attachments",
     "delete /api/v1/intents/{intent_id}/attachments/{attachment_id}",
+    "get /api/v1/intents/{intent_id}/blocked",
+    "get /api/v1/intents/{intent_id}/children",
+    "post /api/v1/intents/{intent_id}/children",
     "get /api/v1/intents/{intent_id}/costs",
     "post /api/v1/intents/{intent_id}/costs",
     "get /api/v1/intents/{intent_id}/decisions",
     "post /api/v1/intents/{intent_id}/decisions",
+    "get /api/v1/intents/{intent_id}/dependencies",
+    "post /api/v1/intents/{intent_id}/dependencies",
+    "delete /api/v1/intents/{intent_id}/dependencies/{dependency_id}",
+    "get /api/v1/intents/{intent_id}/dependents",
+    "get /api/v1/intents/{intent_id}/descendants",
     "post /api/v1/intents/{intent_id}/escalations",
     "get /api/v1/intents/{intent_id}/events",
     "post /api/v1/intents/{intent_id}/events",
@@ -58,11 +67,13 @@ const ROUTES: [&str; 85] = [
     "delete /api/v1/intents/{intent_id}/governance",
     "get /api/v1/intents/{intent_id}/governance",
     "put /api/v1/intents/{intent_id}/governance",
+    "get /api/v1/intents/{intent_id}/graph",
     "get /api/v1/intents/{intent_id}/leases",
     "post /api/v1/intents/{intent_id}/leases",
     "delete /api/v1/intents/{intent_id}/leases/{lease_id}",
     "patch /api/v1/intents/{intent_id}/leases/{lease_id}",
     "get /api/v1/intents/{intent_id}/portfolios",
+    "get /api/v1/intents/{intent_id}/ready",
     "get /api/v1/intents/{intent_id}/retry-policy",
     "put /api/v1/intents/{intent_id}/retry-policy",
     "post /api/v1/intents/{intent_id}/state",
@@ -151,7 +162,7 @@ on_each_store! {
                 let filled = path.replace("{intent_id}", &intent.to_string()).replace("{suspension_id}", &suspension);
                 let reply = admin.send(admin.request(&method.to_uppercase(), &filled[1..])).await;
                 let served = ROUTES.contains(&format!("{method} {path}").as_str());
-                let named = ["{key_id}", "{delivery_id}", "{lease_id}", "{attachment_id}", "{agent_id}", "{entry_id}", "{request_id}", "{approval_id}", "{escalation_id}", "{portfolio_id}", "{subscription_id}", "/retry-policy"].iter().any(|id| path.contains(id));
+                let named = ["{key_id}", "{delivery_id}", "{lease_id}", "{dependency_id}", "{attachment_id}", "{agent_id}", "{entry_id}", "{request_id}", "{approval_id}", "{escalation_id}", "{portfolio_id}", "{subscription_id}", "/retry-policy"].iter().any(|id| path.contains(id));
                 let unknown = reply.status == 405 || (reply.status == 404 && !named);
                 assert_eq!(!unknown, served, "{method} {path}: {}", reply.status);
             }

@@ -52,6 +52,7 @@ const STORE: &[&str] = &[
     "surroundings",
     "mailbox",
     "reads",
+    "graph",
     "portfolios",
     "look",
     "units",

@@ -12,11 +12,11 @@ use domain::people::principal::{Principal, Role};
 use domain::problem::Rejection;
 use harness::{on_each_store, requests};
 use serde_json::json;
-use store::{Repeatable, Store, StoreError, StreamOf, Target, Unit};
+use store::{Relation, Repeatable, Store, StoreError, StreamOf, Target, Unit};
 
 /// The units of the store (methods that run one transaction) that a caller asks for. Each takes the caller as a parameter, and
 /// each has a line in the table below.
-const ASKED_FOR: [&str; 29] = [
+const ASKED_FOR: [&str; 31] = [
     "execute",
     "create",
     "intent",
@@ -26,6 +26,8 @@ const ASKED_FOR: [&str; 29] = [
     "leases",
     "acl",
     "stream",
+    "relatives",
+    "graph",
     "create_portfolio",
     "set_portfolio_status",
     "add_to_portfolio",
@@ -79,7 +81,7 @@ const OWN: [&str; 26] = [
 ];
 
 /// The actions for which commands need permission.
-const ACTIONS: [Action; 15] = [
+const ACTIONS: [Action; 17] = [
     Action::PatchState,
     Action::SetStatus,
     Action::AppendEvent,
@@ -90,6 +92,8 @@ const ACTIONS: [Action; 15] = [
     Action::DecideAccess,
     Action::JoinPortfolio,
     Action::LeavePortfolio,
+    Action::AddDependency,
+    Action::RemoveDependency,
     Action::Suspend,
     Action::Respond,
     Action::Cancel,
@@ -108,7 +112,7 @@ fn every_unit_of_the_store_is_told_who_asks_or_is_the_servers_own() {
     let says_who = |parameters: &str| who.iter().any(|who| parameters.contains(who));
     let names = |told| units.iter().filter(move |(_, parameters)| says_who(parameters) == told).map(|(name, _)| *name).collect();
     let (told, own): (BTreeSet<&str>, BTreeSet<&str>) = (names(true), names(false));
-    assert_eq!(told, ASKED_FOR.into_iter().collect(), "each of these has a column in the table below");
+    assert_eq!(told, ASKED_FOR.into_iter().collect(), "each of these has a line in the table below");
     assert_eq!(own, OWN.into_iter().collect(), "each of these is the server's own, or its caller must be named and authorized");
 }
 
@@ -146,7 +150,7 @@ async fn column(
         cells.push((format!("execute {action:?}"), cell(store.execute(request)).await));
     }
     let mut push = |unit: &str, came_of_it| cells.push((unit.to_owned(), came_of_it));
-    let create = store::CreateIntent { principal: me(), idempotency: None, intent: Err(Vec::new()) };
+    let create = store::CreateIntent { principal: me(), idempotency: None, below: None, intent: Err(Vec::new()) };
     push("create", cell(store.create(create)).await);
     push("intent", cell(store.intent(me(), intent)).await);
     push("intents", cell(store.intents(me(), wrong())).await);
@@ -155,6 +159,8 @@ async fn column(
     push("leases", cell(store.leases(me(), intent)).await);
     push("acl", cell(store.acl(me(), intent)).await);
     push("stream", cell(store.stream(me(), StreamOf::Intent(intent), wrong())).await);
+    push("relatives", cell(store.relatives(me(), intent, Relation::Children)).await);
+    push("graph", cell(store.graph(me(), intent)).await);
     push("create_portfolio", cell(store.create_portfolio(me(), unwanted())).await);
     push("set_portfolio_status", cell(store.set_portfolio_status(me(), portfolio, unwanted())).await);
     push("add_to_portfolio", cell(store.add_to_portfolio(me(), portfolio, unwanted())).await);
@@ -212,7 +218,7 @@ on_each_store! {
         let expected = "\
 own, sibling, foreign  | agent          | operator       | admin          | auditor        | channel
 execute PatchState     | yes  404  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
-execute SetStatus      | yes  404  404  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403
+execute SetStatus      | yes  404  404  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
 execute AppendEvent    | yes  404  404  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
 execute Lease          | yes  404  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
 execute Assign         | yes  404  404  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403
@@ -221,6 +227,8 @@ execute RequestAccess  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403 
 execute DecideAccess   | 403  404  404  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
 execute JoinPortfolio  | yes  404  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
 execute LeavePortfolio | yes  404  404  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403
+execute AddDependency  | yes  404  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
+execute RemoveDependency | yes  404  404  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
 execute Suspend        | yes  404  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
 execute Respond        | self 404  404  | self self yes  | 403  403  403  | 403  403  403  | self self yes
 execute Cancel         | yes  404  404  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403
@@ -234,6 +242,8 @@ records                | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes 
 leases                 | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes
 acl                    | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
 stream                 | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
+relatives              | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
+graph                  | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
 create_portfolio       | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
 set_portfolio_status   | yes  404  404  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403
 add_to_portfolio       | yes  404  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403

@@ -23,6 +23,7 @@ const WHOLE: &[(&str, &str)] = &[
         "SELECT … FROM (subscriptions INNER JOIN intents ON (intents.rid = subscriptions.intent)) WHERE (subscriptions.expires_at",
         "the newest come first, and a page of them is enough",
     ),
+    ("SELECT completions.intent FROM completions ORDER BY", "a completed intent leaves the table within seconds"),
     ("SELECT … FROM api_keys ORDER BY", "there are few keys, and all are listed"),
     ("SELECT published.rid FROM published ORDER BY published.rid DESC LIMIT ?", "the newest comes first, and it alone is read"),
     ("SELECT name AS line FROM sqlite_master", "at a start, and there are few tables"),
@@ -56,6 +57,8 @@ const ANOTHER_DAY: &str = "DELETE FROM suspension_keys WHERE suspension < 100000
                            INSERT INTO subscriptions (id, intent, creator, creator_owner, key_id, event_types, webhook_url, created_at, expires_at, sequence, \
                            missed, tries, due_at) SELECT id, rid, 'agent-' || rid, 'owner', id, '[]', 'https://a.example/', now(), now() + interval '9 years', \
                            last_sequence, 0, 0, now() FROM intents; ANALYZE subscriptions; \
+                           INSERT INTO graph_edges SELECT rid, kind, rid, false FROM intents, (VALUES (0), (1)) AS kinds (kind) ON CONFLICT DO NOTHING; \
+                           ANALYZE graph_edges; \
                            INSERT INTO bounces (outbox, hard, reported_at) SELECT rid, true, now() FROM outbox; ANALYZE bounces";
 
 /// Asks for an approval, lists approvals and escalations, and works on an intent under a policy.
@@ -102,6 +105,26 @@ async fn three_calls(app: &TestApp) {
 }
 
 /// Puts an intent into a portfolio and takes it out, and reads both as an agent and as people do.
+/// Creates intents that need each other, lists them, and completes them.
+async fn graph(agent: &Api) {
+    let (needed, other) = (agent.active_intent().await, agent.active_intent().await);
+    let made = json!({"title": "t", "status": "active", "depends_on": [needed]});
+    let made = agent.post(&format!("api/v1/intents/{other}/children"), made).await.ok();
+    let path = format!("api/v1/intents/{}", made["id"].as_str().unwrap());
+    let further = agent.active_intent().await;
+    let version = made["version"].to_string();
+    let added = agent.post_at(&format!("{path}/dependencies"), &version, json!({"dependency_id": further})).await.ok();
+    for root in [format!("api/v1/intents/{other}"), path.clone()] {
+        for word in ["children", "descendants", "ancestors", "dependencies", "dependents", "ready", "blocked", "graph"] {
+            agent.get(&format!("{root}/{word}")).await.ok();
+        }
+    }
+    let removed = agent.request("DELETE", &format!("{path}/dependencies/{further}"));
+    agent.send(removed.header("if-match", added["version"].to_string())).await.ok();
+    agent.post_at(&format!("api/v1/intents/{needed}/status"), "1", json!({"status": "completed"})).await.ok();
+    agent.get(&path).await.ok();
+}
+
 async fn portfolios(agent: &Api, operator: &Api, path: &str) {
     let made =
         agent.post("api/v1/portfolios", json!({"name": "n", "governance_policy": {"require_all_completed": true}})).await.ok();
@@ -147,6 +170,7 @@ async fn subscriptions(app: &TestApp, path: &str) {
 async fn beside(app: &TestApp, path: &str) {
     let (agent, operator) = (app.agent(), app.operator());
     requests(&agent, &operator, path).await;
+    graph(&agent).await;
     portfolios(&agent, &operator, path).await;
     subscriptions(app, path).await;
 }

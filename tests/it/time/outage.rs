@@ -68,7 +68,7 @@ on_each_store! {
         let extended = &events.last().unwrap()["payload"];
         assert_eq!((&extended["cause"], &extended["suspension_id"]), (&json!("outage"), &json!(id)));
         for _ in 0..3 {
-            app.restart().await; // Time comes back once per outage, whatever the number of starts.
+            app.restart().await; // Time is given back once per outage, however often the server starts.
             app.settle().await;
         }
         assert_eq!(extensions(app, intent).await, [("09:00:00".into(), "09:50:00".into())]);
@@ -95,7 +95,8 @@ on_each_store! {
         assert_eq!(types.iter().filter(|name| *name == "intent.suspension_expired").count(), 1, "{types:?}");
     }
 
-    /// An absence of up to a minute, like a restart or an upgrade, moves no deadline. A longer one moves those it must.
+    /// An absence of up to a minute, like a restart or an upgrade, moves no deadline. After a longer one, the deadlines of
+    /// questions with a fallback move.
     async fn a_minute_is_no_outage(app: &mut TestApp) {
         let (intent, id) = app.agent().ask(permissive(3600)).await;
         app.settle().await;

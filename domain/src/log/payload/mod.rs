@@ -25,6 +25,7 @@ pub use self::question::{AskedBefore, Choice, Escalated, Extended, Reminded, Ren
 pub use self::work::{IntentCreated, Lease, Patch, StatePatched, StatusChanged};
 use crate::intent::access::{self, AccessEvent};
 use crate::intent::assignment::{Assigned, Unassigned};
+use crate::intent::dependency::{self, DependencyAdded, DependencyMet, DependencyRemoved};
 use crate::intent::event::{
     APPROVAL_DENIED, APPROVAL_GRANTED, APPROVAL_REQUESTED, ARBITRATION_REQUESTED, ARBITRATION_RESOLVED, ESCALATION_REQUESTED,
     ESCALATION_RESOLVED, Event, Violation,
@@ -97,6 +98,12 @@ pub enum Payload {
     Joined(Box<membership::Added>),
     /// `removed_from_portfolio`.
     Left(membership::Removed),
+    /// `dependency_added`.
+    DependencyAdded(DependencyAdded),
+    /// `dependency_removed`.
+    DependencyRemoved(DependencyRemoved),
+    /// `intent.dependency_completed`.
+    DependencyMet(DependencyMet),
     /// `governance.policy_set`.
     PolicySet(PolicySet),
     /// `governance.policy_removed`.
@@ -115,7 +122,9 @@ impl Payload {
         match event {
             Event::IntentCreated(body, status) => Self::IntentCreated(Box::new(IntentCreated::of(body, *status))),
             Event::StatePatched(patches) => Self::StatePatched(StatePatched::of(patches)),
-            Event::StatusChanged { old, new, reason } => Self::StatusChanged(StatusChanged::of(*old, *new, reason.clone())),
+            Event::StatusChanged { old, new, reason, blocked_reason, overrides } => {
+                Self::StatusChanged(StatusChanged::of((*old, *new), reason.clone(), *blocked_reason, overrides.clone()))
+            }
             Event::LeaseAcquired(lease) | Event::LeaseRenewed(lease) | Event::LeaseReleased(lease) => {
                 Self::Lease(Lease::of(lease))
             }
@@ -172,6 +181,9 @@ impl Payload {
             Event::Access(change) => Self::of_access(change),
             Event::Joined(added) => Self::Joined(added.clone()),
             Event::Left(removed) => Self::Left(removed.clone()),
+            Event::DependencyAdded(added) => Self::DependencyAdded(added.clone()),
+            Event::DependencyRemoved(removed) => Self::DependencyRemoved(removed.clone()),
+            Event::DependencyMet(met) => Self::DependencyMet(met.clone()),
             Event::PolicyChanged { policy: Some(policy), version } => {
                 Self::PolicySet(PolicySet { governance_policy: policy.clone(), version: *version })
             }
@@ -235,6 +247,9 @@ impl Payload {
             access::APPROVED | access::DENIED => of(payload, |decided| Self::AccessDecided(Box::new(decided))),
             membership::ADDED => of(payload, |added| Self::Joined(Box::new(added))),
             membership::REMOVED => of(payload, Self::Left),
+            dependency::ADDED => of(payload, Self::DependencyAdded),
+            dependency::REMOVED => of(payload, Self::DependencyRemoved),
+            dependency::MET => of(payload, Self::DependencyMet),
             POLICY_SET => of(payload, Self::PolicySet),
             POLICY_REMOVED => of(payload, Self::PolicyRemoved),
             VIOLATION => of(payload, Self::Violated),

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use super::present;
 use crate::base::ids::{IntentId, LeaseId};
 use crate::intent::body::{self, IntentBody, PatchOp};
+use crate::intent::dependency::BlockedReason;
 use crate::intent::status::Status;
 use crate::suspension::lease::{self, LeaseStatus};
 
@@ -100,12 +101,23 @@ pub struct StatusChanged {
     /// The same as `reason`, if the intent was abandoned; absent otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub abandonment_reason: Option<Option<String>>,
+    /// If the server blocked the intent: why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocked_reason: Option<BlockedReason>,
+    /// The intents that were not completed when a person completed this one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub overrides: Vec<IntentId>,
 }
 
 impl StatusChanged {
-    pub(super) fn of(old_status: Status, new_status: Status, reason: Option<String>) -> Self {
+    pub(super) fn of(
+        (old_status, new_status): (Status, Status),
+        reason: Option<String>,
+        blocked_reason: Option<BlockedReason>,
+        overrides: Vec<IntentId>,
+    ) -> Self {
         let abandonment_reason = (new_status == Status::Abandoned).then(|| reason.clone());
-        Self { old_status, new_status, reason, abandonment_reason }
+        Self { old_status, new_status, reason, abandonment_reason, blocked_reason, overrides }
     }
 }
 

@@ -29,6 +29,8 @@ pub(super) fn body(operation_id: &str) -> Option<Value> {
             "returned_to": "bounces+1f.4a0d5be1c3f2a7986e5d4c3b@example.com", "kind": "hard", "detail": "550 5.1.1 no such mailbox",
         }),
         "intents_create" => json!({ "title": "Refund order 12345", "status": "active" }),
+        "graph_create_child" => json!({ "title": "Check the order", "status": "active" }),
+        "graph_add_dependency" => json!({ "dependency_id": "019ab0f2-7c11-7d3a-9a55-3f1f0d6b2c10" }),
         "intents_patch_state" => json!({ "patches": [{ "op": "set", "path": "/refund/amount", "value": 412 }] }),
         "intents_set_status" => json!({ "status": "completed", "reason": "The refund was sent." }),
         "events_append" => json!({ "event_type": "comment", "payload": { "text": "The card was charged twice." } }),

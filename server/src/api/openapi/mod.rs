@@ -17,8 +17,8 @@ use utoipa::OpenApi;
 
 use super::{
     access, agents, approvals, arbitration, attachments, costs, decisions, deliveries, discovery, escalations, events,
-    extensions, failures, governance, health, intents, keys, leases, metrics, portfolios, preview, reminders, retry_policy,
-    server_log, streams, subscriptions, suspensions,
+    extensions, failures, governance, graph, health, intents, keys, leases, metrics, portfolios, preview, reminders,
+    retry_policy, server_log, streams, subscriptions, suspensions,
 };
 use crate::edge::problem::Surface;
 use crate::edge::route::{Declared, Routes};
@@ -36,6 +36,8 @@ use crate::edge::route::{Declared, Routes};
         agents::assign, agents::list, agents::unassign, governance::show, governance::set, governance::remove,
         access::read_acl, access::set_acl, access::grant, access::revoke,
         access::request_access, access::list_requests, access::approve, access::deny,
+        graph::create_child, graph::children, graph::descendants, graph::ancestors, graph::dependencies, graph::add_dependency,
+        graph::remove_dependency, graph::dependents, graph::ready, graph::blocked, graph::graph,
         approvals::ask, approvals::list, approvals::show, approvals::approve, approvals::deny,
         escalations::ask, escalations::list, escalations::resolve, arbitration::ask,
         portfolios::create, portfolios::list, portfolios::show, portfolios::set_status, portfolios::events,
@@ -60,6 +62,7 @@ use crate::edge::route::{Declared, Routes};
         (name = "agents", description = "Which agents work on an intent beside its creator (RFC-0003)."),
         (name = "access", description = "Which other agents may read an intent, work on it or manage its access control list (RFC-0011)."),
         (name = "governance", description = "The rules that an intent sets for the work on it (RFC-0013)."),
+        (name = "graph", description = "Which intents an intent needs: its children and its dependencies (RFC-0002)."),
         (name = "approvals", description = "People approve an action while the intent goes on (RFC-0013)."),
         (name = "escalations", description = "People say how to go on while the intent goes on (RFC-0013)."),
         (name = "arbitration", description = "People settle a conflict while the intent goes on (RFC-0013)."),
@@ -173,6 +176,8 @@ fn versioned(path: &str, method: &str) -> Option<&'static str> {
     match (method, path) {
         ("post", "/api/v1/intents")
         | ("get", "/api/v1/intents/{intent_id}")
+        | ("post", "/api/v1/intents/{intent_id}/children" | "/api/v1/intents/{intent_id}/dependencies")
+        | ("delete", "/api/v1/intents/{intent_id}/dependencies/{dependency_id}")
         | ("put" | "delete", "/api/v1/intents/{intent_id}/governance") => Some("intent"),
         ("post", path) if ["/state", "/status", "/suspend", "/respond"].iter().any(|end| path.ends_with(end)) => Some("intent"),
         // The list of messages has no version: it can change without a new version of its suspension.

@@ -92,6 +92,9 @@ fn meaning(path: &str, name: &str) -> Option<(Value, &'static str)> {
 fn of_one_noun(path: &str, name: &str) -> Option<(Value, &'static str)> {
     let number = |minimum: u32, maximum: u32, default: u32| json!({ "type": "integer", "minimum": minimum, "maximum": maximum, "default": default });
     Some(match (path, name) {
+        (_, "dependency_id") => {
+            (json!({ "type": "string", "format": "uuid" }), "The id of the dependency. Any other value answers 404.")
+        }
         (_, "portfolio_id") => {
             (json!({ "type": "string", "format": "uuid" }), "The portfolio's id. Any other value answers 404.")
         }

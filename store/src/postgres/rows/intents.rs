@@ -53,6 +53,8 @@ impl WriteIntents for Writing<'_> {
             open_suspension: row.open_suspension,
             newest_suspension: row.newest_suspension,
             has_leases: row.has_leases,
+            unmet: signed(row.intent.unmet),
+            is_held: row.intent.is_held,
             last_event: row.last_event,
             last_sequence,
             last_hash: row.last_hash.as_ref().map_or_else(Vec::new, |hash| hash.0.to_vec()),

@@ -6,6 +6,7 @@ mod assignments;
 mod bytes;
 mod departures;
 mod events;
+mod graph;
 mod idempotency;
 mod intents;
 mod keys;

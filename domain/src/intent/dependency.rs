@@ -1,0 +1,88 @@
+//! The intents on which an intent waits (RFC-0002): their facts, and the payloads of their events.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::base::ids::IntentId;
+use crate::intent::status::Status;
+use crate::people::principal::Credential;
+
+/// The type of the events that add a dependency.
+pub const ADDED: &str = "dependency_added";
+/// The type of the events that remove a dependency.
+pub const REMOVED: &str = "dependency_removed";
+/// The type of the events that record that a dependency was completed.
+pub const MET: &str = "intent.dependency_completed";
+/// The most dependencies of one intent.
+pub const DEPENDENCIES_MAX: usize = 100;
+/// The most intents that a refusal names.
+pub const BLOCKING_NAMED_MAX: usize = 100;
+
+/// Why an intent is blocked. An intent is active again only when no reason is left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BlockedReason {
+    /// A dependency is not completed.
+    Dependencies,
+    /// An agent set the status.
+    Manual,
+}
+
+/// An intent that another one needs, or would need, with the facts that decide about the edge between them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Upstream {
+    /// Its id.
+    pub id: IntentId,
+    /// Its status.
+    pub status: Status,
+    /// The dependency as it is; absent if there is none.
+    pub edge: Option<Edge>,
+    /// If the new dependency would close a circle, the intents on it; each one needs the next one, and the last one is the first.
+    pub cycle: Vec<IntentId>,
+    /// Whether its last question ended, and no person had answered.
+    pub went_unanswered: bool,
+}
+
+/// A dependency that exists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Edge {
+    /// Whether the dependent has learned that it is completed.
+    pub is_met: bool,
+}
+
+/// A dependency that was added; the payload of `dependency_added`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DependencyAdded {
+    /// The intent that is needed.
+    pub dependency_id: IntentId,
+    /// Whether it was completed already.
+    pub completed: bool,
+    /// The credential that added it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credential: Option<Credential>,
+}
+
+/// A dependency that was removed; the payload of `dependency_removed`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DependencyRemoved {
+    /// The intent that is no longer needed.
+    pub dependency_id: IntentId,
+    /// Whether the dependent knew it as completed.
+    pub completed: bool,
+    /// If the intent is active again for this reason: the agents that are assigned to it, whose streams say so.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<String>,
+    /// The credential that removed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credential: Option<Credential>,
+}
+
+/// A dependency that was completed; the payload of `intent.dependency_completed`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DependencyMet {
+    /// The intent that was completed.
+    pub dependency_id: IntentId,
+    /// If the intent is active again for this reason: the agents that are assigned to it, whose streams say so.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<String>,
+}

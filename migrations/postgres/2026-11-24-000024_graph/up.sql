@@ -1,0 +1,23 @@
+-- Which intent needs which: its dependencies (kind 0) and its children (kind 1). `is_met` is true once the needer has learned that a
+-- dependency is completed; for a child it is always false.
+CREATE TABLE graph_edges (
+    needer bigint NOT NULL REFERENCES intents (rid),
+    kind integer NOT NULL,
+    needed bigint NOT NULL REFERENCES intents (rid),
+    is_met boolean NOT NULL,
+    PRIMARY KEY (needer, kind, needed)
+);
+CREATE INDEX graph_edges_by_needed ON graph_edges (needed, kind, is_met, needer);
+INSERT INTO graph_edges (needer, kind, needed, is_met)
+SELECT parents.rid, 1, intent_bodies.rid, false FROM intent_bodies JOIN intents AS parents ON parents.id = intent_bodies.parent;
+
+-- Completed intents of which some dependents have not learned yet.
+CREATE TABLE completions (
+    intent bigint PRIMARY KEY REFERENCES intents (rid)
+);
+
+-- How many dependencies of an intent are not completed, and whether an agent has blocked it by setting its status. Until now only
+-- agents have blocked intents.
+ALTER TABLE intents ADD COLUMN unmet integer NOT NULL DEFAULT 0;
+ALTER TABLE intents ADD COLUMN is_held boolean NOT NULL DEFAULT false;
+UPDATE intents SET is_held = true WHERE status = 2;

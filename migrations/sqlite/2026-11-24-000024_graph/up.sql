@@ -1,0 +1,23 @@
+-- Which intent needs which: its dependencies (kind 0) and its children (kind 1). `is_met` is true once the needer has learned that a
+-- dependency is completed; for a child it is always false.
+CREATE TABLE graph_edges (
+    needer BIGINT NOT NULL REFERENCES intents (rid),
+    kind INTEGER NOT NULL,
+    needed BIGINT NOT NULL REFERENCES intents (rid),
+    is_met BOOLEAN NOT NULL,
+    PRIMARY KEY (needer, kind, needed)
+) WITHOUT ROWID;
+CREATE INDEX graph_edges_by_needed ON graph_edges (needed, kind, is_met, needer);
+INSERT INTO graph_edges (needer, kind, needed, is_met)
+SELECT parents.rid, 1, intent_bodies.rid, 0 FROM intent_bodies JOIN intents AS parents ON parents.id = intent_bodies.parent;
+
+-- Completed intents of which some dependents have not learned yet.
+CREATE TABLE completions (
+    intent BIGINT PRIMARY KEY NOT NULL REFERENCES intents (rid)
+) WITHOUT ROWID;
+
+-- How many dependencies of an intent are not completed, and whether an agent has blocked it by setting its status. Until now only
+-- agents have blocked intents.
+ALTER TABLE intents ADD COLUMN unmet INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE intents ADD COLUMN is_held BOOLEAN NOT NULL DEFAULT 0;
+UPDATE intents SET is_held = 1 WHERE status = 2;

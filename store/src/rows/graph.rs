@@ -1,0 +1,64 @@
+//! Which intent needs which, and the completed intents of which some dependents have not learned yet.
+
+use domain::base::ids::IntentId;
+use domain::intent::status::Status;
+
+use super::error::RowsResult;
+
+/// Why one intent needs another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EdgeKind {
+    /// It depends on the other one.
+    Dependency,
+    /// The other one is its child.
+    Child,
+}
+
+/// One intent needs another; both are row ids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct EdgeRow {
+    pub(crate) needer: i64,
+    pub(crate) kind: EdgeKind,
+    pub(crate) needed: i64,
+}
+
+/// The parts of an intent's body that a graph shows.
+#[derive(Clone, Debug)]
+pub(crate) struct Label {
+    pub(crate) title: String,
+    pub(crate) parent_id: Option<IntentId>,
+    pub(crate) depends_on: Vec<IntentId>,
+}
+
+/// Writes edges, in one transaction.
+pub(crate) trait WriteGraph {
+    /// Keeps other transactions from adding edges until this one ends: two edges that are added at once could close a circle that
+    /// neither transaction sees.
+    fn lock_graph(&mut self) -> RowsResult<()>;
+    fn insert_edge(&mut self, edge: EdgeRow, is_met: bool) -> RowsResult<()>;
+    fn delete_dependency(&mut self, needer: i64, needed: i64) -> RowsResult<()>;
+    fn meet_dependency(&mut self, needer: i64, needed: i64) -> RowsResult<()>;
+    /// Writes the list of dependencies that an intent is shown with.
+    fn update_depends_on(&mut self, intent: i64, depends_on: &[IntentId]) -> RowsResult<()>;
+    fn insert_completion(&mut self, intent: i64) -> RowsResult<()>;
+    fn delete_completion(&mut self, intent: i64) -> RowsResult<()>;
+}
+
+/// Reads edges, inside a transaction that writes or outside.
+pub(crate) trait ReadGraph {
+    /// Whether a dependency is met; `None` if there is none.
+    fn dependency(&mut self, needer: i64, needed: i64) -> RowsResult<Option<bool>>;
+    /// The list of dependencies that an intent is shown with, in the order in which they were added.
+    fn depends_on(&mut self, intent: i64) -> RowsResult<Vec<IntentId>>;
+    fn label(&mut self, intent: i64) -> RowsResult<Label>;
+    /// The dependencies that are not met and, with `children`, the children that are not completed.
+    fn unfinished(&mut self, intent: i64, children: bool, limit: u32) -> RowsResult<Vec<(IntentId, Status)>>;
+    /// The edges by which these intents need others, oldest needed intent first; `kind` leaves out the other kind.
+    fn needed_by(&mut self, needers: &[i64], kind: Option<EdgeKind>, limit: u32) -> RowsResult<Vec<EdgeRow>>;
+    /// The edges by which others need these intents, oldest needer first; `kind` leaves out the other kind.
+    fn needers_of(&mut self, needed: &[i64], kind: Option<EdgeKind>, limit: u32) -> RowsResult<Vec<EdgeRow>>;
+    /// The dependents that have not learned that this intent is completed, oldest first.
+    fn waiting(&mut self, needed: i64, limit: u32) -> RowsResult<Vec<i64>>;
+    /// The completed intents of which some dependents have not learned yet.
+    fn completions(&mut self, limit: u32) -> RowsResult<Vec<i64>>;
+}

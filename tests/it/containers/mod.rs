@@ -1,0 +1,3 @@
+//! Intents that need each other, and how a suspension of one shows in the others.
+
+mod graph;
