@@ -89,14 +89,14 @@ fn is_wanted(row: &IntentRow, relation: Relation) -> bool {
 /// The rows of the related intents, one more than are shown.
 fn related<R: ReadRows>(rows: &mut R, root: i64, relation: Relation) -> RowsResult<Vec<i64>> {
     let limit = u32::try_from(RELATIVES_MAX + 1).unwrap_or(u32::MAX);
-    let needed = |edges: Vec<EdgeRow>| edges.into_iter().map(|edge| edge.needed).collect();
-    let needers = |edges: Vec<EdgeRow>| edges.into_iter().map(|edge| edge.needer).collect();
+    let needed = |edges: Vec<EdgeRow>| edges.into_iter().map(|edge| edge.needs).collect();
+    let needers = |edges: Vec<EdgeRow>| edges.into_iter().map(|edge| edge.intent).collect();
     Ok(match relation {
         Relation::Children | Relation::Ready | Relation::Blocked => {
-            needed(rows.needed_by(&[root], Some(EdgeKind::Child), u32::MAX)?)
+            needed(rows.needs_of(&[root], Some(EdgeKind::Child), u32::MAX)?)
         }
-        Relation::Dependencies => needed(rows.needed_by(&[root], Some(EdgeKind::Dependency), limit)?),
-        Relation::Dependents => needers(rows.needers_of(&[root], Some(EdgeKind::Dependency), limit)?),
+        Relation::Dependencies => needed(rows.needs_of(&[root], Some(EdgeKind::Dependency), limit)?),
+        Relation::Dependents => needers(rows.needing(&[root], Some(EdgeKind::Dependency), limit)?),
         Relation::Descendants => {
             let (mut found, _) = below(rows, root, Some(EdgeKind::Child), RELATIVES_MAX + 1)?;
             found.remove(0);
@@ -107,9 +107,9 @@ fn related<R: ReadRows>(rows: &mut R, root: i64, relation: Relation) -> RowsResu
             let mut found = Vec::new();
             let mut at = root;
             while found.len() <= RELATIVES_MAX
-                && let Some(edge) = rows.needers_of(&[at], Some(EdgeKind::Child), 1)?.first()
+                && let Some(edge) = rows.needing(&[at], Some(EdgeKind::Child), 1)?.first()
             {
-                at = edge.needer;
+                at = edge.intent;
                 found.push(at);
             }
             found
@@ -125,9 +125,9 @@ fn below<R: ReadRows>(rows: &mut R, root: i64, kind: Option<EdgeKind>, max: usiz
     while from < found.len() && found.len() <= max {
         let part = found[from..].iter().take(AT_ONCE).copied().collect::<Vec<_>>();
         from += part.len();
-        for edge in rows.needed_by(&part, kind, u32::try_from(max).unwrap_or(u32::MAX))? {
-            if seen.insert(edge.needed) {
-                found.push(edge.needed);
+        for edge in rows.needs_of(&part, kind, u32::try_from(max).unwrap_or(u32::MAX))? {
+            if seen.insert(edge.needs) {
+                found.push(edge.needs);
             }
             edges.push(edge);
         }
@@ -166,7 +166,7 @@ pub(super) fn graph<R: ReadRows>(rows: &mut R, principal: &Principal, id: Intent
 fn descendants(root: i64, edges: &[EdgeRow]) -> HashSet<i64> {
     let mut children: HashMap<i64, Vec<i64>> = HashMap::new();
     for edge in edges.iter().filter(|edge| edge.kind == EdgeKind::Child) {
-        children.entry(edge.needer).or_default().push(edge.needed);
+        children.entry(edge.intent).or_default().push(edge.needs);
     }
     let (mut found, mut left) = (HashSet::new(), vec![root]);
     while let Some(at) = left.pop() {
@@ -176,11 +176,11 @@ fn descendants(root: i64, edges: &[EdgeRow]) -> HashSet<i64> {
 }
 
 fn edge_view(edge: &EdgeRow, shown: &HashMap<i64, IntentRow>) -> Option<GraphEdgeView> {
-    let (needer, needed) = (shown.get(&edge.needer)?.intent.id, shown.get(&edge.needed)?.intent.id);
+    let (intent, needs) = (shown.get(&edge.intent)?.intent.id, shown.get(&edge.needs)?.intent.id);
     // An edge leads from a parent to its child, but from a dependency to the intent that waits for it.
     Some(match edge.kind {
-        EdgeKind::Child => GraphEdgeView { from: needer, to: needed, kind: GraphEdgeKind::Parent },
-        EdgeKind::Dependency => GraphEdgeView { from: needed, to: needer, kind: GraphEdgeKind::Dependency },
+        EdgeKind::Child => GraphEdgeView { from: intent, to: needs, kind: GraphEdgeKind::Parent },
+        EdgeKind::Dependency => GraphEdgeView { from: needs, to: intent, kind: GraphEdgeKind::Dependency },
     })
 }
 

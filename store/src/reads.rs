@@ -132,9 +132,9 @@ fn readable_along<R: ReadRows>(rows: &mut R, principal: &Principal, id: IntentId
         return Ok(Err(refused));
     }
     let Some(row) = rows.intent(id)? else { return Ok(Err(refused)) };
-    let depending = rows.needers_of(&[row.rid], Some(EdgeKind::Dependency), NEEDERS_LOOKED_AT)?;
-    let children = rows.needed_by(&[row.rid], Some(EdgeKind::Child), NEEDERS_LOOKED_AT)?;
-    let near = depending.into_iter().map(|edge| edge.needer).chain(children.into_iter().map(|edge| edge.needed));
+    let depending = rows.needing(&[row.rid], Some(EdgeKind::Dependency), NEEDERS_LOOKED_AT)?;
+    let children = rows.needs_of(&[row.rid], Some(EdgeKind::Child), NEEDERS_LOOKED_AT)?;
+    let near = depending.into_iter().map(|edge| edge.intent).chain(children.into_iter().map(|edge| edge.needs));
     for rid in near {
         let near = rows.intent_at(rid)?;
         if is_shown(rows, principal, &near, now)? {

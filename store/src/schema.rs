@@ -26,10 +26,10 @@ diesel::table! {
 
 diesel::table! {
     /// Which intent needs which.
-    graph_edges (needer, kind, needed) {
-        needer -> BigInt,
+    graph_edges (intent, kind, needs) {
+        intent -> BigInt,
         kind -> Integer,
-        needed -> BigInt,
+        needs -> BigInt,
         is_met -> Bool,
     }
 }

@@ -86,3 +86,42 @@ pub struct DependencyMet {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<String>,
 }
+
+/// A change of the intents for which an intent waits.
+#[derive(Clone, Debug)]
+pub enum DependencyEvent {
+    /// The intent waits for another one from now on, unless that one is completed.
+    Added(DependencyAdded),
+    /// The intent waits for another one no longer.
+    Removed(DependencyRemoved),
+    /// An intent for which this one waited was completed.
+    Met(DependencyMet),
+}
+
+impl DependencyEvent {
+    /// The name on the wire.
+    pub fn event_type(&self) -> &'static str {
+        match self {
+            Self::Added(_) => ADDED,
+            Self::Removed(_) => REMOVED,
+            Self::Met(_) => MET,
+        }
+    }
+
+    /// The agents that are told that the intent is active again.
+    pub fn agents(&self) -> &[String] {
+        match self {
+            Self::Added(_) => &[],
+            Self::Removed(DependencyRemoved { agents, .. }) | Self::Met(DependencyMet { agents, .. }) => agents,
+        }
+    }
+
+    /// The number of dependencies that are not completed after this event, if it was `unmet` before.
+    pub(super) fn left_of(&self, unmet: u32) -> u32 {
+        match self {
+            Self::Added(added) => unmet + u32::from(!added.completed),
+            Self::Removed(removed) => unmet.saturating_sub(u32::from(!removed.completed)),
+            Self::Met(_) => unmet.saturating_sub(1),
+        }
+    }
+}

@@ -9,7 +9,7 @@ use crate::intent::access::AccessEvent;
 use crate::intent::announcement::Announcement;
 use crate::intent::assignment::{Assigned, Unassigned};
 use crate::intent::body::{IntentBody, Patch};
-use crate::intent::dependency::{self, BlockedReason, DependencyAdded, DependencyMet, DependencyRemoved};
+use crate::intent::dependency::{BlockedReason, DependencyEvent};
 use crate::intent::governance::{POLICY_REMOVED, POLICY_SET, Policy, VIOLATION};
 use crate::intent::record::Record;
 use crate::intent::status::Status;
@@ -165,12 +165,8 @@ pub enum Event {
     Joined(Box<Added>),
     /// The intent was taken out of a portfolio.
     Left(membership::Removed),
-    /// The intent waits for another one from now on, unless that one is completed (RFC-0002).
-    DependencyAdded(DependencyAdded),
-    /// The intent waits for another one no longer.
-    DependencyRemoved(DependencyRemoved),
-    /// An intent for which this one waited was completed.
-    DependencyMet(DependencyMet),
+    /// The intents for which this one waits changed (RFC-0002).
+    Dependency(Box<DependencyEvent>),
     /// The policy was set, or removed.
     PolicyChanged {
         /// The policy from now on; absent if it was removed.
@@ -424,9 +420,7 @@ impl Event {
             Self::Access(change) => change.event_type(),
             Self::Joined(_) => membership::ADDED,
             Self::Left(_) => membership::REMOVED,
-            Self::DependencyAdded(_) => dependency::ADDED,
-            Self::DependencyRemoved(_) => dependency::REMOVED,
-            Self::DependencyMet(_) => dependency::MET,
+            Self::Dependency(change) => change.event_type(),
             Self::PolicyChanged { policy: Some(_), .. } => POLICY_SET,
             Self::PolicyChanged { policy: None, .. } => POLICY_REMOVED,
             Self::Violated(_) => VIOLATION,
@@ -501,9 +495,7 @@ pub fn ending_of(event: &Event, now: DateTime<Utc>) -> Option<(SuspensionId, End
         | Event::Access(_)
         | Event::Joined(_)
         | Event::Left(_)
-        | Event::DependencyAdded(_)
-        | Event::DependencyRemoved(_)
-        | Event::DependencyMet(_)
+        | Event::Dependency(_)
         | Event::PolicyChanged { .. }
         | Event::Violated(_)
         | Event::Recorded(_)

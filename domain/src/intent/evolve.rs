@@ -2,9 +2,11 @@
 
 use chrono::{DateTime, Utc};
 
+use crate::base::ids::SuspensionId;
 use crate::intent::Intent;
 use crate::intent::access::AccessEvent;
 use crate::intent::assignment::Unassigned;
+use crate::intent::dependency::{BlockedReason, DependencyEvent};
 use crate::intent::event::{Event, ending_of};
 use crate::intent::status::Status;
 use crate::portfolio::membership::{Added, Membership};
@@ -53,32 +55,14 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>, dated: Dat
             intent.version = *version;
         }
         Event::Announced(announced) => intent.announcement = Some((**announced).clone()),
-        Event::StatusChanged { new, blocked_reason, .. } => {
-            // If the server blocks an intent, the event says why; otherwise an agent did.
-            intent.is_held = *new == Status::Blocked && blocked_reason.is_none();
-            set_status(intent, *new);
-        }
-        Event::DependencyAdded(added) => {
-            intent.version += 1;
-            intent.unmet += u32::from(!added.completed);
-        }
-        Event::DependencyRemoved(removed) => {
-            intent.version += 1;
-            intent.unmet = intent.unmet.saturating_sub(u32::from(!removed.completed));
-        }
-        Event::DependencyMet(_) => intent.unmet = intent.unmet.saturating_sub(1),
+        Event::StatusChanged { new, blocked_reason, .. } => set_status(intent, *new, *blocked_reason),
+        Event::Dependency(change) => depend(intent, change),
         Event::Suspended(suspension, _) => ask(intent, suspension),
         Event::Resumed(_)
         | Event::SuspensionExpired { .. }
         | Event::SuspensionUndeliverable { .. }
         | Event::SuspensionCancelled { .. } => end(intent, event, dated),
-        Event::LateAnswer(refused) | Event::ResponseRejected(refused) => {
-            for suspension in intent.open.iter_mut().chain(&mut intent.beside).chain(&mut intent.ended) {
-                if suspension.id == refused.suspension_id {
-                    suspension.refusals += 1;
-                }
-            }
-        }
+        Event::LateAnswer(refused) | Event::ResponseRejected(refused) => count_refusal(intent, refused.suspension_id),
         Event::AgentAssigned(assigned) => {
             if !intent.assigned.contains(&assigned.agent_id) {
                 intent.assigned.push(assigned.agent_id.clone());
@@ -102,12 +86,28 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>, dated: Dat
     }
 }
 
-fn set_status(intent: &mut Intent, new: Status) {
+/// Changes the status. If the server blocks an intent, the event says why; otherwise an agent did.
+fn set_status(intent: &mut Intent, new: Status, blocked_reason: Option<BlockedReason>) {
+    intent.is_held = new == Status::Blocked && blocked_reason.is_none();
     if new != Status::SuspendedAwaitingInput {
         intent.announcement = None;
     }
     intent.status = new;
     intent.version += 1;
+}
+
+fn count_refusal(intent: &mut Intent, id: SuspensionId) {
+    for suspension in intent.open.iter_mut().chain(&mut intent.beside).chain(&mut intent.ended) {
+        suspension.refusals += u32::from(suspension.id == id);
+    }
+}
+
+fn depend(intent: &mut Intent, change: &DependencyEvent) {
+    intent.unmet = change.left_of(intent.unmet);
+    // The list of dependencies is a part of the intent, as its state is; what becomes of another intent is not.
+    if !matches!(change, DependencyEvent::Met(_)) {
+        intent.version += 1;
+    }
 }
 
 fn ask(intent: &mut Intent, suspension: &Suspension) {

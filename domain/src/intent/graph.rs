@@ -5,7 +5,7 @@ use crate::base::ids::IntentId;
 use crate::base::text::is_blank;
 use crate::intent::Intent;
 use crate::intent::dependency::{
-    BLOCKING_NAMED_MAX, BlockedReason, DEPENDENCIES_MAX, DependencyAdded, DependencyMet, DependencyRemoved, Edge,
+    BLOCKING_NAMED_MAX, BlockedReason, DEPENDENCIES_MAX, DependencyAdded, DependencyEvent, DependencyMet, DependencyRemoved, Edge,
 };
 use crate::intent::event::Event;
 use crate::intent::refusal::Refusal;
@@ -49,7 +49,8 @@ pub fn depending(status: Status, dependencies: &[(IntentId, bool)], by: &Princip
 }
 
 fn added(dependency_id: IntentId, completed: bool, by: &Principal) -> Event {
-    Event::DependencyAdded(DependencyAdded { dependency_id, completed, credential: by.credential })
+    let added = DependencyAdded { dependency_id, completed, credential: by.credential };
+    Event::Dependency(Box::new(DependencyEvent::Added(added)))
 }
 
 fn blocked(old: Status) -> Event {
@@ -78,14 +79,15 @@ pub(super) fn remove(intent: &Intent, by: &Principal) -> Result<Vec<Event>, Refu
     let unblocked = unblocked(intent, intent.unmet.saturating_sub(u32::from(!is_met)), "dependency_removed");
     let agents = told(intent, unblocked.as_ref());
     let removed = DependencyRemoved { dependency_id: upstream.id, completed: is_met, agents, credential: by.credential };
-    Ok(std::iter::once(Event::DependencyRemoved(removed)).chain(unblocked).collect())
+    Ok(std::iter::once(Event::Dependency(Box::new(DependencyEvent::Removed(removed)))).chain(unblocked).collect())
 }
 
 /// Records that a dependency was completed. If it was the last one, and nothing else blocks the intent, the intent is active again.
 pub(super) fn met(intent: &Intent, dependency_id: IntentId) -> Vec<Event> {
     let unblocked = unblocked(intent, intent.unmet.saturating_sub(1), "dependencies_completed");
     let agents = told(intent, unblocked.as_ref());
-    std::iter::once(Event::DependencyMet(DependencyMet { dependency_id, agents })).chain(unblocked).collect()
+    let met = DependencyEvent::Met(DependencyMet { dependency_id, agents });
+    std::iter::once(Event::Dependency(Box::new(met))).chain(unblocked).collect()
 }
 
 /// The agents that are told that the intent is active again.

@@ -7,7 +7,7 @@ use super::EventView;
 use crate::base::name::is_same;
 use crate::intent::assignment::ASSIGNED;
 use crate::intent::body::PatchOp;
-use crate::intent::dependency::{self, DependencyMet, DependencyRemoved};
+use crate::intent::dependency;
 use crate::intent::event::Event;
 use crate::intent::status::Status;
 use crate::log::payload::StatePatched;
@@ -16,9 +16,8 @@ use crate::log::payload::StatePatched;
 pub fn is_signalled(event: &Event) -> bool {
     // The agents of an intent that is active again are told to begin, in the form of an assignment: the client drops an assignment
     // for whose work it lacks the results of other intents.
-    if let Event::DependencyMet(DependencyMet { agents, .. }) | Event::DependencyRemoved(DependencyRemoved { agents, .. }) = event
-    {
-        return !agents.is_empty();
+    if let Event::Dependency(change) = event {
+        return !change.agents().is_empty();
     }
     matches!(
         event,

@@ -1,7 +1,7 @@
 //! The events of an intent in a portfolio, and of one that waits for others.
 
 use domain::base::ids::{IntentId, MembershipId, PortfolioId};
-use domain::intent::dependency::{BlockedReason, DependencyAdded, DependencyMet, DependencyRemoved};
+use domain::intent::dependency::{BlockedReason, DependencyAdded, DependencyEvent, DependencyMet, DependencyRemoved};
 use domain::intent::event::Event;
 use domain::intent::status::Status;
 use domain::portfolio::membership::{self, Added, MembershipRole};
@@ -25,9 +25,10 @@ pub(super) fn grouped() -> Vec<Event> {
 
 pub(super) fn waiting() -> Vec<Event> {
     let dependency_id = IntentId(Uuid::from_u128(15));
-    let added = |completed, credential| Event::DependencyAdded(DependencyAdded { dependency_id, completed, credential });
+    let change = |change| Event::Dependency(Box::new(change));
+    let added = |completed, credential| change(DependencyEvent::Added(DependencyAdded { dependency_id, completed, credential }));
     let removed = |completed, agents, credential| {
-        Event::DependencyRemoved(DependencyRemoved { dependency_id, completed, agents, credential })
+        change(DependencyEvent::Removed(DependencyRemoved { dependency_id, completed, agents, credential }))
     };
     let status = |old, new, blocked_reason, overrides| Event::StatusChanged { old, new, reason: None, blocked_reason, overrides };
     vec![
@@ -36,8 +37,8 @@ pub(super) fn waiting() -> Vec<Event> {
         status(Status::Active, Status::Blocked, Some(BlockedReason::Dependencies), Vec::new()),
         removed(true, Vec::new(), None),
         removed(false, vec!["bot".into()], Some(key())),
-        Event::DependencyMet(DependencyMet { dependency_id, agents: Vec::new() }),
-        Event::DependencyMet(DependencyMet { dependency_id, agents: vec!["bot".into(), "other".into()] }),
+        change(DependencyEvent::Met(DependencyMet { dependency_id, agents: Vec::new() })),
+        change(DependencyEvent::Met(DependencyMet { dependency_id, agents: vec!["bot".into(), "other".into()] })),
         status(Status::Active, Status::Completed, None, vec![dependency_id]),
     ]
 }

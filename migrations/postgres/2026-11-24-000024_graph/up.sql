@@ -1,14 +1,14 @@
--- Which intent needs which: its dependencies (kind 0) and its children (kind 1). `is_met` is true once the needer has learned that a
+-- Which intent needs which: its dependencies (kind 0) and its children (kind 1). `is_met` is true once the intent has learned that a
 -- dependency is completed; for a child it is always false.
 CREATE TABLE graph_edges (
-    needer bigint NOT NULL REFERENCES intents (rid),
+    intent bigint NOT NULL REFERENCES intents (rid),
     kind integer NOT NULL,
-    needed bigint NOT NULL REFERENCES intents (rid),
+    needs bigint NOT NULL REFERENCES intents (rid),
     is_met boolean NOT NULL,
-    PRIMARY KEY (needer, kind, needed)
+    PRIMARY KEY (intent, kind, needs)
 );
-CREATE INDEX graph_edges_by_needed ON graph_edges (needed, kind, is_met, needer);
-INSERT INTO graph_edges (needer, kind, needed, is_met)
+CREATE INDEX graph_edges_by_needs ON graph_edges (needs, kind, is_met, intent);
+INSERT INTO graph_edges (intent, kind, needs, is_met)
 SELECT parents.rid, 1, intent_bodies.rid, false FROM intent_bodies JOIN intents AS parents ON parents.id = intent_bodies.parent;
 
 -- Completed intents of which some dependents have not learned yet.

@@ -140,10 +140,10 @@ macro_rules! table {
 
 /// All tables; a table comes after the tables that its rows refer to.
 pub(super) const TABLES: &[Table] = &[
-    table!(intents, rid).draws_from("intents_rid"),
+    table!(intents, rid).draws_from("ofrid"),
     table!(intent_bodies, rid),
     table!(events, rid).draws_from("events_rid"),
-    table!(graph_edges, needer, kind, needed),
+    table!(graph_edges, intent, kind, needs),
     table!(completions, intent),
     table!(suspensions, rid).draws_from("suspensions_rid"),
     table!(suspension_keys, key_hash),

@@ -17,9 +17,9 @@ pub(crate) enum EdgeKind {
 /// One intent needs another; both are row ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EdgeRow {
-    pub(crate) needer: i64,
+    pub(crate) intent: i64,
     pub(crate) kind: EdgeKind,
-    pub(crate) needed: i64,
+    pub(crate) needs: i64,
 }
 
 /// The parts of an intent's body that a graph shows.
@@ -36,8 +36,8 @@ pub(crate) trait WriteGraph {
     /// neither transaction sees.
     fn lock_graph(&mut self) -> RowsResult<()>;
     fn insert_edge(&mut self, edge: EdgeRow, is_met: bool) -> RowsResult<()>;
-    fn delete_dependency(&mut self, needer: i64, needed: i64) -> RowsResult<()>;
-    fn meet_dependency(&mut self, needer: i64, needed: i64) -> RowsResult<()>;
+    fn delete_dependency(&mut self, intent: i64, needs: i64) -> RowsResult<()>;
+    fn meet_dependency(&mut self, intent: i64, needs: i64) -> RowsResult<()>;
     /// Writes the list of dependencies that an intent is shown with.
     fn update_depends_on(&mut self, intent: i64, depends_on: &[IntentId]) -> RowsResult<()>;
     fn insert_completion(&mut self, intent: i64) -> RowsResult<()>;
@@ -47,18 +47,18 @@ pub(crate) trait WriteGraph {
 /// Reads edges, inside a transaction that writes or outside.
 pub(crate) trait ReadGraph {
     /// Whether a dependency is met; `None` if there is none.
-    fn dependency(&mut self, needer: i64, needed: i64) -> RowsResult<Option<bool>>;
+    fn dependency(&mut self, intent: i64, needs: i64) -> RowsResult<Option<bool>>;
     /// The list of dependencies that an intent is shown with, in the order in which they were added.
     fn depends_on(&mut self, intent: i64) -> RowsResult<Vec<IntentId>>;
     fn label(&mut self, intent: i64) -> RowsResult<Label>;
     /// The dependencies that are not met and, with `children`, the children that are not completed.
     fn unfinished(&mut self, intent: i64, children: bool, limit: u32) -> RowsResult<Vec<(IntentId, Status)>>;
     /// The edges by which these intents need others, oldest needed intent first; `kind` leaves out the other kind.
-    fn needed_by(&mut self, needers: &[i64], kind: Option<EdgeKind>, limit: u32) -> RowsResult<Vec<EdgeRow>>;
+    fn needs_of(&mut self, of: &[i64], kind: Option<EdgeKind>, limit: u32) -> RowsResult<Vec<EdgeRow>>;
     /// The edges by which others need these intents, oldest needer first; `kind` leaves out the other kind.
-    fn needers_of(&mut self, needed: &[i64], kind: Option<EdgeKind>, limit: u32) -> RowsResult<Vec<EdgeRow>>;
+    fn needing(&mut self, needs: &[i64], kind: Option<EdgeKind>, limit: u32) -> RowsResult<Vec<EdgeRow>>;
     /// The dependents that have not learned that this intent is completed, oldest first.
-    fn waiting(&mut self, needed: i64, limit: u32) -> RowsResult<Vec<i64>>;
+    fn waiting(&mut self, needs: i64, limit: u32) -> RowsResult<Vec<i64>>;
     /// The completed intents of which some dependents have not learned yet.
     fn completions(&mut self, limit: u32) -> RowsResult<Vec<i64>>;
 }

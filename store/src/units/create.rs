@@ -1,21 +1,24 @@
 //! A new intent.
 
+use chrono::{DateTime, Utc};
 use domain::intent::body::{IntentBody, SUSPENSION_KEY};
 use domain::intent::event::Event;
 use domain::intent::{Intent, depending};
 use domain::people::authority::{Action, Object, authorize};
+use domain::people::principal::Principal;
 use domain::problem::Rejection;
 use domain::suspension::Asker;
 use domain::wire::IntentView;
 
+use super::graph::Needed;
 use super::loaded::Loaded;
 use super::log::append;
 use super::outcome::{kept_under, recalled};
 use super::{allowance, graph};
 use crate::reads;
-use crate::request::{CreateIntent, Outcome};
+use crate::request::{CreateIntent, NewIntent, Outcome};
 use crate::rows::prelude::*;
-use crate::rows::{Decided, EdgeKind, EdgeRow, IntentRow, Table};
+use crate::rows::{Decided, EdgeKind, EdgeRow, IntentRow, RowsResult, Table};
 use crate::surroundings::Env;
 
 pub(crate) fn create<R: Rows>(rows: &mut R, env: &Env<'_>, request: &CreateIntent) -> Decided<Outcome> {
@@ -58,6 +61,24 @@ pub(crate) fn create<R: Rows>(rows: &mut R, env: &Env<'_>, request: &CreateInten
     if new.body.state.contains_key(SUSPENSION_KEY) {
         return Ok(Err(Rejection::SuspensionIsServerOwned));
     }
+    let outcome = Outcome::Intent(Box::new(begin(rows, env, principal, new, (parent, &needed), now)?));
+    if let Some(key) = request.idempotency {
+        let kept = serde_json::to_string(&outcome)?;
+        allowance::charge(rows, &principal.name, kept.len(), now)?;
+        rows.insert_idempotent(key, now, &kept)?;
+    }
+    Ok(Ok(outcome))
+}
+
+/// Writes a new intent with its edges and its first events.
+fn begin<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    principal: &Principal,
+    new: &NewIntent,
+    (parent, needed): (Option<i64>, &[Needed]),
+    now: DateTime<Utc>,
+) -> RowsResult<IntentView> {
     let creator = Asker { name: principal.name.clone(), owner: principal.owner.clone() };
     let intent = Intent::born(new.id, new.status, creator, now);
     let row = IntentRow {
@@ -84,7 +105,7 @@ pub(crate) fn create<R: Rows>(rows: &mut R, env: &Env<'_>, request: &CreateInten
         trace_parent: None,
     };
     if let Some(parent) = parent {
-        rows.insert_edge(EdgeRow { needer: parent, kind: EdgeKind::Child, needed: loaded.row.rid }, false)?;
+        rows.insert_edge(EdgeRow { intent: parent, kind: EdgeKind::Child, needs: loaded.row.rid }, false)?;
     }
     // Each dependency has an event of its own, at creation as later.
     let body = IntentBody { depends_on: Vec::new(), ..new.body.clone() };
@@ -93,11 +114,5 @@ pub(crate) fn create<R: Rows>(rows: &mut R, env: &Env<'_>, request: &CreateInten
     events.extend(depending(new.status, &dependencies, principal));
     append(rows, env, &mut loaded, &events, &principal.name, now)?;
     let blocked_by = dependencies.into_iter().filter(|(_, is_completed)| !is_completed).map(|(id, _)| id).collect();
-    let outcome = Outcome::Intent(Box::new(IntentView::of(&loaded.intent, new.body.clone(), None, blocked_by)));
-    if let Some(key) = request.idempotency {
-        let kept = serde_json::to_string(&outcome)?;
-        allowance::charge(rows, &principal.name, kept.len(), now)?;
-        rows.insert_idempotent(key, now, &kept)?;
-    }
-    Ok(Ok(outcome))
+    Ok(IntentView::of(&loaded.intent, new.body.clone(), None, blocked_by))
 }

@@ -1,15 +1,24 @@
 //! The rows that an intent's events about its dependencies imply.
 
 use domain::base::ids::IntentId;
+use domain::intent::dependency::DependencyEvent;
 
 use super::loaded::Loaded;
 use crate::rows::prelude::*;
 use crate::rows::{EdgeKind, EdgeRow, RowsError, RowsResult};
 
-/// Writes the rows that an added dependency implies.
-pub(super) fn added<R: Rows>(rows: &mut R, loaded: &Loaded, dependency: IntentId, is_met: bool) -> RowsResult<()> {
-    let needed = row_of(rows, loaded, dependency)?;
-    rows.insert_edge(EdgeRow { needer: loaded.row.rid, kind: EdgeKind::Dependency, needed }, is_met)?;
+/// Writes the rows that a change of the intent's dependencies implies.
+pub(super) fn follow<R: Rows>(rows: &mut R, loaded: &Loaded, change: &DependencyEvent) -> RowsResult<()> {
+    match change {
+        DependencyEvent::Added(change) => added(rows, loaded, change.dependency_id, change.completed),
+        DependencyEvent::Removed(change) => removed(rows, loaded, change.dependency_id),
+        DependencyEvent::Met(change) => met(rows, loaded, change.dependency_id),
+    }
+}
+
+fn added<R: Rows>(rows: &mut R, loaded: &Loaded, dependency: IntentId, is_met: bool) -> RowsResult<()> {
+    let needs = row_of(rows, loaded, dependency)?;
+    rows.insert_edge(EdgeRow { intent: loaded.row.rid, kind: EdgeKind::Dependency, needs }, is_met)?;
     let mut depends_on = rows.reads().depends_on(loaded.row.rid)?;
     if !depends_on.contains(&dependency) {
         depends_on.push(dependency);
@@ -17,19 +26,17 @@ pub(super) fn added<R: Rows>(rows: &mut R, loaded: &Loaded, dependency: IntentId
     rows.update_depends_on(loaded.row.rid, &depends_on)
 }
 
-/// Writes the rows that a removed dependency implies.
-pub(super) fn removed<R: Rows>(rows: &mut R, loaded: &Loaded, dependency: IntentId) -> RowsResult<()> {
-    let needed = row_of(rows, loaded, dependency)?;
-    rows.delete_dependency(loaded.row.rid, needed)?;
+fn removed<R: Rows>(rows: &mut R, loaded: &Loaded, dependency: IntentId) -> RowsResult<()> {
+    let needs = row_of(rows, loaded, dependency)?;
+    rows.delete_dependency(loaded.row.rid, needs)?;
     let mut depends_on = rows.reads().depends_on(loaded.row.rid)?;
     depends_on.retain(|id| *id != dependency);
     rows.update_depends_on(loaded.row.rid, &depends_on)
 }
 
-/// Writes the row that a dependency which was completed implies.
-pub(super) fn met<R: Rows>(rows: &mut R, loaded: &Loaded, dependency: IntentId) -> RowsResult<()> {
-    let needed = row_of(rows, loaded, dependency)?;
-    rows.meet_dependency(loaded.row.rid, needed)
+fn met<R: Rows>(rows: &mut R, loaded: &Loaded, dependency: IntentId) -> RowsResult<()> {
+    let needs = row_of(rows, loaded, dependency)?;
+    rows.meet_dependency(loaded.row.rid, needs)
 }
 
 /// The row of a dependency that an event names.

@@ -48,8 +48,7 @@ pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
         Target::Suspension(id) => Some(id),
         Target::Intent(_) => request.command.as_ref().ok().and_then(Command::names_suspension),
     };
-    graph::lock(rows, request)?;
-    let Some(row) = targeted(rows, request.target)? else { return Ok(Err(Rejection::NotFound)) };
+    let Some(row) = targeted(rows, request)? else { return Ok(Err(Rejection::NotFound)) };
     let mut loaded = load(rows, row, suspension)?;
     if let Some(ours) = by_client_id(rows, &loaded, request)? {
         return execute(rows, env, &ours);
@@ -61,10 +60,7 @@ pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
     let now = env.clock.now();
     load_access(rows, &mut loaded, request, now)?;
     complete_intent(rows, &mut loaded, request, now)?;
-    if let Ok(command) = &request.command {
-        places::load(rows, &mut loaded, command)?;
-    }
-    let needed = graph::load_needed(rows, &mut loaded, request, now)?;
+    places::load(rows, &mut loaded, request)?;
     let Some(action) = request.action() else { return Ok(Err(Rejection::server_only())) };
     let handed_for = handed(rows.reads(), &request.principal, named(&loaded, request))?;
     match admit(rows, &loaded, request, action, &handed_for, now)? {
@@ -72,7 +68,7 @@ pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
         Ok(Some(replayed)) => return Ok(Ok(replayed)),
         Ok(None) => {}
     }
-    if let Err(rejection) = needed {
+    if let Err(rejection) = graph::load_needed(rows, &mut loaded, request, now)? {
         return Ok(Err(rejection));
     }
     if let Err(rejection) = allowance::admit(rows, env, &request.principal, action, Some(&loaded), now)? {
@@ -165,8 +161,9 @@ fn aliases<R: Rows>(rows: &mut R) -> RowsResult<Vec<Alias>> {
 }
 
 /// The intent that a write is about.
-fn targeted<R: Rows>(rows: &mut R, target: Target) -> RowsResult<Option<IntentRow>> {
-    match target {
+fn targeted<R: Rows>(rows: &mut R, request: &Request) -> RowsResult<Option<IntentRow>> {
+    graph::lock(rows, request)?;
+    match request.target {
         Target::Intent(id) => rows.reads().intent(id),
         Target::Suspension(id) => {
             let Some(suspension) = rows.reads().suspension(id)? else { return Ok(None) };

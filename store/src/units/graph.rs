@@ -154,18 +154,18 @@ pub(super) fn parent_of_new<R: Rows>(
     }
 }
 
-/// The circle that would be closed if `needer` needed these intents: the ids on it, from `needer` to `needer`. Empty if there is none.
+/// The circle that would be closed if `waiting` needed these intents: the ids on it, from `waiting` to `waiting`. Empty if there is none.
 ///
-/// The search goes down to the intents that are needed and up to those that need `needer`, and always takes the smaller side: a new
+/// The search goes down to the intents that are needed and up to those that need `waiting`, and always takes the smaller side: a new
 /// intent is needed by none, and an old one seldom needs many.
-fn cycle<R: Rows>(rows: &mut R, needer: i64, needed: &[i64]) -> Decided<Vec<IntentId>> {
-    // For each intent that was found: the one before it on the way. The ways begin at `needed` and at `needer`.
+fn cycle<R: Rows>(rows: &mut R, waiting: i64, needed: &[i64]) -> Decided<Vec<IntentId>> {
+    // For each intent that was found: the one before it on the way. The ways begin at `needed` and at `waiting`.
     let mut below: HashMap<i64, Option<i64>> = needed.iter().map(|needed| (*needed, None)).collect();
-    let mut above: HashMap<i64, Option<i64>> = HashMap::from([(needer, None)]);
-    let (mut down, mut up) = (needed.to_vec(), vec![needer]);
+    let mut above: HashMap<i64, Option<i64>> = HashMap::from([(waiting, None)]);
+    let (mut down, mut up) = (needed.to_vec(), vec![waiting]);
     loop {
         if let Some(meeting) = below.keys().copied().find(|rid| above.contains_key(rid)) {
-            let rids = [vec![needer], way(&below, meeting).rev().collect(), way(&above, meeting).skip(1).collect()].concat();
+            let rids = [vec![waiting], way(&below, meeting).rev().collect(), way(&above, meeting).skip(1).collect()].concat();
             let ids: RowsResult<_> = rids.into_iter().map(|rid| Ok(rows.reads().intent_at(rid)?.intent.id)).collect();
             return Ok(Ok(ids?));
         }
@@ -176,16 +176,16 @@ fn cycle<R: Rows>(rows: &mut R, needer: i64, needed: &[i64]) -> Decided<Vec<Inte
         let (frontier, seen) = if goes_down { (&mut down, &mut below) } else { (&mut up, &mut above) };
         for part in std::mem::take(frontier).chunks(AT_ONCE) {
             let edges = if goes_down {
-                rows.reads().needed_by(part, None, EDGES_SEARCHED_MAX)?
+                rows.reads().needs_of(part, None, EDGES_SEARCHED_MAX)?
             } else {
-                rows.reads().needers_of(part, None, EDGES_SEARCHED_MAX)?
+                rows.reads().needing(part, None, EDGES_SEARCHED_MAX)?
             };
             if edges.len() >= EDGES_SEARCHED_MAX as usize {
                 let message = format!("cannot be checked: more than {EDGES_SEARCHED_MAX} edges lie between the two intents");
                 return Ok(Err(Rejection::invalid("dependency_id", "count", message)));
             }
-            for EdgeRow { needer, needed, .. } in edges {
-                let (from, to) = if goes_down { (needer, needed) } else { (needed, needer) };
+            for EdgeRow { intent, needs, .. } in edges {
+                let (from, to) = if goes_down { (intent, needs) } else { (needs, intent) };
                 if let Entry::Vacant(new) = seen.entry(to) {
                     new.insert(Some(from));
                     frontier.push(to);
@@ -232,11 +232,11 @@ pub(super) fn tell_the_rest<R: Rows>(rows: &mut R, env: &Env<'_>, now: DateTime<
 fn tell<R: Rows>(rows: &mut R, env: &Env<'_>, (needed, id): (i64, IntentId), now: DateTime<Utc>) -> RowsResult<bool> {
     let waiting = rows.reads().waiting(needed, TOLD_AT_ONCE + 1)?;
     let at_once = TOLD_AT_ONCE as usize;
-    for needer in waiting.iter().take(at_once) {
-        let row = rows.reads().intent_at(*needer)?;
+    for dependent in waiting.iter().take(at_once) {
+        let row = rows.reads().intent_at(*dependent)?;
         let mut loaded = load(rows, row, None)?;
         loaded.upstream = Some(needed);
-        loaded.intent.assigned = rows.reads().assigned(*needer)?;
+        loaded.intent.assigned = rows.reads().assigned(*dependent)?;
         act(rows, env, &mut loaded, &Command::DependencyCompleted(id), now)?;
     }
     Ok(waiting.len() <= at_once)

@@ -109,9 +109,7 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
             rows.insert_client_id(loaded.row.rid, client_id, suspension)
         }
         Event::StatusChanged { .. } => end_announcement(rows, loaded),
-        Event::DependencyAdded(added) => edges::added(rows, loaded, added.dependency_id, added.completed),
-        Event::DependencyRemoved(removed) => edges::removed(rows, loaded, removed.dependency_id),
-        Event::DependencyMet(met) => edges::met(rows, loaded, met.dependency_id),
+        Event::Dependency(change) => edges::follow(rows, loaded, change),
         Event::Suspended(suspension, question) => asked(rows, env, loaded, suspension, question, now),
         Event::SuspensionRenotified(renotified) => ask_again(rows, env, loaded, renotified, now),
         Event::SuspensionReminded(reminded) => remind(rows, env, loaded, reminded, now),

@@ -81,13 +81,9 @@ pub(super) fn outcome<R: Rows>(
             let place = place.ok_or(RowsError::Inconsistent("an intent was put into a portfolio and has no place there"))?;
             Ok(Outcome::Membership(MembershipView::of(join.portfolio_id, loaded.intent.id, &place)))
         }
-        Command::Leave(_) => {
-            let left = last.ok_or(RowsError::Inconsistent("an intent was taken out of a portfolio without an event"))?;
-            Ok(Outcome::Event(left.served()))
-        }
-        Command::Unassign { .. } => {
-            let unassigned = last.ok_or(RowsError::Inconsistent("an agent was taken off without an event"))?;
-            Ok(Outcome::Event(unassigned.served()))
+        Command::Leave(_) | Command::Unassign { .. } => {
+            let taken_off = last.ok_or(RowsError::Inconsistent("something was taken off an intent without an event"))?;
+            Ok(Outcome::Event(taken_off.served()))
         }
         Command::PatchState { .. }
         | Command::SetStatus { .. }

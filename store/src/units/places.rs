@@ -7,12 +7,13 @@ use domain::portfolio::membership::Joined;
 use domain::problem::Rejection;
 
 use super::loaded::Loaded;
+use crate::request::Request;
 use crate::rows::prelude::*;
 use crate::rows::{RowsError, RowsResult};
 
 /// Loads the portfolio that a command names, and locks its row until the transaction ends.
-pub(super) fn load<R: Rows>(rows: &mut R, loaded: &mut Loaded, command: &Command) -> RowsResult<()> {
-    let Some(id) = command.names_portfolio() else { return Ok(()) };
+pub(super) fn load<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &Request) -> RowsResult<()> {
+    let Some(id) = request.command.as_ref().ok().and_then(Command::names_portfolio) else { return Ok(()) };
     let Some(row) = rows.lock_portfolio(id)? else { return Ok(()) };
     let members = rows.reads().member_statuses(row.rid)?.into_iter().map(|(_, count)| count).sum::<u64>();
     loaded.portfolio = Some(row.rid);

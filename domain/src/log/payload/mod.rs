@@ -25,12 +25,12 @@ pub use self::question::{AskedBefore, Choice, Escalated, Extended, Reminded, Ren
 pub use self::work::{IntentCreated, Lease, Patch, StatePatched, StatusChanged};
 use crate::intent::access::{self, AccessEvent};
 use crate::intent::assignment::{Assigned, Unassigned};
-use crate::intent::dependency::{self, DependencyAdded, DependencyMet, DependencyRemoved};
+use crate::intent::dependency::{self, DependencyAdded, DependencyEvent, DependencyMet, DependencyRemoved};
 use crate::intent::event::{
     APPROVAL_DENIED, APPROVAL_GRANTED, APPROVAL_REQUESTED, ARBITRATION_REQUESTED, ARBITRATION_RESOLVED, ESCALATION_REQUESTED,
     ESCALATION_RESOLVED, Event, Violation,
 };
-use crate::intent::governance::{POLICY_REMOVED, POLICY_SET, VIOLATION};
+use crate::intent::governance::{POLICY_REMOVED, POLICY_SET, Policy, VIOLATION};
 use crate::intent::record::Record;
 use crate::portfolio::membership;
 
@@ -181,13 +181,8 @@ impl Payload {
             Event::Access(change) => Self::of_access(change),
             Event::Joined(added) => Self::Joined(added.clone()),
             Event::Left(removed) => Self::Left(removed.clone()),
-            Event::DependencyAdded(added) => Self::DependencyAdded(added.clone()),
-            Event::DependencyRemoved(removed) => Self::DependencyRemoved(removed.clone()),
-            Event::DependencyMet(met) => Self::DependencyMet(met.clone()),
-            Event::PolicyChanged { policy: Some(policy), version } => {
-                Self::PolicySet(PolicySet { governance_policy: policy.clone(), version: *version })
-            }
-            Event::PolicyChanged { policy: None, version } => Self::PolicyRemoved(PolicyRemoved { version: *version }),
+            Event::Dependency(change) => Self::of_dependency(change),
+            Event::PolicyChanged { policy, version } => Self::of_policy(policy.clone(), *version),
             Event::Violated(violation) => Self::Violated(violation.clone()),
             Event::Recorded(record) => Self::Recorded(record.clone()),
             Event::Appended(event) => Self::Appended(event.payload.clone()),
@@ -200,6 +195,21 @@ impl Payload {
             AccessEvent::Revoked(removed) | AccessEvent::Expired(removed) => Self::AccessRemoved(removed.clone()),
             AccessEvent::Requested(requested, _) => Self::AccessRequested(Box::new(requested.clone())),
             AccessEvent::Approved(decided) | AccessEvent::Denied(decided) => Self::AccessDecided(Box::new(decided.clone())),
+        }
+    }
+
+    fn of_policy(policy: Option<Policy>, version: u32) -> Self {
+        match policy {
+            Some(governance_policy) => Self::PolicySet(PolicySet { governance_policy, version }),
+            None => Self::PolicyRemoved(PolicyRemoved { version }),
+        }
+    }
+
+    fn of_dependency(change: &DependencyEvent) -> Self {
+        match change {
+            DependencyEvent::Added(added) => Self::DependencyAdded(added.clone()),
+            DependencyEvent::Removed(removed) => Self::DependencyRemoved(removed.clone()),
+            DependencyEvent::Met(met) => Self::DependencyMet(met.clone()),
         }
     }
 

@@ -174,9 +174,8 @@ fn complete(path: &str, method: &str, route: Option<&Declared>, operation: &mut 
 /// The thing whose version is the `ETag` of an operation, if the operation has one.
 fn versioned(path: &str, method: &str) -> Option<&'static str> {
     match (method, path) {
-        ("post", "/api/v1/intents")
+        ("post", "/api/v1/intents" | "/api/v1/intents/{intent_id}/children" | "/api/v1/intents/{intent_id}/dependencies")
         | ("get", "/api/v1/intents/{intent_id}")
-        | ("post", "/api/v1/intents/{intent_id}/children" | "/api/v1/intents/{intent_id}/dependencies")
         | ("delete", "/api/v1/intents/{intent_id}/dependencies/{dependency_id}")
         | ("put" | "delete", "/api/v1/intents/{intent_id}/governance") => Some("intent"),
         ("post", path) if ["/state", "/status", "/suspend", "/respond"].iter().any(|end| path.ends_with(end)) => Some("intent"),
@@ -187,7 +186,7 @@ fn versioned(path: &str, method: &str) -> Option<&'static str> {
     }
 }
 
-/// The OpenAPI links of an operation: the operations that can take members of its answer as their parameters.
+/// The `OpenAPI` links of an operation: the operations that can take members of its answer as their parameters.
 fn links(path: &str, method: &str) -> Option<Value> {
     let intent = json!({ "intent_id": "$response.body#/id" });
     let versioned = json!({ "intent_id": "$response.body#/id", "header.If-Match": "$response.header.ETag" });

@@ -13,8 +13,8 @@ use crate::sql::{Json, Key, Said, Written};
 /// The advisory lock of the graph. The first number spells "plao" in ASCII; only this lock has it.
 const LOCK_GRAPH: &str = "SELECT pg_advisory_xact_lock(1886151023, 0)";
 
-fn edge_row((needer, kind, needed): (i64, i32, i64)) -> RowsResult<EdgeRow> {
-    Ok(EdgeRow { needer, kind: Code::from_code(kind)?, needed })
+fn edge_row((intent, kind, needs): (i64, i32, i64)) -> RowsResult<EdgeRow> {
+    Ok(EdgeRow { intent, kind: Code::from_code(kind)?, needs })
 }
 
 impl WriteGraph for Writing<'_> {
@@ -25,23 +25,23 @@ impl WriteGraph for Writing<'_> {
 
     fn insert_edge(&mut self, edge: EdgeRow, is_met: bool) -> RowsResult<()> {
         let row = (
-            graph_edges::needer.eq(edge.needer),
+            graph_edges::intent.eq(edge.intent),
             graph_edges::kind.eq(edge.kind.code()),
-            graph_edges::needed.eq(edge.needed),
+            graph_edges::needs.eq(edge.needs),
             graph_edges::is_met.eq(is_met),
         );
         diesel::insert_into(graph_edges::table).values(row).execute(self.session.conn()?)?;
         Ok(())
     }
 
-    fn delete_dependency(&mut self, needer: i64, needed: i64) -> RowsResult<()> {
-        let edge = graph_edges::table.find((needer, EdgeKind::Dependency.code(), needed));
+    fn delete_dependency(&mut self, intent: i64, needs: i64) -> RowsResult<()> {
+        let edge = graph_edges::table.find((intent, EdgeKind::Dependency.code(), needs));
         diesel::delete(edge).execute(self.session.conn()?)?;
         Ok(())
     }
 
-    fn meet_dependency(&mut self, needer: i64, needed: i64) -> RowsResult<()> {
-        let edge = graph_edges::table.find((needer, EdgeKind::Dependency.code(), needed));
+    fn meet_dependency(&mut self, intent: i64, needs: i64) -> RowsResult<()> {
+        let edge = graph_edges::table.find((intent, EdgeKind::Dependency.code(), needs));
         diesel::update(edge).set(graph_edges::is_met.eq(true)).execute(self.session.conn()?)?;
         Ok(())
     }
@@ -65,8 +65,8 @@ impl WriteGraph for Writing<'_> {
 }
 
 impl ReadGraph for Session {
-    fn dependency(&mut self, needer: i64, needed: i64) -> RowsResult<Option<bool>> {
-        let edge = graph_edges::table.find((needer, EdgeKind::Dependency.code(), needed)).select(graph_edges::is_met);
+    fn dependency(&mut self, intent: i64, needs: i64) -> RowsResult<Option<bool>> {
+        let edge = graph_edges::table.find((intent, EdgeKind::Dependency.code(), needs)).select(graph_edges::is_met);
         Ok(edge.first(self.conn()?).optional()?)
     }
 
@@ -83,8 +83,8 @@ impl ReadGraph for Session {
     }
 
     fn unfinished(&mut self, intent: i64, children: bool, limit: u32) -> RowsResult<Vec<(IntentId, Status)>> {
-        let edges = graph_edges::table.inner_join(intents::table.on(intents::rid.eq(graph_edges::needed)));
-        let mut edges = edges.filter(graph_edges::needer.eq(intent)).into_boxed();
+        let edges = graph_edges::table.inner_join(intents::table.on(intents::rid.eq(graph_edges::needs)));
+        let mut edges = edges.filter(graph_edges::intent.eq(intent)).into_boxed();
         let is_dependency = graph_edges::kind.eq(EdgeKind::Dependency.code());
         let is_unmet = is_dependency.and(graph_edges::is_met.eq(false));
         edges = if children {
@@ -93,36 +93,36 @@ impl ReadGraph for Session {
         } else {
             edges.filter(is_unmet)
         };
-        let edges = edges.order((graph_edges::kind, graph_edges::needed)).limit(i64::from(limit));
+        let edges = edges.order((graph_edges::kind, graph_edges::needs)).limit(i64::from(limit));
         let found = edges.select((intents::id, intents::status)).load::<(Key, i32)>(self.conn()?)?;
         found.into_iter().map(|(id, status)| Ok((IntentId(id.0), Code::from_code(status)?))).collect()
     }
 
-    fn needed_by(&mut self, needers: &[i64], kind: Option<EdgeKind>, limit: u32) -> RowsResult<Vec<EdgeRow>> {
-        let mut edges = graph_edges::table.filter(graph_edges::needer.eq_any(needers.to_vec())).into_boxed();
+    fn needs_of(&mut self, of: &[i64], kind: Option<EdgeKind>, limit: u32) -> RowsResult<Vec<EdgeRow>> {
+        let mut edges = graph_edges::table.filter(graph_edges::intent.eq_any(of.to_vec())).into_boxed();
         if let Some(kind) = kind {
             edges = edges.filter(graph_edges::kind.eq(kind.code()));
         }
-        let edges = edges.order((graph_edges::needed, graph_edges::needer)).limit(i64::from(limit));
-        let edges = edges.select((graph_edges::needer, graph_edges::kind, graph_edges::needed));
+        let edges = edges.order((graph_edges::needs, graph_edges::intent)).limit(i64::from(limit));
+        let edges = edges.select((graph_edges::intent, graph_edges::kind, graph_edges::needs));
         edges.load::<(i64, i32, i64)>(self.conn()?)?.into_iter().map(edge_row).collect()
     }
 
-    fn needers_of(&mut self, needed: &[i64], kind: Option<EdgeKind>, limit: u32) -> RowsResult<Vec<EdgeRow>> {
-        let mut edges = graph_edges::table.filter(graph_edges::needed.eq_any(needed.to_vec())).into_boxed();
+    fn needing(&mut self, needs: &[i64], kind: Option<EdgeKind>, limit: u32) -> RowsResult<Vec<EdgeRow>> {
+        let mut edges = graph_edges::table.filter(graph_edges::needs.eq_any(needs.to_vec())).into_boxed();
         if let Some(kind) = kind {
             edges = edges.filter(graph_edges::kind.eq(kind.code()));
         }
-        let edges = edges.order((graph_edges::needer, graph_edges::needed)).limit(i64::from(limit));
-        let edges = edges.select((graph_edges::needer, graph_edges::kind, graph_edges::needed));
+        let edges = edges.order((graph_edges::intent, graph_edges::needs)).limit(i64::from(limit));
+        let edges = edges.select((graph_edges::intent, graph_edges::kind, graph_edges::needs));
         edges.load::<(i64, i32, i64)>(self.conn()?)?.into_iter().map(edge_row).collect()
     }
 
-    fn waiting(&mut self, needed: i64, limit: u32) -> RowsResult<Vec<i64>> {
-        let edges = graph_edges::table.filter(graph_edges::needed.eq(needed)).filter(graph_edges::is_met.eq(false));
+    fn waiting(&mut self, needs: i64, limit: u32) -> RowsResult<Vec<i64>> {
+        let edges = graph_edges::table.filter(graph_edges::needs.eq(needs)).filter(graph_edges::is_met.eq(false));
         let edges = edges.filter(graph_edges::kind.eq(EdgeKind::Dependency.code()));
-        let edges = edges.order(graph_edges::needer).limit(i64::from(limit));
-        Ok(edges.select(graph_edges::needer).load(self.conn()?)?)
+        let edges = edges.order(graph_edges::intent).limit(i64::from(limit));
+        Ok(edges.select(graph_edges::intent).load(self.conn()?)?)
     }
 
     fn completions(&mut self, limit: u32) -> RowsResult<Vec<i64>> {
