@@ -8,14 +8,18 @@ use domain::intent::status::Status;
 use domain::people::principal::Principal;
 use domain::wire::{AggregateStatus, GraphEdgeKind, GraphEdgeView, GraphNodeView, GraphView, IntentView, WaitingView};
 
-use crate::reads::{PAGE_BYTES_MAX, browsable, intent_view, is_shown};
+use crate::reads::{PAGE_BYTES_MAX, browsable, intent_view, is_lent, is_shown, lent_view};
 use crate::rows::prelude::*;
 use crate::rows::{Decided, EdgeKind, EdgeRow, IntentRow, Label, RowsResult};
 
 /// The most intents in one reply.
 pub(crate) const RELATIVES_MAX: usize = 1_000;
+/// How many related intents are looked at for those that are shown.
+const RELATED_MAX: usize = 20_000;
 /// The most intents in one graph.
 pub(crate) const NODES_MAX: usize = 10_000;
+/// The most edges in one graph.
+const EDGES_MAX: usize = 30_000;
 /// Of how many intents one query reads the edges.
 const AT_ONCE: usize = 500;
 
@@ -61,18 +65,23 @@ pub(super) fn relatives<R: ReadRows>(
     };
     let found = related(rows, root.rid, relation)?;
     let (mut intents, mut bytes) = (Vec::new(), 0);
-    for (place, rid) in found.iter().enumerate() {
-        if place >= RELATIVES_MAX || bytes >= PAGE_BYTES_MAX {
-            return Ok(Ok(Relatives { intents, truncated: true }));
+    for part in found.chunks(AT_ONCE) {
+        let mut nodes = nodes(rows, part)?;
+        for rid in part {
+            let Some((row, _)) = nodes.remove(rid).filter(|(row, _)| is_wanted(row, relation)) else { continue };
+            let is_near = relation == Relation::Dependencies || (relation == Relation::Ancestors && found.first() == Some(rid));
+            let is_shown = is_shown(rows, principal, &row, now)?;
+            let may_be_shown = is_shown || (is_near && is_lent(rows, &root, &row, now)?);
+            if !may_be_shown {
+                continue;
+            }
+            if intents.len() >= RELATIVES_MAX || bytes >= PAGE_BYTES_MAX {
+                return Ok(Ok(Relatives { intents, truncated: true }));
+            }
+            let view = if is_shown { intent_view(rows, &row)? } else { lent_view(rows, &row)? };
+            bytes += serde_json::to_vec(&view)?.len();
+            intents.push(view);
         }
-        let row = rows.intent_at(*rid)?;
-        let is_near = relation == Relation::Dependencies || (relation == Relation::Ancestors && place == 0);
-        if !is_wanted(&row, relation) || (!is_near && !is_shown(rows, principal, &row, now)?) {
-            continue;
-        }
-        let view = intent_view(rows, &row)?;
-        bytes += serde_json::to_vec(&view)?.len();
-        intents.push(view);
     }
     Ok(Ok(Relatives { intents, truncated: false }))
 }
@@ -86,19 +95,19 @@ fn is_wanted(row: &IntentRow, relation: Relation) -> bool {
     }
 }
 
-/// The rows of the related intents, one more than are shown.
+/// The rows of the related intents, some more than are shown.
 fn related<R: ReadRows>(rows: &mut R, root: i64, relation: Relation) -> RowsResult<Vec<i64>> {
-    let limit = u32::try_from(RELATIVES_MAX + 1).unwrap_or(u32::MAX);
-    let needed = |edges: Vec<EdgeRow>| edges.into_iter().map(|edge| edge.needs).collect();
-    let needers = |edges: Vec<EdgeRow>| edges.into_iter().map(|edge| edge.intent).collect();
+    let limit = u32::try_from(RELATED_MAX).unwrap_or(u32::MAX);
+    let needs = |edges: Vec<EdgeRow>| edges.into_iter().map(|edge| edge.needs).collect();
+    let needing = |edges: Vec<EdgeRow>| edges.into_iter().map(|edge| edge.intent).collect();
     Ok(match relation {
         Relation::Children | Relation::Ready | Relation::Blocked => {
-            needed(rows.needs_of(&[root], Some(EdgeKind::Child), u32::MAX)?)
+            needs(rows.needs_of(&[root], Some(EdgeKind::Child), limit)?)
         }
-        Relation::Dependencies => needed(rows.needs_of(&[root], Some(EdgeKind::Dependency), limit)?),
-        Relation::Dependents => needers(rows.needing(&[root], Some(EdgeKind::Dependency), limit)?),
+        Relation::Dependencies => needs(rows.needs_of(&[root], Some(EdgeKind::Dependency), limit)?),
+        Relation::Dependents => needing(rows.needing(&[root], Some(EdgeKind::Dependency), limit)?),
         Relation::Descendants => {
-            let (mut found, _) = below(rows, root, Some(EdgeKind::Child), RELATIVES_MAX + 1)?;
+            let mut found = below(rows, root, Some(EdgeKind::Child))?.rids;
             found.remove(0);
             found.sort_unstable();
             found
@@ -117,22 +126,39 @@ fn related<R: ReadRows>(rows: &mut R, root: i64, relation: Relation) -> RowsResu
     })
 }
 
-/// The intents that `root` needs, with those that they need, and so on; `root` is the first. Also the edges between them.
-fn below<R: ReadRows>(rows: &mut R, root: i64, kind: Option<EdgeKind>, max: usize) -> RowsResult<(Vec<i64>, Vec<EdgeRow>)> {
-    let (mut found, mut edges) = (vec![root], Vec::new());
+/// These intents, by their rows.
+fn nodes<R: ReadRows>(rows: &mut R, rids: &[i64]) -> RowsResult<HashMap<i64, (IntentRow, Label)>> {
+    Ok(rows.nodes(rids)?.into_iter().map(|(row, label)| (row.rid, (row, label))).collect())
+}
+
+/// Intents that are needed, and the edges between them.
+struct Below {
+    /// The first is the intent at which the search began.
+    rids: Vec<i64>,
+    edges: Vec<EdgeRow>,
+    /// Whether there are more.
+    truncated: bool,
+}
+
+/// The intents that `root` needs, with those that they need, and so on.
+fn below<R: ReadRows>(rows: &mut R, root: i64, kind: Option<EdgeKind>) -> RowsResult<Below> {
+    let mut below = Below { rids: vec![root], edges: Vec::new(), truncated: false };
     let mut seen = HashSet::from([root]);
     let mut from = 0;
-    while from < found.len() && found.len() <= max {
-        let part = found[from..].iter().take(AT_ONCE).copied().collect::<Vec<_>>();
+    while from < below.rids.len() && !below.truncated {
+        let part = below.rids[from..].iter().take(AT_ONCE).copied().collect::<Vec<_>>();
         from += part.len();
-        for edge in rows.needs_of(&part, kind, u32::try_from(max).unwrap_or(u32::MAX))? {
+        let left = EDGES_MAX + 1 - below.edges.len();
+        for edge in rows.needs_of(&part, kind, u32::try_from(left).unwrap_or(u32::MAX))? {
             if seen.insert(edge.needs) {
-                found.push(edge.needs);
+                below.rids.push(edge.needs);
             }
-            edges.push(edge);
+            below.edges.push(edge);
         }
+        below.truncated = below.rids.len() > NODES_MAX || below.edges.len() > EDGES_MAX;
     }
-    Ok((found, edges))
+    below.rids.truncate(NODES_MAX);
+    Ok(below)
 }
 
 /// An intent with everything that it needs, directly or through others, as far as the principal may read it.
@@ -141,25 +167,44 @@ pub(super) fn graph<R: ReadRows>(rows: &mut R, principal: &Principal, id: Intent
         Ok(row) => row,
         Err(rejection) => return Ok(Err(rejection)),
     };
-    let (found, edges) = below(rows, root.rid, None, NODES_MAX)?;
-    let truncated = found.len() > NODES_MAX;
-    let mut shown: HashMap<i64, IntentRow> = HashMap::new();
-    for rid in found.iter().take(NODES_MAX) {
-        let row = if *rid == root.rid { root.clone() } else { rows.intent_at(*rid)? };
-        if is_shown(rows, principal, &row, now)? {
-            shown.insert(*rid, row);
+    let Below { rids, edges, mut truncated } = below(rows, root.rid, None)?;
+    let mut found = HashMap::new();
+    for part in rids.chunks(AT_ONCE) {
+        found.extend(nodes(rows, part)?);
+    }
+    let unmet = unmet(&edges, &found);
+    let mut shown = HashMap::new();
+    let (mut views, mut bytes) = (Vec::new(), 0);
+    for rid in &rids {
+        let Some((row, label)) = found.get(rid) else { continue };
+        if !is_shown(rows, principal, row, now)? {
+            continue;
+        }
+        if bytes >= PAGE_BYTES_MAX {
+            truncated = true;
+            break;
+        }
+        let view = node(rows, row, label, unmet.get(rid).cloned().unwrap_or_default())?;
+        bytes += serde_json::to_vec(&view)?.len();
+        views.push(view);
+        shown.insert(*rid, row);
+    }
+    let edge_views = edges.iter().filter_map(|edge| edge_view(edge, &shown)).collect();
+    let counted = descendants(root.rid, &edges);
+    let counted = counted.iter().filter_map(|rid| shown.get(rid));
+    let aggregate_status = AggregateStatus::of(counted.map(|row| (row.intent.status, 1)));
+    Ok(Ok(GraphView { root_id: id, nodes: views, edges: edge_views, aggregate_status, truncated }))
+}
+
+/// For each intent: its dependencies that are not completed, as far as it has learned.
+fn unmet(edges: &[EdgeRow], found: &HashMap<i64, (IntentRow, Label)>) -> HashMap<i64, Vec<IntentId>> {
+    let mut unmet: HashMap<i64, Vec<IntentId>> = HashMap::new();
+    for edge in edges.iter().filter(|edge| edge.kind == EdgeKind::Dependency && !edge.is_met) {
+        if let Some((row, _)) = found.get(&edge.needs) {
+            unmet.entry(edge.intent).or_default().push(row.intent.id);
         }
     }
-    let mut nodes = Vec::new();
-    for rid in &found {
-        let Some(row) = shown.get(rid) else { continue };
-        nodes.push(node(rows, row)?);
-    }
-    let views = edges.iter().filter_map(|edge| edge_view(edge, &shown)).collect();
-    let descendants = descendants(root.rid, &edges);
-    let counted = descendants.iter().filter_map(|rid| shown.get(rid));
-    let aggregate_status = AggregateStatus::of(counted.map(|row| (row.intent.status, 1)));
-    Ok(Ok(GraphView { root_id: id, nodes, edges: views, aggregate_status, truncated }))
+    unmet
 }
 
 /// The intents below `root` by edges to children.
@@ -175,7 +220,7 @@ fn descendants(root: i64, edges: &[EdgeRow]) -> HashSet<i64> {
     found
 }
 
-fn edge_view(edge: &EdgeRow, shown: &HashMap<i64, IntentRow>) -> Option<GraphEdgeView> {
+fn edge_view(edge: &EdgeRow, shown: &HashMap<i64, &IntentRow>) -> Option<GraphEdgeView> {
     let (intent, needs) = (shown.get(&edge.intent)?.intent.id, shown.get(&edge.needs)?.intent.id);
     // An edge leads from a parent to its child, but from a dependency to the intent that waits for it.
     Some(match edge.kind {
@@ -184,21 +229,20 @@ fn edge_view(edge: &EdgeRow, shown: &HashMap<i64, IntentRow>) -> Option<GraphEdg
     })
 }
 
-fn node<R: ReadRows>(rows: &mut R, row: &IntentRow) -> RowsResult<GraphNodeView> {
+fn node<R: ReadRows>(rows: &mut R, row: &IntentRow, label: &Label, blocked_by: Vec<IntentId>) -> RowsResult<GraphNodeView> {
     let mut suspension = None;
     if let Some(open) = row.open_suspension {
         let open = rows.suspension_at(open)?.suspension;
         suspension = Some(WaitingView { suspended_since: open.suspended_at, expires_at: open.expires_at });
     }
-    let Label { title, parent_id, depends_on } = rows.label(row.rid)?;
-    let blocked_by = if row.intent.unmet > 0 { rows.unfinished(row.rid, false, row.intent.unmet)? } else { Vec::new() };
+    let Label { title, parent_id, depends_on } = label.clone();
     Ok(GraphNodeView {
         id: row.intent.id,
         title,
         status: row.intent.status,
         parent_id,
         depends_on,
-        blocked_by: blocked_by.into_iter().map(|(id, _)| id).collect(),
+        blocked_by,
         blocked_reason: row.intent.blocked_reason(),
         suspension,
     })

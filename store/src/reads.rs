@@ -25,15 +25,15 @@ use super::standing::{Hold, Standing};
 use crate::host::clock_watch::ClockWatch;
 use crate::rows::prelude::*;
 use crate::rows::{
-    Decided, DeliveryState, EdgeKind, EventLink, IntentRow, Listed, OutboxRow, Restore, RowsError, RowsResult, SuspensionRow,
+    Decided, DeliveryState, EventLink, IntentRow, Listed, OutboxRow, Restore, RowsError, RowsResult, SuspensionRow,
 };
 
 /// How many events one request may walk over.
 const EVENTS_WALKED_MAX: u32 = 20_000;
 /// The largest offset in a list of intents, for an agent that is assigned to intents of others.
 const MERGED_OFFSET_MAX: u32 = 10_000;
-/// How many intents that need an intent are looked at for one that the caller may read.
-const NEEDERS_LOOKED_AT: u32 = 100;
+/// How many of an agent's intents that need an intent are looked at for one that lends the right to read it.
+const NEAR_LOOKED_AT: u32 = 20;
 /// A page ends after this many bytes, whatever its limit.
 pub(super) const PAGE_BYTES_MAX: usize = 8 * 1024 * 1024;
 
@@ -122,26 +122,41 @@ pub(super) fn readable<R: ReadRows>(rows: &mut R, principal: &Principal, id: Int
 }
 
 /// Reads an intent that the principal may read. An agent that may read an intent may also read the intents on which that one
-/// directly depends, and its parent: an agent needs their results.
-fn readable_along<R: ReadRows>(rows: &mut R, principal: &Principal, id: IntentId, now: DateTime<Utc>) -> Decided<IntentRow> {
+/// directly depends, and its parent, because it needs their results; the question of such an intent is not shown to it.
+fn readable_along<R: ReadRows>(
+    rows: &mut R,
+    principal: &Principal,
+    id: IntentId,
+    now: DateTime<Utc>,
+) -> Decided<(IntentRow, bool)> {
     let refused = match readable(rows, principal, id, now)? {
-        Ok(row) => return Ok(Ok(row)),
+        Ok(row) => return Ok(Ok((row, false))),
         Err(rejection) => rejection,
     };
-    if principal.role != Role::Agent || principal.tied_to.is_some() {
+    if principal.role != Role::Agent {
         return Ok(Err(refused));
     }
     let Some(row) = rows.intent(id)? else { return Ok(Err(refused)) };
-    let depending = rows.needing(&[row.rid], Some(EdgeKind::Dependency), NEEDERS_LOOKED_AT)?;
-    let children = rows.needs_of(&[row.rid], Some(EdgeKind::Child), NEEDERS_LOOKED_AT)?;
-    let near = depending.into_iter().map(|edge| edge.intent).chain(children.into_iter().map(|edge| edge.needs));
-    for rid in near {
+    let names = [principal.name.clone(), form(&principal.name), form(&principal.subject)];
+    for rid in rows.near(row.rid, &names, NEAR_LOOKED_AT)? {
         let near = rows.intent_at(rid)?;
-        if is_shown(rows, principal, &near, now)? {
-            return Ok(Ok(row));
+        if is_shown(rows, principal, &near, now)? && is_lent(rows, &near, &row, now)? {
+            return Ok(Ok((row, true)));
         }
     }
     Ok(Err(refused))
+}
+
+/// Whether the agent that created `near` may itself read `far`, which `near` needs or which is its parent: an edge lends no more than
+/// the right of the agent that made it.
+pub(super) fn is_lent<R: ReadRows>(rows: &mut R, near: &IntentRow, far: &IntentRow, now: DateTime<Utc>) -> RowsResult<bool> {
+    let creator = &near.intent.created_by;
+    is_shown(rows, &Principal::agent(&creator.name, creator.owner.clone()), far, now)
+}
+
+/// An intent as it is shown to an agent that may read it along an edge: without its question.
+pub(super) fn lent_view<R: ReadRows>(rows: &mut R, row: &IntentRow) -> RowsResult<IntentView> {
+    view(rows, row, None)
 }
 
 /// Whether the principal may read the intent.
@@ -175,10 +190,13 @@ pub(super) fn intent<R: ReadRows>(
     now: DateTime<Utc>,
     watch: &ClockWatch,
 ) -> Decided<IntentView> {
-    let row = match readable_along(rows, principal, id, now)? {
-        Ok(row) => row,
+    let (row, is_lent) = match readable_along(rows, principal, id, now)? {
+        Ok(found) => found,
         Err(rejection) => return Ok(Err(rejection)),
     };
+    if is_lent {
+        return Ok(Ok(lent_view(rows, &row)?));
+    }
     let newest = row.newest_suspension.map(|rid| rows.suspension_at(rid)).transpose()?;
     if let Some(newest) = &newest {
         settled(rows, &newest.suspension, watch)?;

@@ -434,6 +434,9 @@ diesel::table! {
 diesel::allow_tables_to_appear_in_same_query!(portfolio_members, portfolios);
 diesel::allow_tables_to_appear_in_same_query!(portfolio_members, intents);
 diesel::allow_tables_to_appear_in_same_query!(graph_edges, intents);
+diesel::allow_tables_to_appear_in_same_query!(assignments, graph_edges);
+diesel::allow_tables_to_appear_in_same_query!(access_entries, graph_edges);
+diesel::allow_tables_to_appear_in_same_query!(intent_bodies, intents);
 diesel::allow_tables_to_appear_in_same_query!(access_entries, intents);
 diesel::table! {
     published (rid) {

@@ -76,7 +76,8 @@ pub fn new_intent(body: CreateIntentRequest, parent: Option<IntentId>, creator: 
     if depends_on.len() > DEPENDENCIES_MAX {
         error("depends_on", "count", format!("must have at most {DEPENDENCIES_MAX} intents"));
     }
-    if depends_on.iter().collect::<HashSet<_>>().len() < depends_on.len() {
+    let distinct: HashSet<_> = depends_on.iter().map(|text| text.parse::<IntentId>().map_err(|_| text)).collect();
+    if distinct.len() < depends_on.len() {
         error("depends_on", "unique", "must name each intent once".into());
     }
     if matches!((&body.parent_intent_id, &body.parent_id), (Some(one), Some(other)) if one != other) {

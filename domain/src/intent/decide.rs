@@ -142,18 +142,22 @@ fn set_status(
     if status == Status::SuspendedAwaitingInput {
         return Err(Rejection::UseSuspend.into());
     }
-    let is_short_cut = by.client.is_some() && (intent.status, status) == (Status::Draft, Status::Completed);
+    let mut overrides = Vec::new();
+    if status == Status::Completed && !intent.status.is_final() {
+        overrides = graph::may_complete(intent, reason.map(String::as_str), by)?;
+    }
+    // The client of an agent completes drafts, and a person may complete an intent that waits for another one.
+    let is_short_cut = (by.client.is_some() && (intent.status, status) == (Status::Draft, Status::Completed))
+        || (by.role != Role::Agent && (intent.status, status) == (Status::Blocked, Status::Completed));
     if !is_short_cut && !intent.status.may_become(status) {
         return Err(Rejection::InvalidTransition { from: intent.status.as_str().into(), to: status.as_str().into() }.into());
     }
-    let mut changed = changed(intent, status, reason.cloned());
     if status == Status::Active {
         graph::may_go_on(intent)?;
     }
-    if status == Status::Completed
-        && let Event::StatusChanged { overrides, .. } = &mut changed
-    {
-        *overrides = graph::may_complete(intent, reason.map(String::as_str), by)?;
+    let mut changed = changed(intent, status, reason.cloned());
+    if let Event::StatusChanged { overrides: left, .. } = &mut changed {
+        *left = overrides;
     }
     let Some(open) = &intent.open else { return Ok(vec![changed]) };
     if open.is_expired(now) {

@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 use crate::base::ids::IntentId;
 use crate::intent::status::Status;
 use crate::people::principal::Credential;
+use crate::suspension::Asker;
 
 /// The type of the events that add a dependency.
 pub const ADDED: &str = "dependency_added";
@@ -39,8 +40,12 @@ pub struct Upstream {
     pub edge: Option<Edge>,
     /// If the new dependency would close a circle, the intents on it; each one needs the next one, and the last one is the first.
     pub cycle: Vec<IntentId>,
-    /// Whether its last question ended, and no person had answered.
-    pub went_unanswered: bool,
+    /// The credentials that created it and asked the questions of it and of the intents that it needs; loaded for a removal.
+    pub askers: Vec<Asker>,
+    /// If it waits for a person, or needs an intent that does: that intent; loaded for a removal.
+    pub suspended: Option<IntentId>,
+    /// If its last question ended without a person's answer, or that of an intent that it needs did: that intent; loaded for a removal.
+    pub unanswered: Option<IntentId>,
 }
 
 /// A dependency that exists.

@@ -64,16 +64,17 @@ fn blocked(old: Status) -> Event {
 }
 
 /// Removes the dependency that the store has loaded as `upstream`. An agent may not remove one that waits for a person, or whose last
-/// question no person answered: its intent would go on without the person. Nor may a key of the owner of the intent's creator.
+/// question no person answered, nor one that needs an intent of that kind: its intent would go on without the person. Nor may a key of
+/// the owner of the intent's creator, or of an asker.
 pub(super) fn remove(intent: &Intent, by: &Principal) -> Result<Vec<Event>, Refusal> {
     let upstream = intent.upstream.as_deref().ok_or(Rejection::NotFound)?;
     let Edge { is_met } = upstream.edge.ok_or(Rejection::NotFound)?;
-    if !is_met && !decides_for_others(intent, by) {
-        if upstream.status == Status::SuspendedAwaitingInput {
-            return Err(Rejection::UpstreamSuspended { suspended_intent_id: upstream.id }.into());
+    if !is_met && (!decides_for_others(intent, by) || upstream.askers.iter().any(|asker| is_at_one(by, asker))) {
+        if let Some(suspended_intent_id) = upstream.suspended {
+            return Err(Rejection::UpstreamSuspended { suspended_intent_id }.into());
         }
-        if upstream.went_unanswered {
-            return Err(Rejection::UpstreamUnanswered { unanswered_intent_id: upstream.id }.into());
+        if let Some(unanswered_intent_id) = upstream.unanswered {
+            return Err(Rejection::UpstreamUnanswered { unanswered_intent_id }.into());
         }
     }
     let unblocked = unblocked(intent, intent.unmet.saturating_sub(u32::from(!is_met)), "dependency_removed");

@@ -137,6 +137,20 @@ impl Principal {
         }
     }
 
+    /// The agent with this name, as far as its rights depend on nothing but its name and owner.
+    pub fn agent(name: &str, owner: Owner) -> Self {
+        Self {
+            credential: None,
+            name: name.to_owned(),
+            subject: name.to_owned(),
+            owner,
+            role: Role::Agent,
+            tied_to: None,
+            client: None,
+            assurance: Assurance::ApiKey,
+        }
+    }
+
     /// The holder of the answer link in a message to `recipient`.
     pub fn link_holder(recipient: &str, message: Option<DeliveryId>) -> Self {
         Self {

@@ -4,6 +4,7 @@ use domain::base::ids::IntentId;
 use domain::intent::status::Status;
 
 use super::error::RowsResult;
+use super::intents::IntentRow;
 
 /// Why one intent needs another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +21,8 @@ pub(crate) struct EdgeRow {
     pub(crate) intent: i64,
     pub(crate) kind: EdgeKind,
     pub(crate) needs: i64,
+    /// Whether the intent has learned that the dependency is completed; false for a child.
+    pub(crate) is_met: bool,
 }
 
 /// The parts of an intent's body that a graph shows.
@@ -35,7 +38,7 @@ pub(crate) trait WriteGraph {
     /// Keeps other transactions from adding edges until this one ends: two edges that are added at once could close a circle that
     /// neither transaction sees.
     fn lock_graph(&mut self) -> RowsResult<()>;
-    fn insert_edge(&mut self, edge: EdgeRow, is_met: bool) -> RowsResult<()>;
+    fn insert_edge(&mut self, edge: EdgeRow) -> RowsResult<()>;
     fn delete_dependency(&mut self, intent: i64, needs: i64) -> RowsResult<()>;
     fn meet_dependency(&mut self, intent: i64, needs: i64) -> RowsResult<()>;
     /// Writes the list of dependencies that an intent is shown with.
@@ -50,7 +53,11 @@ pub(crate) trait ReadGraph {
     fn dependency(&mut self, intent: i64, needs: i64) -> RowsResult<Option<bool>>;
     /// The list of dependencies that an intent is shown with, in the order in which they were added.
     fn depends_on(&mut self, intent: i64) -> RowsResult<Vec<IntentId>>;
-    fn label(&mut self, intent: i64) -> RowsResult<Label>;
+    /// These intents with the parts of their bodies that a graph shows, in no particular order and without locks.
+    fn nodes(&mut self, intents: &[i64]) -> RowsResult<Vec<(IntentRow, Label)>>;
+    /// Some intents that depend on this one, or are its children, and that an agent with one of these names created, or is assigned to,
+    /// or has an entry for; at most `limit` of each.
+    fn near(&mut self, intent: i64, names: &[String], limit: u32) -> RowsResult<Vec<i64>>;
     /// The dependencies that are not met and, with `children`, the children that are not completed.
     fn unfinished(&mut self, intent: i64, children: bool, limit: u32) -> RowsResult<Vec<(IntentId, Status)>>;
     /// The edges by which these intents need others, oldest needed intent first; `kind` leaves out the other kind.

@@ -105,7 +105,7 @@ fn begin<R: Rows>(
         trace_parent: None,
     };
     if let Some(parent) = parent {
-        rows.insert_edge(EdgeRow { intent: parent, kind: EdgeKind::Child, needs: loaded.row.rid }, false)?;
+        rows.insert_edge(EdgeRow { intent: parent, kind: EdgeKind::Child, needs: loaded.row.rid, is_met: false })?;
     }
     // Each dependency has an event of its own, at creation as later.
     let body = IntentBody { depends_on: Vec::new(), ..new.body.clone() };

@@ -18,11 +18,13 @@ pub(super) fn follow<R: Rows>(rows: &mut R, loaded: &Loaded, change: &Dependency
 
 fn added<R: Rows>(rows: &mut R, loaded: &Loaded, dependency: IntentId, is_met: bool) -> RowsResult<()> {
     let needs = row_of(rows, loaded, dependency)?;
-    rows.insert_edge(EdgeRow { intent: loaded.row.rid, kind: EdgeKind::Dependency, needs }, is_met)?;
+    rows.insert_edge(EdgeRow { intent: loaded.row.rid, kind: EdgeKind::Dependency, needs, is_met })?;
     let mut depends_on = rows.reads().depends_on(loaded.row.rid)?;
-    if !depends_on.contains(&dependency) {
-        depends_on.push(dependency);
+    // A new intent is written with its list.
+    if depends_on.contains(&dependency) {
+        return Ok(());
     }
+    depends_on.push(dependency);
     rows.update_depends_on(loaded.row.rid, &depends_on)
 }
 

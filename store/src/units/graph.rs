@@ -3,11 +3,10 @@
 //! Guarantee: an intent with a dependency that is not completed is never active, and no intents wait for each other in a circle.
 //! Mechanism: an edge is added while both intents and the graph are locked. A completed intent tells its dependents in its own
 //! transaction, up to a number; the deadline loop tells the rest. An intent that is needed is locked before the intent that needs
-//! it, so the two never wait for each other. Failure: a dependent that has not been told yet stays blocked, and a row says that it
-//! has to be told.
+//! it; where that is not possible, PostgreSQL breaks the deadlock and the unit runs again. Failure: a dependent that has not been
+//! told yet stays blocked, and a row says that it has to be told.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
 use chrono::{DateTime, Utc};
 use domain::base::ids::IntentId;
@@ -21,20 +20,19 @@ use domain::problem::{Blocking, Rejection};
 use domain::suspension::Resolution;
 
 use super::act::act;
+use super::circle::circle;
 use super::loaded::{Loaded, load};
 use crate::hub::Notice;
 use crate::reads::{may, readable};
 use crate::request::Request;
 use crate::rows::prelude::*;
-use crate::rows::{Decided, EdgeRow, IntentRow, RowsResult};
+use crate::rows::{Decided, IntentRow, RowsResult};
 use crate::surroundings::Env;
 
 /// How many dependents one transaction tells that an intent is completed.
 pub(crate) const TOLD_AT_ONCE: u32 = 100;
-/// How many edges one step of a search for a circle reads at most.
-const EDGES_SEARCHED_MAX: u32 = 100_000;
-/// Of how many intents one query reads the edges.
-const AT_ONCE: usize = 500;
+/// How many intents below a dependency are looked at for one that waits for a person.
+const LOOKED_AT_MAX: usize = 1_000;
 
 /// A dependency of a new intent.
 pub(super) struct Needed {
@@ -56,50 +54,96 @@ pub(super) fn lock<R: Rows>(rows: &mut R, request: &Request) -> RowsResult<()> {
 
 /// Loads the facts about other intents that a command needs.
 pub(super) fn load_needed<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &Request, now: DateTime<Utc>) -> Decided<()> {
-    let (rid, blocking_max) = (loaded.row.rid, u32::try_from(BLOCKING_NAMED_MAX).unwrap_or(u32::MAX));
-    let Ok(command) = &request.command else { return Ok(Ok(())) };
-    if let Command::SetStatus { status: status @ (Status::Completed | Status::Active), announces: None, .. } = command
-        && (*status == Status::Completed || loaded.intent.unmet > 0)
-    {
-        let unfinished = rows.reads().unfinished(rid, *status == Status::Completed, blocking_max)?;
-        let blocking = |(id, status): (IntentId, Status)| Blocking { id, status: status.as_str().to_owned() };
-        loaded.intent.blocking = unfinished.into_iter().map(blocking).collect();
+    match &request.command {
+        Ok(Command::SetStatus { status, announces: None, .. }) => load_blocking(rows, loaded, *status).map(Ok),
+        Ok(Command::AddDependency(id)) => load_new(rows, loaded, *id, &request.principal, now),
+        Ok(Command::RemoveDependency(id)) => load_old(rows, loaded, *id).map(Ok),
+        Ok(_) | Err(_) => Ok(Ok(())),
     }
-    let Some(dependency) = command.names_dependency() else { return Ok(Ok(())) };
-    let Some(row) = rows.reads().intent(dependency)? else { return Ok(Ok(())) };
-    let adds = matches!(command, Command::AddDependency(_));
-    // The log of the intent names its dependencies, so only a new one can be a secret to the caller.
-    if adds && may(rows.reads(), &request.principal, Action::Read, &row, row.newest_suspension, now)?.is_err() {
-        return Ok(Ok(()));
+}
+
+/// Loads the intents that keep this one from getting the status.
+fn load_blocking<R: Rows>(rows: &mut R, loaded: &mut Loaded, status: Status) -> RowsResult<()> {
+    let completes = status == Status::Completed;
+    if !completes && (status != Status::Active || loaded.intent.unmet == 0) {
+        return Ok(());
     }
-    let edge = rows.reads().dependency(rid, row.rid)?.map(|is_met| Edge { is_met });
-    let mut circle = Vec::new();
-    if adds && edge.is_none() {
-        match cycle(rows, rid, &[row.rid])? {
-            Ok(found) => circle = found,
+    let limit = u32::try_from(BLOCKING_NAMED_MAX).unwrap_or(u32::MAX);
+    let unfinished = rows.reads().unfinished(loaded.row.rid, completes, limit)?;
+    let blocking = |(id, status): (IntentId, Status)| Blocking { id, status: status.as_str().to_owned() };
+    loaded.intent.blocking = unfinished.into_iter().map(blocking).collect();
+    Ok(())
+}
+
+/// Loads the intent that is to become a dependency, if the caller may read it.
+fn load_new<R: Rows>(rows: &mut R, loaded: &mut Loaded, id: IntentId, principal: &Principal, now: DateTime<Utc>) -> Decided<()> {
+    let Ok(row) = readable(rows.reads(), principal, id, now)? else { return Ok(Err(Rejection::NotFound)) };
+    let edge = rows.reads().dependency(loaded.row.rid, row.rid)?.map(|is_met| Edge { is_met });
+    let mut cycle = Vec::new();
+    if edge.is_none() {
+        match circle(rows, loaded.row.rid, &[row.rid])? {
+            Ok(found) => cycle = found,
             Err(rejection) => return Ok(Err(rejection)),
         }
     }
-    loaded.intent.dependencies = rows.reads().depends_on(rid)?.len();
+    loaded.intent.dependencies = rows.reads().depends_on(loaded.row.rid)?.len();
     loaded.upstream = Some(row.rid);
-    if !adds {
-        loaded.intent.assigned = rows.reads().assigned(rid)?;
-    }
-    loaded.intent.upstream = Some(Box::new(Upstream {
-        id: dependency,
-        status: row.intent.status,
-        edge,
-        cycle: circle,
-        went_unanswered: went_unanswered(rows, &row)?,
-    }));
+    let status = row.intent.status;
+    loaded.intent.upstream =
+        Some(Box::new(Upstream { id, status, edge, cycle, askers: Vec::new(), suspended: None, unanswered: None }));
     Ok(Ok(()))
 }
 
-/// Whether the last question of an intent ended, and no person had answered it.
-fn went_unanswered<R: Rows>(rows: &mut R, row: &IntentRow) -> RowsResult<bool> {
-    let Some(newest) = row.newest_suspension else { return Ok(false) };
-    let ending = rows.reads().suspension_at(newest)?.suspension.ending;
-    Ok(ending.is_some_and(|ending| ending.resolution != Resolution::Responded))
+/// Loads the dependency that is to be removed. The log of the intent names it, so the caller need not be able to read it.
+fn load_old<R: Rows>(rows: &mut R, loaded: &mut Loaded, id: IntentId) -> RowsResult<()> {
+    let Some(row) = rows.reads().intent(id)? else { return Ok(()) };
+    let edge = rows.reads().dependency(loaded.row.rid, row.rid)?.map(|is_met| Edge { is_met });
+    loaded.intent.assigned = rows.reads().assigned(loaded.row.rid)?;
+    loaded.upstream = Some(row.rid);
+    let mut upstream = Upstream {
+        id,
+        status: row.intent.status,
+        edge,
+        cycle: Vec::new(),
+        askers: vec![row.intent.created_by.clone()],
+        suspended: None,
+        unanswered: None,
+    };
+    if edge.is_some_and(|edge| !edge.is_met) {
+        look_for_people(rows, row, &mut upstream)?;
+    }
+    loaded.intent.upstream = Some(Box::new(upstream));
+    Ok(())
+}
+
+/// Looks whether the dependency, or an intent that it needs, waits for a person, or was left by one without an answer. If there are too
+/// many to look at, the dependency counts as one that waits.
+fn look_for_people<R: Rows>(rows: &mut R, dependency: IntentRow, upstream: &mut Upstream) -> RowsResult<()> {
+    let mut seen = HashSet::from([dependency.rid]);
+    let mut left = vec![dependency];
+    while let Some(row) = left.pop() {
+        if row.intent.status == Status::SuspendedAwaitingInput || seen.len() > LOOKED_AT_MAX {
+            upstream.suspended = Some(row.intent.id);
+        }
+        if let Some(newest) = row.newest_suspension {
+            let newest = rows.reads().suspension_at(newest)?.suspension;
+            if newest.ending.is_some_and(|ending| ending.resolution != Resolution::Responded) {
+                upstream.unanswered = Some(row.intent.id);
+            }
+            upstream.askers.push(newest.asked_by);
+        }
+        if upstream.suspended.is_some() {
+            return Ok(());
+        }
+        let limit = u32::try_from(LOOKED_AT_MAX + 1).unwrap_or(u32::MAX);
+        let edges = rows.reads().needs_of(&[row.rid], None, limit)?.into_iter().filter(|edge| !edge.is_met);
+        let further: Vec<i64> = edges.map(|edge| edge.needs).filter(|rid| seen.insert(*rid)).collect();
+        if !further.is_empty() {
+            let further = rows.reads().nodes(&further)?.into_iter().map(|(row, _)| row);
+            left.extend(further.filter(|row| row.intent.status != Status::Completed));
+        }
+    }
+    Ok(())
 }
 
 /// The dependencies of a new intent, locked. If the intent has a parent, the graph is locked as well, because the parent then needs
@@ -143,62 +187,19 @@ pub(super) fn parent_of_new<R: Rows>(
 ) -> Decided<Option<i64>> {
     let Some(id) = parent else { return Ok(Ok(None)) };
     let Ok(row) = readable(rows.reads(), principal, id, now)? else { return Ok(Err(Rejection::NotFound)) };
+    // A child keeps its parent from being completed, as a dependency would, so it takes the same right.
+    if let Err(rejection) = may(rows.reads(), principal, Action::AddDependency, &row, row.newest_suspension, now)? {
+        return Ok(Err(rejection));
+    }
     if row.intent.status.is_final() {
         return Ok(Err(Rejection::IntentEnded { status: row.intent.status.as_str().into() }));
     }
     let needed: Vec<i64> = needed.iter().map(|needed| needed.rid).collect();
-    match cycle(rows, row.rid, &needed)? {
+    match circle(rows, row.rid, &needed)? {
         Ok(circle) if circle.is_empty() => Ok(Ok(Some(row.rid))),
         Ok(cycle) => Ok(Err(Rejection::DependencyCycle { cycle })),
         Err(rejection) => Ok(Err(rejection)),
     }
-}
-
-/// The circle that would be closed if `waiting` needed these intents: the ids on it, from `waiting` to `waiting`. Empty if there is none.
-///
-/// The search goes down to the intents that are needed and up to those that need `waiting`, and always takes the smaller side: a new
-/// intent is needed by none, and an old one seldom needs many.
-fn cycle<R: Rows>(rows: &mut R, waiting: i64, needed: &[i64]) -> Decided<Vec<IntentId>> {
-    // For each intent that was found: the one before it on the way. The ways begin at `needed` and at `waiting`.
-    let mut below: HashMap<i64, Option<i64>> = needed.iter().map(|needed| (*needed, None)).collect();
-    let mut above: HashMap<i64, Option<i64>> = HashMap::from([(waiting, None)]);
-    let (mut down, mut up) = (needed.to_vec(), vec![waiting]);
-    loop {
-        if let Some(meeting) = below.keys().copied().find(|rid| above.contains_key(rid)) {
-            let rids = [vec![waiting], way(&below, meeting).rev().collect(), way(&above, meeting).skip(1).collect()].concat();
-            let ids: RowsResult<_> = rids.into_iter().map(|rid| Ok(rows.reads().intent_at(rid)?.intent.id)).collect();
-            return Ok(Ok(ids?));
-        }
-        if down.is_empty() || up.is_empty() {
-            return Ok(Ok(Vec::new()));
-        }
-        let goes_down = down.len() <= up.len();
-        let (frontier, seen) = if goes_down { (&mut down, &mut below) } else { (&mut up, &mut above) };
-        for part in std::mem::take(frontier).chunks(AT_ONCE) {
-            let edges = if goes_down {
-                rows.reads().needs_of(part, None, EDGES_SEARCHED_MAX)?
-            } else {
-                rows.reads().needing(part, None, EDGES_SEARCHED_MAX)?
-            };
-            if edges.len() >= EDGES_SEARCHED_MAX as usize {
-                let message = format!("cannot be checked: more than {EDGES_SEARCHED_MAX} edges lie between the two intents");
-                return Ok(Err(Rejection::invalid("dependency_id", "count", message)));
-            }
-            for EdgeRow { intent, needs, .. } in edges {
-                let (from, to) = if goes_down { (intent, needs) } else { (needs, intent) };
-                if let Entry::Vacant(new) = seen.entry(to) {
-                    new.insert(Some(from));
-                    frontier.push(to);
-                }
-            }
-        }
-    }
-}
-
-/// The intents on the way from `at` back to where a search began.
-fn way(before: &HashMap<i64, Option<i64>>, at: i64) -> std::vec::IntoIter<i64> {
-    let way: Vec<i64> = std::iter::successors(Some(at), |at| before.get(at).copied().flatten()).collect();
-    way.into_iter()
 }
 
 /// If these events completed the intent, tells its dependents.
@@ -233,11 +234,26 @@ fn tell<R: Rows>(rows: &mut R, env: &Env<'_>, (needed, id): (i64, IntentId), now
     let waiting = rows.reads().waiting(needed, TOLD_AT_ONCE + 1)?;
     let at_once = TOLD_AT_ONCE as usize;
     for dependent in waiting.iter().take(at_once) {
-        let row = rows.reads().intent_at(*dependent)?;
-        let mut loaded = load(rows, row, None)?;
-        loaded.upstream = Some(needed);
-        loaded.intent.assigned = rows.reads().assigned(*dependent)?;
-        act(rows, env, &mut loaded, &Command::DependencyCompleted(id), now)?;
+        match waiting_intent(rows, *dependent) {
+            Ok(mut loaded) => {
+                loaded.upstream = Some(needed);
+                act(rows, env, &mut loaded, &Command::DependencyCompleted(id), now)?;
+            }
+            // An intent that cannot be read must not keep the others waiting, nor the deadlines behind this one. It stays blocked.
+            Err(error) if error.is_unreadable() => {
+                tracing::error!(intent.rid = dependent, "a waiting intent cannot be read, and stays blocked");
+                rows.meet_dependency(*dependent, needed)?;
+            }
+            Err(error) => return Err(error),
+        }
     }
     Ok(waiting.len() <= at_once)
+}
+
+/// An intent that waits for others, with the agents that are told when it goes on.
+fn waiting_intent<R: Rows>(rows: &mut R, rid: i64) -> RowsResult<Loaded> {
+    let row = rows.reads().intent_at(rid)?;
+    let mut loaded = load(rows, row, None)?;
+    loaded.intent.assigned = rows.reads().assigned(rid)?;
+    Ok(loaded)
 }

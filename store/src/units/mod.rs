@@ -5,6 +5,7 @@ mod act;
 mod allowance;
 mod announcements;
 mod backoff;
+mod circle;
 pub(crate) mod complete;
 pub(crate) mod create;
 mod distance;

@@ -396,12 +396,89 @@ on_each_store! {
         assert_eq!(helper.get(&format!("{INTENTS}/{far}")).await.problem(), (404, "not_found"));
         // The right to read along an edge is no right to change or to read the log.
         assert_eq!(helper.get(&format!("{INTENTS}/{near}/events")).await.problem(), (404, "not_found"));
-        assert_eq!(set(&agent, near, "abandoned").await.status, 200);
+        // The question of the dependency stays with those who may read the intent itself.
+        agent.asked(parent).await;
+        let lent = helper.intent(parent).await;
+        assert_eq!((&lent["status"], &lent["state"]), (&json!("suspended_awaiting_input"), &json!({})));
         // An agent gains no right by adding an edge itself.
         let own = helper.active_intent().await;
         assert_eq!(add(&helper, own, far).await.problem(), (404, "not_found"));
         assert_eq!(made(&helper, &[far]).await.problem(), (404, "not_found"));
         assert_eq!(made(&helper, &[near]).await.problem(), (404, "not_found"));
+        // An edge lends no more than the right of the agent that made it.
+        let granted = agent.post(&format!("{INTENTS}/{far}/acl/entries"), json!({"principal_id": "helper"})).await.ok();
+        let own = waiting(&helper, &[far]).await;
+        assert_eq!(related(&helper, own, "dependencies").await, [far]);
+        let entry = format!("{INTENTS}/{far}/acl/entries/{}", granted["id"].as_str().unwrap());
+        assert_eq!(agent.send(agent.request("DELETE", &entry)).await.status, 204);
+        assert_eq!(helper.get(&format!("{INTENTS}/{far}")).await.problem(), (404, "not_found"));
+        assert_eq!(related(&helper, own, "dependencies").await, []);
+    }
+
+    /// A child keeps its parent from being completed, so an agent that may only read the parent must not give it one.
+    async fn a_reader_gives_an_intent_no_children(app: &mut TestApp) {
+        let agent = app.agent();
+        let helper = Api::new(&app.base, Some(&app.new_key(Role::Agent, "helper").await));
+        let parent = agent.active_intent().await;
+        let entry = |permission: &str| json!({"principal_id": "helper", "permission": permission});
+        agent.post(&format!("{INTENTS}/{parent}/acl/entries"), entry("read")).await.ok();
+        assert_eq!(child(&helper, parent, &[]).await.problem(), (403, "forbidden"));
+        let other = helper.post(INTENTS, json!({"title": "t", "parent_id": parent})).await;
+        assert_eq!(other.problem(), (403, "forbidden"));
+        complete(&agent, parent).await;
+        let parent = agent.active_intent().await;
+        agent.post(&format!("{INTENTS}/{parent}/acl/entries"), entry("write")).await.ok();
+        child(&helper, parent, &[]).await.ok();
+        assert_eq!(set(&agent, parent, "completed").await.problem(), (409, "dependencies_incomplete"));
+    }
+
+    /// The person may be one or more edges away: cutting a nearer edge skips the person as well.
+    async fn an_agent_cannot_cut_an_edge_above_one_that_waits_for_a_person(app: &mut TestApp) {
+        let (agent, operator) = (app.agent(), app.operator());
+        let review = agent.active_intent().await;
+        let middle = waiting(&agent, &[review]).await;
+        let report = waiting(&agent, &[middle]).await;
+        let above = agent.active_intent().await;
+        let asking = id_of(&child(&agent, above, &[]).await.ok());
+        let other = waiting(&agent, &[above]).await;
+        agent.asked(review).await;
+        agent.asked(asking).await;
+        for (intent, dependency, waits) in [(report, middle, review), (other, above, asking)] {
+            let refused = remove(&agent, intent, dependency).await;
+            assert_eq!(refused.problem(), (409, "upstream_intent_suspended"));
+            assert!(refused.text.contains(&waits.to_string()), "{}", refused.text);
+            assert_eq!(remove(&operator, intent, dependency).await.ok()["status"], "active");
+        }
+    }
+
+    /// An operator of the owner that asked is as little another person as one of the owner that created the intent.
+    async fn the_owner_of_the_asker_cannot_remove_the_dependency_either(app: &mut TestApp) {
+        let agent = app.agent();
+        let helper = Api::new(&app.base, Some(&app.new_key(Role::Agent, "helper").await));
+        let review = agent.active_intent().await;
+        let report = waiting(&agent, &[review]).await;
+        agent.post(&format!("{INTENTS}/{review}/agents"), json!({"agent_id": "helper"})).await.ok();
+        helper.asked(review).await;
+        let body = json!({"name": "helper-op", "role": "operator", "owner": "helper"});
+        let own = app.api(Role::Admin).post("api/v1/keys", body).await.ok();
+        let own = Api::new(&app.base, own["key"].as_str());
+        assert_eq!(remove(&own, report, review).await.problem(), (409, "upstream_intent_suspended"));
+        assert_eq!(remove(&app.operator(), report, review).await.status, 200);
+    }
+
+    /// An abandoned dependency would hold its dependent for ever, so a person may complete the dependent.
+    async fn a_person_completes_an_intent_whose_dependency_was_abandoned(app: &mut TestApp) {
+        let agent = app.agent();
+        let needed = agent.active_intent().await;
+        let report = waiting(&agent, &[needed]).await;
+        set(&agent, needed, "abandoned").await.ok();
+        assert_eq!(set(&agent, report, "completed").await.problem(), (409, "dependencies_incomplete"));
+        assert_eq!(set(&app.operator(), report, "completed").await.ok()["status"], "completed");
+        let log = agent.events(report).await;
+        let completed = log.iter().find(|event| event["payload"]["new_status"] == "completed").unwrap();
+        assert_eq!((&completed["payload"]["overrides"], &completed["payload"]["reason"]), (&json!([needed]), &json!("test")));
+        // The dependents of the report go on like those of any completed intent.
+        assert_active(&agent, waiting(&agent, &[report]).await).await;
     }
 
     /// The client drops an assignment whose inputs are not there yet, so it is told again when they are.

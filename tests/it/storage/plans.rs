@@ -106,7 +106,8 @@ async fn three_calls(app: &TestApp) {
 
 /// Puts an intent into a portfolio and takes it out, and reads both as an agent and as people do.
 /// Creates intents that need each other, lists them, and completes them.
-async fn graph(agent: &Api) {
+async fn graph(app: &TestApp) {
+    let agent = app.agent();
     let (needed, other) = (agent.active_intent().await, agent.active_intent().await);
     let made = json!({"title": "t", "status": "active", "depends_on": [needed]});
     let made = agent.post(&format!("api/v1/intents/{other}/children"), made).await.ok();
@@ -123,6 +124,9 @@ async fn graph(agent: &Api) {
     agent.send(removed.header("if-match", added["version"].to_string())).await.ok();
     agent.post_at(&format!("api/v1/intents/{needed}/status"), "1", json!({"status": "completed"})).await.ok();
     agent.get(&path).await.ok();
+    // An agent that may not read the intent itself looks for an intent of its own beside it.
+    let stranger = Api::new(&app.base, Some(&app.new_key(Role::Agent, &format!("stranger-{needed}")).await));
+    assert_eq!(stranger.get(&path).await.status, 404);
 }
 
 async fn portfolios(agent: &Api, operator: &Api, path: &str) {
@@ -170,7 +174,7 @@ async fn subscriptions(app: &TestApp, path: &str) {
 async fn beside(app: &TestApp, path: &str) {
     let (agent, operator) = (app.agent(), app.operator());
     requests(&agent, &operator, path).await;
-    graph(&agent).await;
+    graph(app).await;
     portfolios(&agent, &operator, path).await;
     subscriptions(app, path).await;
 }

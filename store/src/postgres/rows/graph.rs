@@ -5,16 +5,25 @@ use domain::base::ids::IntentId;
 use domain::intent::status::Status;
 
 use super::Writing;
+use crate::columns::IntentColumns;
 use crate::postgres::session::Session;
-use crate::rows::{Code, EdgeKind, EdgeRow, Label, ReadGraph, RowsResult, WriteGraph};
-use crate::schema::{completions, graph_edges, intent_bodies, intents};
+use crate::rows::{Code, EdgeKind, EdgeRow, IntentRow, Label, ReadGraph, RowsResult, WriteGraph};
+use crate::schema::{access_entries, assignments, completions, graph_edges, intent_bodies, intents};
 use crate::sql::{Json, Key, Said, Written};
 
 /// The advisory lock of the graph. The first number spells "plao" in ASCII; only this lock has it.
 const LOCK_GRAPH: &str = "SELECT pg_advisory_xact_lock(1886151023, 0)";
 
-fn edge_row((intent, kind, needs): (i64, i32, i64)) -> RowsResult<EdgeRow> {
-    Ok(EdgeRow { intent, kind: Code::from_code(kind)?, needs })
+fn edge_row((intent, kind, needs, is_met): (i64, i32, i64, bool)) -> RowsResult<EdgeRow> {
+    Ok(EdgeRow { intent, kind: Code::from_code(kind)?, needs, is_met })
+}
+
+/// The title of an intent, its parent and its dependencies.
+type LabelColumns = (Said, Option<Key>, Json<Vec<IntentId>>);
+
+fn node((intent, (title, parent, depends_on)): (IntentColumns, LabelColumns)) -> RowsResult<(IntentRow, Label)> {
+    let parent_id = parent.map(|id| IntentId(id.0));
+    Ok((intent.into_row()?, Label { title: title.0, parent_id, depends_on: depends_on.0 }))
 }
 
 impl WriteGraph for Writing<'_> {
@@ -23,12 +32,12 @@ impl WriteGraph for Writing<'_> {
         Ok(())
     }
 
-    fn insert_edge(&mut self, edge: EdgeRow, is_met: bool) -> RowsResult<()> {
+    fn insert_edge(&mut self, edge: EdgeRow) -> RowsResult<()> {
         let row = (
             graph_edges::intent.eq(edge.intent),
             graph_edges::kind.eq(edge.kind.code()),
             graph_edges::needs.eq(edge.needs),
-            graph_edges::is_met.eq(is_met),
+            graph_edges::is_met.eq(edge.is_met),
         );
         diesel::insert_into(graph_edges::table).values(row).execute(self.session.conn()?)?;
         Ok(())
@@ -75,11 +84,28 @@ impl ReadGraph for Session {
         Ok(list.first::<Json<Vec<IntentId>>>(self.conn()?)?.0)
     }
 
-    fn label(&mut self, intent: i64) -> RowsResult<Label> {
-        let body = intent_bodies::table.find(intent);
-        let label = body.select((intent_bodies::title, intent_bodies::parent, intent_bodies::depends_on));
-        let (title, parent, depends_on) = label.first::<(Said, Option<Key>, Json<Vec<IntentId>>)>(self.conn()?)?;
-        Ok(Label { title: title.0, parent_id: parent.map(|id| IntentId(id.0)), depends_on: depends_on.0 })
+    fn nodes(&mut self, rids: &[i64]) -> RowsResult<Vec<(IntentRow, Label)>> {
+        let joined = intents::table.inner_join(intent_bodies::table.on(intent_bodies::rid.eq(intents::rid)));
+        let label = (intent_bodies::title, intent_bodies::parent, intent_bodies::depends_on);
+        let found = joined.filter(intents::rid.eq_any(rids.to_vec())).select((IntentColumns::selection(), label));
+        let found = found.load::<(IntentColumns, LabelColumns)>(self.conn()?)?;
+        found.into_iter().map(node).collect()
+    }
+
+    fn near(&mut self, intent: i64, names: &[String], limit: u32) -> RowsResult<Vec<i64>> {
+        let may = || {
+            let assigned = assignments::table.filter(assignments::agent_id.eq_any(names)).select(assignments::intent);
+            let entered = access_entries::table.filter(access_entries::principal_id.eq_any(names)).select(access_entries::intent);
+            intents::creator.eq_any(names).or(intents::rid.eq_any(assigned)).or(intents::rid.eq_any(entered))
+        };
+        // Each query begins at the edges of the one intent, because the table of intents is large.
+        let depends = graph_edges::table.inner_join(intents::table.on(intents::rid.eq(graph_edges::intent)));
+        let depends = depends.filter(graph_edges::needs.eq(intent)).filter(graph_edges::kind.eq(EdgeKind::Dependency.code()));
+        let mut near = depends.filter(may()).limit(i64::from(limit)).select(intents::rid).load::<i64>(self.conn()?)?;
+        let children = graph_edges::table.inner_join(intents::table.on(intents::rid.eq(graph_edges::needs)));
+        let children = children.filter(graph_edges::intent.eq(intent)).filter(graph_edges::kind.eq(EdgeKind::Child.code()));
+        near.extend(children.filter(may()).limit(i64::from(limit)).select(intents::rid).load::<i64>(self.conn()?)?);
+        Ok(near)
     }
 
     fn unfinished(&mut self, intent: i64, children: bool, limit: u32) -> RowsResult<Vec<(IntentId, Status)>> {
@@ -104,8 +130,8 @@ impl ReadGraph for Session {
             edges = edges.filter(graph_edges::kind.eq(kind.code()));
         }
         let edges = edges.order((graph_edges::needs, graph_edges::intent)).limit(i64::from(limit));
-        let edges = edges.select((graph_edges::intent, graph_edges::kind, graph_edges::needs));
-        edges.load::<(i64, i32, i64)>(self.conn()?)?.into_iter().map(edge_row).collect()
+        let edges = edges.select((graph_edges::intent, graph_edges::kind, graph_edges::needs, graph_edges::is_met));
+        edges.load::<(i64, i32, i64, bool)>(self.conn()?)?.into_iter().map(edge_row).collect()
     }
 
     fn needing(&mut self, needs: &[i64], kind: Option<EdgeKind>, limit: u32) -> RowsResult<Vec<EdgeRow>> {
@@ -114,8 +140,8 @@ impl ReadGraph for Session {
             edges = edges.filter(graph_edges::kind.eq(kind.code()));
         }
         let edges = edges.order((graph_edges::intent, graph_edges::needs)).limit(i64::from(limit));
-        let edges = edges.select((graph_edges::intent, graph_edges::kind, graph_edges::needs));
-        edges.load::<(i64, i32, i64)>(self.conn()?)?.into_iter().map(edge_row).collect()
+        let edges = edges.select((graph_edges::intent, graph_edges::kind, graph_edges::needs, graph_edges::is_met));
+        edges.load::<(i64, i32, i64, bool)>(self.conn()?)?.into_iter().map(edge_row).collect()
     }
 
     fn waiting(&mut self, needs: i64, limit: u32) -> RowsResult<Vec<i64>> {
