@@ -1,3 +1,4 @@
 //! Intents that need each other, and how a suspension of one shows in the others.
 
 mod graph;
+mod random;
