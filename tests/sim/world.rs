@@ -94,7 +94,8 @@ pub(crate) struct World {
     drawn: AtomicU64,
     /// Faults injected so far.
     pub(crate) faults: AtomicU64,
-    /// Mails that a server took while the database may still be set back: some are returned only afterwards.
+    /// In a run that may restore the database from a backup: the mails that the mail server acknowledged before that. After the
+    /// restore the gateway reports some of them as returned.
     pub(crate) posted: Mutex<Vec<Mail>>,
     /// People and agents that are not done.
     pub(crate) busy: AtomicI64,

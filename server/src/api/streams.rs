@@ -151,7 +151,7 @@ struct Reader {
     told: Option<StreamCursor>,
     alive_at: Instant,
     look_at: Instant,
-    /// The earliest time at which a wake leads to the next look.
+    /// When a new event is announced, the log is not read before this time: [`LOOK_PAUSE`] after the last read.
     rested_at: Instant,
     _place: StreamPlace,
 }

@@ -1,5 +1,5 @@
-//! The parts that all surfaces share: connections, bodies, keys, places, rates, problems, routes. This module depends on no
-//! surface.
+//! The parts that the API and the pages share: connections, bodies, keys, the limits on requests at work (places), rates, problems,
+//! routes. This module uses neither `crate::api` nor `crate::pages`.
 
 pub(crate) mod address;
 pub mod admission;

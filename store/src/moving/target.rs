@@ -21,7 +21,8 @@ use crate::postgres::{Address, LIVING, NO_SERVER, dial, tables_for_filling};
 const BATCH_ROWS_MAX: u64 = 500;
 /// The most bytes in one COPY, apart from the last row.
 const BATCH_BYTES_MAX: usize = 1024 * 1024;
-/// How many rows are compared before more are requested from the connection's thread.
+/// The most rows that are taken from the connection at once when the database is read back: the thread waits for each chunk, and
+/// not for each row.
 const READ_ROWS: usize = 256;
 /// The advisory lock held while a database is filled, so that two moves do not fill it at once. No other code uses this number.
 const FILLING_LOCK: i64 = 0x706c_6163_6d76; // "placmv"

@@ -321,7 +321,8 @@ impl OpenQuestion {
         Ok(Self { row, question, loaded, messages })
     }
 
-    /// The channels and recipients of the attempts that came due meanwhile and have not been made yet.
+    /// The channels and recipients of the attempts that are due at `now` and have not been made yet. The next attempt sends to them
+    /// anyway.
     fn told_anyway<'a>(&'a self, channels: &'a Channels, now: DateTime<Utc>) -> Vec<Route<'a>> {
         let (made, policy) = (self.row.suspension.attempt, self.question.retry_policy.as_ref());
         let newest = policy.map_or(made, |policy| policy.newest_due(self.row.suspension.suspended_at, now));
