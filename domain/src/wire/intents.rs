@@ -76,8 +76,10 @@ pub struct IntentView {
     /// The intents it depends on.
     pub depends_on: Vec<IntentId>,
     /// Those of them that are not completed.
+    #[serde(default)]
     pub blocked_by: Vec<IntentId>,
     /// Why it is blocked; null unless it is. Of several reasons this is the first.
+    #[serde(default)]
     pub blocked_reason: Option<BlockedReason>,
     /// Its constraints, an object or a legacy list.
     #[schema(value_type = Value)]

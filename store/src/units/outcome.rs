@@ -238,4 +238,14 @@ mod tests {
         assert_eq!(new, r#"{"answered":[7,3]}"#);
         assert!(matches!(serde_json::from_str(&new).unwrap(), Kept::Answered(7, 3)));
     }
+
+    /// The same for an intent from before intents waited for others: it has no `blocked_by` and no `blocked_reason`.
+    #[test]
+    fn an_intent_that_was_kept_before_it_could_wait_is_read() {
+        let old = r#"{"intent":{"id":"01a20114-994c-7e8e-b24b-975054fd6315","title":"t","description":"","created_by":"bot",
+            "parent_intent_id":null,"parent_id":null,"depends_on":[],"constraints":{},"state":{},"status":"draft","confidence":0.0,"version":1,
+            "governance_policy":null,"created_at":"2026-11-22T02:27:38.984569","updated_at":"2026-11-22T02:27:38.984569"}}"#;
+        let Kept::Whole(Outcome::Intent(intent)) = serde_json::from_str(old).unwrap() else { panic!("the old form is not read") };
+        assert!(intent.blocked_by.is_empty() && intent.blocked_reason.is_none());
+    }
 }
