@@ -32,7 +32,7 @@ use crate::surroundings::Env;
 use crate::{StoreError, Unit};
 
 /// The tables in an order in which they can be emptied.
-const TABLES: [&str; 31] = [
+const TABLES: [&str; 33] = [
     "server_events",
     "server_log",
     "departures",
@@ -52,6 +52,8 @@ const TABLES: [&str; 31] = [
     "access_requests",
     "announcements",
     "client_ids",
+    "graph_edges",
+    "completions",
     "published",
     "portfolio_members",
     "portfolio_events",
