@@ -142,18 +142,21 @@ fn set_status(
     if status == Status::SuspendedAwaitingInput {
         return Err(Rejection::UseSuspend.into());
     }
-    let mut overrides = Vec::new();
-    if status == Status::Completed && !intent.status.is_final() {
-        overrides = graph::may_complete(intent, reason.map(String::as_str), by)?;
-    }
     // The client of an agent completes drafts, and a person may complete an intent that waits for another one.
-    let is_short_cut = (by.client.is_some() && (intent.status, status) == (Status::Draft, Status::Completed))
-        || (by.role != Role::Agent && (intent.status, status) == (Status::Blocked, Status::Completed));
+    let is_short_cut = match (intent.status, status) {
+        (Status::Draft, Status::Completed) => by.client.is_some(),
+        (Status::Blocked, Status::Completed) => intent.unmet > 0,
+        (_, _) => false,
+    };
     if !is_short_cut && !intent.status.may_become(status) {
         return Err(Rejection::InvalidTransition { from: intent.status.as_str().into(), to: status.as_str().into() }.into());
     }
     if status == Status::Active {
         graph::may_go_on(intent)?;
+    }
+    let mut overrides = Vec::new();
+    if status == Status::Completed {
+        overrides = graph::may_complete(intent, reason.map(String::as_str), by)?;
     }
     let mut changed = changed(intent, status, reason.cloned());
     if let Event::StatusChanged { overrides: left, .. } = &mut changed {

@@ -111,6 +111,10 @@ fn unblocked(intent: &Intent, left: u32, reason: &str) -> Option<Event> {
 /// Refuses to complete an intent while a dependency or a child is not completed. A person may complete it nevertheless, with a
 /// reason; the ids that are returned then stand in the event.
 pub(super) fn may_complete(intent: &Intent, reason: Option<&str>, by: &Principal) -> Result<Vec<IntentId>, Refusal> {
+    if by.role != Role::Agent && intent.blocking.is_empty() {
+        let reason = "a person completes an intent only if it waits for intents that are not completed";
+        return Err(Rejection::Forbidden { reason: reason.into() }.into());
+    }
     if by.role != Role::Agent && reason.is_none_or(is_blank) {
         return Err(Rejection::invalid("reason", "required", "a person who completes an intent must say why").into());
     }

@@ -140,7 +140,7 @@ macro_rules! table {
 
 /// All tables; a table comes after the tables that its rows refer to.
 pub(super) const TABLES: &[Table] = &[
-    table!(intents, rid).draws_from("ofrid"),
+    table!(intents, rid).draws_from("intents_rid"),
     table!(intent_bodies, rid),
     table!(events, rid).draws_from("events_rid"),
     table!(graph_edges, intent, kind, needs),

@@ -288,7 +288,8 @@ on_each_store! {
         assert_eq!(set_status(&admin, intent, "active").await.ok()["status"], json!("active"));
         assert_eq!(agent.suspension(&id).await["resolution_reason"], json!("withdrawn"));
         assert_eq!(operator.respond(intent, &id, "approve").await.problem(), (409, "already_resolved"));
-        assert_eq!(set_status(&admin, intent, "completed").await.problem(), (403, "forbidden")); // There is no suspension.
+        // There is no suspension, and the intent waits for no other one.
+        assert_eq!(set_status(&admin, intent, "completed").await.problem(), (403, "forbidden"));
     }
 
     /// The Python client suspends in three steps, by a status. That is refused, since an intent would wait without a record.
