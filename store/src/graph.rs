@@ -10,7 +10,7 @@ use domain::wire::{AggregateStatus, GraphEdgeKind, GraphEdgeView, GraphNodeView,
 
 use crate::reads::{PAGE_BYTES_MAX, browsable, intent_view, is_lent, is_shown, lent_view};
 use crate::rows::prelude::*;
-use crate::rows::{Decided, EdgeKind, EdgeRow, IntentRow, Label, RowsResult};
+use crate::rows::{Decided, EdgeKind, EdgeRow, GRAPH_AT_ONCE, IntentRow, Label, RowsResult};
 
 /// The most intents in one reply.
 pub(crate) const RELATIVES_MAX: usize = 1_000;
@@ -20,8 +20,6 @@ const RELATED_MAX: usize = 20_000;
 pub(crate) const NODES_MAX: usize = 10_000;
 /// The most edges in one graph.
 const EDGES_MAX: usize = 30_000;
-/// Of how many intents one query reads the edges.
-const AT_ONCE: usize = 500;
 
 /// How the intents of a list are related to an intent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +63,7 @@ pub(super) fn relatives<R: ReadRows>(
     };
     let found = related(rows, root.rid, relation)?;
     let (mut intents, mut bytes) = (Vec::new(), 0);
-    for part in found.chunks(AT_ONCE) {
+    for part in found.chunks(GRAPH_AT_ONCE) {
         let mut nodes = nodes(rows, part)?;
         for rid in part {
             let Some((row, _)) = nodes.remove(rid).filter(|(row, _)| is_wanted(row, relation)) else { continue };
@@ -146,7 +144,7 @@ fn below<R: ReadRows>(rows: &mut R, root: i64, kind: Option<EdgeKind>) -> RowsRe
     let mut seen = HashSet::from([root]);
     let mut from = 0;
     while from < below.rids.len() && !below.truncated {
-        let part = below.rids[from..].iter().take(AT_ONCE).copied().collect::<Vec<_>>();
+        let part = below.rids[from..].iter().take(GRAPH_AT_ONCE).copied().collect::<Vec<_>>();
         from += part.len();
         let left = EDGES_MAX + 1 - below.edges.len();
         for edge in rows.needs_of(&part, kind, u32::try_from(left).unwrap_or(u32::MAX))? {
@@ -169,7 +167,7 @@ pub(super) fn graph<R: ReadRows>(rows: &mut R, principal: &Principal, id: Intent
     };
     let Below { rids, edges, mut truncated } = below(rows, root.rid, None)?;
     let mut found = HashMap::new();
-    for part in rids.chunks(AT_ONCE) {
+    for part in rids.chunks(GRAPH_AT_ONCE) {
         found.extend(nodes(rows, part)?);
     }
     let unmet = unmet(&edges, &found);

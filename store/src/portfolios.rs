@@ -11,7 +11,7 @@ use domain::wire::{AggregateStatus, MemberView, PortfolioView, WholePortfolioVie
 
 use crate::Wanted;
 use crate::filter::PortfolioFilter;
-use crate::reads::{PAGE_BYTES_MAX, intent_view, may, readable};
+use crate::reads::{PAGE_BYTES_MAX, intent_view, is_shown, readable};
 use crate::rows::prelude::*;
 use crate::rows::{Decided, ListedPortfolios, PortfolioRow, RowsResult};
 
@@ -56,7 +56,7 @@ pub(super) fn portfolio<R: ReadRows>(
         }
         let intent = rows.intent_at(member.intent)?;
         // The creator of the portfolio may have lost its access to the intent since the intent was added.
-        if may(rows, principal, Action::Read, &intent, intent.newest_suspension, now)?.is_err() {
+        if !is_shown(rows, principal, &intent, now)? {
             continue;
         }
         let view = MemberView::of(intent_view(rows, &intent)?, &member.membership);

@@ -228,7 +228,7 @@ pub(super) fn intents<R: ReadRows>(
     let (mut intents, mut bytes, mut last) = (Vec::new(), 0, None);
     for row in found.iter().take(filter.limit as usize) {
         last = Some(row.rid);
-        if may(rows, principal, Action::Read, row, row.newest_suspension, now)?.is_err() {
+        if !is_shown(rows, principal, row, now)? {
             continue;
         }
         let view = intent_view(rows, row)?;

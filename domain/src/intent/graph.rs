@@ -5,14 +5,14 @@ use crate::base::ids::IntentId;
 use crate::base::text::is_blank;
 use crate::intent::Intent;
 use crate::intent::dependency::{
-    BLOCKING_NAMED_MAX, BlockedReason, DEPENDENCIES_MAX, DependencyAdded, DependencyEvent, DependencyMet, DependencyRemoved, Edge,
+    BlockedReason, DEPENDENCIES_MAX, DependencyAdded, DependencyEvent, DependencyMet, DependencyRemoved, Edge,
 };
 use crate::intent::event::Event;
 use crate::intent::refusal::Refusal;
 use crate::intent::status::Status;
 use crate::people::authority::is_at_one;
 use crate::people::principal::{Principal, Role};
-use crate::problem::{Blocking, Rejection};
+use crate::problem::Rejection;
 
 /// Adds the dependency that the store has loaded as `upstream`.
 pub(super) fn add(intent: &Intent, by: &Principal) -> Result<Vec<Event>, Refusal> {
@@ -136,6 +136,5 @@ pub(super) fn may_go_on(intent: &Intent) -> Result<(), Refusal> {
 }
 
 fn incomplete(intent: &Intent) -> Refusal {
-    let blocking_intents: Vec<Blocking> = intent.blocking.iter().take(BLOCKING_NAMED_MAX).cloned().collect();
-    Rejection::DependenciesIncomplete { blocking_intents }.into()
+    Rejection::DependenciesIncomplete { blocking_intents: intent.blocking.clone() }.into()
 }

@@ -6,6 +6,9 @@ use domain::intent::status::Status;
 use super::error::RowsResult;
 use super::intents::IntentRow;
 
+/// Of how many intents one query reads the edges or the nodes.
+pub(crate) const GRAPH_AT_ONCE: usize = 500;
+
 /// Why one intent needs another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EdgeKind {

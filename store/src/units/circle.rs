@@ -7,12 +7,10 @@ use domain::base::ids::IntentId;
 use domain::problem::Rejection;
 
 use crate::rows::prelude::*;
-use crate::rows::{Decided, EdgeRow, RowsResult};
+use crate::rows::{Decided, EdgeRow, GRAPH_AT_ONCE, RowsResult};
 
 /// How many edges one search reads at most.
 const EDGES_SEARCHED_MAX: usize = 20_000;
-/// Of how many intents one query reads the edges.
-const AT_ONCE: usize = 500;
 
 /// One side of the search: the intents that were found, each with the one before it on the way, and those whose edges were not read.
 struct Side {
@@ -56,7 +54,7 @@ pub(super) fn circle<R: Rows>(rows: &mut R, waiting: i64, needed: &[i64]) -> Dec
     while meeting.is_none() && !below.left.is_empty() && !above.left.is_empty() {
         let goes_down = below.left.len() <= above.left.len();
         let left = if goes_down { &mut below.left } else { &mut above.left };
-        let part = left.split_off(left.len().saturating_sub(AT_ONCE));
+        let part = left.split_off(left.len().saturating_sub(GRAPH_AT_ONCE));
         let limit = u32::try_from(EDGES_SEARCHED_MAX + 1 - searched).unwrap_or(u32::MAX);
         let edges =
             if goes_down { rows.reads().needs_of(&part, None, limit)? } else { rows.reads().needing(&part, None, limit)? };
@@ -79,7 +77,7 @@ pub(super) fn circle<R: Rows>(rows: &mut R, waiting: i64, needed: &[i64]) -> Dec
 /// The ids of these rows, in the same order.
 fn ids_of<R: Rows>(rows: &mut R, rids: &[i64]) -> RowsResult<Vec<IntentId>> {
     let mut ids = HashMap::new();
-    for part in rids.chunks(AT_ONCE) {
+    for part in rids.chunks(GRAPH_AT_ONCE) {
         ids.extend(rows.reads().nodes(part)?.into_iter().map(|(row, _)| (row.rid, row.intent.id)));
     }
     Ok(rids.iter().filter_map(|rid| ids.get(rid).copied()).collect())

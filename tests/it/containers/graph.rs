@@ -261,7 +261,7 @@ on_each_store! {
         }
     }
 
-    /// A dependency that is completed while the edge to it is added blocks nobody for ever.
+    /// A dependency that is completed while the edge to it is added blocks no intent for ever.
     async fn an_addition_and_a_completion_at_once_leave_no_intent_waiting(app: &mut TestApp) {
         let agent = app.agent();
         for _ in 0..10 {
