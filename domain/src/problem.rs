@@ -6,6 +6,7 @@ use thiserror::Error;
 
 use crate::base::field::FieldError;
 use crate::base::ids::IntentId;
+use crate::base::time::rfc3339;
 use crate::suspension::lease::Lease;
 use crate::suspension::{Resolution, ResolutionReason};
 
@@ -176,6 +177,12 @@ pub enum Rejection {
         /// The status of the portfolio.
         status: String,
     },
+    /// The deadline of a portfolio has passed: no question is asked under it any more, and it does not move.
+    #[error("the deadline of the portfolio passed at {}", rfc3339(*deadline))]
+    PortfolioDeadlinePassed {
+        /// The deadline.
+        deadline: DateTime<Utc>,
+    },
     /// The policy of the portfolio requires that all its intents are completed.
     #[error("the policy of the portfolio requires all its intents to be completed, and {incomplete} are not")]
     MembersIncomplete {
@@ -241,6 +248,13 @@ impl Rejection {
         Self::Forbidden { reason: reason.into() }
     }
 
+    /// Refuses a portfolio with a deadline and an intent of another creator.
+    pub fn anothers_member() -> Self {
+        let reason = "the deadline of a portfolio ends the questions of its intents, so a portfolio with a deadline holds only \
+                      intents that its creator created";
+        Self::Forbidden { reason: reason.into() }
+    }
+
     /// Refuses a command that only the server itself gives.
     pub fn server_only() -> Self {
         Self::Forbidden { reason: "only the server itself does this".into() }
@@ -278,6 +292,9 @@ impl Rejection {
             Self::LeaseConflict { .. } => entry("lease_conflict", 409, "Lease conflict"),
             Self::GovernanceViolation { .. } => entry("governance_violation", 403, "The policy of the intent forbids it"),
             Self::PortfolioNotActive { .. } => entry("portfolio_not_active", 409, "Portfolio not active"),
+            Self::PortfolioDeadlinePassed { .. } => {
+                entry("portfolio_deadline_passed", 409, "The deadline of the portfolio has passed")
+            }
             Self::MembersIncomplete { .. } => entry("members_incomplete", 409, "Intents of the portfolio are not completed"),
             Self::DependencyExists => entry("dependency_exists", 400, "The dependency exists"),
             Self::DependencyCycle { .. } => entry("dependency_cycle", 400, "The intents would wait for each other"),
@@ -346,6 +363,9 @@ fn ending_word(resolution: Resolution, reason: Option<ResolutionReason>) -> &'st
         (Resolution::Expired, _) => "expired",
         (Resolution::Cancelled, Some(ResolutionReason::Superseded)) => "superseded",
         (Resolution::Cancelled, Some(ResolutionReason::Undeliverable)) => "undeliverable",
-        (Resolution::Cancelled, Some(ResolutionReason::Withdrawn | ResolutionReason::TimeLost) | None) => "cancelled",
+        (
+            Resolution::Cancelled,
+            Some(ResolutionReason::Withdrawn | ResolutionReason::TimeLost | ResolutionReason::PortfolioDeadline) | None,
+        ) => "cancelled",
     }
 }

@@ -8,7 +8,7 @@ use domain::base::json::canonical;
 use domain::base::time::from_micros;
 use domain::log::{Entry, Envelope, Sealed, verify_chain};
 use domain::people::principal::Credential;
-use domain::portfolio::event::{Created, PortfolioEvent, StatusChanged};
+use domain::portfolio::event::{Created, PortfolioEvent, StatusChanged, Updated};
 use domain::portfolio::{PortfolioPolicy, PortfolioStatus};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -31,7 +31,7 @@ fn events() -> Vec<PortfolioEvent> {
     let whole = Created {
         description: Some("all of them".into()),
         metadata: Map::from_iter([("team".to_owned(), json!({"é": 1.5}))]),
-        governance_policy: PortfolioPolicy { require_all_completed: Some(true) },
+        governance_policy: PortfolioPolicy { require_all_completed: Some(true), deadline: None },
         claimed_created_by: Some("agent-1".into()),
         credential,
         ..bare.clone()
@@ -43,6 +43,17 @@ fn events() -> Vec<PortfolioEvent> {
         PortfolioEvent::Created(Box::new(whole)),
         changed(PortfolioStatus::Active, PortfolioStatus::Completed, credential),
         changed(PortfolioStatus::Active, PortfolioStatus::Abandoned, None),
+        PortfolioEvent::Updated(Box::new(Updated { description: Some(None), credential, ..Updated::default() })),
+        PortfolioEvent::Updated(Box::new(Updated {
+            name: Some("Refunds of December".into()),
+            description: Some(Some("some of them".into())),
+            metadata: Some(Map::new()),
+            governance_policy: Some(PortfolioPolicy {
+                require_all_completed: None,
+                deadline: Some(from_micros(1_795_507_200_000_042)),
+            }),
+            credential: None,
+        })),
     ]
 }
 
@@ -79,6 +90,7 @@ fn every_payload_of_a_portfolio_is_read_and_written_back() {
         let payload = &served["payload"];
         let written = match served["event_type"].as_str().unwrap() {
             "portfolio_created" => again::<Created>(payload),
+            "portfolio_updated" => again::<Updated>(payload),
             "portfolio_status_changed" => again::<StatusChanged>(payload),
             other => panic!("{other} is not read back here"),
         };

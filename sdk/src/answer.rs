@@ -90,6 +90,9 @@ pub(crate) fn outcome<T>(
             return Some(Err(timeout(TimeoutReason::Undeliverable)));
         }
         (Resolution::Cancelled, Some(ResolutionReason::TimeLost)) => return Some(Err(cancelled(CancelReason::TimeLost))),
+        (Resolution::Cancelled, Some(ResolutionReason::PortfolioDeadline)) => {
+            return Some(Err(cancelled(CancelReason::PortfolioDeadline)));
+        }
         (Resolution::Cancelled, Some(ResolutionReason::Superseded)) => return Some(Err(cancelled(CancelReason::Superseded))),
         (Resolution::Cancelled, Some(ResolutionReason::Withdrawn) | None) => {
             return Some(Err(cancelled(CancelReason::Withdrawn)));

@@ -178,6 +178,8 @@ pub enum CancelReason {
     Superseded,
     /// The server was away, or its clock jumped, and the deadline of the question does not move.
     TimeLost,
+    /// The deadline of a portfolio that the intent is in has passed; the intent is abandoned, and no fallback applies.
+    PortfolioDeadline,
 }
 
 fn timeout_words(reason: TimeoutReason) -> &'static str {
@@ -194,6 +196,7 @@ fn cancel_words(reason: CancelReason) -> &'static str {
         CancelReason::Withdrawn => "the question was withdrawn",
         CancelReason::Superseded => "the question was superseded by a newer one",
         CancelReason::TimeLost => "the server was away or its clock jumped, and the question ended without an answer",
+        CancelReason::PortfolioDeadline => "the deadline of a portfolio passed before a person answered",
     }
 }
 

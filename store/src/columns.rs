@@ -12,7 +12,6 @@ use domain::intent::Intent;
 use domain::intent::access::OpenRequest;
 use domain::intent::announcement::Announcement;
 use domain::intent::body::IntentBody;
-use domain::intent::governance::Governance;
 use domain::people::access::Entry;
 use domain::people::client::Client;
 use domain::people::principal::{Assurance, Credential, Principal};
@@ -120,6 +119,7 @@ columns!(
         last_hash: Vec<u8>,
         unmet: i32,
         is_held: bool,
+        is_grouped: bool,
     }
 );
 
@@ -173,28 +173,17 @@ impl IntentColumns {
         Ok(IntentRow {
             rid: self.rid,
             intent: Intent {
-                id: IntentId(self.id.0),
-                status: Code::from_code(self.status)?,
                 version: unsigned(self.version)?,
-                created_by: Asker { name: self.creator, owner: self.creator_owner.0 },
-                created_at: self.created_at.0,
                 updated_at: self.updated_at.0,
-                open: None,
-                announcement: None,
-                beside: Vec::new(),
-                ended: Vec::new(),
-                leases: Vec::new(),
-                assigned: Vec::new(),
-                entries: Vec::new(),
-                requests: Vec::new(),
-                aliases: Vec::new(),
-                portfolio: None,
-                governance: Governance::default(),
                 unmet: unsigned(self.unmet)?,
                 is_held: self.is_held,
-                dependencies: 0,
-                upstream: None,
-                blocking: Vec::new(),
+                is_grouped: self.is_grouped,
+                ..Intent::born(
+                    IntentId(self.id.0),
+                    Code::from_code(self.status)?,
+                    Asker { name: self.creator, owner: self.creator_owner.0 },
+                    self.created_at.0,
+                )
             },
             open_suspension: self.open_suspension,
             newest_suspension: self.newest_suspension,
@@ -345,6 +334,7 @@ impl SuspensionColumns {
                 ending,
                 reminded_at: self.reminded_at.map(|at| at.0),
                 fixed_deadline: self.fixed_deadline,
+                portfolio_deadline: None,
             },
         })
     }

@@ -46,6 +46,7 @@ pub enum Outcome {
     Superseded,
     Undeliverable,
     TimeLost,
+    PortfolioDeadline,
 }
 
 /// The way in which a question was ended.
@@ -110,7 +111,7 @@ impl Settled {
 
 impl Outcome {
     /// Every way in which a question can end, with each method that can end it in that way.
-    pub const WITH_METHODS: [(Self, Method); 9] = [
+    pub const WITH_METHODS: [(Self, Method); 10] = [
         (Self::Answered, Method::EmailLink),
         (Self::Answered, Method::ApiKey),
         (Self::Answered, Method::Channel),
@@ -120,6 +121,7 @@ impl Outcome {
         (Self::Superseded, Method::ApiKey),
         (Self::Undeliverable, Method::Server),
         (Self::TimeLost, Method::Server),
+        (Self::PortfolioDeadline, Method::Server),
     ];
 
     /// The value of the metric's label.
@@ -132,6 +134,7 @@ impl Outcome {
             Self::Superseded => "superseded",
             Self::Undeliverable => "undeliverable",
             Self::TimeLost => "time_lost",
+            Self::PortfolioDeadline => "portfolio_deadline",
         }
     }
 }
@@ -174,10 +177,14 @@ impl Fact {
             (Resolution::Expired, _) => Outcome::ExpiredWithFallback,
             (Resolution::Cancelled, Some(ResolutionReason::Undeliverable)) => Outcome::Undeliverable,
             (Resolution::Cancelled, Some(ResolutionReason::TimeLost)) => Outcome::TimeLost,
+            (Resolution::Cancelled, Some(ResolutionReason::PortfolioDeadline)) => Outcome::PortfolioDeadline,
             (Resolution::Cancelled, Some(ResolutionReason::Superseded)) => Outcome::Superseded,
             (Resolution::Cancelled, Some(ResolutionReason::Withdrawn) | None) => Outcome::Withdrawn,
         };
-        let ran_out = matches!(outcome, Outcome::ExpiredWithFallback | Outcome::ExpiredFailed | Outcome::Undeliverable);
+        let ran_out = matches!(
+            outcome,
+            Outcome::ExpiredWithFallback | Outcome::ExpiredFailed | Outcome::Undeliverable | Outcome::PortfolioDeadline
+        );
         Some(Self::Ended {
             outcome,
             method: Method::of(event, !ran_out && outcome != Outcome::TimeLost),

@@ -7,16 +7,14 @@ use domain::log::Sealed;
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::principal::{Principal, Role};
 use domain::problem::Rejection;
-use domain::wire::{AggregateStatus, MemberView, PortfolioView, WholePortfolioView};
+use domain::suspension::Suspension;
+use domain::wire::{AggregateStatus, MemberView, PortfolioView, SuspendedPhase, WholePortfolioView};
 
 use crate::Wanted;
 use crate::filter::PortfolioFilter;
 use crate::reads::{PAGE_BYTES_MAX, intent_view, is_shown, readable};
 use crate::rows::prelude::*;
 use crate::rows::{Decided, ListedPortfolios, PortfolioRow, RowsResult};
-
-/// The most events of a portfolio's log in one reply. At present a log has two at most.
-const EVENTS_MAX: u32 = 1_000;
 
 /// A portfolio that the principal may read.
 pub(super) fn readable_portfolio<R: ReadRows>(rows: &mut R, principal: &Principal, id: PortfolioId) -> Decided<PortfolioRow> {
@@ -48,7 +46,7 @@ pub(super) fn portfolio<R: ReadRows>(
         Err(rejection) => return Ok(Err(rejection)),
     };
     let members = rows.members(row.rid, offset)?;
-    let (mut intents, mut bytes, mut next_offset) = (Vec::new(), 0, None);
+    let (mut intents, mut suspended_phases, mut bytes, mut next_offset) = (Vec::new(), Vec::new(), 0, None);
     for (member, place) in members.iter().zip(offset..) {
         if bytes >= PAGE_BYTES_MAX {
             next_offset = Some(place);
@@ -61,9 +59,14 @@ pub(super) fn portfolio<R: ReadRows>(
         }
         let view = MemberView::of(intent_view(rows, &intent)?, &member.membership);
         bytes += serde_json::to_vec(&view)?.len();
+        if let Some(open) = intent.open_suspension {
+            let Suspension { suspended_at, expires_at, .. } = rows.suspension_at(open)?.suspension;
+            let (phase_name, intent_id) = (view.intent.title.clone(), view.intent_id);
+            suspended_phases.push(SuspendedPhase { phase_name, intent_id, suspended_since: suspended_at, expires_at });
+        }
         intents.push(view);
     }
-    Ok(Ok(WholePortfolioView { portfolio: portfolio_view(rows, row)?, intents, next_offset }))
+    Ok(Ok(WholePortfolioView { portfolio: portfolio_view(rows, row)?, intents, suspended_phases, next_offset }))
 }
 
 /// The portfolios that the principal may read, newest first.
@@ -109,5 +112,5 @@ pub(super) fn portfolio_events<R: ReadRows>(rows: &mut R, principal: &Principal,
         Ok(row) => row,
         Err(rejection) => return Ok(Err(rejection)),
     };
-    Ok(Ok(rows.portfolio_events(row.rid, EVENTS_MAX)?.iter().map(Sealed::served).collect()))
+    Ok(Ok(rows.portfolio_events(row.rid)?.iter().map(Sealed::served).collect()))
 }

@@ -12,7 +12,7 @@ use domain::people::authority::{Action, Object, authorize};
 use domain::people::principal::{Principal, Role};
 use domain::problem::Rejection;
 use domain::suspension::lease::Lease;
-use domain::suspension::{FallbackPolicy, ResolutionReason, Suspension, delivery};
+use domain::suspension::{FallbackPolicy, PortfolioDeadline, ResolutionReason, Suspension, delivery};
 use domain::wire::{
     AclEntryView, AclView, BounceView, DeliveryPage, DeliveryView, EventView, IntentPage, IntentView, KeyView, SuspensionPage,
     SuspensionRecord,
@@ -583,6 +583,17 @@ pub(super) fn standing<R: ReadRows>(rows: &mut R, principal: &Principal) -> Deci
     }))
 }
 
+/// The suspension with the deadline of the portfolios that its intent is in.
+pub(super) fn in_portfolios<R: ReadRows>(rows: &mut R, mut row: SuspensionRow) -> RowsResult<SuspensionRow> {
+    if row.suspension.ending.is_none() && row.suspension.kind.stops_intent() {
+        let deadlines = rows.member_of(row.intent)?.into_iter().filter_map(|(_, member_of)| {
+            member_of.deadline.map(|at| PortfolioDeadline { portfolio_id: member_of.portfolio_id, at })
+        });
+        row.suspension.portfolio_deadline = deadlines.min_by_key(|deadline| deadline.at);
+    }
+    Ok(row)
+}
+
 pub(super) fn link<R: ReadRows>(rows: &mut R, token: &LinkToken, watch: &ClockWatch) -> RowsResult<Option<LinkView>> {
     let Some(kept) = rows.token(token.row())?.filter(|kept| token.matches(&kept.hash)) else { return Ok(None) };
     // A restore makes all older links void: links in the wrong hands may be the reason why the database was restored.
@@ -590,6 +601,7 @@ pub(super) fn link<R: ReadRows>(rows: &mut R, token: &LinkToken, watch: &ClockWa
         return Ok(None);
     }
     let row = rows.suspension_at(kept.suspension)?;
+    let row = in_portfolios(rows, row)?;
     let question = rows.question(&row)?;
     let intent_title = rows.title(row.intent)?;
     let agent = row.suspension.asked_by.name.clone();

@@ -21,6 +21,7 @@ diesel::table! {
         last_hash -> Binary,
         unmet -> Integer,
         is_held -> Bool,
+        is_grouped -> Bool,
     }
 }
 

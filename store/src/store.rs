@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use domain::base::ids::{DeliveryId, IntentId, KeyId, PortfolioId, SubscriptionId, SuspensionId};
 use domain::people::principal::Principal;
-use domain::portfolio::PortfolioStatus;
 use domain::portfolio::membership::Join;
+use domain::portfolio::{PortfolioStatus, PortfolioUpdate};
 use domain::suspension::lease::Lease;
 use domain::wire::{
     AclView, DeliveryPage, DeliveryView, EventView, GraphView, IntentPage, IntentView, KeyView, PortfolioView, SubscriptionView,
@@ -80,6 +80,8 @@ pub trait Store: Send + Sync + 'static {
     fn graph(&self, principal: Principal, id: IntentId) -> Unit<'_, GraphView>;
     /// Creates a portfolio.
     fn create_portfolio(&self, principal: Principal, write: Repeatable<NewPortfolio>) -> Unit<'_, Outcome>;
+    /// Changes the words, data or rules of a portfolio.
+    fn update_portfolio(&self, principal: Principal, id: PortfolioId, write: Repeatable<PortfolioUpdate>) -> Unit<'_, Outcome>;
     /// Changes the status of a portfolio.
     fn set_portfolio_status(
         &self,
@@ -262,6 +264,10 @@ impl<B: Backend> Store for B {
 
     fn create_portfolio(&self, principal: Principal, write: Repeatable<NewPortfolio>) -> Unit<'_, Outcome> {
         self.decide("create_portfolio", move |rows, env| units::portfolios::create(rows, env, &principal, &write))
+    }
+
+    fn update_portfolio(&self, principal: Principal, id: PortfolioId, write: Repeatable<PortfolioUpdate>) -> Unit<'_, Outcome> {
+        self.decide("update_portfolio", move |rows, env| units::portfolios::update(rows, env, &principal, id, &write))
     }
 
     fn set_portfolio_status(

@@ -46,6 +46,7 @@ impl Story {
                     Outcome::Withdrawn => "a question was withdrawn",
                     Outcome::Superseded => "a question was replaced",
                     Outcome::TimeLost => "a question ended because time was lost",
+                    Outcome::PortfolioDeadline => "a question ended at the deadline of a portfolio",
                     Outcome::Undeliverable => "a question reached no person",
                 };
                 tracing::info!(intent.id = %intent_id, agent, outcome = outcome.as_str(), method = method.as_str(), "{how}");

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Number, Value};
 
 /// How deep arrays and objects may nest.
@@ -13,6 +14,11 @@ pub const KEYS_MAX: usize = 2_000;
 
 /// The largest integer every JSON reader agrees on (2^53 − 1).
 pub const INTEGER_MAX: i64 = (1 << 53) - 1;
+
+/// `#[serde(default, deserialize_with = "present")]`: distinguishes a member that is null from one that is absent.
+pub(crate) fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(input: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(input).map(Some)
+}
 
 /// Parses a body, and refuses everything that two readers could understand differently: duplicate keys, integers beyond
 /// ±(2^53−1), nesting beyond [`DEPTH_MAX`], more than [`KEYS_MAX`] members, and anything behind the value.

@@ -10,6 +10,7 @@ use crate::intent::announcement::Announcement;
 use crate::intent::changing::changed;
 use crate::intent::command::Respond;
 use crate::intent::event::{Event, UnaskedAnswer};
+use crate::intent::portfolios;
 use crate::intent::refusal::{Refusal, names_a_person};
 use crate::intent::status::Status;
 use crate::people::principal::Principal;
@@ -26,6 +27,7 @@ pub(super) fn announce(intent: &Intent, id: SuspensionId, by: &Principal, now: D
     if !matches!(intent.status, Status::Draft | Status::Active) {
         return Err(Rejection::NotActive { status: intent.status.as_str().into() }.into());
     }
+    portfolios::may_suspend(intent, now)?;
     let by = Asker { name: by.name.clone(), owner: by.owner.clone() };
     let new = Status::SuspendedAwaitingInput;
     Ok(vec![

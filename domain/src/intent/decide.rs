@@ -36,12 +36,18 @@ const EARLY_SECONDS_MAX: u32 = 60;
 pub fn decide(intent: &Intent, command: &Command, by: &Principal, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
     govern::enforce(intent, command, by)?;
     match effects(intent, command, by, now) {
-        Ok(events) => Ok(with_requests_ended(intent, events, by)),
+        Ok(events) => Ok(with_consequences(intent, events, by, now)),
         Err(refusal) => {
-            let deadline = with_requests_ended(intent, refusal.deadline, &Principal::server());
+            let deadline = with_consequences(intent, refusal.deadline, &Principal::server(), now);
             Err(Refusal { deadline, ..refusal })
         }
     }
+}
+
+/// Adds the events that follow from these, whatever the command was.
+fn with_consequences(intent: &Intent, events: Vec<Event>, by: &Principal, now: DateTime<Utc>) -> Vec<Event> {
+    let events = with_requests_ended(intent, events, by);
+    portfolios::with_members_told(intent, events, now)
 }
 
 /// If these events end the intent, also withdraws the requests that are open beside it: there is nothing left to decide.
@@ -66,7 +72,7 @@ fn effects(intent: &Intent, command: &Command, by: &Principal, now: DateTime<Utc
         Command::Govern(policy) => govern::govern(intent, policy.as_deref(), by),
         Command::Unassign { agent_id } => agents::unassign(intent, agent_id, by, now),
         Command::Access(change) => entries::change(intent, change, by, now),
-        Command::Join(join) => portfolios::join(intent, join, by),
+        Command::Join(join) => portfolios::join(intent, join, by, now),
         Command::Leave(portfolio_id) => portfolios::leave(intent, *portfolio_id, by),
         Command::AddDependency(_) => graph::add(intent, by),
         Command::RemoveDependency(_) => graph::remove(intent, by),

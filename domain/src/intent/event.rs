@@ -14,14 +14,14 @@ use crate::intent::governance::{POLICY_REMOVED, POLICY_SET, Policy, VIOLATION};
 use crate::intent::record::Record;
 use crate::intent::status::Status;
 use crate::people::principal::{Assurance, Credential, Role};
-use crate::portfolio::membership::{self, Added};
+use crate::portfolio::membership::{self, Added, MemberEvent};
 use crate::suspension::FallbackPolicy;
 use crate::suspension::Kind;
 use crate::suspension::channel::Way;
 use crate::suspension::delivery::{Delivery, Failover};
 use crate::suspension::lease::Lease;
 use crate::suspension::requested::APPROVE;
-use crate::suspension::{Ending, Question, ResolutionReason, Suspension};
+use crate::suspension::{Ending, PortfolioDeadline, Question, ResolutionReason, Suspension};
 
 /// The largest answer kept with a refusal, in bytes of JSON; a larger one is recorded without its value.
 pub const REFUSED_VALUE_BYTES_MAX: usize = 16 * 1024;
@@ -68,20 +68,7 @@ pub enum Event {
     /// A person answered (RFC-0025 §3).
     Resumed(Box<Resumed>),
     /// The deadline passed, and no person had answered, or none had been reached (RFC-0025 §3).
-    SuspensionExpired {
-        /// The suspension.
-        suspension_id: SuspensionId,
-        /// `timeout` or `undeliverable`.
-        reason: ExpiryReason,
-        /// The attempts made by then.
-        attempts: u32,
-        /// The fallback policy of the question.
-        fallback_policy: FallbackPolicy,
-        /// The value that replaces an answer, if one does.
-        fallback_value: Option<Value>,
-        /// Whether a person was reached.
-        reached: bool,
-    },
+    SuspensionExpired(Box<Expired>),
     /// People are asked again, or would have been while the server was away (RFC-0026 §4).
     SuspensionRenotified(Box<Renotified>),
     /// A rung of the ladder takes effect (RFC-0026 §4).
@@ -165,6 +152,8 @@ pub enum Event {
     Joined(Box<Added>),
     /// The intent was taken out of a portfolio.
     Left(membership::Removed),
+    /// The intent, which is in a portfolio, waits for a person, or no longer does (RFC-0026 §4).
+    Member(MemberEvent),
     /// The intents for which this one waits changed (RFC-0002).
     Dependency(Box<DependencyEvent>),
     /// The policy was set, or removed.
@@ -197,6 +186,25 @@ pub struct Reminded {
     pub reminded_by: String,
     /// The credential of that subject; absent if the server itself did it.
     pub credential: Option<Credential>,
+}
+
+/// A deadline that passed without an answer.
+#[derive(Clone, Debug)]
+pub struct Expired {
+    /// The suspension.
+    pub suspension_id: SuspensionId,
+    /// The kind of the deadline, and whether a person was reached.
+    pub reason: ExpiryReason,
+    /// The attempts made by then.
+    pub attempts: u32,
+    /// The fallback policy of the question.
+    pub fallback_policy: FallbackPolicy,
+    /// The value that replaces an answer, if one does.
+    pub fallback_value: Option<Value>,
+    /// Whether a person was reached.
+    pub reached: bool,
+    /// The deadline of a portfolio, if that was the deadline.
+    pub portfolio: Option<PortfolioDeadline>,
 }
 
 /// A deadline that moved.
@@ -258,6 +266,8 @@ pub enum ExpiryReason {
     Timeout,
     /// No person was reached.
     Undeliverable,
+    /// The deadline of a portfolio has passed.
+    PortfolioDeadline,
 }
 
 /// An accepted answer and where it came from.
@@ -398,7 +408,7 @@ impl Event {
             Self::AskerWentOn { .. } => "intent.asker_went_on",
             Self::Suspended(suspension, _) => asked_as(suspension.kind),
             Self::Resumed(resumed) => answered_as(resumed),
-            Self::SuspensionExpired { .. } => "intent.suspension_expired",
+            Self::SuspensionExpired(_) => "intent.suspension_expired",
             Self::SuspensionRenotified(_) => "intent.suspension_renotified",
             Self::SuspensionEscalated { .. } => "intent.suspension_escalated",
             Self::SuspensionReminded(_) => "intent.suspension_reminded",
@@ -420,6 +430,7 @@ impl Event {
             Self::Access(change) => change.event_type(),
             Self::Joined(_) => membership::ADDED,
             Self::Left(_) => membership::REMOVED,
+            Self::Member(change) => change.event_type(),
             Self::Dependency(change) => change.event_type(),
             Self::PolicyChanged { policy: Some(_), .. } => POLICY_SET,
             Self::PolicyChanged { policy: None, .. } => POLICY_REMOVED,
@@ -455,8 +466,14 @@ pub fn ending_of(event: &Event, now: DateTime<Utc>) -> Option<(SuspensionId, End
     let ending = |resolution, reason, response, by| Ending { resolution, reason, at: now, response, by, metadata: None };
     match event {
         Event::Resumed(resumed) => Some((resumed.suspension_id, resumed.ending.clone())),
-        Event::SuspensionExpired { suspension_id, reason: ExpiryReason::Timeout, fallback_value, .. } => {
-            Some((*suspension_id, ending(Resolution::Expired, None, fallback_value.clone(), None)))
+        Event::SuspensionExpired(expired) => {
+            let (resolution, reason) = match expired.reason {
+                ExpiryReason::Timeout => (Resolution::Expired, None),
+                ExpiryReason::PortfolioDeadline => (Resolution::Cancelled, Some(ResolutionReason::PortfolioDeadline)),
+                // The event before, `SuspensionUndeliverable`, has ended the question. This one is for clients that know only the RFC.
+                ExpiryReason::Undeliverable => return None,
+            };
+            Some((expired.suspension_id, ending(resolution, reason, expired.fallback_value.clone(), None)))
         }
         Event::SuspensionUndeliverable { suspension_id } => {
             Some((*suspension_id, ending(Resolution::Cancelled, Some(ResolutionReason::Undeliverable), None, None)))
@@ -466,9 +483,7 @@ pub fn ending_of(event: &Event, now: DateTime<Utc>) -> Option<(SuspensionId, End
             let ending = ending(Resolution::Cancelled, Some(*reason), None, Some(cancelled_by.clone()));
             Some((*suspension_id, Ending { metadata, ..ending }))
         }
-        // The event before, `SuspensionUndeliverable`, has ended the question. This one is for clients that know only the RFC.
-        Event::SuspensionExpired { reason: ExpiryReason::Undeliverable, .. }
-        | Event::IntentCreated(..)
+        Event::IntentCreated(..)
         | Event::StatePatched(_)
         | Event::StatusChanged { .. }
         | Event::Announced(_)
@@ -495,6 +510,7 @@ pub fn ending_of(event: &Event, now: DateTime<Utc>) -> Option<(SuspensionId, End
         | Event::Access(_)
         | Event::Joined(_)
         | Event::Left(_)
+        | Event::Member(_)
         | Event::Dependency(_)
         | Event::PolicyChanged { .. }
         | Event::Violated(_)

@@ -31,6 +31,7 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>, dated: Dat
         | Event::DeliveryFailed(_)
         | Event::DeliveryFailover(_)
         | Event::DeliveryRedriven { .. }
+        | Event::Member(_)
         | Event::SuspensionEscalated { .. } => {}
         Event::SuspensionRenotified(renotified) => {
             if let Some(open) = intent.opened_mut(renotified.suspension_id) {
@@ -59,7 +60,7 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>, dated: Dat
         Event::Dependency(change) => depend(intent, change),
         Event::Suspended(suspension, _) => ask(intent, suspension),
         Event::Resumed(_)
-        | Event::SuspensionExpired { .. }
+        | Event::SuspensionExpired(_)
         | Event::SuspensionUndeliverable { .. }
         | Event::SuspensionCancelled { .. } => end(intent, event, dated),
         Event::LateAnswer(refused) | Event::ResponseRejected(refused) => count_refusal(intent, refused.suspension_id),
@@ -121,6 +122,7 @@ fn ask(intent: &mut Intent, suspension: &Suspension) {
 
 /// Puts the intent into the portfolio that the command names, or takes it out.
 fn place(intent: &mut Intent, added: Option<&Added>, dated: DateTime<Utc>) {
+    intent.is_grouped = true;
     let Some(joined) = &mut intent.portfolio else { return };
     let before = joined.membership;
     joined.membership = added.map(|&Added { id, role, priority, .. }| {

@@ -42,10 +42,10 @@ use crate::intent::governance::Governance;
 use crate::intent::status::Status;
 use crate::people::access::Entry;
 use crate::people::principal::Principal;
-use crate::portfolio::membership::Joined;
+use crate::portfolio::membership::{Joined, MemberOf};
 use crate::problem::Blocking;
 use crate::suspension::lease::Lease;
-use crate::suspension::{Asker, Suspension};
+use crate::suspension::{Asker, PortfolioDeadline, Suspension};
 
 /// The part of an intent that decisions need.
 #[derive(Clone, Debug)]
@@ -82,6 +82,10 @@ pub struct Intent {
     pub aliases: Vec<Alias>,
     /// The portfolio that the command names.
     pub portfolio: Option<Box<Joined>>,
+    /// Whether it was ever put into a portfolio.
+    pub is_grouped: bool,
+    /// The active portfolios that it is in.
+    pub member_of: Vec<MemberOf>,
     /// Its policy; loaded only if the command needs it.
     pub governance: Governance,
     /// How many of its dependencies are not completed, as far as its own log says.
@@ -116,6 +120,8 @@ impl Intent {
             requests: Vec::new(),
             aliases: Vec::new(),
             portfolio: None,
+            is_grouped: false,
+            member_of: Vec::new(),
             governance: Governance::default(),
             unmet: 0,
             is_held: false,
@@ -139,6 +145,15 @@ impl Intent {
     /// The time since which the intent has waited for a person.
     pub fn suspended_since(&self) -> Option<DateTime<Utc>> {
         self.open.as_ref().map(|open| open.suspended_at)
+    }
+
+    /// The earliest deadline of the active portfolios that the intent is in.
+    pub fn portfolio_deadline(&self) -> Option<PortfolioDeadline> {
+        let deadlines = self
+            .member_of
+            .iter()
+            .filter_map(|member_of| member_of.deadline.map(|at| PortfolioDeadline { portfolio_id: member_of.portfolio_id, at }));
+        deadlines.min_by_key(|deadline| deadline.at)
     }
 
     /// The open suspension with this id.

@@ -1,14 +1,22 @@
-//! Puts an intent into portfolios, and takes it out of them (RFC-0007).
+//! Puts an intent into portfolios, and takes it out of them (RFC-0007); ends its question at the deadline of a portfolio (RFC-0026).
 
-use crate::base::ids::PortfolioId;
+use chrono::{DateTime, Utc};
+
+use crate::base::ids::{PortfolioId, SuspensionId};
 use crate::intent::Intent;
-use crate::intent::event::Event;
+use crate::intent::changing::changed;
+use crate::intent::event::{Event, Expired, ExpiryReason, ending_of};
 use crate::intent::refusal::Refusal;
+use crate::intent::status::Status;
 use crate::people::authority::{Action, Object, authorize};
 use crate::people::principal::Principal;
-use crate::portfolio::membership::{Added, Join, Joined, Removed};
+use crate::portfolio::membership::{Added, Join, Joined, MemberEvent, MemberOf, MemberResumed, MemberSuspended, Removed};
 use crate::portfolio::{MEMBERS_MAX, PORTFOLIOS_OF_INTENT_MAX, PortfolioStatus};
 use crate::problem::Rejection;
+use crate::suspension::{PortfolioDeadline, Suspension};
+
+/// The reason for the status of an intent that the deadline of a portfolio has ended.
+const DEADLINE_EXCEEDED: &str = "portfolio_deadline_exceeded";
 
 /// Decides whether the intent may go into the portfolio that the command names: only the creator of the portfolio adds intents.
 pub(super) fn permit_joining(intent: &Intent, by: &Principal) -> Result<(), Rejection> {
@@ -17,7 +25,7 @@ pub(super) fn permit_joining(intent: &Intent, by: &Principal) -> Result<(), Reje
 }
 
 /// Puts the intent into a portfolio. A request for the role and the priority that the intent has there already causes no event.
-pub(super) fn join(intent: &Intent, join: &Join, by: &Principal) -> Result<Vec<Event>, Refusal> {
+pub(super) fn join(intent: &Intent, join: &Join, by: &Principal, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
     let Joined { portfolio, members, portfolios_of_intent, membership } =
         intent.portfolio.as_deref().ok_or(Rejection::NotFound)?;
     let place = membership.map(|membership| (membership.role, membership.priority));
@@ -26,6 +34,14 @@ pub(super) fn join(intent: &Intent, join: &Join, by: &Principal) -> Result<Vec<E
     }
     if portfolio.status != PortfolioStatus::Active {
         return Err(Rejection::PortfolioNotActive { status: portfolio.status.as_str().into() }.into());
+    }
+    if let Some(deadline) = portfolio.body.policy.deadline {
+        if portfolio.is_over(now) {
+            return Err(Rejection::PortfolioDeadlinePassed { deadline }.into());
+        }
+        if !portfolio.acts_on(&intent.created_by) {
+            return Err(Rejection::anothers_member().into());
+        }
     }
     if membership.is_none() && *members >= MEMBERS_MAX {
         let message = format!("a portfolio has at most {MEMBERS_MAX} intents; take one out first");
@@ -46,4 +62,59 @@ pub(super) fn leave(intent: &Intent, portfolio_id: PortfolioId, by: &Principal) 
         return Err(Rejection::NotFound.into());
     }
     Ok(vec![Event::Left(Removed { portfolio_id, credential: by.credential })])
+}
+
+/// Refuses a question after the deadline of a portfolio that the intent is in.
+pub(super) fn may_suspend(intent: &Intent, now: DateTime<Utc>) -> Result<(), Rejection> {
+    match intent.portfolio_deadline() {
+        Some(PortfolioDeadline { at, .. }) if at <= now => Err(Rejection::PortfolioDeadlinePassed { deadline: at }),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// The events of the deadline of a portfolio: it ends the question and the intent, and no fallback applies (RFC-0026 §3, rule 5).
+pub(super) fn end_by_portfolio(intent: &Intent, open: &Suspension, portfolio: PortfolioDeadline) -> Vec<Event> {
+    let expired = Expired {
+        suspension_id: open.id,
+        reason: ExpiryReason::PortfolioDeadline,
+        attempts: open.attempt,
+        fallback_policy: open.fallback_policy,
+        fallback_value: None,
+        reached: open.reached,
+        portfolio: Some(portfolio),
+    };
+    vec![Event::SuspensionExpired(Box::new(expired)), changed(intent, Status::Abandoned, Some(DEADLINE_EXCEEDED.into()))]
+}
+
+/// Adds to these events, for each portfolio, that the intent waits for a person from now on, or no longer. A question that replaces
+/// another one, and an intent that is abandoned, add nothing.
+pub(super) fn with_members_told(intent: &Intent, mut events: Vec<Event>, now: DateTime<Utc>) -> Vec<Event> {
+    if intent.member_of.is_empty() {
+        return events;
+    }
+    let asked = events.iter().find_map(asked_by);
+    let open = intent.open.as_ref().map(|open| open.id);
+    let ended = events.iter().find_map(|event| ending_of(event, now).filter(|(id, _)| Some(*id) == open));
+    let goes_on = !events.iter().any(Event::ends_intent);
+    let change = |&MemberOf { portfolio_id, others_suspended, .. }: &MemberOf| match (asked, &ended) {
+        (Some(suspension_id), None) => {
+            let suspended_member_count = others_suspended + 1;
+            Some(MemberEvent::Suspended(MemberSuspended { portfolio_id, suspension_id, suspended_member_count }))
+        }
+        (None, Some((suspension_id, ending))) if goes_on => Some(MemberEvent::Resumed(MemberResumed {
+            portfolio_id,
+            suspension_id: *suspension_id,
+            suspended_member_count: others_suspended,
+            resolution: ending.resolution,
+        })),
+        (_, _) => None,
+    };
+    events.extend(intent.member_of.iter().filter_map(change).map(Event::Member));
+    events
+}
+
+/// The question that an event asks, if the intent waits for its answer.
+fn asked_by(event: &Event) -> Option<SuspensionId> {
+    let Event::Suspended(suspension, _) = event else { return None };
+    suspension.kind.stops_intent().then_some(suspension.id)
 }

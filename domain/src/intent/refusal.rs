@@ -4,7 +4,8 @@ use crate::base::ids::SuspensionId;
 use crate::intent::Intent;
 use crate::intent::changing::changed;
 use crate::intent::command::Respond;
-use crate::intent::event::{Event, ExpiryReason};
+use crate::intent::event::{Event, Expired, ExpiryReason};
+use crate::intent::portfolios;
 use crate::intent::status::Status;
 use crate::people::principal::{Principal, Role};
 use crate::problem::Rejection;
@@ -37,15 +38,18 @@ pub(super) fn withdrawn(open: &Suspension, reason: ResolutionReason, note: Optio
 /// deadline always takes effect.
 pub(super) fn expired(intent: &Intent, open: &Suspension) -> Refusal {
     Refusal {
-        rejection: Rejection::Expired { expired_at: open.expires_at },
+        rejection: Rejection::Expired { expired_at: open.ends_at() },
         deadline: end_by_deadline(intent, open),
         record: None,
     }
 }
 
-/// The events of a deadline (RFC-0025 §6). If no person was reached, the question is recorded as undeliverable and not as
+/// The events of a deadline (RFC-0025 §6). If the deadline of a portfolio comes first, it decides. If no person was reached, the question is recorded as undeliverable and not as
 /// unanswered, unless its fallback applies without delivery.
 pub(super) fn end_by_deadline(intent: &Intent, open: &Suspension) -> Vec<Event> {
+    if let Some(portfolio) = open.ended_by_portfolio() {
+        return portfolios::end_by_portfolio(intent, open, portfolio);
+    }
     let falls_back = open.fallback_policy != FallbackPolicy::Fail;
     let excused = falls_back && !open.requires_delivery;
     let undeliverable = !open.reached && !excused;
@@ -59,14 +63,15 @@ pub(super) fn end_by_deadline(intent: &Intent, open: &Suspension) -> Vec<Event> 
     if undeliverable {
         events.push(Event::SuspensionUndeliverable { suspension_id: open.id });
     }
-    events.push(Event::SuspensionExpired {
+    events.push(Event::SuspensionExpired(Box::new(Expired {
         suspension_id: open.id,
         reason: if undeliverable { ExpiryReason::Undeliverable } else { ExpiryReason::Timeout },
         attempts: open.attempt,
         fallback_policy: open.fallback_policy,
         fallback_value: if continues { open.fallback_value.clone() } else { None },
         reached: open.reached,
-    });
+        portfolio: None,
+    })));
     if open.kind.stops_intent() {
         events.push(changed(intent, new, Some(reason.into())));
     }
@@ -83,6 +88,7 @@ pub(super) fn why_refused(intent: &Intent, suspension_id: &str) -> Rejection {
         (Resolution::Expired, _) | (Resolution::Cancelled, Some(ResolutionReason::Undeliverable)) => {
             Rejection::Expired { expired_at: named.and_then(|ended| ended.expires_at) }
         }
+        (Resolution::Cancelled, Some(ResolutionReason::PortfolioDeadline)) => Rejection::Expired { expired_at: Some(*at) },
         (Resolution::Responded | Resolution::Cancelled, _) => {
             Rejection::AlreadyResolved { resolution: *resolution, reason: *reason, resolved_at: *at, resolved_by: by.clone() }
         }

@@ -11,6 +11,7 @@ use crate::intent::announcing::taken_back;
 use crate::intent::changing::changed;
 use crate::intent::command::{ByRecord, Suspend};
 use crate::intent::event::Event;
+use crate::intent::portfolios;
 use crate::intent::refusal::{Refusal, expired, why_refused, withdrawn};
 use crate::intent::status::Status;
 use crate::people::principal::Principal;
@@ -46,6 +47,7 @@ pub(super) fn suspend(intent: &Intent, suspend: &Suspend, by: &Principal, now: D
         reminded_at: None,
         asked_by: Asker { name: by.name.clone(), owner: by.owner.clone() },
         ending: None,
+        portfolio_deadline: intent.portfolio_deadline().filter(|_| suspend.kind.stops_intent()),
     };
     let mut question = suspend.question.clone();
     if let Some(requested) = &mut question.requested {
@@ -86,7 +88,7 @@ fn makes_room(intent: &Intent, suspend: &Suspend, by: &Principal, now: DateTime<
         (None, Some(named)) => Err(why_refused(intent, named).into()),
         (Some(_), None) => Err(not_active()),
         (None, None) if intent.status != Status::Active && !announced => Err(not_active()),
-        (None, None) => Ok(None),
+        (None, None) => Ok(portfolios::may_suspend(intent, now).map(|()| None)?),
     }
 }
 

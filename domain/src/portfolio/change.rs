@@ -1,15 +1,91 @@
-//! Decides which events a new portfolio, or a new status, causes.
+//! Decides which events a new portfolio, a change of its words, data or rules, or a new status causes.
+
+use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::people::principal::Principal;
-use crate::portfolio::event::{Created, PortfolioEvent, StatusChanged};
-use crate::portfolio::{Portfolio, PortfolioBody, PortfolioStatus};
+use crate::portfolio::event::{Created, PortfolioEvent, StatusChanged, Updated};
+use crate::portfolio::{
+    DEADLINE_DAYS_MAX, EVENTS_MAX, Portfolio, PortfolioBody, PortfolioPolicy, PortfolioStatus, PortfolioUpdate,
+};
 use crate::problem::Rejection;
 
 /// The event that begins a portfolio.
-pub fn created(body: &PortfolioBody, by: &Principal) -> PortfolioEvent {
+///
+/// # Errors
+///
+/// `Invalid` for a deadline that has passed or is too far away.
+pub fn created(body: &PortfolioBody, by: &Principal, now: DateTime<Utc>) -> Result<PortfolioEvent, Rejection> {
+    may_end_at(&body.policy, now)?;
     let PortfolioBody { name, description, metadata, policy, claimed_created_by } = body.clone();
     let (governance_policy, credential) = (policy, by.credential);
-    PortfolioEvent::Created(Box::new(Created { name, description, metadata, governance_policy, claimed_created_by, credential }))
+    let created = Created { name, description, metadata, governance_policy, claimed_created_by, credential };
+    Ok(PortfolioEvent::Created(Box::new(created)))
+}
+
+/// The facts about a portfolio that decide about an update.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UpdateFacts {
+    /// Whether it holds intents that another credential created.
+    pub has_others: bool,
+    /// How many events its log has.
+    pub events: u64,
+}
+
+/// Decides the effect of new words, data or rules. A member of the update that equals the present one changes nothing.
+///
+/// # Errors
+///
+/// `PortfolioNotActive`; `PortfolioDeadlinePassed` if the rules change after the deadline; `Forbidden` for a deadline over intents of
+/// others; `Invalid` for a deadline that has passed or is too far away, and if the log of the portfolio is full.
+pub fn update(
+    portfolio: &Portfolio,
+    update: &PortfolioUpdate,
+    facts: UpdateFacts,
+    by: &Principal,
+    now: DateTime<Utc>,
+) -> Result<Vec<PortfolioEvent>, Rejection> {
+    let body = &portfolio.body;
+    let PortfolioUpdate { name, description, metadata, policy } = update.clone();
+    let updated = Updated {
+        name: name.filter(|name| *name != body.name),
+        description: description.filter(|description| *description != body.description),
+        metadata: metadata.filter(|metadata| *metadata != body.metadata),
+        governance_policy: policy.filter(|policy| *policy != body.policy),
+        credential: by.credential,
+    };
+    if (Updated { credential: by.credential, ..Updated::default() }) == updated {
+        return Ok(Vec::new());
+    }
+    if portfolio.status != PortfolioStatus::Active {
+        return Err(Rejection::PortfolioNotActive { status: portfolio.status.as_str().into() });
+    }
+    if facts.events + 1 >= EVENTS_MAX {
+        let message = format!("a portfolio changes at most {} times", EVENTS_MAX - 2);
+        return Err(Rejection::invalid("portfolio_id", "count", message));
+    }
+    if let Some(policy) = &updated.governance_policy
+        && policy.deadline != body.policy.deadline
+    {
+        // A deadline that has passed may have ended questions already, and ends the others now.
+        if let Some(deadline) = body.policy.deadline.filter(|_| portfolio.is_over(now)) {
+            return Err(Rejection::PortfolioDeadlinePassed { deadline });
+        }
+        if policy.deadline.is_some() && facts.has_others {
+            return Err(Rejection::anothers_member());
+        }
+        may_end_at(policy, now)?;
+    }
+    Ok(vec![PortfolioEvent::Updated(Box::new(updated))])
+}
+
+/// Refuses a deadline that has passed or is too far away.
+fn may_end_at(policy: &PortfolioPolicy, now: DateTime<Utc>) -> Result<(), Rejection> {
+    let is_possible = |at: DateTime<Utc>| now < at && at <= now + TimeDelta::days(i64::from(DEADLINE_DAYS_MAX));
+    if policy.deadline.is_none_or(is_possible) {
+        return Ok(());
+    }
+    let message = format!("must be in the future, and at most {DEADLINE_DAYS_MAX} days from now");
+    Err(Rejection::invalid("governance_policy.deadline", "range", message))
 }
 
 /// Decides the effect of a new status. `incomplete` is the number of intents in the portfolio that are not completed.

@@ -3,11 +3,14 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::base::json::present;
 use crate::people::principal::Credential;
 use crate::portfolio::{PortfolioPolicy, PortfolioStatus};
 
 /// The type of the event that begins a portfolio.
 pub const CREATED: &str = "portfolio_created";
+/// The type of the events that change its words, data or rules.
+pub const UPDATED: &str = "portfolio_updated";
 /// The type of the events that change its status.
 pub const STATUS_CHANGED: &str = "portfolio_status_changed";
 
@@ -31,6 +34,26 @@ pub struct Created {
     pub credential: Option<Credential>,
 }
 
+/// Words, data and rules that changed; the payload of `portfolio_updated`. Members that did not change are absent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Updated {
+    /// The name from now on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The description from now on; null if there is none any more.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    pub description: Option<Option<String>>,
+    /// The data from now on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Map<String, Value>>,
+    /// All rules from now on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub governance_policy: Option<PortfolioPolicy>,
+    /// The credential that changed them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credential: Option<Credential>,
+}
+
 /// A change of status; the payload of `portfolio_status_changed`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatusChanged {
@@ -49,6 +72,8 @@ pub struct StatusChanged {
 pub enum PortfolioEvent {
     /// The portfolio began.
     Created(Box<Created>),
+    /// Its words, data or rules changed.
+    Updated(Box<Updated>),
     /// Its status changed.
     StatusChanged(StatusChanged),
 }
@@ -58,6 +83,7 @@ impl PortfolioEvent {
     pub fn event_type(&self) -> &'static str {
         match self {
             Self::Created(_) => CREATED,
+            Self::Updated(_) => UPDATED,
             Self::StatusChanged(_) => STATUS_CHANGED,
         }
     }

@@ -4,14 +4,19 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::base::ids::{MembershipId, PortfolioId};
+use crate::base::ids::{MembershipId, PortfolioId, SuspensionId};
 use crate::people::principal::Credential;
 use crate::portfolio::Portfolio;
+use crate::suspension::Resolution;
 
 /// The type of the events that put an intent into a portfolio, or change its place there.
 pub const ADDED: &str = "added_to_portfolio";
 /// The type of the events that take an intent out of a portfolio.
 pub const REMOVED: &str = "removed_from_portfolio";
+/// The type of the events that say that an intent of a portfolio waits for a person.
+pub const SUSPENDED: &str = "portfolio.member_suspended";
+/// The type of the events that say that an intent of a portfolio no longer waits for a person.
+pub const RESUMED: &str = "portfolio.member_resumed";
 /// The highest priority; the lowest is as far below zero.
 pub const PRIORITY_MAX: u32 = 1_000_000;
 
@@ -65,6 +70,60 @@ pub struct Removed {
     /// The credential that took it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credential: Option<Credential>,
+}
+
+/// An intent of a portfolio that waits for a person; the payload of `portfolio.member_suspended`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemberSuspended {
+    /// The portfolio.
+    pub portfolio_id: PortfolioId,
+    /// The suspension.
+    pub suspension_id: SuspensionId,
+    /// How many intents of the portfolio wait for a person now.
+    pub suspended_member_count: u64,
+}
+
+/// An intent of a portfolio that no longer waits for a person; the payload of `portfolio.member_resumed`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemberResumed {
+    /// The portfolio.
+    pub portfolio_id: PortfolioId,
+    /// The suspension.
+    pub suspension_id: SuspensionId,
+    /// How many intents of the portfolio still wait for a person.
+    pub suspended_member_count: u64,
+    /// How the suspension ended.
+    pub resolution: Resolution,
+}
+
+/// A change that an intent reports to a portfolio.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemberEvent {
+    /// The intent waits for a person.
+    Suspended(MemberSuspended),
+    /// The intent no longer waits for a person.
+    Resumed(MemberResumed),
+}
+
+impl MemberEvent {
+    /// The name on the wire.
+    pub fn event_type(self) -> &'static str {
+        match self {
+            Self::Suspended(_) => SUSPENDED,
+            Self::Resumed(_) => RESUMED,
+        }
+    }
+}
+
+/// An active portfolio that an intent is in, as far as decisions about the intent need it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemberOf {
+    /// The portfolio.
+    pub portfolio_id: PortfolioId,
+    /// Its deadline.
+    pub deadline: Option<DateTime<Utc>>,
+    /// How many other intents of the portfolio wait for a person; loaded if the command may suspend or resume the intent.
+    pub others_suspended: u64,
 }
 
 /// A request to put an intent into a portfolio, or to change its place there.

@@ -12,6 +12,9 @@ use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use crate::base::ids::PortfolioId;
+use crate::base::name::is_same;
+use crate::base::time::rfc3339;
+use crate::portfolio::event::{PortfolioEvent, Updated};
 use crate::suspension::Asker;
 
 /// The longest name of a portfolio, in characters.
@@ -19,9 +22,15 @@ pub const NAME_MAX: usize = 200;
 /// The most intents in one portfolio.
 pub const MEMBERS_MAX: usize = 1_000;
 /// The most portfolios that one intent is in.
-pub const PORTFOLIOS_OF_INTENT_MAX: usize = 100;
+pub const PORTFOLIOS_OF_INTENT_MAX: usize = 10;
+/// The most events in the log of one portfolio; the last one is left for the end of the portfolio.
+pub const EVENTS_MAX: u64 = 1_000;
 /// The member of a policy that lets a portfolio be completed only when all its intents are.
 pub const REQUIRE_ALL_COMPLETED: &str = "require_all_completed";
+/// The member of a policy that sets a deadline.
+pub const DEADLINE: &str = "deadline";
+/// The farthest deadline from now, in days.
+pub const DEADLINE_DAYS_MAX: u32 = 3_660;
 
 /// The status of a portfolio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -52,13 +61,17 @@ pub struct PortfolioPolicy {
     /// Whether the portfolio can be completed only when all its intents are; absent if the creator did not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub require_all_completed: Option<bool>,
+    /// The moment from which no person can answer a question of its intents (RFC-0026 §3, rule 5).
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "crate::base::time::z_option")]
+    pub deadline: Option<DateTime<Utc>>,
 }
 
 impl PortfolioPolicy {
     /// The rules as they are shown and stored.
     pub fn to_object(self) -> Map<String, Value> {
         let rule = self.require_all_completed.map(|rule| (REQUIRE_ALL_COMPLETED.to_owned(), json!(rule)));
-        rule.into_iter().collect()
+        let deadline = self.deadline.map(|at| (DEADLINE.to_owned(), json!(rfc3339(at))));
+        rule.into_iter().chain(deadline).collect()
     }
 }
 
@@ -77,6 +90,19 @@ pub struct PortfolioBody {
     pub claimed_created_by: Option<String>,
 }
 
+/// New words, data or rules of a portfolio; an absent member changes nothing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PortfolioUpdate {
+    /// The name.
+    pub name: Option<String>,
+    /// The description; `Some(None)` removes it.
+    pub description: Option<Option<String>>,
+    /// The data, in place of all present data.
+    pub metadata: Option<Map<String, Value>>,
+    /// The rules, in place of all present rules.
+    pub policy: Option<PortfolioPolicy>,
+}
+
 /// A portfolio, without the intents in it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Portfolio {
@@ -92,4 +118,33 @@ pub struct Portfolio {
     pub updated_at: DateTime<Utc>,
     /// Its words and data.
     pub body: PortfolioBody,
+}
+
+impl Portfolio {
+    /// Whether the deadline of the portfolio may end questions of an intent that this credential created: only those of its own
+    /// creator's intents, because the creator of another intent has not agreed to it.
+    pub fn acts_on(&self, created_by: &Asker) -> bool {
+        is_same(&self.created_by.name, &created_by.name) && self.created_by.owner == created_by.owner
+    }
+
+    /// Applies an event of its log.
+    pub fn apply(&mut self, event: &PortfolioEvent) {
+        match event {
+            PortfolioEvent::Created(_) => {}
+            PortfolioEvent::Updated(updated) => {
+                let Updated { name, description, metadata, governance_policy, credential: _ } = (**updated).clone();
+                let body = &mut self.body;
+                body.name = name.unwrap_or_else(|| std::mem::take(&mut body.name));
+                body.description = description.unwrap_or_else(|| body.description.take());
+                body.metadata = metadata.unwrap_or_else(|| std::mem::take(&mut body.metadata));
+                body.policy = governance_policy.unwrap_or(body.policy);
+            }
+            PortfolioEvent::StatusChanged(changed) => self.status = changed.new_status,
+        }
+    }
+
+    /// Whether its deadline has passed.
+    pub fn is_over(&self, now: DateTime<Utc>) -> bool {
+        self.body.policy.deadline.is_some_and(|at| at <= now)
+    }
 }

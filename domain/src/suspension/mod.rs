@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use crate::base::ids::{IntentId, SuspensionId};
+use crate::base::ids::{IntentId, PortfolioId, SuspensionId};
 use crate::base::name::Owner;
 use crate::base::words;
 use crate::suspension::requested::Requested;
@@ -156,6 +156,8 @@ pub enum ResolutionReason {
     Undeliverable,
     /// The server was away, or its clock jumped, while the question was open, and its deadline is fixed.
     TimeLost,
+    /// The deadline of a portfolio that the intent is in has passed (RFC-0026 §3, rule 5).
+    PortfolioDeadline,
 }
 
 /// The asker of a question, as far as needed to keep it from answering its own question.
@@ -223,6 +225,19 @@ pub struct Suspension {
     pub asked_by: Asker,
     /// The ending; absent while the suspension is open.
     pub ending: Option<Ending>,
+    /// The earliest deadline of the active portfolios that the intent is in. It can move while the suspension is open, so it is not
+    /// stored with the suspension: a store reads it with the portfolios.
+    #[serde(skip)]
+    pub portfolio_deadline: Option<PortfolioDeadline>,
+}
+
+/// The deadline of a portfolio, as far as it concerns a suspension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortfolioDeadline {
+    /// The portfolio.
+    pub portfolio_id: PortfolioId,
+    /// Its deadline.
+    pub at: DateTime<Utc>,
 }
 
 /// The question as the operator reads it; stored in the event that asked it.
@@ -311,9 +326,24 @@ impl Question {
 }
 
 impl Suspension {
-    /// Whether the deadline has passed at `now`; it counts by the clock, even if its timer has not fired yet.
+    /// The end of the time to answer: its own deadline or that of a portfolio, whichever is earlier.
+    pub fn ends_at(&self) -> Option<DateTime<Utc>> {
+        self.expires_at.into_iter().chain(self.portfolio_deadline.map(|deadline| deadline.at)).min()
+    }
+
+    /// Whether the time to answer is over at `now`; it counts by the clock, even if its timer has not fired yet.
     pub fn is_expired(&self, now: DateTime<Utc>) -> bool {
-        self.expires_at.is_some_and(|at| now >= at)
+        self.ends_at().is_some_and(|at| now >= at)
+    }
+
+    /// The deadline of a portfolio, if it ends the suspension before its own deadline does, or at the same moment.
+    pub fn ended_by_portfolio(&self) -> Option<PortfolioDeadline> {
+        self.portfolio_deadline.filter(|deadline| self.expires_at.is_none_or(|own| deadline.at <= own))
+    }
+
+    /// The policy that applies if no person answers: none of its own if a portfolio ends it.
+    pub fn policy_in_silence(&self) -> FallbackPolicy {
+        self.ended_by_portfolio().map_or(self.fallback_policy, |_| FallbackPolicy::Fail)
     }
 
     /// The choice with this value.

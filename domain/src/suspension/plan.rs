@@ -57,12 +57,15 @@ impl<'a> Plan<'a> {
     /// The plan of a question that was asked, on a server with these channels.
     pub fn of(suspension: &'a Suspension, question: &'a Question, channels: &'a Channels) -> Self {
         let silence = Silence::new(
-            suspension.fallback_policy,
+            suspension.policy_in_silence(),
             suspension.fallback_value.as_ref(),
             &suspension.choices,
             suspension.requires_delivery,
         );
-        Self::new(question, channels, suspension.suspended_at, suspension.expires_at, silence)
+        let mut plan = Self::new(question, channels, suspension.suspended_at, suspension.ends_at(), silence);
+        // The deadline of a portfolio can come before an attempt that is planned.
+        plan.steps.retain(|step| step.attempt == 1 || suspension.ends_at().is_none_or(|end| step.at < end));
+        plan
     }
 
     /// The plan of a question that is asked at `suspended_at`.

@@ -36,9 +36,9 @@ pub use self::intents::{CreateIntentRequest, IntentPage, IntentView, PatchStateR
 pub use self::keys::{CreateKeyRequest, CreatedKey, KeyList, KeyView};
 pub use self::leases::{AcquireLeaseRequest, LeaseList, LeaseReleased, RenewLeaseRequest};
 pub use self::portfolios::{
-    AddToPortfolioRequest, AggregateStatus, ByStatus, CreatePortfolioRequest, MemberList, MemberView, MembershipView,
-    PortfolioEventView, PortfolioPolicyRequest, PortfolioView, RemovedFromPortfolio, SetPortfolioStatusRequest,
-    WholePortfolioView,
+    AddToPortfolioRequest, AggregateStatus, AggregateWord, ByStatus, CreatePortfolioRequest, MemberList, MemberView,
+    MembershipView, PortfolioEventView, PortfolioPolicyRequest, PortfolioView, RemovedFromPortfolio, SetPortfolioStatusRequest,
+    SuspendedPhase, UpdatePortfolioRequest, WholePortfolioView,
 };
 pub use self::preview::{AtTheEnd, ScheduledAttempt, SuspensionPreview, What};
 pub use self::problem::ProblemBody;

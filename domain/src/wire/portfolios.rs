@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::base::ids::{IntentId, MembershipId, PortfolioId};
+use crate::base::json::present;
 use crate::intent::status::Status;
 use crate::portfolio::membership::{Membership, MembershipRole};
 use crate::portfolio::{Portfolio, PortfolioStatus};
@@ -26,7 +27,7 @@ pub struct CreatePortfolioRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 200)]
     pub created_by: Option<String>,
-    /// Its rules; the only rule is `require_all_completed`.
+    /// Its rules.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<PortfolioPolicyRequest>)]
     pub governance_policy: Option<Map<String, Value>>,
@@ -34,7 +35,7 @@ pub struct CreatePortfolioRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<PortfolioPolicyRequest>)]
     pub governance: Option<Map<String, Value>>,
-    /// Must be absent or null: portfolios have no deadlines on this server.
+    /// Must be absent or null: the deadline is a rule of `governance_policy`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Value>)]
     pub deadline: Option<Value>,
@@ -49,6 +50,43 @@ pub struct CreatePortfolioRequest {
 pub struct PortfolioPolicyRequest {
     /// Whether the portfolio can be completed only when all its intents are.
     pub require_all_completed: Option<bool>,
+    /// The moment from which no person can answer a question of its intents, RFC 3339, in the future. Questions that are open then
+    /// end as `cancelled` without a fallback, and their intents are abandoned.
+    #[schema(format = DateTime)]
+    pub deadline: Option<String>,
+}
+
+/// `PATCH /api/v1/portfolios/{id}`: an absent member changes nothing. Unknown fields are ignored.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct UpdatePortfolioRequest {
+    /// Its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 200)]
+    pub name: Option<String>,
+    /// Its description; null removes it.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    #[schema(value_type = Option<String>, max_length = 65_536)]
+    pub description: Option<Option<String>>,
+    /// Its rules, in place of all present rules.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<PortfolioPolicyRequest>)]
+    pub governance_policy: Option<Map<String, Value>>,
+    /// The rules, under the name that the RFC gives them; must equal `governance_policy` if both are given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<PortfolioPolicyRequest>)]
+    pub governance: Option<Map<String, Value>>,
+    /// Must be absent or null: the deadline is a rule of `governance_policy`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Value>)]
+    pub deadline: Option<Value>,
+    /// Must be absent or null: `PATCH …/status` changes the status.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Value>)]
+    pub status: Option<Value>,
+    /// Data, in place of all present data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub metadata: Option<Map<String, Value>>,
 }
 
 /// `PATCH /api/v1/portfolios/{id}/status`. Unknown fields are ignored.
@@ -81,6 +119,20 @@ pub struct AggregateStatus {
     pub by_status: ByStatus,
     /// The percentage of completed intents, rounded down; 0 without intents.
     pub completion_percentage: u64,
+    /// All of them in one word.
+    pub status: AggregateWord,
+}
+
+/// The progress of several intents in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AggregateWord {
+    /// No intent was abandoned, and not all are completed.
+    InProgress,
+    /// There are intents, and all are completed.
+    Completed,
+    /// At least one intent was abandoned.
+    Failed,
 }
 
 /// How many intents have each of the six statuses.
@@ -116,7 +168,13 @@ impl AggregateStatus {
             *sum += count;
             total += count;
         }
-        Self { total, by_status, completion_percentage: (by_status.completed * 100).checked_div(total).unwrap_or(0) }
+        let status = match by_status {
+            ByStatus { abandoned: 1.., .. } => AggregateWord::Failed,
+            ByStatus { completed, .. } if completed > 0 && completed == total => AggregateWord::Completed,
+            ByStatus { .. } => AggregateWord::InProgress,
+        };
+        let completion_percentage = (by_status.completed * 100).checked_div(total).unwrap_or(0);
+        Self { total, by_status, completion_percentage, status }
     }
 }
 
@@ -161,6 +219,10 @@ pub struct PortfolioView {
     #[serde(rename = "updatedAt", with = "crate::base::time::naive_form")]
     #[schema(value_type = String)]
     pub updated_at_for_client: DateTime<Utc>,
+    /// Whether any of its intents waits for a person.
+    pub has_suspended_members: bool,
+    /// How many of its intents wait for a person.
+    pub suspended_member_count: u64,
     /// The progress of all its intents.
     pub aggregate_status: AggregateStatus,
 }
@@ -184,6 +246,8 @@ impl PortfolioView {
             updated_at,
             created_at_for_client: created_at,
             updated_at_for_client: updated_at,
+            has_suspended_members: aggregate_status.by_status.suspended_awaiting_input > 0,
+            suspended_member_count: aggregate_status.by_status.suspended_awaiting_input,
             aggregate_status,
         }
     }
@@ -215,6 +279,23 @@ impl MemberView {
     }
 }
 
+/// An intent of a portfolio that waits for a person.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct SuspendedPhase {
+    /// Its title.
+    pub phase_name: String,
+    /// Its id.
+    pub intent_id: IntentId,
+    /// The time since which it waits.
+    #[serde(with = "crate::base::time::naive_form")]
+    #[schema(value_type = String)]
+    pub suspended_since: DateTime<Utc>,
+    /// The deadline of the question itself; null if it has none. The deadline of the portfolio may be earlier.
+    #[serde(with = "crate::base::time::naive_option")]
+    #[schema(value_type = Option<String>)]
+    pub expires_at: Option<DateTime<Utc>>,
+}
+
 /// The intents of a portfolio.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct MemberList {
@@ -234,6 +315,8 @@ pub struct WholePortfolioView {
     pub portfolio: PortfolioView,
     /// The intents that the caller may read, by priority, the highest first, and then the oldest intent first.
     pub intents: Vec<MemberView>,
+    /// Those of these intents that wait for a person.
+    pub suspended_phases: Vec<SuspendedPhase>,
     /// The `offset` at which `…/intents` returns the further intents; null if there are none. `intents` ends early after
     /// 8 MiB.
     pub next_offset: Option<u32>,
@@ -242,7 +325,7 @@ pub struct WholePortfolioView {
 impl WholePortfolioView {
     /// The intents alone.
     pub fn into_members(self) -> MemberList {
-        let Self { portfolio, intents, next_offset } = self;
+        let Self { portfolio, intents, suspended_phases: _, next_offset } = self;
         MemberList { intents, next_offset, aggregate_status: portfolio.aggregate_status }
     }
 }

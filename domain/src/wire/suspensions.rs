@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::base::ids::{IntentId, SuspensionId};
+use crate::base::json::present;
 use crate::suspension::FallbackPolicy;
 use crate::suspension::requested::Requested;
 use crate::suspension::retry::{HumanRetryPolicy, PartialRetryPolicy};
@@ -276,11 +277,6 @@ pub struct RespondRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub metadata: Option<Map<String, Value>>,
-}
-
-/// Distinguishes an explicit null from an absent field.
-fn present<'de, D: serde::Deserializer<'de>>(input: D) -> Result<Option<Value>, D::Error> {
-    Value::deserialize(input).map(Some)
 }
 
 /// The reply to an accepted answer (RFC-0025 §8).

@@ -1,13 +1,15 @@
 //! The events of an intent in a portfolio, and of one that waits for others.
 
 use domain::base::ids::{IntentId, MembershipId, PortfolioId};
+use domain::base::time::from_micros;
 use domain::intent::dependency::{BlockedReason, DependencyAdded, DependencyEvent, DependencyMet, DependencyRemoved};
-use domain::intent::event::Event;
+use domain::intent::event::{Event, Expired, ExpiryReason};
 use domain::intent::status::Status;
-use domain::portfolio::membership::{self, Added, MembershipRole};
+use domain::portfolio::membership::{self, Added, MemberEvent, MemberResumed, MemberSuspended, MembershipRole};
+use domain::suspension::{FallbackPolicy, PortfolioDeadline, Resolution};
 use uuid::Uuid;
 
-use super::key;
+use super::{asked_id, key};
 
 pub(super) fn grouped() -> Vec<Event> {
     let portfolio_id = PortfolioId(Uuid::from_u128(13));
@@ -40,5 +42,27 @@ pub(super) fn waiting() -> Vec<Event> {
         change(DependencyEvent::Met(DependencyMet { dependency_id, agents: Vec::new() })),
         change(DependencyEvent::Met(DependencyMet { dependency_id, agents: vec!["bot".into(), "other".into()] })),
         status(Status::Active, Status::Completed, None, vec![dependency_id]),
+    ]
+}
+
+pub(super) fn under_a_deadline() -> Vec<Event> {
+    let (portfolio_id, suspension_id) = (PortfolioId(Uuid::from_u128(13)), asked_id());
+    vec![
+        Event::Member(MemberEvent::Suspended(MemberSuspended { portfolio_id, suspension_id, suspended_member_count: 1 })),
+        Event::Member(MemberEvent::Resumed(MemberResumed {
+            portfolio_id,
+            suspension_id,
+            suspended_member_count: 0,
+            resolution: Resolution::Responded,
+        })),
+        Event::SuspensionExpired(Box::new(Expired {
+            suspension_id,
+            reason: ExpiryReason::PortfolioDeadline,
+            attempts: 2,
+            fallback_policy: FallbackPolicy::UseDefaultAndContinue,
+            fallback_value: None,
+            reached: true,
+            portfolio: Some(PortfolioDeadline { portfolio_id, at: from_micros(1_795_507_200_000_042) }),
+        })),
     ]
 }

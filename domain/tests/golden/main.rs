@@ -20,7 +20,7 @@ use domain::intent::access::{self, AccessEvent, Decided, Granted, PrincipalType,
 use domain::intent::assignment::{Assigned, Unassigned};
 use domain::intent::body::{IntentBody, Patch, PatchOp};
 use domain::intent::event::{
-    ClientEvent, Event, ExpiryReason, Extended, ExtensionCause, RefusedAnswer, Reminded, Renotified, Resumed, Violation,
+    ClientEvent, Event, Expired, ExpiryReason, Extended, ExtensionCause, RefusedAnswer, Reminded, Renotified, Resumed, Violation,
 };
 use domain::intent::governance::Policy;
 use domain::intent::record::{Attachment, AttachmentRemoved, Cost, Decision, Failure, Record, RetryPolicy, RetryStrategy};
@@ -128,6 +128,7 @@ fn suspension() -> Suspension {
         reminded_at: None,
         asked_by: Asker { name: "bot".into(), owner: Owner("team-a".into()) },
         ending: None,
+        portfolio_deadline: None,
     }
 }
 
@@ -239,13 +240,16 @@ fn answered() -> Vec<Event> {
 
 fn ended() -> Vec<Event> {
     let suspension_id = asked_id();
-    let expired = |reason, fallback_policy, fallback_value, reached| Event::SuspensionExpired {
-        suspension_id,
-        reason,
-        attempts: 3,
-        fallback_policy,
-        fallback_value,
-        reached,
+    let expired = |reason, fallback_policy, fallback_value, reached| {
+        Event::SuspensionExpired(Box::new(Expired {
+            suspension_id,
+            reason,
+            attempts: 3,
+            fallback_policy,
+            fallback_value,
+            reached,
+            portfolio: None,
+        }))
     };
     let cancelled = |reason, note: Option<&str>, credential| Event::SuspensionCancelled {
         suspension_id,
@@ -585,6 +589,7 @@ fn kinds() -> Vec<Event> {
             containers::grouped(),
             went_on(),
             containers::waiting(),
+            containers::under_a_deadline(),
         ])
         .flatten()
         .collect()
@@ -646,7 +651,7 @@ fn every_kind_of_event_is_pinned() {
         Event::AnsweredUnasked(_) => "intent.unasked_answer",
         Event::Adopted { .. } => "intent.suspension_adopted",
         Event::AskerWentOn { .. } => "intent.asker_went_on",
-        Event::SuspensionExpired { .. } => "intent.suspension_expired",
+        Event::SuspensionExpired(_) => "intent.suspension_expired",
         Event::SuspensionRenotified(_) => "intent.suspension_renotified",
         Event::SuspensionEscalated { .. } => "intent.suspension_escalated",
         Event::SuspensionReminded(_) => "intent.suspension_reminded",
@@ -668,6 +673,7 @@ fn every_kind_of_event_is_pinned() {
         Event::Access(change) => change.event_type(),
         Event::Joined(_) => "added_to_portfolio",
         Event::Left(_) => "removed_from_portfolio",
+        Event::Member(change) => change.event_type(),
         Event::Dependency(change) => change.event_type(),
         Event::PolicyChanged { policy: Some(_), .. } => "governance.policy_set",
         Event::PolicyChanged { policy: None, .. } => "governance.policy_removed",
@@ -677,7 +683,7 @@ fn every_kind_of_event_is_pinned() {
     };
     let kinds = kinds();
     let pinned: BTreeSet<&str> = kinds.iter().map(name).collect();
-    assert_eq!(pinned.len(), 56, "{pinned:?}");
+    assert_eq!(pinned.len(), 58, "{pinned:?}");
     for event in kinds.iter().filter(|event| !matches!(event, Event::Appended(_))) {
         assert_eq!(event.event_type(), name(event));
         assert!(is_a_type(event.event_type()), "no endpoint could subscribe to {}", event.event_type());

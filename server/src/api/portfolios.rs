@@ -9,7 +9,7 @@ use domain::people::authority::Action;
 use domain::portfolio::{MEMBERS_MAX, PORTFOLIOS_OF_INTENT_MAX};
 use domain::wire::{
     AddToPortfolioRequest, CreatePortfolioRequest, MemberList, MembershipView, PortfolioEventView, PortfolioView,
-    RemovedFromPortfolio, SetPortfolioStatusRequest, WholePortfolioView,
+    RemovedFromPortfolio, SetPortfolioStatusRequest, UpdatePortfolioRequest, WholePortfolioView,
 };
 use serde_json::{Value, json};
 use store::{NewPortfolio, PortfolioFilter};
@@ -33,7 +33,7 @@ const _: () = assert!(PORTFOLIOS_OF_INTENT_MAX <= PORTFOLIOS_PAGE_MAX as usize &
 
 pub(super) fn routes(routes: &mut Routes<'_>) {
     routes.keyed(Surface::OpenIntent, "/portfolios", [get(Work::List, list), post(Work::Write, create)]);
-    routes.keyed(Surface::OpenIntent, "/portfolios/{portfolio_id}", [get(Work::List, show)]);
+    routes.keyed(Surface::OpenIntent, "/portfolios/{portfolio_id}", [get(Work::List, show), patch(Work::Write, update)]);
     routes.keyed(Surface::OpenIntent, "/portfolios/{portfolio_id}/status", [patch(Work::Write, set_status)]);
     routes.keyed(Surface::OpenIntent, "/portfolios/{portfolio_id}/events", [get(Work::List, events)]);
     routes.keyed(Surface::OpenIntent, "/portfolios/{portfolio_id}/intents", [get(Work::List, members), post(Work::Write, add)]);
@@ -44,8 +44,8 @@ pub(super) fn intent_routes(routes: &mut Routes<'_>) {
     routes.keyed(Surface::OpenIntent, "/intents/{intent_id}/portfolios", [get(Work::List, of_intent)]);
 }
 
-/// Creates a portfolio, `active` and empty. Its rules can require that all its intents are completed before the portfolio is;
-/// every other rule is refused.
+/// Creates a portfolio, `active` and empty. Its rules can require that all its intents are completed before the portfolio is, and set
+/// a deadline for the questions of its intents; every other rule is refused.
 #[utoipa::path(post, path = "/api/v1/portfolios", tag = "portfolios", request_body = CreatePortfolioRequest,
     params(("Idempotency-Key" = Option<String>, Header)), responses((status = 200, body = PortfolioView), (status = 403), (status = 422)))]
 pub(super) async fn create(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
@@ -115,6 +115,19 @@ pub(super) async fn events(request: HttpRequest, shared: Data<Shared>) -> Result
     Ok(HttpResponse::Ok().content_type("application/json").body(format!("[{}]", events.join(","))))
 }
 
+/// Changes the name, the description, the data or the rules of an active portfolio. Its creator and admins may do so. A new deadline
+/// counts at once, also for questions that are open; one that has passed does not move.
+#[utoipa::path(patch, path = "/api/v1/portfolios/{portfolio_id}", tag = "portfolios", request_body = UpdatePortfolioRequest,
+    params(("portfolio_id" = String, Path), ("Idempotency-Key" = Option<String>, Header)), responses(
+    (status = 200, body = PortfolioView), (status = 403), (status = 404),
+    (status = 409, description = "`portfolio_not_active`, `portfolio_deadline_passed`"), (status = 422)))]
+pub(super) async fn update(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
+    let caller = Caller::of(&request)?;
+    let (principal, body, id) = (caller.principal, Json::of(&request)?, portfolio_id(&request)?);
+    let write = repeatable(&request, &principal, "PATCH /portfolios/{id}", body, grouping::updated_portfolio);
+    Ok(respond(shared.store.update_portfolio(principal, id, write).await?))
+}
+
 /// Changes the status of a portfolio. Its creator and admins may do so. `completed` and `abandoned` are final.
 #[utoipa::path(patch, path = "/api/v1/portfolios/{portfolio_id}/status", tag = "portfolios", request_body = SetPortfolioStatusRequest,
     params(("portfolio_id" = String, Path), ("Idempotency-Key" = Option<String>, Header)), responses(
@@ -132,7 +145,7 @@ pub(super) async fn set_status(request: HttpRequest, shared: Data<Shared>) -> Re
 #[utoipa::path(post, path = "/api/v1/portfolios/{portfolio_id}/intents", tag = "portfolios", request_body = AddToPortfolioRequest,
     params(("portfolio_id" = String, Path), ("Idempotency-Key" = Option<String>, Header)), responses(
     (status = 200, body = MembershipView), (status = 403), (status = 404, description = "`not_found`: the portfolio or the intent"),
-    (status = 409, description = "`portfolio_not_active`"), (status = 422)))]
+    (status = 409, description = "`portfolio_not_active`, `portfolio_deadline_passed`"), (status = 422)))]
 pub(super) async fn add(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let caller = Caller::of(&request)?;
     let (principal, body, id) = (caller.principal, Json::of(&request)?, portfolio_id(&request)?);

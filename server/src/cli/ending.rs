@@ -29,6 +29,8 @@ pub(in crate::cli) enum Ending {
     Superseded,
     /// The server ended it: the server was away or its clock jumped, and the deadline of this question does not move.
     TimeLost,
+    /// The deadline of a portfolio that the intent is in has passed.
+    PortfolioDeadline,
 }
 
 impl From<TimeoutReason> for Ending {
@@ -46,6 +48,7 @@ impl From<CancelReason> for Ending {
             CancelReason::Withdrawn => Self::Withdrawn,
             CancelReason::Superseded => Self::Superseded,
             CancelReason::TimeLost => Self::TimeLost,
+            CancelReason::PortfolioDeadline => Self::PortfolioDeadline,
         }
     }
 }
@@ -59,6 +62,7 @@ impl Ending {
             (Resolution::Expired, _) => Self::Expired,
             (Resolution::Cancelled, Some(ResolutionReason::Superseded)) => Self::Superseded,
             (Resolution::Cancelled, Some(ResolutionReason::TimeLost)) => Self::TimeLost,
+            (Resolution::Cancelled, Some(ResolutionReason::PortfolioDeadline)) => Self::PortfolioDeadline,
             (Resolution::Cancelled, Some(ResolutionReason::Undeliverable)) => Self::Undeliverable,
             (Resolution::Cancelled, Some(ResolutionReason::Withdrawn) | None) => Self::Withdrawn,
         })
@@ -77,7 +81,13 @@ impl Ending {
         match self {
             Self::Answered => 0,
             Self::Declined => 1,
-            Self::Fallback | Self::Expired | Self::Undeliverable | Self::Withdrawn | Self::Superseded | Self::TimeLost => 2,
+            Self::Fallback
+            | Self::Expired
+            | Self::Undeliverable
+            | Self::Withdrawn
+            | Self::Superseded
+            | Self::TimeLost
+            | Self::PortfolioDeadline => 2,
         }
     }
 
@@ -90,6 +100,7 @@ impl Ending {
             Self::Withdrawn => "withdrawn",
             Self::Superseded => "superseded",
             Self::TimeLost => "time_lost",
+            Self::PortfolioDeadline => "portfolio_deadline",
         }
     }
 
@@ -97,7 +108,12 @@ impl Ending {
         match self {
             Self::Answered | Self::Declined => "human",
             Self::Fallback => "fallback",
-            Self::Expired | Self::Undeliverable | Self::Withdrawn | Self::Superseded | Self::TimeLost => "none",
+            Self::Expired
+            | Self::Undeliverable
+            | Self::Withdrawn
+            | Self::Superseded
+            | Self::TimeLost
+            | Self::PortfolioDeadline => "none",
         }
     }
 
@@ -107,7 +123,7 @@ impl Ending {
         match self {
             Self::Answered | Self::Declined | Self::Fallback => Some(Status::Completed),
             Self::Withdrawn | Self::TimeLost => Some(Status::Abandoned),
-            Self::Expired | Self::Undeliverable | Self::Superseded => None,
+            Self::Expired | Self::Undeliverable | Self::Superseded | Self::PortfolioDeadline => None,
         }
     }
 
@@ -117,7 +133,12 @@ impl Ending {
             Self::Answered | Self::Declined | Self::Fallback => {
                 record.response.as_ref().map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
             }
-            Self::Expired | Self::Undeliverable | Self::Withdrawn | Self::Superseded | Self::TimeLost => None,
+            Self::Expired
+            | Self::Undeliverable
+            | Self::Withdrawn
+            | Self::Superseded
+            | Self::TimeLost
+            | Self::PortfolioDeadline => None,
         }
     }
 
@@ -141,6 +162,7 @@ impl Ending {
             Self::Withdrawn => "the question was withdrawn".to_owned(),
             Self::Superseded => "the question was superseded by a newer one".to_owned(),
             Self::TimeLost => "the server was away or its clock jumped, and the question ended without an answer".to_owned(),
+            Self::PortfolioDeadline => "the deadline of a portfolio passed before a person answered".to_owned(),
         }
     }
 

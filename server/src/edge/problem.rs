@@ -100,6 +100,7 @@ impl From<Rejection> for Failure {
                 member("current_version", json!(current_version));
             }
             Rejection::Expired { expired_at } => more.times.push(("expired_at", *expired_at)),
+            Rejection::PortfolioDeadlinePassed { deadline } => more.times.push(("deadline", Some(*deadline))),
             Rejection::AlreadyResolved { resolution, reason, resolved_at, resolved_by } => {
                 member("resolution", json!(resolution));
                 member("resolution_reason", json!(reason));

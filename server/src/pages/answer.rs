@@ -301,7 +301,7 @@ fn open_page(
         beside: beside(link),
         answers: answers(link, form),
         now: link.now,
-        expires_at: link.suspension.expires_at,
+        expires_at: link.suspension.ends_at(),
         silence: silence(link),
         plan: plan(link, &shared.asking.channels),
         form_action: request.path().to_owned(),
@@ -376,7 +376,7 @@ fn given(link: &LinkView, value: Option<&Value>) -> Given {
 fn silence(link: &LinkView) -> Silence {
     if !link.suspension.kind.stops_intent() {
         Silence::Beside
-    } else if link.suspension.fallback_policy == FallbackPolicy::Fail {
+    } else if link.suspension.policy_in_silence() == FallbackPolicy::Fail {
         Silence::Ends
     } else {
         Silence::Fallback(given(link, link.suspension.fallback_value.as_ref()))
@@ -405,7 +405,7 @@ fn ending(link: &LinkView) -> Ending {
     let suspension = &link.suspension;
     let Some(ended) = &suspension.ending else {
         // The deadline has passed, and its timer is about to record that.
-        return Ending::Expired { at: suspension.expires_at.unwrap_or(link.now), silence: None };
+        return Ending::Expired { at: suspension.ends_at().unwrap_or(link.now), silence: None };
     };
     let note = |name: &str| ended.metadata.as_ref().and_then(|metadata| metadata.get(name)?.as_str().map(str::to_owned));
     match (ended.resolution, ended.reason) {
@@ -424,6 +424,9 @@ fn ending(link: &LinkView) -> Ending {
         }
         (Resolution::Cancelled, Some(ResolutionReason::Superseded)) => {
             Ending::Superseded { at: ended.at, changed: None, newer_href: None }
+        }
+        (Resolution::Cancelled, Some(ResolutionReason::PortfolioDeadline)) => {
+            Ending::Expired { at: ended.at, silence: Some(Silence::Ends) }
         }
         (Resolution::Cancelled, Some(ResolutionReason::TimeLost)) => Ending::TimeLost { at: ended.at },
         (Resolution::Cancelled, Some(ResolutionReason::Undeliverable)) => {

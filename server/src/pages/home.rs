@@ -128,7 +128,7 @@ impl WaitingRow {
         Self {
             question: headline(asked),
             agent: line(&asked.suspension.asked_by.name),
-            left: asked.suspension.expires_at.map(|at| time_left(at - now)),
+            left: asked.suspension.ends_at().map(|at| time_left(at - now)),
             href: view.messages.iter().filter(about).find_map(|mailed| href(mailed, view, development)),
         }
     }
@@ -174,7 +174,7 @@ fn undelivered(state: DeliveryState) -> Option<&'static str> {
 /// The state of a question, in words.
 fn state(suspension: &Suspension, now: DateTime<Utc>) -> String {
     let Some(ending) = &suspension.ending else {
-        return match suspension.expires_at {
+        return match suspension.ends_at() {
             Some(at) if at <= now => words::DEADLINE_HAS_PASSED.to_owned(),
             Some(at) => words::waits_for(&time_left(at - now)),
             None => words::WAITS.to_owned(),
@@ -188,7 +188,9 @@ fn state(suspension: &Suspension, now: DateTime<Utc>) -> String {
                 &line(ending.by.as_deref().unwrap_or_default()),
             )
         }
-        (Resolution::Expired, _) => words::NO_PERSON_ANSWERED.to_owned(),
+        (Resolution::Expired, _) | (Resolution::Cancelled, Some(ResolutionReason::PortfolioDeadline)) => {
+            words::NO_PERSON_ANSWERED.to_owned()
+        }
         (Resolution::Cancelled, Some(ResolutionReason::Superseded)) => words::WAS_REPLACED.to_owned(),
         (Resolution::Cancelled, Some(ResolutionReason::TimeLost)) => words::LOST_TIME.to_owned(),
         (Resolution::Cancelled, Some(ResolutionReason::Undeliverable)) => words::REACHED_NO_PERSON.to_owned(),

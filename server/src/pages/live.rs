@@ -51,8 +51,8 @@ pub(super) async fn state(token: Path<String>, shared: Data<Shared>, pages: Data
 
 impl State {
     fn of(link: &LinkView) -> Self {
-        let left_ms = link.suspension.expires_at.map(|at| (at - link.now).num_milliseconds().max(0));
-        let deadline = link.suspension.expires_at.map(|at| Deadline {
+        let left_ms = link.suspension.ends_at().map(|at| (at - link.now).num_milliseconds().max(0));
+        let deadline = link.suspension.ends_at().map(|at| Deadline {
             at: machine(&at),
             text: deadline(at, link.now),
             window_ms: (at - link.suspension.suspended_at).num_milliseconds(),
@@ -66,7 +66,7 @@ fn ended(link: &LinkView) -> &'static str {
     let ending = link.suspension.ending.as_ref();
     match ending.map_or((Resolution::Expired, None), |ending| (ending.resolution, ending.reason)) {
         (Resolution::Responded, _) => "answered",
-        (Resolution::Expired, _) => "expired",
+        (Resolution::Expired, _) | (Resolution::Cancelled, Some(ResolutionReason::PortfolioDeadline)) => "expired",
         (Resolution::Cancelled, Some(ResolutionReason::Superseded)) => "superseded",
         (Resolution::Cancelled, Some(ResolutionReason::TimeLost)) => "time_lost",
         (Resolution::Cancelled, Some(ResolutionReason::Undeliverable)) => "undeliverable",

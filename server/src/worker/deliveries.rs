@@ -380,7 +380,7 @@ impl Deliveries {
             occasion: occasion(delivery),
             sent_at: delivery.now,
             suspended_at: suspension.suspended_at,
-            expires_at: suspension.expires_at,
+            expires_at: suspension.ends_at(),
             plan: plan(delivery, &self.channels),
             display_time_zone: self.display_time_zone,
             public_host: crate::edge::address::host_with_port(&self.public_url),

@@ -214,7 +214,7 @@ insert!(
         creator_owner: Owned,
         created_at: At,
         updated_at: At,
-    } with { has_leases = "false", unmet = "0", is_held = "false", last_event = "0", last_sequence = "0", last_hash = "''" }
+    } with { has_leases = "false", unmet = "0", is_held = "false", is_grouped = "false", last_event = "0", last_sequence = "0", last_hash = "''" }
 );
 
 insert!(
@@ -242,6 +242,7 @@ statement!(
         ", has_leases = " has_leases: bool = Bool,
         ", unmet = " unmet: i32 = Integer,
         ", is_held = " is_held: bool = Bool,
+        ", is_grouped = " is_grouped: bool = Bool,
         ", last_event = " last_event: i64 = BigInt,
         ", last_sequence = " last_sequence: i64 = BigInt,
         ", last_hash = " last_hash: Vec<u8> = Binary,

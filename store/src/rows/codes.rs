@@ -39,13 +39,13 @@ code!(Kind { AwaitingInput = 0, Paused = 1, Parked = 2, Approval = 3, Escalation
 code!(ResponseType { Choice = 0, Confirm = 1, Text = 2, Form = 3 });
 code!(FallbackPolicy { Fail = 0, CompleteWithFallback = 1, UseDefaultAndContinue = 2 });
 code!(Resolution { Responded = 0, Expired = 1, Cancelled = 2 });
-code!(ResolutionReason { Withdrawn = 0, Superseded = 1, Undeliverable = 2, TimeLost = 3 });
+code!(ResolutionReason { Withdrawn = 0, Superseded = 1, Undeliverable = 2, TimeLost = 3, PortfolioDeadline = 4 });
 code!(LeaseStatus { Active = 0, Released = 1, Expired = 2 });
 code!(Permission { Read = 0, Write = 1, Admin = 2 });
 code!(PortfolioStatus { Active = 0, Completed = 1, Abandoned = 2 });
 code!(MembershipRole { Primary = 0, Member = 1, Dependency = 2 });
 code!(Role { Agent = 0, Operator = 1, Admin = 2, Auditor = 3, Channel = 4 });
-code!(TimerKind { Deadline = 0, Attempt = 1 });
+code!(TimerKind { Deadline = 0, Attempt = 1, Portfolio = 2 });
 code!(DeliveryState { Queued = 0, Sent = 1, Failed = 2, Obsolete = 3, Bounced = 4 });
 
 /// The kinds of timers.
@@ -55,6 +55,8 @@ pub(crate) enum TimerKind {
     Deadline,
     /// The next attempt: asks again.
     Attempt,
+    /// The deadline of a portfolio: ends the suspension.
+    Portfolio,
 }
 
 /// The state of a message's row; a queued message may be leased.

@@ -4,7 +4,8 @@ use domain::base::ids::PortfolioId;
 use domain::intent::status::Status;
 use domain::log::{Hash, Sealed};
 use domain::portfolio::Portfolio;
-use domain::portfolio::membership::Membership;
+use domain::portfolio::membership::{MemberOf, Membership};
+use domain::suspension::Asker;
 
 use super::error::RowsResult;
 
@@ -39,6 +40,9 @@ pub(crate) struct ListedPortfolios<'a> {
 pub(crate) trait WritePortfolios {
     /// Inserts a portfolio whose log is empty; returns its row id.
     fn insert_portfolio(&mut self, portfolio: &Portfolio) -> RowsResult<i64>;
+    /// Keeps the portfolios of an intent as they are until the transaction is over: a transaction that locks one of them waits. Other
+    /// transactions may hold them in this way as well.
+    fn hold_portfolios_of(&mut self, intent: i64) -> RowsResult<()>;
     /// Reads a portfolio. Other transactions that ask for it in this way wait until this one is over.
     fn lock_portfolio(&mut self, id: PortfolioId) -> RowsResult<Option<PortfolioRow>>;
     /// Adds an event to the log, and writes the portfolio's row as the event leaves it.
@@ -53,12 +57,20 @@ pub(crate) trait ReadPortfolios {
     fn portfolio(&mut self, id: PortfolioId) -> RowsResult<Option<PortfolioRow>>;
     fn portfolios(&mut self, listed: ListedPortfolios<'_>) -> RowsResult<Vec<PortfolioRow>>;
     /// The log of a portfolio, oldest first.
-    fn portfolio_events(&mut self, portfolio: i64, limit: u32) -> RowsResult<Vec<Sealed>>;
+    fn portfolio_events(&mut self, portfolio: i64) -> RowsResult<Vec<Sealed>>;
     /// The intents in a portfolio behind the first `offset`: by priority, the highest first, and then the oldest intent
     /// first.
     fn members(&mut self, portfolio: i64, offset: u32) -> RowsResult<Vec<MemberRow>>;
     /// The membership of an intent in a portfolio.
     fn membership(&mut self, portfolio: i64, intent: i64) -> RowsResult<Option<Membership>>;
+    /// The active portfolios in which an intent is, with their rows; `others_suspended` is not read.
+    fn member_of(&mut self, intent: i64) -> RowsResult<Vec<(i64, MemberOf)>>;
+    /// How many intents of a portfolio wait for a person, apart from this one.
+    fn others_suspended(&mut self, portfolio: i64, intent: i64) -> RowsResult<u64>;
+    /// The open questions of the intents in a portfolio.
+    fn open_questions_in(&mut self, portfolio: i64) -> RowsResult<Vec<i64>>;
+    /// The credentials that created the intents in a portfolio, each once.
+    fn creators_in(&mut self, portfolio: i64) -> RowsResult<Vec<Asker>>;
     /// How many intents of a portfolio have each status.
     fn member_statuses(&mut self, portfolio: i64) -> RowsResult<Vec<(Status, u64)>>;
     /// The portfolios in which an intent is.

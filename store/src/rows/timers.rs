@@ -17,6 +17,8 @@ pub(crate) struct TimerRow {
 /// Writes timers, in one transaction.
 pub(crate) trait WriteTimers {
     fn insert_timer(&mut self, timer: TimerRow) -> RowsResult<()>;
+    /// Adds the timer for the deadline of a portfolio; two portfolios with one deadline have one timer.
+    fn insert_portfolio_timer(&mut self, suspension: i64, due_at: DateTime<Utc>) -> RowsResult<()>;
     fn delete_timer(&mut self, timer: TimerRow) -> RowsResult<()>;
 }
 

@@ -139,7 +139,7 @@ insert!(
         creator_owner: Owned,
         created_at: At,
         updated_at: At,
-    } with { has_leases = "0", unmet = "0", is_held = "0", last_event = "0", last_sequence = "0", last_hash = "x''" }
+    } with { has_leases = "0", unmet = "0", is_held = "0", is_grouped = "0", last_event = "0", last_sequence = "0", last_hash = "x''" }
 );
 
 insert!(
@@ -167,6 +167,7 @@ statement!(
         ", has_leases = " has_leases: bool = Bool,
         ", unmet = " unmet: i32 = Integer,
         ", is_held = " is_held: bool = Bool,
+        ", is_grouped = " is_grouped: bool = Bool,
         ", last_event = " last_event: i64 = BigInt,
         ", last_sequence = " last_sequence: i64 = BigInt,
         ", last_hash = " last_hash: [u8] = Binary,

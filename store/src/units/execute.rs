@@ -49,7 +49,7 @@ pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
         Target::Intent(_) => request.command.as_ref().ok().and_then(Command::names_suspension),
     };
     let Some(row) = targeted(rows, request)? else { return Ok(Err(Rejection::NotFound)) };
-    let mut loaded = load(rows, row, suspension)?;
+    let mut loaded = load_held(rows, row, suspension, request)?;
     if let Some(ours) = by_client_id(rows, &loaded, request)? {
         return execute(rows, env, &ours);
     }
@@ -118,6 +118,20 @@ pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
             Ok(Ok(outcome))
         }
     }
+}
+
+/// Loads the intent. If the request asks a question, the deadlines of the intent's portfolios stay as they are until the question
+/// has its timers.
+fn load_held<R: Rows>(rows: &mut R, row: IntentRow, suspension: Option<SuspensionId>, request: &Request) -> RowsResult<Loaded> {
+    let asks = row.intent.is_grouped && request.command.as_ref().is_ok_and(|command| command.asks().is_some());
+    if asks {
+        rows.hold_portfolios_of(row.rid)?;
+    }
+    let mut loaded = load(rows, row, suspension)?;
+    if asks {
+        places::load_member_of(rows, loaded.row.rid, &mut loaded.intent, true)?;
+    }
+    Ok(loaded)
 }
 
 /// Records that the loaded access entries have lapsed. The record names the server and not the caller, whose request only

@@ -7,6 +7,7 @@ use domain::intent::status::Status;
 use domain::people::access::Entry;
 use domain::suspension::requested::REQUESTS_OPEN_MAX;
 
+use super::places;
 use crate::request::Target;
 use crate::rows::prelude::*;
 use crate::rows::{AccessRequestRow, IntentRow, Listed, RowsError, RowsResult, SuspensionRow};
@@ -60,8 +61,12 @@ impl Loaded {
 pub(super) fn load<R: Rows>(rows: &mut R, row: IntentRow, named: Option<SuspensionId>) -> RowsResult<Loaded> {
     let mut intent = row.intent.clone();
     let mut suspensions = Vec::new();
+    if intent.is_grouped {
+        places::load_member_of(rows, row.rid, &mut intent, row.open_suspension.is_some())?;
+    }
     if let Some(rid) = row.open_suspension {
-        let open = rows.reads().suspension_at(rid)?;
+        let mut open = rows.reads().suspension_at(rid)?;
+        open.suspension.portfolio_deadline = intent.portfolio_deadline();
         intent.open = Some(open.suspension.clone());
         suspensions.push(open);
     }

@@ -80,7 +80,8 @@ pub(super) fn append<R: Rows>(
     }
     if !events.is_empty() {
         rows.notice(Notice::Appended(loaded.intent.id));
-        let &Intent { id, status, version, ref created_by, created_at, updated_at, unmet, is_held, .. } = &loaded.intent;
+        let &Intent { id, status, version, ref created_by, created_at, updated_at, unmet, is_held, is_grouped, .. } =
+            &loaded.intent;
         let created_by = created_by.clone();
         // The bytes of an agent's events count against its own daily limit. The bytes of the server's events, which follow from
         // the questions of agents, count against the limit of the intent's creator. People have no limit.
@@ -89,7 +90,8 @@ pub(super) fn append<R: Rows>(
         } else if loaded.writer.as_deref() == Some(actor) {
             charge(rows, actor, bytes, now)?;
         }
-        loaded.row.intent = Intent { version, updated_at, unmet, is_held, ..Intent::born(id, status, created_by, created_at) };
+        loaded.row.intent =
+            Intent { version, updated_at, unmet, is_held, is_grouped, ..Intent::born(id, status, created_by, created_at) };
         rows.update_intent(&loaded.row)?;
     }
     Ok(last)
@@ -115,7 +117,7 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
         Event::SuspensionReminded(reminded) => remind(rows, env, loaded, reminded, now),
         Event::SuspensionExtended(extended) => extend(rows, loaded, extended),
         Event::Resumed(_)
-        | Event::SuspensionExpired { .. }
+        | Event::SuspensionExpired(_)
         | Event::SuspensionUndeliverable { .. }
         | Event::SuspensionCancelled { .. } => end(rows, env, loaded, event, now),
         Event::LateAnswer(refused) | Event::ResponseRejected(refused) => touch(rows, loaded, refused.suspension_id),
@@ -156,6 +158,7 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
         | Event::SuspensionEscalated { .. }
         | Event::DeliveryFailed(_)
         | Event::DeliveryRedriven { .. }
+        | Event::Member(_)
         | Event::Violated(_)
         | Event::Appended(_) => Ok(()),
     }
@@ -223,6 +226,10 @@ fn asked<R: Rows>(
     }
     if let Some(due_at) = suspension.expires_at {
         rows.insert_timer(TimerRow { due_at, suspension: rid, kind: TimerKind::Deadline, attempt: 0 })?;
+        rows.notice(Notice::Timer);
+    }
+    if let Some(deadline) = suspension.portfolio_deadline {
+        rows.insert_portfolio_timer(rid, deadline.at)?;
         rows.notice(Notice::Timer);
     }
     let policy = question.retry_policy.as_ref();

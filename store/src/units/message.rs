@@ -6,12 +6,14 @@ use domain::suspension::delivery::{Delivery, DeliveryState as Shown, Sibling};
 
 use super::distance::keeps_its_distance;
 use super::queue::supersedes;
+use crate::reads::in_portfolios;
 use crate::rows::prelude::*;
 use crate::rows::{DeliveryState, OutboxRow, RowsResult, SuspensionRow};
 
 /// Reads the suspension of a message, and its contents.
 pub(super) fn read<R: Rows>(rows: &mut R, row: &OutboxRow) -> RowsResult<(SuspensionRow, Message)> {
     let suspension = rows.reads().suspension_at(row.suspension)?;
+    let suspension = in_portfolios(rows.reads(), suspension)?;
     let message = Message::of(rows, row, &suspension)?;
     Ok((suspension, message))
 }

@@ -1,5 +1,6 @@
 //! The place of an intent in a portfolio, for a command on the intent.
 
+use domain::intent::Intent;
 use domain::intent::command::Command;
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::principal::Principal;
@@ -7,6 +8,7 @@ use domain::portfolio::membership::Joined;
 use domain::problem::Rejection;
 
 use super::loaded::Loaded;
+use crate::hub::Notice;
 use crate::request::Request;
 use crate::rows::prelude::*;
 use crate::rows::{RowsError, RowsResult};
@@ -23,6 +25,27 @@ pub(super) fn load<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &Request
         membership: rows.reads().membership(row.rid, loaded.row.rid)?,
         portfolio: row.portfolio,
     }));
+    Ok(())
+}
+
+/// Loads the active portfolios that the intent is in. If the command may suspend or resume the intent, it is also counted how many of
+/// their other intents wait for a person.
+pub(super) fn load_member_of<R: Rows>(rows: &mut R, rid: i64, intent: &mut Intent, counts: bool) -> RowsResult<()> {
+    intent.member_of.clear();
+    for (portfolio, mut member_of) in rows.reads().member_of(rid)? {
+        if counts {
+            member_of.others_suspended = rows.reads().others_suspended(portfolio, rid)?;
+        }
+        intent.member_of.push(member_of);
+    }
+    Ok(())
+}
+
+/// Writes the timer for the deadline of the portfolio that an intent with an open question was put into.
+fn time<R: Rows>(rows: &mut R, loaded: &Loaded, joined: &Joined) -> RowsResult<()> {
+    let (Some(open), Some(at)) = (loaded.row.open_suspension, joined.portfolio.body.policy.deadline) else { return Ok(()) };
+    rows.insert_portfolio_timer(open, at)?;
+    rows.notice(Notice::Timer);
     Ok(())
 }
 
@@ -43,7 +66,10 @@ pub(super) fn save<R: Rows>(rows: &mut R, loaded: &Loaded) -> RowsResult<()> {
     let unknown = RowsError::Inconsistent("an event about a portfolio that was not loaded");
     let (Some(portfolio), Some(joined)) = (loaded.portfolio, &loaded.intent.portfolio) else { return Err(unknown) };
     match &joined.membership {
-        Some(membership) => rows.save_membership(portfolio, loaded.row.rid, membership, loaded.row.last_event),
+        Some(membership) => {
+            time(rows, loaded, joined)?;
+            rows.save_membership(portfolio, loaded.row.rid, membership, loaded.row.last_event)
+        }
         None => rows.delete_membership(portfolio, loaded.row.rid),
     }
 }

@@ -1,4 +1,4 @@
-//! A new portfolio, its status, and intents that are put into it (RFC-0007).
+//! A new portfolio, its words and rules, its status, and intents that are put into it (RFC-0007).
 //!
 //! Guarantee: a change of a portfolio is an event of its own log or did not happen, and an intent is added only while the
 //! portfolio is active and has room. Mechanism: a transaction that changes a portfolio, or an intent's place in it, locks the
@@ -12,9 +12,10 @@ use domain::intent::status::Status;
 use domain::log::{Entry, Envelope};
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::principal::{Principal, Role};
+use domain::portfolio::change::UpdateFacts;
 use domain::portfolio::event::PortfolioEvent;
 use domain::portfolio::membership::Join;
-use domain::portfolio::{Portfolio, PortfolioStatus, change};
+use domain::portfolio::{Portfolio, PortfolioStatus, PortfolioUpdate, change};
 use domain::problem::Rejection;
 use domain::suspension::Asker;
 use domain::wire::PortfolioView;
@@ -22,6 +23,7 @@ use domain::wire::PortfolioView;
 use super::allowance::{EVENT_ROWS_BYTES, charge};
 use super::execute::execute;
 use super::repeatable::{Admitted, admit, keep};
+use crate::hub::Notice;
 use crate::portfolios::portfolio_view;
 use crate::request::{Idempotency, NewPortfolio, Outcome, Precondition, Repeatable, Request, Target};
 use crate::rows::prelude::*;
@@ -53,9 +55,13 @@ pub(crate) fn create<R: Rows>(
         updated_at: now,
         body: new.body.clone(),
     };
+    let began = match change::created(&new.body, principal, now) {
+        Ok(began) => began,
+        Err(rejection) => return Ok(Err(rejection)),
+    };
     let rid = rows.insert_portfolio(&portfolio)?;
     let mut row = PortfolioRow { rid, portfolio, last_sequence: 0, last_hash: None };
-    append(rows, env, &mut row, principal, &change::created(&new.body, principal), now)?;
+    append(rows, env, &mut row, principal, &began, now)?;
     let view = portfolio_view(rows.reads(), row)?;
     finish(rows, principal, write.idempotency, view, now)
 }
@@ -84,12 +90,61 @@ pub(crate) fn set_status<R: Rows>(
         Ok(events) => events,
         Err(rejection) => return Ok(Err(rejection)),
     };
-    row.portfolio.status = status;
     for event in &events {
         append(rows, env, &mut row, principal, event, now)?;
     }
     let view = portfolio_view(rows.reads(), row)?;
     finish(rows, principal, write.idempotency, view, now)
+}
+
+/// Changes the words, data or rules of a portfolio. A new deadline counts at once for the open questions of its intents.
+pub(crate) fn update<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    principal: &Principal,
+    id: PortfolioId,
+    write: &Repeatable<PortfolioUpdate>,
+) -> Decided<Outcome> {
+    let Some(mut row) = rows.lock_portfolio(id)? else { return Ok(Err(Rejection::NotFound)) };
+    let object = Object::Portfolio { created_by: &row.portfolio.created_by };
+    if let Err(rejection) = authorize(principal, Action::ChangePortfolio, object) {
+        return Ok(Err(rejection));
+    }
+    let now = env.clock.now();
+    let update = match admit(rows, env, principal, (Action::ChangePortfolio, write), now)? {
+        Ok(Admitted::New(update)) => update,
+        Ok(Admitted::Repeated(outcome)) => return Ok(Ok(*outcome)),
+        Err(rejection) => return Ok(Err(rejection)),
+    };
+    let has_others = rows.reads().creators_in(row.rid)?.iter().any(|creator| !row.portfolio.acts_on(creator));
+    let facts = UpdateFacts { has_others, events: row.last_sequence };
+    let events = match change::update(&row.portfolio, update, facts, principal, now) {
+        Ok(events) => events,
+        Err(rejection) => return Ok(Err(rejection)),
+    };
+    let before = row.portfolio.body.policy.deadline;
+    for event in &events {
+        append(rows, env, &mut row, principal, event, now)?;
+    }
+    if row.portfolio.body.policy.deadline != before {
+        move_deadline(rows, &row)?;
+    }
+    let view = portfolio_view(rows.reads(), row)?;
+    finish(rows, principal, write.idempotency, view, now)
+}
+
+/// Writes the timers of the portfolio's deadline for the questions that are open, and lets open pages show it. A timer for an
+/// earlier deadline stays; when it fires, it finds that nothing is due.
+fn move_deadline<R: Rows>(rows: &mut R, row: &PortfolioRow) -> RowsResult<()> {
+    for question in rows.reads().open_questions_in(row.rid)? {
+        if let Some(at) = row.portfolio.body.policy.deadline {
+            rows.insert_portfolio_timer(question, at)?;
+        }
+        let id = rows.reads().suspension_at(question)?.suspension.id;
+        rows.notice(Notice::Suspension(id));
+    }
+    rows.notice(Notice::Timer);
+    Ok(())
 }
 
 /// Puts an intent into a portfolio, or changes its place there. The portfolio is checked before the intent, because the path of
@@ -137,6 +192,7 @@ fn append<R: Rows>(
     event: &PortfolioEvent,
     now: DateTime<Utc>,
 ) -> RowsResult<()> {
+    row.portfolio.apply(event);
     // An event is not dated before the one it follows, whatever the clock shows.
     let created_at = now.max(row.portfolio.updated_at);
     let (id, salt, sequence) = (env.entropy.uuid(created_at), env.entropy.salt(), row.last_sequence + 1);
@@ -147,7 +203,7 @@ fn append<R: Rows>(
     rows.append_to_portfolio(row, event.event_type(), &sealed)?;
     if principal.role == Role::Agent {
         // The texts of a portfolio are stored a second time, in its row, so they count twice.
-        let copies = if matches!(event, PortfolioEvent::Created(_)) { 2 } else { 1 };
+        let copies = if matches!(event, PortfolioEvent::StatusChanged(_)) { 1 } else { 2 };
         charge(rows, &principal.name, copies * sealed.bytes.len() + EVENT_ROWS_BYTES, now)?;
     }
     Ok(())

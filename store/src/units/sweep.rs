@@ -11,6 +11,7 @@ use chrono::{DateTime, Utc};
 use super::loaded::load_of;
 use crate::fact::Fact;
 use crate::hub::Notice;
+use crate::reads::in_portfolios;
 use crate::rows::prelude::*;
 use crate::rows::{RowsResult, TimerKind, TimerRow};
 use crate::surroundings::Env;
@@ -93,6 +94,7 @@ pub(crate) fn mend<R: Rows>(rows: &mut R, env: &Env<'_>, rid: i64) -> RowsResult
         let kind = match timer.kind {
             TimerKind::Deadline => "deadline",
             TimerKind::Attempt => "attempt",
+            TimerKind::Portfolio => "portfolio",
         };
         tracing::error!(
             suspension.rid = rid,
@@ -109,6 +111,7 @@ pub(crate) fn mend<R: Rows>(rows: &mut R, env: &Env<'_>, rid: i64) -> RowsResult
 /// The timers that a question should have and does not have.
 fn missing<R: ReadRows>(rows: &mut R, rid: i64, now: DateTime<Utc>) -> RowsResult<Vec<TimerRow>> {
     let row = rows.suspension_at(rid)?;
+    let row = in_portfolios(rows, row)?;
     let suspension = &row.suspension;
     if suspension.ending.is_some() {
         return Ok(Vec::new());
@@ -124,7 +127,9 @@ fn missing<R: ReadRows>(rows: &mut R, rid: i64, now: DateTime<Utc>) -> RowsResul
         due_at.map(|due_at| TimerRow { due_at, suspension: rid, kind: TimerKind::Attempt, attempt: suspension.attempt + 1 })
     };
     let mut missing = Vec::new();
-    for timer in deadline.into_iter().chain(attempt) {
+    let portfolio = suspension.portfolio_deadline;
+    let portfolio = portfolio.map(|at| TimerRow { due_at: at.at, suspension: rid, kind: TimerKind::Portfolio, attempt: 0 });
+    for timer in deadline.into_iter().chain(attempt).chain(portfolio) {
         if !rows.has_timer(timer)? {
             missing.push(timer);
         }

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 /// The most intents in one portfolio.
 const MEMBERS_MAX: usize = 1_000;
 /// The most portfolios that one intent is in.
-const PORTFOLIOS_OF_INTENT_MAX: usize = 100;
+const PORTFOLIOS_OF_INTENT_MAX: usize = 10;
 /// The most bytes of JSON in the metadata of a portfolio.
 const METADATA_BYTES_MAX: usize = 16 * 1024;
 /// A list of intents ends after this many bytes.
@@ -112,14 +112,15 @@ on_each_store! {
         let made = agent.post(PORTFOLIOS, body).await.ok();
         let id = made["id"].as_str().unwrap().to_owned();
         let none = json!({
-            "total": 0, "completion_percentage": 0,
+            "total": 0, "completion_percentage": 0, "status": "in_progress",
             "by_status": {"draft": 0, "active": 0, "blocked": 0, "suspended_awaiting_input": 0, "completed": 0, "abandoned": 0},
         });
         let at = json!("2026-11-24T08:00:00.000000");
         assert_eq!(made, json!({
             "id": id, "name": "Refunds", "description": "All of November.", "created_by": "test-agent", "status": "active",
             "metadata": {"team": "billing"}, "governance_policy": {}, "governance": {}, "created_at": at, "updated_at": at,
-            "createdAt": at, "updatedAt": at, "aggregate_status": none,
+            "createdAt": at, "updatedAt": at, "has_suspended_members": false, "suspended_member_count": 0,
+            "aggregate_status": none,
         }));
         let (first, second, third) = (agent.active_intent().await, agent.active_intent().await, agent.active_intent().await);
         app.advance(60).await;
@@ -348,12 +349,11 @@ on_each_store! {
         assert_eq!(bad.field_problem().2, "Idempotency-Key");
     }
 
-    /// A rule or deadline that the server does not enforce is refused: accepted, it would be a promise that is not kept.
-    async fn rules_and_deadlines_without_an_effect_are_refused_by_name(app: &mut TestApp) {
+    /// A rule that the server does not enforce is refused: accepted, it would be a promise that is not kept.
+    async fn rules_without_an_effect_are_refused_by_name(app: &mut TestApp) {
         let agent = app.agent();
         for (change, field, rule) in [
             (json!({"deadline": "2026-12-01T00:00:00"}), "deadline", "unsupported"),
-            (json!({"governance_policy": {"deadline": "2026-12-01T00:00:00"}}), "governance_policy.deadline", "unsupported"),
             (json!({"governance_policy": {"require_all_completed": true, "budget_limit_cents": 5}}), "governance_policy.budget_limit_cents", "unsupported"),
             (json!({"governance": {"timeout_hours": 1}}), "governance.timeout_hours", "unsupported"),
             (json!({"governance_policy": {"require_all_completed": "yes"}}), "governance_policy.require_all_completed", "type"),
@@ -468,8 +468,8 @@ on_each_store! {
         assert_eq!([first, ids(&rest["intents"])].concat(), all);
     }
 
-    /// The number of portfolios of one intent has a limit: once portfolios have deadlines, each change of the intent will cause
-    /// work for each of its portfolios.
+    /// The number of portfolios of one intent has a limit: each question and answer of the intent causes work for each of its
+    /// portfolios.
     async fn an_intent_is_in_so_many_portfolios(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -481,10 +481,13 @@ on_each_store! {
         let one_more = portfolio(&agent).await;
         assert_eq!(add(&agent, &one_more, intent).await.field_problem(), (422, "invalid", "intent_id", "count"));
         assert_eq!(ids(&agent.get(&format!("api/v1/intents/{intent}/portfolios")).await.ok()).len(), PORTFOLIOS_OF_INTENT_MAX);
+        for _ in PORTFOLIOS_OF_INTENT_MAX..100 {
+            portfolio(&agent).await;
+        }
         // A page of the list of portfolios holds 100 by default; an offset gives the next page.
         assert_eq!(ids(&agent.get(PORTFOLIOS).await.ok()).len(), 100);
         assert_eq!(ids(&agent.get(&format!("{PORTFOLIOS}?offset=100")).await.ok()).len(), 1);
-        assert_eq!(ids(&agent.get(&format!("{PORTFOLIOS}?limit=1")).await.ok()), [json!(one_more)]);
+        assert_eq!(ids(&agent.get(&format!("{PORTFOLIOS}?limit=1")).await.ok()).len(), 1);
         remove(&agent, &last, intent).await.ok();
         add(&agent, &one_more, intent).await.ok();
     }

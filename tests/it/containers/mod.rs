@@ -1,4 +1,5 @@
 //! Intents that need each other, and how a suspension of one shows in the others.
 
 mod graph;
+mod portfolios;
 mod random;

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::base::ids::SuspensionId;
+use crate::base::ids::{PortfolioId, SuspensionId};
 use crate::intent::event::{self, ExpiryReason};
 use crate::people::principal::{Assurance, Credential, Role};
 use crate::suspension::{FallbackPolicy, Kind, ResolutionReason};
@@ -95,6 +95,29 @@ pub struct Expired {
     pub fallback_value: Option<Value>,
     /// Whether a person was reached.
     pub reached: bool,
+    /// The portfolio, if its deadline has passed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub portfolio_id: Option<PortfolioId>,
+    /// The deadline of that portfolio.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "crate::base::time::z_option")]
+    pub portfolio_deadline: Option<DateTime<Utc>>,
+}
+
+impl Expired {
+    pub(super) fn of(expired: &event::Expired) -> Self {
+        let event::Expired { suspension_id, reason, attempts, fallback_policy, fallback_value, reached, portfolio } =
+            expired.clone();
+        Self {
+            suspension_id,
+            reason,
+            attempts,
+            fallback_policy,
+            fallback_value,
+            reached,
+            portfolio_id: portfolio.map(|portfolio| portfolio.portfolio_id),
+            portfolio_deadline: portfolio.map(|portfolio| portfolio.at),
+        }
+    }
 }
 
 /// A deadline that passed while no person could be reached.

@@ -12,8 +12,8 @@ mod key;
 mod question;
 mod work;
 
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 pub use self::announced::{Adopted, Announced, Unasked, WentOn};
@@ -32,7 +32,7 @@ use crate::intent::event::{
 };
 use crate::intent::governance::{POLICY_REMOVED, POLICY_SET, Policy, VIOLATION};
 use crate::intent::record::Record;
-use crate::portfolio::membership;
+use crate::portfolio::membership::{self, MemberEvent};
 
 /// The payload of one event.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -98,6 +98,10 @@ pub enum Payload {
     Joined(Box<membership::Added>),
     /// `removed_from_portfolio`.
     Left(membership::Removed),
+    /// `portfolio.member_suspended`.
+    MemberSuspended(membership::MemberSuspended),
+    /// `portfolio.member_resumed`.
+    MemberResumed(membership::MemberResumed),
     /// `dependency_added`.
     DependencyAdded(DependencyAdded),
     /// `dependency_removed`.
@@ -145,16 +149,7 @@ impl Payload {
             Event::SuspensionReminded(reminded) => Self::Reminded(Reminded::of(reminded)),
             Event::SuspensionExtended(extended) => Self::Extended(Extended::of(extended)),
             Event::Resumed(resumed) => Self::Resumed(Box::new(Resumed::of(resumed))),
-            Event::SuspensionExpired { suspension_id, reason, attempts, fallback_policy, fallback_value, reached } => {
-                Self::Expired(Expired {
-                    suspension_id: *suspension_id,
-                    reason: *reason,
-                    attempts: *attempts,
-                    fallback_policy: *fallback_policy,
-                    fallback_value: fallback_value.clone(),
-                    reached: *reached,
-                })
-            }
+            Event::SuspensionExpired(expired) => Self::Expired(Expired::of(expired)),
             Event::SuspensionUndeliverable { suspension_id } => {
                 Self::Undeliverable(Undeliverable { suspension_id: *suspension_id })
             }
@@ -181,6 +176,8 @@ impl Payload {
             Event::Access(change) => Self::of_access(change),
             Event::Joined(added) => Self::Joined(added.clone()),
             Event::Left(removed) => Self::Left(removed.clone()),
+            Event::Member(MemberEvent::Suspended(suspended)) => Self::MemberSuspended(*suspended),
+            Event::Member(MemberEvent::Resumed(resumed)) => Self::MemberResumed(*resumed),
             Event::Dependency(change) => Self::of_dependency(change),
             Event::PolicyChanged { policy, version } => Self::of_policy(policy.clone(), *version),
             Event::Violated(violation) => Self::Violated(violation.clone()),
@@ -257,6 +254,8 @@ impl Payload {
             access::APPROVED | access::DENIED => of(payload, |decided| Self::AccessDecided(Box::new(decided))),
             membership::ADDED => of(payload, |added| Self::Joined(Box::new(added))),
             membership::REMOVED => of(payload, Self::Left),
+            membership::SUSPENDED => of(payload, Self::MemberSuspended),
+            membership::RESUMED => of(payload, Self::MemberResumed),
             dependency::ADDED => of(payload, Self::DependencyAdded),
             dependency::REMOVED => of(payload, Self::DependencyRemoved),
             dependency::MET => of(payload, Self::DependencyMet),
@@ -269,9 +268,4 @@ impl Payload {
             },
         }
     }
-}
-
-/// Distinguishes a member that is null from one that is absent.
-fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(input: D) -> Result<Option<T>, D::Error> {
-    T::deserialize(input).map(Some)
 }

@@ -4,8 +4,8 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::present;
 use crate::base::ids::{IntentId, LeaseId};
+use crate::base::json::present;
 use crate::intent::body::{self, IntentBody, PatchOp};
 use crate::intent::dependency::BlockedReason;
 use crate::intent::status::Status;

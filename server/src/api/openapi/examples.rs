@@ -81,6 +81,9 @@ fn of_sets(operation_id: &str) -> Option<Value> {
         "portfolios_create" => json!({
             "name": "Refunds of November", "governance_policy": { "require_all_completed": true }, "metadata": { "team": "billing" },
         }),
+        "portfolios_update" => {
+            json!({ "governance_policy": { "require_all_completed": true, "deadline": "2027-01-31T18:00:00Z" } })
+        }
         "portfolios_set_status" => json!({ "status": "completed" }),
         "portfolios_add" => json!({
             "intent_id": "019ab0f2-7c11-7d3a-9a55-3f1f0d6b2c10", "role": "primary", "priority": 10,

@@ -40,7 +40,7 @@ use crate::edge::route::{Declared, Routes};
         graph::remove_dependency, graph::dependents, graph::ready, graph::blocked, graph::graph,
         approvals::ask, approvals::list, approvals::show, approvals::approve, approvals::deny,
         escalations::ask, escalations::list, escalations::resolve, arbitration::ask,
-        portfolios::create, portfolios::list, portfolios::show, portfolios::set_status, portfolios::events,
+        portfolios::create, portfolios::list, portfolios::show, portfolios::update, portfolios::set_status, portfolios::events,
         portfolios::members, portfolios::add, portfolios::remove, portfolios::of_intent,
         streams::subscribe_to_intent, streams::follow_log, streams::subscribe_to_agent, streams::subscribe_to_portfolio,
         subscriptions::subscribe, subscriptions::list, subscriptions::unsubscribe,

@@ -55,6 +55,7 @@ impl WriteIntents for Writing<'_> {
             has_leases: &row.has_leases,
             unmet: &signed(row.intent.unmet),
             is_held: &row.intent.is_held,
+            is_grouped: &row.intent.is_grouped,
             last_event: &row.last_event,
             last_sequence: &last_sequence,
             last_hash: row.last_hash.as_ref().map_or(&[], |hash| &hash.0),

@@ -6,14 +6,15 @@ use diesel::sqlite::SqliteConnection;
 use domain::base::ids::PortfolioId;
 use domain::intent::status::Status;
 use domain::log::{Hash, Sealed};
-use domain::portfolio::membership::Membership;
-use domain::portfolio::{MEMBERS_MAX, Portfolio};
+use domain::portfolio::membership::{MemberOf, Membership};
+use domain::portfolio::{EVENTS_MAX, MEMBERS_MAX, Portfolio, PortfolioPolicy, PortfolioStatus};
+use domain::suspension::Asker;
 
 use super::Writing;
 use crate::columns::{MemberColumns, PortfolioColumns};
 use crate::rows::{Code, ListedPortfolios, MemberRow, PortfolioRow, ReadPortfolios, RowsError, RowsResult, WritePortfolios};
 use crate::schema::{intents, portfolio_events, portfolio_members, portfolios};
-use crate::sql::{At, Key, Owned, Said, Written};
+use crate::sql::{At, Json, Key, Owned, Said, Written};
 
 fn whole(count: i64) -> RowsResult<u64> {
     u64::try_from(count).map_err(|_| RowsError::Inconsistent("a negative count"))
@@ -42,6 +43,11 @@ impl WritePortfolios for Writing<'_> {
         Ok(inserted.first(self.conn)?)
     }
 
+    /// Takes no lock: there is only one writer, so no other transaction can change a portfolio.
+    fn hold_portfolios_of(&mut self, _: i64) -> RowsResult<()> {
+        Ok(())
+    }
+
     /// Takes no lock: there is only one writer, so no other transaction can change the portfolio.
     fn lock_portfolio(&mut self, id: PortfolioId) -> RowsResult<Option<PortfolioRow>> {
         self.conn.portfolio(id)
@@ -58,8 +64,13 @@ impl WritePortfolios for Writing<'_> {
             portfolio_events::hash.eq(sealed.hash.0.to_vec()),
         );
         diesel::insert_into(portfolio_events::table).values(event).execute(self.conn)?;
+        let body = &row.portfolio.body;
         let changes = (
             portfolios::status.eq(row.portfolio.status.code()),
+            portfolios::name.eq(Said::from(body.name.as_str())),
+            portfolios::description.eq(body.description.as_deref().map(Said::from)),
+            portfolios::metadata.eq(Written::of(&body.metadata)?),
+            portfolios::governance_policy.eq(Written::of(&body.policy)?),
             portfolios::updated_at.eq(At(row.portfolio.updated_at)),
             portfolios::last_sequence.eq(sequence),
             portfolios::last_hash.eq(sealed.hash.0.to_vec()),
@@ -112,9 +123,9 @@ impl ReadPortfolios for SqliteConnection {
         page.load::<PortfolioColumns>(self)?.into_iter().map(PortfolioColumns::into_row).collect()
     }
 
-    fn portfolio_events(&mut self, portfolio: i64, limit: u32) -> RowsResult<Vec<Sealed>> {
+    fn portfolio_events(&mut self, portfolio: i64) -> RowsResult<Vec<Sealed>> {
         let log = portfolio_events::table.filter(portfolio_events::portfolio.eq(portfolio));
-        let log = log.order(portfolio_events::sequence).limit(i64::from(limit));
+        let log = log.order(portfolio_events::sequence).limit(i64::try_from(EVENTS_MAX).unwrap_or(i64::MAX));
         let found = log.select((portfolio_events::bytes, portfolio_events::hash)).load::<(Vec<u8>, Vec<u8>)>(self)?;
         let sealed = found.into_iter().map(|(bytes, hash)| {
             let hash = hash.try_into().map_err(|_| RowsError::Inconsistent("a hash of the wrong length"))?;
@@ -135,6 +146,37 @@ impl ReadPortfolios for SqliteConnection {
         let member = portfolio_members::table.find((portfolio, intent)).select(MemberColumns::selection());
         let member = member.first::<MemberColumns>(self).optional()?.map(MemberColumns::into_row).transpose()?;
         Ok(member.map(|row| row.membership))
+    }
+
+    fn member_of(&mut self, intent: i64) -> RowsResult<Vec<(i64, MemberOf)>> {
+        let of = portfolio_members::table.inner_join(portfolios::table.on(portfolios::rid.eq(portfolio_members::portfolio)));
+        let of = of.filter(portfolio_members::intent.eq(intent)).filter(portfolios::status.eq(PortfolioStatus::Active.code()));
+        let of = of.order(portfolios::rid).select((portfolios::rid, portfolios::id, portfolios::governance_policy));
+        let found = of.load::<(i64, Key, Json<PortfolioPolicy>)>(self)?;
+        let member_of = found.into_iter().map(|(rid, id, policy)| {
+            (rid, MemberOf { portfolio_id: PortfolioId(id.0), deadline: policy.0.deadline, others_suspended: 0 })
+        });
+        Ok(member_of.collect())
+    }
+
+    fn others_suspended(&mut self, portfolio: i64, intent: i64) -> RowsResult<u64> {
+        let members = portfolio_members::table.inner_join(intents::table.on(intents::rid.eq(portfolio_members::intent)));
+        let others = members.filter(portfolio_members::portfolio.eq(portfolio)).filter(intents::rid.ne(intent));
+        let suspended = others.filter(intents::status.eq(Status::SuspendedAwaitingInput.code()));
+        whole(suspended.select(count_star()).get_result(self)?)
+    }
+
+    fn open_questions_in(&mut self, portfolio: i64) -> RowsResult<Vec<i64>> {
+        let members = portfolio_members::table.inner_join(intents::table.on(intents::rid.eq(portfolio_members::intent)));
+        let open = members.filter(portfolio_members::portfolio.eq(portfolio)).select(intents::open_suspension);
+        Ok(open.load::<Option<i64>>(self)?.into_iter().flatten().collect())
+    }
+
+    fn creators_in(&mut self, portfolio: i64) -> RowsResult<Vec<Asker>> {
+        let members = portfolio_members::table.inner_join(intents::table.on(intents::rid.eq(portfolio_members::intent)));
+        let members = members.filter(portfolio_members::portfolio.eq(portfolio));
+        let found = members.select((intents::creator, intents::creator_owner)).distinct().load::<(String, Owned)>(self)?;
+        Ok(found.into_iter().map(|(name, owner)| Asker { name, owner: owner.0 }).collect())
     }
 
     fn member_statuses(&mut self, portfolio: i64) -> RowsResult<Vec<(Status, u64)>> {

@@ -6,7 +6,7 @@ use diesel::sqlite::SqliteConnection;
 
 use super::Writing;
 use crate::columns::{TimerColumns, signed};
-use crate::rows::{Code, ReadTimers, RowsResult, TimerRow, WriteTimers};
+use crate::rows::{Code, ReadTimers, RowsResult, TimerKind, TimerRow, WriteTimers};
 use crate::schema::timers;
 use crate::sql::At;
 use crate::sqlite::statements as hot;
@@ -20,6 +20,17 @@ impl WriteTimers for Writing<'_> {
             attempt: &signed(timer.attempt),
         }
         .execute(self.conn)?;
+        Ok(())
+    }
+
+    fn insert_portfolio_timer(&mut self, suspension: i64, due_at: DateTime<Utc>) -> RowsResult<()> {
+        let row = (
+            timers::due_at.eq(At(due_at)),
+            timers::suspension.eq(suspension),
+            timers::kind.eq(TimerKind::Portfolio.code()),
+            timers::attempt.eq(0),
+        );
+        diesel::insert_into(timers::table).values(row).on_conflict_do_nothing().execute(self.conn)?;
         Ok(())
     }
 

@@ -1,0 +1,1 @@
+ALTER TABLE intents DROP COLUMN is_grouped;
