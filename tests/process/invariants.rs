@@ -91,8 +91,8 @@ async fn questions(snapshot: &Snapshot, logs: &BTreeMap<i64, Vec<Event>>, looked
         let must = match resolution {
             None => (0, 0, 0),
             Some(0) => (1, 0, 0),
-            // A question of which no person could be told in time (`undeliverable`) counts as expired as well.
-            Some(_) if resolution == Some(1) || reason == Some(2) => (0, 1, 0),
+            // So do a question of which no person could be told in time (`undeliverable`), and one that a portfolio ended.
+            Some(_) if resolution == Some(1) || matches!(reason, Some(2 | 4)) => (0, 1, 0),
             Some(_) => (0, 0, 1),
         };
         assert_eq!(endings, must, "question {id}");

@@ -8,13 +8,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use domain::base::clock::Clock as _;
+use domain::base::ids::IntentId;
+use domain::base::time::{parse, rfc3339};
 use futures_util::stream::{self, StreamExt};
-use harness::api::Api;
+use harness::api::{Api, Reply};
 use harness::postgres::{Cluster, PASSWORD};
 use harness::process::{Running, Site};
 use harness::smtp::SmtpSink;
 use placet::{Client, Question};
-use serde_json::json;
+use serde_json::{Value, json};
+use store::host::clock::SystemClock;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
@@ -156,6 +160,71 @@ async fn every_deadline_binds_once_at_three_processes() {
     }
     assert_eq!(replicas.smtp.received().len(), DEADLINES, "one mail for each person");
     replicas.invariants_hold().await;
+    drop(servers);
+}
+
+/// RFC-0026, rule 5, at its sharpest: answers arrive at two servers around the moment at which the deadline of their portfolio passes.
+/// Each question ends once, and by the time of its answer.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_and_the_deadline_of_a_portfolio_end_a_question_once() {
+    const A_ROUND: usize = 60;
+    let replicas = Replicas::of(2).await;
+    let servers = replicas.serve().await;
+    let keys = (replicas.key("agent", "asker").await, replicas.key("operator", "alice").await);
+    let at = |number: usize, key: &str| Api::new(&replicas.sites[number % 2].base(), Some(key));
+    let (askers, people) = ([at(0, &keys.0), at(1, &keys.0)], [at(0, &keys.1), at(1, &keys.1)]);
+    let (mut answered, mut ended) = (0, 0);
+    for _ in 0..asked_for("PLACET_RACES", RACES_DEFAULT).div_ceil(2 * A_ROUND) {
+        let due_in = Duration::from_secs(6);
+        let (deadline, began) = (SystemClock.now() + due_in, Instant::now());
+        let portfolio = json!({"name": "Race", "governance_policy": {"deadline": rfc3339(deadline)}});
+        let portfolio = askers[0].post("api/v1/portfolios", portfolio).await.ok()["id"].as_str().unwrap().to_owned();
+        let ask = async |number: usize| {
+            let asker = &askers[number % 2];
+            let intent = asker.active_intent().await;
+            asker.post(&format!("api/v1/portfolios/{portfolio}/intents"), json!({"intent_id": intent})).await.ok();
+            let fallback = json!({"fallback_policy": "complete_with_fallback", "fallback_value": "deny"});
+            (number, intent, asker.suspend(intent, fallback).await.ok()["id"].as_str().unwrap().to_owned())
+        };
+        let open: Vec<_> = stream::iter(0..A_ROUND).map(ask).buffer_unordered(AT_ONCE).collect().await;
+        let answer = async |(number, intent, id): (usize, IntentId, String)| {
+            // The answers leave within 120 ms before the deadline and as long behind it.
+            let offset = Duration::from_micros(random(240_000));
+            sleep((due_in + offset).saturating_sub(Duration::from_millis(120)).saturating_sub(began.elapsed())).await;
+            loop {
+                let reply = people[(number / 2) % 2].respond(intent, &id, "approve").await;
+                if reply.status != 503 {
+                    return (intent, id, reply);
+                }
+            }
+        };
+        let replies: Vec<_> = stream::iter(open).map(answer).buffer_unordered(A_ROUND).collect().await;
+        let ended_once = async |(intent, id, reply): (IntentId, String, Reply)| {
+            while askers[0].status(intent).await == "suspended_awaiting_input" {
+                sleep(Duration::from_millis(20)).await;
+            }
+            let (record, events) = (askers[0].suspension(&id).await, askers[0].event_types(intent).await);
+            let count = |wanted: &str| events.iter().filter(|event| *event == wanted).count();
+            let ends = (count("intent.resumed"), count("intent.suspension_expired"), askers[0].status(intent).await);
+            let resolved_at = parse(record["resolved_at"].as_str().unwrap()).unwrap();
+            if reply.status == 200 {
+                assert_eq!(ends, (1, 0, "active".to_owned()), "{events:?}");
+                assert!(record["response"] == "approve" && resolved_at < deadline, "{record}");
+            } else {
+                assert_eq!(reply.problem(), (409, "expired"));
+                assert_eq!(ends, (0, 1, "abandoned".to_owned()), "{events:?}");
+                assert_eq!((&record["resolution_reason"], &record["response"]), (&json!("portfolio_deadline"), &Value::Null));
+                assert!(resolved_at >= deadline, "{record}");
+            }
+            reply.status == 200
+        };
+        let won: Vec<bool> = stream::iter(replies).map(ended_once).buffer_unordered(AT_ONCE).collect().await;
+        answered += won.iter().filter(|won| **won).count();
+        ended += won.iter().filter(|won| !**won).count();
+    }
+    assert!(answered > 0 && ended > 0, "the race was no race: {answered} answers, {ended} deadlines");
+    let looked = replicas.invariants_hold().await;
+    println!("{answered} answers counted, {ended} were ended by the deadline: {looked:?}");
     drop(servers);
 }
 

@@ -8,7 +8,7 @@ use crate::intent::Intent;
 use crate::intent::command::Later;
 use crate::intent::deliveries::{recipients_of, ways_again};
 use crate::intent::event::{Event, Extended, ExtensionCause, Reminded};
-use crate::intent::refusal::{Refusal, expired, goes_on, why_refused, withdrawn};
+use crate::intent::refusal::{Refusal, end_by_portfolio, expired, goes_on, why_refused, withdrawn};
 use crate::people::principal::Principal;
 use crate::problem::Rejection;
 use crate::suspension::delivery::{Asked, Delivery};
@@ -32,6 +32,10 @@ pub(super) fn extend(
     };
     if cause == ExtensionCause::Request && open.is_expired(now) {
         return Err(expired(intent, open));
+    }
+    // Time is given back to a question, but not to a portfolio: its deadline is a fixed moment.
+    if let Some(portfolio) = open.portfolio_deadline.filter(|portfolio| portfolio.at <= now) {
+        return Ok(end_by_portfolio(intent, open, portfolio));
     }
     let field = match later {
         Later::Until(_) => "expires_at",

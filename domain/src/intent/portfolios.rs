@@ -1,22 +1,17 @@
-//! Puts an intent into portfolios, and takes it out of them (RFC-0007); ends its question at the deadline of a portfolio (RFC-0026).
+//! Puts an intent into portfolios, and takes it out of them (RFC-0007); tells them that the intent waits for a person (RFC-0026).
 
 use chrono::{DateTime, Utc};
 
 use crate::base::ids::{PortfolioId, SuspensionId};
 use crate::intent::Intent;
-use crate::intent::changing::changed;
-use crate::intent::event::{Event, Expired, ExpiryReason, ending_of};
+use crate::intent::event::{Event, ending_of};
 use crate::intent::refusal::Refusal;
-use crate::intent::status::Status;
 use crate::people::authority::{Action, Object, authorize};
 use crate::people::principal::Principal;
 use crate::portfolio::membership::{Added, Join, Joined, MemberEvent, MemberOf, MemberResumed, MemberSuspended, Removed};
 use crate::portfolio::{MEMBERS_MAX, PORTFOLIOS_OF_INTENT_MAX, PortfolioStatus};
 use crate::problem::Rejection;
-use crate::suspension::{PortfolioDeadline, Suspension};
-
-/// The reason for the status of an intent that the deadline of a portfolio has ended.
-const DEADLINE_EXCEEDED: &str = "portfolio_deadline_exceeded";
+use crate::suspension::PortfolioDeadline;
 
 /// Decides whether the intent may go into the portfolio that the command names: only the creator of the portfolio adds intents.
 pub(super) fn permit_joining(intent: &Intent, by: &Principal) -> Result<(), Rejection> {
@@ -70,20 +65,6 @@ pub(super) fn may_suspend(intent: &Intent, now: DateTime<Utc>) -> Result<(), Rej
         Some(PortfolioDeadline { at, .. }) if at <= now => Err(Rejection::PortfolioDeadlinePassed { deadline: at }),
         Some(_) | None => Ok(()),
     }
-}
-
-/// The events of the deadline of a portfolio: it ends the question and the intent, and no fallback applies (RFC-0026 §3, rule 5).
-pub(super) fn end_by_portfolio(intent: &Intent, open: &Suspension, portfolio: PortfolioDeadline) -> Vec<Event> {
-    let expired = Expired {
-        suspension_id: open.id,
-        reason: ExpiryReason::PortfolioDeadline,
-        attempts: open.attempt,
-        fallback_policy: open.fallback_policy,
-        fallback_value: None,
-        reached: open.reached,
-        portfolio: Some(portfolio),
-    };
-    vec![Event::SuspensionExpired(Box::new(expired)), changed(intent, Status::Abandoned, Some(DEADLINE_EXCEEDED.into()))]
 }
 
 /// Adds to these events, for each portfolio, that the intent waits for a person from now on, or no longer. A question that replaces

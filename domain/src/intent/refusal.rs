@@ -5,12 +5,11 @@ use crate::intent::Intent;
 use crate::intent::changing::changed;
 use crate::intent::command::Respond;
 use crate::intent::event::{Event, Expired, ExpiryReason};
-use crate::intent::portfolios;
 use crate::intent::status::Status;
 use crate::people::principal::{Principal, Role};
 use crate::problem::Rejection;
 use crate::suspension::FallbackPolicy;
-use crate::suspension::{Ending, Resolution, ResolutionReason, Suspension};
+use crate::suspension::{Ending, PortfolioDeadline, Resolution, ResolutionReason, Suspension};
 
 /// A refusal, with the events it leaves behind: a late or duplicate answer is evidence, and is kept.
 #[derive(Clone, Debug)]
@@ -48,7 +47,7 @@ pub(super) fn expired(intent: &Intent, open: &Suspension) -> Refusal {
 /// unanswered, unless its fallback applies without delivery.
 pub(super) fn end_by_deadline(intent: &Intent, open: &Suspension) -> Vec<Event> {
     if let Some(portfolio) = open.ended_by_portfolio() {
-        return portfolios::end_by_portfolio(intent, open, portfolio);
+        return end_by_portfolio(intent, open, portfolio);
     }
     let falls_back = open.fallback_policy != FallbackPolicy::Fail;
     let excused = falls_back && !open.requires_delivery;
@@ -76,6 +75,23 @@ pub(super) fn end_by_deadline(intent: &Intent, open: &Suspension) -> Vec<Event> 
         events.push(changed(intent, new, Some(reason.into())));
     }
     events
+}
+
+/// The events of the deadline of a portfolio: it ends the question and the intent, and no fallback applies (RFC-0026 §3, rule 5).
+pub(super) fn end_by_portfolio(intent: &Intent, open: &Suspension, portfolio: PortfolioDeadline) -> Vec<Event> {
+    let expired = Expired {
+        suspension_id: open.id,
+        reason: ExpiryReason::PortfolioDeadline,
+        attempts: open.attempt,
+        fallback_policy: open.fallback_policy,
+        fallback_value: None,
+        reached: open.reached,
+        portfolio: Some(portfolio),
+    };
+    vec![
+        Event::SuspensionExpired(Box::new(expired)),
+        changed(intent, Status::Abandoned, Some("portfolio_deadline_exceeded".into())),
+    ]
 }
 
 /// Why a command on a suspension that is not the open one is refused.

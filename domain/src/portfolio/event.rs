@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::base::json::present;
 use crate::people::principal::Credential;
-use crate::portfolio::{PortfolioPolicy, PortfolioStatus};
+use crate::portfolio::{Portfolio, PortfolioPolicy, PortfolioStatus};
 
 /// The type of the event that begins a portfolio.
 pub const CREATED: &str = "portfolio_created";
@@ -85,6 +85,24 @@ impl PortfolioEvent {
             Self::Created(_) => CREATED,
             Self::Updated(_) => UPDATED,
             Self::StatusChanged(_) => STATUS_CHANGED,
+        }
+    }
+}
+
+impl Portfolio {
+    /// Applies an event of its log.
+    pub fn apply(&mut self, event: &PortfolioEvent) {
+        match event {
+            PortfolioEvent::Created(_) => {}
+            PortfolioEvent::Updated(updated) => {
+                let Updated { name, description, metadata, governance_policy, credential: _ } = (**updated).clone();
+                let body = &mut self.body;
+                body.name = name.unwrap_or_else(|| std::mem::take(&mut body.name));
+                body.description = description.unwrap_or_else(|| body.description.take());
+                body.metadata = metadata.unwrap_or_else(|| std::mem::take(&mut body.metadata));
+                body.policy = governance_policy.unwrap_or(body.policy);
+            }
+            PortfolioEvent::StatusChanged(changed) => self.status = changed.new_status,
         }
     }
 }

@@ -14,7 +14,6 @@ use utoipa::ToSchema;
 use crate::base::ids::PortfolioId;
 use crate::base::name::is_same;
 use crate::base::time::rfc3339;
-use crate::portfolio::event::{PortfolioEvent, Updated};
 use crate::suspension::Asker;
 
 /// The longest name of a portfolio, in characters.
@@ -125,22 +124,6 @@ impl Portfolio {
     /// creator's intents, because the creator of another intent has not agreed to it.
     pub fn acts_on(&self, created_by: &Asker) -> bool {
         is_same(&self.created_by.name, &created_by.name) && self.created_by.owner == created_by.owner
-    }
-
-    /// Applies an event of its log.
-    pub fn apply(&mut self, event: &PortfolioEvent) {
-        match event {
-            PortfolioEvent::Created(_) => {}
-            PortfolioEvent::Updated(updated) => {
-                let Updated { name, description, metadata, governance_policy, credential: _ } = (**updated).clone();
-                let body = &mut self.body;
-                body.name = name.unwrap_or_else(|| std::mem::take(&mut body.name));
-                body.description = description.unwrap_or_else(|| body.description.take());
-                body.metadata = metadata.unwrap_or_else(|| std::mem::take(&mut body.metadata));
-                body.policy = governance_policy.unwrap_or(body.policy);
-            }
-            PortfolioEvent::StatusChanged(changed) => self.status = changed.new_status,
-        }
     }
 
     /// Whether its deadline has passed.

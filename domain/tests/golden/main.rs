@@ -572,10 +572,6 @@ fn governed() -> Vec<Event> {
     ]
 }
 
-fn went_on() -> Vec<Event> {
-    vec![Event::AskerWentOn { suspension_id: asked_id() }]
-}
-
 /// Examples of every kind of event, in the order of the lines of `golden.jsonl`; new ones are added at the end.
 fn kinds() -> Vec<Event> {
     let before = [created(), suspended(), answered(), ended(), told(), delivered(), held(), appended(), recorded(), assigned()];
@@ -587,7 +583,7 @@ fn kinds() -> Vec<Event> {
             access(),
             three_calls::events(),
             containers::grouped(),
-            went_on(),
+            vec![Event::AskerWentOn { suspension_id: asked_id() }],
             containers::waiting(),
             containers::under_a_deadline(),
         ])
@@ -621,7 +617,7 @@ fn the_bytes_of_every_event_are_as_they_were() {
 
 #[test]
 fn what_was_written_before_is_read_back_and_verified() {
-    let read: Vec<Sealed> = GOLDEN.lines().map(|line| Sealed::from_served_bytes(line.as_bytes()).unwrap()).collect();
+    let read: Vec<_> = GOLDEN.lines().map(|line| Sealed::from_served_bytes(line.as_bytes()).unwrap()).collect();
     assert_eq!(verify_chain(&read), Ok(read.len() as u64));
     assert_eq!(read, chain());
 }

@@ -32,7 +32,7 @@ use domain::wire::{EventView, SuspensionRecord};
 
 use super::allowance;
 use super::governance::load_governance;
-use super::loaded::{Loaded, load, load_beside, load_what_ends};
+use super::loaded::{Loaded, load, load_beside, load_member_of, load_what_ends};
 use super::log::append;
 use super::message::siblings;
 use super::outcome::{kept, kept_under, outcome, recalled};
@@ -129,7 +129,7 @@ fn load_held<R: Rows>(rows: &mut R, row: IntentRow, suspension: Option<Suspensio
     }
     let mut loaded = load(rows, row, suspension)?;
     if asks {
-        places::load_member_of(rows, loaded.row.rid, &mut loaded.intent, true)?;
+        load_member_of(rows, loaded.row.rid, &mut loaded.intent, true)?;
     }
     Ok(loaded)
 }

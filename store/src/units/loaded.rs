@@ -7,7 +7,6 @@ use domain::intent::status::Status;
 use domain::people::access::Entry;
 use domain::suspension::requested::REQUESTS_OPEN_MAX;
 
-use super::places;
 use crate::request::Target;
 use crate::rows::prelude::*;
 use crate::rows::{AccessRequestRow, IntentRow, Listed, RowsError, RowsResult, SuspensionRow};
@@ -62,7 +61,7 @@ pub(super) fn load<R: Rows>(rows: &mut R, row: IntentRow, named: Option<Suspensi
     let mut intent = row.intent.clone();
     let mut suspensions = Vec::new();
     if intent.is_grouped {
-        places::load_member_of(rows, row.rid, &mut intent, row.open_suspension.is_some())?;
+        load_member_of(rows, row.rid, &mut intent, row.open_suspension.is_some())?;
     }
     if let Some(rid) = row.open_suspension {
         let mut open = rows.reads().suspension_at(rid)?;
@@ -125,6 +124,19 @@ pub(super) fn load_beside<R: Rows>(rows: &mut R, loaded: &mut Loaded) -> RowsRes
 pub(super) fn load_what_ends<R: Rows>(rows: &mut R, loaded: &mut Loaded, now: DateTime<Utc>) -> RowsResult<()> {
     if loaded.intent.open.as_ref().is_some_and(|open| open.is_expired(now)) {
         load_beside(rows, loaded)?;
+    }
+    Ok(())
+}
+
+/// Loads the active portfolios that the intent is in. If the command may suspend or resume the intent, it is also counted how many of
+/// their other intents wait for a person.
+pub(super) fn load_member_of<R: Rows>(rows: &mut R, rid: i64, intent: &mut Intent, counts: bool) -> RowsResult<()> {
+    intent.member_of.clear();
+    for (portfolio, mut member_of) in rows.reads().member_of(rid)? {
+        if counts {
+            member_of.others_suspended = rows.reads().others_suspended(portfolio, rid)?;
+        }
+        intent.member_of.push(member_of);
     }
     Ok(())
 }

@@ -1,6 +1,5 @@
 //! The place of an intent in a portfolio, for a command on the intent.
 
-use domain::intent::Intent;
 use domain::intent::command::Command;
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::principal::Principal;
@@ -25,19 +24,6 @@ pub(super) fn load<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &Request
         membership: rows.reads().membership(row.rid, loaded.row.rid)?,
         portfolio: row.portfolio,
     }));
-    Ok(())
-}
-
-/// Loads the active portfolios that the intent is in. If the command may suspend or resume the intent, it is also counted how many of
-/// their other intents wait for a person.
-pub(super) fn load_member_of<R: Rows>(rows: &mut R, rid: i64, intent: &mut Intent, counts: bool) -> RowsResult<()> {
-    intent.member_of.clear();
-    for (portfolio, mut member_of) in rows.reads().member_of(rid)? {
-        if counts {
-            member_of.others_suspended = rows.reads().others_suspended(portfolio, rid)?;
-        }
-        intent.member_of.push(member_of);
-    }
     Ok(())
 }
 

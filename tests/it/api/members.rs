@@ -257,6 +257,7 @@ fn members_of_access() -> Vec<Member> {
 fn members_of_portfolios() -> Vec<Member> {
     let portfolio = json!({"name": "n"});
     let create = |name, value| Member::of("CreatePortfolioRequest", &portfolio, name, value);
+    let update = |name, value| Member::of("UpdatePortfolioRequest", &json!({}), name, value);
     let place = json!({"intent_id": INTENT});
     let policy = json!({"name": "n", "governance_policy": {}});
     vec![
@@ -265,7 +266,7 @@ fn members_of_portfolios() -> Vec<Member> {
         create("created_by", json!("c")),
         create("metadata", json!({"a": 1})),
         create("governance_policy", json!({"require_all_completed": true})),
-        create("governance_policy", json!({"deadline": "2026-12-01T00:00:00"})).refused(),
+        create("governance_policy", json!({"deadline": "2026-12-01T00:00:00"})),
         create("governance", json!({"require_all_completed": true})),
         create("deadline", json!("2026-12-01T00:00:00")).refused(),
         Member::within(
@@ -275,6 +276,20 @@ fn members_of_portfolios() -> Vec<Member> {
             "require_all_completed",
             [json!({"require_all_completed": false}), json!({"require_all_completed": true})],
         ),
+        Member::within(
+            "PortfolioPolicyRequest",
+            &policy,
+            "governance_policy",
+            "deadline",
+            [json!({"deadline": "2026-12-01T00:00:00"}), json!({"deadline": "2026-12-02T00:00:00"})],
+        ),
+        update("name", json!("o")),
+        update("description", json!("d")),
+        update("metadata", json!({"a": 1})),
+        update("governance_policy", json!({"deadline": "2026-12-01T00:00:00"})),
+        update("governance", json!({"require_all_completed": true})),
+        update("deadline", json!("2026-12-01T00:00:00")).refused(),
+        update("status", json!("completed")).refused(),
         Member::of("SetPortfolioStatusRequest", &json!({"status": "completed"}), "status", json!("abandoned")),
         Member::of("AddToPortfolioRequest", &place, "intent_id", json!("another")).answered(404),
         Member::of("AddToPortfolioRequest", &place, "role", json!("primary")),
@@ -479,11 +494,13 @@ async fn sent(app: &TestApp, schema: &str, intent: IntentId, open: &str, body: V
         "RecordFailureRequest" => agent.post(&format!("{path}/failures"), body).await,
         "SetRetryPolicyRequest" => agent.send(agent.request("PUT", &format!("{path}/retry-policy")).json(&body)).await,
         "CreatePortfolioRequest" | "PortfolioPolicyRequest" => agent.post("api/v1/portfolios", body).await,
-        "SetPortfolioStatusRequest" | "AddToPortfolioRequest" => {
+        "UpdatePortfolioRequest" | "SetPortfolioStatusRequest" | "AddToPortfolioRequest" => {
             let made = agent.post("api/v1/portfolios", json!({"name": "n"})).await.ok();
             let one = format!("api/v1/portfolios/{}", made["id"].as_str().unwrap());
             if schema == "AddToPortfolioRequest" {
                 agent.post(&format!("{one}/intents"), body).await
+            } else if schema == "UpdatePortfolioRequest" {
+                agent.send(agent.request("PATCH", &one).json(&body)).await
             } else {
                 agent.send(agent.request("PATCH", &format!("{one}/status")).json(&body)).await
             }

@@ -230,6 +230,9 @@ fn rows_of_portfolios() -> Vec<Row> {
             .forbidden(&[Operator, Admin, Auditor, Channel])
             .invalid(json!({"name": ""}), "name"),
         Row::new("GET /api/v1/portfolios/{portfolio_id}", Agent).forbidden(&[Channel]),
+        Row::new("PATCH /api/v1/portfolios/{portfolio_id}", Agent)
+            .forbidden(&[Operator, Auditor, Channel])
+            .invalid(json!({"name": ""}), "name"),
         Row::new("PATCH /api/v1/portfolios/{portfolio_id}/status", Agent)
             .forbidden(&[Operator, Auditor, Channel])
             .invalid(json!({"status": "paused"}), "status"),

@@ -13,7 +13,7 @@ use sha2::Sha256;
 
 /// Every route and method of the server, except aliases and HTML pages. A new route must be added to this list and to the
 /// description.
-const ROUTES: [&str; 96] = [
+const ROUTES: [&str; 97] = [
     "get /.well-known/openintent-compat.json",
     "get /.well-known/openintent.json",
     "get /.well-known/placet.json",
@@ -87,6 +87,7 @@ const ROUTES: [&str; 96] = [
     "get /api/v1/portfolios",
     "post /api/v1/portfolios",
     "get /api/v1/portfolios/{portfolio_id}",
+    "patch /api/v1/portfolios/{portfolio_id}",
     "get /api/v1/portfolios/{portfolio_id}/events",
     "get /api/v1/portfolios/{portfolio_id}/intents",
     "post /api/v1/portfolios/{portfolio_id}/intents",

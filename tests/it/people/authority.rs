@@ -16,7 +16,7 @@ use store::{Relation, Repeatable, Store, StoreError, StreamOf, Target, Unit};
 
 /// The units of the store (methods that run one transaction) that a caller asks for. Each takes the caller as a parameter, and
 /// each has a line in the table below.
-const ASKED_FOR: [&str; 31] = [
+const ASKED_FOR: [&str; 32] = [
     "execute",
     "create",
     "intent",
@@ -30,6 +30,7 @@ const ASKED_FOR: [&str; 31] = [
     "graph",
     "create_portfolio",
     "set_portfolio_status",
+    "update_portfolio",
     "add_to_portfolio",
     "portfolio",
     "portfolios",
@@ -162,6 +163,7 @@ async fn column(
     push("relatives", cell(store.relatives(me(), intent, Relation::Children)).await);
     push("graph", cell(store.graph(me(), intent)).await);
     push("create_portfolio", cell(store.create_portfolio(me(), unwanted())).await);
+    push("update_portfolio", cell(store.update_portfolio(me(), portfolio, unwanted())).await);
     push("set_portfolio_status", cell(store.set_portfolio_status(me(), portfolio, unwanted())).await);
     push("add_to_portfolio", cell(store.add_to_portfolio(me(), portfolio, unwanted())).await);
     push("portfolio", cell(store.portfolio(me(), portfolio, wrong())).await);
@@ -245,6 +247,7 @@ stream                 | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes 
 relatives              | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
 graph                  | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
 create_portfolio       | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
+update_portfolio       | yes  404  404  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403
 set_portfolio_status   | yes  404  404  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403
 add_to_portfolio       | yes  404  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
 portfolio              | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403

@@ -149,6 +149,12 @@ async fn portfolios(agent: &Api, operator: &Api, path: &str) {
             reader.get(page).await.ok();
         }
     }
+    let working = agent.active_intent().await;
+    agent.post(&format!("{one}/intents"), json!({"intent_id": working})).await.ok();
+    let asked = agent.asked(working).await;
+    let deadline = json!({"governance_policy": {"deadline": "2030-01-01T00:00:00Z"}});
+    agent.send(agent.request("PATCH", &one).json(&deadline)).await.ok();
+    operator.respond(working, &asked, "approve").await.ok();
     agent.send(agent.request("DELETE", &format!("{one}/intents/{intent}"))).await.ok();
     agent.send(agent.request("PATCH", &format!("{one}/status")).json(&json!({"status": "completed"}))).await.ok();
 }

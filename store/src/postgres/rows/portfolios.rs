@@ -156,7 +156,7 @@ impl ReadPortfolios for Session {
     fn member_of(&mut self, intent: i64) -> RowsResult<Vec<(i64, MemberOf)>> {
         let of = portfolio_members::table.inner_join(portfolios::table.on(portfolios::rid.eq(portfolio_members::portfolio)));
         let of = of.filter(portfolio_members::intent.eq(intent)).filter(portfolios::status.eq(PortfolioStatus::Active.code()));
-        let of = of.order(portfolios::rid).select((portfolios::rid, portfolios::id, portfolios::governance_policy));
+        let of = of.order(portfolio_members::portfolio).select((portfolios::rid, portfolios::id, portfolios::governance_policy));
         let found = of.load::<(i64, Key, Json<PortfolioPolicy>)>(self.conn()?)?;
         let member_of = found.into_iter().map(|(rid, id, policy)| {
             (rid, MemberOf { portfolio_id: PortfolioId(id.0), deadline: policy.0.deadline, others_suspended: 0 })
