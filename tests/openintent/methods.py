@@ -234,6 +234,15 @@ class Checks:
         expect("get_portfolio_intents", told == ([(intent, "Refund order 12345"), (other, "Another")], True, 0), (intents, aggregate))
         held = call("get_intent_portfolios", other)
         expect("get_intent_portfolios", [(one.id, one.name) for one in held] == [(made.id, "Refunds")], held)
+        # Again while one of the intents waits for a person.
+        call("set_status", other, call("get_intent", other).version, IntentStatus.ACTIVE)
+        asked = httpx.post(f"{BASE}/api/v1/intents/{other}/suspend", headers={"x-api-key": KEY}, json={"question": "Go?", "response_type": "confirm"})
+        asked.raise_for_status()
+        (waiting,) = [one for one in call("get_portfolio", made.id).intents if one.id == other]
+        (_, aggregate), (held,) = call("get_portfolio_intents", made.id), call("get_intent_portfolios", other)
+        told = (waiting.status, aggregate.by_status["suspended_awaiting_input"], held.id)
+        if told != (IntentStatus.SUSPENDED_AWAITING_INPUT, 1, made.id):
+            expect("get_portfolio_intents", False, told)
         try:
             call("update_portfolio_status", made.id, PortfolioStatus.COMPLETED)
             expect("update_portfolio_status", False, "completed with open intents")

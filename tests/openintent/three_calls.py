@@ -8,6 +8,7 @@ which an agent acts is compared with the decision on record.
 import asyncio
 import os
 import re
+from datetime import datetime, timedelta, timezone
 
 import httpx
 from openintent.agents import BaseAgent, InputCancelledError
@@ -121,6 +122,26 @@ async def withdrawn():
     raise AssertionError("a withdrawn question had an answer")
 
 
+async def ended_by_portfolio():
+    """The deadline of a portfolio ends the question: the client raises, and never acts on the fallback."""
+    intent = await begun("ended by a portfolio")
+    deadline = datetime.now(timezone.utc) + timedelta(seconds=6)
+    portfolio = await agent.async_client.create_portfolio("Phases", governance_policy={"deadline": deadline.isoformat()})
+    await agent.async_client.add_intent_to_portfolio(portfolio.id, intent)
+    asking = agent.request_input(
+        intent, "Go?", choices=CHOICES, fallback_policy="complete_with_fallback", fallback_value="approve", timeout_seconds=60
+    )
+    try:
+        acted_on = await asking
+    except InputCancelledError:
+        ended = (shown(intent)["resolution"], shown(intent)["resolution_reason"], shown(intent)["response"])
+        assert ended == ("cancelled", "portfolio_deadline", None), ended
+        whole = await agent.async_client.get_portfolio(portfolio.id)
+        assert (whole.aggregate_status.by_status["abandoned"], whole.intents[0].status) == (1, IntentStatus.ABANDONED)
+        return
+    raise AssertionError(f"the agent acted on {acted_on}")
+
+
 async def reminded():
     policy = HumanRetryPolicy(max_attempts=2, interval_seconds=WINDOW // 2, final_fallback_policy="complete_with_fallback")
     types = await log(await fallback(policy))
@@ -132,8 +153,8 @@ async def main():
     answers += [answered(False, response_type="confirm"), answered(True, response_type="text"), answered(False)]
     questions = await asyncio.gather(*answers)
     assert questions[-1]["response_type"] == "text", "the client's default call, a choice without choices"
-    await asyncio.gather(fallback(None), reminded(), refused(), restarted(), withdrawn())
-    print("asked in three calls: answered by either id, as choice, confirmation and text; expired, reminded, refused, adopted, withdrawn")
+    await asyncio.gather(fallback(None), reminded(), refused(), restarted(), withdrawn(), ended_by_portfolio())
+    print("asked in three calls: answered by either id, as choice, confirmation and text; expired, reminded, refused, adopted, withdrawn, ended by a portfolio")
 
 
 asyncio.run(main())
