@@ -8,6 +8,7 @@ use domain::suspension::delivery::DeliveryState;
 use domain::suspension::{Question, Suspension};
 
 use super::PRODUCTION_MARK;
+use crate::reads::in_portfolios;
 use crate::rows::prelude::*;
 use crate::rows::{Listed, RowsResult, SuspensionRow};
 
@@ -48,6 +49,7 @@ pub(super) fn mailbox<R: ReadRows>(rows: &mut R, limit: u32) -> RowsResult<Mailb
         if let Some(known) = read.get(&row.rid) {
             return Ok(known.clone());
         }
+        let row = in_portfolios(rows, row)?;
         let question = rows.question(&row)?;
         let asked = Asked { suspension: row.suspension, question };
         read.insert(row.rid, asked.clone());

@@ -10,9 +10,10 @@ use domain::log::Sealed;
 use domain::people::access::Entry;
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::principal::{Principal, Role};
+use domain::portfolio::membership::earliest_deadline;
 use domain::problem::Rejection;
 use domain::suspension::lease::Lease;
-use domain::suspension::{FallbackPolicy, PortfolioDeadline, ResolutionReason, Suspension, delivery};
+use domain::suspension::{FallbackPolicy, ResolutionReason, Suspension, delivery};
 use domain::wire::{
     AclEntryView, AclView, BounceView, DeliveryPage, DeliveryView, EventView, IntentPage, IntentView, KeyView, SuspensionPage,
     SuspensionRecord,
@@ -47,7 +48,7 @@ fn view<R: ReadRows>(rows: &mut R, row: &IntentRow, newest: Option<&SuspensionRo
     // If the agent has announced a question that has not come yet, the newest suspension is an earlier question, and is not
     // shown.
     let is_announced = row.open_suspension.is_none() && row.intent.status == Status::SuspendedAwaitingInput;
-    let newest = newest.filter(|_| !is_announced).map(|newest| record(rows, newest)).transpose()?;
+    let newest = newest.filter(|_| !is_announced).map(|newest| record(rows, row, newest)).transpose()?;
     let blocked_by = if row.intent.unmet > 0 { rows.unfinished(row.rid, false, row.intent.unmet)? } else { Vec::new() };
     let blocked_by = blocked_by.into_iter().map(|(id, _)| id).collect();
     Ok(IntentView::of(&row.intent, rows.body(row.rid)?, newest.as_ref(), blocked_by))
@@ -68,8 +69,12 @@ fn settled<R: ReadRows>(rows: &mut R, suspension: &Suspension, watch: &ClockWatc
     }
 }
 
-fn record<R: ReadRows>(rows: &mut R, row: &SuspensionRow) -> RowsResult<SuspensionRecord> {
-    Ok(SuspensionRecord::of(&row.suspension, &rows.question(row)?))
+fn record<R: ReadRows>(rows: &mut R, intent: &IntentRow, row: &SuspensionRow) -> RowsResult<SuspensionRecord> {
+    let question = rows.question(row)?;
+    if intent.intent.is_grouped {
+        return Ok(SuspensionRecord::of(&in_portfolios(rows, row.clone())?.suspension, &question));
+    }
+    Ok(SuspensionRecord::of(&row.suspension, &question))
 }
 
 /// Whether a principal may do this to an intent. A gateway's permission comes from the messages about
@@ -440,7 +445,7 @@ pub(super) fn suspension<R: ReadRows>(
         return Ok(Err(rejection));
     }
     settled(rows, &row.suspension, watch)?;
-    Ok(Ok(record(rows, &row)?))
+    Ok(Ok(record(rows, &intent, &row)?))
 }
 
 pub(super) fn deliveries<R: ReadRows>(
@@ -552,7 +557,7 @@ pub(super) fn suspensions<R: ReadRows>(
             continue;
         }
         let asked_by = Some(row.suspension.asked_by.name.clone());
-        let shown = SuspensionRecord { asked_by, ..record(rows, row)? };
+        let shown = SuspensionRecord { asked_by, ..record(rows, &intent, row)? };
         bytes += serde_json::to_vec(&shown)?.len();
         suspensions.push(shown);
         if bytes >= PAGE_BYTES_MAX {
@@ -586,10 +591,8 @@ pub(super) fn standing<R: ReadRows>(rows: &mut R, principal: &Principal) -> Deci
 /// The suspension with the deadline of the portfolios that its intent is in.
 pub(super) fn in_portfolios<R: ReadRows>(rows: &mut R, mut row: SuspensionRow) -> RowsResult<SuspensionRow> {
     if row.suspension.ending.is_none() && row.suspension.kind.stops_intent() {
-        let deadlines = rows.member_of(row.intent)?.into_iter().filter_map(|(_, member_of)| {
-            member_of.deadline.map(|at| PortfolioDeadline { portfolio_id: member_of.portfolio_id, at })
-        });
-        row.suspension.portfolio_deadline = deadlines.min_by_key(|deadline| deadline.at);
+        let member_of: Vec<_> = rows.member_of(row.intent)?.into_iter().map(|(_, member_of)| member_of).collect();
+        row.suspension.portfolio_deadline = earliest_deadline(&member_of);
     }
     Ok(row)
 }

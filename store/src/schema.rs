@@ -434,6 +434,7 @@ diesel::table! {
 
 diesel::allow_tables_to_appear_in_same_query!(portfolio_members, portfolios);
 diesel::allow_tables_to_appear_in_same_query!(portfolio_members, intents);
+diesel::allow_tables_to_appear_in_same_query!(portfolio_members, suspensions);
 diesel::allow_tables_to_appear_in_same_query!(graph_edges, intents);
 diesel::allow_tables_to_appear_in_same_query!(assignments, graph_edges);
 diesel::allow_tables_to_appear_in_same_query!(access_entries, graph_edges);

@@ -54,7 +54,12 @@ pub(super) fn answer(
     respond: &Respond,
     responded_by: String,
     by: &Principal,
+    now: DateTime<Utc>,
 ) -> Result<Vec<Event>, Refusal> {
+    if let Some(over) = intent.portfolio_deadline().filter(|deadline| deadline.at <= now) {
+        let deadline = vec![taken_back(intent, announced, "portfolio_deadline")];
+        return Err(Refusal { rejection: Rejection::Expired { expired_at: Some(over.at) }, deadline, record: None });
+    }
     names_a_person(respond, by)?;
     let Some(value) = respond.value.clone().filter(|value| *value != Value::Null) else {
         return Err(Rejection::invalid("value", "required", "value is required").into());

@@ -73,7 +73,7 @@ fn effects(intent: &Intent, command: &Command, by: &Principal, now: DateTime<Utc
         Command::Unassign { agent_id } => agents::unassign(intent, agent_id, by, now),
         Command::Access(change) => entries::change(intent, change, by, now),
         Command::Join(join) => portfolios::join(intent, join, by, now),
-        Command::Leave(portfolio_id) => portfolios::leave(intent, *portfolio_id, by),
+        Command::Leave(portfolio_id) => portfolios::leave(intent, *portfolio_id, by, now),
         Command::AddDependency(_) => graph::add(intent, by),
         Command::RemoveDependency(_) => graph::remove(intent, by),
         Command::DependencyCompleted(id) => Ok(graph::met(intent, *id)),
@@ -218,7 +218,7 @@ fn respond(intent: &Intent, respond: &Respond, by: &Principal, now: DateTime<Utc
         if let Some(announced) = &intent.announcement
             && named.and_then(|id| intent.suspension(id)).is_none()
         {
-            return announcing::answer(intent, announced, respond, responded_by, by);
+            return announcing::answer(intent, announced, respond, responded_by, by, now);
         }
         // The refusal does not name the active id, because that id is a capability, and this caller does not hold it.
         let rejection = why_refused(intent, &respond.suspension_id);

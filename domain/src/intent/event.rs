@@ -473,7 +473,8 @@ pub fn ending_of(event: &Event, now: DateTime<Utc>) -> Option<(SuspensionId, End
                 // The event before, `SuspensionUndeliverable`, has ended the question. This one is for clients that know only the RFC.
                 ExpiryReason::Undeliverable => return None,
             };
-            Some((expired.suspension_id, ending(resolution, reason, expired.fallback_value.clone(), None)))
+            let ending = ending(resolution, reason, expired.fallback_value.clone(), None);
+            Some((expired.suspension_id, Ending { metadata: expired.portfolio.map(PortfolioDeadline::to_metadata), ..ending }))
         }
         Event::SuspensionUndeliverable { suspension_id } => {
             Some((*suspension_id, ending(Resolution::Cancelled, Some(ResolutionReason::Undeliverable), None, None)))

@@ -42,7 +42,7 @@ use crate::intent::governance::Governance;
 use crate::intent::status::Status;
 use crate::people::access::Entry;
 use crate::people::principal::Principal;
-use crate::portfolio::membership::{Joined, MemberOf};
+use crate::portfolio::membership::{Joined, MemberOf, earliest_deadline};
 use crate::problem::Blocking;
 use crate::suspension::lease::Lease;
 use crate::suspension::{Asker, PortfolioDeadline, Suspension};
@@ -149,11 +149,7 @@ impl Intent {
 
     /// The earliest deadline of the active portfolios that the intent is in.
     pub fn portfolio_deadline(&self) -> Option<PortfolioDeadline> {
-        let deadlines = self
-            .member_of
-            .iter()
-            .filter_map(|member_of| member_of.deadline.map(|at| PortfolioDeadline { portfolio_id: member_of.portfolio_id, at }));
-        deadlines.min_by_key(|deadline| deadline.at)
+        earliest_deadline(&self.member_of)
     }
 
     /// The open suspension with this id.

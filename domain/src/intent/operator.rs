@@ -3,7 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::base::ids::SuspensionId;
-use crate::base::time::seconds;
+use crate::base::time::{rfc3339, seconds};
 use crate::intent::Intent;
 use crate::intent::command::Later;
 use crate::intent::deliveries::{recipients_of, ways_again};
@@ -54,6 +54,10 @@ pub(super) fn extend(
         Later::Until(at) => at,
         Later::By(span) => old_expires_at + span,
     };
+    if let Some(portfolio) = open.ended_by_portfolio().filter(|_| cause == ExtensionCause::Request) {
+        let message = format!("has no effect: the deadline of a portfolio ends the question at {}", rfc3339(portfolio.at));
+        return Err(Rejection::invalid(field, "portfolio_deadline", message).into());
+    }
     if new_expires_at <= old_expires_at {
         return Err(Rejection::invalid(field, "later", "must be later than the present deadline").into());
     }

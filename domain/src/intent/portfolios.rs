@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 use crate::base::ids::{PortfolioId, SuspensionId};
 use crate::intent::Intent;
 use crate::intent::event::{Event, ending_of};
-use crate::intent::refusal::Refusal;
+use crate::intent::refusal::{Refusal, expired};
 use crate::people::authority::{Action, Object, authorize};
 use crate::people::principal::Principal;
 use crate::portfolio::membership::{Added, Join, Joined, MemberEvent, MemberOf, MemberResumed, MemberSuspended, Removed};
@@ -51,8 +51,17 @@ pub(super) fn join(intent: &Intent, join: &Join, by: &Principal, now: DateTime<U
     Ok(vec![Event::Joined(Box::new(Added { id, portfolio_id, role, priority, credential: by.credential }))])
 }
 
-/// Takes the intent out of a portfolio, whatever the status of the intent and of the portfolio is.
-pub(super) fn leave(intent: &Intent, portfolio_id: PortfolioId, by: &Principal) -> Result<Vec<Event>, Refusal> {
+/// Takes the intent out of a portfolio, whatever the status of the intent and of the portfolio is. A question whose deadline has
+/// passed ends first: leaving must not undo a deadline that has passed.
+pub(super) fn leave(
+    intent: &Intent,
+    portfolio_id: PortfolioId,
+    by: &Principal,
+    now: DateTime<Utc>,
+) -> Result<Vec<Event>, Refusal> {
+    if let Some(open) = intent.open.as_ref().filter(|open| open.is_expired(now)) {
+        return Err(expired(intent, open));
+    }
     if intent.portfolio.as_deref().is_none_or(|joined| joined.membership.is_none()) {
         return Err(Rejection::NotFound.into());
     }
@@ -68,7 +77,7 @@ pub(super) fn may_suspend(intent: &Intent, now: DateTime<Utc>) -> Result<(), Rej
 }
 
 /// Adds to these events, for each portfolio, that the intent waits for a person from now on, or no longer. A question that replaces
-/// another one, and an intent that is abandoned, add nothing.
+/// another one, and an intent that is abandoned, add nothing. The events count this intent alone; the store adds the others.
 pub(super) fn with_members_told(intent: &Intent, mut events: Vec<Event>, now: DateTime<Utc>) -> Vec<Event> {
     if intent.member_of.is_empty() {
         return events;
@@ -77,15 +86,14 @@ pub(super) fn with_members_told(intent: &Intent, mut events: Vec<Event>, now: Da
     let open = intent.open.as_ref().map(|open| open.id);
     let ended = events.iter().find_map(|event| ending_of(event, now).filter(|(id, _)| Some(*id) == open));
     let goes_on = !events.iter().any(Event::ends_intent);
-    let change = |&MemberOf { portfolio_id, others_suspended, .. }: &MemberOf| match (asked, &ended) {
+    let change = |&MemberOf { portfolio_id, .. }: &MemberOf| match (asked, &ended) {
         (Some(suspension_id), None) => {
-            let suspended_member_count = others_suspended + 1;
-            Some(MemberEvent::Suspended(MemberSuspended { portfolio_id, suspension_id, suspended_member_count }))
+            Some(MemberEvent::Suspended(MemberSuspended { portfolio_id, suspension_id, suspended_member_count: 1 }))
         }
         (None, Some((suspension_id, ending))) if goes_on => Some(MemberEvent::Resumed(MemberResumed {
             portfolio_id,
             suspension_id: *suspension_id,
-            suspended_member_count: others_suspended,
+            suspended_member_count: 0,
             resolution: ending.resolution,
         })),
         (_, _) => None,

@@ -97,14 +97,17 @@ pub(super) fn end_by_portfolio(intent: &Intent, open: &Suspension, portfolio: Po
 /// Why a command on a suspension that is not the open one is refused.
 pub(super) fn why_refused(intent: &Intent, suspension_id: &str) -> Rejection {
     let named = SuspensionId::parse(suspension_id).and_then(|id| intent.ended.iter().find(|ended| ended.id == id));
-    let Some(Ending { resolution, reason, at, by, .. }) = named.and_then(|ended| ended.ending.as_ref()) else {
+    let Some(ending) = named.and_then(|ended| ended.ending.as_ref()) else {
         return if intent.open.is_some() { Rejection::SuspensionMismatch } else { Rejection::NotSuspended };
     };
+    let Ending { resolution, reason, at, by, .. } = ending;
     match (resolution, reason) {
         (Resolution::Expired, _) | (Resolution::Cancelled, Some(ResolutionReason::Undeliverable)) => {
             Rejection::Expired { expired_at: named.and_then(|ended| ended.expires_at) }
         }
-        (Resolution::Cancelled, Some(ResolutionReason::PortfolioDeadline)) => Rejection::Expired { expired_at: Some(*at) },
+        (Resolution::Cancelled, Some(ResolutionReason::PortfolioDeadline)) => {
+            Rejection::Expired { expired_at: ending.portfolio_deadline() }
+        }
         (Resolution::Responded | Resolution::Cancelled, _) => {
             Rejection::AlreadyResolved { resolution: *resolution, reason: *reason, resolved_at: *at, resolved_by: by.clone() }
         }

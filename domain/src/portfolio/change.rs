@@ -35,7 +35,7 @@ pub struct UpdateFacts {
 ///
 /// # Errors
 ///
-/// `PortfolioNotActive`; `PortfolioDeadlinePassed` if the rules change after the deadline; `Forbidden` for a deadline over intents of
+/// `PortfolioNotActive`; `PortfolioDeadlinePassed` if a deadline that has passed changes; `Forbidden` for a deadline over intents of
 /// others; `Invalid` for a deadline that has passed or is too far away, and if the log of the portfolio is full.
 pub fn update(
     portfolio: &Portfolio,
@@ -88,18 +88,29 @@ fn may_end_at(policy: &PortfolioPolicy, now: DateTime<Utc>) -> Result<(), Reject
     Err(Rejection::invalid("governance_policy.deadline", "range", message))
 }
 
-/// Decides the effect of a new status. `incomplete` is the number of intents in the portfolio that are not completed.
+/// The facts about the intents of a portfolio that decide about its status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StatusFacts {
+    /// How many are not completed.
+    pub incomplete: usize,
+    /// Whether a question is open that the deadline of the portfolio would end.
+    pub has_open_questions: bool,
+}
+
+/// Decides the effect of a new status.
 ///
 /// A portfolio that is completed or abandoned stays so. To set the status that the portfolio already has causes no event.
 ///
 /// # Errors
 ///
-/// `PortfolioTransition`, or `MembersIncomplete` if its policy requires all intents to be completed.
+/// `PortfolioTransition`; `MembersIncomplete` if its policy requires all intents to be completed; `PortfolioDeadlinePassed` while the
+/// deadline has passed and has not ended all questions yet.
 pub fn set_status(
     portfolio: &Portfolio,
     status: PortfolioStatus,
-    incomplete: usize,
+    facts: StatusFacts,
     by: &Principal,
+    now: DateTime<Utc>,
 ) -> Result<Vec<PortfolioEvent>, Rejection> {
     if status == portfolio.status {
         return Ok(Vec::new());
@@ -108,6 +119,11 @@ pub fn set_status(
         let (from, to) = (portfolio.status.as_str().into(), status.as_str().into());
         return Err(Rejection::PortfolioTransition { from, to });
     }
+    // The deadline ends these questions in a moment. Ending the portfolio first would let them live on.
+    if let Some(deadline) = portfolio.body.policy.deadline.filter(|_| facts.has_open_questions && portfolio.is_over(now)) {
+        return Err(Rejection::PortfolioDeadlinePassed { deadline });
+    }
+    let StatusFacts { incomplete, .. } = facts;
     let waits_for_all = portfolio.body.policy.require_all_completed == Some(true);
     if status == PortfolioStatus::Completed && waits_for_all && incomplete > 0 {
         return Err(Rejection::MembersIncomplete { incomplete });

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use crate::base::ids::{MembershipId, PortfolioId, SuspensionId};
 use crate::people::principal::Credential;
 use crate::portfolio::Portfolio;
-use crate::suspension::Resolution;
+use crate::suspension::{PortfolioDeadline, Resolution};
 
 /// The type of the events that put an intent into a portfolio, or change its place there.
 pub const ADDED: &str = "added_to_portfolio";
@@ -106,6 +106,24 @@ pub enum MemberEvent {
 }
 
 impl MemberEvent {
+    /// The portfolio.
+    pub fn portfolio_id(self) -> PortfolioId {
+        match self {
+            Self::Suspended(MemberSuspended { portfolio_id, .. }) | Self::Resumed(MemberResumed { portfolio_id, .. }) => {
+                portfolio_id
+            }
+        }
+    }
+
+    /// The same with this number of other intents in the portfolio that wait for a person; only a store can count them.
+    #[must_use]
+    pub fn beside(self, others: u64) -> Self {
+        match self {
+            Self::Suspended(suspended) => Self::Suspended(MemberSuspended { suspended_member_count: others + 1, ..suspended }),
+            Self::Resumed(resumed) => Self::Resumed(MemberResumed { suspended_member_count: others, ..resumed }),
+        }
+    }
+
     /// The name on the wire.
     pub fn event_type(self) -> &'static str {
         match self {
@@ -122,8 +140,14 @@ pub struct MemberOf {
     pub portfolio_id: PortfolioId,
     /// Its deadline.
     pub deadline: Option<DateTime<Utc>>,
-    /// How many other intents of the portfolio wait for a person; loaded if the command may suspend or resume the intent.
-    pub others_suspended: u64,
+}
+
+/// The earliest deadline of these portfolios.
+pub fn earliest_deadline(member_of: &[MemberOf]) -> Option<PortfolioDeadline> {
+    let deadlines = member_of
+        .iter()
+        .filter_map(|&MemberOf { portfolio_id, deadline }| deadline.map(|at| PortfolioDeadline { portfolio_id, at }));
+    deadlines.min_by_key(|deadline| deadline.at)
 }
 
 /// A request to put an intent into a portfolio, or to change its place there.

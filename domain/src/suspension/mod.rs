@@ -15,11 +15,12 @@ pub use self::fallback::{FallbackPolicy, WINDOW_SECONDS_MAX};
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use crate::base::ids::{IntentId, PortfolioId, SuspensionId};
 use crate::base::name::Owner;
+use crate::base::time::{parse, rfc3339};
 use crate::base::words;
 use crate::suspension::requested::Requested;
 use crate::suspension::retry::HumanRetryPolicy;
@@ -132,6 +133,9 @@ impl SuspensionChoice {
     }
 }
 
+/// The member of an ending's metadata that holds the deadline of a portfolio.
+const PORTFOLIO_DEADLINE: &str = "portfolio_deadline";
+
 /// How a suspension ended (RFC-0025 §5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
@@ -238,6 +242,21 @@ pub struct PortfolioDeadline {
     pub portfolio_id: PortfolioId,
     /// Its deadline.
     pub at: DateTime<Utc>,
+}
+
+impl PortfolioDeadline {
+    /// The `metadata` of the ending that it caused.
+    pub fn to_metadata(self) -> Map<String, Value> {
+        let Self { portfolio_id, at } = self;
+        Map::from_iter([("portfolio_id".into(), json!(portfolio_id)), (PORTFOLIO_DEADLINE.into(), json!(rfc3339(at)))])
+    }
+}
+
+impl Ending {
+    /// The moment from which no answer counted, if the deadline of a portfolio ended the suspension; it may have been noted later.
+    pub fn portfolio_deadline(&self) -> Option<DateTime<Utc>> {
+        parse(self.metadata.as_ref()?.get(PORTFOLIO_DEADLINE)?.as_str()?)
+    }
 }
 
 /// The question as the operator reads it; stored in the event that asked it.

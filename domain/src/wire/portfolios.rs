@@ -59,21 +59,21 @@ pub struct PortfolioPolicyRequest {
 /// `PATCH /api/v1/portfolios/{id}`: an absent member changes nothing. Unknown fields are ignored.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct UpdatePortfolioRequest {
-    /// Its name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Its name; null is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     #[schema(min_length = 1, max_length = 200)]
     pub name: Option<String>,
     /// Its description; null removes it.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     #[schema(value_type = Option<String>, max_length = 65_536)]
     pub description: Option<Option<String>>,
-    /// Its rules, in place of all present rules.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<PortfolioPolicyRequest>)]
+    /// Its rules, in place of all present rules; null and `{}` remove them.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    #[schema(value_type = PortfolioPolicyRequest)]
     pub governance_policy: Option<Map<String, Value>>,
     /// The rules, under the name that the RFC gives them; must equal `governance_policy` if both are given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<PortfolioPolicyRequest>)]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    #[schema(value_type = PortfolioPolicyRequest)]
     pub governance: Option<Map<String, Value>>,
     /// Must be absent or null: the deadline is a rule of `governance_policy`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -83,9 +83,9 @@ pub struct UpdatePortfolioRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Value>)]
     pub status: Option<Value>,
-    /// Data, in place of all present data.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
+    /// Data, in place of all present data; null and `{}` remove them.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    #[schema(value_type = Object)]
     pub metadata: Option<Map<String, Value>>,
 }
 

@@ -126,6 +126,11 @@ pub struct SuspensionRecord {
     /// The deadline of all attempts.
     #[serde(with = "crate::base::time::z_option")]
     pub expires_at: Option<DateTime<Utc>>,
+    /// The earliest deadline of the portfolios that the intent is in, while the question is open. If it comes before `expires_at`, it
+    /// ends the question, and no fallback applies.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "crate::base::time::z_option")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub portfolio_deadline: Option<DateTime<Utc>>,
     /// The policy that applies at the deadline.
     pub fallback_policy: FallbackPolicy,
     /// The value that then replaces an answer.
@@ -183,6 +188,16 @@ pub struct SuspensionRecord {
 }
 
 impl SuspensionRecord {
+    /// The end of the time to answer: the earlier one of the question's own deadline and that of a portfolio.
+    pub fn ends_at(&self) -> Option<DateTime<Utc>> {
+        self.expires_at.into_iter().chain(self.portfolio_deadline).min()
+    }
+
+    /// Whether the deadline of a portfolio ends the question if no person answers, so that no fallback applies.
+    pub fn ends_by_portfolio(&self) -> bool {
+        self.portfolio_deadline.is_some() && self.portfolio_deadline == self.ends_at()
+    }
+
     /// Joins a suspension and its question.
     pub fn of(suspension: &Suspension, question: &Question) -> Self {
         let ending = suspension.ending.as_ref();
@@ -204,6 +219,7 @@ impl SuspensionRecord {
             suspended_at: suspension.suspended_at,
             timeout_seconds: question.timeout_seconds,
             expires_at: suspension.expires_at,
+            portfolio_deadline: suspension.portfolio_deadline.filter(|_| ending.is_none()).map(|deadline| deadline.at),
             fallback_policy: suspension.fallback_policy,
             fallback_value: suspension.fallback_value.clone(),
             retry_policy: question.retry_policy.clone(),

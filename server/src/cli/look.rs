@@ -237,7 +237,7 @@ async fn stated(args: &StatusArgs) -> anyhow::Result<()> {
     let remote = args.remote.connect("status", READERS)?;
     let open = question::open(&remote).await?;
     let (ready, said) = reach::readiness(&remote.url).await;
-    let next = open.first().and_then(|question| question.expires_at);
+    let next = open.first().and_then(domain::wire::SuspensionRecord::ends_at);
     if args.json {
         print_json(&json!({
             "url": remote.shown(), "ready": ready, "says": said, "open": open.len(), "next_expires_at": next.map(rfc3339),

@@ -44,7 +44,7 @@ pub(super) struct QuestionArgs {
 /// All open questions this key may read, the most urgent first.
 pub(super) async fn open(remote: &Remote) -> anyhow::Result<Vec<SuspensionRecord>> {
     let mut questions = pages(remote, Which::Open).await?;
-    questions.sort_by_key(|question| (question.expires_at.is_none(), question.expires_at, question.suspended_at));
+    questions.sort_by_key(|question| (question.ends_at().is_none(), question.ends_at(), question.suspended_at));
     Ok(questions)
 }
 
@@ -249,7 +249,7 @@ fn asker(question: &SuspensionRecord) -> String {
 }
 
 fn until(question: &SuspensionRecord, now: DateTime<Utc>) -> String {
-    match question.expires_at {
+    match question.ends_at() {
         Some(at) => format!("open until {} ({} left)", text::deadline(at, now), text::time_left(at - now)),
         None => "open until it is answered or withdrawn".to_owned(),
     }

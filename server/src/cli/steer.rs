@@ -69,7 +69,7 @@ async fn extended(args: &ExtendArgs) -> anyhow::Result<()> {
     let question = question::find_open(&remote, &args.of.id).await?;
     let extended = remote.heard(remote.client.extend(&question, args.time, args.reason.as_deref())).await;
     let question = extended.map_err(|error| remote.failed(error).context("the deadline was not moved"))?;
-    let until = question.expires_at.map(|at| text::deadline(at, SystemClock.now())).unwrap_or_default();
+    let until = question.ends_at().map(|at| text::deadline(at, SystemClock.now())).unwrap_or_default();
     done(&question, args.of.json, &format!("The question is now open until {until}."))
 }
 

@@ -426,7 +426,7 @@ fn ending(link: &LinkView) -> Ending {
             Ending::Superseded { at: ended.at, changed: None, newer_href: None }
         }
         (Resolution::Cancelled, Some(ResolutionReason::PortfolioDeadline)) => {
-            Ending::Expired { at: ended.at, silence: Some(Silence::Ends) }
+            Ending::Expired { at: ended.portfolio_deadline().unwrap_or(ended.at), silence: Some(Silence::Ends) }
         }
         (Resolution::Cancelled, Some(ResolutionReason::TimeLost)) => Ending::TimeLost { at: ended.at },
         (Resolution::Cancelled, Some(ResolutionReason::Undeliverable)) => {

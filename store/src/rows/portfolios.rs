@@ -1,6 +1,6 @@
 //! Portfolios, their logs, and the intents in them.
 
-use domain::base::ids::PortfolioId;
+use domain::base::ids::{PortfolioId, SuspensionId};
 use domain::intent::status::Status;
 use domain::log::{Hash, Sealed};
 use domain::portfolio::Portfolio;
@@ -63,12 +63,12 @@ pub(crate) trait ReadPortfolios {
     fn members(&mut self, portfolio: i64, offset: u32) -> RowsResult<Vec<MemberRow>>;
     /// The membership of an intent in a portfolio.
     fn membership(&mut self, portfolio: i64, intent: i64) -> RowsResult<Option<Membership>>;
-    /// The active portfolios in which an intent is, with their rows; `others_suspended` is not read.
+    /// The active portfolios in which an intent is, with their rows.
     fn member_of(&mut self, intent: i64) -> RowsResult<Vec<(i64, MemberOf)>>;
     /// How many intents of a portfolio wait for a person, apart from this one.
     fn others_suspended(&mut self, portfolio: i64, intent: i64) -> RowsResult<u64>;
-    /// The open questions of the intents in a portfolio.
-    fn open_questions_in(&mut self, portfolio: i64) -> RowsResult<Vec<i64>>;
+    /// The intents in a portfolio that have an open question, with the row and the id of the question.
+    fn open_questions_in(&mut self, portfolio: i64) -> RowsResult<Vec<(i64, i64, SuspensionId)>>;
     /// The credentials that created the intents in a portfolio, each once.
     fn creators_in(&mut self, portfolio: i64) -> RowsResult<Vec<Asker>>;
     /// How many intents of a portfolio have each status.

@@ -14,7 +14,7 @@ use crate::bounce::BOUNCE_SECRET;
 use crate::error::Wanted;
 use crate::fact::{Attempted, Fact};
 use crate::hub::Notice;
-use crate::reads::{self, hold};
+use crate::reads::{self, hold, in_portfolios};
 use crate::rows::prelude::*;
 use crate::rows::{BounceRow, Decided, DeliveryState, RowsError, RowsResult, SuspensionRow};
 use crate::sending::{BounceReport, DeliveryResult};
@@ -34,6 +34,7 @@ pub(crate) fn complete_delivery<R: Rows>(
         return Ok(false);
     }
     let suspension = rows.reads().suspension_at(row.suspension)?;
+    let suspension = in_portfolios(rows.reads(), suspension)?;
     may_be_told(rows, env, &suspension)?;
     let (fate, detail) = match result {
         DeliveryResult::Retry { .. } if suspension.suspension.ending.is_some() => {
@@ -94,6 +95,7 @@ pub(crate) fn report_bounce<R: Rows>(
     let Some((row, state)) = found else { return Ok(Err(Rejection::NotFound)) };
     let (rid, now) = (row.rid, env.clock.now());
     let suspension = rows.reads().suspension_at(row.suspension)?;
+    let suspension = in_portfolios(rows.reads(), suspension)?;
     may_be_told(rows, env, &suspension)?;
     // A mail server reports again and again that a mail is delayed; a report of that kind does not take a final failure back.
     let before = rows.reads().bounce(rid)?;

@@ -99,6 +99,7 @@ fn begin<R: Rows>(
         requests: Vec::new(),
         lapsed: Vec::new(),
         is_announced: false,
+        portfolios: Vec::new(),
         portfolio: None,
         upstream: None,
         writer: None,

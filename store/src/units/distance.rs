@@ -52,7 +52,7 @@ pub(super) fn leave<R: Rows>(
     if earliest > now {
         let taken = rows.reads().places(pair, now, PLACES_MAX)?;
         let place = env.pressing.place(&taken, earliest);
-        if taken.len() < PLACES_MAX && may_wait(row.queued_at, place, suspension.suspension.expires_at) {
+        if taken.len() < PLACES_MAX && may_wait(row.queued_at, place, suspension.suspension.ends_at()) {
             rows.insert_place(pair, place, row.rid, now)?;
             return Ok(Leave::At(place));
         }

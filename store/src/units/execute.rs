@@ -12,7 +12,7 @@ use domain::asking::by_record::is_client_id;
 use domain::asking::pressing::ASKS_WITHIN_SECONDS;
 use domain::asking::secrets::title_findings;
 use domain::base::ids::SuspensionId;
-use domain::base::time::seconds;
+use domain::base::time::{rfc3339, seconds};
 use domain::intent::access::{ChangeAccess, RequestAccess};
 use domain::intent::assignment::{Alias, Assign, Assigned};
 use domain::intent::body::STATE_BYTES_MAX;
@@ -32,7 +32,7 @@ use domain::wire::{EventView, SuspensionRecord};
 
 use super::allowance;
 use super::governance::load_governance;
-use super::loaded::{Loaded, load, load_beside, load_member_of, load_what_ends};
+use super::loaded::{Loaded, load, load_beside, load_what_ends};
 use super::log::append;
 use super::message::siblings;
 use super::outcome::{kept, kept_under, outcome, recalled};
@@ -127,11 +127,7 @@ fn load_held<R: Rows>(rows: &mut R, row: IntentRow, suspension: Option<Suspensio
     if asks {
         rows.hold_portfolios_of(row.rid)?;
     }
-    let mut loaded = load(rows, row, suspension)?;
-    if asks {
-        load_member_of(rows, loaded.row.rid, &mut loaded.intent, true)?;
-    }
-    Ok(loaded)
+    load(rows, row, suspension)
 }
 
 /// Records that the loaded access entries have lapsed. The record names the server and not the caller, whose request only
@@ -426,7 +422,18 @@ fn weighed<R: Rows>(
     // The title is in the header of every mail about the question, so it is searched for secrets, too.
     let title = rows.reads().title(loaded.row.rid)?;
     let of_title = suspend.seeming_secret.judge(&title_findings(&title)).map_err(|errors| Rejection::Invalid { errors });
-    Ok(of_title.map(|of_title| suspend.warnings.iter().cloned().chain(of_title).chain(suspend.deadline_warning(now)).collect()))
+    let ends_earlier = events.iter().find_map(portfolio_warning);
+    let warnings = suspend.warnings.iter().cloned();
+    Ok(of_title.map(|of_title| warnings.chain(of_title).chain(suspend.deadline_warning(now)).chain(ends_earlier).collect()))
+}
+
+/// The warning for the asker of a question that the deadline of a portfolio ends before its own deadline.
+fn portfolio_warning(event: &Event) -> Option<String> {
+    let Event::Suspended(suspension, _) = event else { return None };
+    let ends_at = rfc3339(suspension.ended_by_portfolio()?.at);
+    Some(format!(
+        "the deadline of a portfolio ends the question at {ends_at} if no person has answered, and no fallback applies then"
+    ))
 }
 
 /// The times at which earlier questions of the intent ended without an answer, oldest first, and no more of them than are

@@ -48,7 +48,7 @@ pub(super) fn is_pressed(
 ) -> bool {
     let asked = &suspension.suspension;
     let next = question.retry_policy.as_ref().and_then(|policy| policy.next_due_at(asked.suspended_at, asked.attempt));
-    let until = next.or(asked.expires_at).filter(|_| row.attempt == asked.attempt);
+    let until = next.into_iter().chain(asked.ends_at()).min().filter(|_| row.attempt == asked.attempt);
     until.is_some_and(|until| !is_worth_waiting(wait, until - now))
 }
 

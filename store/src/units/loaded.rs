@@ -24,6 +24,8 @@ pub(super) struct Loaded {
     pub(super) lapsed: Vec<Entry>,
     /// Whether an announcement of the intent has a row in the database.
     pub(super) is_announced: bool,
+    /// The rows of the active portfolios that the intent is in, in the order of [`Intent::member_of`].
+    pub(super) portfolios: Vec<i64>,
     /// The row of the portfolio that the command names.
     pub(super) portfolio: Option<i64>,
     /// The row of the dependency that the command names.
@@ -60,8 +62,12 @@ impl Loaded {
 pub(super) fn load<R: Rows>(rows: &mut R, row: IntentRow, named: Option<SuspensionId>) -> RowsResult<Loaded> {
     let mut intent = row.intent.clone();
     let mut suspensions = Vec::new();
+    let mut portfolios = Vec::new();
     if intent.is_grouped {
-        load_member_of(rows, row.rid, &mut intent, row.open_suspension.is_some())?;
+        for (rid, member_of) in rows.reads().member_of(row.rid)? {
+            portfolios.push(rid);
+            intent.member_of.push(member_of);
+        }
     }
     if let Some(rid) = row.open_suspension {
         let mut open = rows.reads().suspension_at(rid)?;
@@ -93,6 +99,7 @@ pub(super) fn load<R: Rows>(rows: &mut R, row: IntentRow, named: Option<Suspensi
         requests: Vec::new(),
         lapsed: Vec::new(),
         is_announced,
+        portfolios,
         portfolio: None,
         upstream: None,
         writer: None,
@@ -124,19 +131,6 @@ pub(super) fn load_beside<R: Rows>(rows: &mut R, loaded: &mut Loaded) -> RowsRes
 pub(super) fn load_what_ends<R: Rows>(rows: &mut R, loaded: &mut Loaded, now: DateTime<Utc>) -> RowsResult<()> {
     if loaded.intent.open.as_ref().is_some_and(|open| open.is_expired(now)) {
         load_beside(rows, loaded)?;
-    }
-    Ok(())
-}
-
-/// Loads the active portfolios that the intent is in. If the command may suspend or resume the intent, it is also counted how many of
-/// their other intents wait for a person.
-pub(super) fn load_member_of<R: Rows>(rows: &mut R, rid: i64, intent: &mut Intent, counts: bool) -> RowsResult<()> {
-    intent.member_of.clear();
-    for (portfolio, mut member_of) in rows.reads().member_of(rid)? {
-        if counts {
-            member_of.others_suspended = rows.reads().others_suspended(portfolio, rid)?;
-        }
-        intent.member_of.push(member_of);
     }
     Ok(())
 }

@@ -45,6 +45,7 @@ pub(super) fn append<R: Rows>(
     let (mut last, mut bytes) = (None, 0);
     let dated = now.max(loaded.intent.updated_at);
     for event in events {
+        let event = &*places::counted(rows, loaded, event)?;
         let rid = rows.next(Table::Events)?;
         let sealed = Envelope {
             id: env.entropy.uuid(dated),
@@ -228,9 +229,12 @@ fn asked<R: Rows>(
         rows.insert_timer(TimerRow { due_at, suspension: rid, kind: TimerKind::Deadline, attempt: 0 })?;
         rows.notice(Notice::Timer);
     }
-    if let Some(deadline) = suspension.portfolio_deadline {
-        rows.insert_portfolio_timer(rid, deadline.at)?;
-        rows.notice(Notice::Timer);
+    // Each portfolio has its timer, because the one with the earliest deadline may end first, or move its deadline.
+    for deadline in loaded.intent.member_of.iter().filter_map(|member_of| member_of.deadline) {
+        if suspension.kind.stops_intent() {
+            rows.insert_portfolio_timer(rid, deadline)?;
+            rows.notice(Notice::Timer);
+        }
     }
     let policy = question.retry_policy.as_ref();
     if let Some(due_at) = policy.and_then(|policy| policy.next_due_at(suspension.suspended_at, 1)) {

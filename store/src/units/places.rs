@@ -1,16 +1,20 @@
 //! The place of an intent in a portfolio, for a command on the intent.
 
+use std::borrow::Cow;
+
+use chrono::{DateTime, Utc};
 use domain::intent::command::Command;
+use domain::intent::event::Event;
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::principal::Principal;
-use domain::portfolio::membership::Joined;
+use domain::portfolio::membership::{Joined, earliest_deadline};
 use domain::problem::Rejection;
 
 use super::loaded::Loaded;
 use crate::hub::Notice;
 use crate::request::Request;
 use crate::rows::prelude::*;
-use crate::rows::{RowsError, RowsResult};
+use crate::rows::{RowsError, RowsResult, TimerKind, TimerRow};
 
 /// Loads the portfolio that a command names, and locks its row until the transaction ends.
 pub(super) fn load<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &Request) -> RowsResult<()> {
@@ -27,10 +31,32 @@ pub(super) fn load<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &Request
     Ok(())
 }
 
-/// Writes the timer for the deadline of the portfolio that an intent with an open question was put into.
-fn time<R: Rows>(rows: &mut R, loaded: &Loaded, joined: &Joined) -> RowsResult<()> {
-    let (Some(open), Some(at)) = (loaded.row.open_suspension, joined.portfolio.body.policy.deadline) else { return Ok(()) };
-    rows.insert_portfolio_timer(open, at)?;
+/// The event as it is appended: what an intent tells a portfolio is completed with the number of other intents there that wait.
+pub(super) fn counted<'a, R: Rows>(rows: &mut R, loaded: &Loaded, event: &'a Event) -> RowsResult<Cow<'a, Event>> {
+    let Event::Member(change) = event else { return Ok(Cow::Borrowed(event)) };
+    let mut portfolios = loaded.intent.member_of.iter().zip(&loaded.portfolios);
+    let found = portfolios.find(|(member_of, _)| member_of.portfolio_id == change.portfolio_id());
+    let (_, portfolio) = found.ok_or(RowsError::Inconsistent("an event about a portfolio that was not loaded"))?;
+    let others = rows.reads().others_suspended(*portfolio, loaded.row.rid)?;
+    Ok(Cow::Owned(Event::Member(change.beside(others))))
+}
+
+/// Moves the timer of an open question when a deadline of a portfolio begins or ends to count for it, from `before` to `now`. Other
+/// portfolios of the intent may have had the same deadline, so the earliest one that is left keeps a timer. A timer that fires too
+/// early takes the time of the deadline that counts then.
+pub(super) fn move_timer<R: Rows>(
+    rows: &mut R,
+    (intent, question): (i64, i64),
+    before: Option<DateTime<Utc>>,
+    now: Option<DateTime<Utc>>,
+) -> RowsResult<()> {
+    if let Some(due_at) = before {
+        rows.delete_timer(TimerRow { due_at, suspension: question, kind: TimerKind::Portfolio, attempt: 0 })?;
+    }
+    let member_of: Vec<_> = rows.reads().member_of(intent)?.into_iter().map(|(_, member_of)| member_of).collect();
+    for due_at in now.into_iter().chain(earliest_deadline(&member_of).map(|deadline| deadline.at)) {
+        rows.insert_portfolio_timer(question, due_at)?;
+    }
     rows.notice(Notice::Timer);
     Ok(())
 }
@@ -51,11 +77,19 @@ pub(super) fn may_leave(loaded: &Loaded, principal: &Principal, intent: Object<'
 pub(super) fn save<R: Rows>(rows: &mut R, loaded: &Loaded) -> RowsResult<()> {
     let unknown = RowsError::Inconsistent("an event about a portfolio that was not loaded");
     let (Some(portfolio), Some(joined)) = (loaded.portfolio, &loaded.intent.portfolio) else { return Err(unknown) };
+    let intent = loaded.row.rid;
     match &joined.membership {
-        Some(membership) => {
-            time(rows, loaded, joined)?;
-            rows.save_membership(portfolio, loaded.row.rid, membership, loaded.row.last_event)
-        }
-        None => rows.delete_membership(portfolio, loaded.row.rid),
+        Some(membership) => rows.save_membership(portfolio, intent, membership, loaded.row.last_event)?,
+        None => rows.delete_membership(portfolio, intent)?,
     }
+    let (Some(question), Some(deadline)) = (loaded.row.open_suspension, joined.portfolio.body.policy.deadline) else {
+        return Ok(());
+    };
+    let is_member = joined.membership.is_some();
+    move_timer(rows, (intent, question), (!is_member).then_some(deadline), is_member.then_some(deadline))?;
+    // Open pages show the time that is left.
+    if let Some(open) = &loaded.intent.open {
+        rows.notice(Notice::Suspension(open.id));
+    }
+    Ok(())
 }

@@ -12,7 +12,7 @@ use domain::intent::status::Status;
 use domain::log::{Entry, Envelope};
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::principal::{Principal, Role};
-use domain::portfolio::change::UpdateFacts;
+use domain::portfolio::change::{StatusFacts, UpdateFacts};
 use domain::portfolio::event::PortfolioEvent;
 use domain::portfolio::membership::Join;
 use domain::portfolio::{Portfolio, PortfolioStatus, PortfolioUpdate, change};
@@ -22,6 +22,7 @@ use domain::wire::PortfolioView;
 
 use super::allowance::{EVENT_ROWS_BYTES, charge};
 use super::execute::execute;
+use super::places::move_timer;
 use super::repeatable::{Admitted, admit, keep};
 use crate::hub::Notice;
 use crate::portfolios::portfolio_view;
@@ -85,8 +86,9 @@ pub(crate) fn set_status<R: Rows>(
         Ok(Admitted::Repeated(outcome)) => return Ok(Ok(*outcome)),
         Err(rejection) => return Ok(Err(rejection)),
     };
-    let incomplete = incomplete(rows, row.rid)?;
-    let events = match change::set_status(&row.portfolio, status, incomplete, principal) {
+    let has_open_questions = !rows.reads().open_questions_in(row.rid)?.is_empty();
+    let facts = StatusFacts { incomplete: incomplete(rows, row.rid)?, has_open_questions };
+    let events = match change::set_status(&row.portfolio, status, facts, principal, now) {
         Ok(events) => events,
         Err(rejection) => return Ok(Err(rejection)),
     };
@@ -116,34 +118,30 @@ pub(crate) fn update<R: Rows>(
         Ok(Admitted::Repeated(outcome)) => return Ok(Ok(*outcome)),
         Err(rejection) => return Ok(Err(rejection)),
     };
-    let has_others = rows.reads().creators_in(row.rid)?.iter().any(|creator| !row.portfolio.acts_on(creator));
+    let before = row.portfolio.body.policy.deadline;
+    let sets = update.policy.is_some_and(|policy| policy.deadline.is_some() && policy.deadline != before);
+    let has_others = sets && rows.reads().creators_in(row.rid)?.iter().any(|creator| !row.portfolio.acts_on(creator));
     let facts = UpdateFacts { has_others, events: row.last_sequence };
     let events = match change::update(&row.portfolio, update, facts, principal, now) {
         Ok(events) => events,
         Err(rejection) => return Ok(Err(rejection)),
     };
-    let before = row.portfolio.body.policy.deadline;
     for event in &events {
         append(rows, env, &mut row, principal, event, now)?;
     }
     if row.portfolio.body.policy.deadline != before {
-        move_deadline(rows, &row)?;
+        move_deadline(rows, &row, before)?;
     }
     let view = portfolio_view(rows.reads(), row)?;
     finish(rows, principal, write.idempotency, view, now)
 }
 
-/// Writes the timers of the portfolio's deadline for the questions that are open, and lets open pages show it. A timer for an
-/// earlier deadline stays; when it fires, it finds that nothing is due.
-fn move_deadline<R: Rows>(rows: &mut R, row: &PortfolioRow) -> RowsResult<()> {
-    for question in rows.reads().open_questions_in(row.rid)? {
-        if let Some(at) = row.portfolio.body.policy.deadline {
-            rows.insert_portfolio_timer(question, at)?;
-        }
-        let id = rows.reads().suspension_at(question)?.suspension.id;
+/// Moves the timers of the questions that are open, and lets open pages show the new time.
+fn move_deadline<R: Rows>(rows: &mut R, row: &PortfolioRow, before: Option<DateTime<Utc>>) -> RowsResult<()> {
+    for (intent, question, id) in rows.reads().open_questions_in(row.rid)? {
+        move_timer(rows, (intent, question), before, row.portfolio.body.policy.deadline)?;
         rows.notice(Notice::Suspension(id));
     }
-    rows.notice(Notice::Timer);
     Ok(())
 }
 

@@ -127,8 +127,8 @@ fn missing<R: ReadRows>(rows: &mut R, rid: i64, now: DateTime<Utc>) -> RowsResul
         due_at.map(|due_at| TimerRow { due_at, suspension: rid, kind: TimerKind::Attempt, attempt: suspension.attempt + 1 })
     };
     let mut missing = Vec::new();
-    let portfolio = suspension.portfolio_deadline;
-    let portfolio = portfolio.map(|at| TimerRow { due_at: at.at, suspension: rid, kind: TimerKind::Portfolio, attempt: 0 });
+    let portfolio = suspension.portfolio_deadline.map(|deadline| deadline.at);
+    let portfolio = portfolio.map(|due_at| TimerRow { due_at, suspension: rid, kind: TimerKind::Portfolio, attempt: 0 });
     for timer in deadline.into_iter().chain(attempt).chain(portfolio) {
         if !rows.has_timer(timer)? {
             missing.push(timer);

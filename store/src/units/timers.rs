@@ -41,6 +41,9 @@ pub(crate) fn fire_deadlines<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult
         match command_of(rows, *timer) {
             Ok(Some((mut loaded, command))) => {
                 act(rows, env, &mut loaded, &command, now)?;
+                if timer.kind == TimerKind::Portfolio {
+                    wait_on(rows, &loaded, *timer, now)?;
+                }
                 if timer.kind == TimerKind::Deadline {
                     rows.notice(Notice::Fact(Fact::DeadlineApplied { late: now - timer.due_at }));
                 }
@@ -55,6 +58,15 @@ pub(crate) fn fire_deadlines<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult
     let told = graph::tell_the_rest(rows, env, now)?;
     let next = [rows.reads().next_timer()?, rows.reads().next_announcement()?.map(record_until)];
     Ok(Fired { rows: due.len() + announced.len() + told, next_due: next.into_iter().flatten().min(), turned })
+}
+
+/// If the deadline of the portfolio has moved, or another portfolio's deadline counts now, the timer waits for the one that counts.
+fn wait_on<R: Rows>(rows: &mut R, loaded: &Loaded, timer: TimerRow, now: DateTime<Utc>) -> RowsResult<()> {
+    let open = loaded.row.open_suspension == Some(timer.suspension);
+    match loaded.intent.portfolio_deadline() {
+        Some(deadline) if open && deadline.at > now => rows.insert_portfolio_timer(timer.suspension, deadline.at),
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// The command of a due timer, with its intent; `None` if the suspension has ended. Reads only.

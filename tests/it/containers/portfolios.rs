@@ -125,15 +125,19 @@ on_each_store! {
         // The timer has not run.
         let refused = operator.respond(early.0, &early.1, "approve").await;
         assert_eq!(refused.problem(), (409, "expired"));
-        assert!(refused.text.contains("expired_at"));
+        let expired_at = |reply: &Reply| serde_json::from_str::<Value>(&reply.text).unwrap()["expired_at"].clone();
+        let deadline = expired_at(&refused);
+        assert!(deadline.is_string());
         assert_ended_by(&agent, &portfolio, &early).await;
         assert_eq!(agent.status(late.0).await, "suspended_awaiting_input");
         let mut person = app.person();
         let page = person.open(&links[1]).await;
         assert!(!page.has_form(), "{}", page.heading());
-        app.settle().await;
+        app.advance(60).await;
         assert_ended_by(&agent, &portfolio, &late).await;
-        assert_eq!(operator.respond(late.0, &late.1, "approve").await.problem(), (409, "expired"));
+        // A late answer is told the deadline, and not the later moment at which the server has noted it.
+        let refused = operator.respond(late.0, &late.1, "approve").await;
+        assert_eq!((refused.problem(), expired_at(&refused)), ((409, "expired"), deadline));
         for link in &links {
             let page = person.open(link).await;
             assert_eq!((page.has_form(), page.heading().as_str()), (false, "The deadline has passed"));
@@ -213,7 +217,64 @@ on_each_store! {
         assert_ended_by(&agent, &last, &(intent, asked)).await;
     }
 
-    /// An outage gives time back to questions, but the deadline of a portfolio is a moment that someone has promised to others.
+    /// Each deadline counts that a question was asked under, whatever becomes of the earlier ones.
+    async fn a_later_deadline_counts_when_the_earlier_one_moves_or_goes(app: &mut TestApp) {
+        let agent = app.agent();
+        for change in ["later", "removed", "completed", "left"] {
+            let (soon, last) = (due_in(&agent, 100).await, due_in(&agent, 200).await);
+            let intent = agent.active_intent().await;
+            add(&agent, &soon, intent).await.ok();
+            add(&agent, &last, intent).await.ok();
+            let asked = agent.suspend(intent, fallback()).await.ok();
+            assert_eq!(asked["portfolio_deadline"], json!(rfc3339(later(&agent, 100).await)));
+            assert!(asked["warnings"].to_string().contains("the deadline of a portfolio ends the question"), "{asked}");
+            match change {
+                "later" => drop(move_to(&agent, &soon, later(&agent, DAY).await).await.ok()),
+                "removed" => drop(patch(&agent, &soon, json!({"governance_policy": {}})).await.ok()),
+                "completed" => {
+                    let status = format!("{PORTFOLIOS}/{soon}/status");
+                    agent.send(agent.request("PATCH", &status).json(&json!({"status": "completed"}))).await.ok();
+                }
+                _ => drop(agent.send(agent.request("DELETE", &format!("{PORTFOLIOS}/{soon}/intents/{intent}"))).await.ok()),
+            }
+            app.advance(100).await;
+            assert_eq!(agent.status(intent).await, "suspended_awaiting_input", "{change}");
+            app.restart().await;
+            app.advance(100).await;
+            assert_ended_by(&agent, &last, &(intent, asked["id"].as_str().unwrap().to_owned())).await;
+        }
+    }
+
+    /// Once the deadline has passed, no change of the portfolio saves the question, even before the timer has run.
+    async fn a_passed_deadline_cannot_be_escaped(app: &mut TestApp) {
+        let agent = app.agent();
+        let portfolio = due_in(&agent, 100).await;
+        let (left, kept) = (asked_in(app, &portfolio).await, asked_in(app, &portfolio).await);
+        app.clock.jump(TimeDelta::seconds(100));
+        let status = format!("{PORTFOLIOS}/{portfolio}/status");
+        let ended = agent.send(agent.request("PATCH", &status).json(&json!({"status": "abandoned"}))).await;
+        assert_eq!(ended.problem(), (409, "portfolio_deadline_passed"));
+        let place = format!("{PORTFOLIOS}/{portfolio}/intents/{}", left.0);
+        assert_eq!(agent.send(agent.request("DELETE", &place)).await.problem(), (409, "expired"));
+        assert_ended_by(&agent, &portfolio, &left).await;
+        assert_eq!(agent.send(agent.request("DELETE", &place)).await.status, 200);
+        app.settle().await;
+        assert_ended_by(&agent, &portfolio, &kept).await;
+        agent.send(agent.request("PATCH", &status).json(&json!({"status": "abandoned"}))).await.ok();
+    }
+
+    /// More time than the portfolio leaves would be a promise that is not kept.
+    async fn more_time_than_the_portfolio_leaves_is_refused(app: &mut TestApp) {
+        let (agent, operator) = (app.agent(), app.operator());
+        let portfolio = due_in(&agent, 600).await;
+        let (_, asked) = asked_in(app, &portfolio).await;
+        let more = operator.post(&format!("api/v1/suspensions/{asked}/extend"), json!({"seconds": 60})).await;
+        assert_eq!(more.field_problem(), (422, "invalid", "seconds", "portfolio_deadline"));
+        move_to(&agent, &portfolio, later(&agent, DAY).await).await.ok();
+        operator.post(&format!("api/v1/suspensions/{asked}/extend"), json!({"seconds": 60})).await.ok();
+    }
+
+    /// An outage gives time back to questions, but other work relies on the deadline of a portfolio.
     async fn an_outage_does_not_move_the_deadline_of_a_portfolio(app: &mut TestApp) {
         let agent = app.agent();
         let portfolio = due_in(&agent, 7_100).await;
@@ -325,12 +386,15 @@ on_each_store! {
             (json!({"name": "n".repeat(201)}), "name", "length"),
             (json!({"description": "d".repeat(65_537)}), "description", "length"),
             (json!({"governance": {"budget_limit_cents": 5}}), "governance.budget_limit_cents", "unsupported"),
+            (json!({"name": null}), "name", "type"),
         ] {
             assert_eq!(patch(&agent, &portfolio, body).await.field_problem(), (422, "invalid", field, rule));
         }
         assert_eq!(agent.get(&format!("{PORTFOLIOS}/{portfolio}")).await.ok(), before);
         move_to(&agent, &portfolio, far).await.ok();
         move_to(&agent, &portfolio, later(&agent, 1).await).await.ok();
+        let removed = patch(&agent, &portfolio, json!({"governance": null, "metadata": null})).await.ok();
+        assert_eq!((&removed["governance_policy"], &removed["metadata"]), (&json!({}), &json!({})));
     }
 
     /// The log of the portfolio says what changed, and a repeat under one key changes nothing.

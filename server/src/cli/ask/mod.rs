@@ -182,12 +182,13 @@ impl Conversation<'_> {
             record.notify_to.join(", ")
         };
         let now = SystemClock.now();
-        let until = match record.expires_at {
+        let until = match record.ends_at() {
             Some(at) => format!("until {} ({})", text::deadline(at, now), text::time_left(at - now)),
             None => "until it is answered or withdrawn (no --timeout)".to_owned(),
         };
-        let silence = match (record.expires_at, record.fallback_policy, &record.fallback_value) {
+        let silence = match (record.ends_at(), record.fallback_policy, &record.fallback_value) {
             (None, _, _) => String::new(),
+            (Some(_), _, _) if record.ends_by_portfolio() => "; if no answer comes, nothing is printed (exit 2)".to_owned(),
             (Some(_), FallbackPolicy::CompleteWithFallback | FallbackPolicy::UseDefaultAndContinue, Some(value)) => {
                 let word = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
                 format!("; if no answer comes, {word:?} is printed (exit 2)")

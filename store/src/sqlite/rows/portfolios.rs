@@ -3,7 +3,7 @@
 use diesel::dsl::count_star;
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
-use domain::base::ids::PortfolioId;
+use domain::base::ids::{PortfolioId, SuspensionId};
 use domain::intent::status::Status;
 use domain::log::{Hash, Sealed};
 use domain::portfolio::membership::{MemberOf, Membership};
@@ -13,7 +13,7 @@ use domain::suspension::Asker;
 use super::Writing;
 use crate::columns::{MemberColumns, PortfolioColumns};
 use crate::rows::{Code, ListedPortfolios, MemberRow, PortfolioRow, ReadPortfolios, RowsError, RowsResult, WritePortfolios};
-use crate::schema::{intents, portfolio_events, portfolio_members, portfolios};
+use crate::schema::{intents, portfolio_events, portfolio_members, portfolios, suspensions};
 use crate::sql::{At, Json, Key, Owned, Said, Written};
 
 fn whole(count: i64) -> RowsResult<u64> {
@@ -153,9 +153,9 @@ impl ReadPortfolios for SqliteConnection {
         let of = of.filter(portfolio_members::intent.eq(intent)).filter(portfolios::status.eq(PortfolioStatus::Active.code()));
         let of = of.order(portfolio_members::portfolio).select((portfolios::rid, portfolios::id, portfolios::governance_policy));
         let found = of.load::<(i64, Key, Json<PortfolioPolicy>)>(self)?;
-        let member_of = found.into_iter().map(|(rid, id, policy)| {
-            (rid, MemberOf { portfolio_id: PortfolioId(id.0), deadline: policy.0.deadline, others_suspended: 0 })
-        });
+        let member_of = found
+            .into_iter()
+            .map(|(rid, id, policy)| (rid, MemberOf { portfolio_id: PortfolioId(id.0), deadline: policy.0.deadline }));
         Ok(member_of.collect())
     }
 
@@ -166,10 +166,12 @@ impl ReadPortfolios for SqliteConnection {
         whole(suspended.select(count_star()).get_result(self)?)
     }
 
-    fn open_questions_in(&mut self, portfolio: i64) -> RowsResult<Vec<i64>> {
+    fn open_questions_in(&mut self, portfolio: i64) -> RowsResult<Vec<(i64, i64, SuspensionId)>> {
         let members = portfolio_members::table.inner_join(intents::table.on(intents::rid.eq(portfolio_members::intent)));
-        let open = members.filter(portfolio_members::portfolio.eq(portfolio)).select(intents::open_suspension);
-        Ok(open.load::<Option<i64>>(self)?.into_iter().flatten().collect())
+        let open = members.inner_join(suspensions::table.on(suspensions::rid.nullable().eq(intents::open_suspension)));
+        let open = open.filter(portfolio_members::portfolio.eq(portfolio));
+        let found = open.select((intents::rid, suspensions::rid, suspensions::id)).load::<(i64, i64, Key)>(self)?;
+        Ok(found.into_iter().map(|(intent, question, id)| (intent, question, SuspensionId(id.0))).collect())
     }
 
     fn creators_in(&mut self, portfolio: i64) -> RowsResult<Vec<Asker>> {
