@@ -43,8 +43,8 @@ pub(super) fn expired(intent: &Intent, open: &Suspension) -> Refusal {
     }
 }
 
-/// The events of a deadline (RFC-0025 §6). If the deadline of a portfolio comes first, it decides. If no person was reached, the question is recorded as undeliverable and not as
-/// unanswered, unless its fallback applies without delivery.
+/// The events of a deadline (RFC-0025 §6). If the deadline of a portfolio comes first, it decides. If no person was reached, the
+/// question is recorded as undeliverable and not as unanswered, unless its fallback applies without delivery.
 pub(super) fn end_by_deadline(intent: &Intent, open: &Suspension) -> Vec<Event> {
     if let Some(portfolio) = open.ended_by_portfolio() {
         return end_by_portfolio(intent, open, portfolio);

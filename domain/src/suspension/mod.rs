@@ -345,7 +345,7 @@ impl Question {
 }
 
 impl Suspension {
-    /// The end of the time to answer: its own deadline or that of a portfolio, whichever is earlier.
+    /// The end of the time to answer: the earlier one of its own deadline and that of a portfolio.
     pub fn ends_at(&self) -> Option<DateTime<Utc>> {
         self.expires_at.into_iter().chain(self.portfolio_deadline.map(|deadline| deadline.at)).min()
     }

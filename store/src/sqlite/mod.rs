@@ -312,6 +312,14 @@ mod tests {
     use crate::host::clock::{SystemClock, SystemEntropy};
     use crate::{CreateIntent, NewIntent, Store};
 
+    /// A build without the flag in `.cargo/config.toml` plans each statement with a bound `LIMIT` again at every use.
+    #[test]
+    fn sqlite_plans_a_statement_once() {
+        let mut conn = SqliteConnection::establish(":memory:").unwrap();
+        let used = diesel::dsl::sql::<diesel::sql_types::Bool>("sqlite_compileoption_used('ENABLE_QPSG')");
+        assert!(diesel::select(used).get_result::<bool>(&mut conn).unwrap());
+    }
+
     /// A clock that shows so many seconds after the epoch.
     struct Seconds(std::sync::atomic::AtomicI64);
 
