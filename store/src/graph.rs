@@ -61,7 +61,7 @@ pub(super) fn relatives<R: ReadRows>(
         Ok(row) => row,
         Err(rejection) => return Ok(Err(rejection)),
     };
-    let found = related(rows, root.rid, relation)?;
+    let (found, is_cut) = related(rows, root.rid, relation)?;
     let (mut intents, mut bytes) = (Vec::new(), 0);
     for part in found.chunks(GRAPH_AT_ONCE) {
         let mut nodes = nodes(rows, part)?;
@@ -81,7 +81,7 @@ pub(super) fn relatives<R: ReadRows>(
             intents.push(view);
         }
     }
-    Ok(Ok(Relatives { intents, truncated: false }))
+    Ok(Ok(Relatives { intents, truncated: is_cut }))
 }
 
 fn is_wanted(row: &IntentRow, relation: Relation) -> bool {
@@ -93,22 +93,22 @@ fn is_wanted(row: &IntentRow, relation: Relation) -> bool {
     }
 }
 
-/// The rows of the related intents, some more than are shown.
-fn related<R: ReadRows>(rows: &mut R, root: i64, relation: Relation) -> RowsResult<Vec<i64>> {
-    let limit = u32::try_from(RELATED_MAX).unwrap_or(u32::MAX);
+/// The rows of the related intents, some more than are shown, and whether there are still more.
+fn related<R: ReadRows>(rows: &mut R, root: i64, relation: Relation) -> RowsResult<(Vec<i64>, bool)> {
+    let limit = u32::try_from(RELATED_MAX + 1).unwrap_or(u32::MAX);
     let needs = |edges: Vec<EdgeRow>| edges.into_iter().map(|edge| edge.needs).collect();
     let needing = |edges: Vec<EdgeRow>| edges.into_iter().map(|edge| edge.intent).collect();
-    Ok(match relation {
+    let mut found: Vec<i64> = match relation {
         Relation::Children | Relation::Ready | Relation::Blocked => {
             needs(rows.needs_of(&[root], Some(EdgeKind::Child), limit)?)
         }
         Relation::Dependencies => needs(rows.needs_of(&[root], Some(EdgeKind::Dependency), limit)?),
         Relation::Dependents => needing(rows.needing(&[root], Some(EdgeKind::Dependency), limit)?),
         Relation::Descendants => {
-            let mut found = below(rows, root, Some(EdgeKind::Child))?.rids;
-            found.remove(0);
-            found.sort_unstable();
-            found
+            let Below { mut rids, truncated, .. } = below(rows, root, Some(EdgeKind::Child))?;
+            rids.remove(0);
+            rids.sort_unstable();
+            return Ok((rids, truncated));
         }
         Relation::Ancestors => {
             let mut found = Vec::new();
@@ -121,7 +121,10 @@ fn related<R: ReadRows>(rows: &mut R, root: i64, relation: Relation) -> RowsResu
             }
             found
         }
-    })
+    };
+    let is_cut = found.len() > RELATED_MAX;
+    found.truncate(RELATED_MAX);
+    Ok((found, is_cut))
 }
 
 /// These intents, by their rows.

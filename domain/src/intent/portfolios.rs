@@ -59,11 +59,15 @@ pub(super) fn leave(
     by: &Principal,
     now: DateTime<Utc>,
 ) -> Result<Vec<Event>, Refusal> {
+    if intent.portfolio.as_deref().is_none_or(|joined| joined.membership.is_none()) {
+        return Err(Rejection::NotFound.into());
+    }
     if let Some(open) = intent.open.as_ref().filter(|open| open.is_expired(now)) {
         return Err(expired(intent, open));
     }
-    if intent.portfolio.as_deref().is_none_or(|joined| joined.membership.is_none()) {
-        return Err(Rejection::NotFound.into());
+    // A question that is announced would begin without the deadline.
+    if intent.announcement.is_some() {
+        may_suspend(intent, now)?;
     }
     Ok(vec![Event::Left(Removed { portfolio_id, credential: by.credential })])
 }

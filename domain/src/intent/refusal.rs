@@ -106,7 +106,7 @@ pub(super) fn why_refused(intent: &Intent, suspension_id: &str) -> Rejection {
             Rejection::Expired { expired_at: named.and_then(|ended| ended.expires_at) }
         }
         (Resolution::Cancelled, Some(ResolutionReason::PortfolioDeadline)) => {
-            Rejection::Expired { expired_at: ending.portfolio_deadline() }
+            Rejection::Expired { expired_at: ending.portfolio_deadline().or(Some(*at)) }
         }
         (Resolution::Responded | Resolution::Cancelled, _) => {
             Rejection::AlreadyResolved { resolution: *resolution, reason: *reason, resolved_at: *at, resolved_by: by.clone() }

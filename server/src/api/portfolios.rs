@@ -158,7 +158,8 @@ pub(super) async fn add(request: HttpRequest, shared: Data<Shared>) -> Result<Ht
 /// Takes an intent out of a portfolio. The creator of either may do so, and admins.
 #[utoipa::path(delete, path = "/api/v1/portfolios/{portfolio_id}/intents/{intent_id}", tag = "portfolios",
     params(("portfolio_id" = String, Path), ("intent_id" = String, Path)),
-    responses((status = 200, body = RemovedFromPortfolio), (status = 403), (status = 404), (status = 422)))]
+    responses((status = 200, body = RemovedFromPortfolio), (status = 403), (status = 404),
+    (status = 409, description = "`expired`: the question of the intent has just ended; `portfolio_deadline_passed`"), (status = 422)))]
 pub(super) async fn remove(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let caller = Caller::of(&request)?;
     let id = portfolio_id(&request)?;

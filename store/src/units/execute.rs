@@ -37,7 +37,7 @@ use super::log::append;
 use super::message::siblings;
 use super::outcome::{kept, kept_under, outcome, recalled};
 use super::{graph, places};
-use crate::reads::{handed, hold, is_at_home};
+use crate::reads::{handed, hold, in_portfolios, is_at_home};
 use crate::request::{Outcome, Precondition, Request, Target};
 use crate::rows::prelude::*;
 use crate::rows::{Decided, IntentRow, RowsError, RowsResult};
@@ -353,6 +353,7 @@ fn admit<R: Rows>(
         }
         // A repeated request to suspend gets the suspension as it is now, in whatever state that is.
         let row = rows.reads().suspension_at(suspension)?;
+        let row = if loaded.intent.is_grouped { in_portfolios(rows.reads(), row)? } else { row };
         let question = rows.reads().question(&row)?;
         let warnings = warned_before(request, &row.suspension, &question);
         let record = Box::new(SuspensionRecord { warnings, ..SuspensionRecord::of(&row.suspension, &question) });
@@ -369,7 +370,7 @@ fn warned_before(request: &Request, asked: &Suspension, question: &Question) -> 
     let Ok(Command::Suspend(suspend)) = &request.command else { return Vec::new() };
     let suspend = Suspend { question: question.clone(), ..(**suspend).clone() };
     let of_deadline = suspend.deadline_warning(asked.suspended_at);
-    suspend.warnings.into_iter().chain(of_deadline).collect()
+    suspend.warnings.into_iter().chain(of_deadline).chain(portfolio_warning(asked)).collect()
 }
 
 /// The suspension a write is about: the one that its path or its answer names; for other writes, the newest of the intent.
@@ -422,14 +423,14 @@ fn weighed<R: Rows>(
     // The title is in the header of every mail about the question, so it is searched for secrets, too.
     let title = rows.reads().title(loaded.row.rid)?;
     let of_title = suspend.seeming_secret.judge(&title_findings(&title)).map_err(|errors| Rejection::Invalid { errors });
-    let ends_earlier = events.iter().find_map(portfolio_warning);
+    let asked = |event: &Event| if let Event::Suspended(suspension, _) = event { portfolio_warning(suspension) } else { None };
+    let ends_earlier = events.iter().find_map(asked);
     let warnings = suspend.warnings.iter().cloned();
     Ok(of_title.map(|of_title| warnings.chain(of_title).chain(suspend.deadline_warning(now)).chain(ends_earlier).collect()))
 }
 
 /// The warning for the asker of a question that the deadline of a portfolio ends before its own deadline.
-fn portfolio_warning(event: &Event) -> Option<String> {
-    let Event::Suspended(suspension, _) = event else { return None };
+fn portfolio_warning(suspension: &Suspension) -> Option<String> {
     let ends_at = rfc3339(suspension.ended_by_portfolio()?.at);
     Some(format!(
         "the deadline of a portfolio ends the question at {ends_at} if no person has answered, and no fallback applies then"

@@ -86,14 +86,18 @@ pub(crate) fn set_status<R: Rows>(
         Ok(Admitted::Repeated(outcome)) => return Ok(Ok(*outcome)),
         Err(rejection) => return Ok(Err(rejection)),
     };
-    let has_open_questions = !rows.reads().open_questions_in(row.rid)?.is_empty();
-    let facts = StatusFacts { incomplete: incomplete(rows, row.rid)?, has_open_questions };
+    let open = rows.reads().open_questions_in(row.rid)?;
+    let facts = StatusFacts { incomplete: incomplete(rows, row.rid)?, has_open_questions: !open.is_empty() };
     let events = match change::set_status(&row.portfolio, status, facts, principal, now) {
         Ok(events) => events,
         Err(rejection) => return Ok(Err(rejection)),
     };
     for event in &events {
         append(rows, env, &mut row, principal, event, now)?;
+    }
+    // Open pages show another time if the deadline counts no longer.
+    for (_, _, id) in open.into_iter().filter(|_| !events.is_empty() && row.portfolio.body.policy.deadline.is_some()) {
+        rows.notice(Notice::Suspension(id));
     }
     let view = portfolio_view(rows.reads(), row)?;
     finish(rows, principal, write.idempotency, view, now)

@@ -89,5 +89,10 @@ fn put_off<R: Rows>(rows: &mut R, timer: TimerRow, now: DateTime<Utc>, error: Ro
         return Err(error);
     }
     tracing::error!(suspension.rid = timer.suspension, "the suspension of a timer cannot be read; trying again in an hour");
-    rows.insert_timer(TimerRow { due_at: now + TimeDelta::seconds(PUT_OFF_SECONDS), ..timer })
+    let due_at = now + TimeDelta::seconds(PUT_OFF_SECONDS);
+    if timer.kind == TimerKind::Portfolio {
+        // Two portfolios may have had timers that are put off to the same moment.
+        return rows.insert_portfolio_timer(timer.suspension, due_at);
+    }
+    rows.insert_timer(TimerRow { due_at, ..timer })
 }

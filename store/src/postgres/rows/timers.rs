@@ -29,7 +29,11 @@ impl WriteTimers for Writing<'_> {
             timers::kind.eq(TimerKind::Portfolio.code()),
             timers::attempt.eq(0),
         );
-        diesel::insert_into(timers::table).values(row).on_conflict_do_nothing().execute(self.session.conn()?)?;
+        let key = (timers::due_at, timers::suspension, timers::kind, timers::attempt);
+        // An update locks the row that is there already: a transaction that deletes it for another portfolio waits, and then sees
+        // this one.
+        let timer = diesel::insert_into(timers::table).values(row).on_conflict(key).do_update().set(timers::attempt.eq(0));
+        timer.execute(self.session.conn()?)?;
         Ok(())
     }
 
@@ -57,6 +61,9 @@ impl ReadTimers for Session {
         // In the rare case that the timer is not stored under the expected time, all timers are searched.
         let elsewhere = timers::table.filter(timers::suspension.eq(timer.suspension)).filter(timers::kind.eq(kind));
         let elsewhere = elsewhere.filter(timers::attempt.eq(attempt));
+        // A timer for an earlier deadline of a portfolio finds nothing due and takes the time of this one; a later one is too late.
+        let earlier = timers::due_at.le(At(timer.due_at)).or(timers::kind.ne(TimerKind::Portfolio.code()));
+        let elsewhere = elsewhere.filter(earlier);
         Ok(diesel::select(diesel::dsl::exists(elsewhere)).get_result(self.conn()?)?)
     }
 
