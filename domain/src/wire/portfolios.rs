@@ -61,7 +61,7 @@ pub struct PortfolioPolicyRequest {
 pub struct UpdatePortfolioRequest {
     /// Its name; null is refused.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
-    #[schema(min_length = 1, max_length = 200)]
+    #[schema(value_type = String, min_length = 1, max_length = 200)]
     pub name: Option<String>,
     /// Its description; null removes it.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
@@ -69,11 +69,11 @@ pub struct UpdatePortfolioRequest {
     pub description: Option<Option<String>>,
     /// Its rules, in place of all present rules; null and `{}` remove them.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
-    #[schema(value_type = PortfolioPolicyRequest)]
+    #[schema(value_type = Option<PortfolioPolicyRequest>)]
     pub governance_policy: Option<Map<String, Value>>,
     /// The rules, under the name that the RFC gives them; must equal `governance_policy` if both are given.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
-    #[schema(value_type = PortfolioPolicyRequest)]
+    #[schema(value_type = Option<PortfolioPolicyRequest>)]
     pub governance: Option<Map<String, Value>>,
     /// Must be absent or null: the deadline is a rule of `governance_policy`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -85,7 +85,7 @@ pub struct UpdatePortfolioRequest {
     pub status: Option<Value>,
     /// Data, in place of all present data; null and `{}` remove them.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
-    #[schema(value_type = Object)]
+    #[schema(value_type = Option<Object>)]
     pub metadata: Option<Map<String, Value>>,
 }
 

@@ -126,7 +126,7 @@ fn describe() -> Value {
 }
 
 /// The operations with a body in which no field is required. An absent body counts as an empty object, which is enough for them.
-const BODILESS: [&str; 7] = [
+const BODILESS: [&str; 8] = [
     "leases_renew",
     "suspensions_cancel",
     "suspensions_remind",
@@ -134,6 +134,7 @@ const BODILESS: [&str; 7] = [
     "approvals_deny",
     "access_approve",
     "access_deny",
+    "portfolios_update",
 ];
 
 /// Adds to an operation the facts that its handler does not know.
