@@ -1,4 +1,5 @@
-//! What a portfolio does to the questions of its intents: its deadline ends them, and its intents tell of them.
+//! What a portfolio does to the questions of its intents: its deadline ends them. The intents report to it when they wait for a
+//! person.
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
