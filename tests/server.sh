@@ -4,8 +4,8 @@
 # `environment PACKAGE VERSION PROGRAM` sets environment to a Python environment with that package; `start_server [FLAG…]` builds and starts a
 # server in development mode and sets base to its address; `key ROLE NAME [FLAG…]` prints a new key.
 
-# Installed once. PROGRAM is the last file that the installation makes; without it the installation did not finish and is
-# repeated.
+# The environment is installed once. PROGRAM is the last file that the installation makes; without it the installation did not
+# finish and is repeated.
 environment() {
     environment=$PWD/target/$1-$2
     if [[ ! -x $environment/bin/$3 ]]; then

@@ -52,8 +52,8 @@ pub(crate) fn columns(text: &str) -> usize {
     text.chars().map(char_columns).sum()
 }
 
-/// The width of a character in columns, or more: every character from U+1100 on counts as two columns, even a narrow one. A count
-/// that is too large only breaks or cuts a line earlier.
+/// An upper bound of the width of a character in columns: every character from U+1100 on counts as two columns, even a narrow
+/// one. A count that is too large only breaks or cuts a line earlier.
 fn char_columns(c: char) -> usize {
     if u32::from(c) < 0x1100 { 1 } else { 2 }
 }

@@ -202,8 +202,8 @@ fn session_failed(error: &SmtpError) -> DeliveryError {
     DeliveryError::retry(&error.to_string())
 }
 
-/// A 5xx to the mail itself is final, except the four codes that ask for another login (RFC 4954 §6). All other failures may
-/// pass: a 4xx, a lost connection, a reply that makes no sense.
+/// A 5xx to the mail itself is final, except the four codes that ask for another login (RFC 4954 §6). All other failures may be
+/// temporary: a 4xx, a lost connection, a reply that makes no sense.
 fn refused(error: &SmtpError) -> DeliveryError {
     let wants_login = error.status().is_some_and(|code| matches!(u16::from(code), 530 | 534 | 535 | 538));
     if error.is_permanent() && !wants_login {

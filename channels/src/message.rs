@@ -84,7 +84,7 @@ pub enum Occasion {
     },
     /// The same person is told again on request, between two attempts.
     RemindedOnRequest,
-    /// Earlier people did not answer.
+    /// The people who were asked before did not answer.
     Escalation {
         /// The people who were asked before, each with the state of their message: `Priya Raman (delivered, no answer)`.
         asked_before: Vec<String>,

@@ -370,7 +370,7 @@ mod tests {
     use crate::message::sample;
     use crate::message::sample::choice;
 
-    /// Every reader sees this text. A change here changes the product's words.
+    /// The text part of a mail is as designed. Every reader sees it, so a change here changes the product's words.
     #[test]
     fn a_question_reads_as_designed() {
         insta::assert_snapshot!(render(&sample::question()).unwrap().text, @r"
@@ -563,7 +563,7 @@ mod tests {
         }
     }
 
-    /// A reader who decides by the mail and then presses a button must have been warned by the mail.
+    /// Both parts of a mail warn of misleading choices: a reader may decide by the mail alone, and then only press a button.
     #[test]
     fn choices_that_mislead_are_warned_of_in_both_parts() {
         let mut message = sample::question();

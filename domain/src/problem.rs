@@ -131,13 +131,13 @@ pub enum Rejection {
         /// After how many seconds the request would not be refused.
         retry_after_seconds: u32,
     },
-    /// The intent asked anew too often.
+    /// Within an hour, the intent asked too many new questions after questions that got no answer.
     #[error(
         "questions of this intent were taken back and asked anew more than {asks_per_hour} times within an hour (questions.asks_per_hour); try again in \
          {retry_after_seconds} seconds"
     )]
     AskedTooOften {
-        /// How often it may ask anew within an hour.
+        /// How often within an hour it may ask a new question after one that got no answer.
         asks_per_hour: u32,
         /// After how many seconds the request would not be refused.
         retry_after_seconds: u32,
@@ -163,7 +163,7 @@ pub enum Rejection {
         /// The requirement that is not met.
         message: String,
     },
-    /// A portfolio that is completed or abandoned stays so.
+    /// The portfolio is completed or abandoned, and its status never changes again.
     #[error("a portfolio cannot go from {from} to {to}")]
     PortfolioTransition {
         /// The present status.
@@ -177,7 +177,8 @@ pub enum Rejection {
         /// The status of the portfolio.
         status: String,
     },
-    /// The deadline of a portfolio has passed: no question is asked under it any more, and it does not move.
+    /// The deadline of a portfolio has passed. Its intents then ask no more questions, no intent is added to it, and the deadline
+    /// cannot be moved.
     #[error("the deadline of the portfolio passed at {}", rfc3339(*deadline))]
     PortfolioDeadlinePassed {
         /// The deadline.
@@ -189,13 +190,13 @@ pub enum Rejection {
         /// How many are not.
         incomplete: usize,
     },
-    /// The intent depends on the other one already.
+    /// The intent already depends on the intent that the request names.
     #[error("the intent depends on that intent already")]
     DependencyExists,
     /// Intents would wait for each other.
     #[error("the intents would wait for each other: an intent needs its dependencies and its children, and would need itself")]
     DependencyCycle {
-        /// The intents on the circle; each one needs the next one, and the last one is the first.
+        /// The intents on the circle. Each one needs the next one, and the last entry is the first intent again.
         cycle: Vec<IntentId>,
     },
     /// The intent waits for others.
@@ -204,13 +205,14 @@ pub enum Rejection {
         /// The dependencies and children that are not completed, at most a hundred.
         blocking_intents: Vec<Blocking>,
     },
-    /// The dependency waits for a person, and the caller may not let the intent go on without that person.
+    /// The caller may not remove the dependency while it waits for a person: the intent would go on without that person.
     #[error("the dependency waits for a person, and an agent cannot remove it before the person has answered; an operator can")]
     UpstreamSuspended {
         /// The dependency.
         suspended_intent_id: IntentId,
     },
-    /// No person answered the last question of the dependency, and the caller may not let the intent go on without a person.
+    /// The caller may not remove the dependency, because no person answered its last question: the intent would go on without
+    /// any person.
     #[error("no person answered the last question of the dependency, so an agent cannot remove it; an operator can")]
     UpstreamUnanswered {
         /// The dependency.
@@ -248,7 +250,7 @@ impl Rejection {
         Self::Forbidden { reason: reason.into() }
     }
 
-    /// Refuses a portfolio with a deadline and an intent of another creator.
+    /// Refuses to have an intent of another creator in a portfolio with a deadline.
     pub fn anothers_member() -> Self {
         let reason = "the deadline of a portfolio ends the questions of its intents, so a portfolio with a deadline holds only \
                       intents that its creator created";

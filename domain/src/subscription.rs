@@ -7,7 +7,7 @@ use crate::suspension::Asker;
 
 /// The most subscriptions to one intent.
 pub const SUBSCRIPTIONS_OF_INTENT_MAX: usize = 20;
-/// The most subscriptions of one agent to one intent, so that no agent uses up the limit of the intent alone.
+/// The most subscriptions of one agent to one intent, so that one agent alone cannot use up [`SUBSCRIPTIONS_OF_INTENT_MAX`].
 pub const SUBSCRIPTIONS_OF_CREATOR_TO_INTENT_MAX: usize = 5;
 /// The most subscriptions of one agent.
 pub const SUBSCRIPTIONS_OF_CREATOR_MAX: usize = 100;

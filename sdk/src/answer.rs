@@ -18,10 +18,11 @@ pub struct Answer<T> {
     pub source: Source,
     /// The answer as it was recorded.
     pub raw: Value,
-    /// The question it answers: a capability, not for logs.
+    /// The id of the question that it answers. The id is a capability: its holder can act on the question, so keep it out of
+    /// logs.
     pub suspension_id: SuspensionId,
-    /// The question as people read it; these words count. They may differ from the words of this call if the question was found
-    /// under its idempotency key.
+    /// The question in the words that people read. The answer is about these words. They may differ from the words of this call
+    /// if the question was found under its idempotency key.
     pub question: String,
     /// The label of the selected choice.
     pub choice_label: Option<String>,
@@ -164,7 +165,7 @@ mod tests {
         let answer = ended(more).unwrap().unwrap();
         assert_eq!(answer.source, Source::Fallback { at: domain::base::time::parse(AT).unwrap() });
         assert_eq!((answer.value.as_str(), answer.responded_by), ("no", None));
-        // An answer without a name does not count either.
+        // An answer whose record names no person is not taken for the answer of a person either.
         let nobody = json!({"resolution": "responded", "response": "yes", "resolved_at": AT});
         assert!(matches!(ended(nobody), Some(Err(RequestInputError::InvalidAnswer { .. }))));
     }
@@ -177,8 +178,8 @@ mod tests {
         let reason = |word: &str| ended(json!({"resolution": "cancelled", "resolution_reason": word, "resolved_at": AT}));
         let undeliverable = reason("undeliverable").unwrap().unwrap_err();
         assert!(matches!(&undeliverable, RequestInputError::InputTimeout { reason: TimeoutReason::Undeliverable, .. }));
-        // The error must not blame the mail: it may work, and the server may have held the messages back because the person got
-        // many from this agent.
+        // The error must not say that mail does not work. Mail may work: the server also holds messages back if a person got many
+        // from this agent.
         let said = undeliverable.to_string();
         assert!(said.contains("no message") && said.contains("/deliveries") && !said.contains(ID), "{said}");
         assert!(matches!(

@@ -19,8 +19,8 @@ use crate::transport::{Call, Reply};
 
 /// An approval to ask people for, with [`Intent::request_approval`].
 ///
-/// A person approves the intent as it is: the approval is about the version of the intent at which it was asked for. Asking again
-/// for the same approval at the same version finds the first one, as with a [`Question`](crate::Question).
+/// A person approves one version of the intent: the version that it has when the approval is asked for. Asking again for the same
+/// approval at the same version finds the first request, as with a [`Question`](crate::Question).
 ///
 /// People, deadline and reminders are the server's defaults; if it has no default retry policy, an approval has no deadline. There
 /// is no fallback: without an answer nothing is approved.
@@ -89,7 +89,7 @@ impl Intent {
         self.ask_approval(approval).await?.answer().await
     }
 
-    /// Asks people to approve an action, without waiting yet. At most 20 requests are open beside one intent.
+    /// Asks people to approve an action, without waiting yet. One intent has at most 20 open requests at a time.
     pub async fn ask_approval(&self, approval: Approval) -> Result<Pending<bool>, RequestInputError> {
         let span = tracing::info_span!("placet.ask", intent.id = %self.id());
         self.ask_or_find_approval(approval).instrument(span).await

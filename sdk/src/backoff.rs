@@ -27,7 +27,7 @@ pub(crate) const NO_ROOM: &str = "no_room";
 pub(crate) enum Repeat {
     /// Doing it twice is harmless: reads, and writes that the server recognizes.
     Safe,
-    /// Doing it twice has two effects: only a call that certainly did not arrive is sent again.
+    /// Doing it twice has two effects: the call is sent again only if the server certainly has not carried it out.
     Unsafe,
 }
 
@@ -39,11 +39,11 @@ pub(crate) enum Verdict {
         /// The pause from `Retry-After`.
         after: Option<Duration>,
     },
-    /// Another try does not help, or would do the call twice.
+    /// Another try does not help, or could carry the call out twice.
     Permanent,
 }
 
-/// Judges an HTTP status that is no success, with its code.
+/// Judges a reply whose HTTP status is no success; `code` is the problem code in its body.
 pub(crate) fn judge_status(status: u16, code: Option<&str>, repeat: Repeat, headers: &HeaderMap) -> Verdict {
     match (status, code, repeat) {
         // A 429 and `overloaded` refuse the call before the server has done anything. After the other statuses the server may
@@ -93,7 +93,7 @@ pub(crate) fn pause(tries: u32, after: Option<Duration>, jitter: f64) -> Duratio
     }
 }
 
-/// A number from 0 to 1, different each time; it spreads load and protects nothing.
+/// A random number from 0 to 1, new each time. It only spreads load, so it need not be hard to guess.
 pub(crate) fn jitter() -> f64 {
     let bits = u32::try_from(RandomState::new().hash_one(()) >> 32).unwrap_or(0);
     f64::from(bits) / f64::from(u32::MAX)

@@ -23,14 +23,15 @@
 //!
 //! # Threads
 //!
-//! Threads may share a client, and each may wait for a question of its own. The calls run on a small runtime of the client's own,
-//! by the threads that make them; there is no thread in the background.
+//! Threads may share a client, and each may wait for a question of its own. The calls run on a small runtime of the client's own.
+//! The threads that make the calls drive this runtime; there is no thread in the background.
 //!
 //! # Inside an async runtime
 //!
 //! Calls work there too and never panic; each then uses a short-lived thread of its own. But a call blocks its thread, and with
 //! it every task on that thread: from async code use [`crate::Client`], or wrap the call in `tokio::task::spawn_blocking`. A
-//! [hook](crate::Hooks) must not call a blocking client: it would wait for itself.
+//! [hook](crate::Hooks) must not call a blocking client: if it is the hook's own client, the new call and the call that runs the
+//! hook wait for each other for ever.
 
 use std::fmt;
 use std::panic::resume_unwind;
@@ -63,7 +64,7 @@ use crate::subscription::Streamed;
 
 /// A client of one Placet server with one agent's key, for programs without a runtime. Clones share their connections.
 ///
-/// [`crate::Client`] tells what its calls do when they fail.
+/// The documentation of [`crate::Client`] says what a call does when it fails.
 #[derive(Clone)]
 pub struct Client {
     client: crate::Client,
@@ -194,7 +195,7 @@ impl Client {
         self.driver.run(self.client.server_events())
     }
 
-    /// A question as it stands.
+    /// Reads the present state of a question.
     pub fn suspension(&self, id: SuspensionId) -> Result<SuspensionRecord, CallError> {
         self.driver.run(self.client.suspension(id))
     }
@@ -240,7 +241,7 @@ impl Client {
         Ok(Subscription { driver: self.driver.clone(), subscription })
     }
 
-    /// The server's public configuration: its level of the retry cascade.
+    /// Reads the server's public configuration, which has the server's default retry policy.
     pub fn server_config(&self) -> Result<ServerConfigView, CallError> {
         self.driver.run(self.client.server_config())
     }

@@ -418,7 +418,8 @@ impl Client {
             let call =
                 Call::read("/api/v1/server/events", []).query("limit", EVENTS_PAGE.to_string()).query("after", after.to_string());
             let page: Vec<ServerEventView> = self.send(call).await?;
-            // A page without newer events ends the log, because the same page would otherwise be read for ever.
+            // A page without newer events is taken for the end of the log. Without this check, a server that always sends the
+            // same page would be asked for ever.
             if page.last().is_none_or(|last| last.sequence <= after) {
                 return Ok(events);
             }
@@ -426,7 +427,7 @@ impl Client {
         }
     }
 
-    /// A question as it stands.
+    /// Reads the present state of a question.
     pub async fn suspension(&self, id: SuspensionId) -> Result<SuspensionRecord, CallError> {
         self.send(Call::read("/api/v1/suspensions/{id}", [id.expose()])).await
     }
@@ -463,7 +464,7 @@ impl Client {
         }
     }
 
-    /// The server's public configuration: its level of the retry cascade.
+    /// Reads the server's public configuration, which has the server's default retry policy.
     pub async fn server_config(&self) -> Result<ServerConfigView, CallError> {
         self.send(Call::read("/api/v1/server/config", [])).await
     }
@@ -480,7 +481,7 @@ impl Client {
         self.transport.open(call, attempt).await
     }
 
-    /// How long failures of a call are repeated.
+    /// For how long a failing call is sent again.
     pub(crate) fn patience(&self) -> Patience {
         self.transport.patience()
     }
@@ -507,8 +508,8 @@ impl fmt::Debug for ClientBuilder {
     }
 }
 
-/// Whether the server has no suspensions (RFC-0025 §12). A server that has the route sends a code with its 404, for example
-/// `not_found`.
+/// Whether this refusal means that the server does not implement suspensions (RFC-0025 §12). A server that implements them sends
+/// a code with each 404, for example `not_found`.
 fn lacks_suspensions(problem: &Problem) -> bool {
     match problem.status {
         404 => problem.code.is_none(),

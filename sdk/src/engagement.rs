@@ -2,10 +2,10 @@
 
 use domain::asking::engagement::{EngagementDecision, EngagementMode};
 
-/// How to engage people (RFC-0025 §7.2), to be matched.
+/// How to engage people (RFC-0025 §7.2). A program matches on it.
 ///
 /// There is deliberately no way to get this as a boolean: the wire's `should_ask` is false both for "act" and for "do not act at
-/// all", and the second case has the riskiest acts.
+/// all", and a program that took the second case for the first would do the riskiest acts.
 #[derive(Clone, Debug, PartialEq)]
 #[must_use = "the decision may forbid acting"]
 pub enum Engagement {

@@ -35,9 +35,9 @@ pub enum SetupError {
 /// Why a call failed.
 #[derive(Debug, Error)]
 pub enum CallError {
-    /// The server refused and has done nothing. A 4xx: sending the same request again will not help. A 429 with a code
-    /// (`rate_limited`, `bytes_spent`): it was repeated for a while and may be sent again later. A 507 `no_room`: the server's
-    /// disk is nearly full, and the operator has to make room first.
+    /// The server refused the request and has done nothing. After most refusals (4xx), sending the same request again will not
+    /// help. After a 429 with a code (`rate_limited`, `bytes_spent`) the call was repeated for a while, and may be sent again
+    /// later. After a 507 `no_room` the operator has to make room first, because the server's disk is nearly full.
     #[error("the server refused: {0}")]
     Refused(Box<Problem>),
     /// There was no answer, or no usable one: sending the same request again later may help.
@@ -56,8 +56,8 @@ pub enum TransportError {
     /// The server, or a proxy before it, failed or was overloaded (5xx except `no_room`, 429 without a code). It is unknown
     /// whether the call took effect.
     ///
-    /// A 429 with a code is reported as this variant only if it leaves another doubt: an earlier try may have taken effect, or
-    /// the call waited for an answer or looked up the question that was asked, which may be open.
+    /// A 429 with a code is reported as this variant only if something else is in doubt: an earlier try of the call may have
+    /// taken effect, or the call was a wait for an answer or the look-up of a question, and that question may be open.
     #[error("the server is unavailable: {0}")]
     Unavailable(Box<Problem>),
     /// A stream of events ended, said nothing for 45 seconds, or did not begin in time.
@@ -176,7 +176,8 @@ pub enum CancelReason {
     Withdrawn,
     /// A newer question replaced it.
     Superseded,
-    /// The server was away, or its clock jumped, and the deadline of the question does not move.
+    /// The server was away, or its clock jumped, while the question was open. The question ended, because its deadline is fixed
+    /// and cannot be moved to make up for the lost time.
     TimeLost,
     /// The deadline of a portfolio that the intent is in has passed; the intent is abandoned, and no fallback applies.
     PortfolioDeadline,

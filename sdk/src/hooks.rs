@@ -63,8 +63,8 @@ use crate::error::{CancelReason, RequestInputError, TimeoutReason, TransportErro
 pub trait Hooks: Send + Sync + 'static {
     /// The server has recorded the question; people are being asked (RFC-0025 §9.3).
     ///
-    /// `reattached` means that it was on record before: an earlier call asked it, or an earlier try of this call whose reply was
-    /// lost. It may have ended already.
+    /// `reattached` means that the question was on record before: an earlier call asked it, or an earlier try of this call whose
+    /// reply was lost. The question may have ended already.
     ///
     /// During the wait the hook is called for each further attempt to reach people, with `reattached` true. The context then has
     /// `_attempt`, the number of the attempt from 1, `_max_attempts`, and `_notify_to`, the list of the people asked (RFC-0026
@@ -107,7 +107,8 @@ pub enum Expiry<'a> {
     Failed(TimeoutReason),
 }
 
-/// All hooks of one client, and the time at which they were told that the server is away, while it is.
+/// All hooks of one client. `lost_at` is the time at which they were told that the server is away; it is `None` while the server
+/// can be reached.
 #[derive(Default)]
 pub(crate) struct HookList {
     hooks: Vec<Arc<dyn Hooks>>,

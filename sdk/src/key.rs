@@ -33,7 +33,8 @@ impl Default for Key {
     }
 }
 
-/// The input of a derived key: everything that is sent, because the server refuses the same key with another body.
+/// The input of a derived key: everything that the question itself sets, because the server refuses the same key with another
+/// body. The client's default policy is not part of it; see `Question::prepare`.
 #[derive(Serialize)]
 struct Covered<'a> {
     intent_id: IntentId,
@@ -69,7 +70,8 @@ pub(crate) fn derived_key(prefix: &str, field: &'static str, request: &impl Seri
     key_header(&format!("{prefix}-{}", Hash::of(&bytes))).map_err(refused)
 }
 
-/// A key that no other call has, by which the server recognizes the repetitions of one call. It protects nothing.
+/// A key that no other call has, by which the server recognizes the repetitions of one call. It is no secret, so it need not be
+/// hard to guess.
 pub(crate) fn fresh_key() -> HeaderValue {
     let random = || RandomState::new().hash_one(());
     let key = format!("placet-once-{:016x}{:016x}", random(), random());

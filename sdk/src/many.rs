@@ -95,7 +95,7 @@ impl Client {
 mod tests {
     use super::*;
 
-    /// Agents ask from tasks that move between threads.
+    /// The future of `request_many` is `Send`, because agents ask from tasks that move between threads.
     #[expect(dead_code, reason = "compiling it is the test")]
     fn asking_many_can_move_between_threads(client: &Client, id: IntentId, question: Question<bool>) {
         fn is_send(_: impl Send) {}

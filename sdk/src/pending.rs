@@ -19,8 +19,8 @@ use crate::transport::Patience;
 pub(crate) const WAIT_SECONDS: u32 = 50;
 /// The least time between two requests, for a server that replies at once instead of waiting.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
-/// How long after a question's deadline the server may still be away: in this time it can be repaired, and the answer is not
-/// lost.
+/// How long the wait goes on after a question's deadline while the server is away. If the server is repaired in this time, the
+/// agent still gets the answer.
 const GRACE: Duration = Duration::from_mins(15);
 
 /// A question that was asked, from [`Client::ask`] or [`Client::pending`].
@@ -33,9 +33,9 @@ pub struct Pending<T> {
     read: fn(&Value) -> Result<T, String>,
     replayed: bool,
     asked_at: Instant,
-    /// The turns in which the question waits, if it is one of many.
+    /// The turns that the question takes with others, if `request_many` asked it.
     turns: Option<Turns>,
-    /// Whether the hooks were told the ending.
+    /// Whether the hooks for the ending were called.
     told: bool,
 }
 

@@ -42,11 +42,12 @@ use crate::seconds::whole_seconds;
 /// * If the wording comes from a language model or holds a time, it is different after every restart. Then give the question a
 ///   name of its own with [`idempotency_key`](Question::idempotency_key).
 ///
-/// The question as it was first asked counts: its words, its people, its deadline. Under a key of your own the words may differ,
-/// and under any key the client's [default policy](crate::ClientBuilder::default_retry_policy) may; the meaning of an answer must
-/// not. So the SDK refuses (`idempotency_mismatch`) another kind of answer, other values to choose from, another fallback while
-/// no person has answered, another intent, and a question that [`supersedes`](Question::supersedes) the one that the key names.
-/// [`Answer::question`](crate::Answer::question) has the words that the person read.
+/// The question as it was first asked counts: its words, its people, its deadline. A later call may use other words under a key
+/// of your own, and another [default policy](crate::ClientBuilder::default_retry_policy) of the client under any key. But an
+/// answer must have the same meaning for both calls. So the SDK refuses (`idempotency_mismatch`) another kind of answer, other
+/// values to choose from, another fallback while no person has answered, another intent, and a question that
+/// [`supersedes`](Question::supersedes) the one that the key names. [`Answer::question`](crate::Answer::question) has the words
+/// that the person read.
 #[must_use = "a question reaches no person until it is asked"]
 pub struct Question<T> {
     request: SuspendRequest,
@@ -307,8 +308,9 @@ impl<T> Prepared<T> {
         let recorded: BTreeSet<&str> = asked.choices.iter().map(|choice| choice.value.as_str()).collect();
         let answers_alike = request.response_type == Some(asked.response_type)
             && (asked.response_type != ResponseType::Choice || offered == recorded);
-        // Silence has the same meaning for both if the recorded question can no longer use a fallback, or uses the fallback of
-        // this one. A program that allows no fallback may take every answer for a person's.
+        // Silence has the same meaning for both in three cases: a person has answered the recorded question, the recorded
+        // question has no fallback, or it has the fallback of this one. Otherwise a program that allows no fallback could take
+        // the recorded fallback for the answer of a person.
         let silence_alike = asked.resolution == Some(Resolution::Responded)
             || asked.fallback_policy == FallbackPolicy::Fail
             || asked.fallback_value == request.fallback_value;

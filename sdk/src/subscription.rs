@@ -188,7 +188,7 @@ impl Subscription {
         Ok(event(name, &data)?.map(Streamed::Event))
     }
 
-    /// Takes the first place, if the oldest event that arrived carries nothing else.
+    /// Takes the place at which the stream begins, if the oldest event that arrived carries nothing but that place.
     fn take_position(&mut self) -> Result<(), CallError> {
         if self.arrived.front().is_some_and(|block| event(block.name.clone(), &block.data).is_ok_and(|event| event.is_none())) {
             self.take()?;
@@ -254,8 +254,8 @@ fn unusable() -> domain::base::field::FieldError {
     domain::base::field::FieldError::new("place", "format", "must be the place of a subscription")
 }
 
-/// Whether a place is before another one, which happens only in a database that was restored. A place is two numbers; a server
-/// whose places have another form tells nothing by their order.
+/// Whether the place `new` is before the place `old`. This happens only if the server's database was restored. A place is two
+/// numbers joined by a hyphen. The order of places in another form is unknown, so the result is false for them.
 fn is_behind(new: &str, old: &str) -> bool {
     let numbers = |place: &str| {
         let (position, row) = place.split_once('-')?;
@@ -292,7 +292,7 @@ impl fmt::Debug for Subscription {
 mod tests {
     use super::*;
 
-    /// Agents follow events in tasks that move between threads.
+    /// A subscription and the future of `next` are `Send`, because agents follow events in tasks that move between threads.
     #[expect(dead_code, reason = "compiling it is the test")]
     fn a_subscription_can_move_between_threads(mut subscription: Subscription) {
         fn is_send(_: impl Send) {}

@@ -61,11 +61,11 @@ pub(crate) struct Call {
     repeat: Repeat,
     /// How long the server may wait on purpose, on top of the request timeout; `None` if the body has no end.
     wait: Option<Duration>,
-    /// How long failures are repeated; the client's `retry_for` if absent.
+    /// For how long the call is sent again after failures; the client's `retry_for` if absent.
     patience: Option<Patience>,
 }
 
-/// How long failures are repeated.
+/// For how long a call is sent again after failures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Patience {
     /// For this long after the first failure.
@@ -215,7 +215,7 @@ impl Transport {
         &self.base
     }
 
-    /// How long failures of a call are repeated.
+    /// For how long a failing call is sent again.
     pub(crate) fn patience(&self) -> Patience {
         Patience::For(self.retry_for)
     }
@@ -372,7 +372,8 @@ fn too_large() -> TransportError {
     TransportError::Unreadable { reason: format!("it is longer than {BODY_BYTES_MAX} bytes") }
 }
 
-/// Tells where reading stopped, not the text there: serde quotes the text, which may hold a suspension id.
+/// Says at which position reading stopped, and leaves out serde's own message: it quotes the text there, which may hold a
+/// suspension id.
 fn unreadable(error: &serde_json::Error) -> TransportError {
     let (line, column) = (error.line(), error.column());
     let reason = match error.classify() {
@@ -458,7 +459,7 @@ mod tests {
         let after = |seconds: u32| begun + second * seconds;
         let for_ten = Patience::For(second * 10);
         assert!(for_ten.allows(second, begun, after(9)) && !for_ten.allows(second, begun, after(10)));
-        // A first failure late in the wait does not move a deadline.
+        // `Patience::Until` ends at its time, however late the first failure came.
         let until_ten = Patience::Until(after(10));
         assert!(until_ten.allows(second, after(9), after(9)) && !until_ten.allows(second, after(10), after(10)));
         assert!(!until_ten.allows(Duration::from_millis(1), after(11), after(11)));

@@ -297,7 +297,7 @@ impl App {
 
 /// Resolves when the server stops.
 async fn stopped(mut stopping: watch::Receiver<bool>) {
-    // If the sender was dropped, the server stops as well.
+    // The result is ignored: it is an error only if the sender was dropped, and then the server has stopped.
     drop(stopping.wait_for(|stopping| *stopping).await);
 }
 

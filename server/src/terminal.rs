@@ -1,5 +1,5 @@
-//! The terminal of the person who reads: whether there is one, how wide it is, and the layout of foreign words for it, which are
-//! texts that agents and others wrote.
+//! The terminal of the person who reads: whether there is one, how wide it is, and how foreign words (texts that agents and
+//! others wrote) are laid out for it.
 //!
 //! Guarantee: no line of foreign words begins at the margin, whatever the words and however narrow the terminal. Mechanism: lines
 //! are broken here, by the most columns that any terminal gives a character, and each begins with words or a bar of ours.
@@ -79,8 +79,8 @@ fn broken(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
-/// The place where a line must end because the width is used up; at least one character fits. Colour codes take no width: all
-/// of them are our own.
+/// The place where a line must end because the width is used up; at least one character fits. Escape sequences count as no width:
+/// the only ones in `line` are our colour codes.
 fn overflow(line: &str, columns: usize) -> Option<usize> {
     let (mut used, mut in_colour) = (0, false);
     // The place where the present letter or emoji begins; other characters that belong to it may follow.
@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(laid_out("12345678 b", "", "  ", 10), "12345678\n  b");
     }
 
-    /// An agent could pad a line so that its next words begin at the margin, where only our words may begin.
+    /// However an agent pads a line, its next words do not begin at the margin, where only our words may begin.
     #[test]
     fn padding_never_reaches_the_margin() {
         for padding in [" ", "\u{2500}", "\u{e9}", "界", "👩\u{200D}", "☎\u{FE0F}", "\u{1F1E9}", "e\u{301}", "\u{a0}"] {

@@ -12,8 +12,8 @@ const PROOF_BYTES: usize = 12;
 /// The first part of the data that a proof signs, so that a proof is not valid as any other signature.
 const PROOF_DOMAIN: &[u8] = b"placet.bounce.v1";
 
-/// Names a message in its return address and its header, so that its return is recognised. A person who could forge a token could
-/// make a question undeliverable.
+/// Names a message in its return address and its header, so that its return is recognised. It carries a proof, because a person
+/// who could forge a token could make a question undeliverable.
 ///
 /// Apart from one dot, the text has only digits and the letters a to f: mail servers have changed the case of addresses, and
 /// systems differ in the other characters they accept.

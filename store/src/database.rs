@@ -18,8 +18,8 @@ pub enum Database {
 }
 
 impl Database {
-    /// Refuses a missing file or a database without tables. A command calls this if opening would create the database, but the
-    /// command has nothing to do on an empty one.
+    /// Refuses a missing file or a database without tables. A command that has nothing to do on an empty database calls this
+    /// first, because opening would create the database.
     ///
     /// # Errors
     ///

@@ -15,7 +15,7 @@ pub enum Fact {
     Ended {
         outcome: Outcome,
         method: Method,
-        /// Whether the question expired or was undeliverable, and no person had been reached.
+        /// Whether the question expired, was undeliverable, or ended at a portfolio's deadline, and no person had been reached.
         unreached: bool,
         /// The time from the question to its ending.
         open_for: TimeDelta,

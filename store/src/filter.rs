@@ -14,7 +14,8 @@ pub struct EventFilter {
     pub since: Option<DateTime<Utc>>,
     /// Whether all events are read; otherwise only those that the OpenIntent client knows.
     pub all: bool,
-    /// Whether a log that is too long to be read to its beginning is refused; otherwise the events found by then are returned.
+    /// Whether the request is refused if it reaches further back in the log than one request may read; otherwise the events found
+    /// by then are returned.
     pub refuse_far: bool,
 }
 

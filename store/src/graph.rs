@@ -14,7 +14,7 @@ use crate::rows::{Decided, EdgeKind, EdgeRow, GRAPH_AT_ONCE, IntentRow, Label, R
 
 /// The most intents in one reply.
 pub(crate) const RELATIVES_MAX: usize = 1_000;
-/// How many related intents are looked at for those that are shown.
+/// The most related intents that are read to find those that the caller may see.
 const RELATED_MAX: usize = 20_000;
 /// The most intents in one graph.
 pub(crate) const NODES_MAX: usize = 10_000;
@@ -93,7 +93,8 @@ fn is_wanted(row: &IntentRow, relation: Relation) -> bool {
     }
 }
 
-/// The rows of the related intents, some more than are shown, and whether there are still more.
+/// The row ids of the related intents, and whether some were left out because there are too many. These are more than one reply
+/// shows, because the caller may not be permitted to read all of them.
 fn related<R: ReadRows>(rows: &mut R, root: i64, relation: Relation) -> RowsResult<(Vec<i64>, bool)> {
     let limit = u32::try_from(RELATED_MAX + 1).unwrap_or(u32::MAX);
     let needs = |edges: Vec<EdgeRow>| edges.into_iter().map(|edge| edge.needs).collect();
@@ -197,7 +198,7 @@ pub(super) fn graph<R: ReadRows>(rows: &mut R, principal: &Principal, id: Intent
     Ok(Ok(GraphView { root_id: id, nodes: views, edges: edge_views, aggregate_status, truncated }))
 }
 
-/// For each intent: its dependencies that are not completed, as far as it has learned.
+/// For each intent, the dependencies of which it has not been told that they are completed.
 fn unmet(edges: &[EdgeRow], found: &HashMap<i64, (IntentRow, Label)>) -> HashMap<i64, Vec<IntentId>> {
     let mut unmet: HashMap<i64, Vec<IntentId>> = HashMap::new();
     for edge in edges.iter().filter(|edge| edge.kind == EdgeKind::Dependency && !edge.is_met) {

@@ -176,7 +176,7 @@ impl Hub {
     }
 
     fn waiting(&self) -> MutexGuard<'_, HashMap<SuspensionId, Watched>> {
-        // A panic cannot leave the map half changed, so a poisoned lock is as good as any.
+        // A panic cannot leave the map half changed, so the lock is used even if a panic has poisoned it.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

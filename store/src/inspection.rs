@@ -58,7 +58,7 @@ pub struct Inspection {
     pub gateways: Vec<Gateway>,
     /// The time from which deadlines and messages wait after a restore; absent if they do not wait.
     pub held_since: Option<DateTime<Utc>>,
-    /// A secret of the server's own, if the server has made it.
+    /// The server's own secret whose name the caller gave, if the server has made it.
     pub secret: Option<[u8; 32]>,
     /// Whether a server in production has served the database.
     pub was_in_production: bool,

@@ -1,9 +1,9 @@
 //! Where intents live, with their event logs and the work those events cause.
 //!
-//! [`Store`] is the server's view: about fifty units of work, written once over a `Backend`, which is a database. A backend
-//! implements `rows::Rows`, which is private, synchronous and without policy. The transaction bodies in `units` and the reads in
-//! `reads` are written once, and use only these rows. Nothing in this crate knows HTTP, pages or metrics: an [`Observer`] is told
-//! what happens.
+//! [`Store`] is the server's view of the database: about sixty methods, written once for every `Backend` (SQLite, PostgreSQL, and
+//! the simulator's). A backend supplies `rows::Rows`: private, small, synchronous reads and writes that decide nothing. The
+//! transaction bodies in `units` and the reads in `reads` use only these rows, so they are written once, too. Nothing in this
+//! crate knows HTTP, pages or metrics; the crate reports its work to an [`Observer`].
 
 pub mod allowance;
 mod backend;

@@ -126,8 +126,8 @@ impl std::fmt::Debug for LinkToken {
 mod tests {
     use super::*;
 
-    /// Only the secret proves a token, and only for its own row. A request with a proven token need not wait behind invented
-    /// links, so no one else may be able to make one.
+    /// Only the server's secret proves a token, and only for the token's own row. A request with a proven token does not wait
+    /// behind requests with invented links, so no one but the server may be able to make a proven token.
     #[test]
     fn a_token_is_proven_by_the_secret_for_its_row_alone() {
         let token = LinkToken::mint(&[1; 32], 7, [9; RANDOM_BYTES]);

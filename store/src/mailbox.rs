@@ -37,7 +37,7 @@ pub struct Mailed {
     pub channel: String,
     pub recipient: String,
     pub state: DeliveryState,
-    /// When the message ended, or when it was queued.
+    /// When the message ended or, if it is still to be sent, when it was queued.
     pub at: DateTime<Utc>,
     pub asked: Asked,
 }

@@ -1,4 +1,5 @@
-//! The observer that a store tells of its work: the server counts and traces it. A store knows no metric and no collector.
+//! The observer to which a store reports its work, so that the server can count and trace that work. The store itself knows no
+//! metric and no collector.
 
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ pub trait Observer: Send + Sync + 'static {
     /// A transaction did this, and its commit is on the disk.
     fn fact(&self, _fact: &Fact) {}
 
-    /// A question was asked or has ended; `ended` is when the commit was announced.
+    /// A question was asked or has ended. `ended` is the end of the span: the time at which the commit was announced.
     fn span(&self, _span: &SpanRecord, _ended: DateTime<Utc>) {}
 
     /// A unit of work waits to be run.

@@ -2,7 +2,8 @@
 //!
 //! One reader follows the list of published events for all streams of a server, and finds for each event the streams that carry
 //! it. So a stream of an agent reads only its own events and not those of all agents, even when thousands of streams reconnect at
-//! once. A wake-up is only a hint. A stream whose place is before the kept events reads the list by itself.
+//! once. A wake-up carries no event; it only makes the stream read. A stream whose place is before the kept events reads the list
+//! by itself.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -79,7 +80,7 @@ pub(crate) struct Sorted {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Newest {
     pub(crate) events: Vec<PublishedRow>,
-    /// The place up to which the reader has read; `None` if there are more events before it.
+    /// The place up to which the reader has read; `None` if `events` leaves out later events before that place.
     pub(crate) passed: Option<StreamCursor>,
 }
 
@@ -182,7 +183,8 @@ impl Publications {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // At worst, a panic leaves out a wake-up, and streams also read now and then without one.
+        // The lock is used even if a panic has poisoned it. At worst, that panic left out a wake-up, and streams also read now
+        // and then without one.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -33,7 +33,8 @@ use crate::rows::{
 const EVENTS_WALKED_MAX: u32 = 20_000;
 /// The largest offset in a list of intents, for an agent that is assigned to intents of others.
 const MERGED_OFFSET_MAX: u32 = 10_000;
-/// How many of an agent's intents that need an intent are looked at for one that lends the right to read it.
+/// An agent may read an intent through one that it may read already (see `readable_along`). For each kind of edge, at most so
+/// many are tried.
 const NEAR_LOOKED_AT: u32 = 20;
 /// A page ends after this many bytes, whatever its limit.
 pub(super) const PAGE_BYTES_MAX: usize = 8 * 1024 * 1024;
@@ -54,8 +55,8 @@ fn view<R: ReadRows>(rows: &mut R, row: &IntentRow, newest: Option<&SuspensionRo
     Ok(IntentView::of(&row.intent, rows.body(row.rid)?, newest.as_ref(), blocked_by))
 }
 
-/// Refuses to show a question as open if its asker applies the deadline by its own clock, and the deadline has passed or may not
-/// be applied at present. The asker reads again, and acts on what is recorded by then.
+/// Refuses to show a question with a fallback as open if its asker applies the deadline by its own clock, and the deadline has
+/// passed or may not be applied at present. The asker then reads again, and acts on the state that is recorded by that time.
 fn settled<R: ReadRows>(rows: &mut R, suspension: &Suspension, watch: &ClockWatch) -> RowsResult<()> {
     if !suspension.fixed_deadline || suspension.ending.is_some() || suspension.fallback_policy == FallbackPolicy::Fail {
         return Ok(());
@@ -120,14 +121,15 @@ fn own_only(principal: &Principal) -> Option<&str> {
     (principal.role == Role::Agent).then_some(principal.name.as_str())
 }
 
-/// Reads an intent that the principal may read. The right to read may come from messages about its newest suspension.
+/// Reads an intent that the principal may read. The right to read may come from messages about the intent's newest question.
 pub(super) fn readable<R: ReadRows>(rows: &mut R, principal: &Principal, id: IntentId, now: DateTime<Utc>) -> Decided<IntentRow> {
     let Some(row) = rows.intent(id)? else { return Ok(Err(Rejection::NotFound)) };
     Ok(may(rows, principal, Action::Read, &row, row.newest_suspension, now)?.map(|()| row))
 }
 
-/// Reads an intent that the principal may read. An agent that may read an intent may also read the intents on which that one
-/// directly depends, and its parent, because it needs their results; the question of such an intent is not shown to it.
+/// Reads an intent that the principal may read. An agent that may read an intent may also read the intents on which that intent
+/// directly depends, and that intent's parent, because it needs their results. The flag is true if the right comes only from
+/// that; the question of the intent is then not shown.
 fn readable_along<R: ReadRows>(
     rows: &mut R,
     principal: &Principal,
@@ -152,8 +154,8 @@ fn readable_along<R: ReadRows>(
     Ok(Err(refused))
 }
 
-/// Whether the agent that created `near` may itself read `far`, which `near` needs or which is its parent: an edge lends no more than
-/// the right of the agent that made it.
+/// Whether the agent that created `near` may itself read `far`, which `near` needs or which is the parent of `near`. An edge
+/// gives other agents no more than the right of the agent that made it.
 pub(super) fn is_lent<R: ReadRows>(rows: &mut R, near: &IntentRow, far: &IntentRow, now: DateTime<Utc>) -> RowsResult<bool> {
     let creator = &near.intent.created_by;
     is_shown(rows, &Principal::agent(&creator.name, creator.owner.clone()), far, now)
@@ -516,7 +518,8 @@ pub(super) fn delivery_view<R: ReadRows>(
         tries: row.tries,
         // While the message is under way, `due_at` is the end of its lease, which callers need not know.
         due_at: (state == delivery::DeliveryState::Queued).then_some(row.due_at),
-        // While the message is queued, `settled_at` is when it was revived.
+        // While the message is queued, `settled_at` is the time at which a failed message was queued again; callers need not know
+        // it.
         settled_at: row.settled_at.filter(|_| !state.is_under_way()),
         detail: row.detail,
         bounce: bounce.map(|bounce| BounceView { kind: bounce.kind, reported_at: bounce.reported_at, detail: bounce.detail }),

@@ -58,7 +58,8 @@ pub struct Unreadable {
 }
 
 impl Request {
-    /// Whether the request asks a question in one call; the idempotency key of that call is kept with the question.
+    /// Whether the request asks a question by a call of its own, and not by a record in the intent's state. The idempotency key
+    /// of that call is kept with the question.
     pub(crate) fn asks_under_a_key(&self) -> bool {
         self.action() == Some(Action::Suspend) && !matches!(self.command, Ok(Command::SuspendByRecord(_)))
     }
@@ -93,7 +94,8 @@ pub struct Redrive {
 pub struct CreateIntent {
     pub principal: Principal,
     pub idempotency: Option<Idempotency>,
-    /// The parent in the path, if the path has one; it is reported as not found before the fields of the body are checked.
+    /// The parent in the path, if the path has one. A parent that the caller may not read is reported as not found before the
+    /// fields of the body are checked.
     pub below: Option<IntentId>,
     pub intent: Result<NewIntent, Vec<FieldError>>,
 }

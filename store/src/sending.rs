@@ -52,7 +52,7 @@ pub struct LinePlace {
 pub enum Gate {
     /// At most so many are leased.
     Room(u32),
-    /// At most so many are leased, as far as the shared room allows.
+    /// At most so many are leased, and no more than is left of [`Turn::shared_room`].
     SharedRoom(u32),
     /// The channel takes no messages for so long, and they wait. This is a length and not a point in time, because the worker
     /// that sets it may have another clock than the store.

@@ -53,7 +53,8 @@ impl TraceContext {
         Self {
             span_id,
             trace_id: parent.map_or(trace_id, |parent| parent.trace_id),
-            // The caller's span decides; without one, the ending is sampled if the asking was.
+            // The caller's span decides. Without one, an ending is sampled if the asking was. Without either, the span is
+            // sampled.
             sampled: parent.or(asked).is_none_or(|chosen| chosen.sampled),
         }
     }

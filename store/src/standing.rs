@@ -26,7 +26,7 @@ pub enum Hold {
     Clock,
     /// The database was restored, and its operator has not released it.
     Restore { since: DateTime<Utc> },
-    /// Open questions are still getting back the time of an absence, or the clock was set back a moment ago.
+    /// Open questions are still getting back the time of an absence, or an absence or a step of the clock is not recorded yet.
     Recovery,
 }
 
@@ -57,8 +57,8 @@ pub struct Recovered {
 /// The result of firing deadlines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fired {
-    /// How many rows of timers and announcements were dealt with. During a recovery: 1 if the deadline loop must run again at
-    /// once, else 0.
+    /// How many timers, announcements and completed intents were dealt with. During a recovery: 1 if the deadline loop must run
+    /// again at once, else 0.
     pub rows: usize,
     /// When the next timer is due.
     pub next_due: Option<DateTime<Utc>>,

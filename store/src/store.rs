@@ -41,9 +41,10 @@ const IN_USE: &str = "the database is in use by a running placet; stop every ser
 
 /// Where intents live, with their event logs and the work those events cause.
 ///
-/// Every write is one transaction that loads, asks [`domain::intent::decide::decide`], appends the events, and queues the timers
-/// and deliveries they imply. The future resolves after the commit is durable, so a 200 is a promise. Dropping the future does
-/// not cancel the write; it only stops you hearing of it. Commands on one intent are serialized.
+/// A command on an intent is one transaction that loads the intent, asks [`domain::intent::decide::decide`], appends the events,
+/// and queues the timers and deliveries they imply. The future of a write resolves after its commit is durable, so a client that
+/// gets a 200 can rely on the write. If the future is dropped, the write goes on, and the caller only does not learn of its
+/// result. Commands on one intent are serialized.
 pub trait Store: Send + Sync + 'static {
     /// Applies a command to one intent: commits everything it caused, or, if it is refused, only the events that record the
     /// refusal.
@@ -106,7 +107,8 @@ pub trait Store: Send + Sync + 'static {
     /// Leases messages to the endpoints of subscriptions, at most `room`, one for each subscription.
     /// `under_way` names the creator of each message that is under way already.
     fn lease_posts(&self, room: u32, under_way: Vec<String>) -> Unit<'_, LeasedPosts>;
-    /// Records the result of a message about the event `sequence`; if the lease was lost, changes nothing and returns false.
+    /// Records the result of a message about the event `sequence`. If the lease is no longer valid, changes nothing and returns
+    /// false.
     fn complete_post(&self, rid: i64, lease: [u8; 16], sequence: u64, result: DeliveryResult) -> Unit<'_, bool>;
     /// Reads a suspension.
     fn suspension(&self, principal: Principal, id: SuspensionId) -> Unit<'_, SuspensionRecord>;
@@ -129,7 +131,7 @@ pub trait Store: Send + Sync + 'static {
     /// Leases messages that are due, as many as each channel has room for, and mints a token for each; drops messages whose
     /// question has ended meanwhile.
     fn lease_deliveries(&self, turn: Turn) -> Unit<'_, Leased>;
-    /// Records the result of a leased message; if the lease was lost, changes nothing and returns false.
+    /// Records the result of a leased message. If the lease is no longer valid, changes nothing and returns false.
     fn complete_delivery(&self, rid: i64, lease: [u8; 16], result: DeliveryResult) -> Unit<'_, bool>;
     /// Records that a message came back, with the consequences; `NotFound` for a token that no server made.
     fn report_bounce(&self, principal: Principal, report: Wanted<BounceReport>) -> Unit<'_, DeliveryView>;
@@ -154,8 +156,9 @@ pub trait Store: Send + Sync + 'static {
     /// Notes that the deadline loop runs from now on. If the loop then does no work for more than ten seconds, the server
     /// counts as absent.
     fn attend(&self);
-    /// Makes up for an absence of the server, one bounded step at a time; the first step records the absence. A starting server
-    /// takes one step; the deadline loop takes the others, and fires nothing before they are done.
+    /// Makes up for an absence of the server, one bounded step at a time; the absence is recorded before open questions get time
+    /// back. A starting server takes steps while [`Recovered::more`] asks for them; the deadline loop takes the others, and fires
+    /// nothing before they are done.
     fn recover(&self) -> Unit<'_, Recovered>;
     /// Leaves a last sign of life, for a server that stops.
     fn depart(&self) -> Unit<'_, ()>;
@@ -172,7 +175,7 @@ pub trait Store: Send + Sync + 'static {
     /// Deletes idempotency records and byte counts from before yesterday, and subscriptions that have ended, a bounded batch at a
     /// time; returns how many records and subscriptions it deleted.
     fn forget_expired(&self) -> Unit<'_, u64>;
-    /// Looks at a page of open questions after a row, and restores the timers that they have lost.
+    /// Looks at the next page of open questions, which begins behind the row `after`, and restores timers that are missing.
     fn sweep_timers(&self, after: i64) -> Unit<'_, Swept>;
     /// How much is open now, read in one snapshot.
     fn standing(&self, principal: Principal) -> Unit<'_, Standing>;

@@ -107,8 +107,8 @@ impl StreamOf {
 pub struct Streamed {
     /// The events, oldest first, each with the place behind it.
     pub events: Vec<(StreamCursor, EventView)>,
-    /// How many events before these the stream leaves out, because its reader is too far behind, and the place behind the
-    /// left-out events.
+    /// If the stream leaves out events before these, because its reader is too far behind: the place behind the left-out events,
+    /// and how many they are.
     pub missed: Option<(StreamCursor, u64)>,
     /// The place at which the next read begins.
     pub cursor: StreamCursor,

@@ -63,7 +63,8 @@ async fn probe(subject: &Subject, question: &str, count: usize) -> (Done<Open>, 
     (asked, answered)
 }
 
-/// Two figures of a loop beside open questions: its p99, and how many times the p99 on an empty server that is.
+/// Two figures of a loop on a server with open questions: its p99, and this p99 divided by that on a server without open
+/// questions.
 fn beside_open<R, S>(what: &str, open: usize, beside: &Done<R>, empty: &Done<S>) -> [Figure; 2] {
     let (beside, empty) = (percentile(&beside.milliseconds, 0.99), percentile(&empty.milliseconds, 0.99));
     let figure = |text: &str, unit, value| Figure::new("W6", format!("{what}, p99, {open} open{text}"), unit, vec![value]);

@@ -1,5 +1,5 @@
-//! Thousands of streams beside thousands of waits: their memory, the time from a change until the client has it, and that no stream
-//! loses an event when its server dies.
+//! Thousands of streams beside thousands of waits. Measures their memory and the time from a change until the client has it, and
+//! checks that no stream loses an event when its server dies.
 //!
 //! ```text
 //! cargo bench -p placet-tests --bench streams -- --count 9000
@@ -75,7 +75,7 @@ struct Agent {
     open: Open,
     /// How often the intent was changed, and when it was changed last.
     changed: RefCell<(u64, Option<Instant>)>,
-    /// The changes that the stream has told, and the id of its last event.
+    /// The number of the last change that the stream has reported, and the id of the last event that it has sent.
     told: RefCell<(u64, Option<String>)>,
 }
 
@@ -110,7 +110,7 @@ impl Agent {
         EventStream::open(&self.target, &self.path, after.as_deref()).await
     }
 
-    /// Hears the next event; returns how long a change took in milliseconds, if the event tells of one.
+    /// Receives the next event. If it reports a change, returns the time since that change was sent, in milliseconds.
     async fn hear(&self, stream: &mut EventStream) -> Option<f64> {
         let event = stream.next().await.expect("the stream goes on");
         let step = event.set("step");

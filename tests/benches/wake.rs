@@ -36,14 +36,15 @@ const WAITERS: usize = 1_000;
 const WARM_UP: usize = 200;
 /// Answers a second when the machine is idle between them.
 const IDLE_PER_SECOND: u32 = 250;
-/// Answers a second when the machine is busy; an agent waits for one of five.
+/// Answers a second when the machine is busy; an agent waits for every fifth of them.
 const BUSY_PER_SECOND: u32 = 5_000;
 const BUSY_FACTOR: usize = 5;
 /// Requests under way at the same time while a round is prepared, and connections that answer.
 const CLIENTS: usize = 32;
 /// How long the server waits before it answers that the question is still open; a round must be over by then.
 const WAIT_SECONDS: u32 = 50;
-/// How long it takes until all agents wait: if all came at the same moment, some would be told to come again.
+/// The time over which the agents begin to wait. If all began at the same moment, the server would refuse some, and tell them to
+/// come again.
 const GATHERING: Duration = Duration::from_secs(1);
 /// The pause until the first answer: by then all requests that wait for an answer have reached the server.
 const CALM: Duration = Duration::from_secs(2);

@@ -248,7 +248,7 @@ impl TestApp {
         }
     }
 
-    /// The next mail, which is sent as soon as another task's question is committed.
+    /// Waits until a mail is sent, for example about a question that another task is just asking, and returns it.
     pub async fn carried(&self) -> Received {
         while !self.smtp.has_unread() {
             self.store().hub().delivery().await;
@@ -314,7 +314,7 @@ impl TestApp {
         self.running().deliveries.clone()
     }
 
-    /// The store, for facts that no surface shows.
+    /// The store, for facts that neither the API nor a page shows.
     pub fn store(&self) -> Arc<dyn Store> {
         self.running().store.clone()
     }

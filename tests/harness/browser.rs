@@ -41,7 +41,8 @@ const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 /// chromedriver and Chromium share the shell's process group, so `kill 0` ends exactly these processes.
 ///
 /// If root starts it, Chromium gives its own threads a higher priority than any other process has, and on a machine of two cores
-/// a database beside it then waits for seconds. So that right is taken from it where possible.
+/// a database beside it then waits for seconds. So where possible Chromium is started without the right to raise priorities
+/// (`sys_nice`).
 const SUPERVISE: &str = "calm='setpriv --bounding-set=-sys_nice'; $calm true 2>/dev/null || calm=; \
     { $calm chromedriver --port=0; kill -KILL 0; } & read -r _; kill -KILL 0";
 
@@ -237,7 +238,7 @@ impl Browser {
     pub async fn accessibility_violations(&self) -> Vec<String> {
         let scripts_off = self.evaluate("matchMedia('(scripting: none)').matches").await == true;
         self.devtools("Emulation.setScriptExecutionDisabled", json!({ "value": false })).await;
-        // Through the developer tools, to which the page's policy does not apply.
+        // axe-core is loaded through the developer tools, because the page's content security policy does not apply to them.
         self.evaluate(&format!("{AXE};0")).await;
         let found = self.evaluate(AXE_RUN).await;
         self.devtools("Emulation.setScriptExecutionDisabled", json!({ "value": scripts_off })).await;
@@ -323,7 +324,7 @@ impl Browser {
     }
 }
 
-/// Sends one command to chromedriver; the error is its own message.
+/// Sends one command to chromedriver; the error is chromedriver's own message, or says that there was no usable answer.
 async fn command(client: &Client, method: Method, url: &str, body: Option<Value>) -> Result<Value, String> {
     let mut request = client.request(method, url);
     if let Some(body) = body {

@@ -284,7 +284,7 @@ static PORTS_USED: AtomicU16 = AtomicU16::new(0);
 
 /// A free port, which other programs get only if they ask for its number.
 pub(crate) fn free_port() -> u16 {
-    // Other test runs at the same time begin elsewhere.
+    // Test runs at the same time begin at different ports, because the start depends on the process id.
     let start = u16::try_from(std::process::id() % 997 * 12).unwrap();
     loop {
         let port = PORTS.start + (start + PORTS_USED.fetch_add(1, Ordering::SeqCst)) % (PORTS.end - PORTS.start);

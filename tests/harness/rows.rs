@@ -1,4 +1,4 @@
-//! Rows that no present program would leave: changed behind a server's back.
+//! Changes rows behind a server's back, so that a test has rows that no present version of the program would leave.
 
 use diesel::connection::SimpleConnection;
 use diesel::sql_types::{BigInt, Text};

@@ -177,7 +177,7 @@ impl SmtpSink {
         self.mailbox.received.borrow().clone()
     }
 
-    /// The recipients of mails since the last look, in order of address.
+    /// The recipients of the mails that no call has returned yet, in order of address.
     pub async fn mailed(&self) -> Vec<String> {
         let mut people = Vec::new();
         while self.has_unread() {
@@ -376,7 +376,7 @@ impl Connection {
     /// Reads one line, without its CRLF; a longer one, or one that is not ended by CRLF, ends the connection.
     async fn read_line(&mut self) -> io::Result<Vec<u8>> {
         let mut line = Vec::new();
-        // One more, for the dot that transparency doubles.
+        // One byte more than a line may have, because a client doubles a dot at the start of a line (dot-stuffing).
         let mut limited = (&mut self.stream).take(LINE_BYTES_MAX as u64 + 1);
         if limited.read_until(b'\n', &mut line).await? == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());

@@ -28,7 +28,7 @@ impl Authority {
     pub fn new() -> Self {
         let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::new(Vec::new()).unwrap();
-        // A name of its own: a self-signed certificate must not seem to be signed by this authority.
+        // The authority has a name of its own. Otherwise a self-signed certificate would seem to be signed by it.
         params.distinguished_name.push(DnType::CommonName, "an authority of the tests");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let certificate = params.self_signed(&key).unwrap().der().clone();

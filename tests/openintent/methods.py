@@ -29,7 +29,7 @@ OPERATOR_KEY = os.environ["OPENINTENT_OPERATOR_KEY"]
 ADMIN_KEY = os.environ["OPENINTENT_ADMIN_KEY"]
 OPERATOR = "openintent-operator"
 AGENT = "openintent-agent"
-# A name in the place of ids that do not exist.
+# The value for each text that a method needs: an id that nothing has.
 NOWHERE = "019ab0f2-0000-7000-8000-000000000000"
 
 WORKS = "works"
@@ -63,7 +63,7 @@ EXPECTED = (
     {name: CONTAINERS for name in CONTAINER_METHODS}
     | {name: PROOF for name in PROOF_METHODS}
     | {name: NEVER for name in NEVER_METHODS}
-    # This server is no member of a federation, and answers 404 as the discovery of one demands.
+    # This server is no member of a federation, so it answers 404 to the discovery of one.
     | {"federation_discover": REFUSED, "send_federation_callback": ELSEWHERE, "close_channel": FAULT}
 )
 
@@ -189,7 +189,7 @@ class Checks:
         call("set_status", fetch.id, call("get_intent", fetch.id).version, IntentStatus.COMPLETED)
         if call("get_intent", review.id).status != IntentStatus.ACTIVE:
             expect("add_dependency", False, "the review still waits")
-        # The review waits for a person: nobody can cut the edge, and the report stays blocked.
+        # The review waits for a person. No agent can cut the edge to it meanwhile, and the report stays blocked.
         question = {"question": "Publish?", "response_type": "confirm"}
         asked = httpx.post(f"{BASE}/api/v1/intents/{review.id}/suspend", headers={"x-api-key": KEY}, json=question).json()
         try:
@@ -234,7 +234,7 @@ class Checks:
         expect("get_portfolio_intents", told == ([(intent, "Refund order 12345"), (other, "Another")], True, 0), (intents, aggregate))
         held = call("get_intent_portfolios", other)
         expect("get_intent_portfolios", [(one.id, one.name) for one in held] == [(made.id, "Refunds")], held)
-        # Again while one of the intents waits for a person.
+        # The same reads once more, while one of the intents waits for a person.
         call("set_status", other, call("get_intent", other).version, IntentStatus.ACTIVE)
         asked = httpx.post(f"{BASE}/api/v1/intents/{other}/suspend", headers={"x-api-key": KEY}, json={"question": "Go?", "response_type": "confirm"})
         asked.raise_for_status()

@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 BASE = os.environ["OPENINTENT_API_URL"]
-# The tests compare the names of keys with the keys that they send: each name is that of the key in its test.
+# The tests expect that the name of an actor is the key that they sent. So each key here is named like a key that the tests send.
 AGENTS = {"test-key": os.environ["AGENT_TEST_KEY"], "agent-1": os.environ["AGENT_1"], "dev-user-key": os.environ["AGENT_DEV_USER"]}
 OPERATORS = {"dev-user-key": os.environ["OPERATOR_DEV_USER"], "admin-user": os.environ["OPERATOR_ADMIN_USER"]}
 CHANNEL = os.environ["CHANNEL_KEY"]

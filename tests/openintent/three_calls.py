@@ -18,7 +18,7 @@ from openintent.models import EventType, HumanRetryPolicy, IntentStatus
 BASE = os.environ["OPENINTENT_API_URL"]
 DOCUMENT = os.path.join(os.path.dirname(__file__), "../../docs/openintent-python.md")
 CHOICES = [{"value": "approve", "label": "Approve"}, {"value": "deny", "label": "Deny"}]
-# A window that the server takes, in seconds: the shortest one.
+# How long people have to answer, in seconds: the least that the server allows for a key of this client.
 WINDOW = 10
 
 shim = re.findall(r"^```python\n(.*?)^```", open(DOCUMENT, encoding="utf-8").read(), re.M | re.S)[0]

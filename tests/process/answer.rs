@@ -136,8 +136,8 @@ async fn the_second_of_two_people_at_terminals_is_told_who_was_first() {
     assert_eq!(code(&asking.finish().await), (Some(0), "eu\n"));
 }
 
-/// With `placet answer … | less` the terminal shows nothing that asks for an answer. Once, keys typed for `less` (`q`, `ls`) were
-/// recorded as a person's words.
+/// If not all of the input and output of `placet answer` is the terminal, as in `placet answer … | less`, typed keys are no
+/// answer. Once, keys typed for `less` (`q`, `ls`) were recorded as a person's words.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn keystrokes_for_another_program_are_no_answer() {
     let desk = Desk::open().await;
@@ -158,7 +158,8 @@ async fn keystrokes_for_another_program_are_no_answer() {
     assert_eq!(code(&asking.finish().await), (Some(0), "v1\n"));
 }
 
-/// Free text may be any typed text, so it is shown once more before it counts; text typed ahead was meant for another program.
+/// Any typed text could be a free-text answer, so the command shows the text once more and records it only after a "yes". Text
+/// typed before the command starts was meant for another program, and does not count.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn free_text_is_confirmed_and_nothing_typed_ahead_counts() {
     let desk = Desk::open().await;
@@ -249,8 +250,8 @@ async fn hostile_texts_stay_between_the_margins_of_a_terminal() {
     }
 }
 
-/// An agent pads its words so that they continue at the margin of a terminal, and look like ours: like an answer, or like a
-/// message.
+/// An agent pads its words so that they continue at the margin of a terminal and look like words of the program: like an answer
+/// to choose, or like a message. The terminal must show none of them at the margin.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_agent_cannot_write_at_the_margin_of_a_terminal() {
     let desk = Desk::open().await;

@@ -88,8 +88,8 @@ async fn a_preview_says_who_would_be_told_when_and_asks_nobody() {
     assert_eq!(desk.operator.get("api/v1/intents").await.ok()["intents"], json!([]));
 }
 
-/// People are warned of choices that mislead, so the author of the script learns of it as well: before, and when the question is
-/// asked.
+/// People are warned of choices that mislead. The author of the script must learn of this warning as well, both from a preview
+/// and when the question is asked.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_asker_hears_what_the_people_are_warned_of() {
     let desk = Desk::open().await;
@@ -101,8 +101,8 @@ async fn the_asker_hears_what_the_people_are_warned_of() {
     assert_eq!((code(&asked), asked.stderr.matches(words).count()), ((Some(0), "deny\n"), 1), "{asked:?}");
 }
 
-/// A question that no person received is no question. The script learns that no message arrived, and where the reason is; it must
-/// not look as if people were slow.
+/// If no person received the question, the script learns that no message arrived, and where to read the reason. It must not look
+/// as if people were slow.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_question_that_reaches_nobody_is_undeliverable() {
     let site = Site::development();
@@ -254,7 +254,8 @@ async fn an_answer_that_cannot_be_written_exits_with_three() {
 async fn a_signal_withdraws_the_question() {
     let desk = Desk::open().await;
     for (signal, exit_code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
-        // A person who runs the tests under nohup passes that on to them.
+        // If a person runs the tests under nohup, the programs that they start ignore SIGHUP too. `env` gives the signal its
+        // effect back.
         let asking = desk.site.start(desk.script("exec env --default-signal=HUP \"$PLACET\" ask 'Deploy?' --timeout 10m"));
         heard(&asking, "waiting").await;
         let question = desk.question().await;
@@ -328,7 +329,7 @@ async fn asking_a_stranger(site: &Site, stranger: &TcpListener) -> (Running, Tcp
     (asking, connection)
 }
 
-/// A server that does not answer must not hold up a person who gives up: the second Ctrl-C ends it at once.
+/// A server that does not answer must not hold up a person who gives up: the second Ctrl-C ends the command at once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_second_signal_ends_at_once() {
     let (site, stranger) = (Site::development(), TcpListener::bind("127.0.0.1:0").await.unwrap());
@@ -442,7 +443,7 @@ async fn a_server_that_stays_away_beyond_the_deadline_is_an_error() {
     assert!(ended.stderr.contains("lost the server until after the deadline"), "{ended:?}");
 }
 
-/// A revoked key gets no more replies, least of all the answer.
+/// The server refuses a revoked key from then on. So a wait with that key ends with an error, and does not get the answer.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_key_revoked_during_the_wait_is_an_error() {
     let desk = Desk::open().await;

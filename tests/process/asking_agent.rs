@@ -19,7 +19,7 @@ async fn main() -> anyhow::Result<()> {
         "fail" => question.fail(),
         "complete_with_fallback" => question.fallback("deny"),
         "use_default_and_continue" => question.fallback("deny").fallback_policy(FallbackPolicy::UseDefaultAndContinue),
-        // Three attempts and two rungs; if no answer comes, the fallback is a no.
+        // Three attempts: the second and the third ask another person instead. If no answer comes, the fallback is a no.
         "ladder" => question.fallback("deny").retry_policy(PartialRetryPolicy {
             max_attempts: Some(3),
             interval_seconds: Some(seconds.parse()?),

@@ -11,7 +11,7 @@ use tokio::time::{sleep, timeout};
 
 /// How long a server may take to accept a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(250);
-/// How often all servers are tried before a connection is refused, as balancers do.
+/// How often all servers are tried before the client's connection is closed. Real balancers try again in the same way.
 const ROUNDS: usize = 40;
 const PAUSE: Duration = Duration::from_millis(25);
 

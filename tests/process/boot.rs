@@ -154,7 +154,8 @@ async fn production_needs_a_key_made_beforehand() {
     let smtp = SmtpSink::start().await;
     let site = Site::production(smtp.url());
     site.run(site.command(["serve"])).await.refused(&["there is no key yet", "placet keys create --role admin --name admin"]);
-    // The printed command can be typed unchanged: without the file, the key would go into another database.
+    // The printed command can be typed unchanged, so it names the settings file: without `--config` the key could go into another
+    // database.
     let file = site.folder().join("placet.toml");
     std::fs::write(&file, "operators = ['ops@example.com']\n").unwrap();
     let file = file.to_str().unwrap();
@@ -332,7 +333,7 @@ async fn a_port_that_is_taken_is_named() {
     site.run(bare(&site, &["--listen", &address])).await.refused(&["failed to listen on", &address, "PLACET_LISTEN", "in use"]);
 }
 
-/// A setting that cannot be found is of no use.
+/// `--help` lists every setting, because people look for a setting there.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn help_lists_every_setting() {
     let site = Site::development();

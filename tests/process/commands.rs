@@ -95,7 +95,7 @@ async fn questions_are_listed_shown_extended_reminded_answered_and_logged() {
     assert!(unknown.status.code() == Some(3) && unknown.stderr.contains("placet list --all"), "{unknown:?}");
 }
 
-/// The asker may take the question back; the people who were asked read why.
+/// The agent that asked may withdraw its question, and so may an admin, both with a reason. The waiting `placet ask` ends then.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_asker_and_an_admin_withdraw_a_question() {
     let desk = Desk::open().await;

@@ -1,4 +1,4 @@
-//! `placet doctor`: finds the faults that keep a server from working, beside a running one, and changes nothing.
+//! `placet doctor` finds the faults that keep a server from working. It may run while the server runs, and it changes nothing.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -250,7 +250,8 @@ async fn a_server_whose_public_url_leads_elsewhere_says_so_in_its_log() {
     assert!(server.errors().contains("PLACET_PUBLIC_URL"), "{}", server.errors());
 }
 
-/// Tokens and keys are hashed in these files; questions, answers and the mail server's password are not.
+/// Questions, answers and the mail server's password are readable in the server's files; only tokens and keys are hashed. So the
+/// doctor reports files that other users can read or change.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn files_that_others_can_read_or_change_are_found() {
     let site = Site::development();
@@ -358,7 +359,7 @@ async fn in_a_second_terminal_the_running_server_is_examined() {
     lost.env("PLACET_LISTEN", format!("127.0.0.1:{}", site.port()));
     let said = Said::by(&elsewhere, lost).await;
     said.has("server", "warn", &["has another database", &site.base(), "PLACET_DATABASE_URL"]);
-    // Settings on the command line are examined, for the next start.
+    // If settings stand on the command line, the doctor examines them instead, for the next start of the server.
     let mut named = site.command(["doctor", "--json", "--public-url", "http://placet.example.com"]);
     named.env_remove("PLACET_OPERATORS");
     Said::by(&site, named).await.has("configuration", "fail", &["unencrypted"]);
@@ -383,7 +384,7 @@ async fn a_server_at_an_unencrypted_address_is_not_judged_by_this_terminals_sett
     for wrong in ["evelopment", "No person may be asked", "does not run"] {
         assert!(!said.ended.stdout.contains(wrong), "{wrong}: {:#?}", said.findings);
     }
-    // Settings on the command line are examined beside it.
+    // Settings that are given to the doctor are examined as well.
     let mut with_settings = site.command(["doctor", "--json"]);
     with_settings.env("PLACET_URL", &address).env("PLACET_LISTEN", "127.0.0.1:1").env("PLACET_NOTIFY_ALLOW", "*@example.org");
     let said = Said::by(&site, with_settings).await;

@@ -212,7 +212,7 @@ async fn the_job_for_ci_installs_what_it_runs() {
     assert_eq!(asked.succeeded(), "yes\n");
 }
 
-/// The server must accept the ladder of the document.
+/// The server must accept the escalation ladder that docs/http.md shows as an example.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_ladder_of_the_http_document_is_accepted() {
     let desk = Desk::open().await;

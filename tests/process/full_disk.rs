@@ -15,7 +15,8 @@ use tokio::time::sleep;
 
 use super::startup::assert_kept;
 
-/// Mounts 8 MiB over the data folder, only for itself, makes a key outside of it, and becomes the server.
+/// Mounts a file system of 8 MiB over the data folder, which no other process sees, makes two keys, writes them to files outside
+/// of that file system, and becomes the server.
 const SCRIPT: &str = "mount -t tmpfs -o size=8m none \"$1\" && \"$0\" keys create --role agent --name asker --json >agent-key && \
      \"$0\" keys create --role operator --name desk --json >operator-key && exec \"$0\" serve";
 /// How long the server may take to notice that there is room.
@@ -57,7 +58,7 @@ fn mounted(server: &Running, site: &Site) -> String {
     format!("/proc/{}/root{}", server.id(), site.database().parent().unwrap().display())
 }
 
-/// Bytes that are free there.
+/// The free bytes of the file system that holds `folder`.
 fn free_bytes(folder: &str) -> u64 {
     let said = std::process::Command::new("stat").args(["-f", "-c", "%a %S", folder]).output().unwrap();
     let said = String::from_utf8(said.stdout).unwrap();

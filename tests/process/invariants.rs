@@ -1,7 +1,8 @@
 //! Facts that must hold in a database, whatever happened to its servers. They are read from the rows and not from the servers'
 //! replies.
 //!
-//! The log decides: each question's ending, and each intent's state, is the one that its events tell, once.
+//! The log is what the rest is compared with: each question has the ending, and each intent the state, that its events tell, and
+//! the events tell each ending once.
 
 use std::collections::BTreeMap;
 
@@ -91,7 +92,8 @@ async fn questions(snapshot: &Snapshot, logs: &BTreeMap<i64, Vec<Event>>, looked
         let must = match resolution {
             None => (0, 0, 0),
             Some(0) => (1, 0, 0),
-            // So do a question of which no person could be told in time (`undeliverable`), and one that a portfolio ended.
+            // The event is `intent.suspension_expired` also for a question of which no person could be told in time
+            // (`undeliverable`), and for one that the deadline of a portfolio ended.
             Some(_) if resolution == Some(1) || matches!(reason, Some(2 | 4)) => (0, 1, 0),
             Some(_) => (0, 0, 1),
         };

@@ -79,7 +79,8 @@ async fn keys_are_listed_without_their_secrets() {
     assert!(!list.stdout.contains(&secret));
 }
 
-/// On the command line as over HTTP: a name in the log is visible, and is not the server's own.
+/// The command line checks names as the HTTP API does: a name in the log must be visible, and must not look like the server's
+/// own.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_name_that_hides_something_is_refused_on_the_command_line_too() {
     let site = Site::development();
@@ -94,7 +95,8 @@ async fn a_name_that_hides_something_is_refused_on_the_command_line_too() {
     site.run(wrong).await.refused(&["--name", "server's own name"]);
 }
 
-/// The reach of a gateway is set when its key is made, checked against the file if there is one, and examined by the doctor.
+/// The key of a gateway says for which channels it may report or answer, or that it is tied to none. This is set when the key is
+/// made, checked against the settings file if there is one, and examined by the doctor.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_gateways_key_says_what_it_is_for() {
     let site = Site::development();
@@ -157,7 +159,8 @@ async fn the_log_says_who_made_and_revoked_a_key() {
     assert!(!log.contains(made["key"].as_str().unwrap()), "a secret is in the log");
 }
 
-/// A person with an account on the machine needs no key to make one; the chain an auditor verifies says which account it was.
+/// A person with an account on the machine needs no key to make one. So the server's own log, a chain of events that an auditor
+/// can verify, says which account it was.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_the_command_line_does_to_keys_is_in_the_servers_own_log() {
     let site = Site::development();

@@ -29,7 +29,8 @@ pub(super) const PAUSE: Duration = Duration::from_millis(5);
 pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long mails and deadlines may take once no server is killed any more.
 const SETTLED_AFTER_MAX: Duration = Duration::from_secs(90);
-/// The window of every third question, in seconds: its deadline comes among the kills.
+/// How long people have to answer every third question, in seconds. It is so short that the deadline comes while servers are
+/// killed.
 const SHORT_SECONDS: u32 = 2;
 const LONG_SECONDS: u32 = 3_600;
 
@@ -45,8 +46,8 @@ impl World {
     }
 }
 
-/// Sends a request until a server answers it. A server that stood still may answer 408, because it takes a client for slow whose
-/// request it has not read yet. It has done nothing then, so the request is sent again.
+/// Sends a request until a server answers it. A server that stood still for a while may answer 408: it has not read the request
+/// yet, and takes the client for slow. It has done nothing then, so the request is sent again.
 pub(super) async fn until_answered(api: &Api, request: impl Fn() -> RequestBuilder) -> Reply {
     loop {
         match api.try_send(request().timeout(REQUEST_TIMEOUT)).await {
@@ -181,8 +182,8 @@ pub(super) async fn settle(ledger: &Ledger, reader: &Api, smtp: &SmtpSink) {
     }
 }
 
-/// A 200 is a promise, and a crash is no excuse: acknowledged writes are there, open questions can be answered, no question is
-/// decided twice, and every person who had to be asked was asked.
+/// A write that was acknowledged with a 200 survives every crash: acknowledged writes are there, open questions can be answered,
+/// no question is decided twice, and every person who had to be asked was asked.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_acknowledged_is_lost_when_the_server_is_killed_again_and_again() {
     let smtp = SmtpSink::start().await;

@@ -14,7 +14,7 @@ use tokio::time::sleep;
 
 /// The signal by which `abort` ends a process.
 const SIGABRT: i32 = 6;
-/// This many questions need more than one batch when time is given back.
+/// So many questions that the server needs more than one batch to extend their deadlines after an outage.
 const QUESTIONS: usize = 70;
 /// Requests sent at once, so that some share a commit.
 const TOGETHER: usize = 24;
@@ -63,7 +63,7 @@ impl Doomed {
         died(self.site.start(command)).await;
     }
 
-    /// Asks under a key; a server that died gives no answer.
+    /// Asks under an idempotency key; `None` if the server died before it replied.
     async fn ask(&self, intent: IntentId, key: &str, change: Value) -> Option<Reply> {
         let mut body = json!({
             "question": "Refund order 12345?", "timeout_seconds": 3600,
@@ -91,7 +91,8 @@ impl Doomed {
     }
 }
 
-/// Waits for the end of a server that must not end in any other way: a point that is never reached proves nothing.
+/// Waits until the server has ended by `abort`, and fails the test if it ended in another way: then it never reached its point,
+/// and the test proves nothing.
 async fn died(server: Running) {
     let ended = server.finish().await;
     assert_eq!(ended.status.signal(), Some(SIGABRT), "{ended:?}");
@@ -206,14 +207,15 @@ async fn while_time_is_given_back_a_crash_gives_nothing_twice() {
     }
     server.kill().await;
     doomed.site.away_for(2 * 3_600).await;
-    // Recorded but nothing given; a part of the first batch; the first batch; a part of the second.
+    // The first server dies when the outage is recorded and no deadline is extended yet. The others die within the first batch of
+    // extensions, after it, and within the second batch.
     for point in ["between-recoveries", "within-recovery:5", "between-recoveries", "within-recovery:2"] {
         doomed.start_and_die(point).await;
     }
     let _server = doomed.site.serve().await;
     for (intent, id, before) in asked {
         let time = |value: &Value| domain::base::time::parse(value.as_str().unwrap()).unwrap();
-        // The server serves while it gives time back.
+        // The server answers requests while it still extends deadlines, so this read waits for the extension.
         let record = doomed.reader.get(&format!("api/v1/suspensions/{id}?wait=50&after_version=1")).await.ok();
         let given = time(&record["expires_at"]) - time(&before);
         assert_eq!(given.num_seconds(), 3_600, "at most one window is given back, and once");

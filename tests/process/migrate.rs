@@ -202,7 +202,8 @@ async fn an_interrupted_move_goes_on_where_it_ended() {
     scratch.forget().await;
 }
 
-/// After an interruption the operator may decide to use the file for another week. Changes of that time must not be missing then.
+/// After an interruption the operator may decide to use the file for another week. Changes of that time must not be missing after
+/// the move.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_file_that_changed_after_an_interruption_is_moved_anew() {
     let smtp = SmtpSink::start().await;
@@ -265,7 +266,7 @@ async fn what_is_not_whole_at_the_end_is_not_called_moved() {
     scratch.forget().await;
 }
 
-/// Other users of the machine read command lines, and shells keep them.
+/// Other users of the machine can read command lines, and shells keep them. So a password there is refused.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_password_on_the_command_line_is_refused() {
     let site = Site::development();
@@ -301,7 +302,7 @@ async fn a_password_on_the_command_line_is_refused() {
     scratch.forget().await;
 }
 
-/// Each of these would lose or mix data if it were tried.
+/// Each of these moves would lose or mix data, so it is refused, and the refusal says why.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_stands_in_the_way_of_a_move_is_said() {
     let site = Site::development();
@@ -403,8 +404,8 @@ async fn a_move_that_begins_while_a_server_starts_gives_way() {
     scratch.forget().await;
 }
 
-/// From the file's mark on no program reads the file any more. Until then the rows must be on the database's disk, and no server
-/// may serve it: a crash or a second server would lose data that the file still has.
+/// Once the file is marked as moved, no program reads it any more. So before that mark the rows must be on the database's disk,
+/// and no server may serve that database: a crash or a second server would lose data that the file still has.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_file_is_not_marked_before_its_rows_are_durable_and_nobody_serves_them() {
     let (_smtp, site, scratch) = interrupted().await;

@@ -24,7 +24,7 @@ use tokio::time::sleep;
 const SECONDS_DEFAULT: u64 = 3;
 /// Numbers of connections that measure the server's peak, which is the best of these.
 const PEAK_CONNECTIONS: [usize; 3] = [64, 256, 512];
-/// Connections of an overload: five times as many as there are places on the smallest server.
+/// Connections of an overload: five times as many as the requests on which the smallest server works at a time.
 const OVERLOAD_CONNECTIONS: usize = 2_560;
 /// The load of these connections if each got its answer at once, as a multiple of the peak.
 const OVERLOAD: f64 = 5.0;
@@ -39,7 +39,7 @@ const REFUSED_P99_MILLISECONDS_MAX: f64 = 100.0;
 const ANSWERS: usize = 20;
 /// How often the overload is repeated for figures; the median counts.
 const ROUNDS: usize = 5;
-/// Clients that ask for 8 MiB each and take nothing.
+/// Clients that ask for 8 MiB each and read only the head of the answer.
 const TAKERS: u32 = 40;
 /// The memory that the server may use when large bodies arrive from many clients (half of it is read ahead for 1,000
 /// connections), or when large answers are not taken.
@@ -370,8 +370,8 @@ async fn drip(address: SocketAddr, start: Vec<u8>, ended: Arc<AtomicU64>) -> Dur
     began.elapsed()
 }
 
-/// Connections that send their heads or bodies byte by byte would cost a server everything if it waited for them; they cost this
-/// one almost nothing.
+/// A server that waited for connections that send their heads or bodies byte by byte would have nothing left for others. This one
+/// ends them soon after its deadline, and they hardly slow the requests of others.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn slow_clients_are_ended_and_keep_nobody_waiting() {
     let slow = if is_measured() { 2_000 } else { 300 };

@@ -65,7 +65,7 @@ async fn in_a_file(url: &str) {
     refused_in_words(&site.run(alone).await, &["postgres://ann@127.0.0.1:9/placet"]);
 }
 
-/// A person who mistypes a name must not find our tables among those of their shop.
+/// A person who mistypes the name of the database must not find Placet's tables among those of another program.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_tables_of_another_program_are_left_alone() {
     let cluster = Cluster::of_this_process();
@@ -96,7 +96,8 @@ async fn a_command_that_needs_a_servers_tables_makes_none() {
     scratch.forget().await;
 }
 
-/// An older program does not know the promises of a newer one.
+/// An older program does not know which rules a newer one keeps in its data. So it refuses a database of a newer program and
+/// changes nothing in it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_of_a_newer_version_is_refused_and_left_alone() {
     let cluster = Cluster::of_this_process();

@@ -35,7 +35,8 @@ const AT_ONCE: usize = 12;
 const DEADLINES: usize = 120;
 /// How long writes may fail after the database is back.
 const RECOVERED_WITHIN: Duration = Duration::from_secs(5);
-/// A stop that outlives a message's lease, if there is time for it.
+/// If the test runs longer than this, one server stands still for all of that time: longer than the lease of a message that it
+/// was sending lasts.
 const LONG_STOP: Duration = Duration::from_secs(130);
 
 #[expect(clippy::disallowed_methods, reason = "a long run by hand is asked for by a variable")]
@@ -163,8 +164,9 @@ async fn every_deadline_binds_once_at_three_processes() {
     drop(servers);
 }
 
-/// RFC-0026, rule 5, at its sharpest: answers arrive at two servers around the moment at which the deadline of their portfolio passes.
-/// Each question ends once, and by the time of its answer.
+/// The deadline of a portfolio ends its open questions (RFC-0026, rule 5). Here answers arrive at two servers around the moment
+/// at which that deadline passes. Each question ends once: by its answer if that was recorded before the deadline, and otherwise
+/// by the deadline.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_and_the_deadline_of_a_portfolio_end_a_question_once() {
     const A_ROUND: usize = 60;

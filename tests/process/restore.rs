@@ -6,7 +6,8 @@ use harness::process::{PATIENCE, Site};
 use harness::smtp::SmtpSink;
 use tokio::time::sleep;
 
-/// A restored server waits, even over starts without the flag, and goes on by itself when it is released from beside it.
+/// A server that was started with `--after-restore` applies no deadline and sends no message, even after it was started again
+/// without the flag. When `placet release` runs beside it, it goes on without another start.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_restored_server_waits_until_it_is_released_beside_it() {
     let smtp = SmtpSink::start().await;

@@ -8,7 +8,7 @@ use harness::smtp::SmtpSink;
 use serde_json::{Value, json};
 use tokio::process::Command;
 
-/// The window of the questions, in seconds.
+/// How long people have to answer each question, in seconds.
 const WINDOW_SECONDS: u32 = 2;
 /// How late a deadline may be on a machine that runs other tests.
 const LATENESS_MAX: Duration = Duration::from_secs(3);
@@ -110,8 +110,8 @@ async fn a_deadline_that_passed_while_the_server_was_down_is_applied_at_its_star
     assert_eq!(reader.get(&format!("api/v1/intents/{}", question.intent)).await.ok()["status"], json!("abandoned"));
 }
 
-/// The agent dies as soon as it has asked, and the server is killed between any two attempts. The ladder still runs to its end,
-/// no person is asked early, and none is asked twice except after a crash.
+/// The agent dies as soon as it has asked, and the server is killed between any two attempts. The escalation ladder still runs to
+/// its end, no person is asked early, and none is asked twice except after a crash.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_ladder_plays_out_when_the_agent_is_dead_and_the_server_is_killed_between() {
     const INTERVAL_SECONDS: u32 = 3;

@@ -86,7 +86,7 @@ async fn a_file_that_is_no_database_is_refused_and_left_alone() {
     assert_eq!(std::fs::read_to_string(&file).unwrap(), letter);
 }
 
-/// An older program does not know the promises of a newer one.
+/// An older program does not know which rules a newer one keeps in its data, so it refuses a database of a newer program.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_of_a_newer_version_is_refused() {
     let site = Site::development();

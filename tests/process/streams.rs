@@ -7,7 +7,7 @@ use harness::process::Site;
 
 /// How long a refusal is held.
 const HELD_FOR: Duration = Duration::from_secs(5);
-/// The id of no intent.
+/// An id that no intent has.
 const NOBODYS: &str = "019ab0f2-0000-7000-8000-000000000000";
 
 /// If the server refused a stream at once, the OpenIntent client would ask again at once: each agent up to fifty times a second.
@@ -37,7 +37,7 @@ async fn a_refused_stream_is_held_for_five_seconds() {
     let began = Instant::now();
     assert_eq!(Api::new(&base, Some(&key)).get(&format!("api/v1/intents/{NOBODYS}/plans")).await.status, 501);
     assert!(began.elapsed() < HELD_FOR);
-    // A server that stops waits for none of them.
+    // A server that stops does not wait until it has sent the refusals that it holds back.
     let api = Api::new(&base, Some(&key));
     let began = Instant::now();
     let stop = async {

@@ -25,7 +25,7 @@ use crate::executor::{MILLISECOND, SECOND};
 use crate::operator::OUTCOME_KEPT;
 use crate::world::{Failed, World};
 
-/// How often an agent looks at its own question.
+/// How many times an agent reads its own question at most to learn whether it has ended.
 const LOOKS: u32 = 60;
 
 /// One agent and the intent it works on.
@@ -52,7 +52,8 @@ pub(crate) fn start(world: &Arc<World>, number: u64) {
     });
 }
 
-/// Creates an intent, in as many tries as that takes, and no second one.
+/// Creates one intent. Tries again until the outcome is known, always under the same idempotency key, so that no second intent is
+/// created.
 async fn begin(world: &Arc<World>, principal: &Principal) -> Option<IntentId> {
     let idempotency = Some(Idempotency { key_hash: hash(&format!("{} begins", principal.name)), body_hash: [7; 32] });
     loop {
@@ -82,7 +83,7 @@ impl Agent {
         let Some(record) = self.suspend(&format!("question {question}"), asked).await else { return false };
         let mut id = record.id;
         if self.world.draw(|chance| chance.happens(10)) {
-            // This is refused while the first question is open, and accepted once it has ended.
+            // The second question is refused while the first is open, and accepted once the first has ended.
             self.suspend(&format!("question {question}, impatiently"), draw_question(&self.world)).await;
         }
         if self.world.draw(|chance| chance.happens(20)) {

@@ -60,7 +60,8 @@ fn principal(name: &str, owner: &str, role: Role) -> Principal {
     }
 }
 
-/// An intent, its agent, and a question of it: the open one if there is one.
+/// Draws an intent; returns its id, its creator, and the id of its open question. If no question is open, this is the id of an
+/// ended question, or an empty text.
 fn target(world: &World) -> Option<(IntentId, String, String)> {
     let watch = world.watch.lock().unwrap();
     let intents: Vec<_> = watch.intents.values().collect();

@@ -17,7 +17,7 @@ use crate::world::{Failed, World};
 
 /// How many times the gateway sends a report at most while the outcome is unknown.
 const TRIES: u32 = 4;
-/// How many of the mails from before a restore come back after it.
+/// How many of the mails from before a restore the gateway reports as returned after the restore, at most.
 const RETURNED_LATE_MAX: usize = 8;
 /// Before the gateway reports a mail from before a restore, it looks at most this often whether a newer message has taken that
 /// mail's row in the database.

@@ -21,7 +21,7 @@ pub(crate) type ProcessId = usize;
 pub(crate) const MILLISECOND: i64 = 1_000;
 pub(crate) const SECOND: i64 = 1_000_000;
 
-/// The longest time between two turns of an idle loop, as in production.
+/// The longest time between two turns of an idle loop, as in production. A turn is one look of a loop for work that is due.
 const LULL: i64 = 5 * SECOND;
 /// How many of the busiest tasks are named.
 const BUSIEST: usize = 6;
@@ -80,8 +80,8 @@ struct State {
 pub(crate) enum Step {
     /// A task ran.
     Ran { panicked: Option<String> },
-    /// Time has moved over a while in which no task ran. Idle loops would have turned in that time, so the caller must bring
-    /// about the effect of these turns.
+    /// A while has passed in which no task ran. In production, idle loops would have had turns in that time, so the caller must
+    /// bring about the effect of these turns.
     Lull,
     /// There was nothing to run, and no task waits for time.
     Nothing,
@@ -157,7 +157,7 @@ impl Executor {
         let dropped: Vec<Slot> = doomed.iter().filter_map(|id| state.slots.remove(id)).collect();
         state.paused.remove(&process);
         drop(state);
-        // Outside the lock: dropping a task may wake others.
+        // The tasks are dropped outside the lock, because dropping a task may wake other tasks.
         drop(dropped);
     }
 
@@ -204,7 +204,7 @@ impl Executor {
     }
 
     /// Lets one task run; if none is ready, time moves to the next timer. Tasks that the server itself spawns run on `runtime`,
-    /// whenever they can. `must_turn` tells whether an idle loop has work that it does not know of.
+    /// whenever they can. `must_turn` tells whether an idle loop has work to do although none of its timers is due.
     pub(crate) fn step(self: &Arc<Self>, runtime: &Runtime, must_turn: impl FnOnce() -> bool) -> Step {
         let step = self.step_alone(runtime, must_turn);
         if runtime.metrics().num_alive_tasks() == 0 {
@@ -224,7 +224,7 @@ impl Executor {
             let mut state = self.state.lock().unwrap();
             let (due, tie, timer, waker) = loop {
                 let Some(Reverse((due, tie, timer))) = state.timers.pop() else { return Step::Nothing };
-                // A task whose timer is gone no longer waits for it.
+                // A timer without a waker is skipped, because its task no longer waits for it.
                 if let Some(waker) = state.wakers.remove(&timer) {
                     break (due, tie, timer, waker);
                 }

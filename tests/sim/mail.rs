@@ -89,7 +89,7 @@ impl MailServer {
         }
         if world.strikes(faults.bounces) {
             bounce::report_later(world, &mail);
-            // Some systems report a message as returned although a person reads it. So in the other cases the person may get this
+            // Some systems report a message as returned although a person reads it. So in 30 of 100 cases the person may get this
             // mail as well.
             if world.draw(|chance| chance.happens(70)) {
                 return Ok(Receipt { reply: "250 2.0.0 Ok".to_owned() });

@@ -141,7 +141,8 @@ fn work(seeds: &[u64], total: &Total) {
         total.coverage.add(&report.coverage);
         let Report { violation, hash, .. } = report;
         let mut violation = violation;
-        // One in a hundred runs again: a run that cannot be repeated cannot be examined.
+        // One seed in a hundred runs a second time and must leave the same trace: a failure that cannot be repeated cannot be
+        // examined.
         if violation.is_none() && index.is_multiple_of(100) && run(seed, &Change::default(), &database, &runtime).hash != hash {
             violation = Some("the same seed took another course".to_owned());
         }

@@ -63,7 +63,8 @@ pub(crate) struct ModelSuspension {
     /// The people who are told, by the attempt from which they are told; an empty list means the question's own recipients.
     pub(crate) rungs: BTreeMap<i64, Vec<String>>,
     pub(crate) recipients: Vec<String>,
-    /// The preferred channel, by the attempt from which it is preferred, and the one of the question.
+    /// The preferred channel, by the attempt from which it is preferred. `hint` is the channel that the question itself prefers;
+    /// it counts where no attempt prefers one.
     hints: BTreeMap<i64, Option<String>>,
     hint: Option<String>,
     pub(crate) response_type: String,
@@ -119,7 +120,8 @@ impl ModelSuspension {
         rung.or(self.hint.as_deref())
     }
 
-    /// The ways of an attempt's own messages, without those of earlier attempts and of stand-ins.
+    /// The ways of an attempt's own messages, without those of earlier attempts and those to people who are asked in place of
+    /// others.
     pub(crate) fn routes_at(&self, attempt: i64, lines: &Lines) -> Vec<Route> {
         lines.routes(self.hint_at(attempt), once(self.people_at(attempt).iter()).iter())
     }
@@ -130,13 +132,13 @@ impl ModelSuspension {
         past.flat_map(|(_, routes)| routes.iter().cloned()).chain(self.routes_at(attempt, lines)).collect()
     }
 
-    /// Whether a message of this attempt may go this way.
+    /// Whether a message of this attempt may go by this channel to this recipient.
     pub(crate) fn may_be_told(&self, attempt: i64, (channel, recipient): &Route, lines: &Lines) -> bool {
         contains(&self.ways_at(attempt, lines), channel, recipient)
     }
 
-    /// Whether other people can be asked in place of these, who cannot be reached: at a later attempt, by a way that was not
-    /// tried.
+    /// Whether the people of a later attempt can be asked now, because the people of the present attempt cannot be reached. Only
+    /// a way that is not among `tried` counts, and only if its messages carry links.
     pub(crate) fn has_stand_ins(&self, tried: &[Route], lines: &Lines) -> bool {
         (self.attempt + 1..=self.max_attempts).any(|later| {
             let routes = self.routes_at(later, lines);

@@ -91,7 +91,7 @@ async fn open(world: &Arc<World>, mail: &Mail) -> Option<LinkView> {
     Some(link)
 }
 
-/// Some answer at once, some after a while, some at the very last moment.
+/// Some people answer at once, some after a while, some at the very last moment.
 async fn wait_before_answering(world: &Arc<World>, link: &LinkView) {
     let now = world.clock();
     let left = link.suspension.expires_at.map(|at| micros(at) - now);
@@ -133,7 +133,7 @@ async fn answer(world: &Arc<World>, mail: &Mail, value: Value) {
     }
 }
 
-/// An answer as every surface sends it.
+/// The request that carries an answer, as the API and the page behind a link send it.
 pub(crate) fn request(
     principal: Principal,
     (intent, id): (IntentId, SuspensionId),
@@ -198,7 +198,7 @@ pub(crate) fn accepted(world: &Arc<World>, id: String, value: &Value, by: &str) 
 pub(crate) fn refused(world: &Arc<World>, rejection: &Rejection, id: &str) {
     let watch = world.watch.lock().unwrap();
     if watch.suspension_named(id).is_none() && world.era() > 0 {
-        // It was asked before the database was set back.
+        // The question was asked before the database was set back, and the database no longer knows it.
         return;
     }
     let resolved = watch.suspension_named(id).and_then(|model| model.resolution.clone());

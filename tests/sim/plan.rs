@@ -4,7 +4,8 @@ use crate::chance::Chance;
 use crate::executor::SECOND;
 use crate::routes::Lines;
 
-/// How often each fault happens, in a hundred; drawn so that some seeds have one kind of fault often and some have none.
+/// How often each fault happens: in a hundred, unless its comment names another number. The rates are drawn so that some seeds
+/// have one kind of fault often and some have none.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Faults {
     /// A transaction never begins.
@@ -51,7 +52,7 @@ pub(crate) struct WebhookFaults {
     pub(crate) down: u32,
     pub(crate) not_now: u32,
     pub(crate) never: u32,
-    /// It says that it will never take a message again, in a thousand messages.
+    /// How often in a thousand messages it says that it will never take a message again.
     pub(crate) gone: u32,
     pub(crate) doubtful: u32,
     pub(crate) hangs: u32,
@@ -114,7 +115,7 @@ impl Plan {
         };
         Self {
             processes: if chance.happens(30) { 2 } else { 1 },
-            // Now and then a crowd, so that more messages are on their way than an endpoint takes at a time.
+            // Now and then there are many intents, so that more messages are under way than an endpoint takes at a time.
             intents: if chance.happens(5) { 12 } else { 1 + chance.below(4) },
             questions: 1 + chance.below(3),
             scale_seconds,
@@ -136,8 +137,8 @@ impl Plan {
 }
 
 impl Plan {
-    /// Now and then a crowd asks by an endpoint that hangs or takes no messages, until everything heals. Drawn separately, so
-    /// that every other world stays the same.
+    /// Makes about three worlds of a hundred crowded: twelve agents ask by an endpoint that hangs or takes no messages until
+    /// everything heals. This is drawn separately, so that all other worlds stay the same.
     pub(crate) fn crowded(self, chance: &mut Chance) -> Self {
         if !chance.happens(3) {
             return self;

@@ -191,7 +191,7 @@ pub(crate) fn start(world: &Arc<World>, process: ProcessId) {
     });
 }
 
-/// One lane for each channel, as `App::build_on` makes them.
+/// Makes one lane for each channel, as `App::build_on` does. A lane sends the messages of its channel.
 fn lanes(world: &Arc<World>, process: ProcessId) -> Vec<Lane> {
     let lane = |line: &Line| {
         if line.audience.is_none() {
@@ -346,7 +346,7 @@ pub(crate) fn bury(world: &Arc<World>) {
     }
 }
 
-/// Ends a process; its memory is gone. Returns the number of messages under way, and which of its lives it was.
+/// Ends a process; its memory is gone. Returns the number of messages that were under way, and the `era` of the process.
 fn end(world: &World, process: ProcessId) -> (u64, u64) {
     let ended = {
         let mut processes = world.processes.lock().unwrap();
@@ -401,8 +401,8 @@ pub(crate) fn jump_clock(world: &Arc<World>) {
     world.tell(format!("the clock jumps by {seconds} s"));
 }
 
-/// Ends every fault. An outage is one: a process that is down starts now, not when all clients have asked in vain for its whole
-/// length.
+/// Ends every fault, and with it every outage: a process that is down starts now. If it started at its planned time, clients
+/// would ask in vain until then.
 pub(crate) fn heal(world: &Arc<World>) {
     world.healed.store(true, Ordering::SeqCst);
     world.tell("everything heals");

@@ -32,7 +32,7 @@ impl Lines {
         Self(vec![MAIL])
     }
 
-    /// Mail, and two webhooks where a question prefers them.
+    /// By default mail; two webhooks only for questions that prefer them.
     pub(crate) fn mail_first() -> Self {
         Self(vec![MAIL, PAGER, ROOM])
     }
@@ -64,7 +64,7 @@ impl Lines {
         self.find(name).is_some_and(|line| line.links)
     }
 
-    /// The messages of one attempt, each way once.
+    /// The ways of the messages of one attempt, each once. `hint` is the channel that is preferred at this attempt.
     pub(crate) fn routes<'a>(&self, hint: Option<&str>, people: impl IntoIterator<Item = &'a String>) -> Vec<Route> {
         let people: Vec<&String> = people.into_iter().collect();
         let preferred = hint.and_then(|hint| self.find(hint));
@@ -87,7 +87,7 @@ impl Lines {
     }
 }
 
-/// Adds a way, unless it is known in another spelling.
+/// Adds a way, unless it is there already, perhaps with other upper and lower case letters.
 pub(crate) fn add(routes: &mut Vec<Route>, channel: &str, recipient: &str) {
     if !contains(routes, channel, recipient) {
         routes.push((channel.to_owned(), recipient.to_owned()));

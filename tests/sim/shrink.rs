@@ -10,7 +10,7 @@ use crate::plan::{Faults, Plan};
 use crate::routes::Lines;
 use crate::world::{Report, run};
 
-/// How many runs the search for the shortest course may take.
+/// How many runs the search for the shortest run that still fails may take.
 const RUNS_MAX: u32 = 400;
 
 /// The parts that are left out of a seed's world.
@@ -93,7 +93,7 @@ impl Change {
     }
 }
 
-/// The search for the shortest course on which the same rule is broken.
+/// The search for the shortest run in which the same rule is broken.
 struct Search<'a> {
     seed: u64,
     database: &'a Arc<SimulatedDatabase>,
@@ -127,7 +127,8 @@ impl Search<'_> {
         }
     }
 
-    /// Fewer steps before everything heals, then fewer faults: half of the rest, then less.
+    /// Tries fewer steps before everything heals, then fewer faults. First it leaves out half of them; whenever a try does not
+    /// break the same rule, the next try leaves out half as many.
     fn shorten(&mut self) {
         let mut less = self.best.plan.chaos_steps / 2;
         while less > 0 {
@@ -162,7 +163,8 @@ fn rule(violation: &str) -> &str {
     violation.split_once(':').map_or(violation, |(rule, _)| rule)
 }
 
-/// Finds a shorter course of a failed seed; returns the parts that were left out.
+/// Finds a shorter run of a failed seed that breaks the same rule; returns the parts that were left out, and the report of that
+/// run.
 pub(crate) fn shrink(seed: u64, failed: Report, database: &Arc<SimulatedDatabase>, runtime: &Runtime) -> (Change, Report) {
     let mut search = Search { seed, database, runtime, runs: 0, change: Change::default(), best: failed };
     loop {

@@ -126,7 +126,7 @@ pub(crate) struct Watch {
     pub(crate) asked: BTreeMap<String, Option<Value>>,
     /// Deliveries whose message the mail server took and acknowledged.
     pub(crate) taken: BTreeSet<String>,
-    /// The new events of the last look, oldest first.
+    /// The events that were new when the rows were last checked, oldest first.
     pub(crate) news: Vec<(i64, String)>,
 }
 
@@ -288,7 +288,7 @@ impl Watch {
         }
     }
 
-    /// Notes that an idle deadline loop would have turned all the time until now.
+    /// Notes that, in production, an idle deadline loop would have had its turns up to now.
     pub(crate) fn turned(&mut self, database: &SimulatedDatabase, truly: i64, clock: i64) {
         if !self.is_held {
             self.turned = Some(Moment { clock, truly });
@@ -296,8 +296,8 @@ impl Watch {
         self.overlook(database);
     }
 
-    /// Checks a restored database after its release, when all consequences are done: people who could answer before can answer
-    /// again, or are told in a moment by an attempt that is due.
+    /// Checks a restored database after its release, when all consequences of the restore are done: people who could answer
+    /// before can answer again, or are told in a moment by an attempt that is due.
     fn check_asked_afresh(&self, now: i64) -> Checked {
         let all = self.intents.values().flat_map(|intent| intent.suspensions.values());
         for open in all.filter(|one| one.resolution.is_none() && one.is_without_links) {
@@ -328,7 +328,7 @@ impl Watch {
         self.look_at_all(database, now)
     }
 
-    /// Skips the latest writes, because they came from no process that is watched.
+    /// Leaves the latest writes unchecked, because the simulator made them and not a process of the server.
     pub(crate) fn overlook(&mut self, database: &SimulatedDatabase) {
         self.changes = lines(database, CHANGES, None).unwrap_or_default().concat();
     }
@@ -564,7 +564,8 @@ impl Watch {
             )
             .map_err(|error| format!("{error:#}"))?
             .join("\n");
-        // Ids are as random as tokens, and some hold these four letters, but none goes on for as long.
+        // An id is as random as a token, so it may contain `plc_` by chance. But it is shorter than a token, so fewer letters
+        // follow.
         let is_of_a_token = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
         let is_token = |rest: &str| rest.chars().take_while(|letter| is_of_a_token(*letter)).count() >= TOKEN_LETTERS;
         must!(!everything.split("plc_").skip(1).any(is_token), "I34: an answer link's token is in the database");

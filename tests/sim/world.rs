@@ -182,7 +182,7 @@ impl World {
         self.befalls(|chance| chance.happens(percent))
     }
 
-    /// Whether a fault happens now that is drawn in this way.
+    /// Whether a fault happens now. It does if `draw` gives true, unless the world has healed or `change` leaves this fault out.
     pub(crate) fn befalls(&self, draw: impl FnOnce(&mut Chance) -> bool) -> bool {
         if !self.draw(draw) || self.is_healed() || !self.change.allows(self.drawn.fetch_add(1, Ordering::SeqCst)) {
             return false;
@@ -194,7 +194,7 @@ impl World {
 
     /// From now on, for a while, deadlines may wait.
     pub(crate) fn may_wait(&self) {
-        // A process notices a jump when it looks, which it does each time it polls.
+        // A process notices a jump of the clock when it polls the next time.
         let until = self.executor.micros() + self.plan.poll + HOLD_MAX;
         self.unsteady_until.fetch_max(until, Ordering::SeqCst);
     }

@@ -81,8 +81,8 @@ fn event_type(occasion: &Occasion) -> &'static str {
     }
 }
 
-/// The question in our words and the agent's. The agent's text can neither be clicked nor mention anyone, and each of its
-/// lines is marked as not ours.
+/// The text of the message, in the server's words and the agent's. The agent's text can neither be clicked nor mention anyone.
+/// Each line of the question begins with `>`, so that it does not look like the server's own words.
 fn text(message: &Message, url: Option<&str>) -> String {
     let agent = escaped(&defanged(&quoted(&message.agent, NAME_CHARS_MAX)));
     let question = truncated(&defanged(&visible(&message.question)), QUESTION_CHARS_MAX);

@@ -532,8 +532,8 @@ async fn nothing_that_is_shown_holds_the_url_or_a_secret() {
     }
 }
 
-/// Agents write questions, and others may make an agent write anything. In a chat room, the text of an agent mentions no person,
-/// holds no link, and hides nothing.
+/// Agents write questions, and others may make an agent write anything. In a chat room, an agent's text must notify no person,
+/// contain no link, and hide no characters.
 #[test]
 fn a_room_gets_words_and_nothing_to_click_but_the_link() {
     let hostile = Message {
@@ -563,8 +563,8 @@ fn a_room_gets_words_and_nothing_to_click_but_the_link() {
     }
 }
 
-/// Mattermost and Rocket.Chat accept the same body, and interpret more of it: `@all` notifies everyone, and after a line break a
-/// question could go on in our voice.
+/// Mattermost and Rocket.Chat accept the same body, and interpret more of it: `@all` notifies everyone, and after a line break an
+/// agent's text could look like the server's own words.
 #[test]
 fn a_question_wakes_nobody_and_does_not_speak_as_the_server() {
     let hostile = Message {

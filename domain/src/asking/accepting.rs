@@ -174,7 +174,7 @@ pub fn answer(body: RespondRequest) -> Result<Respond, Errors> {
     if body.suspension_id.is_empty() {
         return Err(one("suspension_id", "required", "suspension_id is required"));
     }
-    // The log shows this name beside the names of keys, so it must follow the same rules. A gateway names the person here.
+    // A gateway names here the person who answered. The log shows this name beside the names of keys, so the same rules hold.
     let claimed = body.responded_by.as_deref().map(name::normal).transpose();
     let claimed_responded_by = claimed.map_err(|(rule, message)| one("responded_by", rule, message))?;
     if body.metadata.as_ref().is_some_and(|metadata| json::canonical(metadata).map_or(0, |bytes| bytes.len()) > VALUE_BYTES_MAX) {

@@ -41,7 +41,7 @@ impl Misleading {
 /// The judgement on the choices of one question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement {
-    /// The colour of each choice, in their order.
+    /// The colour of each choice, in the order of the choices.
     pub styles: Vec<Style>,
     /// The warnings to show to people; empty for honest choices.
     pub misleading: BTreeSet<Misleading>,

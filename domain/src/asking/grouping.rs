@@ -75,7 +75,7 @@ fn check_words(name: Option<&String>, description: Option<&String>, metadata: Op
     }
 }
 
-/// Refuses a deadline beside the rules. Ignoring it would be worse, because the caller would count on an effect that never comes.
+/// Refuses a `deadline` outside `governance_policy`. If it were ignored, the caller would count on a deadline that never comes.
 fn refuse_deadline(deadline: Option<&Value>, errors: &mut Errors) {
     if deadline.is_some_and(|deadline| !deadline.is_null()) {
         let message = "must be left out: set governance_policy.deadline";
@@ -83,7 +83,7 @@ fn refuse_deadline(deadline: Option<&Value>, errors: &mut Errors) {
     }
 }
 
-/// The rules, under either name.
+/// The rules in a request. They may be under `governance_policy` or under `governance`; if both are given, they must be the same.
 fn rules(given: Option<Map<String, Value>>, other: Option<Map<String, Value>>, errors: &mut Errors) -> Option<PortfolioPolicy> {
     let mut read = |field: &str, given: Option<Map<String, Value>>| {
         given.map(|given| policy(field, given)).transpose().unwrap_or_else(|broken| {
@@ -123,7 +123,8 @@ fn policy(field: &str, given: Map<String, Value>) -> Result<PortfolioPolicy, Err
     if errors.is_empty() { Ok(policy) } else { Err(errors) }
 }
 
-/// The intent that is to go into a portfolio, and its place there. `id` becomes the id of the place if the place is new.
+/// The intent that is to go into a portfolio, and its role and priority there. `id` becomes the id of its membership, unless the
+/// intent is in the portfolio already.
 ///
 /// # Errors
 ///

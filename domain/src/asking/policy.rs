@@ -317,9 +317,9 @@ impl AskingPolicy {
     }
 }
 
-/// Changes the retry policy of a call to what a client with a fixed deadline means by it. If the interval is longer than
-/// `timeout_seconds`, people are asked once, and the question ends after `timeout_seconds`. One attempt with an interval of 0
-/// is the same as no retry policy.
+/// Rewrites the retry policy of a call so that it means here the same as to a client with a fixed deadline. If the interval is
+/// longer than `timeout_seconds`, people are asked once, and the question ends after `timeout_seconds`. One attempt with an
+/// interval of 0 is the same as no retry policy.
 fn narrow(request: &mut SuspendRequest, check: &mut Check) {
     let Some(policy) = &mut request.retry_policy else { return };
     if policy.max_attempts == Some(1) && policy.interval_seconds == Some(0) {

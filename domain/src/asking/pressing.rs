@@ -14,14 +14,14 @@ pub const BURST: usize = 5;
 /// The most messages, beyond [`BURST`], that leave at once within the burst's window because they would otherwise leave too
 /// late.
 pub const URGENT: usize = 15;
-/// The most messages of one agent to one person that may wait until they leave. A further message leaves at once if fewer
-/// than [`BURST`] + [`URGENT`] messages have left within the burst's window; otherwise it is not sent.
+/// The most messages of one agent to one person that may wait at one time for the time at which they leave. A further message
+/// leaves at once if fewer than [`BURST`] + [`URGENT`] messages have left within the burst's window; otherwise it is not sent.
 pub const PLACES_MAX: usize = 100;
 /// The time, in seconds, for which a question that ended without an answer counts against [`Pressing::asks_per_hour`].
 pub const ASKS_WITHIN_SECONDS: u32 = 3_600;
 /// The largest value of [`Pressing::min_distance_seconds`] that an operator may set.
 pub const MIN_DISTANCE_SECONDS_MAX: u32 = 3_600;
-/// The most often an operator may let an agent ask anew within an hour.
+/// The largest value of [`Pressing::asks_per_hour`] that an operator may set.
 pub const ASKS_PER_HOUR_MAX: u32 = 1_000;
 
 /// The operator's limits for an agent. A limit of zero means no limit.
@@ -29,7 +29,7 @@ pub const ASKS_PER_HOUR_MAX: u32 = 1_000;
 pub struct Pressing {
     /// The least time between messages of one agent to one person, after a burst, in seconds.
     pub min_distance_seconds: u32,
-    /// How often one intent may ask anew within an hour.
+    /// How often within an hour one intent may ask anew, that is, ask a new question after one that got no answer.
     pub asks_per_hour: u32,
 }
 
@@ -57,8 +57,8 @@ impl Pressing {
 
     /// Finds the time that another message reserves to leave, not before `earliest`. `taken` holds the times that other
     /// messages have reserved, earliest first. The time found may be as little as half of `min_distance_seconds` before the
-    /// next reserved time. So a message that is a little late need not go to the end, and the message behind it waits longer
-    /// instead.
+    /// next reserved time. So a message that is a little late need not leave after all others; the next message waits a little
+    /// longer instead.
     pub fn place(&self, taken: &[DateTime<Utc>], earliest: DateTime<Utc>) -> DateTime<Utc> {
         let distance = seconds(self.min_distance_seconds);
         taken.iter().fold(earliest, |place, taken| {
@@ -91,8 +91,8 @@ pub fn may_wait(queued_at: DateTime<Utc>, leaves_at: DateTime<Utc>, until: Optio
     until.is_none_or(|until| (leaves_at - queued_at) * 2 <= until - queued_at)
 }
 
-/// The number under which the messages of an agent to a person are counted. An address in other case or with another `+tag` is
-/// the same person.
+/// The number under which the messages of an agent to a person are counted. Addresses that differ only in case or in their
+/// `+tag` count as the same person.
 pub fn pair(agent: &str, recipient: &str) -> i64 {
     let person = recipient.to_lowercase();
     let untagged = person.split_once('@').map(|(local, domain)| {

@@ -151,7 +151,7 @@ pub fn failure(body: RecordFailureRequest, by: &Principal, agent_id: String) -> 
     check.optional_word("error_type", body.error_type.as_ref());
     check.text("error_message", body.error_message.as_deref().unwrap_or_default());
     // Clients in Python cannot read a leap second, or a year that is not 1 to 9999. A failure with a time like this would stay
-    // in the list that they read.
+    // in the list of failures, and they could not read that list any more.
     let is_plain = |at: DateTime<Utc>| (1..=9_999).contains(&at.year()) && at.timestamp_subsec_nanos() < 1_000_000_000;
     if body.retry_scheduled_at.is_some_and(|at| !is_plain(at)) {
         check.error("retry_scheduled_at", "range", "must be in the years 1 to 9999, and no leap second".into());

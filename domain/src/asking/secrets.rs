@@ -113,7 +113,8 @@ const ASSIGNMENT: &str = r#"(?i)(?:password|passwd|passphrase|secret|(?:api|acce
 const BEARER: &str = r"(?i)\bbearer\s{1,3}([a-z0-9._~+/-]{16,})";
 const MEMBER: &str =
     r"(?i)(?:password|passwd|passphrase|secret|(?:api|access|private|secret)[_-]?key|(?:access|auth)[_-]?token)$";
-/// Member names that often mean no secret: `token` may be the token of a page, and `pass` a step that was passed.
+/// Member names that often mean no secret: `token` may be the token of a page, and `pass` a step that was passed. So a value
+/// under one of these names is a finding only if it has a digit and is long enough (see `is_assigned`).
 const VAGUE_MEMBER: &str = r"(?:^|[_.-])(?i:token|pwd|pass|credentials?)$|[a-z](?:Token|Pwd|Pass|Credentials?)$";
 const CARD: &str =
     r"\b(?:[0-9]{14,19}|[0-9]{4}([ -])[0-9]{4}[ -][0-9]{4}[ -][0-9]{4}(?:[ -][0-9]{1,3})?|[0-9]{4}[ -][0-9]{6}[ -][0-9]{4,5})\b";

@@ -59,8 +59,8 @@ mod tests {
         }
     }
 
-    /// Tries every pair of ASCII characters. Each pair stands in the middle of a word, so that each character is tried with
-    /// other characters on both sides.
+    /// The short way for ASCII gives the skeleton that the tables of Unicode give, for every pair of ASCII characters. Each pair
+    /// stands in the middle of a word, so that each character is tried with other characters on both sides.
     #[test]
     fn the_table_of_ascii_says_the_same_as_the_tables_of_unicode() {
         for (one, other) in (0..128_u8).flat_map(|one| (0..128_u8).map(move |other| (one, other))) {

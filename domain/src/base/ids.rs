@@ -87,7 +87,7 @@ id!(
     PortfolioId
 );
 id!(
-    /// Names the place of an intent in a portfolio.
+    /// Names the membership of an intent in a portfolio.
     MembershipId
 );
 id!(

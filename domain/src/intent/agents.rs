@@ -42,7 +42,7 @@ pub(super) fn unassign(intent: &Intent, agent_id: &str, by: &Principal, now: Dat
 }
 
 /// Releases the leases of an agent that may no longer work on the intent, also those that its keys took under their own names. A
-/// lease is kept if its holder is also the creator or one of the agents that stay: one key may stand under two names.
+/// lease is kept if its holder is also the creator or one of the agents that stay, because one key may be known by two names.
 pub(super) fn lost_leases(intent: &Intent, agent_id: &str, stays: &[&str], now: DateTime<Utc>) -> Vec<Event> {
     let agent_id = form(agent_id);
     let keys = intent.aliases.iter().filter(|alias| form(&alias.subject) == agent_id).map(|alias| form(&alias.name));

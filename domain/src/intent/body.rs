@@ -26,7 +26,7 @@ pub struct IntentBody {
     pub created_by: String,
     /// Its parent.
     pub parent_intent_id: Option<IntentId>,
-    /// The intents it depends on. Only old intents have some: [`crate::asking::accepting`] refuses them today.
+    /// The intents it depends on. The event that creates an intent has none: each dependency is added by an event of its own.
     pub depends_on: Vec<IntentId>,
     /// Its constraints, an object or a legacy list.
     pub constraints: Value,

@@ -21,7 +21,8 @@ use crate::suspension::retry::Schedule;
 use crate::suspension::seeming::SeemingSecret;
 use crate::suspension::{Kind, Question, ResponseType, SuspensionChoice};
 
-/// A question as asked. It follows the server's rules for questions already; its deadline is computed later, by the decision.
+/// A question as asked. It has already been checked against the server's rules for questions. Its deadline is computed later, by
+/// [`Suspend::expires_at`].
 #[derive(Clone, Debug)]
 pub struct Suspend {
     /// The id it will have.
@@ -44,7 +45,8 @@ pub struct Suspend {
     pub requires_delivery: bool,
     /// The treatment of the intent's title if it seems to hold a secret. The title has not been searched yet.
     pub seeming_secret: SeemingSecret,
-    /// If the asker's client applies the deadline by its own clock, too: how many seconds earlier the server ends the question.
+    /// How many seconds before the requested deadline the server ends the question; present only if the asker's client applies
+    /// the deadline by its own clock, too.
     pub guard_seconds: Option<u32>,
     /// The open suspension it replaces.
     pub supersedes: Option<String>,
@@ -87,9 +89,9 @@ pub struct ByRecord {
     pub client_id: String,
     /// The question, or the rules that the record breaks.
     pub asked: Result<Box<Suspend>, Vec<FieldError>>,
-    /// Whether a question of this intent had this id before; only a store knows.
+    /// Whether the id is already in use for a question of this intent; the store finds out.
     pub is_used: bool,
-    /// The text of the open question; only a store knows.
+    /// The text of the open question; the store reads it.
     pub open: Option<Box<Question>>,
 }
 
@@ -277,8 +279,8 @@ impl Command {
         if let Self::SuspendByRecord(record) = self { record.asked.as_deref().ok() } else { None }
     }
 
-    /// Whether the policy of the intent can refuse this command. `Unassign` is judged apart, because an agent may always take
-    /// itself off. No policy keeps people from being asked or from answering.
+    /// Whether the policy of the intent can refuse this command. A policy cannot refuse commands that ask people or that answer.
+    /// `Unassign` is not listed here: `govern::enforce` decides about it, because an agent may always take itself off.
     pub fn is_governed(&self) -> bool {
         matches!(
             self,

@@ -148,7 +148,8 @@ fn set_status(
     if status == Status::SuspendedAwaitingInput {
         return Err(Rejection::UseSuspend.into());
     }
-    // The client of an agent completes drafts, and a person may complete an intent that waits for another one.
+    // Two changes are allowed that `may_become` does not know. The OpenIntent client completes drafts, and a person may complete
+    // a blocked intent although it waits for another one; `may_complete` below refuses the latter to agents.
     let is_short_cut = match (intent.status, status) {
         (Status::Draft, Status::Completed) => by.client.is_some(),
         (Status::Blocked, Status::Completed) => intent.unmet > 0,

@@ -15,8 +15,8 @@ const WAIT_PARTS: i32 = 4;
 /// except those whose messages are all lost (failed, came back, or never sent). If no person can answer by any of these ways,
 /// the ways of the attempt's other messages that are not lost are added.
 ///
-/// The recipient of a message to a room is the room's name. The way to it is used again as it is, so that the name is never taken
-/// for a person.
+/// The recipient of a message to a chat room is the room's name. The way of this message is used again unchanged, so that no
+/// other channel takes the name for a person.
 pub(crate) fn ways_again(attempt: u32, asked: &Asked) -> Vec<Way> {
     let Asked { question, messages, channels } = asked;
     let of_this = || messages.iter().filter(|message| message.attempt == attempt);
@@ -303,7 +303,7 @@ mod tests {
         record.siblings[0].channel = "email".into();
         record.siblings[0].linked = Some(false);
         assert!(failover(1, &question(), &record).is_some(), "the hall could not");
-        // The board alone is no way to ask a person.
+        // The second step of this ladder adds only the board, where no person can answer. So no other people are asked early.
         let mut by_board = question();
         by_board.retry_policy.as_mut().unwrap().escalation_ladder.truncate(1);
         by_board.retry_policy.as_mut().unwrap().escalation_ladder[0] =
@@ -335,8 +335,8 @@ mod tests {
         assert_eq!(again(&[at(1, a, Bounced), at(2, b, Sent)]), [a], "another attempt is not this one");
     }
 
-    /// A room is told again by its own channel. Its name stands where other messages have a person's address, but no mail is
-    /// sent to that name.
+    /// A reminder to a chat room goes by the room's own channel. The room's name is in the field where other messages have a
+    /// person's address, but no mail is sent to that name.
     #[test]
     fn a_room_is_told_again_by_its_own_channel_and_nobody_is_mailed_under_its_name() {
         use DeliveryState::{Failed, Sent};

@@ -29,7 +29,8 @@ pub enum BlockedReason {
     Manual,
 }
 
-/// An intent that another one needs, or would need, with the facts that decide about the edge between them.
+/// An intent that another one needs, or would need, with the facts by which the server decides whether the dependency may be
+/// added or removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Upstream {
     /// Its id.
@@ -40,18 +41,20 @@ pub struct Upstream {
     pub edge: Option<Edge>,
     /// If the new dependency would close a circle, the intents on it; each one needs the next one, and the last one is the first.
     pub cycle: Vec<IntentId>,
-    /// The credentials that created it and asked the questions of it and of the intents that it needs; loaded for a removal.
+    /// The credentials that created it, that asked its newest question, or that asked the newest question of an intent that it
+    /// needs; loaded for a removal.
     pub askers: Vec<Asker>,
-    /// If it waits for a person, or needs an intent that does: that intent; loaded for a removal.
+    /// The intent that waits for a person: this one, or one that it needs; absent if none waits. Loaded for a removal.
     pub suspended: Option<IntentId>,
-    /// If its last question ended without a person's answer, or that of an intent that it needs did: that intent; loaded for a removal.
+    /// The intent whose last question ended without a person's answer: this one, or one that it needs; absent if there is none.
+    /// Loaded for a removal.
     pub unanswered: Option<IntentId>,
 }
 
 /// A dependency that exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edge {
-    /// Whether the dependent has learned that it is completed.
+    /// Whether the intent that waits has recorded that the dependency is completed.
     pub is_met: bool,
 }
 
@@ -72,9 +75,9 @@ pub struct DependencyAdded {
 pub struct DependencyRemoved {
     /// The intent that is no longer needed.
     pub dependency_id: IntentId,
-    /// Whether the dependent knew it as completed.
+    /// Whether the intent that waited had recorded it as completed.
     pub completed: bool,
-    /// If the intent is active again for this reason: the agents that are assigned to it, whose streams say so.
+    /// If this event makes the intent active again, the agents that are assigned to it: their streams say so. Otherwise empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<String>,
     /// The credential that removed it.
@@ -87,7 +90,7 @@ pub struct DependencyRemoved {
 pub struct DependencyMet {
     /// The intent that was completed.
     pub dependency_id: IntentId,
-    /// If the intent is active again for this reason: the agents that are assigned to it, whose streams say so.
+    /// If this event makes the intent active again, the agents that are assigned to it: their streams say so. Otherwise empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<String>,
 }

@@ -58,7 +58,7 @@ pub fn lapsed(intent: &Intent, entries: &[Entry], now: DateTime<Utc>) -> Vec<Eve
     entries.iter().flat_map(expired).collect()
 }
 
-/// Removes an entry, with the leases of its agent. `others` are the entries that remain.
+/// Removes an entry. If the agent may then no longer write, its leases are released. `others` are the entries that remain.
 fn removed(
     intent: &Intent,
     entry: &Entry,
@@ -252,8 +252,9 @@ pub(super) fn permit_assigning(intent: &Intent, agent_id: &str, by: &Principal) 
     Err(Rejection::Forbidden { reason: reason.into() })
 }
 
-/// Whether a key has the owner or the name of the caller that requested access, or whether its owner, name or subject is the name
-/// of the agent that is to get access, or a name above it.
+/// Whether a key may not decide the request because it belongs to the requester or to the agent that is to get access. It belongs
+/// to the requester if it has the requester's owner or name. It belongs to the agent if its owner, name or subject is the agent's
+/// name, or a name above that name (`a` is above `a/b`).
 fn is_interested(by: &Principal, request: &OpenRequest) -> bool {
     let beneficiary = request.principal_id.to_lowercase();
     let would_get_access = |name: &str| {
@@ -277,7 +278,7 @@ impl Intent {
             || self.entries.iter().any(|entry| entry.admits(by))
     }
 
-    /// When the right of an agent to manage the access ends; `None` if it does not end.
+    /// When the right of an agent to manage the access ends; `None` if it does not end, or if no entry gives the agent the right.
     fn end_of_admin(&self, by: &Principal) -> Option<DateTime<Utc>> {
         let own = self.entries.iter().filter(|entry| entry.permission == Permission::Admin && entry.admits(by));
         let ends: Option<Vec<DateTime<Utc>>> = own.map(|entry| entry.expires_at).collect();

@@ -1,4 +1,4 @@
-//! Events: every change of state is one of these, under the RFC's wire names.
+//! Events: every change of an intent is one of these. An event that an RFC defines has the RFC's name on the wire.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -41,7 +41,7 @@ pub enum Event {
         new: Status,
         /// The reason, in the caller's or the server's words.
         reason: Option<String>,
-        /// If the server blocked the intent: why.
+        /// Why the server blocked the intent; absent if the server did not block it.
         blocked_reason: Option<BlockedReason>,
         /// The intents that were not completed when a person completed this one.
         overrides: Vec<IntentId>,
@@ -71,7 +71,7 @@ pub enum Event {
     SuspensionExpired(Box<Expired>),
     /// People are asked again, or would have been while the server was away (RFC-0026 §4).
     SuspensionRenotified(Box<Renotified>),
-    /// A rung of the ladder takes effect (RFC-0026 §4).
+    /// A step of the escalation ladder takes effect (RFC-0026 §4).
     SuspensionEscalated {
         /// The suspension.
         suspension_id: SuspensionId,
@@ -91,7 +91,8 @@ pub enum Event {
         /// The suspension.
         suspension_id: SuspensionId,
     },
-    /// A question was withdrawn or superseded, or the server lost time while it was open, and its deadline is fixed.
+    /// A question was withdrawn or superseded. Or its deadline is fixed, and the server was away, or its clock jumped, while the
+    /// question was open.
     SuspensionCancelled {
         /// The suspension.
         suspension_id: SuspensionId,
@@ -104,7 +105,7 @@ pub enum Event {
         /// The credential of that subject.
         credential: Option<Credential>,
     },
-    /// An answer came after the deadline: refused as a decision, kept as a record.
+    /// An answer came after the deadline. It is refused, but recorded.
     LateAnswer(RefusedAnswer),
     /// An answer came for a question that had already ended.
     ResponseRejected(RefusedAnswer),
@@ -131,7 +132,7 @@ pub enum Event {
         /// the value.
         reached: bool,
     },
-    /// No person of an attempt can be reached: the people of the next rung are asked at once.
+    /// No person of an attempt can be reached, so the people of a later step of the escalation ladder are asked at once.
     DeliveryFailover(Box<Failover>),
     /// A message that had failed is sent again on request.
     DeliveryRedriven {
@@ -232,7 +233,8 @@ pub struct Extended {
 pub enum ExtensionCause {
     /// People were given more time on request.
     Request,
-    /// The server was away, and gives back the time in which no one could answer: our outage must not become consent.
+    /// The server was away, and gives back the time in which no one could answer. Otherwise an outage could make the fallback
+    /// apply.
     Outage,
 }
 
@@ -298,7 +300,7 @@ pub struct Resumed {
 pub struct UnaskedAnswer {
     /// The id of the announcement.
     pub id: SuspensionId,
-    /// The value, which is kept here alone.
+    /// The value. It is stored only in this event.
     pub value: Value,
     /// The person who answered.
     pub responded_by: String,

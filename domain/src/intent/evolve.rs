@@ -87,7 +87,8 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>, dated: Dat
     }
 }
 
-/// Changes the status. If the server blocks an intent, the event says why; otherwise an agent did.
+/// Changes the status. If the new status is `blocked`, `blocked_reason` is present when the server blocks the intent, and absent
+/// when an agent does.
 fn set_status(intent: &mut Intent, new: Status, blocked_reason: Option<BlockedReason>) {
     intent.is_held = new == Status::Blocked && blocked_reason.is_none();
     if new != Status::SuspendedAwaitingInput {
@@ -105,7 +106,8 @@ fn count_refusal(intent: &mut Intent, id: SuspensionId) {
 
 fn depend(intent: &mut Intent, change: &DependencyEvent) {
     intent.unmet = change.left_of(intent.unmet);
-    // The list of dependencies is a part of the intent, as its state is; what becomes of another intent is not.
+    // A change of the list of dependencies makes a new version of the intent, as a change of its state does. `Met` changes only
+    // what this intent knows about another one.
     if !matches!(change, DependencyEvent::Met(_)) {
         intent.version += 1;
     }

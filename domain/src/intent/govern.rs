@@ -14,7 +14,8 @@ use crate::intent::status::Status;
 use crate::people::principal::{Principal, Role};
 use crate::problem::Rejection;
 
-/// The error that is allowed for sums of binary fractions, as a part of `max_cost`: 3 times 0.1 is a little more than 0.3.
+/// The rounding error by which a sum of costs may exceed `max_cost`, as a fraction of `max_cost`. With binary fractions, 3 times
+/// 0.1 is a little more than 0.3.
 const ROUNDING: f64 = 1e-9;
 
 /// Refuses a command that the policy of the intent forbids; the refusal is recorded.

@@ -38,8 +38,8 @@ pub(super) fn add(intent: &Intent, by: &Principal) -> Result<Vec<Event>, Refusal
     Ok(events)
 }
 
-/// The events after the creation of an intent with these dependencies, each of which is completed or not. `status` is the first
-/// status of the intent.
+/// The events that follow the creation of an intent with these dependencies. The `bool` beside an id says whether that dependency
+/// is completed. `status` is the first status of the intent.
 pub fn depending(status: Status, dependencies: &[(IntentId, bool)], by: &Principal) -> Vec<Event> {
     let mut events: Vec<_> = dependencies.iter().map(|(id, completed)| added(*id, *completed, by)).collect();
     if status == Status::Active && dependencies.iter().any(|(_, completed)| !completed) {
@@ -63,9 +63,10 @@ fn blocked(old: Status) -> Event {
     }
 }
 
-/// Removes the dependency that the store has loaded as `upstream`. An agent may not remove one that waits for a person, or whose last
-/// question no person answered, nor one that needs an intent of that kind: its intent would go on without the person. Nor may a key of
-/// the owner of the intent's creator, or of an asker.
+/// Removes the dependency that the store has loaded as `upstream`. An agent may not remove a dependency that is not completed if
+/// it, or an intent that it needs, waits for a person, or if the last question of one of them ended without a person's answer.
+/// Otherwise the agent's intent would go on without that person. The same rule holds for a key of the owner of the intent's
+/// creator, or of the owner of one of `upstream.askers`.
 pub(super) fn remove(intent: &Intent, by: &Principal) -> Result<Vec<Event>, Refusal> {
     let upstream = intent.upstream.as_deref().ok_or(Rejection::NotFound)?;
     let Edge { is_met } = upstream.edge.ok_or(Rejection::NotFound)?;
@@ -96,7 +97,8 @@ fn told(intent: &Intent, unblocked: Option<&Event>) -> Vec<String> {
     unblocked.map(|_| intent.assigned.clone()).unwrap_or_default()
 }
 
-/// The change to `active` of a blocked intent with `left` dependencies that are not completed, if nothing else blocks it.
+/// The event that sets an intent active that was blocked by its dependencies. `None` if `left` of them are still not completed,
+/// if an agent has blocked the intent, too, or if the intent was not blocked by dependencies.
 fn unblocked(intent: &Intent, left: u32, reason: &str) -> Option<Event> {
     let was_waiting = intent.status == Status::Blocked && intent.unmet > 0;
     (was_waiting && left == 0 && !intent.is_held).then(|| Event::StatusChanged {
@@ -109,7 +111,7 @@ fn unblocked(intent: &Intent, left: u32, reason: &str) -> Option<Event> {
 }
 
 /// Refuses to complete an intent while a dependency or a child is not completed. A person may complete it nevertheless, with a
-/// reason; the ids that are returned then stand in the event.
+/// reason. The event then lists the returned ids, which are those of the intents that are not completed.
 pub(super) fn may_complete(intent: &Intent, reason: Option<&str>, by: &Principal) -> Result<Vec<IntentId>, Refusal> {
     if by.role != Role::Agent && intent.blocking.is_empty() {
         let reason = "a person completes an intent only if it waits for intents that are not completed";

@@ -49,7 +49,8 @@ fn prolonged(lease: &Lease, duration_seconds: u32, now: DateTime<Utc>) -> Lease 
     Lease { expires_at: now + seconds(duration_seconds), duration_seconds, ..lease.clone() }
 }
 
-/// Prolongs a lease. While the intent is suspended this succeeds even if the lease has run out (RFC-0025 §2).
+/// Prolongs a lease. This also succeeds if the time of the lease has passed during the present suspension of the intent, because
+/// no lease runs out while the intent is suspended (RFC-0025 §2).
 pub(crate) fn renew(
     intent: &Intent,
     id: LeaseId,

@@ -88,7 +88,8 @@ pub struct Intent {
     pub member_of: Vec<MemberOf>,
     /// Its policy; loaded only if the command needs it.
     pub governance: Governance,
-    /// How many of its dependencies are not completed, as far as its own log says.
+    /// How many of its dependencies are not completed, according to its own log. A completed dependency counts until the log
+    /// records its completion.
     pub unmet: u32,
     /// Whether an agent has blocked it by setting its status.
     pub is_held: bool,
@@ -136,7 +137,7 @@ impl Intent {
         is_same(&self.created_by.name, &principal.name)
     }
 
-    /// Why the intent is blocked; `None` if it is not. Of several reasons this is the first.
+    /// Why the intent is blocked; `None` if it is not. If a dependency and an agent both block it, this is `Dependencies`.
     pub fn blocked_reason(&self) -> Option<BlockedReason> {
         let reason = if self.unmet > 0 { BlockedReason::Dependencies } else { BlockedReason::Manual };
         (self.status == Status::Blocked).then_some(reason)

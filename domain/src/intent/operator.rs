@@ -1,4 +1,5 @@
-//! Commands of operators on an open question besides answering it: giving people more time, and telling them again.
+//! Commands by which operators act on an open question without answering it: giving people more time, reminding them, and
+//! sending a failed message again.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -96,7 +97,8 @@ pub(super) fn redrive(intent: &Intent, delivery: &Delivery, by: &Principal, now:
     Ok(vec![Event::DeliveryRedriven { delivery: delivery.clone(), redriven_by, credential }])
 }
 
-/// Tells the people of the attempt in force again. A pause must lie between two reminders: people who are pressed stop reading.
+/// Reminds the people of the attempt in force. A pause must lie between two reminders, because people who get too many of them
+/// stop reading.
 pub(super) fn remind(
     intent: &Intent,
     suspension_id: SuspensionId,

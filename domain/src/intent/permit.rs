@@ -15,8 +15,9 @@ use crate::problem::Rejection;
 use crate::suspension::{Asker, Suspension};
 
 /// Decides whether `by` may give this command, as far as that depends on its contents;
-/// [`crate::people::authority::authorize`] has checked the role before. `handed_for` holds the recipients of the question's
-/// messages that `by` was handed, if `by` is a tied gateway.
+/// [`crate::people::authority::authorize`] has checked the role before. If `by` is a tied gateway (a key of the role `channel`
+/// that passes on the messages of certain channels only), `handed_for` holds the recipients of the messages about the question
+/// that `by` was handed.
 ///
 /// # Errors
 ///
@@ -127,7 +128,8 @@ fn recipient<'a>(claimed: &str, handed_for: &'a [String]) -> Option<&'a String> 
     exactly.or_else(|| handed_for.iter().find(|person| person.eq_ignore_ascii_case(claimed)))
 }
 
-/// The same answer, in the name of its recipient as the message spells it, so that the log has one spelling of one person.
+/// The same answer, with the name of the person spelled as in the message that was handed to the gateway. So the log has only one
+/// spelling of each name.
 pub fn named_as_handed(respond: &Respond, handed_for: &[String]) -> Respond {
     let claimed = respond.claimed_responded_by.as_ref();
     let claimed = claimed.map(|claimed| recipient(claimed, handed_for).unwrap_or(claimed));

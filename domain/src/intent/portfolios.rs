@@ -65,7 +65,7 @@ pub(super) fn leave(
     if let Some(open) = intent.open.as_ref().filter(|open| open.is_expired(now)) {
         return Err(expired(intent, open));
     }
-    // A question that is announced would begin without the deadline.
+    // An announced question would begin without the portfolio's deadline. So the intent may not leave after that deadline.
     if intent.announcement.is_some() {
         may_suspend(intent, now)?;
     }
@@ -80,8 +80,9 @@ pub(super) fn may_suspend(intent: &Intent, now: DateTime<Utc>) -> Result<(), Rej
     }
 }
 
-/// Adds to these events, for each portfolio, that the intent waits for a person from now on, or no longer. A question that replaces
-/// another one, and an intent that is abandoned, add nothing. The events count this intent alone; the store adds the others.
+/// If these events make the intent wait for a person, or go on, adds an event about that for each portfolio of the intent. Adds
+/// nothing if one question replaces another, or if the intent ends. `suspended_member_count` counts this intent alone here; the
+/// store adds the other intents of the portfolio.
 pub(super) fn with_members_told(intent: &Intent, mut events: Vec<Event>, now: DateTime<Utc>) -> Vec<Event> {
     if intent.member_of.is_empty() {
         return events;

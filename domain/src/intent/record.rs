@@ -1,8 +1,8 @@
-//! Data that agents keep with an intent: the server stores and shows it. Only the costs count for a decision, if the policy of the
-//! intent bounds them.
+//! Data that agents keep with an intent: the server stores and shows it. Only the costs influence a decision of the server, and
+//! only if the policy of the intent limits them.
 //!
-//! Each kind is an event of its own, and the log is the only place where it is kept. These types are the payloads of those events:
-//! a log is verified for ever, so a member never changes its name or its form.
+//! Each kind of data has an event of its own, and is stored in the log alone. The structs below are the payloads of those events.
+//! A log is verified for ever, so a member never changes its name or its form.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};

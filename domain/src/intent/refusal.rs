@@ -1,4 +1,4 @@
-//! The refusal of a command, with the events that time has caused meanwhile.
+//! The refusal of a command, with the events that are recorded although the command is refused.
 
 use crate::base::ids::SuspensionId;
 use crate::intent::Intent;
@@ -11,12 +11,13 @@ use crate::problem::Rejection;
 use crate::suspension::FallbackPolicy;
 use crate::suspension::{Ending, PortfolioDeadline, Resolution, ResolutionReason, Suspension};
 
-/// A refusal, with the events it leaves behind: a late or duplicate answer is evidence, and is kept.
+/// A refusal, with the events that are recorded although the command is refused. A late or second answer, for example, is kept as
+/// evidence.
 #[derive(Clone, Debug)]
 pub struct Refusal {
     /// The reason.
     pub rejection: Rejection,
-    /// The events of a deadline that has passed meanwhile: the server's own, not the caller's.
+    /// The events that the server records in its own name and not in the caller's, for example because a deadline has passed.
     pub deadline: Vec<Event>,
     /// The event that records the caller's attempt.
     pub record: Option<Box<Event>>,
@@ -119,7 +120,7 @@ pub(super) fn goes_on(intent: &Intent, ended: &Suspension, reason: &str) -> Opti
     ended.kind.stops_intent().then(|| changed(intent, Status::Active, Some(reason.into())))
 }
 
-/// A gateway answers for a person, and so must name one.
+/// Refuses an answer from a gateway (a key of the role `channel`) that does not name the person for whom the gateway answers.
 pub(super) fn names_a_person(respond: &Respond, by: &Principal) -> Result<(), Rejection> {
     if by.role == Role::Channel && respond.claimed_responded_by.is_none() {
         return Err(Rejection::invalid("responded_by", "required", "a channel key must name the person who answered"));

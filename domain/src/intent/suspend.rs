@@ -39,7 +39,8 @@ pub(super) fn suspend(intent: &Intent, suspend: &Suspend, by: &Principal, now: D
         expires_at,
         fallback_policy: suspend.fallback_policy,
         fallback_value: suspend.fallback_value.clone(),
-        // No person is reached yet. If the question is sent to no one, this stays false, and no fallback applies that needs it.
+        // No person is reached yet. If the question is sent to no one, this stays false. Then no fallback applies if
+        // `requires_delivery` is set.
         reached: false,
         requires_delivery: suspend.requires_delivery,
         fixed_deadline: suspend.guard_seconds.is_some(),
@@ -114,12 +115,13 @@ fn supersede(
     Ok(Some(withdrawn(open, ResolutionReason::Superseded, None, by)))
 }
 
-/// Whether a question with this deadline would end before the open one: people have been told the later time.
+/// Whether a question with this deadline would end before the open one. That must not happen, because people have been told the
+/// later deadline.
 fn ends_earlier(expires_at: Option<DateTime<Utc>>, open: &Suspension) -> bool {
     expires_at.is_some_and(|at| open.expires_at.is_none_or(|before| at < before))
 }
 
-/// The event of the rung that takes effect at `attempt`, if there is one.
+/// The event of the rung (a step of the escalation ladder) that takes effect at `attempt`, if there is one.
 pub(super) fn escalated(suspension_id: SuspensionId, question: &Question, attempt: u32) -> Option<Event> {
     let rung = question.retry_policy.as_ref()?.rung_at(attempt)?;
     Some(Event::SuspensionEscalated {
@@ -130,8 +132,9 @@ pub(super) fn escalated(suspension_id: SuspensionId, question: &Question, attemp
     })
 }
 
-/// Asks the question in a record. If a question is open, it is adopted if it is the same, and superseded otherwise. A refusal of
-/// the record takes the announcement back.
+/// Asks the question in a record. If the same question of this agent is open already, it is adopted: it goes on, and gets the
+/// record's id as well. If a different question is open, the new one supersedes it. If the record is refused, the announcement
+/// is taken back.
 pub(super) fn suspend_by_record(
     intent: &Intent,
     record: &ByRecord,

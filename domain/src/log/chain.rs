@@ -216,7 +216,7 @@ pub enum Broken {
     /// The bytes do not give the hash.
     #[error("the hash of event {0} does not match its bytes")]
     WrongHash(u64),
-    /// The event does not name the hash before it.
+    /// The event does not name the hash of the event before it.
     #[error("event {0} does not follow the event before it")]
     WrongPrevious(u64),
     /// A number is missing or comes twice.

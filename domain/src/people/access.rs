@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use crate::base::ids::AccessId;
 use crate::people::principal::Principal;
 
-/// The permission that an entry gives. Each level includes those before it; none of them permits an answer.
+/// The permission that an entry gives. Each level includes those before it; none of them permits answering a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Permission {
@@ -23,7 +23,7 @@ impl Permission {
     /// All levels, the lowest first.
     pub const ALL: [Self; 3] = [Self::Read, Self::Write, Self::Admin];
 
-    /// The name of the level on every surface.
+    /// The name of the level, as requests, events and messages write it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -47,7 +47,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Whether it has not expired at `now`.
+    /// Whether the entry is still in force at `now`.
     pub fn is_in_force(&self, now: DateTime<Utc>) -> bool {
         self.expires_at.is_none_or(|at| now < at)
     }

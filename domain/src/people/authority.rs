@@ -1,4 +1,4 @@
-//! Decides whether a principal may perform an action on an object: the one place for that, behind every surface.
+//! Decides whether a principal may perform an action on an object. The API, the pages and the protocols all ask this module.
 
 use crate::base::name::{is_same, is_same_in_any_case};
 use crate::people::access::{Entry, Permission};
@@ -57,7 +57,7 @@ pub enum Action {
     Suspend,
     /// Answer a question.
     Respond,
-    /// Decide a request that is made beside an intent: approve it, deny it, resolve it.
+    /// Decide a request that does not suspend its intent: approve it, deny it, resolve it.
     Decide,
     /// Before a question is asked, see which people would be told of it, and when.
     Preview,
@@ -82,7 +82,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// All actions, for the generated matrix.
+    /// All actions, for the tests of the matrix of roles and actions.
     pub const ALL: [Self; 35] = [
         Self::CreateIntent,
         Self::Read,
@@ -165,8 +165,8 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
         // An agent may ask for access to an intent that it may not read.
         let is_hidden = permission.is_none() && action != Action::RequestAccess;
         let is_anothers = principal.role == Role::Agent && !is_creator && is_hidden;
-        // A tied gateway may see a question only if it was handed a message about it. The row of each message says which gateway
-        // got it.
+        // A tied gateway may see a question only if it was handed a message about that question. The row of each message names
+        // the channel, and so the gateways that were handed it.
         let was_handed_nothing = principal.tied_to.is_some() && handed_for.is_empty();
         if is_anothers || was_handed_nothing {
             return Err(Rejection::NotFound);
@@ -184,8 +184,8 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
     }
     let allowed = match action {
         Action::Read => true,
-        // A gateway gets the ids of the messages it passes on. It must not see the ids of others, and neither must
-        // a person who breaks into it.
+        // A gateway gets the ids of the questions whose messages it passes on. It must not list other ids, and neither must a
+        // person who breaks into it: a gateway that is not tied may answer every question whose id it knows.
         Action::Browse | Action::ReadPortfolio | Action::ReadSubscription => principal.role != Role::Channel,
         Action::CreatePortfolio
         | Action::Subscribe
@@ -214,8 +214,8 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
         // An agent that gets here may read the question, so the refusal can say why it must not answer.
         Action::Respond | Action::Decide if principal.role == Role::Agent => return Err(Rejection::SelfResponse),
         Action::Preview => matches!(principal.role, Role::Agent | Role::Operator | Role::Admin),
-        // The asker may do none of these. Its own deadline would be no limit if it could move it, and it could press people with
-        // reminders.
+        // No agent may do these, not even the asker: a deadline would be no limit for an agent that could move it, and an agent
+        // could press people with reminders. Requests for access are made by agents and decided by people.
         Action::Extend | Action::Remind | Action::DecideAccess => matches!(principal.role, Role::Operator | Role::Admin),
         Action::Respond => matches!(principal.role, Role::Operator | Role::Channel),
         Action::Decide => matches!(principal.role, Role::Operator | Role::Admin | Role::Channel),
@@ -252,7 +252,8 @@ fn is_assigned(principal: &Principal, object: Object<'_>) -> bool {
     assigned.iter().any(|agent_id| principal.may_act_for(agent_id))
 }
 
-/// The permission of an agent that did not create the intent: an assigned agent may write, others have what their entries give.
+/// The permission of an agent that did not create the intent: an assigned agent may write, and an entry gives its own permission.
+/// The highest of these counts.
 fn permission(principal: &Principal, object: Object<'_>) -> Option<Permission> {
     let Object::Intent { entries, .. } = object else { return None };
     let entered = entries.iter().filter(|entry| entry.admits(principal)).map(|entry| entry.permission);
@@ -514,7 +515,8 @@ channel foreign: 403 403 403 403
         }
     }
 
-    /// Each permission of an entry gives the rights of the one before and some more, and none of them gives a right over people's questions.
+    /// Each permission of an entry gives the rights of the lower ones and some more. None of them lets an agent answer a
+    /// question, move its deadline, remind people of it, or withdraw the question of another agent.
     #[test]
     fn an_entry_gives_an_agent_the_rights_of_its_permission() {
         let (creator, own) = (asker("bot", "team-a"), asker("helper", "team-b"));
@@ -570,8 +572,8 @@ channel foreign: 403 403 403 403
         assert_eq!(may(&agent, Action::Read, &entries("helpe", Permission::Admin), &[], None), Err(Rejection::NotFound));
     }
 
-    /// A key of another role with the agent's name would make the log say that the agent answered itself, and an owner typed in
-    /// another case is the same owner.
+    /// A key that has the name or the owner of the asker may not answer, even if the name or the owner is typed in another case:
+    /// the answer would be the asker's own. The holder of an answer link may have the asker's name.
     #[test]
     fn a_key_with_the_askers_name_does_not_answer() {
         let (theirs, other) = (asker("Bot", "Team"), asker("else", "team-b"));

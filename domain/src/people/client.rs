@@ -16,7 +16,7 @@ pub enum Client {
 }
 
 impl Client {
-    /// Its name on every surface.
+    /// The name of the client program in the API, in the log and on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::OpenIntent017 => "openintent-0.17",

@@ -1,4 +1,4 @@
-//! Principals, and what each may do.
+//! Principals, and the permissions of each.
 
 pub mod access;
 pub mod authority;

@@ -31,7 +31,7 @@ impl Role {
     /// All roles, for tables and help texts.
     pub const ALL: [Self; 5] = [Self::Agent, Self::Operator, Self::Admin, Self::Auditor, Self::Channel];
 
-    /// The name of the role on every surface.
+    /// The name of the role in the API, in the log and on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Agent => "agent",
@@ -86,8 +86,8 @@ pub enum Credential {
 /// The caller, as its credential says; nothing in a request's body changes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Principal {
-    /// The credential; absent for the server itself, for an account that works on the database itself, and for the links of
-    /// messages from before links were stored with their message.
+    /// The credential; absent for the server itself, for an account that works on the database itself, and for old answer links,
+    /// which were stored without their message.
     pub credential: Option<Credential>,
     /// The credential's name; the actor in the log, and for agents their identity.
     pub name: String,
@@ -137,7 +137,7 @@ impl Principal {
         }
     }
 
-    /// The agent with this name, as far as its rights depend on nothing but its name and owner.
+    /// The agent with this name and owner, for decisions that depend on nothing else of its key.
     pub fn agent(name: &str, owner: Owner) -> Self {
         Self {
             credential: None,

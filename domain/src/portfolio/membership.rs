@@ -1,4 +1,4 @@
-//! The place of an intent in a portfolio. Its changes are events of the intent's own log.
+//! The membership of an intent in a portfolio. Its changes are events of the intent's own log.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use crate::people::principal::Credential;
 use crate::portfolio::Portfolio;
 use crate::suspension::{PortfolioDeadline, Resolution};
 
-/// The type of the events that put an intent into a portfolio, or change its place there.
+/// The type of the events that put an intent into a portfolio, or change its role or priority there.
 pub const ADDED: &str = "added_to_portfolio";
 /// The type of the events that take an intent out of a portfolio.
 pub const REMOVED: &str = "removed_from_portfolio";
@@ -33,10 +33,10 @@ pub enum MembershipRole {
     Dependency,
 }
 
-/// The place of an intent in a portfolio.
+/// The membership of an intent in a portfolio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Membership {
-    /// Its id; a later change of the place keeps it.
+    /// Its id, which stays the same when the role or the priority changes.
     pub id: MembershipId,
     /// The part that the intent plays.
     pub role: MembershipRole,
@@ -49,7 +49,7 @@ pub struct Membership {
 /// An intent that was put into a portfolio; the payload of `added_to_portfolio`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Added {
-    /// The id of its place.
+    /// The id of its membership.
     pub id: MembershipId,
     /// The portfolio.
     pub portfolio_id: PortfolioId,
@@ -115,7 +115,8 @@ impl MemberEvent {
         }
     }
 
-    /// The same with this number of other intents in the portfolio that wait for a person; only a store can count them.
+    /// The same event with its count filled in. `others` is the number of other intents in the portfolio that wait for a person;
+    /// only a store can count them.
     #[must_use]
     pub fn beside(self, others: u64) -> Self {
         match self {
@@ -150,10 +151,10 @@ pub fn earliest_deadline(member_of: &[MemberOf]) -> Option<PortfolioDeadline> {
     deadlines.min_by_key(|deadline| deadline.at)
 }
 
-/// A request to put an intent into a portfolio, or to change its place there.
+/// A request to put an intent into a portfolio, or to change its role or priority there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Join {
-    /// The id that a new place will have.
+    /// The id that a new membership will have.
     pub id: MembershipId,
     /// The portfolio.
     pub portfolio_id: PortfolioId,
@@ -163,7 +164,7 @@ pub struct Join {
     pub priority: i32,
 }
 
-/// A portfolio, with the facts that a decision about a place in it needs.
+/// A portfolio, with the facts that decide whether an intent may be put into it or taken out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Joined {
     /// The portfolio.
@@ -172,6 +173,6 @@ pub struct Joined {
     pub members: usize,
     /// In how many portfolios the intent is.
     pub portfolios_of_intent: usize,
-    /// The place of the intent, if it has one.
+    /// The membership of the intent, if it is in the portfolio.
     pub membership: Option<Membership>,
 }

@@ -120,8 +120,8 @@ pub struct Portfolio {
 }
 
 impl Portfolio {
-    /// Whether the deadline of the portfolio may end questions of an intent that this credential created: only those of its own
-    /// creator's intents, because the creator of another intent has not agreed to it.
+    /// Whether the deadline of the portfolio may end questions of an intent that `created_by` created. It may if `created_by`
+    /// created the portfolio, too; another creator has not agreed to the deadline.
     pub fn acts_on(&self, created_by: &Asker) -> bool {
         is_same(&self.created_by.name, &created_by.name) && self.created_by.owner == created_by.owner
     }

@@ -1,4 +1,4 @@
-//! The effect of a server's absence on deadlines: our outage must not become consent.
+//! The effect of a server's absence on deadlines. An outage, in which people cannot answer, must not make a fallback apply.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -41,12 +41,12 @@ impl Absence {
         expires_at > self.from && lost * FIXED_WINDOW_PART > expires_at - suspended_at
     }
 
-    /// The deadline that gives an open question the time of the absence back; `None` if the question lost none.
+    /// The later deadline by which an open question gets the time of the absence back; `None` if it gets no time back.
     ///
-    /// A question with `fail` gets nothing, because no silence can turn it into consent; neither does a question that was over
-    /// before. The time given back is at most the window of one attempt: people who are asked again get as long as the question
-    /// gave them, not as long as the outage lasted. If the clock was set back since the absence ended (`now` is before its end),
-    /// that end was recorded too late, and the time is counted from `now`.
+    /// A question with the fallback policy `fail` gets no time back, because silence never counts as consent there. A question
+    /// whose deadline came before the absence gets none either. The time given back is at most the window of one attempt: people
+    /// who are asked again get as long as the question gave them, not as long as the outage lasted. If the clock was set back
+    /// since the absence ended (`now` is before its end), that end was recorded too late, and the time is counted from `now`.
     pub fn extended(&self, suspension: &Suspension, question: &Question, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         let expires_at = suspension.expires_at?;
         if suspension.fallback_policy == FallbackPolicy::Fail || expires_at <= self.from {

@@ -137,8 +137,8 @@ impl Channels {
 
     /// The messages of one attempt for `people`: by the channel that the hint names, or else by the default channels.
     ///
-    /// A hint is a preference (RFC-0025 §4): a channel that was known when the question was asked may be gone by the next
-    /// attempt. If the hint names a channel without links, the default channels are used as well: an agent must not be able to
+    /// A hint is a preference (RFC-0025 §4): if its channel no longer exists at a later attempt, the default channels are used.
+    /// If the hint names a channel without links, the default channels are used as well: an agent must not be able to
     /// ask where no one can answer.
     pub fn routes<'a>(&'a self, hint: Option<&str>, people: &'a [String]) -> Vec<Route<'a>> {
         let routes =
@@ -146,7 +146,7 @@ impl Channels {
         self.recipients(hint, people).into_iter().flat_map(routes).collect()
     }
 
-    /// As [`Channels::routes`], by channel; a channel that reaches people is listed even if there are no people.
+    /// As [`Channels::routes`], by channel; a channel that reaches people is listed even if `people` is empty.
     pub fn recipients<'a>(&'a self, hint: Option<&str>, people: &'a [String]) -> Vec<(&'a str, &'a [String])> {
         let recipients = |channel: &'a NamedChannel| match &channel.reach {
             Reach::People => people,
@@ -212,7 +212,7 @@ mod tests {
         }
     }
 
-    /// A room is told once, however many people are asked, and even if none are.
+    /// A chat room (an audience) gets one message, however many people the question is for, and even if it is for none.
     #[test]
     fn an_audience_gets_one_message_per_attempt() {
         let channels = Channels::new(three(), vec![EMAIL.into()]).unwrap();

@@ -76,7 +76,8 @@ pub struct Sibling {
     pub recipient: String,
     /// The state of the message.
     pub state: DeliveryState,
-    /// Whether the message left with an answer link; absent before it leaves, and if that was not recorded.
+    /// Whether the message left with an answer link; absent before the message leaves, and for messages for which this was not
+    /// recorded.
     pub linked: Option<bool>,
 }
 

@@ -253,7 +253,8 @@ impl PortfolioDeadline {
 }
 
 impl Ending {
-    /// The moment from which no answer counted, if the deadline of a portfolio ended the suspension; it may have been noted later.
+    /// The moment from which no answer counted, if the deadline of a portfolio ended the suspension. The server may have recorded
+    /// the ending later.
     pub fn portfolio_deadline(&self) -> Option<DateTime<Utc>> {
         parse(self.metadata.as_ref()?.get(PORTFOLIO_DEADLINE)?.as_str()?)
     }
@@ -360,7 +361,7 @@ impl Suspension {
         self.portfolio_deadline.filter(|deadline| self.expires_at.is_none_or(|own| deadline.at <= own))
     }
 
-    /// The policy that applies if no person answers: none of its own if a portfolio ends it.
+    /// The policy that applies if no person answers. It is `fail` if the deadline of a portfolio ends the suspension.
     pub fn policy_in_silence(&self) -> FallbackPolicy {
         self.ended_by_portfolio().map_or(self.fallback_policy, |_| FallbackPolicy::Fail)
     }

@@ -1,4 +1,4 @@
-//! The plan of a question, with its attempts and people: the one model behind mails, pages, the preview and the command line.
+//! The plan of a question, with its attempts and people. Mails, pages, the preview and the command line all show this plan.
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
@@ -89,7 +89,7 @@ impl<'a> Plan<'a> {
 }
 
 impl<'a> Step<'a> {
-    /// The recipients, each once; a room is called by its name.
+    /// The recipients, each once; the recipient of a message to a chat room is the room's name.
     pub fn recipients(&self) -> Vec<&'a str> {
         let mut recipients: Vec<&'a str> = Vec::new();
         for recipient in self.ways.iter().flat_map(|(_, recipients)| *recipients) {

@@ -322,7 +322,7 @@ mod tests {
         let twice =
             Schedule::resolve(Some(partial(Some(2), None)), Some(600), None, Some(&server)).unwrap().retry_policy.unwrap();
         assert_eq!((twice.escalation_ladder, twice.interval_seconds), (rungs(&[2]), 600));
-        // Without a fallback value nothing can replace an answer.
+        // Without a fallback value nothing can replace an answer, so a policy that needs one is not inherited.
         let server = PartialRetryPolicy { final_fallback_policy: Some(FallbackPolicy::CompleteWithFallback), ..server };
         for (value, expected) in [(None, None), (Some(json!("no")), Some(FallbackPolicy::CompleteWithFallback))] {
             for call in [None, Some(partial(Some(2), None))] {
@@ -330,7 +330,7 @@ mod tests {
                 assert_eq!(policy.final_fallback_policy, expected);
             }
         }
-        // A mistake in the call itself is refused.
+        // The call's own fields contradict each other here, so the call is refused, and nothing is adapted.
         assert!(Schedule::resolve(Some(partial(Some(2), Some(601))), Some(600), None, Some(&server)).is_err());
     }
 

@@ -16,7 +16,8 @@ pub struct AddDependencyRequest {
     pub dependency_id: String,
 }
 
-/// Intents that are related to another one. The member has the name of the last word of the path, and the others are absent.
+/// Intents that are related to another one. Only one of the lists is present: the one that has the same name as the last word of
+/// the path.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RelativesView {
     /// The intents whose parent it is, the oldest first.

@@ -78,7 +78,7 @@ pub struct IntentView {
     /// Those of them that are not completed.
     #[serde(default)]
     pub blocked_by: Vec<IntentId>,
-    /// Why it is blocked; null unless it is. Of several reasons this is the first.
+    /// Why it is blocked; null unless it is. If a dependency and an agent both block it, this is `dependencies`.
     #[serde(default)]
     pub blocked_reason: Option<BlockedReason>,
     /// Its constraints, an object or a legacy list.

@@ -33,7 +33,7 @@ pub struct ScheduledAttempt {
     pub channel: String,
     /// The people who are told.
     pub recipients: Vec<String>,
-    /// Whether a rung of the ladder takes effect at this attempt.
+    /// Whether a step of the escalation ladder takes effect at this attempt.
     pub escalation: bool,
 }
 

@@ -14,8 +14,8 @@ use crate::log::payload::StatePatched;
 
 /// Whether streams carry this event. The client fails on every name that it does not know, so streams carry no other events.
 pub fn is_signalled(event: &Event) -> bool {
-    // The agents of an intent that is active again are told to begin, in the form of an assignment: the client drops an assignment
-    // for whose work it lacks the results of other intents.
+    // When an intent is active again, its agents get their assignment once more, as a sign to begin. The client drops an
+    // assignment while it lacks results of other intents that the work needs, so it has dropped the earlier one.
     if let Event::Dependency(change) = event {
         return !change.agents().is_empty();
     }
@@ -42,7 +42,8 @@ impl Signal {
     pub fn of(event: EventView, agent: Option<&str>) -> Option<Self> {
         let EventView { id, intent_id, event_type, actor, mut payload, created_at, .. } = event;
         let name = match event_type.as_str() {
-            // The client starts its work for every assignment that it receives, so an agent's stream carries that agent's alone.
+            // The client starts its work for every assignment that it receives, so the stream of an agent carries only the
+            // assignments of this agent.
             ASSIGNED if agent.is_some_and(|agent| !names(&payload, agent)) => return None,
             ASSIGNED => "AGENT_ASSIGNED",
             dependency::MET | dependency::REMOVED => {
@@ -67,8 +68,9 @@ impl Signal {
         Some(Self { name, data: payload })
     }
 
-    /// The signal that only gives a client its place in the stream. A client that loses its connection before it has a place
-    /// would begin again at a later moment. No handler of the client runs for this signal.
+    /// A signal that only brings the client an id, from which the client can resume the stream. A client that loses its
+    /// connection before it has an id would begin again at a later moment, and miss the events before that moment. No handler of
+    /// the client runs for this signal.
     pub fn of_position() -> Self {
         Self { name: "STATUS_CHANGED", data: Map::from_iter([("new_status".to_owned(), Value::Null)]) }
     }

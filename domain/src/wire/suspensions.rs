@@ -114,8 +114,8 @@ pub struct SuspensionRecord {
     pub channel_hint: Option<String>,
     /// The people who are told first.
     pub notify_to: Vec<String>,
-    /// The question's own recipients; present only if a rung at the first attempt replaces them in `notify_to`. A later rung
-    /// without its own `notify_to` tells these people.
+    /// The question's own recipients; present only if a step of the escalation ladder at the first attempt replaces them in
+    /// `notify_to`. A later step without its own `notify_to` tells these people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original_notify_to: Option<Vec<String>>,
     /// When it began.

@@ -522,7 +522,7 @@ fn access() -> Vec<Event> {
     changes.into_iter().map(|change| Event::Access(Box::new(change))).collect()
 }
 
-/// Requests beside the intent, and the answers to them.
+/// Requests to people that do not suspend the intent, and the answers to them.
 fn requested() -> Vec<Event> {
     let request = |kind, requested: Requested| {
         let suspension = Suspension { kind, response_type: ResponseType::Text, choices: vec![], ..suspension() };

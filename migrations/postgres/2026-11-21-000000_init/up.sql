@@ -5,11 +5,11 @@
 CREATE SEQUENCE intents_rid;
 CREATE SEQUENCE suspensions_rid;
 CREATE SEQUENCE outbox_rid;
--- These rows are never read in the order of their ids, so a connection takes a block of ids at a time.
+-- Events and tokens are never read in the order of these ids alone, so each connection takes a block of 64 ids at a time.
 CREATE SEQUENCE events_rid INCREMENT BY 64;
 CREATE SEQUENCE tokens_rid INCREMENT BY 64;
 
--- Commands on one intent wait for each other on its row.
+-- A command locks the row of its intent, so that commands on one intent run one after the other.
 CREATE TABLE intents (
     rid bigint PRIMARY KEY,
     id uuid NOT NULL UNIQUE,
@@ -28,7 +28,7 @@ CREATE TABLE intents (
 ) WITH (fillfactor = 80);
 CREATE INDEX intents_by_creator ON intents (creator, rid);
 
--- The parts of an intent that decisions do not need, kept apart so that the row above stays small.
+-- The parts of an intent that most decisions do not need. They have a table of their own so that the row above stays small.
 CREATE TABLE intent_bodies (
     rid bigint PRIMARY KEY REFERENCES intents (rid),
     title json NOT NULL,
@@ -52,8 +52,8 @@ CREATE TABLE events (
     bytes bytea NOT NULL,
     hash bytea NOT NULL
 );
--- No log forks: an event has one successor, and a log has one beginning. Rows that are written once per event
--- are unique because of this.
+-- This index keeps a log from forking: an event has one successor, and a log has one beginning. Two transactions cannot add the
+-- same event, so the rows that a transaction writes with its event are not written twice either.
 CREATE UNIQUE INDEX events_one_successor ON events (intent, coalesce(previous, 0));
 
 -- The facts that checking an answer needs; the question itself is in the event that asked it.
@@ -113,7 +113,7 @@ CREATE TABLE timers (
     PRIMARY KEY (due_at, suspension, kind, attempt)
 ) WITH (autovacuum_vacuum_scale_factor = 0.02);
 
--- One row per message and recipient. While leased, `due_at` is when the lease ends.
+-- One row per message and recipient. While a server has leased the message to send it, `due_at` is the end of the lease.
 CREATE TABLE outbox (
     rid bigint PRIMARY KEY,
     id uuid NOT NULL,

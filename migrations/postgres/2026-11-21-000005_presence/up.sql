@@ -1,6 +1,6 @@
--- The presence of the servers on this database, in one row: when one of them was last there, whether they wait after a
--- restore, and the absence that is being made good. `version` goes up with every change, so that two servers never make good
--- for the same absence twice.
+-- The presence of the servers on this database, in one row: the last sign of life of any of them, whether they wait for an
+-- operator after a restore, and the absence for which open questions are being given more time. `version` goes up with every
+-- change, so that two servers never give more time for the same absence.
 CREATE TABLE presence (
     rid integer PRIMARY KEY CHECK (rid = 1),
     version bigint NOT NULL,
@@ -15,5 +15,5 @@ CREATE TABLE presence (
     up_to bigint NOT NULL
 );
 
--- Open questions for which silence would become consent: an absence gives time back to these.
+-- Open questions with a fallback, for which silence may count as consent. They get more time after an absence of the servers.
 CREATE INDEX suspensions_open_with_fallback ON suspensions (rid) WHERE resolution IS NULL AND fallback_policy <> 0;

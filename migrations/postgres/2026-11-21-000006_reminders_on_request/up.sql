@@ -1,2 +1,2 @@
--- When the people in force were last reminded on request: those reminders keep a distance, also over a restart.
+-- When people were last reminded on request. The next request is refused if it comes too soon after that, also after a restart.
 ALTER TABLE suspensions ADD COLUMN reminded_at timestamptz;

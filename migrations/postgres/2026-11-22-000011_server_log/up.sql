@@ -6,7 +6,8 @@ CREATE TABLE server_events (
     bytes bytea NOT NULL,
     hash bytea NOT NULL
 );
--- One row: the end of that chain. The server that appends locks the row, so that two servers do not follow the same event.
+-- One row: the end of that chain. The server that appends an event locks the row, so that two servers do not append an event
+-- after the same one.
 CREATE TABLE server_log (
     rid bigint PRIMARY KEY,
     last_sequence bigint NOT NULL,

@@ -1,8 +1,9 @@
 -- The events that streams carry, as a list of their own, so that a stream finds new ones without reading the others.
 --
--- Row ids are drawn in blocks and transactions commit in any order, so `position` orders the rows: it is the number of the
--- transaction. Below the oldest transaction that still runs no further row can appear. Numbers begin anew in another cluster, so
--- an offset is added, which a start raises if the database holds higher positions (after a restore or a move).
+-- Row ids are drawn in blocks and transactions commit in any order, so the rows are ordered by `position`: the number of the
+-- transaction that wrote the row, plus an offset. No row is added any more below the position of the oldest transaction that
+-- still runs. Each cluster counts its transactions from the beginning. So if rows came from another cluster (by a restore or a
+-- move) and have higher positions than new rows would get, a server raises the offset when it starts.
 CREATE SEQUENCE published_offset MINVALUE 0 START 0;
 CREATE FUNCTION published_position() RETURNS bigint LANGUAGE sql VOLATILE AS
     'SELECT pg_current_xact_id()::text::bigint + last_value FROM published_offset';

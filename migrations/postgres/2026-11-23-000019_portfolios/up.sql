@@ -17,7 +17,8 @@ CREATE TABLE portfolios (
 );
 CREATE INDEX portfolios_by_creator ON portfolios (creator, rid);
 
--- The log of each portfolio: how it began, and its changes of status. What happens to an intent in it is in the log of the intent.
+-- The log of each portfolio: how it began, and each change of its words, data, rules and status. The log of an intent says when
+-- the intent was put into a portfolio or taken out.
 CREATE TABLE portfolio_events (
     portfolio bigint NOT NULL REFERENCES portfolios (rid),
     sequence bigint NOT NULL,
@@ -28,7 +29,7 @@ CREATE TABLE portfolio_events (
     PRIMARY KEY (portfolio, sequence)
 );
 
--- The intents in a portfolio. `event` is the newest event of the intent that says so.
+-- The intents in a portfolio. `event` is the newest event that put the intent there or changed its role or priority.
 CREATE TABLE portfolio_members (
     portfolio bigint NOT NULL REFERENCES portfolios (rid),
     intent bigint NOT NULL REFERENCES intents (rid),

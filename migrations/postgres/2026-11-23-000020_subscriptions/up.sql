@@ -1,7 +1,6 @@
--- Subscriptions: endpoints that are told of the events of an intent. The log is what is to be sent: a subscription has only its place
--- in it. `sequence` is the last event that was dealt with, and `missed` the
--- number of events that the next message is to call missed. The next message is not sent before `due_at`; while `lease` is set,
--- one server sends it.
+-- Subscriptions: endpoints that are told of the events of an intent. The messages are not stored: the log itself is their queue.
+-- `sequence` is the last event in the log that was dealt with. `missed` is the number of events that the next message reports as
+-- missed. The next message is not sent before `due_at`; while `lease` is set, one server is sending it.
 CREATE TABLE subscriptions (
     rid bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
     id uuid NOT NULL UNIQUE,

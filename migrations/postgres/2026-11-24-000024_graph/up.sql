@@ -16,8 +16,8 @@ CREATE TABLE completions (
     intent bigint PRIMARY KEY REFERENCES intents (rid)
 );
 
--- How many dependencies of an intent are not completed, and whether an agent has blocked it by setting its status. Until now only
--- agents have blocked intents.
+-- How many dependencies of an intent are not met, and whether an agent has blocked the intent by setting its status. Before this
+-- migration only agents could block intents, so each intent that is blocked by now (status 2) was blocked by an agent.
 ALTER TABLE intents ADD COLUMN unmet integer NOT NULL DEFAULT 0;
 ALTER TABLE intents ADD COLUMN is_held boolean NOT NULL DEFAULT false;
 UPDATE intents SET is_held = true WHERE status = 2;

@@ -1,5 +1,6 @@
 -- docs/data-model.md tells the life of each row. Times are microseconds since 1970, ids are 16-byte UUIDs, and rows refer to each
--- other by `rid`, which the writer assigns: an answer touches one suspension page, one intent page and the end of the events.
+-- other by `rid`, which the writer assigns. Because of these row ids, an answer changes one page of suspensions, one page of
+-- intents and the end of the events, and little else.
 
 CREATE TABLE intents (
     rid INTEGER PRIMARY KEY NOT NULL,
@@ -19,7 +20,7 @@ CREATE TABLE intents (
 );
 CREATE INDEX intents_by_creator ON intents (creator);
 
--- The parts of an intent that decisions do not need, kept apart so that the row above stays small.
+-- The parts of an intent that most decisions do not need. They have a table of their own so that the row above stays small.
 CREATE TABLE intent_bodies (
     rid INTEGER PRIMARY KEY NOT NULL REFERENCES intents (rid),
     title TEXT NOT NULL,
@@ -101,7 +102,7 @@ CREATE TABLE timers (
     PRIMARY KEY (due_at, suspension, kind, attempt)
 ) WITHOUT ROWID;
 
--- One row per message and recipient. While leased, `due_at` is when the lease ends.
+-- One row per message and recipient. While a server has leased the message to send it, `due_at` is the end of the lease.
 CREATE TABLE outbox (
     rid INTEGER PRIMARY KEY NOT NULL,
     id BLOB NOT NULL,

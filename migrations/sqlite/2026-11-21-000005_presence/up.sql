@@ -1,5 +1,6 @@
--- The presence of the server, in one row: when it was last there, whether it waits after a restore, and the absence that is being
--- made good. A running server leaves a sign of life here about every ten seconds.
+-- The presence of the server, in one row: its last sign of life, whether it waits for an operator after a restore, and the
+-- absence for which open questions are being given more time. A running server leaves a sign of life here about every ten
+-- seconds.
 CREATE TABLE presence (
     rid INTEGER PRIMARY KEY NOT NULL CHECK (rid = 1),
     beat_at BIGINT NOT NULL,
@@ -13,5 +14,5 @@ CREATE TABLE presence (
     up_to BIGINT NOT NULL
 );
 
--- Open questions for which silence would become consent: an absence gives time back to these.
+-- Open questions with a fallback, for which silence may count as consent. They get more time after an absence of the servers.
 CREATE INDEX suspensions_open_with_fallback ON suspensions (rid) WHERE resolution IS NULL AND fallback_policy <> 0;

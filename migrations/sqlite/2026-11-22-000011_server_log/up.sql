@@ -1,4 +1,4 @@
--- The server's own log: one chain of events for a deployment, whatever number of servers share the database.
+-- The server's own log: one chain of events, to which the server and the command line append.
 CREATE TABLE server_events (
     sequence INTEGER PRIMARY KEY,
     event_type TEXT NOT NULL,
@@ -6,7 +6,7 @@ CREATE TABLE server_events (
     bytes BLOB NOT NULL,
     hash BLOB NOT NULL
 );
--- One row: the end of that chain. The server that appends locks the row, so that two servers do not follow the same event.
+-- One row: the end of that chain. SQLite lets one program write at a time, so no two events follow the same event.
 CREATE TABLE server_log (
     rid INTEGER PRIMARY KEY,
     last_sequence BIGINT NOT NULL,

@@ -1,5 +1,5 @@
--- The agents that have access to an intent which another agent created. An entry counts until `expires_at`; `event` is the event that
--- says so.
+-- The agents that have access to an intent which another agent created. An entry counts until `expires_at`; `event` is the event
+-- that gave the access.
 CREATE TABLE access_entries (
     intent BIGINT NOT NULL REFERENCES intents (rid),
     principal_id TEXT NOT NULL,

@@ -1,5 +1,5 @@
--- Requests to people are suspensions beside which their intent goes on: several may be open, and none is the one that the intent
--- waits for. Their kinds are 3 and above.
+-- A request to people is a row here as well, although it does not suspend its intent. Several requests may be open, beside the
+-- one question that the intent waits for. Their kinds are 3 and above.
 DROP INDEX suspensions_one_open;
 CREATE UNIQUE INDEX suspensions_one_open ON suspensions (intent) WHERE resolution IS NULL AND kind < 3;
 CREATE INDEX suspensions_beside ON suspensions (intent, kind, rid) WHERE kind > 2;

@@ -1,6 +1,6 @@
--- The client program that uses an agent's key, where the server allows for its ways.
+-- The client program that uses an agent's key, if the server makes allowances for that program.
 ALTER TABLE api_keys ADD COLUMN client TEXT;
--- Whether the deadline never moves: the asker applies it by its own clock as well.
+-- Whether the deadline never moves, because the asker's client applies it by its own clock as well.
 ALTER TABLE suspensions ADD COLUMN fixed_deadline BOOLEAN NOT NULL DEFAULT FALSE;
 -- The intents whose agent has set the status to suspended_awaiting_input and has not sent its question yet. `from_status` is the status
 -- before.

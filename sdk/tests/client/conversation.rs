@@ -357,7 +357,7 @@ async fn too_many_calls_are_a_refusal_unless_an_earlier_try_may_have_taken_effec
     let created = impatient(base, Duration::ZERO).create_intent("T").send().await.unwrap_err();
     assert!(matches!(&created, CallError::Transport(TransportError::Unavailable(_))), "{created:?}");
     server.join().unwrap();
-    // If the first try may have asked the question, the 429 to the second try is no refusal of it.
+    // If the first try may have asked the question, a 429 to the second try does not mean that the question was refused.
     for (first, is_refused) in [(HangUp, false), (problem(503, "unavailable"), false), (problem(503, "overloaded"), true)] {
         let (base, server) = listen(vec![first, TooMany]);
         let asked = impatient(base, Duration::from_secs(2)).ask(intent_id(), Question::confirm("Go?")).await.unwrap_err();
@@ -409,7 +409,7 @@ async fn a_key_that_no_longer_counts_ends_the_wait_at_once() {
         let (client, server) = serve(vec![ok(record(json!({}))), problem(status, code), problem(status, code)]);
         let error = client.request_input(intent_id(), Question::confirm("Go?")).await.unwrap_err();
         assert!(matches!(error, RequestInputError::AccessLost { problem, .. } if problem.is(code)));
-        // A key that is refused when it asks has no question on record, so the error is a plain refusal.
+        // If the server refuses the key when the question is asked, no question is on record, so the error is a plain refusal.
         let error = client.request_input(intent_id(), Question::confirm("Go?")).await.unwrap_err();
         assert!(matches!(error, RequestInputError::Refused(problem) if problem.is(code)));
         server.join().unwrap();

@@ -14,7 +14,7 @@ use crate::script::{INTENT, SUSPENSION, answered, intent_id, record};
 /// How long a test waits before it fails.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
-/// A server that does nothing by itself.
+/// A server that sends only the bytes that a test tells it to send.
 pub(crate) struct Holding {
     listener: TcpListener,
     pub(crate) base: String,

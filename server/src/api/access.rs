@@ -81,7 +81,8 @@ pub(super) async fn set_acl(request: HttpRequest, shared: Data<Shared>) -> Resul
     change(&request, &shared, kind, body, |body| admitting::list(body, || new_id(&shared))).await
 }
 
-/// Gives an agent access, in place of the entry that it has. The creator, an admin, and agents with the permission `admin` may do so.
+/// Gives an agent access. The new entry replaces an earlier entry of that agent. The creator, an admin, and agents with the
+/// permission `admin` may do so.
 #[utoipa::path(post, path = "/api/v1/intents/{intent_id}/acl/entries", tag = "access", request_body = GrantAccessRequest,
     params(("intent_id" = String, Path), ("Idempotency-Key" = Option<String>, Header)), responses(
     (status = 200, body = AclEntryView), (status = 403), (status = 404), (status = 422)))]
@@ -91,7 +92,7 @@ pub(super) async fn grant(request: HttpRequest, shared: Data<Shared>) -> Result<
     change(&request, &shared, kind, body, |body| Ok(ChangeAccess::Grant(admitting::grant(id, body)?))).await
 }
 
-/// Removes an entry, with the leases of its agent.
+/// Removes an entry. If its agent may then no longer write, the leases of the agent are released.
 #[utoipa::path(delete, path = "/api/v1/intents/{intent_id}/acl/entries/{entry_id}", tag = "access",
     params(("intent_id" = String, Path), ("entry_id" = String, Path)),
     responses((status = 204), (status = 403), (status = 404), (status = 422)))]

@@ -103,7 +103,7 @@ fn report(body: BounceRequest) -> Result<BounceReport, Vec<FieldError>> {
     }
     let token = BounceToken::parse(&body.returned_to);
     match token {
-        // A report may quote the mail, and the link in the mail lets its holder answer.
+        // A report may quote the mail, and any person with the link in the mail can answer. So the link is taken out.
         Some(token) if errors.is_empty() => {
             let detail = body.detail.map(|detail| visible_line(&without_links(&detail)));
             Ok(BounceReport { token, kind: body.kind, detail })

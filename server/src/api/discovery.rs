@@ -16,7 +16,7 @@ use crate::edge::query::Query;
 use crate::edge::route::Routes;
 use crate::edge::shared::Shared;
 
-/// The OpenIntent RFCs whose routes this server has.
+/// The OpenIntent RFCs that two documents below name. The server also has routes of RFCs that are not in this list.
 const RFCS: [&str; 5] = ["0001", "0003", "0019", "0025", "0026"];
 
 pub(super) fn routes(routes: &mut Routes<'_>) {
@@ -79,7 +79,7 @@ pub(super) async fn placet(request: HttpRequest, shared: Data<Shared>) -> Result
     Ok(response.json(said))
 }
 
-/// Shows the server's level of the retry cascade, read-only (RFC-0026).
+/// Shows the server's default retry policy, which fills in what the retry policy of a question leaves out (RFC-0026).
 #[utoipa::path(get, path = "/api/v1/server/config", tag = "discovery", responses((status = 200, body = ServerConfigView)))]
 pub(super) async fn server_config(shared: Data<Shared>) -> HttpResponse {
     // In the OpenIntent client a fallback policy of the server overrides the `fail` that a call asks for: silence would become

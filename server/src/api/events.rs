@@ -1,4 +1,4 @@
-//! The log of one intent (RFC-0019): two views of the same events.
+//! The log of one intent (RFC-0019). A reader gets all events, or only those whose types the OpenIntent client knows.
 
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
@@ -56,8 +56,8 @@ pub(super) async fn append(request: HttpRequest, shared: Data<Shared>) -> Result
     if let Some(served) = three_calls::told(&shared, &caller, intent_id(&request)?, &body).await? {
         return Ok(respond(Outcome::Event(served)));
     }
-    // The OpenIntent client delegates by appending an event of assignment. This request assigns the agent: the server then writes
-    // the event itself, and only once.
+    // The OpenIntent client delegates work by appending an event of assignment. The server assigns the agent instead of appending
+    // the event: the assignment writes an event of this type itself, so the log holds it only once.
     let assigns = body.0["event_type"] == ASSIGNED;
     let action = if assigns { Action::Assign } else { Action::AppendEvent };
     let write = Write { action, scope: "POST /intents/{id}/events", if_match_required: false };

@@ -22,7 +22,7 @@ pub(super) fn routes(routes: &mut Routes<'_>) {
     routes.keyed(Surface::OpenIntent, "/intents/{intent_id}/governance", endpoints);
 }
 
-/// Shows the policy, as it was set and with every rule.
+/// Shows the policy twice: as it was set, and with the default of every rule that was not set.
 #[utoipa::path(get, path = "/api/v1/intents/{intent_id}/governance", tag = "governance", params(("intent_id" = String, Path)),
     responses((status = 200, body = GovernanceView), (status = 404)))]
 pub(super) async fn show(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {

@@ -98,14 +98,14 @@ pub(super) async fn dependents(request: HttpRequest, shared: Data<Shared>) -> Re
     relatives(&request, &shared, Relation::Dependents).await
 }
 
-/// Lists the children of an intent that could be worked on now.
+/// Lists those children of an intent that could be worked on now: drafts and active ones whose dependencies are completed.
 #[utoipa::path(get, path = "/api/v1/intents/{intent_id}/ready", tag = "graph", params(("intent_id" = String, Path)),
     responses((status = 200, body = RelativesView), (status = 403), (status = 404)))]
 pub(super) async fn ready(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     relatives(&request, &shared, Relation::Ready).await
 }
 
-/// Lists the children of an intent that cannot go on.
+/// Lists those children of an intent that cannot go on: blocked ones, and others with a dependency that is not completed.
 #[utoipa::path(get, path = "/api/v1/intents/{intent_id}/blocked", tag = "graph", params(("intent_id" = String, Path)),
     responses((status = 200, body = RelativesView), (status = 403), (status = 404)))]
 pub(super) async fn blocked(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {

@@ -38,8 +38,8 @@ pub(super) async fn readyz(shared: Data<Shared>) -> Result<HttpResponse, Problem
     if !shared.health.deadlines_alive() {
         return Err(Failure::edge(edge::UNAVAILABLE, "the deadline loop does not run").into());
     }
-    // After a restore, deadlines and messages wait until an operator has looked at the data and released them. The operator looks
-    // through this server, so a proxy that asks for readiness must let requests through.
+    // After a restore, deadlines and messages wait until an operator has looked at the data and released them. The operator reads
+    // the data with requests to this server. So the server counts as ready, because a proxy sends no requests to one that is not.
     let body = if hold.is_some() { "ready\nheld: true\n" } else { "ready\n" };
     Ok(HttpResponse::Ok().content_type("text/plain").body(body))
 }

@@ -27,7 +27,7 @@ pub(super) fn routes(routes: &mut Routes<'_>) {
     routes.keyed(Surface::OpenIntent, "/intents/{intent_id}/status", [post(Work::Write, set_status)]);
 }
 
-/// Creates an intent, `draft` unless it says `active`.
+/// Creates an intent. Its status is `draft`, unless the request says `active`.
 #[utoipa::path(post, path = "/api/v1/intents", tag = "intents", request_body = CreateIntentRequest, params(("Idempotency-Key" = Option<String>, Header)), responses(
     (status = 200, body = IntentView), (status = 400, description = "`dependency_cycle`: the intent would need its own parent"), (status = 403),
     (status = 404, description = "`not_found`: the parent or a dependency does not exist, or the key may not read it"),

@@ -50,6 +50,8 @@ pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<H
 }
 
 /// Revokes a key: at once on this server, within a second on others.
+///
+/// Waits and streams that are open on other servers end some seconds later.
 #[utoipa::path(delete, path = "/api/v1/keys/{key_id}", tag = "keys", params(("key_id" = String, Path)),
     responses((status = 200, body = KeyView), (status = 403), (status = 404)))]
 pub(super) async fn revoke(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {

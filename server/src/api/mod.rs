@@ -47,8 +47,8 @@ pub(crate) fn routes(config: &mut ServiceConfig) {
     declare(&mut Routes::registered(config));
 }
 
-/// Declares the routes. The router tries paths in the order of their declaration, so the paths of questions come first, and
-/// asking and answering are found quickly.
+/// Declares the routes. The router tries paths in the order of their declaration, so the paths of questions come first: the
+/// router then finds the calls that ask and answer quickly.
 fn declare(routes: &mut Routes<'_>) {
     routes.under("/api/v1", |routes| {
         suspensions::intent_routes(routes);

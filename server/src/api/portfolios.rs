@@ -116,7 +116,7 @@ pub(super) async fn events(request: HttpRequest, shared: Data<Shared>) -> Result
 }
 
 /// Changes the name, the description, the data or the rules of an active portfolio. Its creator and admins may do so. A new deadline
-/// counts at once, also for questions that are open; one that has passed does not move.
+/// counts at once, also for questions that are open. A deadline that has passed cannot be changed.
 #[utoipa::path(patch, path = "/api/v1/portfolios/{portfolio_id}", tag = "portfolios", request_body = UpdatePortfolioRequest,
     params(("portfolio_id" = String, Path), ("Idempotency-Key" = Option<String>, Header)), responses(
     (status = 200, body = PortfolioView), (status = 403), (status = 404),

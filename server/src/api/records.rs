@@ -18,8 +18,8 @@ use crate::edge::route::intent_id;
 use crate::edge::shared::Shared;
 use crate::edge::write::Write;
 
-/// Keeps the data of a request. `scope` is the scope of its idempotency key; `accept` also gets the caller, and the id of the
-/// agent as which the caller acts.
+/// Keeps the data of a request. `scope` is the scope of its idempotency key. `accept` makes the record from the body, the caller,
+/// and the id of the agent as which the caller acts.
 pub(super) async fn keep<T: DeserializeOwned>(
     request: &HttpRequest,
     shared: &Shared,

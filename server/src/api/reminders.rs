@@ -22,7 +22,7 @@ pub(super) fn routes(routes: &mut Routes<'_>) {
 /// Sends the message of the present attempt once more to the people who are asked at present. Operators and admins may do so; the
 /// agent that asked may not.
 ///
-/// Attempts and times stay as they were. A question can be reminded once in 300 seconds.
+/// Attempts and times stay as they were. People can be reminded of a question once in 300 seconds.
 #[utoipa::path(post, path = "/api/v1/suspensions/{suspension_id}/remind", tag = "suspensions", request_body = RemindRequest,
     params(("suspension_id" = String, Path), ("If-Match" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
     (status = 200, body = SuspensionRecord), (status = 400, description = "`if_match_required`: `If-Match` is there and is no version"), (status = 403), (status = 404), (status = 409, description = "`version_conflict`, `already_resolved`, `expired`"), (status = 422, description = "`invalid`: the question names no person; `malformed_json`, `idempotency_mismatch`"), (status = 429, description = "`rate_limited`: people were reminded less than 300 seconds ago")))]

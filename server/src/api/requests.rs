@@ -50,7 +50,7 @@ pub(super) async fn make<T: DeserializeOwned>(
     }
 }
 
-/// Decides a request, and shows it as it is afterwards.
+/// Answers a request to people, and returns the request as it is after that.
 pub(super) async fn decide<T: DeserializeOwned>(
     target: Target,
     id: SuspensionId,

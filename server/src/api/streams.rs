@@ -2,8 +2,8 @@
 //!
 //! Guarantee: a client that comes back with the id of its last event misses no later event, whichever server wrote it. Mechanism:
 //! the stream reads the log from that event on, when a commit wakes it ([`crate::worker::streams`]) and at least once a minute.
-//! Failure: when the stream has to end, its connection breaks, because the client asks again at once after a clean end, and
-//! pauses after a broken one.
+//! Failure: a stream that has to end breaks its connection. After a clean end the client would ask again at once; after a broken
+//! connection it pauses first.
 
 use std::io;
 use std::time::Duration;
@@ -134,8 +134,9 @@ async fn open(request: &HttpRequest, shared: Data<Shared>, of: StreamOf) -> Resu
     Ok(response.insert_header((HeaderName::from_static("x-accel-buffering"), "no")).streaming(body))
 }
 
-/// An open stream. It holds the events of one look at most: actix asks for more when its client has taken them, and a client that
-/// takes nothing loses its connection ([`crate::edge::connection`]).
+/// An open stream. It holds at most the events of one read of the log, because it reads on only when actix asks for the next
+/// part. While the client takes nothing, actix does not ask, and after a time the connection is closed
+/// ([`crate::edge::connection`]).
 struct Reader {
     shared: Data<Shared>,
     caller: Caller,

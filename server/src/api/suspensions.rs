@@ -81,8 +81,8 @@ pub(super) async fn respond_to(request: HttpRequest, shared: Data<Shared>) -> Re
     Ok(respond(write.send(&request, caller, &shared, body, answer).await?))
 }
 
-/// Reads a suspension. With `wait`, it answers when the suspension has ended or the wait is over; with `after_version`, also when
-/// it has changed.
+/// Reads a suspension. With `wait`, the answer comes when the suspension has ended or the time to wait is over; with
+/// `after_version` as well, the answer also comes when the suspension has a later version.
 #[utoipa::path(get, path = "/api/v1/suspensions/{suspension_id}", tag = "suspensions", params(("suspension_id" = String, Path),
     ("wait" = Option<u32>, Query), ("after_version" = Option<u32>, Query)),
     responses((status = 200, body = SuspensionRecord), (status = 404), (status = 422), (status = 429, description = "`rate_limited`: the key holds too many waits")))]
@@ -117,7 +117,7 @@ pub(super) async fn get(request: HttpRequest, shared: Data<Shared>) -> Result<Ht
                 () = shared.stopped() => false,
             };
             place = Some(shared.admission.enter_again(class).await?);
-            // Each look reads the present state, and checks that the caller may still see it.
+            // `look` finds the present state, and checks that the caller may still see it.
             changed = Some(watch.changed());
             record = look(&shared, &caller, id, record, watch).await?;
         }
@@ -126,10 +126,10 @@ pub(super) async fn get(request: HttpRequest, shared: Data<Shared>) -> Result<Ht
     Ok(respond(Outcome::Suspension { record: Box::new(record), version }))
 }
 
-/// Looks at a suspension again, for a caller whose key is still valid.
+/// The present state of a suspension, for a caller that waits for it. Fails if the caller's key is no longer valid.
 ///
-/// If the ending was announced, it is final, and the texts of the question are known from the look before. So the database is
-/// read only if no ending was announced, or if the principal of the key has changed.
+/// An ending that was announced is final, and the texts of the question are known from `before`. So the database is read only if
+/// no ending was announced, or if the principal of the key has changed.
 async fn look(
     shared: &Shared,
     caller: &Caller,
@@ -146,8 +146,8 @@ async fn look(
 
 /// Lists the suspensions that the caller may read, newest first.
 ///
-/// With `idempotency_key`, it lists only the question that was asked under that key in the name of this caller, whatever its
-/// text, open or ended.
+/// With `idempotency_key`, it lists only the question that was asked under that key in the name of this caller, open or ended,
+/// whatever text the question has.
 #[utoipa::path(get, path = "/api/v1/suspensions", tag = "suspensions", params(
     ("state" = Option<String>, Query),
     ("idempotency_key" = Option<String>, Query),

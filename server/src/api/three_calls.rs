@@ -23,14 +23,15 @@ const TOLD: [&str; 3] = ["intent.suspended", "intent.suspension_renotified", "in
 /// How many events of one type are looked through for the one that the client means.
 const LOOKED_THROUGH: u32 = 50;
 
-/// A new id for a question that this request announces: a key for the OpenIntent client announces one by setting this status.
-/// `None` for every other request.
+/// A new id for the question that a change of status announces. Only a key for the OpenIntent client announces a question, and it
+/// does so by setting the status `suspended_awaiting_input`. `None` for every other change.
 pub(super) fn announces(shared: &Shared, by: &Principal, status: Status) -> Option<SuspensionId> {
     let is_announced = by.client.is_some() && status == Status::SuspendedAwaitingInput;
     is_announced.then(|| SuspensionId(shared.entropy.uuid(shared.clock.now())))
 }
 
-/// The question whose record these patches write, if this key may ask in this way; `None` for other patches.
+/// The command that asks a question, if the patches are one patch that writes the record of a question, by a key for the
+/// OpenIntent client. If the record breaks rules, the command refuses it. `None` for all other patches, which ask nothing.
 pub(super) fn asks(shared: &Shared, by: &Principal, patches: &[Patch]) -> Result<Option<Command>, Vec<FieldError>> {
     let [patch] = patches else { return Ok(None) };
     if by.client.is_none() || patch.op != PatchOp::Set || !patch.segments().eq([SUSPENSION_KEY]) {
@@ -74,7 +75,8 @@ fn by_record(client_id: String, asked: Result<Box<Suspend>, Vec<FieldError>>) ->
     Command::SuspendByRecord(Box::new(ByRecord { client_id, asked, is_used: false, open: None }))
 }
 
-/// The server's own event that the client repeats in `body`, if it repeats one; the server does not write the event again.
+/// The client appends events that the server has written already ([`TOLD`]). If `body` repeats one of them, this returns the
+/// server's event as the response, and the server does not write it again. `None` for events of other types and other clients.
 ///
 /// # Errors
 ///

@@ -130,8 +130,8 @@ fn counts_at_once(question: &SuspensionRecord, typed: &str) -> bool {
     offered(question).iter().any(|choice| choice.value == typed)
 }
 
-/// One line typed behind `prompt`. `None` for an empty line, and for a line without an end: the terminal was closed in its
-/// middle.
+/// One line typed behind `prompt`; `None` for an empty line, and for a line without an end, which is left if the terminal is
+/// closed while the person types.
 fn line(prompt: &str) -> anyhow::Result<Option<String>> {
     terminal::forget_what_was_typed();
     let mut errors = std::io::stderr();
@@ -152,7 +152,8 @@ async fn record(remote: &Remote, question: &SuspensionRecord, answer: Value, arg
     let metadata = comment.map(|comment| Map::from_iter([("comment".to_owned(), Value::from(comment))]));
     let recorded = match remote.heard(remote.client.respond(question, answer, metadata)).await {
         Ok(recorded) => recorded,
-        // Another person was quicker: the name and the answer of that person say more than a refusal.
+        // The question has ended, perhaps because another person was quicker. A sentence on how it ended says more than the
+        // refusal.
         Err(CallError::Refused(problem)) if problem.is("already_resolved") || problem.is("expired") => {
             let now = remote.client.suspension(question.id).await.map_err(|error| remote.failed(error))?;
             let ended = Ending::of(&now).map_or_else(|| problem.to_string(), |ending| ending.words(&now));

@@ -17,7 +17,8 @@ const LOOK_FOR: Duration = Duration::from_secs(2);
 /// Tells the person if the server found from here has another database: a key made in this database is not valid there.
 pub(super) async fn tell_of_another_server(store: &dyn Store, settings: &DatabaseArgs, database: &Database) {
     for address in settings.servers() {
-        // The first try uses a made-up secret: reading the real one would create it in a database that no server has used.
+        // The first try only finds out whether a Placet server answers, and uses a made-up secret for that. The real secret would
+        // be created by reading it, if no server has used the database yet.
         if !is_other(&address, [0; 32]).await {
             continue;
         }

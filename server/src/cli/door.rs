@@ -42,7 +42,7 @@ impl Door {
         Self { way, is_drawn: !is_loopback(public_url) }
     }
 
-    /// Tells where mails can be read, and why there.
+    /// Says that mails stay in memory for the reason `why`, and where they can be read.
     pub(super) fn open(&self, why: &str, address: &str) -> anyhow::Result<()> {
         match &self.way {
             Way::Terminal => {

@@ -232,7 +232,7 @@ pub(super) async fn status(args: StatusArgs) -> ExitCode {
     remote::exit_code(stated(&args).await)
 }
 
-/// Whether the server is ready, and how many questions wait there for the holder of this key.
+/// Says whether the server is ready, and how many questions are open there that this key may read.
 async fn stated(args: &StatusArgs) -> anyhow::Result<()> {
     let remote = args.remote.connect("status", READERS)?;
     let open = question::open(&remote).await?;

@@ -16,7 +16,8 @@ pub(super) enum Unclear {
     Unknown,
     /// It fits more than one choice.
     Ambiguous,
-    /// It fits a choice whose words and value disagree, or do not say enough.
+    /// It fits one choice, but a label may mislead about the value it sends, or the typed word means yes or no and the value of
+    /// that choice does not mean the same.
     Misleading,
 }
 

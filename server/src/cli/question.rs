@@ -1,7 +1,8 @@
 //! A question as a terminal shows it, and how it is found by its short id.
 //!
-//! The short id is made from the question's id. That id is a capability, and command lines are seen by others and kept in
-//! histories. A short id names one question for good, so an answer to one question never goes to the next.
+//! The short id is made from the question's id. The id itself must not stand on a command line, which others see and histories
+//! keep: it is a capability, with which the holder of a key can act on the question. The short id of a question never changes, so
+//! an answer that is typed late does not go to a newer question.
 
 use std::fmt::Write as _;
 
@@ -106,7 +107,7 @@ pub(super) async fn find_open(remote: &Remote, wanted: &str) -> anyhow::Result<S
 
 fn named(mut questions: Vec<SuspensionRecord>, wanted: &str) -> anyhow::Result<Option<SuspensionRecord>> {
     questions.retain(|question| short_id(question.id) == wanted);
-    // This is rare, but an answer must not go to a question that the person has not read.
+    // Two questions seldom have the same short id, but an answer must not go to a question that the person has not read.
     ensure!(questions.len() <= 1, "two questions have this short id; answer from the mail or over HTTP");
     Ok(questions.pop())
 }
@@ -325,7 +326,8 @@ pub(super) mod tests {
         serde_json::from_value(record).unwrap()
     }
 
-    // The digests of the first two ids begin alike. The ids were found by trying.
+    // A short id that two questions have is refused, instead of naming either. The digests of the first two ids begin alike;
+    // these ids were found by trying.
     #[test]
     fn a_short_id_that_two_questions_have_names_neither() {
         let questions = || vec![open(7436), open(9406), open(1)];

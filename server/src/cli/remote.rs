@@ -59,7 +59,7 @@ pub(super) struct RemoteArgs {
 pub(super) struct Remote {
     pub(super) client: Client,
     pub(super) url: Url,
-    /// The roles whose keys may do what the command does.
+    /// The roles whose keys may be used for the command.
     needs: &'static str,
     /// Whether the person has been told that the call takes a while.
     told: AtomicBool,

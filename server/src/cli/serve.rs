@@ -119,7 +119,8 @@ async fn look_for_itself(public_url: Url, instance: Instance) {
     }
 }
 
-/// Makes the first key in development; in production it fails and says how to make one. A server without a key is of no use.
+/// If there is no key yet: in development, makes the first key and shows it on the terminal, or without a terminal says how to
+/// make one; in production, fails and says how to make one. A server without a key is of no use.
 async fn first_key(store: &dyn Store, mode: Mode, database: &DatabaseArgs) -> anyhow::Result<()> {
     if !store.keys(account::principal()).await?.is_empty() {
         return Ok(());
@@ -139,7 +140,8 @@ async fn first_key(store: &dyn Store, mode: Mode, database: &DatabaseArgs) -> an
     Ok(())
 }
 
-/// The command that starts this program, as a person types it; cargo does not put it on the path.
+/// The command with which this program was started. It may be a path, because `placet` alone is not found if cargo has only built
+/// the program.
 fn program() -> String {
     std::env::args_os().next().map_or_else(|| "placet".to_owned(), |name| name.to_string_lossy().into_owned())
 }

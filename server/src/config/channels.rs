@@ -157,8 +157,8 @@ fn secret(what: &str, text: Option<SecretString>, file: Option<&Path>) -> anyhow
     }
 }
 
-/// The variable that holds the secret of an endpoint: `PLACET_WEBHOOK_OPS_ROOM_SECRET`. The previous secret has no variable:
-/// whatever the name of that variable, the secret of another endpoint could have a variable of the same name.
+/// The variable that holds the secret of an endpoint: `PLACET_WEBHOOK_OPS_ROOM_SECRET`. The previous secret has no variable: the
+/// name `PLACET_WEBHOOK_OPS_ROOM_PREVIOUS_SECRET` would also be that of an endpoint called `ops-room-previous`.
 fn variable(webhook: &str) -> String {
     format!("PLACET_WEBHOOK_{}_SECRET", webhook.replace('-', "_").to_uppercase())
 }

@@ -73,8 +73,8 @@ pub(super) fn read_file(path: &Path) -> anyhow::Result<FileConfig> {
     })
 }
 
-/// Whether a file holds the address of the mail server, of a webhook or of a database. A file that cannot be understood may hold
-/// one too.
+/// Whether a file holds an address that may contain a secret: that of the mail server, a webhook or a PostgreSQL database. A file
+/// that cannot be understood counts as one that holds a secret.
 pub fn holds_secret(path: &Path) -> bool {
     let postgres = |url: &String| url.starts_with("postgres");
     read_file(path).map_or(true, |file| {

@@ -17,8 +17,8 @@ const CONCURRENT_REQUESTS_MAX: usize = 3_072;
 const CONNECTIONS_DEFAULT: usize = 25_000;
 /// How many invalid keys one address may present in a minute: more than people mistype, fewer than a program tries.
 const BAD_KEYS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(60).expect("60 is not zero");
-/// Files the server needs besides its connections: the database, mail servers, webhooks. A connection to PostgreSQL takes five, and there
-/// may be two hundred.
+/// The open files that the server needs besides its clients' connections: for the database, mail servers and webhooks. A
+/// connection to PostgreSQL takes five files, and there may be two hundred of these connections.
 const FILES_KEPT: usize = 1_536;
 
 /// How much the server takes at the same time, and how often from one key.
@@ -84,8 +84,8 @@ pub fn raise_files_max() {
     }
 }
 
-/// Asks the system to back memory with small pages only: thousands of connections each use a small part of their buffers, and in a
-/// large page the unused parts take memory as well.
+/// Asks the system to back memory with small pages only: thousands of connections each use a small part of their buffers, and in
+/// a large page the unused parts take memory as well.
 pub fn use_small_pages() {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::thread::disable_transparent_huge_pages(true) {

@@ -1,6 +1,7 @@
 //! The configuration: one struct, read from flags, environment and a file, validated once.
 //!
-//! Flags win over the environment, the environment over the file, the file over the defaults. Every key is in `docs/operating.md`.
+//! Flags win over the environment, the environment over the file, the file over the defaults. Every key stands in
+//! `docs/operating.md`.
 
 mod channels;
 mod database;
@@ -570,8 +571,8 @@ mod tests {
         assert_eq!(keys, KEYS.map(str::to_owned).into());
     }
 
-    /// A setting that is silently not read costs a day: each key and each table is misspelt once, and must be named with its
-    /// line.
+    /// A misspelt key or table is refused, and the refusal names it with its line: a setting that the server silently ignored
+    /// would be hard to find. Each key is misspelt in two ways, each table in one.
     #[test]
     fn every_key_and_table_misspelt_is_named() {
         let mut misspelt = 0;
@@ -594,8 +595,8 @@ mod tests {
         assert!(misspelt >= 2 * KEYS.len(), "{misspelt}");
     }
 
-    /// A setting that cannot be found is of no use: every key of the file is a flag, or stands in the rest of `--help`; and every
-    /// key stands in docs/operating.md.
+    /// A person can find every key of the file in two places: in `--help`, as a flag or in the part about settings without flags,
+    /// and in docs/operating.md.
     #[test]
     fn help_and_documents_know_every_key_of_the_file() {
         let command = ServeArgs::augment_args(clap::Command::new("serve"));

@@ -112,8 +112,8 @@ struct Places {
     lists: usize,
 }
 
-/// The most lists at a time on any machine. The store reads for only eight requests at a time, and some of these come from people
-/// who open their link.
+/// The most lists under way at a time, however large the machine is. The store reads for only eight requests at a time, and some
+/// of its readers must stay free for people who open their link.
 const LISTS_MAX: usize = 4;
 /// The most reads of the inbox at a time. Together with the lists they leave one of the store's eight readers free.
 const INBOXES_MAX: usize = 3;
@@ -259,7 +259,7 @@ impl Admission {
     }
 }
 
-/// A place for one request under way; dropping it gives it back.
+/// A place for one request under way. The place is given back when this value is dropped.
 #[must_use = "a place that is dropped at once bounds nothing"]
 pub struct Place {
     _permit: OwnedSemaphorePermit,
@@ -313,7 +313,8 @@ mod tests {
         }
     }
 
-    /// Requests of a less protected class leave room for the more protected classes.
+    /// Requests of a less protected class leave the places of the more protected classes free. Answers have places of their own,
+    /// and may also take those of writes.
     #[tokio::test]
     async fn no_class_takes_the_places_of_a_more_protected_one() {
         let admission = admission(10);
@@ -340,7 +341,8 @@ mod tests {
         }
     }
 
-    /// A request that could not get a place in time is refused at once; an answer waits in a line of any length.
+    /// If the line of a class is full, the next request is refused at once, because it could not get a place in time. The line of
+    /// answers is never full.
     #[tokio::test]
     async fn so_many_wait_in_line_and_the_next_is_refused_at_once() {
         let admission = admission(10);

@@ -74,8 +74,8 @@ async fn admit(shared: &web::Data<Shared>, work: Option<Work>, request: &mut Ser
     let place = shared.admission.enter(class).await?;
     request.extensions_mut().insert(place);
     if request.query_string().contains("wait=") {
-        // actix makes room for 16 headers in every request, which takes 6 KiB. A request that may wait a minute gets a map that
-        // is only as large as its headers need.
+        // actix makes room for 16 headers in every request, which takes 6 KiB. A request that may wait long gets a map that is
+        // only as large as its headers need, because many requests may wait at a time.
         let headers = request.headers_mut();
         *headers = std::mem::take(headers).into_iter().collect();
     }

@@ -83,8 +83,8 @@ pub struct Authenticator {
     memory: Mutex<Memory>,
     /// Lets one task at a time look up unknown keys, so that a flood of invalid keys does not delay a valid one.
     unknown: Semaphore,
-    /// The places in the line of unknown keys, which are the keys that are not remembered. A valid key is among them only if the
-    /// key or the server is new.
+    /// The places in the line of unknown keys, which are the keys that are not remembered. A valid key is unknown only at its
+    /// first use on this server, or after all keys were forgotten because there were [`CACHE_MAX`] of them.
     waiting: Arc<Semaphore>,
     /// The key that this process revoked last.
     revoked: watch::Sender<Option<KeyId>>,
@@ -146,8 +146,8 @@ impl Authenticator {
         Ok(self.look(key_hash, Some(place)))
     }
 
-    /// The lookup of this key that is under way, if a request may still join it. A lookup that panicked will have no result. A
-    /// lookup that began too long ago may have seen a key that was revoked since.
+    /// The lookup of this key that is under way, if a request may still join it. It may not if the lookup panicked, because then
+    /// there will be no result, or if the lookup began too long ago, because it may have seen a key that was revoked since.
     fn under_way(&self, key_hash: KeyHash) -> Option<Look> {
         let now = self.clock.now();
         let is_young = |look: &&Look| (TimeDelta::zero()..BELIEVED).contains(&(now - look.began));
@@ -310,8 +310,8 @@ mod tests {
         assert!(authenticator.memory().looks.is_empty());
     }
 
-    /// A remembered key is looked up again before requests have to wait for that, and all requests that do wait share one lookup.
-    /// Otherwise the server would stall once a second.
+    /// A remembered key is looked up again in the background while it still counts as valid. Requests wait only if the last
+    /// lookup of their key is older, and then all of them share one lookup. Otherwise the server would stall once a second.
     #[tokio::test]
     async fn a_key_is_looked_up_again_before_anybody_has_to_wait_and_once_for_a_crowd() {
         let (_folder, clock, authenticator) = with_a_known_key().await;

@@ -1,5 +1,5 @@
 //! Reads the bodies of requests, limited in size and time, and parses them strictly. Malformed JSON is refused at once; fields
-//! that break rules are reported later, and only to a caller who may act.
+//! that break rules are reported later, and only to a caller that may do what the request asks for.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -266,7 +266,7 @@ pub(crate) fn is_key(text: &str) -> bool {
     (1..=IDEMPOTENCY_KEY_MAX).contains(&text.len()) && text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
-/// The hash under which a key is kept.
+/// The hash under which an `Idempotency-Key` is kept.
 pub(crate) fn key_hash(principal: &Principal, scope: &str, key: &str) -> [u8; 32] {
     // Without the lengths, two different sets of parts could make the same text.
     let name = name::form(&principal.name);

@@ -26,7 +26,7 @@ pub(crate) const HEAD_WAIT: Duration = Duration::from_secs(10);
 /// How long a connection may idle. This is longer than clients and proxies keep theirs (mostly 60 seconds), so that they close it
 /// first: a server that closes first may do so just when the next request leaves.
 pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(75);
-/// How long a client may need to take the data sent to it, besides a second for each [`TAKE_BYTES_PER_SECOND`].
+/// How long a client may need to take the data sent to it, plus one second for each [`TAKE_BYTES_PER_SECOND`] bytes.
 const TAKE_WAIT: Duration = Duration::from_secs(30);
 /// The speed at which a client must at least take the data sent to it.
 const TAKE_BYTES_PER_SECOND: usize = 64 * 1024;
@@ -130,7 +130,8 @@ pub(crate) struct Connection<S> {
     stream: S,
     exchange: Exchange,
     patience: Patience,
-    /// Wakes the task at a deadline. It is made when first needed and then stays set: to set it for each request would cost more.
+    /// Wakes the task at a deadline. It is made when first needed, and is not set anew for each request, because that would cost
+    /// more. It is set anew only if it would wake the task too late, or has woken it too early.
     alarm: Option<Pin<Box<Sleep>>>,
     untaken: Option<Untaken>,
     room: UntakenRoom,

@@ -1,9 +1,10 @@
-//! Closes connections that would stay open for no good reason: for a head that does not end, or a body that is not read.
+//! Lets connections be closed that would stay open for no good reason: for a head that does not end, or a body that is not read.
 //!
-//! The connection is told when a request begins and ends; see [`super::connection`].
+//! For the heads, this module tells the connection when a request begins and ends, and [`super::connection`] sets the deadlines.
 //!
-//! If a chunked body is dropped before its end, actix reads and discards the rest for as long as the sender likes. If the body is
-//! held until the response has been sent, actix closes the connection instead, as it does for a body whose length was declared.
+//! For the bodies, it holds a chunked body until the response has been sent: actix then closes the connection, as it does for a
+//! body whose length was declared. If the body were dropped earlier, actix would read and discard the rest for as long as the
+//! sender likes.
 
 use std::cell::RefCell;
 use std::pin::Pin;

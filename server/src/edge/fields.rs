@@ -1,7 +1,7 @@
 //! Converts JSON into types, without serde's second way to write a struct.
 //!
 //! serde reads a struct from an array as well, by position: `["susp-id", "approve"]` would be an answer. This module refuses
-//! these forms at every depth, because a reader of the documentation cannot have meant them.
+//! an array in place of a struct at every depth, because a reader of the documentation cannot have meant it.
 
 use serde::Deserializer;
 use serde::de::value::{MapDeserializer, SeqDeserializer};

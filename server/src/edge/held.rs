@@ -87,7 +87,8 @@ mod tests {
 
     use super::*;
 
-    /// The memory for refusals that are held is bounded.
+    /// A refusal is sent when its time is over. It breaks its connection instead if the server stops, or if as many refusals as
+    /// allowed are held already. A refusal that ends makes room for another.
     #[actix_web::test]
     async fn a_refusal_without_room_breaks_its_connection_and_one_that_ends_gives_its_room_back() {
         let room = Semaphore::new(1);

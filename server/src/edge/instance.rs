@@ -12,7 +12,7 @@ use sha2::Sha256;
 
 use super::settings::Settings;
 
-/// The name of the secret in the database; the secret is used for nothing else.
+/// The name of the secret in the database from which proofs are made; the secret is used for nothing else.
 pub(crate) const INSTANCE_SECRET: &str = "instance";
 /// The length of a challenge: 32 random bytes.
 pub(crate) const CHALLENGE_CHARS: usize = 43;

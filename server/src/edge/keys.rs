@@ -17,7 +17,7 @@ const RANDOM_CHARS: usize = 27;
 const CHECK_CHARS: usize = 6;
 /// The longest key that is looked up at all.
 pub const KEY_CHARS_MAX: usize = 200;
-/// The most channels to which one gateway is tied: no server has more webhooks.
+/// The most channels to which one gateway (a key with the role `channel`) can be tied. No server has more webhooks than this.
 pub const TIED_TO_MAX: usize = 100;
 /// An imported secret with fewer bits needs `--weak`.
 pub const IMPORT_BITS_MIN: f64 = 128.0;
@@ -45,12 +45,12 @@ pub fn generate(role: Role, entropy: &dyn Entropy) -> SecretString {
     key.into()
 }
 
-/// The hash of a key, as it is stored. Keys carry 128 bits or more, so a fast hash is safe.
+/// The hash of a key, as it is stored. Keys carry 128 bits or more, except those imported with `--weak`, so a fast hash is safe.
 pub fn hash(key: &str) -> [u8; 32] {
     Sha256::digest(key.as_bytes()).into()
 }
 
-/// Roughly how many bits a secret chosen by a person can carry: its length times the size of the alphabets it uses.
+/// Roughly how many bits a secret chosen by a person can carry: its length times the bits of one character of its alphabets.
 pub fn bits(secret: &str) -> f64 {
     let size = |holds: bool, size: f64| if holds { size } else { 0.0 };
     let alphabet = size(secret.chars().any(|c| c.is_ascii_digit()), 10.0)
@@ -58,7 +58,8 @@ pub fn bits(secret: &str) -> f64 {
         + size(secret.chars().any(|c| c.is_ascii_uppercase()), 26.0)
         + size(secret.chars().any(|c| !c.is_ascii_alphanumeric()), 32.0);
     let distinct = secret.chars().collect::<std::collections::BTreeSet<_>>().len();
-    // A secret that repeats one character carries almost nothing, however long it is.
+    // A secret that repeats a few characters carries little, however long it is. So its length counts only up to twice the number
+    // of distinct characters.
     let length = u32::try_from(secret.chars().count().min(distinct * 2)).unwrap_or(u32::MAX);
     alphabet.max(1.0).log2() * f64::from(length)
 }
@@ -68,7 +69,7 @@ pub fn bits(secret: &str) -> f64 {
 ///
 /// # Errors
 ///
-/// Every name that breaks a rule.
+/// The fields of the request that break rules.
 pub fn new_key(
     request: CreateKeyRequest,
     secret: &SecretString,
@@ -92,7 +93,8 @@ pub fn new_key(
     Ok(NewKey { id, name, role: request.role, subject, owner: Owner(owner), tied_to, client: request.client, hash, origin })
 }
 
-/// The channels to which a gateway is tied, each once; `channels` are the channels of the server, if they are known.
+/// The channels to which a gateway (a key with the role `channel`) is tied, each once. `channels` are the channels of the server,
+/// if they are known.
 fn tie(
     role: Role,
     tied_to: Option<Vec<String>>,

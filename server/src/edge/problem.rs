@@ -38,8 +38,8 @@ pub(crate) struct More {
     pub(crate) retry_after: Option<u32>,
 }
 
-/// Marks the response to a request that was refused because the server is overloaded. This is expected under overload, so these
-/// refusals are not logged one by one.
+/// Marks the response to a request that was refused because the server is overloaded. Under overload there are many of these
+/// refusals, so the log does not warn of each.
 pub(crate) struct TurnedAway;
 
 /// A failure on our surface.

@@ -1,4 +1,4 @@
-//! Query strings: every parameter has a name and bounds. A route decides whether it refuses unknown parameters.
+//! Query strings. A handler reads each parameter by its name and checks it, and decides whether it refuses unknown parameters.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! Limits on the rate of requests: per key, and per address for invalid keys.
 //!
-//! The limits use the machine's monotonic clock, so a jump of the wall clock does not change them. Their memory is bounded, and
-//! counters that have not counted for a while are forgotten.
+//! The limits use the machine's monotonic clock, so a jump of the wall clock does not change them. Their memory is bounded, and a
+//! counter that has been quiet for a while is forgotten.
 
 use std::net::{IpAddr, Ipv6Addr};
 

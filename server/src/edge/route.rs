@@ -109,7 +109,7 @@ macro_rules! authenticated {
 
 /// Registers routes with a server, and keeps what they declare.
 pub(crate) struct Routes<'a> {
-    /// Absent if only the declarations are wanted.
+    /// Absent if the routes are only declared and not served.
     config: Option<&'a mut ServiceConfig>,
     prefix: &'static str,
     declared: Vec<Declared>,

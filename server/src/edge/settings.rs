@@ -15,13 +15,13 @@ pub(crate) struct Settings {
     pub(crate) development: bool,
     pub(crate) listen: SocketAddr,
     pub(crate) public_url: String,
-    /// Whether people are asked when a question names no recipients. Servers of earlier versions only report here whether they
-    /// have operators.
+    /// Whether people are asked when a question names no recipients. The name in JSON is older: servers of earlier versions only
+    /// report whether they have operators.
     #[serde(rename = "has_operators")]
     pub(crate) asks_by_default: bool,
     /// Whether any person may be asked at all.
     pub(crate) has_allowed: bool,
-    /// Operators who may not be asked.
+    /// Operators that no question may be sent to, because `notify_allow` does not allow them.
     pub(crate) operators_left_out: Vec<String>,
     pub(crate) fallback_min_window_seconds: u32,
     pub(crate) fallback_requires_delivery: bool,

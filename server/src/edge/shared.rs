@@ -108,7 +108,7 @@ impl Waiters {
     }
 }
 
-/// A place of a key for a long wait; dropping it gives it back.
+/// A place of a key for a long wait. The place is given back when this value is dropped.
 pub(crate) struct Waiting<'a> {
     waiters: &'a Waiters,
     key: Option<KeyId>,

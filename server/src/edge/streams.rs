@@ -48,7 +48,7 @@ impl Streams {
     }
 }
 
-/// A place of a key for a stream; dropping it gives it back.
+/// A place of a key for a stream. The place is given back when this value is dropped.
 #[must_use = "a place that is dropped at once bounds nothing"]
 pub(crate) struct StreamPlace {
     streams: Arc<Streams>,

@@ -1,4 +1,5 @@
-//! One line per request, with an id; paths are logged as route patterns, because paths hold tokens and ids.
+//! Logs one line per request, with its id. The line shows the pattern of the route in place of the path, because paths hold
+//! tokens and ids.
 
 use std::time::Instant;
 

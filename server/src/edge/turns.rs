@@ -5,9 +5,9 @@
 //! commit, its response) waits until all these connections are read. So a request holds its place for four times as long as it
 //! takes to read from every connection, and the writer is idle.
 //!
-//! Guarantee: between two steps of a request under way, at most twice [`TURNS_MAX`] new requests begin: those of one round and
-//! those of the next. Mechanism: a connection that could read a new request takes a turn; when the turns are used up it waits in
-//! line until all other ready tasks have run.
+//! Guarantee: between two steps of a request under way, at most twice [`TURNS_MAX`] new requests begin. Mechanism: a connection
+//! that could read a new request takes a turn. When the turns are used up, it waits in line until all other ready tasks have run;
+//! then as many turns are given out anew. This can happen once between two steps, hence twice as many.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;

@@ -1,8 +1,8 @@
 //! The counters and measurements of the server, for Prometheus (`/metrics`).
 //!
-//! Guarantee: a label is a word of this program (an outcome, a channel, a route's pattern), never a word of a caller: no ids, no
-//! addresses, no texts, and no more series than the tables of words allow. The effects of a transaction are counted after its
-//! commit. Mechanism: counters live in memory and begin at zero with the process, as Prometheus expects; gauges of open
+//! Guarantee: a label is a word of this program or its settings (an outcome, a channel, a route's pattern), never a word of a
+//! caller: no id, no address, no text. So callers cannot make new series without end. The effects of a transaction are counted
+//! after its commit. Mechanism: counters live in memory and begin at zero with the process, as Prometheus expects; gauges of open
 //! questions and messages are read from the database at each scrape, so that they are true from the first second on and agree
 //! with the lists that the API returns.
 
@@ -172,8 +172,8 @@ pub(crate) struct WriterMetrics {
     /// Copies of the write-ahead log into the database file, by their result.
     log_copies: Family<CopiedLabel, Counter>,
     log_copy_seconds: Histogram,
-    /// How often the writer itself copied the rest of the write-ahead log into the database, by whether it copied all of that
-    /// rest.
+    /// How often the writer itself copied the rest of the write-ahead log into the database (the part that the copy beside the
+    /// writer has left), by whether the writer copied all of that part.
     log_ends: Family<EndedLabel, Counter>,
     log_end_seconds: Histogram,
 }
@@ -185,8 +185,8 @@ impl WriterMetrics {
         self.log_copy_seconds.observe(took.as_secs_f64());
     }
 
-    /// Counts one run in which the writer itself copied the rest of the write-ahead log into the database; `whole` says whether it
-    /// copied all of it.
+    /// Counts one run in which the writer itself copied the rest of the write-ahead log into the database. `whole` says whether
+    /// the writer copied all of that rest.
     pub(crate) fn log_ended(&self, whole: bool, took: Duration) {
         self.log_ends.get_or_create(&EndedLabel { whole: if whole { "true" } else { "false" } }).inc();
         self.log_end_seconds.observe(took.as_secs_f64());
@@ -561,7 +561,7 @@ impl Metrics {
         }
     }
 
-    /// All series as text, with the gauges of what is open at `now`.
+    /// All series as text. The gauges of open questions and waiting messages are set from `standing`, as of `now`.
     ///
     /// # Errors
     ///

@@ -134,8 +134,9 @@ mod tests {
         String::from_utf8(bytes).unwrap()
     }
 
-    /// A reader of the log believes it. For programs an event must be exactly one line. For people it may go on in indented
-    /// lines, but only its first line may begin at the margin.
+    /// A reader takes each line at the margin for an event of the server, so text that others wrote must not begin there. For
+    /// programs an event is exactly one line. For people it may go on in indented lines, and only its first line begins at the
+    /// margin.
     #[test]
     fn nobody_writes_lines_of_their_own_into_the_log() {
         let json = logged(|kept| for_programs(EnvFilter::new("info"), move || InAscii(kept.clone())));

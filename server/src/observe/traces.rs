@@ -39,7 +39,7 @@ pub struct Traces {
 }
 
 impl Traces {
-    /// Exports to the collector at `endpoint` (`http://host:4318`), from inside a tokio runtime.
+    /// Starts to export to the collector at `endpoint` (`http://host:4318`); must be called inside a tokio runtime.
     ///
     /// # Errors
     ///
@@ -100,7 +100,7 @@ impl Traces {
         });
     }
 
-    /// Sends the spans in the queue, for as long as [`STOP_WAIT`]; blocks.
+    /// Sends the spans that are in the queue; blocks until they have left, at most for [`STOP_WAIT`].
     pub(crate) fn stop(&self) {
         if let Err(error) = self.processor.shutdown_with_timeout(STOP_WAIT) {
             tracing::debug!(error = %error, "the last spans did not leave");

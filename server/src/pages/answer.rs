@@ -43,7 +43,7 @@ use crate::edge::problem::{Failure, RETRY_AFTER_SECONDS, TurnedAway};
 use crate::edge::rates::seconds_until;
 use crate::edge::shared::Shared;
 
-/// How long a used link shows the outcome of its question.
+/// How long after the end of a question its links show the outcome.
 const OUTCOME_SHOWN: TimeDelta = TimeDelta::days(30);
 /// The longest comment, in bytes; a longer one is cut, because a comment decides nothing.
 const COMMENT_BYTES_MAX: usize = 4 * 1024;
@@ -69,7 +69,7 @@ struct Shown<'a> {
     error: Option<FormError>,
 }
 
-/// A form that arrived, with its share of the memory for bodies, which it keeps until it is answered.
+/// A form that arrived, with its share of the memory for bodies. The share is given back when the response has been made.
 struct Sent {
     form: Form,
     _body: Body,
@@ -180,7 +180,7 @@ async fn decided(
         Ok(_) => return answers_nothing(&pages),
         Err(_) => return cannot_save(&request, &pages, sent.ok().as_ref(), RETRY_AFTER_SECONDS),
     };
-    // An answer for which there was no room does not count among the tries of a link.
+    // An answer that was refused for want of memory for its body does not count among the tries of a link.
     if let Some(seconds) = sent.as_ref().err().and_then(|failure| failure.more.retry_after) {
         return cannot_save(&request, &pages, None, seconds);
     }
@@ -226,7 +226,7 @@ async fn decided(
         }
         Err(StoreError::Rejected(_)) => to_outcome(&request),
         Err(error @ (StoreError::Unavailable(_) | StoreError::Held(_) | StoreError::Failed(_))) => {
-            // The page may say that nothing was recorded only if the store held the answer back before it wrote.
+            // The page may say that nothing was recorded only after `Held`: with this error the store has written nothing.
             let told = if matches!(error, StoreError::Held(_)) { FormError::CannotSave } else { FormError::Unheard };
             let mut page = again(told, StatusCode::SERVICE_UNAVAILABLE);
             page.headers_mut().insert(RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECONDS));
@@ -441,8 +441,8 @@ fn ending(link: &LinkView) -> Ending {
 }
 
 impl Form {
-    /// The same form once more, on a page that does not know the question. There is none if another site sent the form, because
-    /// the person did not read its text.
+    /// The same form once more, on a page that does not know the question. `None` if another site sent the form, because the
+    /// person may never have seen its text, or if the form holds no text.
     fn again(&self, request: &HttpRequest, pages: &Pages) -> Option<Again> {
         let fields = self.fields.iter().take(FIELDS_MAX).map(|(name, text)| (format!("{FIELD_PREFIX}{name}"), text.clone()));
         let value = self.value.iter().map(|value| ("value".to_owned(), value.clone()));

@@ -147,7 +147,8 @@ impl Pages {
         Page { host: self.host(), answering_as: None }
     }
 
-    /// Development mode, for a request that came under our own name: a foreign name that leads here is a rebinding attack.
+    /// Development mode, and the origin of the request. `None` if the request did not come under our own name: a foreign name
+    /// that leads here may be an attack by DNS rebinding.
     fn development(&self, request: &HttpRequest) -> Option<(&Development, String)> {
         let development = self.development.as_ref()?;
         let host = request.headers().get("host").and_then(|host| host.to_str().ok()).unwrap_or_default();

@@ -1,6 +1,6 @@
 //! Decides how much of an agent's text a page shows at first.
 //!
-//! Guarantee: every part that a page leaves out is counted, named, and locks the answers. No person should be able to say yes to
+//! Guarantee: the page counts and names every part that it leaves out, and locks the answers, so that no person can say yes to
 //! text that was not shown. Mechanism: all code that shortens a text of an agent on a page with answers notes the cut part in
 //! [`Folds`].
 

@@ -18,7 +18,7 @@ const COOKIE_BYTES: usize = 16;
 
 impl Pages {
     fn cookie_name(&self) -> &'static str {
-        // The prefix needs https; a loopback http server cannot have it.
+        // Browsers accept the prefix `__Host-` only with https, which a server on a loopback address need not have.
         if self.is_https() { "__Host-a" } else { "a" }
     }
 
@@ -78,7 +78,8 @@ impl Pages {
     fn development_mac(&self, cookie: &str) -> Hmac<Sha256> {
         // Unwrap safety: HMAC takes a key of any length.
         let mac = Hmac::<Sha256>::new_from_slice(&self.nonce_secret).unwrap_or_else(|_| unreachable!("HMAC takes any key"));
-        // The input for an answer form needs no prefix of this kind: it begins with 22 characters of base64url, which has no dot.
+        // The prefix keeps this nonce apart from that of an answer form, which is made with the same secret: the input for that
+        // one begins with the 22 characters of a cookie, and none of them is a dot.
         mac.chain_update(b"placet.development.form.v1\0").chain_update(cookie)
     }
 

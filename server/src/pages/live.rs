@@ -22,7 +22,7 @@ use crate::edge::shared::Shared;
 struct State {
     /// How the question ended; absent while it can be answered.
     ended: Option<&'static str>,
-    /// The time until the deadline; absent if there is none. A duration, because the reader's clock may be wrong.
+    /// The time until the deadline; absent if there is no deadline. It is a duration, because the reader's clock may be wrong.
     left_ms: Option<i64>,
     /// The deadline, absent if there is none. It may have moved to a later time since the page was made.
     deadline: Option<Deadline>,

@@ -60,11 +60,11 @@ pub(crate) struct Pages {
     /// Counts links that lead to no question, all together: guessing becomes slow, and people who hold a link are not affected.
     misses: DefaultDirectRateLimiter,
     policy: String,
-    /// The policy of a page that keeps itself up to date: it may also run our scripts and send requests to us.
+    /// The content security policy of a page that keeps itself up to date: it may also run our scripts and send requests to us.
     live_policy: String,
     /// The description of the interface for machines; the reference shows it to people.
     description: fn() -> &'static Value,
-    /// The policy of the reference, which has a style of its own.
+    /// The content security policy of the reference, which has a style of its own.
     reference_policy: String,
     development: Option<Development>,
     /// Whether a browser was shown how a question had ended.

@@ -158,7 +158,7 @@ impl Group {
 impl Operation {
     fn of(path: &str, method: &str, operation: &Value, base: &str) -> Self {
         let content = &operation["requestBody"]["content"]["application/json"];
-        // An empty list means that the operation needs no key. A list with entries, or no list at all, means that it does.
+        // An empty list `security` means that the operation needs no key. A list with entries, or no list, means that it does.
         let keyed = operation.get("security").and_then(Value::as_array).is_none_or(|ways| !ways.is_empty());
         let parameters = operation["parameters"].as_array().into_iter().flatten();
         Self {
@@ -195,7 +195,7 @@ impl Field {
 
 impl Response {
     fn of(status: &str, response: &Value) -> Self {
-        // The form of a refusal is that of its surface. The page shows it once, and not for each operation.
+        // The body of a refusal has only two forms: OpenIntent's and ours. The page shows both once, and not for each operation.
         let content = members(&response["content"]).next().filter(|_| !status.starts_with(['4', '5']));
         let body = content.map(|(content_type, content)| {
             let mut body = content.get("schema").map(kind).unwrap_or_default();

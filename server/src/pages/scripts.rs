@@ -7,7 +7,7 @@ use actix_web::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use actix_web::web::Path;
 use sha2::{Digest, Sha256};
 
-/// How much of a script's hash is in its address: enough that no two versions share one.
+/// How many bytes of a script's hash are in its address: enough that two versions have different addresses.
 const HASH_BYTES: usize = 8;
 
 /// A script, and the name under which it is served: another version has another name, so browsers may keep it for ever.

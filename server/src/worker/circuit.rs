@@ -16,7 +16,8 @@ const REMEMBERED_MAX: usize = 20;
 const OPEN: Duration = Duration::from_secs(30);
 /// The longest time it stays open.
 const OPEN_MAX: Duration = Duration::from_mins(15);
-/// The percentage by which that time varies in either direction, so that circuits that opened together are not probed together.
+/// The percentage by which the time that a circuit stays open varies in either direction, so that circuits that opened together
+/// are not probed together.
 const VARIES_BY_PERCENT: u32 = 20;
 
 /// The outcome of one try, as the circuit sees it.

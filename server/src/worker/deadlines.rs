@@ -48,7 +48,7 @@ impl Deadlines {
         }
     }
 
-    /// Runs until the server stops. If this loop itself does not run, that counts as an outage like any other: when the machine
+    /// Runs until the server stops. A time in which this loop makes no progress counts as an outage of the server: if the machine
     /// sleeps, the process is stopped or the disk takes no writes, people cannot answer either.
     pub(crate) async fn run(&self, mut stopping: watch::Receiver<bool>) {
         self.store.attend();
@@ -63,7 +63,7 @@ impl Deadlines {
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
                 () = self.store.hub().timer() => {}
-                // If the sender was dropped, the server stops as well.
+                // The result is ignored: it is an error only if the sender was dropped, and then the server has stopped.
                 _ = stopping.changed() => {}
             }
         }

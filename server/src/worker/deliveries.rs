@@ -113,7 +113,7 @@ impl Deliveries {
 
     /// Runs until the server stops; messages under way are finished first.
     pub(crate) async fn run(self: &Arc<Self>, mut stopping: watch::Receiver<bool>) {
-        // Logs the results that are lost, however this function ends, even if it is dropped in the middle.
+        // Logs the results that were not recorded, however this function ends, even if its future is dropped in the middle.
         let _last_word = LastWord(&self.results);
         let mut under_way = JoinSet::new();
         while !*stopping.borrow() {
@@ -129,11 +129,11 @@ impl Deliveries {
                 () = tokio::time::sleep(pause) => {}
                 () = self.resources.store.hub().delivery() => {}
                 Some(ended) = under_way.join_next() => report(ended),
-                // If the sender was dropped, the server stops as well.
+                // The result is ignored: it is an error only if the sender was dropped, and then the server has stopped.
                 _ = stopping.changed() => {}
             }
-            // All tasks that have ended by now are taken before the next step, so that one transaction leases the messages that
-            // take their places.
+            // All tasks that have ended by now are collected before the next step. So one transaction leases the messages that
+            // replace all of theirs.
             while let Some(ended) = under_way.try_join_next() {
                 report(ended);
             }
@@ -193,7 +193,8 @@ impl Deliveries {
         for delivery in leased.deliveries {
             // Only messages of channels that have a lane are leased, so the lane is always found.
             let Some(lane) = self.lanes.iter().position(|lane| lane.name == delivery.channel) else { continue };
-            // The message has gone out, and only its result is not stored yet: the result is stored, and the message is not sent again.
+            // If this message was tried before and only the result of that try is not stored yet, the result is stored under the
+            // new lease, and the message is not sent again.
             if let Some(kept) = self.results.under(delivery.rid, delivery.lease) {
                 self.offer([kept], under_way);
                 continue;
@@ -271,8 +272,8 @@ impl Deliveries {
         recorded
     }
 
-    /// Logs that the lease of a result is gone. If recording was tried before, that try probably succeeded without a reply, which
-    /// ended the lease.
+    /// Logs that the lease of a result is gone. If recording the result was tried before, that try probably succeeded although no
+    /// reply came, and a recorded result ends the lease.
     fn lease_is_gone(kept: &Kept) {
         if !kept.was_tried() {
             tracing::warn!(delivery.id = %kept.id, "the lease on this message was lost; another worker has it");
@@ -358,8 +359,8 @@ impl Deliveries {
             ResponseType::Text => Answers::Text,
             ResponseType::Form => Answers::Form,
         };
-        // If the agent named no recipients, `recipients` holds the operators. A recipient that is none of them comes from the
-        // escalation ladder, in which the agent named people.
+        // If the agent named no recipients, `recipients` holds the operators. A recipient who is not an operator then comes from
+        // an escalation ladder, which is usually the agent's own, or is the room to which a webhook posts.
         let named = delivery.question.recipients != self.operators || !self.operators.contains(&delivery.recipient);
         Message {
             delivery_id: delivery.id,
@@ -424,7 +425,7 @@ fn word(result: &DeliveryResult) -> &'static str {
     }
 }
 
-/// Logs, when dropped, the results that are lost.
+/// Logs, when dropped, the results that were not recorded.
 struct LastWord<'a>(&'a Results);
 
 impl Drop for LastWord<'_> {

@@ -30,8 +30,8 @@ pub struct Lane {
     in_flight_max: u32,
     /// Mails have no circuit: one mail server serves all recipients, and each mail has its own pauses.
     circuit: Option<Mutex<Circuit>>,
-    /// The place in the channel's queue at which the last step of the delivery loop stopped reading the messages that must wait;
-    /// `None` if it read all of them.
+    /// The place in the channel's queue at which the last step of the delivery loop stopped reading the messages beyond the
+    /// endpoint's limit of due messages; `None` if the step read all of them.
     line: Mutex<Option<LinePlace>>,
 }
 
@@ -86,7 +86,8 @@ impl Lane {
         LaneTurn { channel: self.name.clone(), gate, line: *self.line() }
     }
 
-    /// Notes the place in the channel's queue at which a step of the delivery loop stopped reading the messages that must wait.
+    /// Notes the place in the channel's queue at which a step of the delivery loop stopped reading the messages beyond the
+    /// endpoint's limit of due messages.
     pub(super) fn looked_to(&self, place: Option<LinePlace>) {
         *self.line() = place;
     }
@@ -99,7 +100,7 @@ impl Lane {
         }
     }
 
-    /// Notes that the result of a message is recorded: there is room for another one.
+    /// Notes that the result of a message is recorded or given up, so that another message may be sent.
     pub(super) fn release(&self) {
         self.in_flight.fetch_sub(1, Ordering::Relaxed);
     }

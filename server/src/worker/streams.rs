@@ -1,8 +1,8 @@
 //! The reader of the log that wakes streams: one for all streams of a server.
 //!
-//! Guarantee: a stream is woken for each of its events, whichever server wrote it. Mechanism: each turn of the reader goes on where the
-//! last one ended; a commit wakes the reader, and it looks every two seconds all the same. Failure: a stream that is not woken looks
-//! by itself, once a minute.
+//! Guarantee: a stream is woken for each of its events, whichever server wrote it. Mechanism: the reader reads on from the event
+//! at which it last stopped; a commit wakes the reader, which also reads every two seconds without being woken. Failure: a stream
+//! that is not woken looks for events by itself, once a minute.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use tokio::time::sleep;
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 /// How soon the reader looks again after a commit was announced: an event may be hidden behind a transaction that still runs.
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
-/// The shortest time between two turns, so that a busy server does not look all the time.
+/// The pause between the announcement of a commit and the look that it causes, so that one look serves many commits.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// Reads until the server stops.
@@ -33,7 +33,7 @@ pub(crate) async fn run(store: Arc<dyn Store>, mut stopping: watch::Receiver<boo
                 sleep(PAUSE).await;
             }
             () = sleep(look_in) => look_in = LOOK_EVERY,
-            // If the sender was dropped, the server stops as well.
+            // The result is ignored: it is an error only if the sender was dropped, and then the server has stopped.
             _ = stopping.changed() => {}
         }
     }

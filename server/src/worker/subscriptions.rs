@@ -1,9 +1,10 @@
 //! Posts events to the endpoints of subscriptions. The steps for each message: lease it, commit, post it, record the result.
 //!
-//! Guarantee: each endpoint is told of its events in their order and at least once, with an id that stays the same; one agent's
-//! slow endpoints take up at most four of the messages that may be under way for all agents. Mechanism: the log is the queue,
-//! and a subscription's place in it moves when a message was accepted. A leased message comes due again when its lease
-//! ends. Failure: a crash between posting a message and recording its result posts the message once more.
+//! Guarantee: each endpoint is told of its events in their order and at least once, with an id that stays the same, or is told
+//! how many it missed; one agent's slow endpoints take up at most four of the messages that may be under way for all agents.
+//! Mechanism: the log is the queue, and a subscription's place in it moves when a message was accepted. A leased message comes
+//! due again when its lease ends. Failure: a crash between posting a message and recording its result posts the message once
+//! more.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -20,8 +21,8 @@ use crate::observe::metrics::Metrics;
 const IN_FLIGHT_MAX: usize = 64;
 /// How often the loop looks for events.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
-/// The pause until the next look after a message ended, or after subscriptions needed no message. A look reads many rows. After
-/// this pause one look serves everything that happened meanwhile.
+/// The pause before the loop looks again after a message ended, or after a look passed over subscriptions without a message. A
+/// look reads many rows, so the loop waits until one look can serve several changes.
 const LOOK_SOON: Duration = Duration::from_millis(50);
 
 /// The loop.
@@ -76,7 +77,7 @@ impl Subscriptions {
             };
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
-                // If the sender was dropped, the server stops as well.
+                // The result is ignored: it is an error only if the sender was dropped, and then the server has stopped.
                 _ = stopping.changed() => {}
                 () = ended(&mut under_way) => tokio::time::sleep(LOOK_SOON).await,
             }
@@ -87,8 +88,8 @@ impl Subscriptions {
         }
     }
 
-    /// Leases as many messages as may still be under way, and starts sending them; returns how many, and how many subscriptions
-    /// needed no message.
+    /// Leases as many messages as may still be under way, and starts sending them. Returns the number of these messages, and the
+    /// number of subscriptions that were passed over without a message.
     async fn step(self: &Arc<Self>, under_way: &mut JoinSet<Result<(), StoreError>>) -> Result<(usize, usize), StoreError> {
         let room = IN_FLIGHT_MAX - under_way.len();
         if room == 0 {

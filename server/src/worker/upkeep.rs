@@ -1,4 +1,4 @@
-//! Recurring upkeep. The schedule is kept only in memory; if a run is missed, the next one does its work.
+//! Recurring upkeep. The schedule is kept only in memory; if a run is missed, the next run does the work of both.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -15,7 +15,7 @@ const FORGET_SCHEDULE: &str = "0 17 * * * *";
 const SWEEP_SCHEDULE: &str = "45 */10 * * * *";
 /// The pages of open questions that one sweep examines; the next sweep goes on from there.
 const SWEEP_PAGES_MAX: u32 = 40;
-/// When counters of quiet links are dropped: every minute.
+/// When the request counters of links, keys and addresses that have not been used for a while are dropped: every minute.
 const LINKS_SCHEDULE: &str = "30 * * * * *";
 
 /// Starts the schedule.

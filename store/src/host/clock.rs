@@ -79,8 +79,8 @@ mod tests {
 
     use super::*;
 
-    /// No eight random bytes come twice, whatever the length of a salt or an id, and on whatever thread it is drawn. All of
-    /// them are taken from the same buffer.
+    /// No eight random bytes come twice, whatever length is drawn and whichever thread draws. Each thread cuts all its ids and
+    /// salts from one buffer, so a mistake there could give out the same bytes twice.
     #[test]
     fn nothing_random_comes_twice() {
         let draw = || {

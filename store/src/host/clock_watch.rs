@@ -1,15 +1,17 @@
 //! Notices when the wall clock is set: a wrong clock must not make deadlines due.
 //!
-//! Guarantee: after a jump of more than a minute the clock counts as unsteady until it has kept pace for half a minute.
-//! Mechanism: the wall clock is compared with the time since boot, which no one can set and which goes on while a laptop
-//! sleeps. Failure: if the clock is set back, deadlines come late. None comes twice, because a due timer fires in the transaction
-//! that removes it. Only questions whose asker applies the deadline by its own clock are ended at once. Slow drift is no danger.
+//! Guarantee: after a jump ahead of more than a minute the clock counts as unsteady until it has kept pace for half a minute.
+//! Mechanism: the wall clock is compared with the time since boot, which no one can set and which goes on while a laptop sleeps.
+//! Failure: if the clock is set back, deadlines take effect late. None takes effect twice, because a due timer fires in the
+//! transaction that removes it. An open question with a fallback is ended at once if its asker applies the deadline by its own
+//! clock, because the server and the asker then no longer agree on the deadline. Slow drift is no danger.
 //!
 //! A jump ahead takes away time in which people could have answered, so it counts as an absence of the server: once the clock is
 //! steady, that time is given back before anything is decided.
 //!
-//! The watch also knows when the deadline loop last did its work: a server that ran and did nothing for more than ten seconds was
-//! away. Questions with a fixed deadline may have lost too much time by that; for others only more than a minute counts.
+//! The watch also knows when the deadline loop last did its work. If the loop of a running server did nothing for more than ten
+//! seconds, the server counts as away for that time. A question with a fallback and a fixed deadline ends if this took too much
+//! of its time. Other questions get time back only after more than a minute.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -25,7 +27,7 @@ const JUMP_SECONDS_MIN: i64 = 60;
 pub(crate) const STEP_SECONDS_MAX: i64 = 1;
 /// While the clock counts as unsteady after a jump, a further step of more than this many seconds begins the wait anew.
 const STEADY_STEP_SECONDS_MAX: i64 = 1;
-/// How long the clock must have been steady after a jump.
+/// How long the clock must keep pace after a jump before deadlines go on.
 const STEADY_FOR: Duration = Duration::from_secs(30);
 /// If the two clocks are read further apart than this, they cannot be compared: the process was stopped in between.
 const READ_WITHIN: Duration = Duration::from_millis(500);
@@ -96,7 +98,7 @@ impl Seen {
 }
 
 impl ClockWatch {
-    /// A watch that begins to look now.
+    /// Makes a watch, and reads both clocks once, so that the next reading can be compared with this one.
     pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
         let watch = Self { clock, seen: Mutex::default(), attendance: Mutex::default() };
         watch.is_steady();
@@ -172,7 +174,7 @@ impl ClockWatch {
     }
 
     /// Notes that the deadline loop has done its work once (a turn). The transaction of this turn began at the time since boot
-    /// `began`, and is on the disk. So the turn has dealt with every step that was noticed before.
+    /// `began`, and is on the disk. So the turn has dealt with every step that was noticed before it began.
     pub(crate) fn turned(&self, began: Duration) {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).step.take_if(|step| step.at <= began);
         let mut attendance = self.attendance.lock().unwrap_or_else(PoisonError::into_inner);

@@ -24,7 +24,7 @@ pub enum Point {
     WithinMigration,
     /// Some rows were moved to another database, others were not.
     WithinMove,
-    /// Everything is moved and the file is marked as moved, and the database still carries its own mark.
+    /// Everything is moved and the file is marked as moved, but the database still carries the mark of an unfinished move.
     BetweenMarks,
 }
 

@@ -4,7 +4,8 @@
 use anyhow::{Context, bail};
 use domain::log::{Follower, Hash, Sealed};
 
-/// An event in the target, with the end of its log as its intent records it; no event if the log is empty.
+/// One event of an intent's log in the target, and the end of that log as the row of the intent records it. If the log is empty,
+/// there is no event.
 pub(super) struct Link {
     pub(super) intent: i64,
     pub(super) head: Head,
@@ -34,7 +35,7 @@ struct Open {
 }
 
 impl Chains {
-    /// Takes the next event; the events of one intent come together, oldest first.
+    /// Takes the next event. The caller must give the events of one intent one after the other, oldest first.
     ///
     /// # Errors
     ///

@@ -143,8 +143,8 @@ fn finish_moved(
         )
     };
     if *schema == Schema::Half && target.is_half_of(&path)? {
-        // A database that was restored from a backup made during the move has the same mark. Without this comparison, it would
-        // be put to use although rows are missing.
+        // A database that was restored from a backup carries this move's mark as well, if the backup was made during the move.
+        // Without this comparison, servers would use that database although rows are missing.
         compare(source, target, progress).with_context(not_there)?;
         target.finish()?;
     } else if *schema == Schema::Half || target.is_empty()? {

@@ -19,8 +19,7 @@ use super::tables::{Cell, Form, TABLES, Table};
 use crate::Schema;
 use crate::sqlite::{lock, moved_to, schema, url_of};
 
-/// The file, locked against servers, inside one transaction that keeps every other writer out. The transaction ends when it
-/// marks the file as moved.
+/// The file, locked against servers, inside one transaction that keeps every other writer out. `mark_moved` ends the transaction.
 pub(super) struct Source {
     conn: SqliteConnection,
     path: PathBuf,
@@ -116,8 +115,8 @@ impl Source {
         Ok(u64::try_from(count.get_result::<Count>(&mut self.conn)?.count)?)
     }
 
-    /// Calls `each` with one row after the other, behind the first `skip` rows, and keeps none of them. Each row is written as
-    /// one line in the form `form`.
+    /// Calls `each` once for every row after the first `skip` rows, and keeps no row in memory. `each` gets the row as one line
+    /// in the form `form`.
     pub(super) fn lines(
         &mut self,
         table: &Table,
@@ -135,7 +134,7 @@ impl Source {
         Ok(())
     }
 
-    /// A hash that changes with every run of a server on this file, and with every key made beside a server.
+    /// A hash that changes with every run of a server on this file, and with every command that makes a key.
     pub(super) fn fingerprint(&mut self) -> anyhow::Result<[u8; 32]> {
         let mut digest = Sha256::new();
         for table in TABLES {
@@ -150,7 +149,8 @@ impl Source {
         Ok(digest.finalize().into())
     }
 
-    /// Marks the file, so that no server starts on it any more: two servers that do not know of each other would decide twice.
+    /// Marks the file, so that no server starts on it any more. A server on the file and a server on the new database would not
+    /// know of each other, and both would decide the same questions.
     pub(super) fn mark_moved(mut self, to: &str, now: DateTime<Utc>) -> anyhow::Result<()> {
         let marked = || format!("failed to mark {} as moved", self.path.display());
         let make = "CREATE TABLE moved (moved_to TEXT NOT NULL, moved_at BIGINT NOT NULL)";

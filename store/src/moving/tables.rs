@@ -73,7 +73,8 @@ trait Columns {
     const LIST: &'static [Column];
 }
 
-/// Implements `Columns` for tuples of all lengths up to that of the list.
+/// Implements `Columns` for the tuple of all the given type parameters, then for the tuple without the first of them, and so on
+/// down to a tuple of one.
 macro_rules! tuples {
     () => {};
     ($first:ident $($column:ident)*) => {
@@ -106,7 +107,7 @@ pub(super) struct Table {
     /// The sequence from which PostgreSQL draws the next `rid`.
     pub(super) draws_from: Option<&'static str>,
     /// Whether the contents of the table count in the file's fingerprint: the table is always small, and it changes with every
-    /// run of a server or with commands beside one.
+    /// run of a server, or with every command that makes a key.
     pub(super) tells_runs_apart: bool,
 }
 
@@ -168,7 +169,7 @@ pub(super) const TABLES: &[Table] = &[
     table!(portfolio_events, portfolio, sequence),
     table!(portfolio_members, portfolio, intent),
     table!(subscriptions, rid).draws_from("subscriptions_rid_seq"),
-    // A file has one writer, so the order of its rows is the order of their commits.
+    // A file has one writer, so its row ids are in the order of the commits and can serve as positions.
     table!(published, rid).instead(&[("position", "rid AS position")]),
     table!(leases, rid).draws_from("leases_rid_seq"),
     table!(api_keys, rid).draws_from("api_keys_rid_seq").tells_runs_apart(),
@@ -316,7 +317,8 @@ mod tests {
         String::from_utf8(out).unwrap()
     }
 
-    /// Text must arrive as its author wrote it, whatever COPY means by its characters.
+    /// Characters that mean something else to COPY, like tabs and backslashes, are escaped, so that text arrives as its author
+    /// wrote it.
     #[test]
     fn values_are_written_as_copy_writes_them() {
         for (kind, cell, written) in [
@@ -337,7 +339,7 @@ mod tests {
         assert_eq!(line(Kind::Real, &Cell::Whole(1), Form::ReadBack), "3ff0000000000000");
     }
 
-    /// A refusal may end up in logs and tickets.
+    /// A value of the wrong kind is refused. The error does not repeat the value, because errors end up in logs and tickets.
     #[test]
     fn a_value_of_another_kind_is_refused_without_repeating_it() {
         for (kind, cell) in [

@@ -33,7 +33,7 @@ const LINKS: &str = "SELECT i.rid, i.last_event, i.last_sequence, i.last_hash, e
                      FROM intents i LEFT JOIN events e ON e.intent = i.rid ORDER BY i.rid, coalesce(e.previous, 0)";
 
 const SERVER_EVENTS: &str = "SELECT bytes, hash FROM server_events ORDER BY sequence";
-/// Each event of a portfolio, with the end of the log that its portfolio names.
+/// Each event of each portfolio, with the end of the log as the portfolio's row names it.
 const PORTFOLIO_EVENTS: &str = "SELECT p.rid, p.last_sequence, p.last_hash, e.bytes, e.hash \
                                 FROM portfolios p LEFT JOIN portfolio_events e ON e.portfolio = p.rid ORDER BY p.rid, e.sequence";
 const SERVER_LOG: &str = "SELECT last_sequence, last_hash FROM server_log";
@@ -315,7 +315,7 @@ impl Target {
         self.run("ANALYZE")
     }
 
-    /// Refuses to go on beside a server.
+    /// Fails if a server uses the database, because the move must have it alone.
     pub(super) fn refuse_if_served(&self) -> anyhow::Result<()> {
         let living: i64 = self.ask(LIVING, &[&NO_SERVER])?.get(0);
         if living > 0 {

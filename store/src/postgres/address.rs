@@ -84,7 +84,8 @@ impl Address {
                 bail!("the database URL names certificates (sslrootcert) that sslmode=disable never reads; drop one of the two")
             }
             Some("disable") => false,
-            // Encryption to an unchecked server protects no one, so the weaker modes of libpq check the certificate as well.
+            // Encryption does not protect a connection to a server whose certificate is not checked. So `require` and
+            // `verify-ca`, which check less in libpq, check as much as `verify-full` here.
             Some("require" | "verify-ca" | "verify-full") => true,
             Some(_) => bail!("sslmode in the database URL must be disable or verify-full (require and verify-ca mean the same)"),
         };

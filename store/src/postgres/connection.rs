@@ -63,7 +63,8 @@ impl BlockOn for Pump {
 
 impl Drop for Turning {
     fn drop(&mut self) {
-        // A session may be dropped where blocking is not allowed, and no work is left to wait for.
+        // A session may be dropped where blocking is not allowed, so the runtime ends in the background. No work is left to wait
+        // for.
         if let Some(runtime) = self.0.take() {
             runtime.shutdown_background();
         }

@@ -148,8 +148,8 @@ fn once(
 fn decided(session: &mut Session, env: &Env<'_>, notices: &mut Vec<Notice>, request: &Request) -> RowsResult<Decision> {
     let decide = AssertUnwindSafe(|| units::execute::execute(&mut Writing { session, notices }, env, request));
     match catch_unwind(decide) {
-        // An answer that is held back, because nothing may be decided by the clock at present, has written nothing. So the
-        // other answers of the group have nothing to undo.
+        // An answer that is held back, because nothing may be decided by the clock at present, has written nothing. So nothing
+        // has to be undone, and the group goes on with its other answers.
         Ok(Err(RowsError::Held(why))) => Ok(Err(StoreError::Held(why))),
         Ok(decided) => Ok(Ok(decided?)),
         // The group is rolled back, and each answer is decided alone. If the same answer panics there, no

@@ -1,10 +1,10 @@
 //! Tells the other servers on the database what a commit did here, and hears what their commits did.
 //!
-//! A notification is a hint: a waiter that is woken looks again, and a waiter that is not woken looks again later all the same.
-//! It is sent after the commit and never within it, because PostgreSQL lets only one transaction at a time commit a NOTIFY, and
-//! would make every answer wait for the disk writes of all others. Notifications sent while this connection is down are lost. So
-//! all waiters are woken when the connection is up again, and every two seconds the database is asked which of the questions
-//! waited for here have ended, and which of the logs followed here have grown.
+//! A notification is only a hint: a waiter that it wakes reads the database, and a waiter that no notification wakes reads the
+//! database later all the same. A notification is sent after the commit and never within it, because PostgreSQL lets only one
+//! transaction at a time commit a NOTIFY, and would make every answer wait for the disk writes of all others. Notifications sent
+//! while this connection is down are lost. So all waiters are woken when the connection is up again, and every two seconds the
+//! database is asked which of the questions waited for here have ended, and which of the logs followed here have grown.
 
 use std::collections::HashMap;
 use std::future::poll_fn;
@@ -133,7 +133,7 @@ impl Listening {
         let (client, wire) = dial(&self.address).await?;
         let hearing = spawn_named("database-notifications", hear(wire, self.server, self.hub.clone()));
         client.batch_execute(SETTINGS).await.map_err(|error| lost(&error))?;
-        // Notifications that were sent while this server did not listen are lost, so all waiters look for themselves.
+        // Notifications that were sent while this server did not listen are lost, so all waiters are woken and read the database.
         self.hub.wake_all();
         let is_known = self.be_known(&client).await?;
         Ok(Heard { client, hearing, lengths: HashMap::new(), is_known })
@@ -234,13 +234,12 @@ impl Listening {
 
 /// The word that tells the other servers of a notice; `None` if they need not be told, for example because they look for
 /// deadlines and messages themselves.
-/// themselves.
 fn word_of(notice: &Notice) -> Option<String> {
     match notice {
         Notice::Suspension(id) => Some(id.0.to_string()),
         Notice::Redriven(channel) => Some(format!("{REDRIVEN}{channel}")),
         Notice::Published => Some(PUBLISHED.to_owned()),
-        // The other servers ask the database about the logs that streams follow there, so not every commit needs a word.
+        // Each server asks the database about the logs that its own streams follow, so the growth of a log needs no word.
         Notice::Appended(_)
         | Notice::Ended(_)
         | Notice::Delivery

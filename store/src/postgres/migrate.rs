@@ -21,8 +21,9 @@ const VERSION_MIN: i32 = 140_000;
 /// other code uses this number.
 const MIGRATION_LOCK: i64 = 0x706c_6163_6574; // "placet"
 
-/// Raises the offset of new positions in `published` if rows came from another cluster with higher numbers, so that new rows
-/// follow those. In a database that was never moved it changes nothing: the numbers of its own transactions only grow.
+/// A position in `published` is the number of a transaction plus an offset. Rows may have come from another cluster whose
+/// transactions have higher numbers. In that case this statement raises the offset, so that new rows follow those rows. In a
+/// database that never got rows from another cluster it changes nothing, because transaction numbers only grow.
 const RAISE_POSITIONS: &str = "SELECT setval('published_offset', position + 1 - pg_snapshot_xmax(pg_current_snapshot())::text::bigint) \
      FROM (SELECT position FROM published ORDER BY position DESC, rid DESC LIMIT 1) AS newest \
      WHERE position >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint + (SELECT last_value FROM published_offset)";

@@ -67,8 +67,8 @@ pub const CONNECTIONS_MAX: u32 = 200;
 /// Connections of one server, unless configured.
 pub const CONNECTIONS_DEFAULT: u32 = 20;
 
-/// The most groups of answers decided at the same time. If there were more, the groups would be smaller, and each group takes
-/// several trips to the database.
+/// The most groups of answers decided at the same time. With more groups at the same time, each group would have fewer answers,
+/// and the same answers would take more trips to the database.
 const GROUPS_MAX: u32 = 4;
 
 /// How often the store looks for messages that are leased by a server that is gone.

@@ -34,7 +34,7 @@ pub(super) struct Pool {
     runtime: Handle,
     places: Arc<Semaphore>,
     waiting: Arc<AtomicUsize>,
-    // A std mutex: held to push or pop, never across anything that waits.
+    // A std mutex is enough, because it is held only to push or pop, and never while the thread waits for something else.
     idle: Mutex<Vec<Session>>,
     /// The tasks that `beside` has started.
     beside: Mutex<JoinSet<()>>,
@@ -120,7 +120,7 @@ impl Pool {
         self.idle().push(session);
     }
 
-    /// Drops every idle session: when one has lost its server, the others have lost it too.
+    /// Drops every idle session: when one session has lost the database, the others have lost it, too.
     pub(super) fn forget_idle(&self) {
         let idle = std::mem::take(&mut *self.idle());
         drop(idle);

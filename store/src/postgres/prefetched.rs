@@ -72,7 +72,8 @@ impl Prefetched {
         self.taken.remove(&rid)
     }
 
-    /// The outcomes kept for a key, newest first, with the hashes of their bodies; `None` if this day's were not read ahead.
+    /// The outcomes kept for a key, newest first, each with the hash of its request's body. `None` if the outcomes for this key
+    /// were not read ahead, or were read ahead for another day.
     pub(super) fn outcomes(&mut self, key_hash: &[u8], now: DateTime<Utc>) -> Option<Vec<(Vec<u8>, String)>> {
         let mut kept = self.outcomes.remove(key_hash).filter(|_| self.day == day(now))?;
         let since = now - TimeDelta::hours(IDEMPOTENCY_HOURS);

@@ -17,7 +17,7 @@ pub(super) type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
 
 /// Jobs in the order in which they came.
 pub(super) struct Queue<J> {
-    // A std mutex: it is held to push or take, never across anything that waits.
+    // A std mutex is enough, because it is held only to push or take, and never while the thread waits for something else.
     waiting: Mutex<Waiting<J>>,
     arrived: Condvar,
 }

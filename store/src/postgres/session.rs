@@ -37,7 +37,8 @@ const WAITING_MAX: usize = 128;
 pub(super) enum Mode {
     /// As they are in one snapshot.
     Snapshot,
-    /// As they are now, after waiting for other transactions on the same intent; the rows stay like that until this one ends.
+    /// As they are now, after waiting for other transactions on the same intent. The rows then stay unchanged until the reading
+    /// transaction ends.
     Locking,
 }
 
@@ -144,7 +145,7 @@ impl<S: QueryFragment<Pg> + QueryId + Send + 'static> Later for S {
 /// A write that waits to be sent.
 struct Waiting {
     write: Box<dyn Later>,
-    /// The error if the write changes no row; `None` if that is no error.
+    /// The error if the write changes no row; `None` if the write may change no row.
     unless_changed: Option<&'static str>,
 }
 
@@ -329,8 +330,8 @@ impl Session {
     }
 }
 
-/// Makes the error of a unique index, which means that another transaction was first. The unit of work is then run again, and
-/// sees what that transaction wrote.
+/// Makes an error like that of a violated unique index, which means that another transaction was first. After this error the unit
+/// of work is run again, and sees what the other transaction wrote.
 pub(super) fn overtaken(why: &str) -> RowsError {
     RowsError::Database(Error::DatabaseError(DatabaseErrorKind::UniqueViolation, Box::new(why.to_owned())))
 }

@@ -2,7 +2,8 @@
 //!
 //! The statements own their values, so that a write whose result is not needed can wait and be sent together with others.
 //!
-//! A static query id requires that the text never depends on the values: the macro gives no way to make it depend on them.
+//! A statement with a static query id must have the same text whatever its values are. The macro ensures that, because it can put
+//! values into a statement only as parameters.
 
 use diesel::dsl::SqlTypeOf;
 use diesel::pg::Pg;
@@ -165,8 +166,8 @@ statement!(
 
 statement!(
     /// Locks the queued messages without a lease about the open suspensions of some intents. An intent that another transaction
-    /// holds is skipped, because that transaction must be able to lock its messages. The condition is not `state = 0`, because
-    /// PostgreSQL might then choose the index of all queued messages, however long it is.
+    /// holds is skipped, because that transaction must be able to lock its messages. The condition is `state < 1` and not `state
+    /// = 0`: for `state = 0` PostgreSQL might choose the index of all queued messages, which may be long.
     LockMessages {
         "SELECT taken.rid FROM unnest(" ids: Vec<Uuid> = Array<SqlUuid>,
     } ") AS asked (id) CROSS JOIN LATERAL (SELECT o.rid FROM intents i JOIN outbox o ON o.suspension = i.open_suspension \
@@ -452,7 +453,7 @@ statement!(
 );
 
 statement!(
-    /// Whether no other server holds the advisory lock of a living server.
+    /// Whether this server is the only one: each living server holds an advisory lock, and no other session holds one of these.
     SelectAlone {
         "SELECT NOT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted \
          AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) \

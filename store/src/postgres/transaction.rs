@@ -157,7 +157,7 @@ pub(super) fn commit<T>(
     }
 }
 
-/// Reads with one statement, which is a snapshot of its own.
+/// Runs a read that is a single statement. It needs no transaction, because one statement always sees one snapshot.
 pub(super) fn look_up<T>(pool: &Pool, work: impl Fn(&mut Session) -> RowsResult<T>) -> Result<T, StoreError> {
     let mut lost = false;
     loop {
@@ -169,7 +169,7 @@ pub(super) fn look_up<T>(pool: &Pool, work: impl Fn(&mut Session) -> RowsResult<
                 return Ok(value);
             }
             Err(error) if lost || !is_lost(&error) => return Err(classify(&error)),
-            // The server may have ended connections that lay idle. So the statement is run once more, on a new connection.
+            // The database may have closed connections that lay idle. So the statement is run once more, on a new connection.
             Err(_) => {
                 lost = true;
                 pool.forget_idle();
@@ -193,7 +193,8 @@ pub(super) fn read<T>(pool: &Pool, work: impl FnOnce(&mut Session) -> RowsResult
     }
 }
 
-/// Begins a read. A connection that lay idle may have lost its server meanwhile: BEGIN finds that out, and a new one is tried.
+/// Begins a read. A connection that lay idle may have lost the database meanwhile. BEGIN then fails, and is tried once more on a
+/// new connection.
 fn begin_read(pool: &Pool) -> Result<Session, StoreError> {
     let mut lost = false;
     loop {
@@ -211,7 +212,8 @@ fn begin_read(pool: &Pool) -> Result<Session, StoreError> {
     }
 }
 
-/// Rolls back after a failure, and keeps the session unless it may have caused the failure. Returns whether its server is gone.
+/// Rolls back after a failure, and keeps the session unless the session may be the cause of the failure. Returns whether the
+/// rollback failed, which means that the connection is gone.
 pub(super) fn put_away(pool: &Pool, mut session: Session, error: &RowsError) -> bool {
     let is_gone = session.conn.batch_execute("ROLLBACK").is_err();
     if is_gone {
@@ -222,12 +224,12 @@ pub(super) fn put_away(pool: &Pool, mut session: Session, error: &RowsError) -> 
     is_gone
 }
 
-/// Whether the session, or the server behind it, may be the cause of a failure.
+/// Whether the session, or the database server behind it, may be the cause of a failure.
 fn is_lost(error: &RowsError) -> bool {
     matches!(kind_of(error), Some(Kind::SerializationFailure | Kind::Unknown)) || is_disconnected(error)
 }
 
-/// Whether the server is gone. A server that became a standby counts like one that hung up.
+/// Whether the database server is gone. A database server that became a standby counts as gone, too.
 fn is_disconnected(error: &RowsError) -> bool {
     matches!(kind_of(error), Some(Kind::UnableToSendCommand | Kind::ClosedConnection | Kind::ReadOnlyTransaction))
 }
@@ -238,8 +240,8 @@ fn kind_of(error: &RowsError) -> Option<&Kind> {
 
 /// Why a run failed, if another run may succeed; otherwise `None`. `is_gone` tells whether the session ended with the failure.
 ///
-/// `Unknown` is diesel's kind for every error it has no word for. Of these a deadlock and a server that stops are worth another
-/// run. A value that PostgreSQL does not take fails each time, and a timeout has taken long enough.
+/// `Unknown` is diesel's kind for every error it has no word for. Of these errors, a deadlock and a database server that stops
+/// are worth another run. A value that PostgreSQL does not take fails each time, and a timeout has taken long enough.
 pub(super) fn in_the_way(error: &RowsError, is_gone: bool) -> Option<Again> {
     let RowsError::Database(Error::DatabaseError(kind, said)) = error else { return None };
     if matches!(kind, Kind::UniqueViolation) {

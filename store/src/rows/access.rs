@@ -24,7 +24,7 @@ pub(crate) struct AccessRequestRow {
 
 /// Writes entries and requests, in one transaction.
 pub(crate) trait WriteAccess {
-    /// Records an entry that `event` made, in place of the one that its principal has.
+    /// Records an entry that `event` made, in place of an earlier entry for the same principal.
     fn save_entry(&mut self, intent: i64, entry: &Entry, event: i64) -> RowsResult<()>;
     fn delete_entry(&mut self, intent: i64, principal_id: &str) -> RowsResult<()>;
     fn insert_access_request(&mut self, intent: i64, request: &OpenRequest, event: i64) -> RowsResult<()>;

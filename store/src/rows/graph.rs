@@ -1,4 +1,4 @@
-//! Which intent needs which, and the completed intents of which some dependents have not learned yet.
+//! The edges from intents to the intents they need, and the completed intents of which some dependents have not been told yet.
 
 use domain::base::ids::IntentId;
 use domain::intent::status::Status;
@@ -6,7 +6,7 @@ use domain::intent::status::Status;
 use super::error::RowsResult;
 use super::intents::IntentRow;
 
-/// Of how many intents one query reads the edges or the nodes.
+/// The most intents of which one query reads the edges or the nodes.
 pub(crate) const GRAPH_AT_ONCE: usize = 500;
 
 /// Why one intent needs another.
@@ -58,8 +58,8 @@ pub(crate) trait ReadGraph {
     fn depends_on(&mut self, intent: i64) -> RowsResult<Vec<IntentId>>;
     /// These intents with the parts of their bodies that a graph shows, in no particular order and without locks.
     fn nodes(&mut self, intents: &[i64]) -> RowsResult<Vec<(IntentRow, Label)>>;
-    /// Some intents that depend on this one, or are its children, and that an agent with one of these names created, or is assigned to,
-    /// or has an entry for; at most `limit` of each.
+    /// Some of the intents that depend on this one, and some of its children, at most `limit` of each. Only those count that an
+    /// agent with one of these names created, is assigned to, or has an entry for.
     fn near(&mut self, intent: i64, names: &[String], limit: u32) -> RowsResult<Vec<i64>>;
     /// The dependencies that are not met and, with `children`, the children that are not completed.
     fn unfinished(&mut self, intent: i64, children: bool, limit: u32) -> RowsResult<Vec<(IntentId, Status)>>;

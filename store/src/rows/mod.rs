@@ -50,7 +50,7 @@ pub(crate) use self::timers::{ReadTimers, TimerRow, WriteTimers};
 pub(crate) use self::tokens::{ReadTokens, TokenRow, WriteTokens};
 use crate::hub::Notice;
 
-/// The tables whose row ids the writer assigns.
+/// The tables for which [`Rows::next`] gives the id of a new row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Table {
     Intents,

@@ -89,14 +89,15 @@ impl DeliveryState {
 pub(crate) trait WriteOutbox {
     /// Locks a queued message for this transaction, which has locked the intent already; false if the message is leased, or
     /// another transaction has locked it. This does not wait: a worker locks the message first and the intent second, so waiting
-    /// for the message could be a deadlock. A worker that has locked the message waits for the intent, so it reads the question
-    /// only after this transaction is done.
+    /// for the message could be a deadlock. A message that a worker has locked may be left to that worker: it waits for the
+    /// intent, so it reads the question only after this transaction is done.
     fn take_outbox(&mut self, rid: i64) -> RowsResult<bool>;
     fn insert_outbox(&mut self, row: &OutboxRow) -> RowsResult<()>;
     fn lease_outbox(&mut self, rid: i64, begun: &TryRow<'_>) -> RowsResult<()>;
     /// Gives a message another try at `due_at`; without a `why` the earlier detail stays.
     fn requeue_outbox(&mut self, rid: i64, due_at: DateTime<Utc>, why: Option<&str>) -> RowsResult<()>;
-    /// Ends the lease of every leased message and makes the message due at `due_at`; returns how many messages.
+    /// Ends the leases of vanished servers (on SQLite: all leases), and makes these messages due at `due_at`; returns how many
+    /// messages.
     fn release_outbox(&mut self, due_at: DateTime<Utc>) -> RowsResult<u64>;
     /// Makes a message that has ended due, as if it had never been tried.
     fn revive_outbox(&mut self, rid: i64, now: DateTime<Utc>) -> RowsResult<()>;

@@ -40,8 +40,8 @@ pub(crate) struct ListedPortfolios<'a> {
 pub(crate) trait WritePortfolios {
     /// Inserts a portfolio whose log is empty; returns its row id.
     fn insert_portfolio(&mut self, portfolio: &Portfolio) -> RowsResult<i64>;
-    /// Keeps the portfolios of an intent as they are until the transaction is over: a transaction that locks one of them waits. Other
-    /// transactions may hold them in this way as well.
+    /// Keeps the portfolios of an intent as they are until the transaction is over: a transaction that locks one of them waits.
+    /// Other transactions may hold them in this way as well.
     fn hold_portfolios_of(&mut self, intent: i64) -> RowsResult<()>;
     /// Reads a portfolio. Other transactions that ask for it in this way wait until this one is over.
     fn lock_portfolio(&mut self, id: PortfolioId) -> RowsResult<Option<PortfolioRow>>;

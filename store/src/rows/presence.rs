@@ -1,4 +1,4 @@
-//! The servers' sign of life, and what a server knows of the others.
+//! The servers' sign of life, and whether other servers use the same database.
 
 use chrono::{DateTime, Utc};
 

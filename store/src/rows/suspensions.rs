@@ -15,7 +15,7 @@ use crate::span::TraceContext;
 pub(crate) struct SuspensionRow {
     pub(crate) rid: i64,
     pub(crate) intent: i64,
-    /// The event that asked the question and holds it.
+    /// The event by which the question was asked, and which holds its text.
     pub(crate) event: i64,
     pub(crate) suspension: Suspension,
 }

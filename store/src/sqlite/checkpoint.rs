@@ -32,7 +32,8 @@ use crate::surroundings::Surroundings;
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 /// How many times in a row the thread copies. If it has not caught up with the writer by then, the writer copies the rest.
 const PASSES_MAX: u32 = 8;
-/// The settings of the connection that copies. It never waits for a lock: a program that holds one copies the same log.
+/// The settings of the connection that copies. It never waits for a lock, because a program that holds the lock is already
+/// copying the same log.
 const PRAGMAS: &str =
     "PRAGMA busy_timeout = 0; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -256;";
 /// SQLite's text for every failure of the disk except a full disk. Diesel passes on the text, but not the error code.
@@ -333,7 +334,8 @@ fn look(conn: &mut SqliteConnection, mode: &str) -> diesel::QueryResult<Log> {
 mod tests {
     use super::*;
 
-    // While the thread looks, no write can begin the log anew. Without a pause between two looks, no write might ever do so.
+    // While the thread looks at the log, no write can begin the log anew. So the thread must pause between two looks; otherwise a
+    // write might never find the moment to begin the log anew.
     const LIMITS: LogLimits = LogLimits { pause: Duration::from_millis(2), begin: 20, rest: 5, most: 60 };
 
     /// A database with a log, the thread that copies it, and the surroundings, which show whether the thread reported a long log.

@@ -37,8 +37,8 @@ struct Line {
 /// A file that cannot be read or is no SQLite database.
 pub fn inspect(path: &Path, secret: &str) -> anyhow::Result<Inspection> {
     let mut seen = Inspection::of(Schema::Empty);
-    // If there is a log, this process may hold locks on the file, and closing any handle of it drops them all. So
-    // in that case SQLite is asked, below, and the file is not opened here.
+    // If there is a log, this process may hold locks on the file, and the process loses all these locks when it closes any handle
+    // of the file. So if there is a log, SQLite is asked, below, and the file is not opened here.
     let has_log = beside(path, "-wal").exists();
     if !has_log {
         let Some(header) = header(path)? else { return Ok(seen) };
@@ -137,8 +137,8 @@ pub(crate) fn schema(conn: &mut SqliteConnection) -> anyhow::Result<Schema> {
 mod tests {
     use super::*;
 
-    /// The compiled SQLite is at least 3.50.7 (of the series 3.50) or 3.51.3. In older versions, two programs on one database
-    /// can lose commits when the write-ahead log begins anew; to run `placet keys` beside a server is enough.
+    /// The compiled SQLite is at least 3.50.7 (of the series 3.50) or 3.51.3. In older versions, two programs on one database can
+    /// lose commits when the write-ahead log begins anew. It is enough to run `placet keys` while a server runs.
     #[test]
     fn the_compiled_sqlite_resets_its_log_without_a_loss() {
         let version = version().unwrap();

@@ -312,7 +312,8 @@ mod tests {
     use crate::host::clock::{SystemClock, SystemEntropy};
     use crate::{CreateIntent, NewIntent, Store};
 
-    /// A build without the flag in `.cargo/config.toml` plans each statement with a bound `LIMIT` again at every use.
+    /// SQLite is compiled with the flag that `.cargo/config.toml` sets. Without this flag, SQLite would plan a statement with a
+    /// bound `LIMIT` anew whenever another value is bound.
     #[test]
     fn sqlite_plans_a_statement_once() {
         let mut conn = SqliteConnection::establish(":memory:").unwrap();

@@ -140,8 +140,8 @@ impl SimulatedDatabase {
                 ))?;
             }
         }
-        // Lists the rows written since the list was last emptied; a transaction that is rolled back
-        // removes its own from the list.
+        // Lists the rows written since the list was last emptied; a transaction that is rolled back removes its own rows from the
+        // list.
         conn.batch_execute(
             "CREATE TEMP TABLE written (place TEXT NOT NULL, rid INTEGER NOT NULL, PRIMARY KEY (place, rid)) WITHOUT ROWID;",
         )?;

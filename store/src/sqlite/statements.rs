@@ -1,7 +1,8 @@
 //! The few hot statements, each with a fixed text.
 //!
 //! Diesel prepares `sql_query` and every DSL `UPDATE` anew on each execution; a fragment with a static id is prepared once per
-//! connection. A static id requires that the text never depends on the values: the macro gives no way to make it depend on them.
+//! connection. A statement with a static id must have the same text whatever its values are. The macro ensures that, because it
+//! can put values into a statement only as parameters.
 //!
 //! SQLite itself prepares a statement anew whenever another value is bound to its `LIMIT`, because the value may change its
 //! plan. Diesel's `first` binds its `LIMIT`, so one row is read with `get_result`; the limit of a hot statement is written as a

@@ -115,8 +115,8 @@ struct Task<T, W> {
 impl<T: Send, W: Fn(&mut Writing<'_>, &Env<'_>) -> RowsResult<T> + Send> Job for Task<T, W> {
     fn run(&mut self, rows: &mut Writing<'_>, env: &Env<'_>) -> RowsResult<()> {
         self.result = Some(match (self.work)(rows, env) {
-            // A job that is held back, because nothing may be decided by the clock at present, has written nothing. So its
-            // neighbours in the batch have nothing to undo.
+            // A job that is held back, because nothing may be decided by the clock at present, has written nothing. So nothing
+            // has to be undone, and the batch goes on with its other jobs.
             Err(RowsError::Held(why)) => Err(StoreError::Held(why)),
             done => Ok(done?),
         });
@@ -154,8 +154,8 @@ impl Writer {
                 if let Some(checkpointer) = &mut checkpointer {
                     checkpointer.end();
                 }
-                // A database that was moved to another name may be served under that name, with a log of its own. The contents
-                // of this log would overwrite what that server has written.
+                // A database that was moved to another name may be served under that name, with a log of its own. If this log
+                // were copied into the database, it would overwrite the writes of that server.
                 if identity.is_astray() || checkpointer.as_ref().is_some_and(Checkpointer::must_stay_open) {
                     return;
                 }

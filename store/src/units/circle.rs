@@ -12,7 +12,8 @@ use crate::rows::{Decided, EdgeRow, GRAPH_AT_ONCE, RowsResult};
 /// How many edges one search reads at most.
 const EDGES_SEARCHED_MAX: usize = 20_000;
 
-/// One side of the search: the intents that were found, each with the one before it on the way, and those whose edges were not read.
+/// One side of the search: the intents that were found, each with the intent from which it was found, and the intents whose edges
+/// are still to be read.
 struct Side {
     found: HashMap<i64, Option<i64>>,
     left: Vec<i64>,
@@ -43,10 +44,12 @@ impl Side {
     }
 }
 
-/// The circle that would be closed if `waiting` needed these intents: the ids on it, from `waiting` to `waiting`. Empty if there is none.
+/// The ids on the circle that would be closed if `waiting` needed these intents, from `waiting` to `waiting`; empty if no circle
+/// would be closed.
 ///
-/// The search goes down to the intents that are needed and up to those that need `waiting`, and always takes the smaller side: a new
-/// intent is needed by none, and an old one seldom needs many.
+/// The search goes down from the needed intents and up from `waiting`, each time on the side that has fewer intents left. It ends
+/// at the latest when one side has none left, so it is usually short: a new intent is needed by none, and an old one seldom needs
+/// many.
 pub(super) fn circle<R: Rows>(rows: &mut R, waiting: i64, needed: &[i64]) -> Decided<Vec<IntentId>> {
     let (mut below, mut above) = (Side::begin(needed), Side::begin(&[waiting]));
     let mut meeting = needed.contains(&waiting).then_some(waiting);

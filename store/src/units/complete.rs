@@ -73,7 +73,7 @@ fn may_be_told<R: Rows>(rows: &mut R, env: &Env<'_>, suspension: &SuspensionRow)
     hold(rows.reads(), env.watch)?.map_or(Ok(()), |hold| Err(RowsError::Held(hold.why())))
 }
 
-/// Records that a message came back. A message that does not exist, or whose token is not ours, is not found.
+/// Records that a message came back. `NotFound` if the token fits no message, or if the caller is a gateway of another channel.
 pub(crate) fn report_bounce<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
@@ -103,7 +103,8 @@ pub(crate) fn report_bounce<R: Rows>(
         rows.save_bounce(rid, &BounceRow { kind: report.kind, reported_at: now, detail: report.detail.clone() })?;
         rows.notice(Notice::Fact(Fact::BounceReported { kind: report.kind }));
     }
-    // A message that is queued again may have been accepted at an earlier try of which only the reply was lost.
+    // A message that is queued for another try can come back, too: an earlier try may have been accepted, with only its reply
+    // lost.
     let may_be_lost = matches!(state, DeliveryState::Sent | DeliveryState::Queued);
     if report.kind == BounceKind::Hard && may_be_lost {
         let detail = report.detail.as_deref().unwrap_or("returned without a reason");

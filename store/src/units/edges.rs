@@ -20,7 +20,7 @@ fn added<R: Rows>(rows: &mut R, loaded: &Loaded, dependency: IntentId, is_met: b
     let needs = row_of(rows, loaded, dependency)?;
     rows.insert_edge(EdgeRow { intent: loaded.row.rid, kind: EdgeKind::Dependency, needs, is_met })?;
     let mut depends_on = rows.reads().depends_on(loaded.row.rid)?;
-    // A new intent is written with its list.
+    // The row of a new intent is written with its whole list, so nothing is left to add.
     if depends_on.contains(&dependency) {
         return Ok(());
     }

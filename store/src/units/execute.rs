@@ -120,8 +120,8 @@ pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
     }
 }
 
-/// Loads the intent. If the request asks a question, the deadlines of the intent's portfolios stay as they are until the question
-/// has its timers.
+/// Loads the intent. If the request asks a question, the intent's portfolios are kept as they are until the transaction is over,
+/// so that their deadlines do not change before the question has its timers.
 fn load_held<R: Rows>(rows: &mut R, row: IntentRow, suspension: Option<SuspensionId>, request: &Request) -> RowsResult<Loaded> {
     let asks = row.intent.is_grouped && request.command.as_ref().is_ok_and(|command| command.asks().is_some());
     if asks {
@@ -406,7 +406,7 @@ fn weighed<R: Rows>(
     events: &[Event],
     now: DateTime<Utc>,
 ) -> Decided<Vec<String>> {
-    // The question is open already, so no person is asked anew.
+    // The record repeats a question that is open already, so no person is asked anew.
     if let [Event::Adopted { .. }] = events {
         return Ok(Ok(Vec::new()));
     }

@@ -24,8 +24,8 @@ use crate::surroundings::Env;
 /// The most messages that may be due for one webhook endpoint at the same time. A further message is given up, if a person can be
 /// asked by another channel instead.
 const ENDPOINT_DUE_MAX: u32 = 1_000;
-/// How many messages beyond that number one query reads. In one turn the worker makes at most two of these queries for each
-/// endpoint.
+/// How many messages beyond [`ENDPOINT_DUE_MAX`] one query reads. In one turn the worker makes at most two of these queries for
+/// each endpoint.
 const BEYOND_PER_UNIT: u32 = 16;
 
 /// The detail of a message that is given up because it is beyond [`ENDPOINT_DUE_MAX`].

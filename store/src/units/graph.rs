@@ -1,10 +1,11 @@
-//! The intents that an intent needs: their edges, and what becomes of the dependents of an intent that is completed (RFC-0002).
+//! The edges from an intent to the intents that it needs, and how the dependents of a completed intent are told of that
+//! (RFC-0002).
 //!
 //! Guarantee: an intent with a dependency that is not completed is never active, and no intents wait for each other in a circle.
-//! Mechanism: an edge is added while both intents and the graph are locked. A completed intent tells its dependents in its own
-//! transaction, up to a number; the deadline loop tells the rest. An intent that is needed is locked before the intent that needs
-//! it; where that is not possible, PostgreSQL breaks the deadlock and the unit runs again. Failure: a dependent that has not been
-//! told yet stays blocked, and a row says that it has to be told.
+//! Mechanism: an edge is added while both intents and the graph are locked. The transaction that completes an intent tells at
+//! most [`TOLD_AT_ONCE`] of its dependents; the deadline loop tells the rest. An intent that is needed is locked before the
+//! intent that needs it; where that is not possible, PostgreSQL breaks the deadlock and the unit runs again. Failure: a dependent
+//! that has not been told yet stays blocked, and a row says that it has to be told.
 
 use std::collections::{HashMap, HashSet};
 
@@ -41,7 +42,7 @@ pub(super) struct Needed {
     pub(super) is_completed: bool,
 }
 
-/// Locks what a command about a dependency needs, before the intent itself is locked.
+/// Locks the dependency that the command names and, if the command adds it, the graph, before the intent itself is locked.
 pub(super) fn lock<R: Rows>(rows: &mut R, request: &Request) -> RowsResult<()> {
     let Ok(command) = &request.command else { return Ok(()) };
     let Some(dependency) = command.names_dependency() else { return Ok(()) };
@@ -116,8 +117,8 @@ fn load_old<R: Rows>(rows: &mut R, loaded: &mut Loaded, id: IntentId) -> RowsRes
     Ok(())
 }
 
-/// Looks whether the dependency, or an intent that it needs, waits for a person, or was left by one without an answer. If there are too
-/// many to look at, the dependency counts as one that waits.
+/// Looks whether the dependency, or an intent that it needs, waits for a person, or has a newest question that ended without an
+/// answer. If there are too many intents to look at, the dependency counts as one that waits.
 fn look_for_people<R: Rows>(rows: &mut R, dependency: IntentRow, upstream: &mut Upstream) -> RowsResult<()> {
     let mut seen = HashSet::from([dependency.rid]);
     let mut left = vec![dependency];
@@ -146,8 +147,8 @@ fn look_for_people<R: Rows>(rows: &mut R, dependency: IntentRow, upstream: &mut 
     Ok(())
 }
 
-/// The dependencies of a new intent, locked. If the intent has a parent, the graph is locked as well, because the parent then needs
-/// the new intent.
+/// The dependencies of a new intent, locked. If the intent has a parent as well, the graph is locked, because the parent then
+/// needs the new intent, and a circle could be closed.
 pub(super) fn needed_by_new<R: Rows>(
     rows: &mut R,
     principal: &Principal,
@@ -177,7 +178,8 @@ pub(super) fn needed_by_new<R: Rows>(
     Ok(Ok(depends_on.iter().filter_map(|id| found.remove(id)).collect()))
 }
 
-/// Refuses a new child of an intent that has ended, or one that would need its own parent. Returns the row of the parent.
+/// Refuses a new child of an intent that has ended, and a new child that would need its own parent. Returns the row of the
+/// parent.
 pub(super) fn parent_of_new<R: Rows>(
     rows: &mut R,
     principal: &Principal,
@@ -187,7 +189,8 @@ pub(super) fn parent_of_new<R: Rows>(
 ) -> Decided<Option<i64>> {
     let Some(id) = parent else { return Ok(Ok(None)) };
     let Ok(row) = readable(rows.reads(), principal, id, now)? else { return Ok(Err(Rejection::NotFound)) };
-    // A child keeps its parent from being completed, as a dependency would, so it takes the same right.
+    // A child keeps its parent from being completed, as a dependency would. So adding a child needs the same right as adding a
+    // dependency.
     if let Err(rejection) = may(rows.reads(), principal, Action::AddDependency, &row, row.newest_suspension, now)? {
         return Ok(Err(rejection));
     }
@@ -218,8 +221,8 @@ pub(super) fn tell_after<R: Rows>(
     Ok(())
 }
 
-/// Tells dependents that could not be told in the transaction that completed their dependency. Returns the number of completed intents
-/// that were looked at.
+/// Tells dependents that could not be told in the transaction that completed their dependency. Returns 1 if there was a completed
+/// intent with such dependents, else 0.
 pub(super) fn tell_the_rest<R: Rows>(rows: &mut R, env: &Env<'_>, now: DateTime<Utc>) -> RowsResult<usize> {
     let Some(rid) = rows.reads().completions(1)?.pop() else { return Ok(0) };
     let row = rows.reads().intent_at(rid)?;
@@ -239,7 +242,8 @@ fn tell<R: Rows>(rows: &mut R, env: &Env<'_>, (needed, id): (i64, IntentId), now
                 loaded.upstream = Some(needed);
                 act(rows, env, &mut loaded, &Command::DependencyCompleted(id), now)?;
             }
-            // An intent that cannot be read must not keep the others waiting, nor the deadlines behind this one. It stays blocked.
+            // An intent that cannot be read stays blocked, and is not told again. Its error must not end this transaction, which
+            // tells other dependents and, in the deadline loop, also fires deadlines.
             Err(error) if error.is_unreadable() => {
                 tracing::error!(intent.rid = dependent, "a waiting intent cannot be read, and stays blocked");
                 rows.meet_dependency(*dependent, needed)?;

@@ -31,7 +31,8 @@ const COVERED: &str = "an earlier message asks the same of this person and is st
 /// Why a message that waits is dropped when a reminder comes.
 const REPLACED: &str = "a newer message asks the same of this person, so this one was dropped";
 
-/// How often the queue checks again whether the disk has room for messages, in seconds. A check writes nothing.
+/// How often the queue checks again whether the disk has room for messages, in seconds. A check writes nothing, so it may be
+/// frequent.
 const ROOM_LOOK_SECONDS: i64 = 5;
 
 pub(crate) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, turn: &Turn) -> RowsResult<Leased> {
@@ -113,8 +114,8 @@ fn gate_of(turn: &Turn, channel: &str) -> Gate {
     turn.lane(channel).map_or_else(|| Gate::Closed(NO_SUCH_CHANNEL.to_owned()), |lane| lane.gate.clone())
 }
 
-/// For so many seconds a revived message (a failed one that is sent again) only waits if its channel takes no messages; it is not
-/// failed or given up. By then every server has heard of the revival.
+/// For so many seconds after it was revived (it had failed and is sent again), a message only waits while its channel takes no
+/// messages; it is neither failed nor given up. By the end of that time every server has heard of the revival.
 const REVIVED_IS_SPARED_SECONDS: i64 = 10;
 
 /// The time until which a queued message is spared because it was revived; `None` if it was not revived, or if that time is
@@ -174,7 +175,8 @@ fn take<R: Rows>(
         leased.untried += 1;
         return settle(rows, row, now);
     }
-    // A message is tried until a newer one goes to the same person; a person who gets no newer one is still owed this one.
+    // A message is tried until a newer one goes to the same person by the same channel. If none goes, it is still tried after its
+    // attempt is over.
     if message.superseded || message.covered {
         leased.untried += 1;
         // If two messages to one person wait, and one of them only because of the distance between messages, one message is

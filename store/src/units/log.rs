@@ -229,7 +229,8 @@ fn asked<R: Rows>(
         rows.insert_timer(TimerRow { due_at, suspension: rid, kind: TimerKind::Deadline, attempt: 0 })?;
         rows.notice(Notice::Timer);
     }
-    // Each portfolio has its timer, because the one with the earliest deadline may end first, or move its deadline.
+    // Each portfolio has a timer of its own, because the portfolio with the earliest deadline may end, or move its deadline,
+    // before.
     for deadline in loaded.intent.member_of.iter().filter_map(|member_of| member_of.deadline) {
         if suspension.kind.stops_intent() {
             rows.insert_portfolio_timer(rid, deadline)?;

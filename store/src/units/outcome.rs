@@ -239,7 +239,8 @@ mod tests {
         assert!(matches!(serde_json::from_str(&new).unwrap(), Kept::Answered(7, 3)));
     }
 
-    /// The same for an intent from before intents waited for others: it has no `blocked_by` and no `blocked_reason`.
+    /// An intent that was stored under a key by a version without dependencies between intents is still read, although it has no
+    /// `blocked_by` and no `blocked_reason`.
     #[test]
     fn an_intent_that_was_kept_before_it_could_wait_is_read() {
         let old = r#"{"intent":{"id":"01a20114-994c-7e8e-b24b-975054fd6315","title":"t","description":"","created_by":"bot",

@@ -31,7 +31,8 @@ pub(super) fn load<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &Request
     Ok(())
 }
 
-/// The event as it is appended: what an intent tells a portfolio is completed with the number of other intents there that wait.
+/// The event as it is appended. An event that tells a portfolio that the intent waits for a person, or goes on, gets the number
+/// of the portfolio's intents that then wait.
 pub(super) fn counted<'a, R: Rows>(rows: &mut R, loaded: &Loaded, event: &'a Event) -> RowsResult<Cow<'a, Event>> {
     let Event::Member(change) = event else { return Ok(Cow::Borrowed(event)) };
     let mut portfolios = loaded.intent.member_of.iter().zip(&loaded.portfolios);
@@ -41,9 +42,9 @@ pub(super) fn counted<'a, R: Rows>(rows: &mut R, loaded: &Loaded, event: &'a Eve
     Ok(Cow::Owned(Event::Member(change.beside(others))))
 }
 
-/// Moves the timer of an open question when a deadline of a portfolio begins or ends to count for it, from `before` to `now`. Other
-/// portfolios of the intent may have had the same deadline, so the earliest one that is left keeps a timer. A timer that fires too
-/// early takes the time of the deadline that counts then.
+/// Moves the timer of an open question when the deadline of one portfolio stops counting for it (`before`) or begins to count
+/// (`now`). Other portfolios of the intent may have the same deadline as `before`, so the earliest deadline that is left gets a
+/// timer, too. A timer that fires too early is replaced by one for the deadline that then counts.
 pub(super) fn move_timer<R: Rows>(
     rows: &mut R,
     (intent, question): (i64, i64),

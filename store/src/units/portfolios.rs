@@ -211,7 +211,7 @@ fn append<R: Rows>(
     Ok(())
 }
 
-/// The outcome of a write, kept for a repeat.
+/// Keeps the outcome of a write for a repeated request, and returns it.
 fn finish<R: Rows>(
     rows: &mut R,
     principal: &Principal,

@@ -1,11 +1,11 @@
 //! The server's heartbeat, the time given back after an absence, and the hold after a restore.
 //!
 //! Guarantee: every open question that has a fallback gets time back, once, after an absence of more than a minute (a jump of the
-//! clock counts as one), and after a restore, which makes all answer links void, however soon new links are sent. Mechanism: the
-//! deadline loop writes a sign of life in the transactions it makes anyway. A start compares that sign with the clock, and
-//! records the absence and a new sign of life in one transaction. The loop then works through the open questions in bounded
-//! batches, each of which records how far it got. Failure: after a crash in the middle, the absence is recorded and some batches
-//! are done; the next start goes on after these batches.
+//! clock counts as one), and after a restore. After a restore, even a shorter absence counts, because a restore makes all answer
+//! links void. Mechanism: the deadline loop writes a sign of life in the transactions it makes anyway. A start compares that sign
+//! with the clock, and records the absence and a new sign of life in one transaction. The loop then works through the open
+//! questions in bounded batches, each of which records how far it got. Failure: after a crash in the middle, the absence is
+//! recorded and some batches are done; the next start goes on after these batches.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::intent::command::{Command, Later};
@@ -109,7 +109,7 @@ fn is_at_work<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<bool> {
 enum Lost<'a> {
     /// All: the clock was set back, so the server and the asker no longer agree on any deadline.
     Agreement,
-    /// The questions that lost too much of their window by this absence.
+    /// The questions that lost too much of their time to answer by this absence.
     Time(&'a Absence),
 }
 
@@ -124,7 +124,7 @@ impl Lost<'_> {
     }
 }
 
-/// Ends a batch of questions. Returns whether there may be more of them.
+/// Ends a batch of the questions that `lost` describes. Returns whether there may be more of them.
 fn end_fixed<R: Rows>(rows: &mut R, env: &Env<'_>, now: DateTime<Utc>, lost: Lost<'_>) -> RowsResult<bool> {
     let mut after = 0;
     loop {
@@ -225,8 +225,8 @@ pub(crate) fn recover<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<Recove
             "the server was away, or its clock jumped ahead; open questions with a fallback get that time back, so that no fallback takes effect because of the absence"
         );
     }
-    // If the clock was set back, the sign of life stays in the future until a turn of the loop has dealt with that, so that a
-    // crash in between loses nothing.
+    // If the clock was set back, the sign of life stays in the future until a turn of the loop has dealt with that. If the server
+    // crashes before, its next start notices the step again.
     let is_new_step = presence.beat_at - now > TimeDelta::seconds(STEP_SECONDS_MAX) && !env.watch.has_stepped();
     if is_new_step {
         env.watch.was_set_back();
@@ -243,7 +243,8 @@ pub(crate) fn recover<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<Recove
     let recovery = Recovery { from: presence.beat_at, until: now, restored, done_to: 0, up_to };
     let recovery = (absence.is_some() || restored).then_some(recovery);
     // A start alone writes no sign of life, because a server that dies again and again before it serves counts as away. But if
-    // the sign lies in the future and no new step of the clock is left to deal with, the clock is believed.
+    // the sign lies in the future and no new step of the clock is left to deal with, the clock is believed, and the sign is set
+    // to its time.
     let is_believed = presence.beat_at > now && !is_new_step;
     let beat_at = if recovery.is_some() || is_believed { now } else { presence.beat_at };
     rows.save_presence(&PresenceRow { beat_at, restore: Restore::Over, recovery, ..presence })?;
@@ -321,8 +322,8 @@ impl OpenQuestion {
         Ok(Self { row, question, loaded, messages })
     }
 
-    /// The channels and recipients of the attempts that are due at `now` and have not been made yet. The next attempt sends to them
-    /// anyway.
+    /// The channels and recipients of the attempts that are due at `now` and have not been made yet. The next attempt sends to
+    /// all of them anyway.
     fn told_anyway<'a>(&'a self, channels: &'a Channels, now: DateTime<Utc>) -> Vec<Route<'a>> {
         let (made, policy) = (self.row.suspension.attempt, self.question.retry_policy.as_ref());
         let newest = policy.map_or(made, |policy| policy.newest_due(self.row.suspension.suspended_at, now));

@@ -37,7 +37,8 @@ const POST_LEASE_SECONDS: i64 = 60;
 /// The most events that an endpoint may be behind. An endpoint that is further behind misses the oldest of them, because finding
 /// an event costs a step for each event after it, in a transaction that writes.
 const EVENTS_BEHIND_MAX: u64 = 100;
-/// The most messages that one transaction leases: for each it may read as many events as an endpoint may be behind.
+/// The most messages that one transaction leases. The number is small, because for each message the transaction may read as many
+/// events as an endpoint may be behind.
 pub(crate) const POSTS_PER_UNIT: u32 = 8;
 /// The most messages of one creator that are under way at the same time, so that its slow endpoints do not hold up those of
 /// others.
@@ -302,7 +303,7 @@ fn next<R: ReadRows>(rows: &mut R, row: &SubscriptionRow) -> RowsResult<Next> {
     Ok(next)
 }
 
-/// Records the result of a leased message; if the lease was lost, changes nothing and returns false.
+/// Records the result of a leased message. If the lease is no longer valid, changes nothing and returns false.
 pub(crate) fn complete_post<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,

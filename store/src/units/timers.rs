@@ -60,7 +60,8 @@ pub(crate) fn fire_deadlines<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult
     Ok(Fired { rows: due.len() + announced.len() + told, next_due: next.into_iter().flatten().min(), turned })
 }
 
-/// If the deadline of the portfolio has moved, or another portfolio's deadline counts now, the timer waits for the one that counts.
+/// Sets a new timer if the deadline of the portfolio has moved, or if the deadline of another portfolio counts now: the question
+/// is then still open, and ends when that deadline is due.
 fn wait_on<R: Rows>(rows: &mut R, loaded: &Loaded, timer: TimerRow, now: DateTime<Utc>) -> RowsResult<()> {
     let open = loaded.row.open_suspension == Some(timer.suspension);
     match loaded.intent.portfolio_deadline() {
@@ -91,7 +92,7 @@ fn put_off<R: Rows>(rows: &mut R, timer: TimerRow, now: DateTime<Utc>, error: Ro
     tracing::error!(suspension.rid = timer.suspension, "the suspension of a timer cannot be read; trying again in an hour");
     let due_at = now + TimeDelta::seconds(PUT_OFF_SECONDS);
     if timer.kind == TimerKind::Portfolio {
-        // Two portfolios may have had timers that are put off to the same moment.
+        // The timer of another portfolio may have been put off to the same moment, so this row may exist already.
         return rows.insert_portfolio_timer(timer.suspension, due_at);
     }
     rows.insert_timer(TimerRow { due_at, ..timer })

@@ -20,7 +20,7 @@ pub enum Syncs {
     Honest,
     /// The sync is reported but not done: a drive whose cache lies.
     Lying,
-    /// This many in a hundred fail, and report it.
+    /// This many syncs in a hundred fail, and report that they failed.
     Failing(usize),
 }
 
@@ -96,7 +96,7 @@ impl Disk {
     /// syncs fail.
     pub fn mount(folder: &Path, seed: u64) -> Arc<Self> {
         let mut chance = ChaCha8Rng::seed_from_u64(seed);
-        // A stream of its own, apart from other draws of the same seed.
+        // The disk draws from a stream of its own, so that it does not depend on other draws from the same seed.
         chance.set_stream(u64::from(u32::from_be_bytes(*b"disk")));
         let sector = [512, 4_096][below(&mut chance, 2)];
         let state = State {
@@ -183,7 +183,7 @@ impl Disk {
         (state.names, state.durable_names) = (left.clone(), left);
     }
 
-    /// The synced contents, for another disk to begin with.
+    /// The contents of all files as readers see them, for [`Disk::restore`] to put on another disk.
     pub fn image(&self) -> BTreeMap<String, Vec<u8>> {
         let state = self.state();
         let file = |(name, number): (&PathBuf, &u64)| {

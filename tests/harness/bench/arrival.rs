@@ -1,6 +1,6 @@
-//! How requests arrive. In a closed loop, where each client waits for its answer, to find the peak. In an open loop, at fixed
-//! times whatever the server does, to find latencies: a closed loop hides stalls, because no client asks while the server stands
-//! still.
+//! How requests arrive. In a closed loop each client waits for its answer; this finds the peak. In an open loop requests come at
+//! fixed times, whatever the server does; this finds latencies. A closed loop would hide stalls, because its clients ask nothing
+//! while the server stands still.
 
 use std::cell::RefCell;
 use std::time::{Duration, Instant};

@@ -70,7 +70,7 @@ fn sorted(mut rounds: Vec<f64>) -> Vec<f64> {
     rounds
 }
 
-/// Of an even number of rounds the lower one of the two in the middle.
+/// The median. If the number of rounds is even, it is the lower one of the two values in the middle.
 fn median(sorted: &[f64]) -> f64 {
     sorted[(sorted.len() - 1) / 2]
 }

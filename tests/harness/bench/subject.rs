@@ -14,7 +14,7 @@ use super::arrival::milliseconds;
 use super::connection::{Connection, Target};
 use crate::process::{Running, Site};
 
-/// The configuration of a measured server, where a benchmark brings none of its own.
+/// The configuration of a measured server, unless a benchmark brings a configuration of its own.
 pub const UNPRESSED: &str = "[limits]\nagent_bytes_per_day = 1000000000000\n[questions]\nmin_distance_seconds = 0\n";
 
 /// The words of a question with four choices and one kilobyte of context.

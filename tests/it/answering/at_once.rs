@@ -11,7 +11,7 @@ use harness::app::{Backend, TestApp};
 use harness::postgres::{Cluster, Rival};
 use serde_json::json;
 
-/// The number of answers given at once. One group cannot hold so many.
+/// The number of answers given at once. One group (the answers that are decided in one transaction) cannot hold so many.
 const ANSWERS: usize = 40;
 /// The number of groups that are decided at the same time.
 const GROUPS: usize = 4;
@@ -171,8 +171,8 @@ async fn waiting_for(app: &TestApp, name: &str) -> usize {
     usize::try_from(Cluster::of_this_process().number(app.scratch().unwrap().name(), &blocked).await).unwrap()
 }
 
-/// Keeps each free group busy with one answer of `before`. Meanwhile `answers` gives `count` answers, which wait in the queue.
-/// Then the groups are released, and the waiting answers are decided together, as many in one group as it can hold.
+/// First occupies every group with one answer of `before`, which waits for a lock. Then `answers` gives `count` answers, which
+/// wait in the queue. When the lock is released, the waiting answers are decided together, as many in one group as it can hold.
 async fn in_one_group<T>(app: &TestApp, before: &[(IntentId, String)], count: usize, answers: impl Future<Output = T>) -> T {
     let rival = holding(app, "before", &questions_of(before)).await;
     let operator = app.operator();

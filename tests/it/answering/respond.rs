@@ -166,8 +166,8 @@ on_each_store! {
         }
     }
 
-    /// A second answer is refused even if it is the same, and is told which answer counted. Two people must not both think they
-    /// decided.
+    /// A second answer is refused even if it is the same, and its sender is told which answer counted. Two people must not both
+    /// think they decided.
     async fn a_second_answer_is_told_what_counted_when_and_by_whom(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let (intent, id) = asked(&agent, json!({})).await;

@@ -206,7 +206,7 @@ on_each_store! {
         }
     }
 
-    /// The parameters have bounds. A caller who may not read the question gets 404 and is not told them.
+    /// The parameters have bounds. A caller who may not read the question gets 404, and the reply does not name the bounds.
     async fn a_wait_has_bounds(app: &mut TestApp) {
         let agent = app.agent();
         let (_, id) = asked(&agent).await;

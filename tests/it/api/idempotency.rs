@@ -14,7 +14,7 @@ async fn suspend(api: &Api, intent: IntentId, key: &str, body: Value) -> Reply {
     api.post_once(&format!("api/v1/intents/{intent}/suspend"), key, body).await
 }
 
-/// Posts with an idempotency key and the version that the request is about.
+/// Posts with an idempotency key, and with `version` as the value of `If-Match`.
 async fn post(api: &Api, path: &str, key: &str, version: &str, body: &Value) -> Reply {
     let request = api.request("POST", path).header("idempotency-key", key).header("if-match", version);
     api.send(request.json(body)).await

@@ -226,7 +226,8 @@ on_each_store! {
         assert_eq!(agent.get("api/v1/intents").await.ok()["intents"].as_array().unwrap().len(), 1);
     }
 
-    /// A person could not see a question, a value or a label that shows nothing.
+    /// A text that consists only of invisible characters counts as empty. It is refused as a question, a value or a label,
+    /// because a person could not see it.
     async fn a_text_that_shows_nothing_is_blank(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -243,7 +244,7 @@ on_each_store! {
         }
     }
 
-    /// An error about a wrong type names the field at any depth. An object cannot be written as a list.
+    /// An error about a wrong type names the field at any depth. A list is a wrong type where an object is expected, too.
     async fn a_field_of_the_wrong_type_is_named(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;

@@ -11,7 +11,7 @@ use harness::app::TestApp;
 use harness::on_each_store;
 use serde_json::{Map, Value, json};
 
-/// Members that differ between two equal requests.
+/// Members whose values differ even between the results of two equal requests. The comparison leaves them out.
 const OWN: [&str; 12] = [
     "id",
     "portfolio_id",
@@ -26,7 +26,7 @@ const OWN: [&str; 12] = [
     "secret",
     "key",
 ];
-/// Stands for the id of a question that is asked first.
+/// In a body: stands for the id of the question that the test asks before the request.
 const OPEN: &str = "$open";
 /// Stands for the id of another intent.
 const PARENT: &str = "$parent";
@@ -49,14 +49,14 @@ struct Member {
 }
 
 impl Member {
-    /// A member of the body itself; null takes it out.
+    /// A member of the body itself.
     fn of(schema: &'static str, base: &Value, name: &'static str, value: Value) -> Self {
         let mut with = base.clone();
         with[name] = value;
         Self { schema, name, without: base.clone(), with, status: 200 }
     }
 
-    /// A member of a part of the body: both parts are given.
+    /// A member of one part of the body. The caller gives the whole part twice: without the member and with it.
     fn within(schema: &'static str, base: &Value, part: &'static str, name: &'static str, [without, with]: [Value; 2]) -> Self {
         let (mut before, mut after) = (base.clone(), base.clone());
         (before[part], after[part]) = (without, with);
@@ -406,7 +406,8 @@ fn members_of_keys_and_messages() -> Vec<Member> {
     ]
 }
 
-/// The bodies that requests may have, as the description says: the names of their schemas, each with its members.
+/// The members of all request bodies that the description of the interface names, each as a pair: the name of its schema, and its
+/// own name.
 fn described(description: &Value) -> BTreeSet<(String, String)> {
     let mut found = BTreeSet::new();
     let operations = description["paths"].as_object().unwrap().values().flat_map(|item| item.as_object().unwrap().values());
@@ -434,7 +435,7 @@ fn walk(description: &Value, part: &Value, found: &mut BTreeSet<(String, String)
     }
 }
 
-/// A value without the members that differ between two equal requests.
+/// A value without the members in [`OWN`], which differ even between two equal requests.
 fn comparable(value: Value) -> Value {
     match value {
         Value::Object(members) => members

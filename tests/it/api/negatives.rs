@@ -1,5 +1,5 @@
-//! Every described operation against every kind of request it must refuse. A new operation without a row here fails the first
-//! test.
+//! Each operation of the interface description must refuse each kind of bad request. An operation that has no row in this file
+//! fails the first test.
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
@@ -19,9 +19,9 @@ const NOBODYS: &str = "019ab0f2-0000-7000-8000-000000000000";
 /// The requests that one operation must refuse.
 struct Row {
     operation: String,
-    /// A role that may do it.
+    /// A role that may call the operation.
     role: Role,
-    /// The roles that may read the record but may not do this.
+    /// The roles that may read the record but may not call the operation.
     forbidden: &'static [Role],
     /// A body that breaks a rule, and the field that the error names.
     invalid: Option<(Value, &'static str)>,
@@ -30,7 +30,7 @@ struct Row {
     if_match_required: bool,
     /// Whether the operation checks `If-Match`.
     versioned: bool,
-    /// Whether an agent that may not read the intent may do it.
+    /// Whether even an agent that may not read the intent may call the operation.
     told_to_strangers: bool,
 }
 
@@ -166,7 +166,7 @@ fn rows() -> Vec<Row> {
         .collect()
 }
 
-/// The rows of policies, and of requests beside an intent.
+/// The rows of the operations on policies, and on requests to people that do not suspend the intent.
 fn rows_of_requests() -> Vec<Row> {
     use Role::{Admin, Agent, Auditor, Channel, Operator};
     vec![
@@ -200,7 +200,7 @@ fn rows_of_requests() -> Vec<Row> {
     ]
 }
 
-/// The rows of intents that need each other.
+/// The rows of the operations on dependencies and children of intents.
 fn rows_of_graphs() -> Vec<Row> {
     use Role::{Admin, Agent, Auditor, Channel, Operator};
     let below = |word: &str| format!("/api/v1/intents/{{intent_id}}/{word}");
@@ -378,7 +378,8 @@ async fn send(api: &Api, method: &str, path: &str, body: impl Into<Vec<u8>>) -> 
     api.send(api.request(method, path).header("content-type", "application/json").body(body.into())).await
 }
 
-/// Checks that a reply has this status and code, in the form of the operation's surface.
+/// Checks that a reply has this status and code, in the form of errors that belongs to the operation: Placet's own or
+/// OpenIntent's.
 fn assert_refused(reply: &Reply, row: &Row, status: u16, code: &str) {
     assert_eq!(reply.problem(), (status, code), "{}: {}", row.operation, reply.text);
     assert_eq!(reply.headers["content-type"], row.form(), "{}", row.operation);
@@ -389,7 +390,7 @@ fn assert_refused(reply: &Reply, row: &Row, status: u16, code: &str) {
     assert!(!reply.body["detail"].is_null() && reply.headers.contains_key("x-request-id"), "{}", row.operation);
 }
 
-/// The described operations, each with whether it needs a key and whether it has a body.
+/// The operations of the interface description. The two flags of each say that it needs a key, and that it has a body.
 async fn described(app: &TestApp) -> BTreeMap<String, (bool, bool)> {
     let description = app.anonymous().get("openapi.json").await.ok();
     let mut operations = BTreeMap::new();

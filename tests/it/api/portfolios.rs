@@ -419,8 +419,8 @@ on_each_store! {
         assert_eq!(agent.get(&format!("{PORTFOLIOS}?created_by=%27%20OR%201=1")).await.ok(), json!([]));
     }
 
-    /// In a portfolio without a bound an agent could make each read as expensive as it likes. The bound holds for requests that
-    /// are sent at the same time, too.
+    /// The number of intents in one portfolio is limited. Without the limit an agent could make each read of the portfolio as
+    /// expensive as it likes. The limit also holds for requests that are sent at the same time.
     async fn a_portfolio_has_room_for_so_many_intents(app: &mut TestApp) {
         let agent = app.agent();
         let id = portfolio(&agent).await;

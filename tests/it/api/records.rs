@@ -68,8 +68,8 @@ on_each_store! {
         }
     }
 
-    /// The client reads some members that hold a time by camel-case names only, and its synchronous and asynchronous variants use
-    /// different names for the same members.
+    /// The client reads some times under camel-case names only. Its synchronous and asynchronous variants use different names for
+    /// the same members of an attachment, and the server takes both.
     async fn the_shapes_are_those_of_the_client(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -98,7 +98,7 @@ on_each_store! {
         for (who, kind, amount) in [("test-agent/1", "tokens", json!(1500)), ("test-agent/1", "api_call", json!(0.25)), ("other", "tokens", json!(500))] {
             let body = json!({"cost_type": kind, "amount": amount, "unit": "u", "agent_id": who});
             let cost = keep(&agent, intent, "costs", body).await.ok();
-            // The key does not act for another name, so that name is a claim.
+            // The key may not act for the agent `other`, so the record shows that name only as a claim.
             let claimed = (who == "other").then(|| json!("other"));
             assert_eq!(cost.get("claimed_agent_id"), claimed.as_ref(), "{cost}");
         }
@@ -157,7 +157,7 @@ on_each_store! {
         }
     }
 
-    /// Each limit at its bound and beyond.
+    /// For each limit of kept data, a value at the limit is accepted and a value beyond it is refused.
     async fn kept_data_has_limits(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;

@@ -1,4 +1,4 @@
-//! The streams of the OpenIntent client: what they carry, to which client, and that nothing is lost.
+//! The streams that the OpenIntent client opens: they carry the right events, only to clients that may read them, and miss none.
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
@@ -44,7 +44,7 @@ async fn complete(api: &Api, intent: IntentId) {
     api.post_at(&format!("api/v1/intents/{intent}/status"), &version, json!({"status": "completed"})).await.ok();
 }
 
-/// The id of the next event, which sets a member of a state, and the name of that member.
+/// Reads the next event, which must set a member of an intent's state. Returns the event's id and the member's name.
 async fn next_key(stream: &mut Stream) -> (String, String) {
     let event = stream.next().await;
     assert_eq!(event.name, "STATE_CHANGED");
@@ -52,8 +52,8 @@ async fn next_key(stream: &mut Stream) -> (String, String) {
     (event.id, key)
 }
 
-/// Like [`next_key`], for the first event of a new stream, which skips `earlier` if it comes once more. On PostgreSQL a stream
-/// begins at the oldest transaction that still runs, and a transaction of another test may have begun before `earlier` was
+/// Like [`next_key`], for the first event of a new stream. If that event is `earlier` once more, it is skipped: on PostgreSQL a
+/// stream begins at the oldest transaction that still runs, and a transaction of another test may have begun before `earlier` was
 /// written.
 async fn first_key_but(stream: &mut Stream, earlier: &str) -> (String, String) {
     let first = next_key(stream).await;

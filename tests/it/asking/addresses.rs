@@ -1,5 +1,5 @@
-//! Which addresses may be asked: an address that a mail server reads as a route leads to another mailbox, and an agent could
-//! answer itself.
+//! The addresses at which an agent may have people asked. A mail server can read some addresses as a route to another mailbox.
+//! That could be the agent's own, so that the agent could answer itself.
 
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
@@ -207,7 +207,8 @@ on_each_store! {
         assert_eq!(app.smtp.mailed().await, expected);
     }
 
-    /// An address that an older program stored is checked by the present rule before anything leaves.
+    /// The queue may hold an address that an older version of the program accepted. It is checked by the present rule before a
+    /// mail is sent to it.
     async fn an_address_that_breaks_the_rule_is_not_written_to(app: &mut TestApp) {
         for (routed, reason) in [("bot%evil.example@example.com", true), ("evil.example!bot@example.com", true), ("ada@example.com", false)] {
             let (intent, _) = app.agent().ask(json!({})).await;

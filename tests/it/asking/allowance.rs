@@ -107,7 +107,8 @@ async fn below_the_reserve_no_message_is_sent_again_and_returned_mail_is_reporte
     app.finish().await;
 }
 
-/// The last space of the disk is for people: a refusal to an agent costs a retry, one to a person costs a decision.
+/// When the disk is nearly full, agents are refused and people can still answer. An agent can try again later, but a decision of
+/// a person who is refused may be lost.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn below_the_reserve_people_answer_and_agents_wait() {
     let mut app = TestApp::start().await;

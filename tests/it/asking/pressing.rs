@@ -293,7 +293,7 @@ on_each_store! {
     }
 
     /// If the first mail of a question had to wait and is then refused, the people of the next step of the ladder are asked at
-    /// once. A reminder does not turn a waiting message into a failed one.
+    /// once. A mail that only waits has not failed, even if a reminder becomes due meanwhile.
     async fn a_delayed_message_fails_over_like_any_other(app: &mut TestApp) {
         strict(app).await;
         for _ in 0..5 {
@@ -455,7 +455,7 @@ on_each_store! {
     }
 }
 
-/// Several servers cannot get around the distance together.
+/// The messages of one agent to one person keep their distance even if two servers send them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn several_servers_keep_one_distance() {
     let app = TestApp::start_on(Backend::Postgres, |config| config.asking.pressing = Pressing::PRODUCTION).await;

@@ -147,7 +147,7 @@ on_each_store! {
         ] {
             assert!(page.html.contains(&format!("<bdi>{line}</bdi>")), "{line}: {}", page.html);
         }
-        // The mail shows its own plan from the same source.
+        // The mail shows the plan as well.
         let text = mail.text();
         assert!(text.contains("lead@example[.]com will be asked") && text.contains("You get a reminder"), "{text}");
         assert!(text.contains("It closes. The agent goes on with “Deny refund”"), "{text}");

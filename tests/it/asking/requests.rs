@@ -1,4 +1,4 @@
-//! Requests to people beside the work on an intent: approvals, escalations, arbitrations.
+//! Requests to people that do not suspend the intent: approvals, escalations, arbitrations.
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
@@ -74,7 +74,7 @@ on_each_store! {
             agent.post(&format!("api/v1/intents/{intent}/agents"), json!({"agent_id": assigned})).await.ok();
         }
         let helper = Api::new(&app.base, Some(&app.new_key_of(Role::Agent, "helper", "team-h").await));
-        // The creator's question is open beside it: its asker must not be taken for the asker of the approval.
+        // Meanwhile the creator of the intent has a question open. Its asker must not be taken for the asker of the approval.
         agent.asked(intent).await;
         let approval = ask(&helper, intent).await;
         let before = agent.everything(intent).await;

@@ -65,7 +65,8 @@ on_each_store! {
         );
     }
 
-    /// An extension or reminder of the old question is refused with the way it ended, and has no effect on the new one.
+    /// A request to extend the old question or to remind people of it is refused. The refusal says how the old question ended,
+    /// and nothing happens to the new one.
     async fn the_old_question_is_neither_extended_nor_reminded_of(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let intent = agent.active_intent().await;

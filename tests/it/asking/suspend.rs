@@ -53,7 +53,7 @@ on_each_store! {
         assert_eq!((&after["status"], &after["version"]), (&json!("suspended_awaiting_input"), &json!(2)));
         let shown = &after["state"]["_suspension"];
         assert_eq!((&shown["id"], &shown["resolution"]), (&json!(id), &null));
-        assert_eq!(shown["expires_at"], json!("2026-11-24T09:00:00.000000")); // This surface writes times without `Z`.
+        assert_eq!(shown["expires_at"], json!("2026-11-24T09:00:00.000000")); // OpenIntent's routes write no `Z`.
     }
 
     /// The operator's default policy may name a fallback. A question without a fallback value must still be asked, and fails in
@@ -190,7 +190,7 @@ on_each_store! {
         operator.respond(intent, &first, "deny").await.ok();
         let answered = supersede(&first).await;
         assert_eq!(answered.problem(), (409, "already_resolved"));
-        // Our surface writes times with `Z`.
+        // Placet's own routes write times with `Z`.
         assert_eq!(answered.body["resolved_at"], json!("2026-11-24T08:00:00.000000Z"));
         let open = agent.asked(intent).await;
         app.settle().await;
@@ -203,7 +203,7 @@ on_each_store! {
         assert_eq!(agent.everything(intent).await, before);
         app.clock.jump(chrono::TimeDelta::seconds(3600));
         let late = supersede(&open).await;
-        assert_eq!(late.problem(), (409, "expired")); // The deadline has ended the question, not the asker.
+        assert_eq!(late.problem(), (409, "expired")); // The deadline ended the question before the asker could.
         assert_eq!(late.body["expired_at"], json!("2026-11-24T09:00:00.000000Z"));
         assert_eq!(agent.status(intent).await, "abandoned");
     }
@@ -288,11 +288,12 @@ on_each_store! {
         assert_eq!(set_status(&admin, intent, "active").await.ok()["status"], json!("active"));
         assert_eq!(agent.suspension(&id).await["resolution_reason"], json!("withdrawn"));
         assert_eq!(operator.respond(intent, &id, "approve").await.problem(), (409, "already_resolved"));
-        // There is no suspension, and the intent waits for no other one.
+        // The intent is not suspended any more, so the admin has nothing to lift.
         assert_eq!(set_status(&admin, intent, "completed").await.problem(), (403, "forbidden"));
     }
 
-    /// The Python client suspends in three steps, by a status. That is refused, since an intent would wait without a record.
+    /// The OpenIntent client for Python begins a suspension by setting the status. With an ordinary key this is refused and the
+    /// reply names the right route, because the intent would wait without a question on record.
     async fn suspending_by_status_is_told_the_way(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;

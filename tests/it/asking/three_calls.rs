@@ -79,10 +79,10 @@ on_each_store! {
         let patched = record(&agent, intent, made).await.ok();
         let shown = &patched["state"]["_suspension"];
         assert_eq!((&patched["status"], &shown["client_id"], &shown["fixed_deadline"]), (&json!(SUSPENDED), &json!("made-by-client"), &json!(true)));
-        // The client counts its window from a moment before the announcement, so the server counts it from the announcement, and
-        // takes off a guard of 2 seconds.
+        // The client counts its window from a moment shortly before the announcement. The server counts it from the announcement
+        // and takes off two seconds as a guard, so that its own deadline is not the later one.
         assert_eq!(shown["expires_at"], "2026-11-24T08:00:58.000000");
-        // The third call gets the event that the server wrote.
+        // The reply to the third call is the event that the server has already written.
         let told = json!({"event_type": "intent.suspended", "payload": {"suspension_id": "made-by-client"}});
         let event = agent.post(&format!("api/v1/intents/{intent}/events"), told).await.ok();
         assert_eq!((&event["payload"]["id"], &event["payload"]["client_id"]), (&shown["id"], &json!("made-by-client")));
@@ -174,7 +174,8 @@ on_each_store! {
         app.operator().respond(intent, "q-2", "approve").await.ok();
     }
 
-    /// A restarted agent asks again. The same question goes on under both ids; another one supersedes it.
+    /// A restarted agent asks again. If it asks the same question, that question goes on under both ids. A different question
+    /// supersedes the first.
     async fn the_same_question_is_adopted_and_another_supersedes(app: &mut TestApp) {
         let (agent, operator) = (agent(app, "py").await, app.operator());
         let intent = agent.active_intent().await;
@@ -475,7 +476,7 @@ on_each_store! {
         asked(app, &agent, long, "long", 86_400, permissive()).await;
         asked(app, &agent, strict, "strict", 86_400, json!({})).await;
         ask(&agent, "one").await;
-        // More questions than one transaction ends.
+        // These are more questions than one transaction can end.
         let mut many = Vec::new();
         for _ in 0..130 {
             let intent = agent.active_intent().await;

@@ -81,7 +81,7 @@ async fn told(api: &Api, intent: IntentId) -> Vec<String> {
     told.collect()
 }
 
-/// Checks that the intent is blocked by these dependencies, and shows it.
+/// Checks that the intent is blocked by exactly these dependencies, and that its record names them.
 async fn assert_blocked(api: &Api, intent: IntentId, by: &[IntentId]) {
     let shown = api.intent(intent).await;
     assert_eq!(shown["status"], "blocked");
@@ -118,7 +118,7 @@ on_each_store! {
         assert_eq!(agent.intent(report).await["depends_on"], json!([first, second]));
     }
 
-    /// A draft stays one, and is blocked when it is to be active.
+    /// A draft with a dependency stays a draft. If it is to become active before the dependency is completed, it becomes blocked.
     async fn a_draft_with_a_dependency_is_blocked_once_it_is_to_be_active(app: &mut TestApp) {
         let agent = app.agent();
         let needed = agent.active_intent().await;
@@ -151,7 +151,7 @@ on_each_store! {
         assert_active(&agent, report).await;
     }
 
-    /// An intent that got a dependency while it waited for a person does not run when the person has answered.
+    /// An intent that got a dependency while it waited for a person does not become active when the person has answered.
     async fn a_dependency_added_during_a_question_counts_after_the_answer(app: &mut TestApp) {
         let agent = app.agent();
         for ends in ["answer", "silence", "withdrawal"] {
@@ -172,7 +172,7 @@ on_each_store! {
         }
     }
 
-    /// An agent that has blocked its own intent is not overruled by the end of a dependency.
+    /// If an agent has blocked its own intent, the completion of a dependency does not unblock it.
     async fn completing_a_dependency_lifts_no_other_reason(app: &mut TestApp) {
         let agent = app.agent();
         let (needed, held) = (agent.active_intent().await, agent.active_intent().await);
@@ -198,7 +198,8 @@ on_each_store! {
         assert_eq!(told(&agent, report).await[3..], ["dependency_removed", "blocked -> active (dependency_removed)"]);
     }
 
-    /// The attack of an agent that wants to go on without the person: it cuts the edge.
+    /// An agent could try to go on without a person's answer by removing its dependency on the intent that waits for the person.
+    /// That is refused until a person has answered.
     async fn an_agent_cannot_remove_a_dependency_that_waits_for_a_person(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let review = agent.active_intent().await;
@@ -208,7 +209,7 @@ on_each_store! {
         let refused = remove(&agent, report, review).await;
         assert_eq!(refused.problem(), (409, "upstream_intent_suspended"));
         assert!(refused.text.contains(&review.to_string()));
-        // It withdraws its question, and the review has still not been seen by a person.
+        // After the agent has withdrawn its question, no person has answered about the review, so the removal is still refused.
         agent.post(&format!("api/v1/suspensions/{asked}/cancel"), json!({})).await.ok();
         assert_eq!(remove(&agent, report, review).await.problem(), (409, "upstream_intent_unanswered"));
         assert_eq!(agent.everything(report).await, before);
@@ -218,13 +219,14 @@ on_each_store! {
         let own = Api::new(&app.base, own["key"].as_str());
         assert_eq!(remove(&own, report, review).await.problem(), (409, "upstream_intent_unanswered"));
         assert_eq!(remove(&operator, report, review).await.ok()["status"], "active");
-        // Once a person has answered, the agent may.
+        // Once a person has answered, the agent may remove the dependency.
         let asked = agent.asked(review).await;
         operator.respond(review, &asked, "approve").await.ok();
         assert_eq!(remove(&agent, other, review).await.ok()["status"], "active");
     }
 
-    /// Intents that waited for each other would wait for ever. A parent needs its children, so they count as well.
+    /// A dependency that would make intents wait for each other is refused, because they would wait for ever. A parent waits for
+    /// its children, so circles through children are refused too.
     async fn no_intents_wait_for_each_other(app: &mut TestApp) {
         let agent = app.agent();
         let first = agent.active_intent().await;
@@ -249,7 +251,7 @@ on_each_store! {
         assert_eq!(add(&agent, below, user).await.problem(), (400, "dependency_cycle"));
     }
 
-    /// Each of the two additions would be allowed alone.
+    /// Each of the two additions would be allowed alone, but together they close a circle. So exactly one of them is refused.
     async fn of_two_additions_at_once_that_close_a_circle_one_is_refused(app: &mut TestApp) {
         let agent = app.agent();
         for _ in 0..10 {
@@ -261,7 +263,7 @@ on_each_store! {
         }
     }
 
-    /// A dependency that is completed while the edge to it is added blocks no intent for ever.
+    /// If a dependency is completed at the moment at which it is added to an intent, that intent must not wait for ever.
     async fn an_addition_and_a_completion_at_once_leave_no_intent_waiting(app: &mut TestApp) {
         let agent = app.agent();
         for _ in 0..10 {
@@ -272,7 +274,8 @@ on_each_store! {
         }
     }
 
-    /// Two dependencies that are completed at the same time: each sees the other as not completed unless the dependent is locked.
+    /// If two dependencies of one intent are completed at the same time, the intent becomes active, and once. Without a lock on
+    /// the intent, each completion could take the other dependency for incomplete.
     async fn two_dependencies_completed_at_once_unblock_once(app: &mut TestApp) {
         let agent = app.agent();
         for _ in 0..10 {
@@ -286,7 +289,8 @@ on_each_store! {
         }
     }
 
-    /// More dependents than one transaction tells: the rest hear of it from the deadline loop, also after a restart.
+    /// One transaction unblocks only a hundred of the intents that wait for a completed one. The deadline loop unblocks the rest,
+    /// also after a restart.
     async fn every_dependent_of_many_is_unblocked(app: &mut TestApp) {
         let agent = app.agent();
         let hub = agent.active_intent().await;
@@ -307,12 +311,12 @@ on_each_store! {
         app.restart().await;
         app.settle().await;
         assert_eq!(active(&agent).await, dependents.len());
-        // A dependency that is added while the rest still waits is completed from the beginning.
+        // If an intent is added that needs the completed one, it does not have to wait at all.
         assert_active(&agent, waiting(&agent, &[hub]).await).await;
     }
 
-    /// The gate: an intent is completed after everything that it needs. A person may say otherwise, with a reason, and the log
-    /// names what was left.
+    /// An intent is completed only after everything that it needs. A person may complete it earlier and must give a reason, and
+    /// the log then names the intents that were not completed.
     async fn an_intent_is_completed_after_its_children_unless_a_person_says_otherwise(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let parent = agent.active_intent().await;
@@ -396,7 +400,7 @@ on_each_store! {
         assert_eq!(helper.get(&format!("{INTENTS}/{far}")).await.problem(), (404, "not_found"));
         // The right to read along an edge is no right to change or to read the log.
         assert_eq!(helper.get(&format!("{INTENTS}/{near}/events")).await.problem(), (404, "not_found"));
-        // The question of the dependency stays with those who may read the intent itself.
+        // An agent that may read an intent only along an edge does not see the question of that intent.
         agent.asked(parent).await;
         let lent = helper.intent(parent).await;
         assert_eq!((&lent["status"], &lent["state"]), (&json!("suspended_awaiting_input"), &json!({})));
@@ -432,7 +436,8 @@ on_each_store! {
         assert_eq!(set(&agent, parent, "completed").await.problem(), (409, "dependencies_incomplete"));
     }
 
-    /// The person may be one or more edges away: cutting a nearer edge skips the person as well.
+    /// The intent that waits for a person may be several dependencies away. Removing a nearer dependency would bypass the person
+    /// as well, so that is refused too.
     async fn an_agent_cannot_cut_an_edge_above_one_that_waits_for_a_person(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let review = agent.active_intent().await;
@@ -451,7 +456,8 @@ on_each_store! {
         }
     }
 
-    /// An operator of the owner that asked is as little another person as one of the owner that created the intent.
+    /// An operator's key of the asker's owner counts as the asker's own side, like one of the creator's owner. It must not remove
+    /// the dependency.
     async fn the_owner_of_the_asker_cannot_remove_the_dependency_either(app: &mut TestApp) {
         let agent = app.agent();
         let helper = Api::new(&app.base, Some(&app.new_key(Role::Agent, "helper").await));
@@ -481,7 +487,8 @@ on_each_store! {
         assert_active(&agent, waiting(&agent, &[report]).await).await;
     }
 
-    /// The client drops an assignment whose inputs are not there yet, so it is told again when they are.
+    /// The OpenIntent client drops an assignment to an intent that still waits for its dependencies. So the server announces the
+    /// assignment again when the intent can go on.
     async fn assigned_agents_are_told_when_their_intent_can_go_on(app: &mut TestApp) {
         let agent = app.agent();
         let helper = Api::new(&app.base, Some(&app.new_key(Role::Agent, "helper").await));

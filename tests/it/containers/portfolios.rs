@@ -1,5 +1,5 @@
-//! What a portfolio does to the questions of its intents: its deadline ends them. The intents report to it when they wait for a
-//! person.
+//! The effects of a portfolio and its intents on each other: the deadline of a portfolio ends the questions of its intents, and
+//! the intents report to the portfolio when they wait for a person.
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
@@ -48,7 +48,7 @@ async fn move_to(agent: &Api, portfolio: &str, deadline: DateTime<Utc>) -> Reply
     patch(agent, portfolio, json!({"governance": {"deadline": rfc3339(deadline)}})).await
 }
 
-/// An intent in the portfolio with an open question, for which people are told.
+/// Makes an intent in the portfolio and asks a question on it. Returns after the messages to people have been sent.
 async fn asked_in(app: &TestApp, portfolio: &str) -> (IntentId, String) {
     let agent = app.agent();
     let intent = agent.active_intent().await;
@@ -58,7 +58,7 @@ async fn asked_in(app: &TestApp, portfolio: &str) -> (IntentId, String) {
     (intent, asked)
 }
 
-/// The events of an intent behind its first question, with the payload of each, oldest first.
+/// The events of an intent from its first question on, without those about deliveries, each with its payload, oldest first.
 async fn told(api: &Api, intent: IntentId) -> Vec<(String, Value)> {
     let log = api.get(&format!("api/v1/intents/{intent}/events?include=all&limit=1000")).await.ok();
     let log = log.as_array().unwrap().iter().rev();
@@ -116,7 +116,7 @@ on_each_store! {
         assert_eq!(agent.status(busy).await, "active");
     }
 
-    /// The guard of an answer is the clock, not the timer.
+    /// An answer from the deadline on is refused by the clock, whether or not the timer of the deadline has run yet.
     async fn an_answer_from_the_deadline_on_is_refused_before_and_after_the_timer(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let portfolio = due_in(&agent, 600).await;
@@ -136,7 +136,8 @@ on_each_store! {
         assert!(!page.has_form(), "{}", page.heading());
         app.advance(60).await;
         assert_ended_by(&agent, &portfolio, &late).await;
-        // A late answer is told the deadline, and not the later moment at which the server has noted it.
+        // The reply to a late answer names the deadline, not the later moment at which the server recorded that the question had
+        // ended.
         let refused = operator.respond(late.0, &late.1, "approve").await;
         assert_eq!((refused.problem(), expired_at(&refused)), ((409, "expired"), deadline));
         for link in &links {
@@ -176,7 +177,7 @@ on_each_store! {
         assert_eq!(again, 1, "{told:?}");
     }
 
-    /// A deadline that moves counts at once for questions that are open, in both directions.
+    /// If the deadline of a portfolio is moved, earlier or later, the new one counts at once for questions that are open.
     async fn a_deadline_that_moves_counts_for_open_questions(app: &mut TestApp) {
         let agent = app.agent();
         let portfolio = created(&agent, json!({})).await;
@@ -190,7 +191,7 @@ on_each_store! {
         assert_eq!(agent.status(first.0).await, "suspended_awaiting_input");
         app.advance(300).await;
         assert_ended_by(&agent, &portfolio, &first).await;
-        // It has passed, so it stays, and the portfolio takes no more intents.
+        // The deadline has passed, so it can no longer be moved or removed, and the portfolio takes no more intents.
         let refused = move_to(&agent, &portfolio, at + TimeDelta::seconds(DAY)).await;
         assert_eq!(refused.problem(), (409, "portfolio_deadline_passed"));
         assert_eq!(patch(&agent, &portfolio, json!({"governance_policy": {}})).await.problem(), (409, "portfolio_deadline_passed"));
@@ -198,8 +199,8 @@ on_each_store! {
         patch(&agent, &portfolio, json!({"name": "Late phases"})).await.ok();
     }
 
-    /// An intent with an open question comes under a deadline when it joins, and leaves it when it is taken out, and when the
-    /// portfolio is completed. The earliest deadline of its portfolios counts.
+    /// An intent with an open question comes under the deadline of a portfolio when it is added. The deadline no longer counts
+    /// for it when the intent is taken out, or when the portfolio is completed. Of several deadlines the earliest counts.
     async fn the_earliest_deadline_of_the_active_portfolios_counts(app: &mut TestApp) {
         let agent = app.agent();
         let (soon, next, last) = (due_in(&agent, 100).await, due_in(&agent, 200).await, due_in(&agent, 300).await);
@@ -218,7 +219,8 @@ on_each_store! {
         assert_ended_by(&agent, &last, &(intent, asked)).await;
     }
 
-    /// Each deadline counts that a question was asked under, whatever becomes of the earlier ones.
+    /// A question can be under the deadlines of two portfolios. If the earlier deadline is moved or removed, or its portfolio is
+    /// completed or left, the later deadline still ends the question.
     async fn a_later_deadline_counts_when_the_earlier_one_moves_or_goes(app: &mut TestApp) {
         let agent = app.agent();
         for change in ["later", "removed", "completed", "left"] {
@@ -264,7 +266,8 @@ on_each_store! {
         agent.send(agent.request("PATCH", &status).json(&json!({"status": "abandoned"}))).await.ok();
     }
 
-    /// More time than the portfolio leaves would be a promise that is not kept.
+    /// A question cannot be extended beyond the deadline of its portfolio, because that deadline would end the question all the
+    /// same.
     async fn more_time_than_the_portfolio_leaves_is_refused(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let portfolio = due_in(&agent, 600).await;
@@ -275,7 +278,7 @@ on_each_store! {
         operator.post(&format!("api/v1/suspensions/{asked}/extend"), json!({"seconds": 60})).await.ok();
     }
 
-    /// An outage gives time back to questions, but other work relies on the deadline of a portfolio.
+    /// After an outage a question gets time back, but the deadline of a portfolio stays, because other work relies on it.
     async fn an_outage_does_not_move_the_deadline_of_a_portfolio(app: &mut TestApp) {
         let agent = app.agent();
         let portfolio = due_in(&agent, 7_100).await;
@@ -332,7 +335,7 @@ on_each_store! {
         assert_eq!(told[8].1, json!({"portfolio_id": one, "suspension_id": anew, "suspended_member_count": 1, "resolution": "responded"}));
         assert_eq!(told[9].1, json!({"portfolio_id": other, "suspension_id": anew, "suspended_member_count": 0, "resolution": "responded"}));
         assert_eq!(agent.status(neighbour).await, "suspended_awaiting_input");
-        // An abandoned intent does not resume, and a completed portfolio is told nothing.
+        // The log gets no `member_resumed` for the abandoned intent, and no event at all for the completed portfolio.
         let status = format!("{PORTFOLIOS}/{one}/status");
         agent.send(agent.request("PATCH", &status).json(&json!({"status": "completed"}))).await.ok();
         let asked = agent.suspend(intent, json!({"timeout_seconds": 60})).await.ok()["id"].as_str().unwrap().to_owned();
@@ -341,7 +344,8 @@ on_each_store! {
         assert_eq!(told.iter().filter(|(_, payload)| payload["suspension_id"] == json!(asked) && payload.get("portfolio_id").is_some()).count(), 1);
     }
 
-    /// An agent that is only assigned to an intent must not end the questions of its creator.
+    /// An agent that is only assigned to an intent must not end the questions of its creator. So it cannot put the intent under
+    /// the deadline of a portfolio of its own.
     async fn a_deadline_binds_only_intents_of_the_portfolios_creator(app: &mut TestApp) {
         let agent = app.agent();
         let other = Api::new(&app.base, Some(&app.new_key(Role::Agent, "other-agent").await));

@@ -61,7 +61,7 @@ impl Worker<'_> {
         self.agent.send(self.agent.request("PATCH", &portfolio).json(&change)).await
     }
 
-    /// Does something to an intent. A refusal is as good as an effect; a failure of the server is not.
+    /// Does something to an intent at random. The server may refuse it, but must not fail with a status of 500 or more.
     async fn step(&mut self) {
         let (intent, other) = (self.intent(), self.intent());
         let path = format!("api/v1/intents/{intent}");
@@ -126,7 +126,8 @@ async fn check(api: &Api) {
     assert_no_circle(&needs);
 }
 
-/// A deadline that a portfolio had, from one moment to another; `None` while it had none.
+/// The deadline of a portfolio between two moments: the first moment, the second one, and the deadline, which is `None` while the
+/// portfolio had none.
 type InForce = (DateTime<Utc>, DateTime<Utc>, Option<DateTime<Utc>>);
 
 async fn deadlines(api: &Api, portfolio: &str) -> Vec<InForce> {
@@ -140,8 +141,8 @@ async fn deadlines(api: &Api, portfolio: &str) -> Vec<InForce> {
     changes.iter().zip(ends).map(|((from, deadline), to)| (*from, to, *deadline)).collect()
 }
 
-/// Checks the portfolios against their intents, and the logs of these against the deadlines: each ending that names a portfolio came
-/// at its deadline, no answer came from the deadline on, and no question is left open behind it.
+/// Checks the portfolios against their intents, and the logs of the intents against the deadlines. An ending that names a
+/// portfolio must not come before the deadline of that portfolio. From the deadline on no answer counts, and no question is open.
 async fn check_portfolios(api: &Api, portfolios: &[String], now: DateTime<Utc>) {
     let mut had = BTreeMap::new();
     for portfolio in portfolios {

@@ -307,7 +307,7 @@ on_each_store! {
         app.clock.jump(chrono::TimeDelta::seconds(3600)); // The machine slept.
         let held = report(app, &token(app, OPERATOR), "hard").await;
         assert_eq!((held.status, held.headers.contains_key("retry-after")), (503, true), "{}", held.text);
-        app.settle().await; // Its time has been given back.
+        app.settle().await; // The question's lost time has been given back.
         assert_eq!(report(app, &token(app, OPERATOR), "hard").await.ok()["state"], json!("bounced"));
         assert_eq!(agent.suspension(&id).await["reached"], json!(false));
     }
@@ -340,7 +340,8 @@ on_each_store! {
         assert_eq!(report(app, &token(app, OPERATOR), "hard").await.ok()["state"], json!("bounced"));
     }
 
-    /// An attacker who could forge a return could take a question from the people who were asked.
+    /// An attacker who could forge the report of a returned mail could take a question from the people who were asked. So a
+    /// report counts only with the proof that the mail itself held.
     async fn a_forged_return_is_not_found_and_changes_nothing(app: &mut TestApp) {
         let (intent, _) = app.ask(ladder()).await;
         app.ask(json!({})).await;
@@ -391,8 +392,8 @@ on_each_store! {
         }
     }
 
-    /// A program that reads returned mail has a key that answers for every person whose question it can name: the reply to a
-    /// report must not tell it the question.
+    /// The key of a program that reads returned mail may answer for every person, if the program knows the id of the question. So
+    /// the reply to a report must not name the question.
     async fn a_report_is_answered_without_the_question(app: &mut TestApp) {
         let (intent, id) = app.ask(ladder()).await;
         let receipt = report(app, &token(app, OPERATOR), "hard").await.ok();

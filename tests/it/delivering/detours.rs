@@ -191,7 +191,7 @@ async fn who_has_no_other_way_keeps_waiting() {
             last = desk.ask(20, 3_600, by_pager()).await.1;
         }
         assert_eq!((desk.busy().await, desk.states(&last).await), (0, vec![json!("queued"); 20]));
-        // A message with another way is still turned away.
+        // A message whose ladder names another channel is still given up.
         let (_, id) = desk.ask(1, 3_600, by_mail()).await;
         assert_eq!((desk.busy().await, desk.states(&id).await), (1, vec![json!("failed"), json!("queued")]));
         assert_eq!((desk.busy().await, desk.states(&last).await), (0, vec![json!("queued"); 20]));
@@ -222,7 +222,7 @@ async fn who_has_no_other_way_hides_nobody_who_has_one() {
         for id in hidden {
             assert_eq!(desk.states(&id).await, ["failed", "queued"]);
         }
-        // The line is searched again from its end.
+        // Each turn looks at the newest messages too, so it finds a message that is added now.
         let (_, late) = desk.ask(1, 3_600, by_mail()).await;
         assert_eq!((desk.busy().await, desk.states(&late).await), (1, vec![json!("failed"), json!("queued")]));
         desk.finish().await;

@@ -305,7 +305,7 @@ on_each_store! {
         let mut person = app.person();
         let page = person.open(&link).await;
         for (name, html) in [("mail", mail.html()), ("page", page.html.clone())] {
-            // The page's scripts are ours and hold no text of the agent.
+            // The page's own scripts come from Placet and hold no text of the agent.
             let ours = ["times", "answer"].map(|name| format!("<script src=\"/assets/{name}-"));
             let lower = ours.iter().fold(html.to_lowercase(), |html, ours| html.replacen(ours, "", 1));
             for tag in ["<script", "<img", "<a href='", "onerror=", "<iframe"] {
@@ -316,7 +316,7 @@ on_each_store! {
             let seen = html.replace("value=\"approve\u{202e}", "");
             assert!(!seen.contains(['\u{202e}', '\u{200b}', '\u{7}']), "{name}");
         }
-        // Mail programs must not turn the agent's text into a link, and readers must not take it for ours.
+        // Mail programs must not turn the agent's text into a link, and readers must not take that text for the server's own.
         let text = mail.text();
         assert!(!text.contains(['\u{202e}', '\u{200b}', '\u{7}']));
         assert!(!text.contains("http://evil") && !text.contains("https://evil") && !mail.html().contains("//evil.example"));

@@ -42,8 +42,8 @@ async fn a_store_that_is_away_for_longer_than_the_lease_makes_no_mail_go_out_twi
     assert_eq!(site.mails(), 1);
 }
 
-/// A result that cannot be recorded is given up after an hour, and its message is then treated like that of a dead worker. Until
-/// then the server leases the message again and again, but never sends it a second time.
+/// A result that cannot be recorded is given up after an hour. The message is then sent again, as if the worker that sent it had
+/// died. Until then the server leases the message again and again, but never sends it a second time.
 #[tokio::test]
 async fn a_result_is_kept_for_an_hour() {
     let site = Site::new(u32::MAX, Fate::Refused).await;

@@ -1,4 +1,4 @@
-//! Subscriptions: endpoints that agents have told of the events of an intent.
+//! Subscriptions, by which an agent has the server tell an endpoint about the events of an intent.
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
@@ -245,7 +245,8 @@ on_each_store! {
         assert_eq!(receiver.posted()[0].json()["data"]["missed"], 1);
     }
 
-    /// The slow endpoints of one agent must leave places for the endpoints of others.
+    /// The server calls only a few endpoints of one agent at the same time, here four. If they are slow, the endpoints of other
+    /// agents are called all the same.
     async fn slow_endpoints_of_one_agent_hold_up_no_other_agent(app: &mut TestApp) {
         let (slow, fast) = (Receiver::start().await, Receiver::start().await);
         let agent = app.agent();

@@ -90,7 +90,7 @@ async fn a_message_says_what_it_is_to_who_receives_it() {
     let intent = agent.active_intent().await;
     agent.suspend(intent, json!({"retry_policy": policy, "timeout_seconds": 600})).await.ok();
     app.settle().await;
-    // These are the tries of the first attempt, then one attempt after the other.
+    // The waits cover the tries of the first attempt and then the further attempts.
     for seconds in [6, 360, 234, 600, 600] {
         app.advance(seconds).await;
     }
@@ -145,8 +145,8 @@ async fn a_hint_picks_the_channel_of_the_question_and_of_each_rung() {
     app.finish().await;
 }
 
-/// A room whose messages hold no links cannot answer. So the people are asked beside it, and a message to the room does not
-/// count as reaching a person. Otherwise an agent could ask the room alone and be sure of its own fallback.
+/// Readers in a room (a chat) cannot answer if its messages hold no links. So people are asked as well, and a message to the room
+/// does not count as reaching a person. Otherwise an agent could ask the room alone and be sure of its own fallback.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_room_without_links_is_asked_beside_the_people_and_reaches_nobody() {
     let room = Receiver::start().await;
@@ -575,7 +575,7 @@ async fn a_lost_page_becomes_a_mail_to_the_same_person() {
     app.finish().await;
 }
 
-/// A server with mail and a room that may answer, and with these default channels.
+/// A server with mail and a room whose readers may answer, and with these default channels.
 async fn with_room(default: &[&str]) -> (TestApp, Receiver) {
     let room = Receiver::start().await;
     let reach = Reach::Audience("ops-room".into());
@@ -588,7 +588,7 @@ async fn remind(app: &TestApp, id: &str) {
     app.settle().await;
 }
 
-/// Readers rely on the plan: where an attempt tells a room, the plan names the room and not the people.
+/// If an attempt goes to a room, the plan in the mail and on the page names the room and not the people.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_plan_names_the_room_where_a_room_is_told() {
     let (app, _room) = with_room(&[EMAIL]).await;

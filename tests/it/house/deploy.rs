@@ -19,7 +19,7 @@ fn settings(text: &str) -> BTreeSet<&str> {
     starts.map(|(at, _)| &text[at..ends(at)]).collect()
 }
 
-/// If the program does not read a setting, the server does not do what its operator believes.
+/// The program must read every setting of the image and the composition. Otherwise it does not do what its operator believes.
 #[test]
 fn every_setting_of_the_image_and_the_composition_is_one_of_the_programs() {
     let known = read("docs/operating.md");
@@ -31,7 +31,7 @@ fn every_setting_of_the_image_and_the_composition_is_one_of_the_programs() {
     }
 }
 
-/// A core dump on the disk would hold keys, passwords, links and answers.
+/// A crash must leave no core dump on the disk, because the dump would hold keys, passwords, links and answers.
 #[test]
 fn a_crash_leaves_no_picture_of_the_memory() {
     assert!(read("docs/placet.service").lines().any(|line| line == "LimitCORE=0"));

@@ -340,7 +340,7 @@ fn the_repository_keeps_its_rules() {
     assert!(violations.is_empty(), "{}", violations.join("\n"));
 }
 
-/// These crates are shipped with Placet, so they come from crates.io and their licences require no more than a notice.
+/// The dependencies are shipped with Placet, so they come from crates.io and their licences require no more than a notice.
 #[test]
 fn dependencies_are_permissive_known_and_single() {
     let metadata = metadata();
@@ -368,7 +368,7 @@ fn each_planted_bug_fits_the_tree() {
     assert!(lane.contains("planted(\"lane-unbounded\")"), "{lane}");
 }
 
-/// A rule that cannot fail protects nothing.
+/// Each test breaks one rule on purpose and checks that the rule finds it.
 mod planted {
     use serde_json::json;
 

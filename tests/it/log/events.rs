@@ -104,7 +104,7 @@ on_each_store! {
         assert!(!agent.get(&format!("api/v1/intents/{intent}/events?include=all")).await.text.contains(token));
     }
 
-    /// A forger must not be able to pass the documented check.
+    /// The check that docs/http.md describes must find an event that was forged, changed or removed.
     async fn the_documented_recipe_finds_what_was_changed(app: &mut TestApp) {
         let agent = app.agent();
         let (intent, id) = agent.ask(json!({})).await;

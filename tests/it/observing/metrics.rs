@@ -358,8 +358,8 @@ on_each_store! {
         assert_eq!(after.sample("process_start_time_seconds"), 1_795_507_200.0);
     }
 
-    /// To Prometheus a series that appears has not increased. Without a zero at the start, the first failed message would raise
-    /// no alarm.
+    /// Prometheus does not count the first value of a new series as an increase. Without a zero at the start, the first failed
+    /// message would raise no alarm.
     async fn series_of_known_labels_begin_at_zero(app: &mut TestApp) {
         let scrape = Scrape::of(app).await;
         for state in ["queued", "sent", "failed", "bounced", "obsolete"] {

@@ -29,7 +29,8 @@ async fn fill(app: &TestApp, class: Class) -> Vec<Place> {
     places
 }
 
-/// Takes every place for writes and answers, including the reserved ones, without waiting for one more.
+/// Takes every place for writes and answers, including the reserved ones. It takes exactly as many as there are, because a
+/// request for one more would wait.
 async fn fill_answers(app: &TestApp) -> Vec<Place> {
     let mut places = Vec::new();
     for _ in 0..app.limits().concurrent_requests {
@@ -49,7 +50,8 @@ fn assert_turned_away(reply: &Reply, form: &str, seconds: &str) {
     assert!(reply.headers.contains_key("x-request-id"));
 }
 
-/// Sends incomplete large bodies until they fill a room of `room` bytes, so that the request of `send` is refused with 503.
+/// Sends incomplete large bodies until they fill the `room` bytes that the server keeps for bodies, so that the request of `send`
+/// is refused with 503.
 async fn large_bodies(app: &TestApp, room: usize, head: &str, send: impl AsyncFn() -> u16) -> Vec<Wire> {
     let bytes = format!("{head}host: placet\r\ncontent-length: {BODY_BYTES_MAX}\r\n\r\n{}", "x".repeat(240 * 1024));
     let mut wires = Vec::new();
@@ -111,7 +113,7 @@ on_each_store! {
         agent.post("api/v1/intents", json!({"title": "t"})).await.ok();
     }
 
-    /// All the waiting is for a person's answer, so answers are taken even when writes, reads and lists fill the server.
+    /// Agents wait for the answers of people, so answers are taken even when writes, reads and lists fill the server.
     async fn answers_are_taken_when_everything_else_is_full(app: &mut TestApp) {
         let agent = app.agent();
         let (first, first_id) = app.ask(json!({})).await;
@@ -197,7 +199,7 @@ on_each_store! {
         assert_eq!(person.post(&made_up, &answer).await.status, 404);
     }
 
-    /// The body of a request to a made-up link is not read, so it takes no room.
+    /// The body of a request to a made-up link is not read, so it takes no part of the memory that the server keeps for bodies.
     async fn no_body_is_awaited_for_a_link_that_opens_nothing(app: &mut TestApp) {
         app.ask(json!({})).await;
         let sent = app.next_link().await.rsplit('/').next().unwrap().to_owned();
@@ -213,7 +215,8 @@ on_each_store! {
         }
     }
 
-    /// Large bodies from agents must not keep out long answers from people, nor long answers the agents' bodies.
+    /// Large bodies from agents must not keep out long answers from people. Long answers must not keep out the bodies of agents
+    /// either.
     async fn agents_and_people_have_room_of_their_own(app: &mut TestApp) {
         let text = json!({"response_type": "text", "choices": []});
         app.ask(text.clone()).await;
@@ -241,7 +244,8 @@ on_each_store! {
         drop(held);
     }
 
-    /// Thousands of requests wait for minutes. If each kept its place, no answer could get in.
+    /// Thousands of requests may wait for answers at the same time. If each kept its place while it waits, no answer could get
+    /// in.
     async fn who_waits_keeps_no_place(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let (intent, id) = agent.ask(json!({})).await;

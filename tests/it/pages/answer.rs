@@ -29,7 +29,7 @@ async fn asked(app: &TestApp, change: Value) -> Asked {
     Asked { intent, id, link: app.next_link().await }
 }
 
-/// The question is open, there is no decision, and the link still works.
+/// Checks that the question is open, that there is no decision, and that the link still works.
 async fn assert_untouched(app: &TestApp, asked: &Asked) {
     let agent = app.agent();
     assert_eq!(agent.status(asked.intent).await, "suspended_awaiting_input");
@@ -108,7 +108,7 @@ on_each_store! {
             let page = who.clone().post(&asked_here.link, &fields).await;
             assert_eq!(page.status, 403, "{}", page.html);
             assert!(page.html.contains("This page was open for too long") && page.html.contains("I typed this &#38; that</textarea>"));
-            // The page in the answer works: the very next press counts.
+            // The page in the reply has a form and a nonce, so the person only has to press once more.
             assert!(page.has_form() && !page.nonce().is_empty());
         }
         assert_untouched(app, &asked_here).await;
@@ -289,7 +289,7 @@ on_each_store! {
 }
 
 on_each_store! {
-    /// The agent reads the comment; it belongs to the answer and to nothing else.
+    /// A person's comment reaches the agent as metadata of the answer, and does not change the answer.
     async fn a_comment_arrives_as_metadata(app: &mut TestApp) {
         for (comment, expected) in [
             ("  Not on a Friday\r\nplease  ".to_owned(), Some("Not on a Friday\nplease".to_owned())),
@@ -372,7 +372,7 @@ on_each_store! {
         for nonce in ["", "x"] {
             let page = person.post(&asked.link, &[("nonce", nonce), ("value", "approve"), ("comment", "kept")]).await;
             assert_eq!(page.status, 403);
-            // The page in the reply shows everything, and its end has not been seen.
+            // The page in the reply shows the whole text. Its answers stay locked until the person has seen the end of it.
             assert!(page.html.contains(" disabled>") && page.html.contains("id=\"end\"") && page.html.contains("kept</textarea>"));
         }
         assert_untouched(app, &asked).await;
@@ -385,7 +385,8 @@ on_each_store! {
         assert_eq!(response(app, &asked).await, json!("approve"));
     }
 
-    /// The end of a long text among the answers is marked behind that text, and the link that unlocks the answers without scripts is there.
+    /// If one of the answers or fields has a long text, the mark of its end stands behind that text, and the link that unlocks
+    /// the answers without scripts comes after the mark.
     async fn long_text_among_the_answers_is_unlocked_behind_it(app: &mut TestApp) {
         let long = vec!["two"; 500].join("\n");
         let described = json!([{"value": "approve", "label": "Approve", "description": long}, {"value": "deny", "label": "Deny"}]);
@@ -434,7 +435,7 @@ on_each_store! {
         }
     }
 
-    /// A form that cannot be read is not blamed on another site's page.
+    /// If a form is too large to be read, the page says so. It must not say that the form came from another site.
     async fn a_form_beyond_every_bound_is_refused_as_such(app: &mut TestApp) {
         let asked = asked(app, json!({"response_type": "text", "choices": []})).await;
         let mut person = app.person();

@@ -132,7 +132,7 @@ fn contract() -> Question<Contract> {
 /// Pages by name, each with the element to press on it before the checks.
 type Gallery = Vec<(&'static str, String, Option<&'static str>)>;
 
-/// Asks an intent of its own and returns the suspension's id and the links by recipient.
+/// Asks a question on a new intent. Returns the intent, the suspension's id, and the links by recipient.
 async fn asked(app: &TestApp, change: Value) -> (IntentId, String, BTreeMap<String, String>) {
     let agent = app.agent();
     let title = json!({"title": "Support automation", "status": "active"});
@@ -173,7 +173,7 @@ fn with(mut question: Value, more: Value) -> Value {
     question
 }
 
-/// A question whose ladder climbs at every second attempt.
+/// A question whose escalation ladder names other people at every second attempt.
 fn climbing(max_attempts: u32) -> Value {
     let people = |attempt: u32| (0..5).map(|person| format!("duty.manager.{attempt}.{person}@example.com")).collect::<Vec<_>>();
     let rungs: Vec<Value> =
@@ -182,7 +182,7 @@ fn climbing(max_attempts: u32) -> Value {
     with(refund(), json!({"timeout_seconds": 7 * 86_400, "retry_policy": policy}))
 }
 
-/// A question in every way it can end.
+/// One page for each way in which a question can end.
 async fn endings(app: &TestApp, agent: &Api) -> Gallery {
     let two = json!({"notify_to": [OPERATOR, "jonas@example.com"]});
     let mut pages = Gallery::new();
@@ -303,7 +303,7 @@ fn contract_fields() -> Value {
     })
 }
 
-/// The link to an approval beside an intent.
+/// Asks for an approval on a new intent and returns the link in its mail.
 async fn approval_link(app: &TestApp) -> String {
     let agent = app.agent();
     let intent = agent.active_intent().await;
@@ -315,7 +315,7 @@ async fn approval_link(app: &TestApp) -> String {
     app.carried().await.link(&app.base)
 }
 
-/// A question in every way it can be open.
+/// One page for each form that an open question can have.
 async fn open_questions(app: &TestApp) -> Gallery {
     let hostile = json!({
         "question": "</h1><script>alert(1)</script>\u{202e}Refund?\r\n\u{7}{{ 7*7 }} <a href=\"https://evil.example\">x</a>",

@@ -72,7 +72,8 @@ fn assert_closed_in(name: &str, page: &Page) {
 }
 
 on_each_store! {
-    /// A page that another site could frame, cache, script or follow would let that site press its buttons.
+    /// Each page forbids other sites to show it in a frame, to run scripts in it and to read it, because they could otherwise
+    /// press its buttons. Each page also forbids browsers to cache it.
     async fn every_page_is_closed_in(app: &mut TestApp) {
         let link = link(app, &app.base).await;
         for (name, status, page) in every_page(app, &mut app.person(), &link).await {

@@ -154,8 +154,8 @@ fn kinds(anatomy: &Value) -> BTreeSet<String> {
     anatomy["kinds"].as_array().unwrap().iter().map(|kind| kind.as_str().unwrap().to_owned()).collect()
 }
 
-/// Checks that a body has no element or attribute that harmless words lack, the same number of active elements, the same
-/// addresses, and the mark only where it may be.
+/// Compares the body of a page or mail with the bodies that harmless words give. It must have no kind of element that none of
+/// those has. Its active elements, its addresses and the places of the mark must each be as in one of those.
 fn assert_same_body(name: &str, found: &Value, harmless: &[Value]) {
     let known: BTreeSet<String> = harmless.iter().flat_map(kinds).collect();
     let unknown: Vec<String> = kinds(found).difference(&known).cloned().collect();

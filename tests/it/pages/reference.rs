@@ -17,7 +17,7 @@ fn between<'a>(html: &'a str, start: &str, end: char) -> Vec<&'a str> {
 }
 
 on_one_store! {
-    /// For its readers an operation that is missing from the reference does not exist.
+    /// The reference must have every operation and schema, because its readers take a missing one for one that does not exist.
     async fn every_operation_and_schema_has_its_place_and_a_call_to_copy(app: &mut TestApp) {
         let html = app.anonymous().get("docs").await.text;
         let description = app.anonymous().get("openapi.json").await.ok();

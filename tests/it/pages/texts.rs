@@ -251,7 +251,7 @@ pub(crate) fn on_a_line(text: &str, chars_max: usize) -> String {
     fit(&plain, chars_max)
 }
 
-/// A question with choices that has the text in every field an agent fills.
+/// A question with choices. The fields that an agent fills hold the given text.
 pub(crate) fn with_choices(text: &str) -> Value {
     let (long, key) = (fit(text, 900), fit(text, 300));
     json!({
@@ -266,7 +266,7 @@ pub(crate) fn with_choices(text: &str) -> Value {
     })
 }
 
-/// A question with a form that has the text in every field an agent fills.
+/// A question with a form. The fields that an agent fills hold the given text.
 pub(crate) fn with_fields(text: &str) -> Value {
     let long = fit(text, 900);
     json!({

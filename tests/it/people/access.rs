@@ -168,7 +168,8 @@ on_each_store! {
         assert_eq!(past.field_problem(), (422, "invalid", "expires_at", "range"));
     }
 
-    /// An agent whose right comes from an entry must not make it last longer, neither for itself nor by way of another agent.
+    /// If an agent has its right from an entry, it must not make that right last longer, neither for itself nor by way of another
+    /// agent.
     async fn an_admin_by_entry_gives_nobody_more_than_it_has(app: &mut TestApp) {
         let (agent, helper) = (app.agent(), stranger(app, "helper").await);
         let intent = agent.active_intent().await;
@@ -313,7 +314,8 @@ on_each_store! {
         assert_eq!(helper.get(&one(intent)).await.problem(), (404, "not_found"));
     }
 
-    /// An agent that may read the intent asks for others, too; the owner of the agent that would get access does not decide.
+    /// An agent that may read the intent may ask for access for another agent. Neither the owner of the asker nor the owner of
+    /// the agent that would get access may decide.
     async fn a_request_for_another_agent_is_decided_by_neither_owner(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -373,7 +375,8 @@ on_each_store! {
         let beyond = json!({"principal_id": "one-more"});
         assert_eq!(request(&agent, intent, beyond.clone()).await.field_problem(), (422, "invalid", "intent_id", "count"));
         let decided = requests(&agent, intent).await[0].clone();
-        // There is no room for one more entry, so the request stays open.
+        // The list is full, but the agent of this request has an entry already, so the request can be approved. Then one more
+        // request is possible.
         set(&agent, intent, list(100)).await.ok();
         decide(&app.operator(), intent, &decided, "approve", json!({})).await.ok();
         request(&agent, intent, beyond.clone()).await.ok();

@@ -122,7 +122,7 @@ on_each_store! {
 
         let asked = other.suspend(intent, json!({})).await.ok();
         let id = asked["id"].as_str().unwrap();
-        // Neither the owner of the agent that asked nor that of the creator answers it.
+        // Keys of the asker's owner and of the creator's owner may not answer the question.
         for owner in ["helper", "test-agent"] {
             let operator = Api::new(&app.base, Some(&app.new_key_of(Role::Operator, &format!("{owner}-operator"), owner).await));
             assert_eq!(operator.respond(intent, id, "approve").await.problem(), (403, "self_response"), "{owner}");
@@ -156,7 +156,7 @@ on_each_store! {
         assert_eq!(unassign(&app.operator(), intent, "third").await.problem(), (403, "forbidden"));
         assert_eq!(unassign(&agent, intent, "fourth").await.problem(), (404, "not_found"));
         unassign(&agent, intent, "test-agent%2F1").await.ok();
-        // Its leases go with it: no other agent could release them.
+        // The agent's leases end with its assignment, because no other agent could release them.
         let leases = format!("api/v1/intents/{intent}/leases");
         other.post(&leases, json!({"scope": "report", "duration_seconds": 86_400})).await.ok();
         unassign(&other, intent, "helper").await.ok();

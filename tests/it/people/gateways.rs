@@ -182,7 +182,8 @@ mod a_tied_gateway_has_what_its_webhook_was_sent_and_nothing_else {
 }
 
 on_each_store! {
-    /// The admin who creates a gateway key must state its reach. A forgotten reach must not become the widest one.
+    /// The admin who creates a gateway key must say that it is tied to webhooks or that it is unbound. If the admin says neither,
+    /// the key must not become unbound.
     async fn a_gateways_key_is_tied_or_unbound_and_no_other_key_is(app: &mut TestApp) {
         let admin = app.api(Role::Admin);
         let key = |role: &str, change: Value| {

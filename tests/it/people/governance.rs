@@ -172,7 +172,7 @@ on_each_store! {
         move_to(&agent, intent, json!({"status": "blocked", "reason": "waits for a part"})).await.ok();
     }
 
-    /// The costs of an intent stay within its policy; a negative cost makes no room.
+    /// The costs of an intent stay within its policy. A negative cost does not make room for further costs.
     async fn costs_stay_within_the_policy(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;

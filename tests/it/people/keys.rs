@@ -133,8 +133,8 @@ on_each_store! {
             assert_eq!(answered["responded_by"], name);
         }
         assert_eq!(admin.post("api/v1/keys", json!({"role": "agent", "name": " ｂｏｔ "})).await.ok()["name"], "bot");
-        // A gateway cannot report an answer by the server, by a name with hidden characters, or by a name that looks like the
-        // asker's.
+        // A gateway cannot report an answer by a person with the name of the server, with hidden characters in the name, or with
+        // a name that looks like the asker's.
         let (intent, id) = app.agent().ask(json!({})).await;
         let path = format!("api/v1/intents/{intent}/suspend/respond");
         for (name, code) in [("Placet", "invalid"), ("ali\u{200b}ce", "invalid"), ("test-аgent", "self_response"), ("TEST-AGENT", "self_response")] {
@@ -143,8 +143,9 @@ on_each_store! {
         }
     }
 
-    /// Names from before that rule stay as they were given, and still match the same name typed today: an operator with the owner
-    /// of the asking key must not answer its question, and a new key of the agent continues the work of the old one.
+    /// A key of an older version keeps its names as they were given, and they still match the same name in its present form. So
+    /// an operator with the owner of the asking key must not answer its question, and a new key of the agent continues the work
+    /// of the old one.
     async fn a_name_of_before_is_the_same_name_today(app: &mut TestApp) {
         for (number, (before, today)) in [("Team A ", "Team A"), ("Ｏps", "Ops"), ("E\u{301}quipe", "Équipe")].into_iter().enumerate() {
             let agent = key_of_before(app, Role::Agent, before, before).await;

@@ -154,7 +154,7 @@ on_each_store! {
         let id = intent.id();
         let answer = tokio::task::spawn_blocking(move || elsewhere.request_input(id, go())).await.unwrap().unwrap();
         assert!(answer.value && answer.replayed);
-        // Dropping the last handle ends the client's runtime. A runtime may forbid that inside another runtime.
+        // Dropping the last handle ends the client's own runtime. Inside another runtime that must not panic.
         drop((asked, intent));
         drop(client);
     }

@@ -132,8 +132,8 @@ on_each_store! {
         assert_eq!(asked.iter().filter(|event| *event == "intent.suspended").count(), 1);
     }
 
-    /// A name must not find a question whose answer would mean something else. Above all, a missing answer must not become
-    /// consent.
+    /// A name (an idempotency key) must not find a question whose answer would mean something else. Above all, a missing answer
+    /// must not become consent.
     async fn a_name_finds_no_question_whose_answer_means_something_else(app: &mut TestApp) {
         let (client, intent) = (app.client(), begun(app).await);
         let named = |question: Question<Refund>| question.timeout_seconds(3600).idempotency_key("refund-1");
@@ -263,7 +263,7 @@ on_each_store! {
         assert_eq!(asked.answer().await.unwrap().value, Terms { cap: 5 });
     }
 
-    /// If an agent could answer its own questions, it would need no person.
+    /// An agent must not answer its own question, neither by its key nor by another key of its owner.
     async fn who_asked_cannot_answer_nor_can_its_owners_other_keys(app: &mut TestApp) {
         let key = app.new_key_of(Role::Agent, "bot", "payments").await;
         let client = Client::new(app.base.clone(), key.clone()).unwrap();

@@ -6,7 +6,7 @@ use serde_json::{Map, json};
 
 on_each_store! {
     /// If a reply is lost, a careful client sends its answer again. The repeat must neither fail nor count as another answer. A
-    /// different answer must be told that it came too late.
+    /// client that sends a different answer must be told that it came too late.
     async fn an_answer_sent_twice_is_recorded_once(app: &mut TestApp) {
         let agent = app.client();
         let operator = Client::new(app.operator().base(), app.operator().key().to_owned()).unwrap();
@@ -66,7 +66,8 @@ on_each_store! {
         assert!(app.smtp.next_mail().await.subject().starts_with("Re: "));
     }
 
-    /// A program can preview the plan of the question it is going to ask, including its own level of the cascade.
+    /// A program can preview the plan of the question that it is going to ask. The preview uses the program's own default policy
+    /// as asking does.
     async fn a_question_is_previewed_as_it_would_be_asked(app: &mut TestApp) {
         let policy = PartialRetryPolicy { max_attempts: Some(2), interval_seconds: Some(600), ..PartialRetryPolicy::default() };
         let agent = app.client().with_default_retry_policy(policy);

@@ -65,7 +65,8 @@ on_each_store! {
         assert!(intent.assign(&"x".repeat(200), None).await.is_ok());
     }
 
-    /// Two agents that believe that they hold the same part overwrite each other's work.
+    /// Only one agent at a time holds the lease on a part. Two agents that both believed to hold it would overwrite each other's
+    /// work.
     async fn a_lease_is_taken_prolonged_and_given_back(app: &mut TestApp) {
         let mine = begun(app).await;
         mine.assign("helper", None).await.unwrap();

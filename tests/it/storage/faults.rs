@@ -88,8 +88,8 @@ async fn whoever_ends_a_question_does_not_wait_for_a_worker_that_holds_its_messa
     app.finish().await;
 }
 
-/// If it is unknown whether an answer was kept, yes and no would both be guesses. The caller is told that, and a repeated request
-/// finds out.
+/// If it is unknown whether an answer was recorded, yes and no would both be guesses. The caller is told that it is unknown, and
+/// learns the outcome by repeating the request.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_commit_nobody_can_look_up_is_refused_as_unknown_and_safe_to_repeat() {
     tokio::join!(unknown(Cut::Before), unknown(Cut::After));
@@ -159,7 +159,8 @@ async fn a_commit_that_a_crash_took_back_is_not_mistaken_for_the_one_that_got_it
     app.finish().await;
 }
 
-/// A fault that comes every time fails at once: running the transaction again would hold a connection and its caller.
+/// If the database refuses a value, it would refuse it every time. So the transaction fails at once and is not run again, which
+/// would only keep a connection and the caller waiting.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_the_database_does_not_take_is_not_tried_again() {
     let app = TestApp::start_on(Backend::Postgres, |_| {}).await;

@@ -1,4 +1,4 @@
-//! The way back of each migration, tested for the person who writes the next one.
+//! The `down.sql` of each migration must undo its `up.sql`. This helps the person who writes the next migration.
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 

@@ -34,8 +34,8 @@ const PARTIAL: &[&str] = &["outbox_due", "outbox_failed", "suspensions_open"];
 
 /// Tables that never have more than a few rows.
 const SMALL: &[&str] = &["__diesel_schema_migrations", "presence", "published_offset", "secrets", "server_log"];
-/// SQL for the rows that copies of one day do not give. Idempotency keys may be used again, and the tables of returned messages,
-/// of agents' bytes, assignments and access, of portfolios and of subscriptions become large.
+/// SQL for rows that one does not get by copying the rows of one day. Idempotency keys may be used again, and the tables of
+/// returned messages, of agents' bytes, assignments and access, of portfolios and of subscriptions become large.
 const ANOTHER_DAY: &str = "DELETE FROM suspension_keys WHERE suspension < 1000000; \
                            INSERT INTO agent_bytes SELECT 'agent-' || number, 100000, 0, 1 FROM generate_series(1, 20000) AS number; \
                            ANALYZE agent_bytes; \
@@ -104,7 +104,6 @@ async fn three_calls(app: &TestApp) {
     app.advance(10).await;
 }
 
-/// Puts an intent into a portfolio and takes it out, and reads both as an agent and as people do.
 /// Creates intents that need each other, lists them, and completes them.
 async fn graph(app: &TestApp) {
     let agent = app.agent();
@@ -124,11 +123,13 @@ async fn graph(app: &TestApp) {
     agent.send(removed.header("if-match", added["version"].to_string())).await.ok();
     agent.post_at(&format!("api/v1/intents/{needed}/status"), "1", json!({"status": "completed"})).await.ok();
     agent.get(&path).await.ok();
-    // An agent that may not read the intent itself looks for an intent of its own beside it.
+    // If an agent may not read an intent, the server looks for one of its children, or an intent that needs it, on which the
+    // agent works.
     let stranger = Api::new(&app.base, Some(&app.new_key(Role::Agent, &format!("stranger-{needed}")).await));
     assert_eq!(stranger.get(&path).await.status, 404);
 }
 
+/// Puts an intent into a portfolio and takes it out, and reads both as an agent and as people do.
 async fn portfolios(agent: &Api, operator: &Api, path: &str) {
     let made =
         agent.post("api/v1/portfolios", json!({"name": "n", "governance_policy": {"require_all_completed": true}})).await.ok();

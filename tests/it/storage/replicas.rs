@@ -195,7 +195,8 @@ async fn one_key_on_both_sides_of_midnight_begins_once() {
     app.finish().await;
 }
 
-/// A running server would send and decide what the restore must hold back, and the links it makes would stay valid.
+/// A restored database is prepared only if no server runs on it. A running server would send and decide what the restore must
+/// hold back, and the links that it makes would stay valid.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_restored_database_is_not_prepared_while_a_server_runs_on_it() {
     let mut app = start().await;
@@ -213,8 +214,9 @@ async fn a_restored_database_is_not_prepared_while_a_server_runs_on_it() {
     app.finish().await;
 }
 
-/// After a lost connection the database still holds the server's old lock for a while. If the server did not try again, the
-/// others would take it for dead and send its messages a second time.
+/// Each server holds a lock by which the others see that it lives. After a lost connection the database may still hold the old
+/// lock for a while, so the server must try again. Otherwise the others would take it for dead and send its messages a second
+/// time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_does_not_get_its_lock_at_once_gets_it_later() {
     let app = start().await;
@@ -239,8 +241,8 @@ async fn a_server_that_does_not_get_its_lock_at_once_gets_it_later() {
     app.finish().await;
 }
 
-/// A move marks its database and then looks for servers. A server looks at the tables and then registers itself. In whatever
-/// order these four steps happen, no server may serve a half-filled database.
+/// A move (`placet migrate`) marks the database that it fills and then looks for servers. A server looks at the tables and then
+/// registers itself. In whatever order these four steps happen, no server may serve a half-filled database.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_looked_just_before_a_move_began_is_refused() {
     let scratch = Cluster::of_this_process().scratch().await;

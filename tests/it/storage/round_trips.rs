@@ -4,7 +4,7 @@ use harness::app::{Backend, TestApp};
 use harness::plans;
 use serde_json::json;
 
-/// If the way of a question or an answer gets another statement, a snapshot shows it.
+/// Two snapshots hold the statements that a question and an answer need, so that a further statement is noticed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_question_and_an_answer_go_to_the_database_so_often() {
     let app = TestApp::start_on(Backend::Postgres, |_| {}).await;

@@ -1,4 +1,4 @@
-//! Repeated attempts, escalation rungs, and the effect of an outage on them (RFC-0026 §4).
+//! Repeated attempts, the steps of the escalation ladder, and the effect of an outage on them (RFC-0026 §4).
 
 use harness::app::{OPERATOR, TestApp};
 use harness::on_each_store;
@@ -229,7 +229,7 @@ on_each_store! {
         assert_eq!((&plain["notify_to"], plain.get("original_notify_to")), (&json!([OPERATOR]), None));
     }
 
-    /// A rung for the first attempt replaces the recipients of the question.
+    /// A step of the escalation ladder for the first attempt replaces the recipients of the question.
     async fn a_rung_at_the_first_attempt_takes_effect_at_once(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -238,7 +238,7 @@ on_each_store! {
         agent.suspend(intent, policy).await.ok();
         app.settle().await;
         assert_eq!(mailed(app).await, ["lead@example.com"]);
-        app.advance(60).await; // The rung stays in force.
+        app.advance(60).await; // The step also holds for later attempts.
         assert_eq!(mailed(app).await, ["lead@example.com"]);
         assert_eq!(of_type(&agent.events(intent).await, "intent.suspension_escalated").len(), 1);
     }

@@ -170,8 +170,9 @@ on_each_store! {
         assert!((5..=30).contains(&answered), "{answered} of {RUNS} runs were answered: both ends must be tried");
     }
 
-    /// Beyond the guard the agent acts before the server's deadline, and the server cannot prevent it
-    /// (docs/openintent-python.md). The log tells of it as soon as the agent changes anything.
+    /// If `before_status` and `look` together exceed the guard, the agent may act before the server's deadline, and the server
+    /// cannot prevent it (docs/openintent-python.md). If the agent changes its intent in the last minute before that deadline,
+    /// the log gets the event `intent.asker_went_on`.
     async fn beyond_the_guard_the_two_may_differ(app: &mut TestApp) {
         let run = Run { ahead: 0, before_status: 6_000, look: 10, window: 20_000, attempts: 1, answers_after: Some(17_500) };
         let (acted, recorded) = both(app, "python", &run, &mut Dice(1)).await;

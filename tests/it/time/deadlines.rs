@@ -4,7 +4,8 @@ use harness::on_each_store;
 use serde_json::json;
 
 on_each_store! {
-    /// Silence is an outcome of its own. If this breaks, an agent either waits for ever or acts twice.
+    /// If no person answers, the fallback applies at the deadline, exactly once. Otherwise an agent would wait for ever or act
+    /// twice.
     async fn unanswered_question_falls_back_exactly_once(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let intent = agent.active_intent().await;
@@ -34,7 +35,7 @@ on_each_store! {
         );
     }
 
-    /// `use_default_and_continue` is the same promise under its other name.
+    /// `use_default_and_continue` is another name for `complete_with_fallback` and has the same effect.
     async fn the_alias_falls_back_too(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;

@@ -12,7 +12,7 @@ fn permissive(timeout_seconds: u32) -> Value {
     json!({"timeout_seconds": timeout_seconds, "fallback_policy": "complete_with_fallback", "fallback_value": "approve"})
 }
 
-/// A question with three attempts an hour apart, two escalation rungs, and a denial if no answer comes.
+/// A question with three attempts an hour apart, of which two are escalations, and a denial if no answer comes.
 fn ladder() -> Value {
     json!({
         "retry_policy": {
@@ -164,8 +164,8 @@ on_each_store! {
         assert_eq!(app.operator().respond(intent, &id, "deny").await.status, 200);
     }
 
-    /// After a crash in the middle, each question gets its time exactly once. Until then no answer may end a question that waits
-    /// for its time.
+    /// If the server crashes while it gives lost time back, each question still gets its time exactly once. Until then no answer
+    /// may end a question that waits for its time.
     async fn a_crash_while_time_is_given_back_gives_it_once_to_everybody(app: &mut TestApp) {
         let mut asked = Vec::new();
         for _ in 0..130 {

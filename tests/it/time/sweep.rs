@@ -90,7 +90,7 @@ async fn a_lost_deadline_is_found_before_it_is_due() {
     assert!(resolution(&site, id).await.is_some());
 }
 
-/// If an attempt's timer is lost, its reminder or rung would never be sent. The sweep makes up for it.
+/// If the timer of an attempt is lost, the messages of that attempt would never be sent. The sweep gives the timer back.
 #[tokio::test]
 async fn a_lost_attempt_is_made_up_for() {
     let site = site().await;
@@ -106,7 +106,8 @@ async fn a_lost_attempt_is_made_up_for() {
     assert!(resolution(&site, id).await.is_some());
 }
 
-/// A false alarm would be switched off, so the sweep must find nothing wrong in any normal state of a question.
+/// Operators would switch off an alarm that is often false. So the sweep must find nothing wrong in any normal state of a
+/// question.
 #[tokio::test]
 async fn the_sweep_finds_nothing_where_nothing_is_lost() {
     let site = site().await;

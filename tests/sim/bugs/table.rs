@@ -1,5 +1,5 @@
-//! How many seeds it takes to find each planted bug: whether the simulator would find the next real one. This file is part of the copy of
-//! the tree in which bugs are planted, as `tests/sim/table.rs`.
+//! Measures how many seeds it takes to find each planted bug, which shows how well the simulator would find the next real bug.
+//! This file is part of the copy of the tree in which bugs are planted, as `tests/sim/table.rs`.
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};

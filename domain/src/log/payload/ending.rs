@@ -85,7 +85,7 @@ impl Resumed {
 pub struct Expired {
     /// The suspension.
     pub suspension_id: SuspensionId,
-    /// Whether no person answered, or none was reached.
+    /// Why the question ended: no person answered, no person was reached, or the deadline of a portfolio has passed.
     pub reason: ExpiryReason,
     /// The attempts made by then.
     pub attempts: u32,
@@ -127,16 +127,16 @@ pub struct Undeliverable {
     pub suspension_id: SuspensionId,
 }
 
-/// A question that was withdrawn or superseded.
+/// A question that was withdrawn or superseded, or that the server ended because it was away or its clock jumped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cancelled {
     /// The suspension.
     pub suspension_id: SuspensionId,
-    /// Whether it was withdrawn or superseded.
+    /// Which of these happened.
     pub resolution_reason: ResolutionReason,
     /// The caller's words.
     pub reason: Option<String>,
-    /// The subject that withdrew or superseded it.
+    /// The subject that withdrew or superseded it, or the server.
     pub cancelled_by: String,
     /// The credential; absent if the server itself did it, and in older events, which do not name it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

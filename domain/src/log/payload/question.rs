@@ -130,7 +130,7 @@ pub struct RetryPolicy {
     pub final_fallback_policy: Option<FallbackPolicy>,
 }
 
-/// One rung of the ladder.
+/// One step of the escalation ladder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rung {
     /// The attempt at which it takes effect, from 1.
@@ -306,7 +306,7 @@ impl Renotified {
     }
 }
 
-/// A rung of the ladder that takes effect.
+/// A step of the escalation ladder that takes effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Escalated {
     /// The suspension.

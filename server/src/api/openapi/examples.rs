@@ -1,4 +1,4 @@
-//! An example body for each operation that takes one. The reference shows it, and a reader sends it first.
+//! An example body for each operation that has a body. The reference shows it, so that a reader can copy it for a first call.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The answers to refused requests: by status, in the form of the surface.
+//! Describes the refusals of each operation by their status. Errors have one form on OpenIntent's paths, and another on ours.
 
 use actix_web::http::StatusCode;
 use serde_json::{Map, Value, json};

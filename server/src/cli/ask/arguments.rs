@@ -11,7 +11,7 @@ use crate::cli::remote::RemoteArgs;
 /// The longest title made from a question, in characters.
 const TITLE_CHARS_MAX: usize = 200;
 
-/// The contract with scripts; docs/shell.md says the same.
+/// The exit codes and variables on which scripts rely; docs/shell.md says the same.
 const AFTER_HELP: &str = "\
 Standard output holds the answer alone; messages to people go to standard error.
 
@@ -160,7 +160,7 @@ fn choice(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// Reads `90s`, `10m`, `2h`, `1d` or plain seconds, as seconds within what the server allows.
+/// Reads `90s`, `10m`, `2h`, `1d` or plain seconds; returns the number of seconds, if the server allows a time of this length.
 pub(in crate::cli) fn time(text: &str) -> Result<u32, String> {
     let (number, unit) = match text.strip_suffix(['s', 'm', 'h', 'd']) {
         Some(number) => (number, &text[number.len()..]),

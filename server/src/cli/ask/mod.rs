@@ -25,8 +25,8 @@ use self::interrupt::{Interrupt, Signals};
 use super::ending::Ending;
 use super::remote::{self, BLIP, FAILED, Remote, inert_line, tell};
 
-/// How long withdrawing the question and closing its intent may take: a person has pressed Ctrl-C, or a script waits for its next
-/// step.
+/// How long each call may take after a signal or after the question's end, for example to withdraw the question or to close its
+/// intent. By then a person has pressed Ctrl-C, or a script waits for its next step.
 const LAST_CALL: Duration = Duration::from_secs(10);
 /// The pause between two tries to reach a server that does not answer, and the first pause after the server refused a wait.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
@@ -49,7 +49,8 @@ pub(super) async fn run(args: AskArgs) -> ExitCode {
 }
 
 async fn ask(args: &AskArgs) -> anyhow::Result<u8> {
-    // There is always a key: with it a repeated call after a lost reply is safe, and a question left open can be found again.
+    // There is always an idempotency key: with it a call can be repeated safely after its reply was lost, and a question that was
+    // left open can be found again.
     let key = match &args.idempotency_key {
         Some(key) => key.clone(),
         None => SystemEntropy.uuid(SystemClock.now()).to_string(),
@@ -99,8 +100,8 @@ impl Conversation<'_> {
         }
     }
 
-    /// Asks. If a signal comes meanwhile, this waits until the server says whether it took the question, so that no question
-    /// stays open unknown to the caller.
+    /// Asks. If a signal comes meanwhile, this waits up to [`LAST_CALL`] for the server to say whether it took the question. The
+    /// caller then knows whether a question stays open, or is told that this is unknown.
     async fn asked<T>(
         &self,
         signals: &mut Signals,
@@ -111,8 +112,8 @@ impl Conversation<'_> {
         let asking = async move {
             let intent = client.create_intent(args.title()).active().idempotency_key(key).send().await?;
             let pending = client.ask(intent.id(), question).await?;
-            // The key may name an earlier question in other words. A script looks at the exit code alone, so a yes to that
-            // question must not count.
+            // The idempotency key may name an earlier question that asked something else. A script looks at the exit code alone,
+            // so a yes to that question must not count.
             if pending.record().question == args.question { Ok(pending) } else { Err(another_question()) }
         };
         let mut asking = std::pin::pin!(self.remote.heard(asking));
@@ -230,8 +231,8 @@ impl Conversation<'_> {
         }
     }
 
-    /// Tries to reach the server until the question's own time is over. The time counts from when this program asked, because
-    /// the clocks of the two machines need not agree.
+    /// Tries to reach the server until the question's time and then `--grace` are over, or without end if the question has no
+    /// deadline. The time counts from the moment this program asked, because the clocks of the two machines need not agree.
     async fn found_again(
         &self,
         record: &SuspensionRecord,
@@ -399,7 +400,7 @@ fn comes_too_often(problem: &Problem) -> bool {
     problem.status == 429
 }
 
-/// The server's refusal of a key that names another question.
+/// A refusal like the server's own for an idempotency key that names another question.
 fn another_question() -> RequestInputError {
     let (code, detail) = (Some("idempotency_mismatch".to_owned()), "the key names another question".to_owned());
     RequestInputError::Refused(Box::new(Problem { status: 422, code, detail, errors: Vec::new(), more: Map::new() }))

@@ -22,7 +22,8 @@ pub(super) async fn running(args: &DatabaseArgs, secret: [u8; 32]) -> Option<(Ur
     None
 }
 
-/// The address of a server on this database that was not asked for its settings, because others could read the proof on its way.
+/// The address of a server on this database that was not asked for its settings. The request would hold a proof that this machine
+/// reads the database, and others could read it on its way to this address, which is not encrypted.
 pub(super) async fn unasked(args: &DatabaseArgs, secret: [u8; 32]) -> Option<Url> {
     let instance = Instance::new(secret);
     for address in args.servers().into_iter().filter(|address| !keeps_secrets(address)) {
@@ -47,7 +48,7 @@ pub(super) fn is_unexamined(address: &Url) -> Finding {
 /// Warns if the server that runs has another database: the examination does not apply to it.
 pub(super) async fn other(args: &ServeArgs, inspection: Option<&Inspection>) -> Option<Finding> {
     let database = args.database().ok()?.place();
-    // If no server has run on this database yet, every server that answers has another one.
+    // If no server has run on this database yet, every server that answers has another database.
     let instance = Instance::new(inspection.and_then(|seen| seen.secret).unwrap_or_default());
     for address in args.database.servers() {
         if ask(&address, &instance, &SystemEntropy).await.ok()? == Reached::OtherPlacet {

@@ -17,7 +17,7 @@ const FREE_BYTES_WISE: u64 = 1024 * 1024 * 1024;
 /// With less free space, in bytes, the write-ahead log alone fills the disk: it may grow to 64 MiB.
 #[cfg(unix)]
 const FREE_BYTES_MIN: u64 = 64 * 1024 * 1024;
-/// A page of the database, written to see whether the disk takes it.
+/// Zeros, as many bytes as a page of the database has. The doctor writes them to see whether the disk takes data.
 const PAGE: [u8; 4096] = [0; 4096];
 
 /// Looks at the file without making or changing one; returns its inspection if it can be read.

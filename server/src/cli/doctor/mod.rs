@@ -71,7 +71,8 @@ pub(super) async fn run(mut args: DoctorArgs) -> anyhow::Result<()> {
         None if is_blind => {}
         None => findings.extend(configuration::check(&config)),
     }
-    // If a server runs on the database, it was allowed to start there, so this needs no check.
+    // Whether the settings may be used on this database is checked only if no server is known to run on it: a server that runs
+    // was allowed to start there.
     if let (None, None, Ok(config), Some(inspection)) = (&running, &unasked, &config, &inspection) {
         findings.extend(configuration::fits(config, inspection));
     }

@@ -82,7 +82,7 @@
 
   form.onsubmit = async (event) => {
     if (ended) return event.preventDefault();
-    // If no script request ever reached the server, the form is sent as if there were no script.
+    // If the server has never answered this script, the form is sent as if there were no script.
     if (sent || !heard || !form.requestSubmit) return (sent = true);
     event.preventDefault();
     await look();

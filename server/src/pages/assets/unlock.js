@@ -1,5 +1,5 @@
-// Unlocks the answers to a long question once each mark (the end of the text above the answers, and of the text among them) was
-// in view, above the bar at the bottom.
+// Unlocks the answers to a long question once each mark was in view, above the bar at the bottom of the window. A long
+// text above the answers has a mark at its end, and so has a long text among them.
 "use strict";
 {
   const ends = new Set(document.querySelectorAll(".mark"));

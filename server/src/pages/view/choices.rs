@@ -64,7 +64,7 @@ impl Choices {
         self.choices.iter().zip(&self.judgement.styles).enumerate().map(button).collect()
     }
 
-    /// True if the whole column surely fits a window beside the context.
+    /// Whether the column of answers surely fits into a window as a whole, so that it can stay in view beside the context.
     pub(super) fn fit(&self) -> bool {
         let chars = |choice: &SuspensionChoice| {
             choice.value.chars().count()

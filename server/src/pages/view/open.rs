@@ -67,8 +67,9 @@ pub(in crate::pages) enum Reading {
     /// Long texts end early, and the answers are locked.
     #[default]
     Begun,
-    /// Everything is shown. The answers are locked until the script has seen in view the end of the long text above the answers,
-    /// and the end of the long text among them; without scripts, a link at the last of these ends leads to [`Self::ToTheEnd`].
+    /// Everything is shown, and the answers are still locked. The script unlocks them when every mark was in view: the mark at
+    /// the end of the text above the answers, if that text is long, and the mark at the end of the text among them, if that one
+    /// is. Without scripts, a link at the last mark leads to [`Self::ToTheEnd`].
     Everything,
     /// The reader followed the link at the end of the long text: the answers are offered below the text.
     ToTheEnd,
@@ -122,7 +123,7 @@ pub(in crate::pages) enum FormError {
 }
 
 impl FormError {
-    /// The one field of a text answer has this problem.
+    /// The error of a text answer, whose one field has this problem.
     pub(in crate::pages) fn text(problem: FieldProblem) -> Self {
         let label = words::TEXT_OF_YOUR_ANSWER.to_owned();
         Self::NeedsChange(vec![FieldError { name: "value".to_owned(), label, problem }])

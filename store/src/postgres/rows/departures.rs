@@ -13,7 +13,8 @@ use crate::sql::At;
 
 impl WriteDepartures for Writing<'_> {
     fn take_pair(&mut self, pair: i64) -> RowsResult<bool> {
-        // Half of the pair's number names the lock. If two pairs share this half, a message of one may be sent a little later.
+        // A pair is an agent and a person. Half of the pair's number names the lock, so two pairs may share a lock. A message of
+        // one pair may then be sent a little later.
         let [.., a, b, c, d] = pair.to_be_bytes();
         Ok(hot::TakePair { pair: i32::from_be_bytes([a, b, c, d]) }.get_result(self.session.conn()?)?)
     }

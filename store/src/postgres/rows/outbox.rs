@@ -98,7 +98,7 @@ impl WriteOutbox for Writing<'_> {
 
 impl ReadOutbox for Session {
     fn due_deliveries(&mut self, channel: &str, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<OutboxRow>> {
-        // The state is a literal, so that the partial index of queued messages serves the query; likewise below.
+        // The state is a literal here and below, so that the partial index of queued messages serves the queries.
         let queued = outbox::table.filter(outbox::state.eq(diesel::dsl::sql::<Integer>("0")));
         let due = queued.filter(outbox::channel.eq(channel)).filter(outbox::due_at.le(At(now)));
         let due = due.order((outbox::due_at, outbox::rid)).limit(i64::from(limit));
@@ -144,7 +144,8 @@ impl ReadOutbox for Session {
         let LinePlace { due_at, rid } = before;
         let beyond = beyond.filter(outbox::due_at.lt(At(due_at)).or(outbox::due_at.eq(At(due_at)).and(outbox::rid.lt(rid))));
         let newest = beyond.order((outbox::due_at.desc(), outbox::rid.desc())).limit(i64::from(limit));
-        // A message that another server has locked just now is counted, and left to that server.
+        // A message that another server has locked just now counts among the first `keep`, as any other. If it comes after them,
+        // it is left to that server.
         let locked =
             newest.for_no_key_update().skip_locked().select(OutboxColumns::selection()).load::<OutboxColumns>(self.conn()?)?;
         locked.into_iter().map(OutboxColumns::into_row).collect()

@@ -46,7 +46,8 @@ impl WritePortfolios for Writing<'_> {
     fn hold_portfolios_of(&mut self, intent: i64) -> RowsResult<()> {
         let of_intent =
             portfolio_members::table.filter(portfolio_members::intent.eq(intent)).select(portfolio_members::portfolio);
-        // Two transactions that take several locks take them in the same order.
+        // Every transaction that locks several portfolios locks them in the order of `rid`. Otherwise two transactions could each
+        // wait for a lock of the other.
         let held = portfolios::table.filter(portfolios::rid.eq_any(of_intent)).order(portfolios::rid).select(portfolios::rid);
         held.for_share().load::<i64>(self.session.conn()?)?;
         Ok(())

@@ -1,4 +1,5 @@
-//! The events that streams carry, in the order of their transactions' numbers; the migration says why that order is safe.
+//! The events that streams carry, in the order of their transactions' numbers; the migration that makes the table `published`
+//! says why that order is safe.
 
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;

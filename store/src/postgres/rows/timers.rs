@@ -30,8 +30,8 @@ impl WriteTimers for Writing<'_> {
             timers::attempt.eq(0),
         );
         let key = (timers::due_at, timers::suspension, timers::kind, timers::attempt);
-        // An update locks the row that is there already: a transaction that deletes it for another portfolio waits, and then sees
-        // this one.
+        // If the row is there already, the update locks it. Another transaction may be about to delete the row, because another
+        // portfolio's deadline no longer counts. That transaction then waits for this one, and afterwards sees this portfolio.
         let timer = diesel::insert_into(timers::table).values(row).on_conflict(key).do_update().set(timers::attempt.eq(0));
         timer.execute(self.session.conn()?)?;
         Ok(())
@@ -61,7 +61,8 @@ impl ReadTimers for Session {
         // In the rare case that the timer is not stored under the expected time, all timers are searched.
         let elsewhere = timers::table.filter(timers::suspension.eq(timer.suspension)).filter(timers::kind.eq(kind));
         let elsewhere = elsewhere.filter(timers::attempt.eq(attempt));
-        // A timer for an earlier deadline of a portfolio finds nothing due and takes the time of this one; a later one is too late.
+        // A timer for an earlier deadline of a portfolio counts as well: when it fires, nothing is due, and a timer for this
+        // deadline replaces it. A timer for a later deadline would fire too late.
         let earlier = timers::due_at.le(At(timer.due_at)).or(timers::kind.ne(TimerKind::Portfolio.code()));
         let elsewhere = elsewhere.filter(earlier);
         Ok(diesel::select(diesel::dsl::exists(elsewhere)).get_result(self.conn()?)?)

@@ -55,7 +55,8 @@ impl ReadTimers for SqliteConnection {
         // In the rare case that the timer is not stored under the expected time, all timers are searched.
         let elsewhere = timers::table.filter(timers::suspension.eq(timer.suspension)).filter(timers::kind.eq(timer.kind.code()));
         let elsewhere = elsewhere.filter(timers::attempt.eq(signed(timer.attempt)));
-        // A timer for an earlier deadline of a portfolio finds nothing due and takes the time of this one; a later one is too late.
+        // A timer for an earlier deadline of a portfolio counts as well: when it fires, nothing is due, and a timer for this
+        // deadline replaces it. A timer for a later deadline would fire too late.
         let earlier = timers::due_at.le(At(timer.due_at)).or(timers::kind.ne(TimerKind::Portfolio.code()));
         let elsewhere = elsewhere.filter(earlier);
         Ok(diesel::select(diesel::dsl::exists(elsewhere)).get_result(self)?)

@@ -55,8 +55,8 @@ async fn is_ready(app: &TestApp) -> bool {
     app.anonymous().get("readyz").await.status == 200
 }
 
-/// On a full disk no write may be acknowledged without being kept, even one that shares its commit. With free space the server
-/// goes on.
+/// On a full disk the server must not acknowledge a write that it does not keep, also if several writes share one commit. When
+/// there is space again, the server goes on.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn on_a_full_disk_writes_are_refused_reads_go_on_and_room_is_enough() {
     let (app, disk) = on_a_disk(1).await;

@@ -88,7 +88,7 @@ impl Observer for Copies {
     }
 }
 
-/// How a life ends by itself.
+/// How the life of a server (from its start to its end) ends by itself.
 enum Ended {
     /// The disk no longer works.
     Powerless,
