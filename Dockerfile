@@ -3,7 +3,7 @@
 FROM rust:1.95-bookworm AS build
 WORKDIR /placet
 COPY . .
-# What cargo has downloaded and compiled stays with the builder, so that an edit compiles what it touched and nothing else.
+# The builder keeps the files that cargo has downloaded and compiled, so that an edit compiles only the parts it touched.
 RUN --mount=type=cache,target=/usr/local/cargo/registry \
     --mount=type=cache,target=/placet/target \
     cargo build --locked --profile dist --package placet-server --bin placet \
@@ -19,7 +19,8 @@ COPY --from=build /usr/local/bin/placet /usr/local/bin/placet
 USER 10001:10001
 WORKDIR /var/lib/placet
 VOLUME /var/lib/placet
-# The database is where it is by default, in the working folder: a variable here would win over the file of the person who runs the image.
+# The database stays in its default place, the working folder. A variable here would override the settings file of the person
+# who runs the image.
 ENV PLACET_LISTEN=0.0.0.0:7420
 EXPOSE 7420
 # The server is ready when the database takes a write and deadlines may take effect. The image has no curl; bash speaks enough HTTP.

@@ -13,7 +13,7 @@ environment() {
         echo "installing $1 $2 from PyPI"
         python3 -m venv "$environment"
         if ! "$environment/bin/pip" install --quiet --disable-pip-version-check "$1==$2"; then
-            echo "failed to install $1 from PyPI, which this check needs; ./test quick goes without" >&2
+            echo "failed to install $1 from PyPI, which this check needs; ./test quick does not need it" >&2
             exit 1
         fi
     fi

@@ -192,7 +192,7 @@ fn expect_severity(reply: &Response, severity: Severity) -> Result<(), DeliveryE
     if reply.code().severity == severity {
         Ok(())
     } else {
-        Err(DeliveryError::retry(&format!("the mail server answered {} out of turn", reply.code())))
+        Err(DeliveryError::retry(&format!("the mail server sent an unexpected reply: {}", reply.code())))
     }
 }
 

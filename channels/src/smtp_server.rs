@@ -200,7 +200,7 @@ fn hello_name(url: &Url) -> Result<ClientId, SettingsError> {
         name if name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-')) => {
             Ok(ClientId::Domain(name.to_owned()))
         }
-        _ => Err(SettingsError::Url("the path is the name to greet with, a host name")),
+        _ => Err(SettingsError::Url("the path must be a host name, with which this server greets the mail server")),
     }
 }
 

@@ -37,7 +37,7 @@ pub(crate) async fn run(url: String, api_key: String) -> anyhow::Result<Vec<&'st
     for ((order, _), answer) in ORDERS.into_iter().zip(client.request_many(questions).await) {
         match answer.map(|answer| (answer.value, answer.source)) {
             Ok((true, Source::Human { by, .. })) => {
-                println!("Order #{order}: {by} has it refunded.");
+                println!("Order #{order}: {by} approved the refund.");
                 refunds.push(order);
             }
             Ok((false, Source::Human { by, .. })) => println!("Order #{order}: {by} keeps the money."),

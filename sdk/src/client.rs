@@ -303,7 +303,10 @@ impl Client {
             Err(CallError::Transport(error)) => return Err(error.into()),
         };
         let found = page.suspensions.into_iter().find(|asked| question.is(asked)).ok_or(RequestInputError::Refused(refusal))?;
-        tracing::info!(intent.id = %question.intent_id, "a question was asked before in other words, or under another policy; those count");
+        tracing::info!(
+            intent.id = %question.intent_id,
+            "this question was asked before, in other words or under another policy; those earlier words and that policy apply"
+        );
         Ok(found)
     }
 

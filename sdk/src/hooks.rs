@@ -125,7 +125,7 @@ impl HookList {
         for hooks in &self.hooks {
             // The panic may leave the hook's own state broken; that is the hook's own affair.
             if catch_unwind(AssertUnwindSafe(|| what(hooks.as_ref()))).is_err() {
-                tracing::error!("a hook panicked; the call it was told of goes on");
+                tracing::error!("a hook panicked; the call that ran the hook goes on");
             }
         }
     }

@@ -55,7 +55,7 @@ impl Key {
             Self::Derived { occasion } => {
                 let covered = Covered { intent_id, request, occasion: occasion.as_deref() };
                 let bytes = domain::base::json::canonical(&covered)
-                    .map_err(|_| FieldError::new("question", "type", "holds a number that JSON cannot"))?;
+                    .map_err(|_| FieldError::new("question", "type", "holds a number that JSON cannot express"))?;
                 key_header(&format!("placet-1-{}", Hash::of(&bytes)))
             }
         }
@@ -66,7 +66,7 @@ impl Key {
 pub(crate) fn derived_key(prefix: &str, field: &'static str, request: &impl Serialize) -> Result<HeaderValue, CallError> {
     let refused = |error| CallError::Refused(Box::new(Problem::invalid(vec![error])));
     let bytes = domain::base::json::canonical(request)
-        .map_err(|_| refused(FieldError::new(field, "type", "holds a number that JSON cannot")))?;
+        .map_err(|_| refused(FieldError::new(field, "type", "holds a number that JSON cannot express")))?;
     key_header(&format!("{prefix}-{}", Hash::of(&bytes))).map_err(refused)
 }
 

@@ -27,7 +27,7 @@ impl Parser {
     ///
     /// # Errors
     ///
-    /// `Unreadable` for text that is no UTF-8, and for an event that does not end.
+    /// `Unreadable` for text that is not valid UTF-8, and for an event that does not end.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<Vec<Block>, TransportError> {
         let mut blocks = Vec::new();
         for &byte in bytes {
@@ -38,8 +38,8 @@ impl Parser {
                 }
                 continue;
             }
-            let line =
-                String::from_utf8(std::mem::take(&mut self.line)).map_err(|_| unreadable("an event is no UTF-8".into()))?;
+            let line = String::from_utf8(std::mem::take(&mut self.line))
+                .map_err(|_| unreadable("an event is not valid UTF-8".into()))?;
             let line = line.strip_suffix('\r').unwrap_or(&line);
             if !line.is_empty() {
                 self.field(line);

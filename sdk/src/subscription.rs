@@ -266,8 +266,8 @@ fn is_behind(new: &str, old: &str) -> bool {
 
 /// The event; `None` if it only carries its place.
 fn event(name: String, data: &str) -> Result<Option<StreamEvent>, TransportError> {
-    domain::base::json::unambiguous(data.as_bytes()).map_err(|_| unreadable("an event is no JSON object".into()))?;
-    let data: Map<String, Value> = serde_json::from_str(data).map_err(|_| unreadable("an event is no JSON object".into()))?;
+    domain::base::json::unambiguous(data.as_bytes()).map_err(|_| unreadable("an event is not a JSON object".into()))?;
+    let data: Map<String, Value> = serde_json::from_str(data).map_err(|_| unreadable("an event is not a JSON object".into()))?;
     if name == "place" || name == "STATUS_CHANGED" && data.get("new_status") == Some(&Value::Null) {
         return Ok(None);
     }

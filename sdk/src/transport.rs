@@ -379,7 +379,7 @@ fn unreadable(error: &serde_json::Error) -> TransportError {
     let reason = match error.classify() {
         serde_json::error::Category::Data => format!("unexpected JSON at line {line}, column {column}"),
         serde_json::error::Category::Io | serde_json::error::Category::Syntax | serde_json::error::Category::Eof => {
-            format!("no JSON at line {line}, column {column}")
+            format!("invalid JSON at line {line}, column {column}")
         }
     };
     TransportError::Unreadable { reason }

@@ -356,7 +356,8 @@ async fn keep_off_production(store: &dyn Store, config: &Config, mailbox: Option
         );
     }
     tracing::warn!(
-        "this database has been used in production; in development mode the server shows mails instead of sending them, they count as lost, and endpoints of subscriptions are told nothing"
+        "this database has been used in production; in development mode the server shows mails instead of sending them, these \
+         mails count as failed, and endpoints of subscriptions are told nothing"
     );
     if let Some(mailbox) = mailbox {
         mailbox.reach_nobody();
@@ -415,7 +416,10 @@ async fn recover(store: &dyn Store) -> anyhow::Result<()> {
 /// questions a little more time back.
 async fn depart(store: &dyn Store) {
     if let Err(error) = store.depart().await {
-        tracing::warn!(error = %error, "failed to leave a last sign of life");
+        tracing::warn!(
+            error = %error,
+            "failed to record when this server stopped; open questions may get back a little more time"
+        );
     }
 }
 

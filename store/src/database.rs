@@ -30,7 +30,8 @@ impl Database {
             Self::Sqlite(path) if !path.exists() => {
                 let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
                 anyhow::bail!(
-                    "there is no database at {}; is this the server's folder, and are PLACET_DATABASE_URL and --config as it has them?",
+                    "there is no database at {}; is this the server's folder, and do PLACET_DATABASE_URL and --config have the \
+                     server's values?",
                     path.display()
                 )
             }

@@ -31,7 +31,7 @@ use crate::rows::{
 
 /// How many events one request may walk over.
 const EVENTS_WALKED_MAX: u32 = 20_000;
-/// The largest offset in a list of intents, for an agent that is assigned to intents of others.
+/// The largest offset in a list of intents, for an agent that is assigned to intents of others, or has access to them.
 const MERGED_OFFSET_MAX: u32 = 10_000;
 /// An agent may read an intent through one that it may read already (see `readable_along`). For each kind of edge, at most so
 /// many are tried.
@@ -260,7 +260,10 @@ fn own_and_assigned<R: ReadRows>(rows: &mut R, principal: &Principal, filter: In
     }
     // Each list is read from its beginning to the end of the page, so the offset must be bounded.
     if offset > MERGED_OFFSET_MAX {
-        let message = format!("must be at most {MERGED_OFFSET_MAX} for an agent that is assigned to intents; use cursor");
+        let message = format!(
+            "must be at most {MERGED_OFFSET_MAX} for an agent that is assigned to intents of others, or has access to them; \
+             use cursor"
+        );
         return Ok(Err(Rejection::invalid("offset", "range", message)));
     }
     let whole = IntentFilter { limit: limit + offset, offset: 0, ..filter };

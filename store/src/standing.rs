@@ -35,7 +35,7 @@ impl Hold {
     pub fn why(self) -> &'static str {
         match self {
             Self::Clock => "the clock jumped ahead and must be steady for 30 seconds first",
-            Self::Restore { .. } => "the database was restored; `placet release` lets them go on",
+            Self::Restore { .. } => "the database was restored, and `placet release` has not been run yet",
             Self::Recovery => {
                 "the server was away or its clock was set; deadlines go on when the consequences for open questions are recorded, usually within seconds"
             }

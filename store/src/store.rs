@@ -37,7 +37,7 @@ use crate::{PRODUCTION_MARK, graph, look, portfolios, reads, units};
 /// The error of [`Store::hold_after_restore`] if a server uses the database: the running server would go on with messages and
 /// deadlines.
 const IN_USE: &str = "the database is in use by a running placet; stop every server on it first, and start one with --after-restore \
-                      (one whose machine or network is gone counts as running for half a minute)";
+                      (a server whose machine or network has failed still counts as running for half a minute)";
 
 /// Where intents live, with their event logs and the work those events cause.
 ///

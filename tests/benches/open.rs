@@ -43,10 +43,10 @@ struct Arguments {
     /// Starts after a kill.
     #[arg(long, default_value_t = 5)]
     starts: usize,
-    /// Starts once more, after an outage.
+    /// After the other starts, also measures a start after an outage of ten minutes.
     #[arg(long)]
     outage: bool,
-    /// The file with the open questions; they are asked if it does not exist.
+    /// The file with the open questions. If it does not exist, it is made and the questions are asked.
     #[arg(long, conflicts_with = "outage")]
     database: Option<PathBuf>,
 }

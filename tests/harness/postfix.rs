@@ -27,7 +27,7 @@ set -e
 mkdir "$1/queue" "$1/data"
 chown postfix "$1/data"
 postfix -c "$1/conf" start >>"$1/said" 2>&1 </dev/null || { cat "$1/said" "$1/log" >&2; exit 1; }
-# Who waits for this word may be gone already; what was started must be put away all the same.
+# The test process that waits for this word may have ended already. The server that was started must be removed all the same.
 trap '' PIPE
 echo ready 2>/dev/null || true
 read -r _ || true

@@ -54,7 +54,7 @@ certify server -CA authority.pem -CAkey authority.key -subj "/CN=localhost" -add
     -c max_connections=400 -c shared_buffers=64MB $5 \
     -c log_line_prefix='%d ' -c ssl=on -c ssl_cert_file='$1/server.pem' -c ssl_key_file='$1/server.key'" start \
     >/dev/null 2>&1 </dev/null || { cat "$1/log" >&2; exit 1; }
-# Who waits for this word may be gone already; what was started must be put away all the same.
+# The test process that waits for this word may have ended already. The server that was started must be removed all the same.
 trap '' PIPE
 echo ready 2>/dev/null || true
 read -r _ || true

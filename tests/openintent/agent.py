@@ -1,6 +1,6 @@
 """Runs an agent of the OpenIntent client against a server that is killed, started again and full, with the code of docs/openintent-python.md as written.
 
-PLACET is the server's program; its other variables are set here. Each step fails loudly: the steps are the functions below.
+PLACET is the path of the server's program. This script sets all other variables of the server. Each step fails loudly: the steps are the functions below.
 """
 
 import email
@@ -77,7 +77,7 @@ class MailHandler(socketserver.StreamRequestHandler):
 
 
 class Counter(socketserver.ThreadingTCPServer):
-    """Stands between the agent and its server, and counts the requests for streams. It refuses as a server does that is away."""
+    """Stands between the agent and its server, and counts the requests for streams. While the server is away, it breaks each connection."""
 
     daemon_threads = True
     allow_reuse_address = True

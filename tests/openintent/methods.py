@@ -38,7 +38,7 @@ PROOF = "501, comes with the proofs"
 NEVER = "501, out of scope"
 REFUSED = "refused on purpose"
 ELSEWHERE = "goes to another server"
-FAULT = "the client tells success whatever the answer"
+FAULT = "the client reports success whatever the server answers"
 
 CONTAINER_METHODS = """
     create_task get_task list_tasks update_task create_plan get_plan list_plans update_plan

@@ -1,7 +1,7 @@
 """A pytest plugin that lets the reference's own HTTP tests, from its source distribution, run against a live server.
 
-The tests make a server of the reference in their own process. Here the modules that they would make it of are stand-ins, and their client is
-one for the address in OPENINTENT_API_URL. Requests get a key by what they do: a person decides with the key of an operator, a gateway answers in
+The tests make a server of the reference in their own process. This plugin replaces the modules from which they make it, and gives them a client
+for the address in OPENINTENT_API_URL. Requests get a key by what they do: a person decides with the key of an operator, a gateway answers in
 the name that the test gives, and everything else comes with the agent's key. The reference lets one key do all of this; this server does not.
 
 Each test that this server refuses on purpose is in REFUSED with its reason, and must fail: if it passes, the document is wrong.

@@ -420,13 +420,13 @@ async fn a_wait_survives_a_server_that_is_killed_and_comes_back() {
     heard(&asking, "waiting").await;
     desk.question().await;
     desk.server.kill().await;
-    heard(&asking, "lost the server").await;
+    heard(&asking, "the server does not answer").await;
     desk.server = desk.site.serve().await;
     heard(&asking, "the server is back").await;
     desk.respond("yes").await;
     let ended = asking.finish().await;
     assert_eq!(code(&ended), (Some(0), "yes\n"), "{ended:?}");
-    for words in ["lost the server", "is back"] {
+    for words in ["the server does not answer", "is back"] {
         assert_eq!(ended.stderr.matches(words).count(), 1, "{words} is said once: {}", ended.stderr);
     }
 }
@@ -440,7 +440,7 @@ async fn a_server_that_stays_away_beyond_the_deadline_is_an_error() {
     desk.server.kill().await; // Long before the deadline, or the answer would be the fallback.
     let ended = asking.finish().await;
     assert_eq!(code(&ended), (Some(3), ""), "{ended:?}");
-    assert!(ended.stderr.contains("lost the server until after the deadline"), "{ended:?}");
+    assert!(ended.stderr.contains("the server could not be reached until after the deadline"), "{ended:?}");
 }
 
 /// The server refuses a revoked key from then on. So a wait with that key ends with an error, and does not get the answer.
@@ -473,7 +473,7 @@ async fn a_key_revoked_while_the_server_is_away_leaves_the_question_to_come_back
     heard(&asking, "waiting").await;
     let question = desk.question().await;
     desk.server.kill().await;
-    heard(&asking, "lost the server").await;
+    heard(&asking, "the server does not answer").await;
     desk.site.run(desk.site.command(["keys", "revoke", &desk.key_id])).await.succeeded();
     let (_, key) = desk.site.key("agent", "ci").await;
     desk.server = desk.site.serve().await;

@@ -121,7 +121,7 @@ async fn a_gateways_key_says_what_it_is_for() {
     let looked = site.run(site.command(["doctor", "--config", file])).await;
     let warnings: Vec<&str> = looked.stdout.lines().filter(|line| line.starts_with("warn  keys")).collect();
     assert_eq!(warnings.len(), 2, "{looked:?}");
-    assert!(warnings[0].contains("for pagre, which is no channel of this server"), "{warnings:?}");
+    assert!(warnings[0].contains("is for channels that this server does not have: pagre"), "{warnings:?}");
     assert!(warnings[1].contains("is unbound") && looked.stdout.contains("placet keys revoke"), "{looked:?}");
 }
 

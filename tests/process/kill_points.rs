@@ -105,7 +105,7 @@ async fn before_a_commit_nothing_has_happened() {
     let server = doomed.serve("before-commit").await;
     let intent = doomed.agent.active_intent().await;
     doomed.arm();
-    assert!(doomed.ask(intent, "once", json!({})).await.is_none(), "nobody hears yes before the disk does");
+    assert!(doomed.ask(intent, "once", json!({})).await.is_none(), "no write is acknowledged before it is on the disk");
     died(server).await;
     let _server = doomed.site.serve().await;
     assert_eq!(doomed.count(intent, "intent.suspended").await, 0);

@@ -246,7 +246,7 @@ async fn what_is_not_whole_at_the_end_is_not_called_moved() {
         assert!(site.run(command).await.status.code().is_none());
         Cluster::of_this_process().sql(scratch.name(), tampering).await;
         let ended = site.run(migrate(&site, &over_tcp(&scratch))).await;
-        ended.refused(&[words, "nothing was changed in the file"]);
+        ended.refused(&[words, "the file was not changed"]);
         scratch.forget().await;
     }
     stop(site.serve().await).await;
@@ -345,7 +345,7 @@ async fn what_stands_in_the_way_of_a_move_is_said() {
     assert!(site.run(command).await.status.code().is_none());
     let other = Site::development();
     other.key("admin", "admin").await;
-    refused(&site.run(migrate(&other, &to)).await, &["holds the half of a move from", "placet.db", "createdb"]);
+    refused(&site.run(migrate(&other, &to)).await, &["holds the rows of an unfinished move from", "placet.db", "createdb"]);
     site.run(migrate(&site, &to)).await.succeeded();
     scratch.forget().await;
     used.forget().await;
@@ -441,7 +441,7 @@ async fn a_move_is_not_finished_in_a_database_that_does_not_hold_it() {
     let cluster = Cluster::of_this_process();
     cluster.sql(scratch.name(), "CREATE TABLE kept AS TABLE api_keys; DELETE FROM api_keys").await;
     let ended = site.run(migrate(&site, &to)).await;
-    ended.refused(&["does not hold what was moved", "api_keys ends after 0 rows"]);
+    ended.refused(&["does not hold the rows that were moved", "api_keys ends after 0 rows"]);
     refused(&site.run(on(&site, &["serve"], &to)).await, &["placet migrate"]);
     cluster.sql(scratch.name(), "INSERT INTO api_keys OVERRIDING SYSTEM VALUE TABLE kept; DROP TABLE kept").await;
     site.run(migrate(&site, &to)).await.succeeded();
@@ -449,12 +449,12 @@ async fn a_move_is_not_finished_in_a_database_that_does_not_hold_it() {
     let anew = format!("DROP DATABASE {} WITH (FORCE)", scratch.name());
     cluster.sql("postgres", &anew).await;
     cluster.sql("postgres", &format!("CREATE DATABASE {}", scratch.name())).await;
-    refused(&site.run(migrate(&site, &to)).await, &["does not hold what was moved", "DROP TABLE moved"]);
+    refused(&site.run(migrate(&site, &to)).await, &["does not hold the rows that were moved", "DROP TABLE moved"]);
     let other = Site::development();
     other.key("admin", "admin").await;
     let mut command = migrate(&other, &to);
     command.env("PLACET_KILL_AT", "within-move:2");
     assert!(other.run(command).await.status.code().is_none());
-    refused(&site.run(migrate(&site, &to)).await, &["does not hold what was moved", "DROP TABLE moved"]);
+    refused(&site.run(migrate(&site, &to)).await, &["does not hold the rows that were moved", "DROP TABLE moved"]);
     scratch.forget().await;
 }

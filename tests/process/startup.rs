@@ -205,9 +205,9 @@ async fn a_server_on_a_full_disk_refuses_loses_nothing_and_goes_on_when_there_is
     let refused = refused.expect("a full disk is noticed");
     assert!(refused.headers.contains_key("retry-after"));
     assert!(refused.text.contains("the same Idempotency-Key"), "{}", refused.text);
-    assert!(server.errors().contains("nothing written is lost"), "{}", server.errors());
+    assert!(server.errors().contains("all earlier writes are kept"), "{}", server.errors());
     assert_eq!(agent.get("healthz").await.status, 200);
-    assert_eq!(agent.get("readyz").await.status, 503, "who watches the server is told");
+    assert_eq!(agent.get("readyz").await.status, 503, "/readyz reports that the server is not ready");
     assert_eq!(agent.get("api/v1/intents?limit=1").await.status, 200, "reading goes on");
 
     limit_files(&server, "unlimited").await;

@@ -67,13 +67,13 @@ pub(crate) struct AddressFilter {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// The address is not on the public internet.
-    #[error("{0} is not a public address; allow_subnets opens others")]
+    #[error("{0} is not a public address; to allow it, list its subnet in allow_subnets")]
     Address(IpAddr),
     /// The port is neither 443 nor 8443.
-    #[error("port {0} is neither 443 nor 8443; allow_subnets opens others")]
+    #[error("port {0} is neither 443 nor 8443; for any other port, the address must be in one of the allow_subnets")]
     Port(u16),
     /// This server itself listens on that address.
-    #[error("{0} is where this server listens itself")]
+    #[error("this server itself listens on {0}")]
     Own(SocketAddr),
 }
 

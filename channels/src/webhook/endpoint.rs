@@ -97,14 +97,14 @@ impl Endpoint {
 pub(super) fn usable(text: &SecretString, filter: &AddressFilter) -> Result<Url, WebhookSettingsError> {
     let refused = |why| Err(WebhookSettingsError::Url(why));
     if !domain::base::login::is_plain(text.expose_secret()) {
-        return refused("must hold no user and no password (requests are signed), and an @ elsewhere is written %40");
+        return refused("must contain no user name and no password (requests are signed instead); write an @ elsewhere as %40");
     }
     let Ok(url) = Url::parse(text.expose_secret()) else { return refused("is not a URL") };
     if !matches!(url.scheme(), "http" | "https") {
         return refused("must begin with https://");
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return refused("must hold no user and no password; requests are signed");
+        return refused("must contain no user name and no password; requests are signed instead");
     }
     if url.fragment().is_some() {
         return refused("must have no #fragment");

@@ -140,7 +140,8 @@ impl WebhookChannel {
         if message.recipient.contains('@') && domain::base::address::exact(&message.recipient).is_none() {
             return Err(DeliveryError::permanent(NO_PLAIN_ADDRESS));
         }
-        let body = payload(message, self.template, self.links).map_err(|_| DeliveryError::permanent("the message is no JSON"))?;
+        let body = payload(message, self.template, self.links)
+            .map_err(|_| DeliveryError::permanent("the message cannot be written as JSON"))?;
         self.endpoint.post(&message.delivery_id.to_string(), message.sent_at.timestamp(), body).await
     }
 }

@@ -138,7 +138,8 @@ impl Subscribers {
         let url = self.read(url).map_err(|why| DeliveryError::gone(&["its URL ", &why].concat()))?;
         let key = SigningKey::parse(secret).ok_or_else(|| DeliveryError::permanent("its secret cannot be used"))?;
         let endpoint = self.endpoint(url, key).map_err(|error| DeliveryError::retry(&error.to_string()))?;
-        let body = serde_json::to_vec(notification).map_err(|_| DeliveryError::permanent("the message is no JSON"))?;
+        let body =
+            serde_json::to_vec(notification).map_err(|_| DeliveryError::permanent("the message cannot be written as JSON"))?;
         let data = &notification.data;
         // The time distinguishes the event from another one that had the same number before the database was restored.
         let id = format!("{}.{}.{}", data.subscription_id, data.sequence, notification.timestamp.timestamp_micros());

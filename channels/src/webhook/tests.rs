@@ -453,7 +453,7 @@ async fn the_server_itself_is_never_an_endpoint() {
         assert!(matches!(WebhookChannel::new(&literal, &[own]), Err(WebhookSettingsError::Address(Refusal::Own(_)))));
         let named = settings(&format!("https://hooks.example:{port}/"), &["127.0.0.0/8"]);
         let named = WebhookChannel::with_lookup(&named, &[own], Scripted::new(&[&["127.0.0.1"]])).unwrap();
-        assert!(reason(&named).await.contains("where this server listens"));
+        assert!(reason(&named).await.contains("this server itself listens on"));
     }
     assert_eq!(canary.hits(), 0);
 }

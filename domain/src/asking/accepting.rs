@@ -137,7 +137,7 @@ pub fn patches(body: PatchStateRequest) -> Result<Vec<Patch>, Errors> {
     }
     // The stored state nests as deep as the path and the value together, and it must be readable again.
     if let Some(index) = patches.iter().position(|patch| patch.segments().count() + json::depth(&patch.value) > json::DEPTH_MAX) {
-        let message = format!("path and value together nest at most {} levels", json::DEPTH_MAX);
+        let message = format!("path and value together may nest at most {} levels", json::DEPTH_MAX);
         return Err(one(format!("patches[{index}].path"), "depth", message));
     }
     Ok(patches)

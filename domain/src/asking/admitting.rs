@@ -76,7 +76,7 @@ pub fn list(body: SetAclRequest, mut id: impl FnMut() -> AccessId) -> Result<Cha
             errors
         })?;
         if grants.iter().any(|other| other.principal_id == grant.principal_id) {
-            return Err(one(format!("entries[{index}].principal_id"), "unique", "an agent has one entry"));
+            return Err(one(format!("entries[{index}].principal_id"), "unique", "must not be named in two entries"));
         }
         grants.push(grant);
     }

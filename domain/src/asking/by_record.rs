@@ -117,7 +117,7 @@ pub fn check_window(window_seconds: Option<u32>, schedule: &Schedule) -> Result<
     if window_seconds.zip(schedule.window_seconds).is_some_and(is_shorter)
         || (window_seconds.is_some() && schedule.window_seconds.is_none())
     {
-        let message = "must not be before the end that timeout_seconds or retry_policy say";
+        let message = "must not be before the end of the time that timeout_seconds or retry_policy gives";
         return Err(vec![FieldError::new("_suspension.expires_at", "range", message)]);
     }
     Ok(())

@@ -257,7 +257,7 @@ impl AskingPolicy {
         if address.is_none() && address::plain(text).is_some() {
             check.error(field, "allowed", "is not on the server's allow-list (PLACET_NOTIFY_ALLOW)");
         } else if address.is_none() {
-            check.error(field, "email", format!("is no plain e-mail address: {PLAIN_RULE}"));
+            check.error(field, "email", format!("must be a plain e-mail address: {PLAIN_RULE}"));
         }
         address
     }
@@ -395,7 +395,7 @@ impl Check {
         for (index, choice) in requested.iter().enumerate() {
             self.choice(index, choice);
             if !seen.insert(choice.value.clone()) {
-                self.error(&format!("choices[{index}].value"), "unique", "comes twice");
+                self.error(&format!("choices[{index}].value"), "unique", "must be unique: an earlier choice has the same value");
             }
         }
         let choices: Vec<SuspensionChoice> = requested.into_iter().map(ChoiceRequest::into_choice).collect();

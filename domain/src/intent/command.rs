@@ -73,11 +73,15 @@ impl Suspend {
     /// The warning for its asker if the deadline is later than the requested one.
     pub fn deadline_warning(&self, now: DateTime<Utc>) -> Option<String> {
         let (own, kept) = (self.schedule.expires_at(now), self.expires_at(now));
-        (own != kept && self.guard_seconds.is_none()).then(|| {
-            let until = kept.map_or("it has no deadline".to_owned(), |at| format!("it ends at {}", rfc3339(at)));
-            format!(
-                "{until}, later than timeout_seconds or retry_policy say: the question it supersedes was asked with that deadline"
-            )
+        (own != kept && self.guard_seconds.is_none()).then(|| match kept {
+            Some(at) => format!(
+                "it ends at {}, which is later than timeout_seconds or retry_policy would give, because the superseded question \
+                 was asked with that deadline",
+                rfc3339(at)
+            ),
+            None => "it has no deadline, although timeout_seconds or retry_policy would give one, because the superseded \
+                     question was asked without a deadline"
+                .to_owned(),
         })
     }
 }

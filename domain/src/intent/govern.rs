@@ -83,7 +83,8 @@ fn change_of_status(intent: &Intent, policy: &Policy, status: Status, reason: Op
         && !intent.governance.approved
     {
         let message = format!(
-            "the policy of the intent wants a person's approval of the action complete, requested at the present version of the intent, {}; request another approval after each change",
+            "the policy of the intent requires that a person approves the action \"complete\" for the present version of the \
+             intent, {}; request a new approval after each change",
             intent.version
         );
         return Err(violation("completion_mode", &message));

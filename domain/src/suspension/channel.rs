@@ -90,7 +90,10 @@ impl Channels {
         let mut names = BTreeSet::new();
         for channel in &known {
             if !is_channel_name(&channel.name) {
-                return Err(format!("{:?} is no name of a channel: 1 to {CHANNEL_NAME_MAX} of a-z, 0-9 and -", channel.name));
+                return Err(format!(
+                    "{:?} cannot be the name of a channel: a name has 1 to {CHANNEL_NAME_MAX} of the characters a-z, 0-9 and -",
+                    channel.name
+                ));
             }
             if !names.insert(channel.name.as_str()) {
                 return Err(format!("two channels are named {:?}", channel.name));

@@ -109,7 +109,7 @@ fn report(body: BounceRequest) -> Result<BounceReport, Vec<FieldError>> {
             Ok(BounceReport { token, kind: body.kind, detail })
         }
         None if errors.is_empty() => {
-            let message = "is no token of a message, and no address with one behind a plus";
+            let message = "must be the token of a message, or an address with that token after a plus sign";
             Err(vec![FieldError::new("returned_to", "format", message)])
         }
         Some(_) | None => Err(errors),

@@ -24,7 +24,7 @@ pub(super) async fn metrics(request: HttpRequest, shared: Data<Shared>) -> Resul
     shared.metrics.hold(shared.store.hold().await?);
     let exposition = shared.metrics.exposition(&standing, shared.clock.now());
     let exposition = exposition.map_err(|error| {
-        tracing::error!(error = %error, "failed to write the metrics down");
+        tracing::error!(error = %error, "failed to write the metrics");
         Failure::edge(edge::INTERNAL, "the server failed; the failure was logged")
     })?;
     Ok(HttpResponse::Ok().content_type(CONTENT_TYPE).insert_header(("cache-control", "no-store")).body(exposition))

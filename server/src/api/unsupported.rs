@@ -64,7 +64,7 @@ const MISSING: [&str; 17] = [
     "/intents/{intent_id}/tasks",
 ];
 
-const NOT_HERE: &str = "this version of the server does not have this part of OpenIntent";
+const NOT_HERE: &str = "this server does not offer this part of OpenIntent";
 
 pub(super) fn routes(routes: &mut Routes<'_>) {
     for path in OUT_OF_SCOPE {

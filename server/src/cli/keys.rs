@@ -57,7 +57,7 @@ pub(super) struct Identity {
     #[arg(long)]
     unbound: bool,
     /// For an agent: the client program that uses the key. `openintent-0.17`, the Python package,
-    /// suspends in three calls, and its questions have a deadline that does not move.
+    /// asks in three calls, and the deadline of its questions cannot be moved.
     #[arg(long)]
     client: Option<Client>,
 }

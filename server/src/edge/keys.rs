@@ -105,7 +105,7 @@ fn tie(
     match (role, tied_to, unbound) {
         (Role::Channel, Some(mut names), false) => {
             if names.is_empty() || names.len() > TIED_TO_MAX {
-                return error("length", format!("names 1 to {TIED_TO_MAX} channels"));
+                return error("length", format!("must name 1 to {TIED_TO_MAX} channels"));
             }
             if names.iter().any(|name| !is_channel_name(name)) {
                 return error("format", format!("each name is 1 to {CHANNEL_NAME_MAX} of a-z, 0-9 and -"));
@@ -128,7 +128,9 @@ fn tie(
         }
         (Role::Channel, None, true) | (_, None, false) => Ok(None),
         (role, _, _) => {
-            error("role", format!("only a key with the role channel is tied or unbound, and this one has the role {role}"))
+            let message =
+                format!("only a key with the role channel can be tied to webhooks or unbound; this key has the role {role}");
+            error("role", message)
         }
     }
 }

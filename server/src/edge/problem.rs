@@ -178,8 +178,10 @@ impl From<StoreError> for Failure {
                 )
             }
             StoreError::Held(why) => {
-                tracing::debug!(why, "a request was refused, because deadlines wait at present");
-                Self::not_now("deadlines wait at present, so this was not done; send the same request again")
+                tracing::debug!(why, "a request was refused, because the server decides nothing by the clock at present");
+                Self::not_now(
+                    "the server decides nothing by the clock at present, so nothing was done; send the same request again",
+                )
             }
             StoreError::Failed(error) => {
                 tracing::error!(error = format!("{error:#}"), "a request failed");

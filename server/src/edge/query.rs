@@ -24,7 +24,7 @@ impl Query {
         let mut query = Self { values: BTreeMap::new(), errors: Vec::new() };
         for (name, value) in url::form_urlencoded::parse(text.as_bytes()) {
             if query.values.insert(name.to_string(), value.into_owned()).is_some() {
-                query.errors.push(FieldError::new(name, "unique", "comes twice"));
+                query.errors.push(FieldError::new(name, "unique", "must be given only once"));
             }
         }
         query

@@ -36,7 +36,7 @@ impl Streams {
             return Err(Failure::too_many(why, RETRY_AFTER_SECONDS));
         }
         if open.values().sum::<usize>() >= self.most {
-            let why = format!("this server has {} streams open, and no more", self.most);
+            let why = format!("this server has {} streams open, which is its limit", self.most);
             return Err(Failure::overloaded(why, RETRY_AFTER_SECONDS));
         }
         *open.entry(key).or_default() += 1;

@@ -437,7 +437,7 @@ impl Metrics {
         );
         it.register(
             "placet_writer_log_ends",
-            "Ends of the write-ahead log that the writer copied between two commits",
+            "How often the writer itself copied the rest of the write-ahead log between two commits",
             writer.log_ends.clone(),
         );
         it.register_with_unit(

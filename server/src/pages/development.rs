@@ -181,7 +181,7 @@ pub(super) async fn enter(request: HttpRequest, secret: Path<String>, shared: Da
         Door::Unknown => not_here(),
         Door::Used => pages.page(StatusCode::GONE, UsedPage { page: pages.plain() }.render()),
         Door::Opened => {
-            tracing::info!("a browser was let in to what development mode shows");
+            tracing::info!("a browser was let in to the pages of development mode");
             let cookie = Cookie::build(pages.development_cookie(), development.mint(&*shared.entropy))
                 .path("/")
                 .http_only(true)

@@ -233,7 +233,9 @@ impl Deliveries {
                 let reason = heard(reason);
                 (DeliveryResult::Failed(reason.clone()), Outcome::Gone(reason))
             }
-            Err(_) => (DeliveryResult::Failed("the channel panicked over this message".to_owned()), Outcome::Failed),
+            Err(_) => {
+                (DeliveryResult::Failed("the code of this channel failed (panic) on this message".to_owned()), Outcome::Failed)
+            }
         };
         self.end(lane, seen);
         // This line is for debugging only. The log tells of the delivery, with its question, when the result is recorded.
@@ -276,7 +278,11 @@ impl Deliveries {
     /// reply came, and a recorded result ends the lease.
     fn lease_is_gone(kept: &Kept) {
         if !kept.was_tried() {
-            tracing::warn!(delivery.id = %kept.id, "the lease on this message was lost; another worker has it");
+            tracing::warn!(
+                delivery.id = %kept.id,
+                "this server's lease on the message ended before the outcome was recorded; another worker may send the \
+                 message once more"
+            );
         } else if kept.was_sent() {
             tracing::warn!(
                 delivery.id = %kept.id,

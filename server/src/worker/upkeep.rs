@@ -32,9 +32,9 @@ pub(crate) async fn start(
             loop {
                 match store.forget_expired().await {
                     Ok(0) => break,
-                    Ok(rows) => tracing::debug!(rows, "forgot idempotency records older than a day"),
+                    Ok(rows) => tracing::debug!(rows, "deleted old idempotency records and ended subscriptions"),
                     Err(error) => {
-                        tracing::warn!(error = %error, "failed to forget old idempotency records");
+                        tracing::warn!(error = %error, "failed to delete old idempotency records and ended subscriptions");
                         break;
                     }
                 }
@@ -90,11 +90,15 @@ impl Sweep {
                 // If the store is away, the next turn reads the same page once more. If that fails too, the page itself may be
                 // the cause, and is left out.
                 Err(StoreError::Unavailable(why)) if self.away_at.swap(after, Ordering::Relaxed) != after => {
-                    tracing::warn!(why, "failed to look for lost timers; going on here at the next turn");
+                    tracing::warn!(why, "failed to search open questions for missing timers; the next run repeats this page");
                     break;
                 }
                 Err(error) => {
-                    tracing::error!(error = %error, after, "failed to look at a page of open questions for lost timers; going on behind it");
+                    tracing::error!(
+                        error = %error,
+                        after,
+                        "failed to search a page of open questions for missing timers; skipping this page"
+                    );
                     self.metrics.left_out_of_sweep(1);
                     // The last question of a full page has at least this id, so no open question behind the page is left out.
                     self.place.store(after + i64::from(QUESTIONS_PER_LOOK), Ordering::Relaxed);

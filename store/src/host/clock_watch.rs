@@ -114,7 +114,7 @@ impl ClockWatch {
         let lead = (wall - DateTime::UNIX_EPOCH) - TimeDelta::from_std(boot).unwrap_or(TimeDelta::MAX);
         let step = seen.lead.replace(lead).map_or(TimeDelta::zero(), |before| lead - before);
         if step < -TimeDelta::seconds(STEP_SECONDS_MAX) {
-            tracing::warn!(step_seconds = step.num_seconds(), "the clock was set back; deadlines come later by that time");
+            tracing::warn!(step_seconds = step.num_seconds(), "the clock was set back; deadlines take effect that much later");
             seen.stepped(boot, Size::Back);
         } else if step > TimeDelta::seconds(STEP_SECONDS_MAX) {
             let is_jump = step > TimeDelta::seconds(JUMP_SECONDS_MIN);
@@ -128,7 +128,11 @@ impl ClockWatch {
             );
             seen.unsteady_until = Some(boot + STEADY_FOR);
         } else if seen.unsteady_until.is_some() && step.abs() > TimeDelta::seconds(STEADY_STEP_SECONDS_MAX) {
-            tracing::warn!(step_seconds = step.num_seconds(), "the clock was set again; the wait begins anew");
+            tracing::warn!(
+                step_seconds = step.num_seconds(),
+                "the clock was set again; deadlines and messages wait until it has been steady for {} seconds",
+                STEADY_FOR.as_secs()
+            );
             seen.unsteady_until = Some(boot + STEADY_FOR);
         } else if seen.unsteady_until.is_some_and(|until| boot >= until) {
             tracing::info!("the clock is steady again; deadlines and messages go on");

@@ -79,7 +79,10 @@ pub fn move_everything(from: &Path, to: &Address, now: DateTime<Utc>, progress: 
         moved += of;
     }
     compare(&mut source, &target, progress).with_context(|| {
-        format!("what is in {to} is not what was moved; nothing was changed in the file. Make the database anew, and move again")
+        format!(
+            "the rows in {to} differ from those in the file; the file was not changed. Drop and create the database, then run \
+             the same command again"
+        )
     })?;
     let chains = verify_chains(&mut source, &target, to, progress)?;
     // Once the file is marked, it is no longer used, so every row must be on the database's disk before.
@@ -139,7 +142,8 @@ fn finish_moved(
     let not_there = || {
         let path = path.display();
         format!(
-            "{to} does not hold what was moved to it from {path}; to move once more, take the mark from the file: DROP TABLE moved"
+            "{to} does not hold the rows that were moved to it from {path}; to move them again, first remove the mark from the \
+             file with the SQL command: DROP TABLE moved"
         )
     };
     if *schema == Schema::Half && target.is_half_of(&path)? {

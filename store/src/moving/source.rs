@@ -72,7 +72,7 @@ impl Source {
         }
         let path = path.canonicalize().with_context(|| format!("failed to open {}", path.display()))?;
         let lock = lock(&path)?;
-        let unusable = || format!("failed to read {}; may you read and write it?", path.display());
+        let unusable = || format!("failed to read {}; check that you may read and write it", path.display());
         let mut conn = SqliteConnection::establish(&url_of(&path)?).with_context(unusable)?;
         conn.batch_execute("PRAGMA busy_timeout = 5000; PRAGMA synchronous = FULL;").with_context(unusable)?;
         match schema(&mut conn).with_context(unusable)? {
@@ -177,7 +177,7 @@ fn check_columns(conn: &mut SqliteConnection) -> anyhow::Result<()> {
         })
         .collect();
     match held.iter().find(|held| !known.contains(&held.line)) {
-        Some(unknown) => bail!("{} is not among what this version can move", unknown.line),
+        Some(unknown) => bail!("this version does not know the column {} and cannot move it", unknown.line),
         None => Ok(()),
     }
 }

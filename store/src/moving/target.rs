@@ -113,7 +113,8 @@ impl Target {
         let mark: (String, Vec<u8>) = mark.first().map_or_else(|| (path.clone(), Vec::new()), |row| (row.get(0), row.get(1)));
         if mark.0 != path {
             bail!(
-                "{} holds the half of a move from {}; finish that, or make the database anew: dropdb and createdb",
+                "{} holds the rows of an unfinished move from {}; finish that move, or drop and create the database: dropdb and \
+                 createdb",
                 self.address,
                 mark.0
             );
@@ -334,7 +335,7 @@ impl Target {
         };
         let known: Vec<String> = TABLES.iter().flat_map(names).collect();
         match held.iter().find(|held| !known.contains(held)) {
-            Some(unknown) => bail!("{unknown} is not among what this version can move"),
+            Some(unknown) => bail!("this version does not know the column {unknown} and cannot move it"),
             None => Ok(()),
         }
     }

@@ -153,10 +153,16 @@ impl Listening {
                 Ok(connection) => match self.listen(connection).await {
                     Ok(()) => return,
                     Err(error) => {
-                        tracing::warn!(error = %error, "this server lost the connection on which it hears of other servers' commits; it looks at the database for them instead");
+                        tracing::warn!(
+                            error = %error,
+                            "this server lost the connection over which other servers report their commits; until it is back, \
+                             waiting requests and streams may learn of those commits late"
+                        );
                     }
                 },
-                Err(error) => tracing::debug!(error = %error, "this server still does not hear of other servers' commits"),
+                Err(error) => {
+                    tracing::debug!(error = %error, "the connection over which other servers report their commits is still down");
+                }
             }
             tokio::select! {
                 () = tokio::time::sleep(PAUSE) => {}
@@ -169,7 +175,7 @@ impl Listening {
                 _ = stopping.changed() => return,
             };
             if heard.is_ok() {
-                tracing::info!("this server hears of other servers' commits again");
+                tracing::info!("the connection over which other servers report their commits is back");
             }
         }
     }

@@ -88,7 +88,7 @@ pub(crate) fn tables_for_filling(address: &Address) -> anyhow::Result<Schema> {
         Schema::Empty => make(&mut conn, address)?,
         Schema::Half if applied(&mut conn)?.len() == known()?.len() => {}
         Schema::Half | Schema::Older(_) => {
-            bail!("{address} holds the tables of an older placet; make the database anew: dropdb and createdb")
+            bail!("{address} holds the tables of an older placet; drop and create the database: dropdb and createdb")
         }
         Schema::Current | Schema::Foreign | Schema::Newer(_) => prepare(address)?,
     }

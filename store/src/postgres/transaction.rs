@@ -109,7 +109,8 @@ impl<T> Open<T> {
 }
 
 pub(super) fn outcome_unknown() -> StoreError {
-    let what = "the connection to the database broke during a commit, and whether it happened could not be found out; ask again";
+    let what = "the connection to the database broke during a commit, so it is unknown whether the change was made; look for the \
+                change before you make it again";
     StoreError::Unavailable(what.into())
 }
 
@@ -269,7 +270,7 @@ pub(super) fn classify(error: &RowsError) -> StoreError {
             | Kind::Unknown,
             said,
         )) => StoreError::Unavailable(said.message().to_owned()),
-        RowsError::Database(error) => StoreError::Failed(anyhow::anyhow!("the database refused: {error}")),
+        RowsError::Database(error) => StoreError::Failed(anyhow::anyhow!("a database statement failed: {error}")),
         RowsError::Held(why) => StoreError::Held(why),
         RowsError::Inconsistent(_) | RowsError::Json(_) => StoreError::Failed(anyhow::anyhow!("{error}")),
     }

@@ -6,7 +6,7 @@ use thiserror::Error;
 /// Why a row could not be read or written. The transaction cannot go on, unless [`is_unreadable`](Self::is_unreadable).
 #[derive(Debug, Error)]
 pub(crate) enum RowsError {
-    #[error("the database refused")]
+    #[error("a database statement failed")]
     Database(#[from] diesel::result::Error),
     /// A row is not what the schema promises.
     #[error("inconsistent row: {0}")]

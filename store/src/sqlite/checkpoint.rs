@@ -255,7 +255,9 @@ impl Copying {
         let copied = self.copy();
         let (result, trouble) = match copied {
             Ok(None) => return self.note(self.standing_trouble()),
-            Ok(Some(Copied::HeldUp)) => (Copied::HeldUp, Some("a reader or another program holds it up".to_owned())),
+            Ok(Some(Copied::HeldUp)) => {
+                (Copied::HeldUp, Some("a reader or another program keeps the log from being copied".to_owned()))
+            }
             Ok(Some(Copied::Behind)) => (Copied::Behind, Some("the disk is slower than the writes".to_owned())),
             Ok(Some(result)) => (result, None),
             Err(error) => (Copied::Failed, Some(format!("{error:#}"))),

@@ -415,10 +415,13 @@ pub(super) fn classify(error: &RowsError) -> StoreError {
 /// SQLite's error about a disk that takes no writes, with advice. Diesel passes on only SQLite's text.
 fn in_words(said: &str) -> String {
     match said {
-        "database or disk is full" => format!("{said}: make room; nothing written is lost, and writing goes on by itself"),
-        "disk I/O error" => {
-            format!("{said}: check the disk and its limits; nothing written is lost, and writing goes on once it can")
+        "database or disk is full" => {
+            format!("{said}: make room; all earlier writes are kept, and the server writes again by itself once there is room")
         }
+        "disk I/O error" => format!(
+            "{said}: check the disk and its limits; all earlier writes are kept, and the server writes again by itself once the \
+             disk works"
+        ),
         "attempt to write a readonly database" => format!("{said}: let the database belong to the user the server runs as"),
         other => other.to_owned(),
     }

@@ -63,7 +63,10 @@ pub(super) fn circle<R: Rows>(rows: &mut R, waiting: i64, needed: &[i64]) -> Dec
             if goes_down { rows.reads().needs_of(&part, None, limit)? } else { rows.reads().needing(&part, None, limit)? };
         searched += edges.len();
         if searched > EDGES_SEARCHED_MAX {
-            let message = format!("cannot be checked: more than {EDGES_SEARCHED_MAX} edges lie around the two intents");
+            let message = format!(
+                "cannot be checked for a circle: more than {EDGES_SEARCHED_MAX} dependencies and children would have to be \
+                 searched"
+            );
             return Ok(Err(Rejection::invalid("dependency_id", "count", message)));
         }
         let down = |edge: &EdgeRow| (edge.intent, edge.needs);

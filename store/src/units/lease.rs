@@ -138,9 +138,9 @@ const OTHERS_HAVE_SECONDS: i64 = 300;
 /// The detail of a message whose channel was taken out of the settings.
 const NO_SUCH_CHANNEL: &str = "this server has no channel of this name any more";
 /// The detail of a message that waits because its endpoint is left alone for a while after failures (its circuit is open).
-const LEFT_ALONE: &str = "the endpoint is left alone for a while, because it keeps failing";
+const LEFT_ALONE: &str = "the endpoint keeps failing, so the server sends nothing to it for a while";
 /// The detail of a message that is given up because it would wait too long for an endpoint that is left alone.
-const NO_TIME: &str = "the endpoint keeps failing, and the time to answer runs";
+const NO_TIME: &str = "given up: the endpoint keeps failing, and waiting for it would take too much of the time to answer";
 
 /// The secrets that prove the tokens in a message.
 struct Secrets {

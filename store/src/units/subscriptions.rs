@@ -99,17 +99,18 @@ fn has_room<R: Rows>(rows: &mut R, principal: &Principal, intent: i64, now: Date
     let all = ListedSubscriptions { creator: None, intent: None, now, limit: 0, offset: 0 };
     let (mine, here) = (Some(principal.name.as_str()), Some(intent));
     let bounds = [
-        (ListedSubscriptions { intent: here, ..all }, SUBSCRIPTIONS_OF_INTENT_MAX, "an intent has"),
+        (ListedSubscriptions { intent: here, ..all }, SUBSCRIPTIONS_OF_INTENT_MAX, "an intent", ""),
         (
             ListedSubscriptions { intent: here, creator: mine, ..all },
             SUBSCRIPTIONS_OF_CREATOR_TO_INTENT_MAX,
-            "one agent has to one intent",
+            "one agent",
+            " to one intent",
         ),
-        (ListedSubscriptions { creator: mine, ..all }, SUBSCRIPTIONS_OF_CREATOR_MAX, "one agent has"),
+        (ListedSubscriptions { creator: mine, ..all }, SUBSCRIPTIONS_OF_CREATOR_MAX, "one agent", ""),
     ];
-    for (listed, most, whose) in bounds {
+    for (listed, most, whose, of_what) in bounds {
         if rows.reads().count_subscriptions(listed)? >= most {
-            let message = format!("{whose} at most {most} subscriptions; end one first");
+            let message = format!("{whose} may have at most {most} subscriptions{of_what}; end one first");
             return Ok(Err(Rejection::invalid("intent_id", "limit", message)));
         }
     }

@@ -34,7 +34,7 @@ struct Arguments {
     /// Questions of one round.
     #[arg(long, default_value_t = 20_000)]
     count: usize,
-    /// Rounds that count; one more warms up.
+    /// Rounds that are measured; one more round before them warms up the server.
     #[arg(long, default_value_t = 3)]
     rounds: usize,
     /// The program to load, if not the one built from these sources; the path counts from the root of the repository.

@@ -218,7 +218,7 @@ async fn who_has_no_other_way_hides_nobody_who_has_one() {
         for _ in 0..6 {
             turned_away += desk.busy().await;
         }
-        assert_eq!(turned_away, 2, "82 are too many, and each turn looks at 16 that the turn before did not");
+        assert_eq!(turned_away, 2, "82 messages are beyond the limit; each turn reads the newest 16 and 16 older ones");
         for id in hidden {
             assert_eq!(desk.states(&id).await, ["failed", "queued"]);
         }

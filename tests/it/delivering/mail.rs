@@ -239,7 +239,8 @@ on_each_store! {
         let worker = app.worker(Arc::new(Fragile));
         worker.run_due().await.unwrap();
         let (told, _, detail) = fate(app, bad).await;
-        assert_eq!((told.as_str(), detail.as_str()), ("delivery.failed", "the channel panicked over this message"));
+        let failed = ("delivery.failed", "the code of this channel failed (panic) on this message");
+        assert_eq!((told.as_str(), detail.as_str()), failed);
         assert_eq!(fate(app, good).await.0, "delivery.sent");
         assert_eq!((reached(app, &bad_id).await, reached(app, &good_id).await), (false, true));
     }

@@ -266,7 +266,7 @@ on_each_store! {
         drop(place);
         agent.suspension(&id).await;
         operator.respond(intent, &id, "approve").await.ok();
-        assert_eq!(wait.await.unwrap().ok()["response"], "approve", "it has got a place to be told");
+        assert_eq!(wait.await.unwrap().ok()["response"], "approve", "the request that waited got a place again for its reply");
     }
 
     /// The metrics show how many requests of each class are refused, and that places are given back.
@@ -324,7 +324,7 @@ on_each_store! {
         let looks = batches().await - before;
         // Each wave of connections that arrives at once causes at most two checks. A slow machine may split the requests into
         // many waves.
-        assert!(looks < 150.0, "{looks} looks for 200 questions");
+        assert!(looks < 150.0, "the disk was checked {looks} times for 200 requests");
     }
 }
 

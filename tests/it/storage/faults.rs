@@ -155,7 +155,7 @@ async fn a_commit_that_a_crash_took_back_is_not_mistaken_for_the_one_that_got_it
         reply = answer().await;
     }
     assert_eq!(reply.status, 200, "{}", reply.text);
-    assert_eq!(resumed(&app, intent).await, 1, "somebody was told of an answer that nobody sees");
+    assert_eq!(resumed(&app, intent).await, 1, "a caller was told that an answer counts, but the log does not have it");
     app.finish().await;
 }
 

@@ -103,7 +103,7 @@ on_each_store! {
             app.restart().await; // Time is given back once per step of the clock, however often the server starts.
             app.settle().await;
         }
-        assert_eq!(extensions(app, failing).await, [], "nothing is given to what no silence can turn into consent");
+        assert_eq!(extensions(app, failing).await, [], "a question without a fallback gets no time back");
         let told = app.agent().events(silent).await.pop().unwrap();
         assert_eq!((&told["event_type"], &told["payload"]["cause"]), (&json!("intent.suspension_extended"), &json!("outage")));
         app.advance(2970 - 1).await; // One second before the end of the hour that people were promised.

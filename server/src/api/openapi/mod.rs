@@ -73,7 +73,7 @@ use crate::edge::route::{Declared, Routes};
         (name = "keys", description = "API keys, for admins."),
         (name = "server", description = "The server's own log: who made, imported and revoked keys, in one chain. For admins and auditors."),
         (name = "discovery", description = "What this server is. No key is needed."),
-        (name = "health", description = "Whether it lives and can do its work, and its numbers. Only the numbers need a key."),
+        (name = "health", description = "Whether the server lives and can do its work, and its metrics. Only the metrics need a key."),
     ),
     components(schemas(domain::wire::ProblemBody)),
     security(("api_key" = []))

@@ -28,7 +28,7 @@ fn meaning(path: &str, name: &str) -> Option<(Value, &'static str)> {
         }
         "intent_id" => (id, "The intent's id. Any other value answers 404."),
         "suspension_id" => (id, "The suspension's id. Any other value answers 404."),
-        "lease_id" => (id, "The lease."),
+        "lease_id" => (id, "The lease's id. Any other value answers 404."),
         "agent_id" => {
             (json!({ "type": "string", "minLength": 1, "maxLength": 200 }), "The agent; a slash in its name is written as `%2F`.")
         }
@@ -48,7 +48,7 @@ fn meaning(path: &str, name: &str) -> Option<(Value, &'static str)> {
             json!({ "type": "integer", "format": "int64", "minimum": 0, "maximum": u32::MAX, "default": 0 }),
             "Only events whose `sequence` is larger.",
         ),
-        "wait" => (number(0, WAIT_SECONDS_MAX, 0), "How many seconds to wait for the end."),
+        "wait" => (number(0, WAIT_SECONDS_MAX, 0), "How many seconds to wait, at most, until the question has ended."),
         "after_version" => (
             json!({ "type": "integer", "format": "int64", "minimum": 0, "maximum": u32::MAX }),
             "With `wait`: the request also returns as soon as the question has a version after this one.",
@@ -69,7 +69,7 @@ fn meaning(path: &str, name: &str) -> Option<(Value, &'static str)> {
         "event_type" => (json!({ "type": "string" }), "Only events of this type."),
         "since" => (
             json!({ "anyOf": [{ "type": "string", "format": "date-time" }, { "type": "string", "maxLength": 0 }], "examples": ["2026-11-24T08:00:00Z"] }),
-            "Only events from this time on; without an offset it is UTC.",
+            "Only events from this time on; a time without an offset counts as UTC.",
         ),
         "challenge" => (
             json!({ "type": "string", "minLength": CHALLENGE_CHARS, "maxLength": CHALLENGE_CHARS, "pattern": "^[A-Za-z0-9_-]+$" }),
@@ -80,9 +80,9 @@ fn meaning(path: &str, name: &str) -> Option<(Value, &'static str)> {
             "A proof that the caller can read the database: 43 characters of base64url, valid for at most two minutes. With it the answer has the settings, without secrets.",
         ),
         "cursor" if path == "/api/v1/deliveries" => {
-            (json!({ "anyOf": [id, { "type": "string", "maxLength": 0 }] }), "The page before gave it as `next_cursor`.")
+            (json!({ "anyOf": [id, { "type": "string", "maxLength": 0 }] }), "The `next_cursor` of the previous page.")
         }
-        "cursor" => (json!({ "type": "string", "pattern": "^(-?[0-9]{1,18})?$" }), "The page before gave it as `next_cursor`."),
+        "cursor" => (json!({ "type": "string", "pattern": "^(-?[0-9]{1,18})?$" }), "The `next_cursor` of the previous page."),
         _ => return of_header(name),
     };
     Some(meaning)
@@ -100,7 +100,7 @@ fn of_one_noun(path: &str, name: &str) -> Option<(Value, &'static str)> {
         }
         ("/api/v1/portfolios", "created_by") => (
             json!({ "type": "string" }),
-            "Only portfolios that the key of this name created; empty means any. An agent finds its own alone.",
+            "Only portfolios that the key of this name created; empty means any. An agent finds only its own portfolios.",
         ),
         ("/api/v1/subscriptions", "limit") => {
             (number(1, SUBSCRIPTIONS_PAGE_MAX, SUBSCRIPTIONS_PAGE_MAX), "The most subscriptions on the page.")
@@ -116,7 +116,7 @@ fn of_one_noun(path: &str, name: &str) -> Option<(Value, &'static str)> {
             (number(1, PORTFOLIOS_PAGE_MAX, PORTFOLIOS_PAGE_MAX), "The most portfolios on the page.")
         }
         ("/api/v1/portfolios/{portfolio_id}/intents", "offset") => {
-            (number(0, MEMBERS_OFFSET_MAX, 0), "Where the list begins; the page before gave it as `next_offset`.")
+            (number(0, MEMBERS_OFFSET_MAX, 0), "How many intents to leave out: the `next_offset` of the previous page.")
         }
         _ => return None,
     })

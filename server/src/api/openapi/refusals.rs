@@ -28,7 +28,7 @@ pub(super) fn components() -> Map<String, Value> {
             },
         }},
         "headers": {
-            "RequestId": { "description": "Names the request in the server's log: the caller's own if it is harmless there.", "required": true, "schema": { "type": "string", "maxLength": 64 } },
+            "RequestId": { "description": "The id of the request in the server's log. It is the caller's own `X-Request-Id` if that is harmless in a log.", "required": true, "schema": { "type": "string", "maxLength": 64 } },
             "RetryAfter": { "description": "Seconds after which trying again makes sense.", "schema": { "type": "integer", "minimum": 1 } },
             "WwwAuthenticate": { "description": "How to authenticate.", "required": true, "schema": { "type": "string", "const": "ApiKey" } },
         },

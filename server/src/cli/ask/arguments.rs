@@ -61,13 +61,13 @@ pub(in crate::cli) struct AskArgs {
     /// The title of the work that the question belongs to; the question itself by default.
     #[arg(long)]
     title: Option<String>,
-    /// Name the question: for 24 hours from asking, the same key finds it, open or ended; after that the key is refused.
+    /// Name the question. For 24 hours the same key finds this question again, open or ended; later the key is refused.
     #[arg(long, value_name = "KEY")]
     pub(super) idempotency_key: Option<String>,
     /// Leave the question open when interrupted.
     #[arg(long)]
     pub(super) keep: bool,
-    /// How long to wait for a lost server beyond the question's deadline.
+    /// How long after the question's deadline to go on trying a server that does not answer.
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "1m")]
     pub(super) grace: u32,
     /// Print who would be told when, and what happens if no person answers. No person is asked.

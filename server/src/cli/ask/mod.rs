@@ -222,7 +222,7 @@ impl Conversation<'_> {
                         }
                         Ok(Err(CallError::Refused(_) | CallError::Transport(_))) | Err(_) => {}
                     }
-                    tell(format!("lost the server ({error}), trying again"));
+                    tell(format!("the server does not answer ({error}); trying again"));
                     self.found_again(pending.record(), asked_at, error).await?;
                     tell("the server is back, waiting…");
                 }
@@ -279,8 +279,8 @@ impl Conversation<'_> {
             ),
             Err(RequestInputError::Refused(problem)) => return Err(self.remote.refused(&problem)),
             Err(RequestInputError::Transport(error)) => {
-                return Err(anyhow::Error::new(error)
-                    .context(format!("no answer: lost the server until after the deadline{}", self.come_back())));
+                let words = "no answer: the server could not be reached until after the deadline";
+                return Err(anyhow::Error::new(error).context(format!("{words}{}", self.come_back())));
             }
             Err(other @ (RequestInputError::InvalidAnswer { .. } | RequestInputError::Unsupported)) => return Err(other.into()),
         };

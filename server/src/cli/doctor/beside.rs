@@ -54,7 +54,10 @@ pub(super) async fn other(args: &ServeArgs, inspection: Option<&Inspection>) -> 
         if ask(&address, &instance, &SystemEntropy).await.ok()? == Reached::OtherPlacet {
             return Some(Finding::warn(
                 "server",
-                format!("The Placet server at {address} has another database than {database}, so this is not about it."),
+                format!(
+                    "The Placet server at {address} has another database than {database}, so these findings do not describe that \
+                     server."
+                ),
                 "Run the doctor in that server's folder, or set PLACET_DATABASE_URL (or --config) as for that server.",
             ));
         }

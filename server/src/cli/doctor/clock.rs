@@ -60,7 +60,7 @@ fn judge(now: DateTime<Utc>, drift: TimeDelta, made: DateTime<Utc>, last_event: 
     if drift.abs() > DRIFT_MAX {
         findings.push(Finding::warn(
             CHECK,
-            format!("The clock moved by {} ms while the doctor looked.", drift.num_milliseconds()),
+            format!("The clock was changed by {} ms during this examination.", drift.num_milliseconds()),
             "Let one time service correct it slowly; a jump makes deadlines come early or late.",
         ));
     }

@@ -76,7 +76,9 @@ fn writable(path: &Path, folder: &Path, findings: &mut Vec<Finding>) {
             "Let it belong to the server's own user, on a disk that is not read-only.",
         ));
     }
-    findings.extend(second_name(path).map(|why| Finding::fail(CHECK, format!("{why}."), "No server starts on it until then.")));
+    findings.extend(second_name(path).map(|why| {
+        Finding::fail(CHECK, format!("{why}."), "Remove the other names; no server starts on this file before that.")
+    }));
     takes_files(folder, findings);
 }
 
@@ -136,7 +138,7 @@ fn contents(path: &Path, seen: &Inspection, needs_key: bool, findings: &mut Vec<
         findings.push(Finding::warn(
             CHECK,
             "The database is not in write-ahead mode, perhaps after a restore.",
-            "Nothing: the next start of the server sets it.",
+            "You need not do anything: the server sets it at its next start.",
         ));
     }
     findings.extend(held(seen));

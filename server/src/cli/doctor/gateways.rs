@@ -30,7 +30,7 @@ fn look(channels: &[String], Gateway { id, name, tied_to }: &Gateway) -> Option<
     (!unknown.is_empty()).then(|| {
         Finding::warn(
             CHECK,
-            format!("The gateway key {name} ({id}) is for {}, which is no channel of this server.", unknown.join(", ")),
+            format!("The gateway key {name} ({id}) is for channels that this server does not have: {}.", unknown.join(", ")),
             format!(
                 "This server has: {}. Add the webhook to the file, or make a key for another one and revoke this one.",
                 channels.join(", ")

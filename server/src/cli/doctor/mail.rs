@@ -51,7 +51,10 @@ fn what_to_do(error: &SessionError) -> &'static str {
             "Use smtps:// for port 465 and smtp://…?tls=required for port 587, with the name that stands in the server's certificate."
         }
         SessionError::Login(_) => "Correct user and password in PLACET_SMTP_URL; special characters are written as %40.",
-        SessionError::Unfit(_) => "Look up what it says at the mail server: it may not relay for this machine.",
+        SessionError::Unfit(_) => {
+            "Look for this reply in the mail server's log or documentation: the mail server may not accept mails from \
+             this machine."
+        }
         SessionError::Broken(_) => {
             "Check that host and port are a mail server's, and its kind of encryption (smtps:// for 465, ?tls=required for 587)."
         }

@@ -81,7 +81,7 @@ async fn on_a_full_disk_writes_are_refused_reads_go_on_and_room_is_enough() {
     assert_eq!(app.operator().respond(intent, &id, "approve").await.status, 503);
     app.clock.jump(TimeDelta::seconds(30));
     assert!(app.deadlines().run_due().await.is_err(), "the loop knows, and tries again");
-    assert!(!is_ready(&app).await, "who watches the server is told");
+    assert!(!is_ready(&app).await, "/readyz reports that the server is not ready");
     assert_eq!(app.anonymous().get("healthz").await.status, 200);
     assert_eq!(app.agent().status(intent).await, "suspended_awaiting_input");
     assert_eq!(
@@ -111,7 +111,7 @@ async fn no_promise_rests_on_a_sync_that_failed() {
 
             disk.set(Weather { syncs: Syncs::Failing(100), failed_pages, ..Weather::FINE });
             let unsure: Vec<String> = (0..8).map(|number| format!("unsure {number}")).collect();
-            assert_eq!(create(&app, unsure.iter().cloned()).await, (vec![], 8), "nobody hears yes");
+            assert_eq!(create(&app, unsure.iter().cloned()).await, (vec![], 8), "no write is acknowledged");
             assert!(!is_ready(&app).await);
             assert_eq!(titles(&app).await, promised, "reading goes on, and shows nothing that was refused");
 
