@@ -224,6 +224,45 @@ pub enum Rejection {
         /// Its status.
         status: String,
     },
+    /// The intent is not a draft any more, and the patch reaches its contract.
+    #[error(
+        "the keys of the state that begin with _io_ are the contract of the intent, and can be changed only while it is a draft"
+    )]
+    ContractFrozen,
+    /// A dependency from which the intent takes inputs waits for a person.
+    #[error("the work cannot begin, because an intent from which it takes inputs waits for a person")]
+    InputsSuspended {
+        /// The intent.
+        intent_id: IntentId,
+        /// Its title.
+        title: String,
+        /// The dependency.
+        suspended_intent_id: IntentId,
+        /// The time at which the dependency goes on without the person, if it does.
+        resumes_at: Option<DateTime<Utc>>,
+    },
+    /// Inputs of the intent are not there.
+    #[error("the work cannot begin, because inputs are not there: {}", unresolvable.join(", "))]
+    InputsMissing {
+        /// The intent.
+        intent_id: IntentId,
+        /// Its title.
+        title: String,
+        /// The sources of these inputs, as the contract names them.
+        unresolvable: Vec<String>,
+    },
+    /// The state does not have the outputs that the contract of the intent names.
+    #[error("the intent cannot be completed without the outputs in its contract: {}", [missing.as_slice(), type_errors].concat().join("; "))]
+    OutputsMissing {
+        /// The intent.
+        intent_id: IntentId,
+        /// Its title.
+        title: String,
+        /// The keys that the state does not have.
+        missing: Vec<String>,
+        /// For each value of another type: its key, and what is wrong with it.
+        type_errors: Vec<String>,
+    },
     /// While the intent waits for a person, only the agent that asked can take a lease.
     #[error("no lease can be taken while the intent is suspended")]
     LeaseWhileSuspended,
@@ -304,6 +343,10 @@ impl Rejection {
             Self::UpstreamSuspended { .. } => entry("upstream_intent_suspended", 409, "The dependency waits for a person"),
             Self::UpstreamUnanswered { .. } => entry("upstream_intent_unanswered", 409, "No person answered for the dependency"),
             Self::IntentEnded { .. } => entry("intent_ended", 409, "The intent has ended"),
+            Self::ContractFrozen => entry("io_contract_frozen", 409, "The contract of the intent is frozen"),
+            Self::InputsSuspended { .. } => entry("io_upstream_suspended", 422, "An input waits for a person"),
+            Self::InputsMissing { .. } => entry("io_inputs", 422, "Inputs are missing"),
+            Self::OutputsMissing { .. } => entry("io_outputs", 422, "Outputs are missing"),
             Self::LeaseWhileSuspended => entry("lease_while_suspended", 409, "Lease refused while suspended"),
         }
     }

@@ -15,6 +15,7 @@ use crate::base::{json, name};
 use crate::intent::assignment::Assign;
 use crate::intent::body::{DESCRIPTION_BYTES_MAX, IntentBody, PATCHES_MAX, Patch, PatchOp, STATE_BYTES_MAX, TITLE_MAX};
 use crate::intent::command::{Later, Respond};
+use crate::intent::contract;
 use crate::intent::dependency::DEPENDENCIES_MAX;
 use crate::intent::event::ClientEvent;
 use crate::intent::governance::Policy;
@@ -91,6 +92,7 @@ pub fn new_intent(body: CreateIntentRequest, parent: Option<IntentId>, creator: 
     if serde_json::to_vec(&state).map_or(0, |bytes| bytes.len()) > STATE_BYTES_MAX {
         error("state", "length", format!("must be at most {STATE_BYTES_MAX} bytes of JSON"));
     }
+    errors.extend(contract::flaws(&state));
     let policy = governing::policy(body.governance_policy.unwrap_or_default()).unwrap_or_else(|broken| {
         errors
             .extend(broken.into_iter().map(|error| FieldError { field: format!("governance_policy.{}", error.field), ..error }));

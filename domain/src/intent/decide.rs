@@ -15,7 +15,7 @@ use crate::intent::operator::{extend, redrive, remind};
 use crate::intent::refusal::{Refusal, end_by_deadline, expired, goes_on, names_a_person, why_refused, withdrawn};
 use crate::intent::status::Status;
 use crate::intent::suspend::{escalated, suspend, suspend_by_record};
-use crate::intent::{agents, announcing, deliveries, entries, govern, graph, leases, portfolios};
+use crate::intent::{agents, announcing, deliveries, entries, govern, graph, leases, portfolios, workflow};
 use crate::people::principal::{Principal, Role};
 use crate::problem::Rejection;
 use crate::suspension::lease::Lease;
@@ -115,6 +115,7 @@ fn patch_state(
     if patches.iter().any(Patch::reaches_suspension) {
         return Err(Rejection::SuspensionIsServerOwned.into());
     }
+    workflow::may_patch(intent, patches)?;
     let suspended = intent.suspended_since();
     for patch in patches {
         let held_by_other = |lease: &&Lease| {
@@ -164,6 +165,7 @@ fn set_status(
     let mut overrides = Vec::new();
     if status == Status::Completed {
         overrides = graph::may_complete(intent, reason.map(String::as_str), by)?;
+        workflow::may_complete(intent)?;
     }
     let mut changed = changed(intent, status, reason.cloned());
     if let Event::StatusChanged { overrides: left, .. } = &mut changed {

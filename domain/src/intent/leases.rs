@@ -8,10 +8,11 @@ use crate::base::time::seconds;
 use crate::intent::Intent;
 use crate::intent::event::Event;
 use crate::intent::refusal::Refusal;
+use crate::intent::workflow;
 use crate::problem::Rejection;
 use crate::suspension::lease::{Lease, LeaseStatus};
 
-/// Takes a scope, or prolongs the lease of the agent that holds it.
+/// Takes a scope, or prolongs the lease of the agent that holds it. A new lease begins work, so the inputs of the intent must be there.
 pub(crate) fn acquire(
     intent: &Intent,
     id: LeaseId,
@@ -31,6 +32,7 @@ pub(crate) fn acquire(
     if intent.open.as_ref().is_some_and(|open| !is_same(&open.asked_by.name, agent_id)) {
         return Err(Rejection::LeaseWhileSuspended.into());
     }
+    workflow::may_begin(intent)?;
     Ok(vec![Event::LeaseAcquired(Box::new(Lease {
         id,
         intent_id: intent.id,

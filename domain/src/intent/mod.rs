@@ -9,6 +9,7 @@ pub mod assignment;
 pub mod body;
 mod changing;
 pub mod command;
+pub mod contract;
 pub mod decide;
 pub mod deliveries;
 pub mod dependency;
@@ -27,6 +28,7 @@ pub mod refusal;
 pub mod status;
 mod suspend;
 pub mod vocabulary;
+mod workflow;
 
 use chrono::{DateTime, Utc};
 
@@ -37,6 +39,7 @@ use crate::base::name::is_same;
 use crate::intent::access::OpenRequest;
 use crate::intent::announcement::Announcement;
 use crate::intent::assignment::Alias;
+use crate::intent::contract::Phase;
 use crate::intent::dependency::{BlockedReason, Upstream};
 use crate::intent::governance::Governance;
 use crate::intent::status::Status;
@@ -99,6 +102,8 @@ pub struct Intent {
     pub upstream: Option<Box<Upstream>>,
     /// The dependencies and children that are not completed; loaded for a command that completes the intent or sets it active.
     pub blocking: Vec<Blocking>,
+    /// Its contract as a phase of a workflow, if it has one; loaded for a lease and for its completion.
+    pub phase: Option<Box<Phase>>,
 }
 
 impl Intent {
@@ -129,6 +134,7 @@ impl Intent {
             dependencies: 0,
             upstream: None,
             blocking: Vec::new(),
+            phase: None,
         }
     }
 

@@ -107,7 +107,7 @@ pub(super) async fn patch_state(request: HttpRequest, shared: Data<Shared>) -> R
 #[utoipa::path(post, path = "/api/v1/intents/{intent_id}/status", tag = "intents", request_body = SetStatusRequest,
     params(("intent_id" = String, Path), ("If-Match" = String, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
     (status = 200, body = IntentView), (status = 400), (status = 403), (status = 404),
-    (status = 409, description = "`version_conflict`, `invalid_transition`, `use_suspend`, `dependencies_incomplete`"), (status = 422)))]
+    (status = 409, description = "`version_conflict`, `invalid_transition`, `use_suspend`, `dependencies_incomplete`"), (status = 422, description = "`invalid`, `io_outputs`")))]
 pub(super) async fn set_status(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let caller = Caller::of(&request)?;
     let body = Json::of(&request)?;

@@ -37,7 +37,7 @@ pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<H
 /// Takes a lease; refused while the intent is suspended.
 #[utoipa::path(post, path = "/api/v1/intents/{intent_id}/leases", tag = "leases", request_body = AcquireLeaseRequest,
     params(("intent_id" = String, Path), ("X-Agent-ID" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
-    (status = 200, body = Lease), (status = 403), (status = 404), (status = 409, description = "`lease_conflict`, `lease_while_suspended`"), (status = 422)))]
+    (status = 200, body = Lease), (status = 403), (status = 404), (status = 409, description = "`lease_conflict`, `lease_while_suspended`"), (status = 422, description = "`invalid`, `io_inputs`, `io_upstream_suspended`")))]
 pub(super) async fn acquire(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let caller = Caller::of(&request)?;
     let body = Json::of(&request)?;

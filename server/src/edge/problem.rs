@@ -130,6 +130,30 @@ impl From<Rejection> for Failure {
             Rejection::GovernanceViolation { rule, .. } => {
                 member("rule", json!(rule));
             }
+            Rejection::InputsSuspended { intent_id, title, suspended_intent_id, resumes_at } => {
+                member("error", json!("UpstreamIntentSuspendedError"));
+                member("rule", json!("upstream_intent_suspended"));
+                member("task_id", json!(intent_id));
+                member("phase_name", json!(title));
+                member("suspended_intent_id", json!(suspended_intent_id));
+                more.times.push(("expected_resume_at", *resumes_at));
+            }
+            Rejection::InputsMissing { intent_id, title, unresolvable } => {
+                member("error", json!("UnresolvableInputError"));
+                member("rule", json!("io_inputs"));
+                member("task_id", json!(intent_id));
+                member("phase_name", json!(title));
+                member("unresolvable", json!(unresolvable));
+            }
+            Rejection::OutputsMissing { intent_id, title, missing, type_errors } => {
+                let error = if missing.is_empty() { "OutputTypeMismatchError" } else { "MissingOutputError" };
+                member("error", json!(error));
+                member("rule", json!("io_outputs"));
+                member("task_id", json!(intent_id));
+                member("phase_name", json!(title));
+                member("missing", json!(missing));
+                member("type_errors", json!(type_errors));
+            }
             Rejection::Invalid { errors } => more.errors.clone_from(errors),
             Rejection::NotFound
             | Rejection::Forbidden { .. }
@@ -153,6 +177,7 @@ impl From<Rejection> for Failure {
             | Rejection::NoRoom
             | Rejection::DependencyExists
             | Rejection::IntentEnded { .. }
+            | Rejection::ContractFrozen
             | Rejection::LeaseWhileSuspended => {}
         }
         Self { entry: rejection.entry(), detail: rejection.to_string(), more: Box::new(more) }
@@ -251,10 +276,18 @@ impl ResponseError for Detail {
         // The OpenIntent client reads `message` and the extra members at top level, and `detail` as a string or an object (see
         // the RFC, §8).
         let detail_value = match entry.code {
-            "invalid_choice" | "invalid_transition" | "governance_violation" => {
+            "invalid_choice"
+            | "invalid_transition"
+            | "governance_violation"
+            | "io_upstream_suspended"
+            | "io_inputs"
+            | "io_outputs" => {
                 let mut object = json!({ "error": entry.code, "message": detail });
                 for (name, value) in &more.members {
                     object[name] = value.clone();
+                }
+                for (name, time) in &more.times {
+                    object[*name] = json!(time.map(naive));
                 }
                 object
             }

@@ -17,6 +17,7 @@ use domain::intent::access::{ChangeAccess, RequestAccess};
 use domain::intent::assignment::{Alias, Assign, Assigned};
 use domain::intent::body::STATE_BYTES_MAX;
 use domain::intent::command::{ByRecord, Command, Respond, Suspend};
+use domain::intent::contract::flaws;
 use domain::intent::decide::decide;
 use domain::intent::event::Event;
 use domain::intent::permit::{agents, named_as_handed, permit};
@@ -36,7 +37,7 @@ use super::loaded::{Loaded, load, load_beside, load_what_ends};
 use super::log::append;
 use super::message::siblings;
 use super::outcome::{kept, kept_under, outcome, recalled};
-use super::{graph, places};
+use super::{contract, graph, places};
 use crate::reads::{handed, hold, in_portfolios, is_at_home};
 use crate::request::{Outcome, Precondition, Request, Target};
 use crate::rows::prelude::*;
@@ -71,6 +72,7 @@ pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
     if let Err(rejection) = graph::load_needed(rows, &mut loaded, request, now)? {
         return Ok(Err(rejection));
     }
+    contract::load(rows, &mut loaded, request, now)?;
     if let Err(rejection) = allowance::admit(rows, env, &request.principal, action, Some(&loaded), now)? {
         return Ok(Err(rejection));
     }
@@ -411,7 +413,7 @@ fn weighed<R: Rows>(
         return Ok(Ok(Vec::new()));
     }
     let Some(suspend) = command.asks() else {
-        return Ok(state_too_large(rows, loaded, command)?.map_or_else(|| Ok(Vec::new()), Err));
+        return Ok(refused_state(rows, loaded, command)?.map_or_else(|| Ok(Vec::new()), Err));
     };
     let before = suspend.question.asked_before.as_ref();
     let superseded = before.is_some_and(|before| before.superseded);
@@ -458,13 +460,17 @@ fn unanswered<R: Rows>(
     Ok(times)
 }
 
-/// Refuses a patch that would make the state of an intent too large; only the rows know how large it is.
-fn state_too_large<R: Rows>(rows: &mut R, loaded: &Loaded, command: &Command) -> RowsResult<Option<Rejection>> {
+/// Refuses a patch after which the state would be too large, or would have a contract that cannot be read. Only the rows have the state.
+fn refused_state<R: Rows>(rows: &mut R, loaded: &Loaded, command: &Command) -> RowsResult<Option<Rejection>> {
     let Command::PatchState { patches, .. } = command else { return Ok(None) };
     let mut body = rows.reads().body(loaded.row.rid)?;
     body.apply(patches);
     let size = serde_json::to_vec(&body.state)?.len();
-    Ok((size > STATE_BYTES_MAX).then(|| {
-        Rejection::invalid("patches", "length", format!("the state of an intent is at most {STATE_BYTES_MAX} bytes of JSON"))
-    }))
+    if size > STATE_BYTES_MAX {
+        let message = format!("the state of an intent is at most {STATE_BYTES_MAX} bytes of JSON");
+        return Ok(Some(Rejection::invalid("patches", "length", message)));
+    }
+    // A draft may change its contract, so the patches may have left one that cannot be read.
+    let errors = if loaded.intent.status == Status::Draft { flaws(&body.state) } else { Vec::new() };
+    Ok((!errors.is_empty()).then_some(Rejection::Invalid { errors }))
 }

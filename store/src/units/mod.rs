@@ -7,6 +7,7 @@ mod announcements;
 mod backoff;
 mod circle;
 pub(crate) mod complete;
+mod contract;
 pub(crate) mod create;
 mod distance;
 mod edges;

@@ -3,3 +3,4 @@
 mod graph;
 mod portfolios;
 mod random;
+mod workflows;

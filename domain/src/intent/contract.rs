@@ -1,0 +1,206 @@
+//! The contract of a phase of a workflow (RFC-0024): the inputs that an intent takes from the intents on which it depends, and the
+//! outputs that it owes them. The contract stands in the state of the intent, under keys that begin with `_io_`.
+//!
+//! The inputs are checked when an agent takes a lease of the intent, the outputs when the intent is completed.
+
+use std::collections::HashSet;
+
+use chrono::{DateTime, Utc};
+use serde_json::{Map, Value};
+
+use crate::base::field::FieldError;
+use crate::base::ids::IntentId;
+use crate::intent::body::Patch;
+use crate::intent::status::Status;
+
+/// The keys of the state that begin with this belong to the contract.
+const PREFIX: &str = "_io_";
+/// Maps the name of each input to its source: `phase.key`, `$trigger.key` or `$initial_state.key`.
+const INPUTS: &str = "_io_inputs";
+/// Maps each key that the state must have at the end to the type of its value.
+const OUTPUTS: &str = "_io_outputs";
+/// Maps the names of types of the workflow to their definitions.
+const TYPES: &str = "_io_types";
+/// Maps the titles of the dependencies to the names of their phases.
+const PHASES: &str = "_io_dep_title_to_name";
+/// The prefixes of sources that are keys of the intent's own state.
+const OWN: [&str; 2] = ["$trigger.", "$initial_state."];
+/// The most inputs and the most outputs of an intent.
+pub const CONTRACT_KEYS_MAX: usize = 100;
+
+/// The facts by which the contract of an intent is judged.
+#[derive(Clone, Debug)]
+pub struct Phase {
+    /// The title of the intent.
+    pub title: String,
+    /// Its state, which contains the contract.
+    pub state: Map<String, Value>,
+    /// The dependencies that its inputs name; loaded for a lease.
+    pub suppliers: Vec<Supplier>,
+}
+
+/// A dependency from which an intent takes inputs.
+#[derive(Clone, Debug)]
+pub struct Supplier {
+    /// Its id.
+    pub id: IntentId,
+    /// Its title.
+    pub title: String,
+    /// Its status.
+    pub status: Status,
+    /// If it is completed: the keys of its state.
+    pub keys: HashSet<String>,
+    /// If it waits for a person: the time at which it goes on without one.
+    pub resumes_at: Option<DateTime<Utc>>,
+}
+
+/// The source of an input.
+enum Source<'a> {
+    /// A key of the intent's own state.
+    Own(&'a str),
+    /// A key of the state of another phase.
+    Of { phase: &'a str, key: &'a str },
+}
+
+fn source(reference: &str) -> Option<Source<'_>> {
+    if let Some(key) = OWN.iter().find_map(|prefix| reference.strip_prefix(prefix)) {
+        return (!key.is_empty()).then_some(Source::Own(key));
+    }
+    let (phase, key) = reference.split_once('.')?;
+    (!phase.is_empty() && !phase.starts_with('$') && !key.is_empty()).then_some(Source::Of { phase, key })
+}
+
+impl Phase {
+    /// The facts of an intent with this title and state; `None` if the state has no contract.
+    pub fn of(title: String, state: Map<String, Value>) -> Option<Self> {
+        let has_contract = state.contains_key(INPUTS) || state.contains_key(OUTPUTS);
+        has_contract.then_some(Self { title, state, suppliers: Vec::new() })
+    }
+
+    /// Whether an input comes from the dependency with this title.
+    pub fn takes_from(&self, title: &str) -> bool {
+        self.sources().any(|(_, source)| matches!(source, Some(Source::Of { phase, .. }) if self.is_called(phase, title)))
+    }
+
+    /// The dependency that waits for a person, if there is one. Its outputs may still change, so they count as not there.
+    pub fn suspended(&self) -> Option<&Supplier> {
+        self.suppliers.iter().find(|supplier| supplier.status == Status::SuspendedAwaitingInput)
+    }
+
+    /// The sources of the inputs that are not there.
+    pub fn unresolvable(&self) -> Vec<String> {
+        let missing = self.sources().filter(|(_, source)| !self.has(source.as_ref()));
+        missing.map(|(reference, _)| reference.to_owned()).collect()
+    }
+
+    /// The outputs that are not in the state, and those that are of another type, each with what is wrong with it.
+    pub fn unmet(&self) -> (Vec<String>, Vec<String>) {
+        let outputs = self.state.get(OUTPUTS).and_then(Value::as_object).into_iter().flatten();
+        let (mut missing, mut type_errors) = (Vec::new(), Vec::new());
+        for (key, declared) in outputs {
+            let is_required = declared.get("required").and_then(Value::as_bool).unwrap_or(true);
+            let type_name = declared.get("type").unwrap_or(declared).as_str().unwrap_or_default();
+            match self.state.get(key) {
+                None if is_required => missing.push(key.clone()),
+                None => {}
+                Some(value) => type_errors.extend(mismatch(value, type_name, self).map(|why| format!("{key}: {why}"))),
+            }
+        }
+        (missing, type_errors)
+    }
+
+    fn sources(&self) -> impl Iterator<Item = (&str, Option<Source<'_>>)> {
+        let inputs = self.state.get(INPUTS).and_then(Value::as_object).into_iter().flat_map(Map::values);
+        inputs.filter_map(Value::as_str).map(|reference| (reference, source(reference)))
+    }
+
+    /// Whether the dependency with this title is the phase that an input names. A dependency can be named by its title, too.
+    fn is_called(&self, phase: &str, title: &str) -> bool {
+        title == phase || self.state.get(PHASES).and_then(|names| names.get(title)).and_then(Value::as_str) == Some(phase)
+    }
+
+    fn has(&self, source: Option<&Source<'_>>) -> bool {
+        match source {
+            Some(Source::Own(key)) => self.state.get(*key).is_some_and(|value| !value.is_null()),
+            Some(Source::Of { phase, key }) => {
+                self.suppliers.iter().any(|supplier| self.is_called(phase, &supplier.title) && supplier.keys.contains(*key))
+            }
+            None => false,
+        }
+    }
+}
+
+/// Whether the patch reaches the contract.
+pub fn is_reached_by(patch: &Patch) -> bool {
+    patch.segments().next().is_some_and(|first| first.starts_with(PREFIX))
+}
+
+/// Why a value is not of the type with this name. A name that the workflow does not define fits every value.
+fn mismatch(value: &Value, type_name: &str, phase: &Phase) -> Option<String> {
+    let fits = match type_name {
+        "string" => value.is_string(),
+        "number" => value.is_number(),
+        "boolean" => value.is_boolean(),
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        "any" | "" => true,
+        named => return mismatch_of_named(value, named, phase.state.get(TYPES)?.get(named)?),
+    };
+    (!fits).then(|| format!("must be of the type {type_name}"))
+}
+
+fn mismatch_of_named(value: &Value, name: &str, definition: &Value) -> Option<String> {
+    if let Some(members) = definition.get("enum").and_then(Value::as_array) {
+        return (!members.contains(value)).then(|| format!("must be a member of the enum {name}"));
+    }
+    let Some(object) = value.as_object() else { return Some(format!("must be an object of the type {name}")) };
+    let missing = definition.as_object()?.keys().find(|key| !object.contains_key(*key))?;
+    Some(format!("must have the member {missing:?} of the type {name}"))
+}
+
+/// The parts of a contract in this state that are not in the form that RFC-0024 gives them; empty if there is no contract.
+pub fn flaws(state: &Map<String, Value>) -> Vec<FieldError> {
+    let mut flaws = Vec::new();
+    for name in [INPUTS, OUTPUTS, TYPES, PHASES] {
+        let Some(part) = state.get(name) else { continue };
+        let mut flaw = |below: &str, rule: &str, message: String| {
+            let dot = if below.is_empty() { "" } else { "." };
+            flaws.push(FieldError::new(format!("state.{name}{dot}{below}"), rule, message));
+        };
+        let Some(members) = part.as_object() else {
+            flaw("", "type", "must be an object".into());
+            continue;
+        };
+        if name != TYPES && members.len() > CONTRACT_KEYS_MAX {
+            flaw("", "count", format!("must have at most {CONTRACT_KEYS_MAX} members"));
+        }
+        for (key, value) in members.iter().take(CONTRACT_KEYS_MAX) {
+            if let Some(message) = flaw_of(name, value) {
+                flaw(key, "value", message.into());
+            }
+        }
+    }
+    flaws
+}
+
+fn flaw_of(part: &str, value: &Value) -> Option<&'static str> {
+    let is_fine = match part {
+        INPUTS => value.as_str().and_then(source).is_some(),
+        OUTPUTS => value.is_string() || is_declaration(value),
+        TYPES => value.is_object(),
+        _ => value.is_string(),
+    };
+    let message = match part {
+        INPUTS => "must be phase.key, $trigger.key or $initial_state.key",
+        OUTPUTS => "must be the name of a type, or an object with a type and, if the output is optional, required: false",
+        TYPES => "must be an object: with the list enum, or with the members that a value must have",
+        _ => "must be the name of a phase",
+    };
+    (!is_fine).then_some(message)
+}
+
+fn is_declaration(value: &Value) -> bool {
+    value.as_object().is_some_and(|object| {
+        object.get("type").is_none_or(Value::is_string) && object.get("required").is_none_or(Value::is_boolean)
+    })
+}

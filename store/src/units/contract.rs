@@ -1,0 +1,68 @@
+//! The contract of an intent as a phase of a workflow (RFC-0024), with the dependencies from which it takes its inputs.
+
+use std::collections::HashSet;
+
+use chrono::{DateTime, Utc};
+use domain::intent::command::Command;
+use domain::intent::contract::{Phase, Supplier};
+use domain::intent::dependency::DEPENDENCIES_MAX;
+use domain::intent::status::Status;
+
+use super::loaded::Loaded;
+use crate::reads::in_portfolios;
+use crate::request::Request;
+use crate::rows::prelude::*;
+use crate::rows::{EdgeKind, IntentRow, RowsResult};
+
+/// Loads the contract of the intent if the command is judged by it.
+pub(super) fn load<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &Request, now: DateTime<Utc>) -> RowsResult<()> {
+    let suspended = loaded.intent.suspended_since();
+    let claims = match &request.command {
+        // The agent that holds the scope has begun its work, and only prolongs its lease.
+        Ok(Command::AcquireLease { scope, .. })
+            if loaded.intent.leases.iter().any(|lease| lease.scope == *scope && lease.holds(now, suspended)) =>
+        {
+            return Ok(());
+        }
+        Ok(Command::AcquireLease { .. }) => true,
+        Ok(Command::SetStatus { status: Status::Completed, announces: None, .. }) => false,
+        Ok(_) | Err(_) => return Ok(()),
+    };
+    let body = rows.reads().body(loaded.row.rid)?;
+    let Some(mut phase) = Phase::of(body.title, body.state) else { return Ok(()) };
+    if claims {
+        phase.suppliers = suppliers(rows, loaded.row.rid, &phase)?;
+    }
+    loaded.intent.phase = Some(Box::new(phase));
+    Ok(())
+}
+
+/// The dependencies from which the phase takes inputs.
+fn suppliers<R: Rows>(rows: &mut R, rid: i64, phase: &Phase) -> RowsResult<Vec<Supplier>> {
+    let limit = u32::try_from(DEPENDENCIES_MAX).unwrap_or(u32::MAX);
+    let edges = rows.reads().needs_of(&[rid], Some(EdgeKind::Dependency), limit)?;
+    let needed: Vec<i64> = edges.into_iter().map(|edge| edge.needs).collect();
+    if needed.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut suppliers = Vec::new();
+    for (row, label) in rows.reads().nodes(&needed)? {
+        if phase.takes_from(&label.title) {
+            suppliers.push(supplier(rows, row, label.title)?);
+        }
+    }
+    Ok(suppliers)
+}
+
+fn supplier<R: Rows>(rows: &mut R, row: IntentRow, title: String) -> RowsResult<Supplier> {
+    let mut keys = HashSet::new();
+    if row.intent.status == Status::Completed {
+        keys = rows.reads().body(row.rid)?.state.into_iter().map(|(key, _)| key).collect();
+    }
+    let mut resumes_at = None;
+    if let Some(open) = row.open_suspension {
+        let open = rows.reads().suspension_at(open)?;
+        resumes_at = in_portfolios(rows.reads(), open)?.suspension.ends_at();
+    }
+    Ok(Supplier { id: row.intent.id, title, status: row.intent.status, keys, resumes_at })
+}
