@@ -37,6 +37,8 @@ pub struct Message {
     pub intent_title: String,
     /// The question, in the agent's words.
     pub question: String,
+    /// How many other intents wait for the intent that asks.
+    pub waiting: usize,
     /// The possible answers.
     pub answers: Answers,
     /// The address of the answer page; its holder can answer, so it is never logged.
@@ -144,6 +146,7 @@ pub(crate) mod sample {
             agent: "refund-agent".to_owned(),
             intent_title: "Support automation".to_owned(),
             question: "Refund €412.00 to Marta Kowalska for order 10-88421?".to_owned(),
+            waiting: 0,
             answers: Answers::Choices(vec![
                 choice("approve", "Refund €412.00"),
                 choice("deny", "Do not refund"),

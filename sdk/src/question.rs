@@ -65,7 +65,7 @@ struct Codec<T> {
 // The constructors sit on `Question<()>` so that `Question::confirm("…")` needs no annotation and
 // `Question::choice::<Decision>("…")` takes exactly one.
 impl Question<()> {
-    /// Asks to select one value of `C` (RFC-0025 §4.1), at most 50 of them.
+    /// Asks to select one of the values of `C` (RFC-0025 §4.1); `C` may have at most 50 values.
     pub fn choice<C: Choices>(question: impl Into<String>) -> Question<C> {
         let offered = C::choices().into_iter().map(|(_, choice)| choice);
         let codec = Codec { read: read_choice, write: write_choice };

@@ -34,6 +34,8 @@ pub struct LinkView {
     pub agent: String,
     pub suspension: Suspension,
     pub question: Question,
+    /// How many other intents wait for the intent that asks, at most [`WAITING_COUNTED_MAX`](domain::base::words::WAITING_COUNTED_MAX) and one; 0 if the question has ended.
+    pub waiting: usize,
     /// How many messages there were about the question; counted only if the question reached no person.
     pub messages: usize,
     /// When the link was looked at, by the clock that decides whether an answer is in time.

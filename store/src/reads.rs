@@ -28,13 +28,14 @@ use crate::rows::prelude::*;
 use crate::rows::{
     Decided, DeliveryState, EventLink, IntentRow, Listed, OutboxRow, Restore, RowsError, RowsResult, SuspensionRow,
 };
+use crate::waiting::waiting;
 
 /// How many events one request may walk over.
 const EVENTS_WALKED_MAX: u32 = 20_000;
 /// The largest offset in a list of intents, for an agent that is assigned to intents of others, or has access to them.
 const MERGED_OFFSET_MAX: u32 = 10_000;
-/// An agent may read an intent through one that it may read already (see `readable_along`). For each kind of edge, at most so
-/// many are tried.
+/// An agent may read an intent through one that it may read already (see `readable_along`). This is the most intents that are tried for
+/// each kind of edge.
 const NEAR_LOOKED_AT: u32 = 20;
 /// A page ends after this many bytes, whatever its limit.
 pub(super) const PAGE_BYTES_MAX: usize = 8 * 1024 * 1024;
@@ -621,7 +622,8 @@ pub(super) fn link<R: ReadRows>(rows: &mut R, token: &LinkToken, watch: &ClockWa
     // Whether deadlines are held back is read after the time. If the clock has just jumped, deadlines are held back, so the
     // wrong time does not make an open question look closed.
     let is_open = suspension.ending.is_none() && (!suspension.is_expired(now) || hold(rows, watch)?.is_some());
-    Ok(Some(LinkView { recipient, delivery, intent_title, agent, suspension, question, messages, now, is_open }))
+    let waiting = if is_open { waiting(rows, row.intent)? } else { 0 };
+    Ok(Some(LinkView { recipient, delivery, intent_title, agent, suspension, question, waiting, messages, now, is_open }))
 }
 
 /// Why no deadline may take effect at present; `None` if deadlines may. An absence of the server that is not recorded yet is a

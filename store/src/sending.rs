@@ -89,6 +89,8 @@ pub struct LeasedDelivery {
     pub agent: String,
     pub suspension: Suspension,
     pub question: Question,
+    /// How many other intents wait for the intent that asks, at most [`WAITING_COUNTED_MAX`](domain::base::words::WAITING_COUNTED_MAX) and one.
+    pub waiting: usize,
     pub now: DateTime<Utc>,
 }
 
@@ -101,8 +103,8 @@ pub struct Leased {
     pub untried: usize,
     /// For each channel, how many messages were given up because too many messages wait for its endpoint.
     pub turned_away: Vec<(String, usize)>,
-    /// For each channel whose queue was searched for messages beyond its endpoint's limit of due messages, the place at which the
-    /// next turn goes on; absent if the next turn begins anew.
+    /// For each channel whose queue was searched for messages beyond its endpoint's limit of due messages, the place from
+    /// which the next turn goes on searching; absent if this turn searched to the end.
     pub lines: Vec<(String, Option<LinePlace>)>,
     /// When the next message is due in a channel that has room for it.
     pub next_due: Option<DateTime<Utc>>,

@@ -14,7 +14,7 @@ pub const BURST: usize = 5;
 /// The most messages, beyond [`BURST`], that leave at once within the burst's window because they would otherwise leave too
 /// late.
 pub const URGENT: usize = 15;
-/// The most messages of one agent to one person that may wait at one time for the time at which they leave. A further message
+/// The most messages of one agent to one person that may wait at once until they leave. A further message
 /// leaves at once if fewer than [`BURST`] + [`URGENT`] messages have left within the burst's window; otherwise it is not sent.
 pub const PLACES_MAX: usize = 100;
 /// The time, in seconds, for which a question that ended without an answer counts against [`Pressing::asks_per_hour`].

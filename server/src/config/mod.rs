@@ -1,6 +1,6 @@
 //! The configuration: one struct, read from flags, environment and a file, validated once.
 //!
-//! Flags win over the environment, the environment over the file, the file over the defaults. Every key stands in
+//! Flags win over the environment, the environment over the file, the file over the defaults. Every key is in
 //! `docs/operating.md`.
 
 mod channels;

@@ -185,7 +185,10 @@ impl<S> Connection<S> {
     fn wait_for_taker(&mut self, bytes: usize, cx: &mut Context<'_>) -> Poll<io::Error> {
         let untaken = self.untaken.get_or_insert_with(|| Untaken::new(bytes, self.patience.take));
         if !untaken.make_room(bytes, &self.room) {
-            return Poll::Ready(given_up(io::ErrorKind::OutOfMemory, "too much waits for clients that take nothing"));
+            return Poll::Ready(given_up(
+                io::ErrorKind::OutOfMemory,
+                "too many bytes of answers wait for clients that do not read them",
+            ));
         }
         ready!(untaken.deadline.as_mut().poll(cx));
         Poll::Ready(given_up(io::ErrorKind::TimedOut, "a client took too long to take an answer"))

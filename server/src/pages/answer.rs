@@ -303,6 +303,7 @@ fn open_page(
         now: link.now,
         expires_at: link.suspension.ends_at(),
         silence: silence(link),
+        waiting: link.waiting,
         plan: plan(link, &shared.asking.channels),
         form_action: request.path().to_owned(),
         times_path: TIMES.path(),

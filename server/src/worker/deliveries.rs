@@ -234,7 +234,7 @@ impl Deliveries {
                 (DeliveryResult::Failed(reason.clone()), Outcome::Gone(reason))
             }
             Err(_) => {
-                (DeliveryResult::Failed("the code of this channel failed (panic) on this message".to_owned()), Outcome::Failed)
+                (DeliveryResult::Failed("the channel's code panicked while it handled this message".to_owned()), Outcome::Failed)
             }
         };
         self.end(lane, seen);
@@ -382,6 +382,7 @@ impl Deliveries {
             agent: delivery.agent.clone(),
             intent_title: delivery.intent_title.clone(),
             question: delivery.question.question.clone(),
+            waiting: delivery.waiting,
             answers,
             link: format!("{}a/{}", self.public_url, delivery.token.expose()),
             occasion: occasion(delivery),

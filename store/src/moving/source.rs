@@ -87,7 +87,7 @@ impl Source {
             Schema::Newer(migration) => {
                 bail!("{} was written by a newer placet (migration {migration}); use that version", path.display())
             }
-            Schema::Half => bail!("{} is filled by another move", path.display()),
+            Schema::Half => bail!("{} is being filled by another `placet migrate`, which has not finished", path.display()),
         }
         // A key that is made during the move would be missing after it. So a command that makes a key is told that the database
         // is locked.

@@ -145,7 +145,7 @@ impl<S: QueryFragment<Pg> + QueryId + Send + 'static> Later for S {
 /// A write that waits to be sent.
 struct Waiting {
     write: Box<dyn Later>,
-    /// The error if the write changes no row; `None` if the write may change no row.
+    /// The error if the write changes no row; `None` if it is no error that the write changes no row.
     unless_changed: Option<&'static str>,
 }
 

@@ -109,8 +109,8 @@ impl<T> Open<T> {
 }
 
 pub(super) fn outcome_unknown() -> StoreError {
-    let what = "the connection to the database broke during a commit, so it is unknown whether the change was made; look for the \
-                change before you make it again";
+    let what = "the connection to the database broke during a commit, so it is unknown whether the change was made; with \
+                an Idempotency-Key, send the same request again; without one, look first";
     StoreError::Unavailable(what.into())
 }
 

@@ -114,8 +114,8 @@ fn gate_of(turn: &Turn, channel: &str) -> Gate {
     turn.lane(channel).map_or_else(|| Gate::Closed(NO_SUCH_CHANNEL.to_owned()), |lane| lane.gate.clone())
 }
 
-/// For so many seconds after it was revived (it had failed and is sent again), a message only waits while its channel takes no
-/// messages; it is neither failed nor given up. By the end of that time every server has heard of the revival.
+/// A message that failed and was revived, so that it is sent again, is spared for this many seconds: it waits while its channel takes no
+/// messages, and is neither failed nor given up. By the end of that time every server has heard of the revival.
 const REVIVED_IS_SPARED_SECONDS: i64 = 10;
 
 /// The time until which a queued message is spared because it was revived; `None` if it was not revived, or if that time is
@@ -310,6 +310,7 @@ fn letter(
         agent: suspension.suspension.asked_by.name.clone(),
         suspension: suspension.suspension,
         question: message.question,
+        waiting: message.waiting,
         now,
     }
 }

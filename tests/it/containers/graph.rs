@@ -5,10 +5,12 @@
 use std::collections::BTreeSet;
 
 use domain::base::ids::IntentId;
+use domain::base::words::WAITING_COUNTED_MAX;
 use domain::intent::dependency::DEPENDENCIES_MAX;
 use domain::people::principal::Role;
 use futures_util::future::join_all;
 use harness::api::{Api, Reply};
+use harness::app::TestApp;
 use harness::on_each_store;
 use harness::stream::Stream;
 use serde_json::{Value, json};
@@ -95,6 +97,20 @@ async fn assert_active(api: &Api, intent: IntentId) {
     assert_eq!((&shown["status"], &shown["blocked_reason"], &shown["blocked_by"]), (&json!("active"), &Value::Null, &json!([])));
 }
 
+/// The sentence about other work in the newest mail, which must be on the page as well.
+async fn seen(app: &TestApp) -> Option<String> {
+    app.settle().await;
+    let mail = app.smtp.received().pop().unwrap();
+    let page = app.person().open(&mail.link(&app.base)).await;
+    let sentence = |text: &str| text.lines().find(|line| line.contains("piece") && line.contains("of work")).map(str::to_owned);
+    let told = sentence(&mail.text());
+    assert_eq!(told.is_some(), page.html.contains("of work wait"), "{told:?}");
+    if let Some(told) = &told {
+        assert!(page.html.contains(told.as_str()), "{told}");
+    }
+    told
+}
+
 on_each_store! {
     /// The point of a dependency: the intent that waits cannot be active before the other one is completed, and is active then.
     async fn an_intent_waits_until_all_its_dependencies_are_completed(app: &mut TestApp) {
@@ -135,6 +151,37 @@ on_each_store! {
         assert_active(&agent, draft).await;
         assert_eq!(agent.status(other).await, "draft");
         assert_eq!(set(&agent, other, "active").await.ok()["status"], "active");
+    }
+
+    /// A person who is asked sees how much work waits for the answer: on the page and in the mail, through intents in between, and
+    /// without those that have ended.
+    async fn a_person_sees_how_much_work_waits(app: &mut TestApp) {
+        let api = app.agent();
+        let review = api.active_intent().await;
+        let (_, alone) = api.ask(json!({})).await;
+        assert_eq!(seen(app).await, None);
+        app.operator().respond(api.suspension(&alone).await["intent_id"].as_str().unwrap().parse().unwrap(), &alone, "deny").await.ok();
+        let report = waiting(&api, &[review]).await;
+        let asked = api.asked(review).await;
+        assert_eq!(seen(app).await.as_deref(), Some("One other piece of work waits for this."));
+        app.operator().respond(review, &asked, "deny").await.ok();
+        let letter = waiting(&api, &[report, review]).await;
+        waiting(&api, &[letter]).await;
+        let abandoned = waiting(&api, &[review]).await;
+        waiting(&api, &[abandoned]).await;
+        set(&api, abandoned, "abandoned").await.ok();
+        let asked = api.asked(review).await;
+        assert_eq!(seen(app).await.as_deref(), Some("3 other pieces of work wait for this."));
+        app.operator().respond(review, &asked, "deny").await.ok();
+        for _ in 0..WAITING_COUNTED_MAX - 3 {
+            waiting(&api, &[review]).await;
+        }
+        let asked = api.asked(review).await;
+        assert_eq!(seen(app).await.as_deref(), Some("99 other pieces of work wait for this."));
+        app.operator().respond(review, &asked, "deny").await.ok();
+        waiting(&api, &[letter]).await;
+        api.asked(review).await;
+        assert_eq!(seen(app).await.as_deref(), Some("More than 99 other pieces of work wait for this."));
     }
 
     /// RFC-0026, rule 2: a suspended intent is not completed, and an answer does not complete it.

@@ -239,7 +239,7 @@ on_each_store! {
         let worker = app.worker(Arc::new(Fragile));
         worker.run_due().await.unwrap();
         let (told, _, detail) = fate(app, bad).await;
-        let failed = ("delivery.failed", "the code of this channel failed (panic) on this message");
+        let failed = ("delivery.failed", "the channel's code panicked while it handled this message");
         assert_eq!((told.as_str(), detail.as_str()), failed);
         assert_eq!(fate(app, good).await.0, "delivery.sent");
         assert_eq!((reached(app, &bad_id).await, reached(app, &good_id).await), (false, true));

@@ -50,6 +50,7 @@ const STORE: &[&str] = &[
     "schema",
     "columns",
     "surroundings",
+    "waiting",
     "reads",
     "mailbox",
     "graph",

@@ -146,7 +146,8 @@ on_each_store! {
         app.advance(600).await;
         app.advance(599).await;
         app.outage(7200).await;
-        // The new deadline is max(08:30:00, 10:29:59) + min(2 h, 10 min). The 10 minutes are the interval, not the timeout.
+        // The new deadline is the end of the absence (10:29:59), because the old deadline (08:30) is earlier, plus the interval
+        // (10 min), because the absence (2 h) is longer. The timeout does not count.
         assert_eq!(extensions(app, intent).await, [("08:30:00".into(), "10:39:59".into())]);
         assert_eq!(app.operator().respond(intent, &id, "deny").await.status, 200);
     }
@@ -200,7 +201,9 @@ on_each_store! {
         assert!(!app.store().recover().await.unwrap().done, "the absence is recorded");
         app.clock.set_by(chrono::TimeDelta::seconds(-1800));
         app.settle().await;
-        // The new deadline is max(08:10, 08:30) + min(1 h, 10 min). The absence was first seen to end at 09:00.
+        // The absence was recorded to end at 09:00, but the clock now shows 08:30, so time is given back from 08:30 on. The new
+        // deadline is the later one of the old deadline (08:10) and 08:30, plus the shorter one of the absence (1 h) and the
+        // question's timeout (10 min).
         assert_eq!(extensions(app, intent).await, [("08:10:00".into(), "08:40:00".into())]);
         assert_eq!(app.operator().respond(intent, &id, "deny").await.status, 200);
     }

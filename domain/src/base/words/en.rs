@@ -300,6 +300,22 @@ pub fn sent_to(recipient: &str, why: &str) -> String {
     format!("Sent to {recipient} {why}.")
 }
 
+/// The most intents that [`others_wait`] counts; beyond them it says "more than".
+pub const WAITING_COUNTED_MAX: usize = 99;
+
+/// Beside [`others_wait`] on the page.
+pub const OTHER_WORK: &str = "Other work";
+
+/// How many other intents wait until the one that asks is completed; `None` if there are none.
+pub fn others_wait(count: usize) -> Option<String> {
+    match count {
+        0 => None,
+        1 => Some("One other piece of work waits for this.".to_owned()),
+        2..=WAITING_COUNTED_MAX => Some(format!("{count} other pieces of work wait for this.")),
+        _ => Some(format!("More than {WAITING_COUNTED_MAX} other pieces of work wait for this.")),
+    }
+}
+
 /// The reason for a person that the agent named; completes [`sent_to`].
 pub const BECAUSE_THE_AGENT_ASKED: &str = "because the agent asked for you";
 

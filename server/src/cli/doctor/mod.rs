@@ -138,7 +138,7 @@ fn report(findings: &[Finding], as_json: bool) -> anyhow::Result<()> {
         (0, _) if as_json => Ok(()),
         (0, 0) => Ok(say("All is well.")?),
         (0, warnings) => Ok(say(format!("The server can run. Warnings: {warnings}."))?),
-        (1, _) => bail!("the doctor found one failure; repair it before you start the server"),
-        (failures, _) => bail!("the doctor found {failures} failures; repair them before you start the server"),
+        (1, _) => bail!("the doctor found one problem that must be fixed"),
+        (failures, _) => bail!("the doctor found {failures} problems that must be fixed"),
     }
 }

@@ -39,6 +39,8 @@ pub(in crate::pages) struct OpenQuestion {
     pub expires_at: Option<DateTime<Utc>>,
     /// The outcome if no person answers.
     pub silence: Silence,
+    /// How many other intents wait for the intent that asks.
+    pub waiting: usize,
     /// The plan of the messages, in order; the last row may be the end.
     pub plan: Vec<PlanRow>,
     /// The address to which the form is sent, for its attribute `action`.

@@ -55,7 +55,7 @@ async fn is_ready(app: &TestApp) -> bool {
     app.anonymous().get("readyz").await.status == 200
 }
 
-/// On a full disk the server must not acknowledge a write that it does not keep, also if several writes share one commit. When
+/// On a full disk the server must not acknowledge a write that it does not keep, even if several writes share one commit. When
 /// there is space again, the server goes on.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn on_a_full_disk_writes_are_refused_reads_go_on_and_room_is_enough() {
