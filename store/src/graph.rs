@@ -192,9 +192,11 @@ pub(super) fn graph<R: ReadRows>(rows: &mut R, principal: &Principal, id: Intent
         shown.insert(*rid, row);
     }
     let edge_views = edges.iter().filter_map(|edge| edge_view(edge, &shown)).collect();
-    let counted = descendants(root.rid, &edges);
-    let counted = counted.iter().filter_map(|rid| shown.get(rid));
-    let aggregate_status = AggregateStatus::of(counted.map(|row| (row.intent.status, 1)));
+    let below = descendants(root.rid, &edges);
+    let counted = || rids.iter().filter(|rid| below.contains(rid)).filter_map(|rid| shown.get(rid));
+    let waits_for = |row: &IntentRow| unmet.get(&row.rid).map_or(&[][..], Vec::as_slice);
+    let aggregate_status = AggregateStatus::of(counted().map(|row| (row.intent.status, 1)))
+        .naming(counted().map(|row| (row.intent.id, row.intent.status, waits_for(row))));
     Ok(Ok(GraphView { root_id: id, nodes: views, edges: edge_views, aggregate_status, truncated }))
 }
 

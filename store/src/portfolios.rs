@@ -66,7 +66,10 @@ pub(super) fn portfolio<R: ReadRows>(
         }
         intents.push(view);
     }
-    Ok(Ok(WholePortfolioView { portfolio: portfolio_view(rows, row)?, intents, suspended_phases, next_offset }))
+    let mut portfolio = portfolio_view(rows, row)?;
+    let parts = intents.iter().map(|member| (member.intent_id, member.intent.status, member.intent.blocked_by.as_slice()));
+    portfolio.aggregate_status = portfolio.aggregate_status.naming(parts);
+    Ok(Ok(WholePortfolioView { portfolio, intents, suspended_phases, next_offset }))
 }
 
 /// The portfolios that the principal may read, newest first.

@@ -1,5 +1,7 @@
 //! Bodies about portfolios (RFC-0007).
 
+use std::collections::BTreeSet;
+
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -121,6 +123,13 @@ pub struct AggregateStatus {
     pub completion_percentage: u64,
     /// All of them in one word.
     pub status: AggregateWord,
+    /// Where the intents themselves are shown: the intents that are not completed and for which one of those shown waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocking_intents: Option<Vec<IntentId>>,
+    /// Where the intents themselves are shown: those that could be worked on now, because they are drafts or active and wait for no
+    /// other one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ready_intents: Option<Vec<IntentId>>,
 }
 
 /// The progress of several intents in one word.
@@ -174,7 +183,21 @@ impl AggregateStatus {
             ByStatus { .. } => AggregateWord::InProgress,
         };
         let completion_percentage = (by_status.completed * 100).checked_div(total).unwrap_or(0);
-        Self { total, by_status, completion_percentage, status }
+        Self { total, by_status, completion_percentage, status, blocking_intents: None, ready_intents: None }
+    }
+
+    /// Names the intents that hold others up, oldest first, and those that could be worked on now. Each intent that is shown comes with
+    /// its status and the dependencies for which it waits.
+    #[must_use]
+    pub fn naming<'a>(self, shown: impl IntoIterator<Item = (IntentId, Status, &'a [IntentId])>) -> Self {
+        let (mut blocking, mut ready) = (BTreeSet::new(), Vec::new());
+        for (id, status, blocked_by) in shown.into_iter().filter(|(_, status, _)| !status.is_final()) {
+            blocking.extend(blocked_by);
+            if matches!(status, Status::Draft | Status::Active) && blocked_by.is_empty() {
+                ready.push(id);
+            }
+        }
+        Self { blocking_intents: Some(blocking.into_iter().copied().collect()), ready_intents: Some(ready), ..self }
     }
 }
 

@@ -429,6 +429,7 @@ on_each_store! {
         assert_eq!(edges, BTreeSet::from(expected));
         let counted = &graph["aggregate_status"];
         assert_eq!((&counted["total"], &counted["by_status"]["suspended_awaiting_input"]), (&json!(3), &json!(1)));
+        assert_eq!((&counted["blocking_intents"], &counted["ready_intents"]), (&json!([fetch]), &json!([part])));
     }
 
     /// An agent needs the results of the intents on which its own one depends, and may read those, and no further ones.
