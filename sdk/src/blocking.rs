@@ -33,6 +33,8 @@
 //! [hook](crate::Hooks) must not call a blocking client: if it is the hook's own client, the new call and the call that runs the
 //! hook wait for each other for ever.
 
+mod containers;
+
 use std::fmt;
 use std::panic::resume_unwind;
 use std::sync::Arc;
@@ -54,6 +56,7 @@ use serde_json::{Map, Value};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::time::timeout;
 
+pub use self::containers::{CreatePortfolio, Portfolio, Related};
 use crate::answer::Answer;
 use crate::approval::Approval;
 use crate::client::ClientBuilder;

@@ -1,16 +1,12 @@
 //! The policy of an intent: rules for the work on it (RFC-0013).
 
 use domain::intent::governance::Policy;
-use domain::wire::IntentView;
 use reqwest::Method;
-use reqwest::header::HeaderValue;
 use serde::Deserialize;
 
 use crate::backoff::Repeat;
-use crate::client::CONFLICTS_MAX;
 use crate::error::CallError;
 use crate::intent::Intent;
-use crate::key::fresh_key;
 use crate::transport::Call;
 
 const GOVERNANCE: &str = "/api/v1/intents/{intent_id}/governance";
@@ -50,26 +46,11 @@ impl Intent {
     /// `Refused` with `forbidden` if this key may not loosen a rule, and with `invalid` for more than 100 agents or a negative
     /// cost.
     pub async fn set_policy(&mut self, policy: &Policy) -> Result<(), CallError> {
-        self.govern(|ids| Ok(Call::write(GOVERNANCE, ids, policy, Repeat::Safe)?.method(Method::PUT))).await
+        self.change(|id| Ok(Call::write(GOVERNANCE, [id.to_string()], policy, Repeat::Safe)?.method(Method::PUT))).await
     }
 
     /// Removes the policy. Only an admin may do this.
     pub async fn remove_policy(&mut self) -> Result<(), CallError> {
-        self.govern(|ids| Ok(Call::delete(GOVERNANCE, ids))).await
-    }
-
-    async fn govern(&mut self, call: impl Fn([String; 1]) -> Result<Call, CallError> + Send) -> Result<(), CallError> {
-        let mut conflicts = 0;
-        loop {
-            let IntentView { version, .. } = self.client.intent_view(self.id()).await?;
-            let call = call([self.id().to_string()])?.header("idempotency-key", fresh_key());
-            match self.client.send(call.header("if-match", HeaderValue::from(version))).await {
-                Err(CallError::Refused(problem)) if problem.is("version_conflict") && conflicts < CONFLICTS_MAX => conflicts += 1,
-                outcome => {
-                    self.view = outcome?;
-                    return Ok(());
-                }
-            }
-        }
+        self.change(|id| Ok(Call::delete(GOVERNANCE, [id.to_string()]))).await
     }
 }

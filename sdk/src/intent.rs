@@ -111,6 +111,18 @@ impl<'a> CreateIntent<'a> {
         self
     }
 
+    /// Lets the intent wait until these intents are completed (RFC-0002). An active intent is created blocked if one of them is not.
+    pub fn depends_on(mut self, intents: impl IntoIterator<Item = IntentId>) -> Self {
+        self.request.depends_on.get_or_insert_default().extend(intents.into_iter().map(|id| id.to_string()));
+        self
+    }
+
+    /// Makes the intent a child of this one, which is not completed before it.
+    pub fn parent(mut self, parent: IntentId) -> Self {
+        self.request.parent_intent_id = Some(parent.to_string());
+        self
+    }
+
     /// Sets the rules for the work on the intent; see [`Intent::set_policy`].
     pub fn policy(mut self, policy: &Policy) -> Self {
         self.request.governance_policy = Some(policy.to_object());

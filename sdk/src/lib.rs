@@ -62,6 +62,7 @@ mod client;
 mod engagement;
 mod error;
 mod governance;
+mod graph;
 mod hooks;
 mod intent;
 mod key;
@@ -69,6 +70,7 @@ mod lease;
 mod many;
 mod operator;
 mod pending;
+mod portfolio;
 mod problem;
 mod question;
 mod seconds;
@@ -78,15 +80,18 @@ mod transport;
 
 pub use domain::asking::engagement::{EngagementDecision, EngagementMode, EngagementSignals};
 pub use domain::base::field::FieldError;
-pub use domain::base::ids::{IntentId, SuspensionId};
+pub use domain::base::ids::{IntentId, PortfolioId, SuspensionId};
 pub use domain::intent::governance::{CompletionMode, Policy as GovernancePolicy, WriteScope};
 pub use domain::intent::status::Status;
+pub use domain::portfolio::membership::MembershipRole;
+pub use domain::portfolio::{PortfolioPolicy, PortfolioStatus};
 pub use domain::suspension::lease::{Lease as LeaseView, LeaseStatus};
 pub use domain::suspension::retry::{HumanRetryPolicy, OneOrMany, PartialRetryPolicy, Rung};
 pub use domain::suspension::{FallbackPolicy, Resolution, ResolutionReason, ResponseType, Style};
 pub use domain::wire::{
-    AssignmentView, AtTheEnd, EventView, IntentView, RespondResponse, ScheduledAttempt, ServerConfigView, ServerEventView,
-    SuspensionPage, SuspensionPreview, SuspensionRecord, What,
+    AggregateStatus, AssignmentView, AtTheEnd, EventView, GraphView, IntentView, MemberView, MembershipView, PortfolioView,
+    RespondResponse, ScheduledAttempt, ServerConfigView, ServerEventView, SuspensionPage, SuspensionPreview, SuspensionRecord,
+    What,
 };
 pub use secrecy::SecretString;
 
@@ -96,10 +101,12 @@ pub use crate::choice::{Choice, Choices};
 pub use crate::client::{Client, ClientBuilder};
 pub use crate::engagement::Engagement;
 pub use crate::error::{CallError, CancelReason, RequestInputError, SetupError, TimeoutReason, TransportError};
+pub use crate::graph::Related;
 pub use crate::hooks::{Expiry, Hooks};
 pub use crate::intent::{CreateIntent, Intent};
 pub use crate::lease::Lease;
 pub use crate::pending::Pending;
+pub use crate::portfolio::{CreatePortfolio, Portfolio};
 pub use crate::problem::Problem;
 pub use crate::question::Question;
 pub use crate::subscription::{StreamEvent, Streamed, Subscription};

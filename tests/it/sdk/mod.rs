@@ -2,6 +2,7 @@
 
 mod blocking;
 mod client;
+mod containers;
 mod examples;
 mod following;
 mod hooks;
