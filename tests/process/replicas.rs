@@ -190,8 +190,8 @@ async fn an_answer_and_the_deadline_of_a_portfolio_end_a_question_once() {
             let intent: IntentId = intent["id"].as_str().unwrap().parse().unwrap();
             served(async || asker.post(&members, json!({"intent_id": intent})).await).await;
             let fallback = json!({"fallback_policy": "complete_with_fallback", "fallback_value": "deny"});
-            let asked = served(async || asker.suspend(intent, fallback.clone()).await).await;
-            (number, intent, asked["id"].as_str().unwrap().to_owned())
+            let question = served(async || asker.suspend(intent, fallback.clone()).await).await;
+            (number, intent, question["id"].as_str().unwrap().to_owned())
         };
         let open: Vec<_> = stream::iter(0..a_round).map(ask).buffer_unordered(AT_ONCE).collect().await;
         let answer = async |(number, intent, id): (usize, IntentId, String)| {

@@ -8,6 +8,7 @@ use actix_web::http::header::{CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER
 use actix_web::{HttpResponse, ResponseError};
 use chrono::{DateTime, Utc};
 use domain::base::field::FieldError;
+use domain::base::ids::IntentId;
 use domain::base::time::{naive, rfc3339};
 use domain::problem::{Entry, Rejection, edge};
 use serde_json::{Map, Value, json};
@@ -87,6 +88,44 @@ impl Failure {
     }
 }
 
+impl More {
+    /// Adds the intents that a refusal about intents that need each other names.
+    fn add_graph(&mut self, rejection: &Rejection) {
+        let (name, ids) = if let Rejection::DependencyCycle { cycle } = rejection {
+            ("cycle", json!(cycle))
+        } else if let Rejection::DependenciesIncomplete { blocking_intents } = rejection {
+            ("blocking_intents", json!(blocking_intents))
+        } else if let Rejection::UpstreamSuspended { suspended_intent_id } = rejection {
+            ("suspended_intent_id", json!(suspended_intent_id))
+        } else if let Rejection::UpstreamUnanswered { unanswered_intent_id } = rejection {
+            ("unanswered_intent_id", json!(unanswered_intent_id))
+        } else {
+            return;
+        };
+        self.members.insert(name.to_owned(), ids);
+    }
+
+    /// Adds the members that the OpenIntent client's own errors about the contract of a phase have (RFC-0024, RFC-0026).
+    fn add_contract(&mut self, rejection: &Rejection) {
+        let mut add = |error: &str, rule: &str, (intent_id, title): (&IntentId, &String), facts: &[(&str, Value)]| {
+            let common =
+                [("error", json!(error)), ("rule", json!(rule)), ("task_id", json!(intent_id)), ("phase_name", json!(title))];
+            self.members.extend(common.iter().chain(facts).map(|(name, value)| ((*name).to_owned(), value.clone())));
+        };
+        if let Rejection::InputsSuspended { intent_id, title, suspended_intent_id, resumes_at } = rejection {
+            let facts = [("suspended_intent_id", json!(suspended_intent_id))];
+            add("UpstreamIntentSuspendedError", "upstream_intent_suspended", (intent_id, title), &facts);
+            self.times.push(("expected_resume_at", *resumes_at));
+        } else if let Rejection::InputsMissing { intent_id, title, unresolvable } = rejection {
+            add("UnresolvableInputError", "io_inputs", (intent_id, title), &[("unresolvable", json!(unresolvable))]);
+        } else if let Rejection::OutputsMissing { intent_id, title, missing, type_errors } = rejection {
+            let error = if missing.is_empty() { "OutputTypeMismatchError" } else { "MissingOutputError" };
+            let facts = [("missing", json!(missing)), ("type_errors", json!(type_errors))];
+            add(error, "io_outputs", (intent_id, title), &facts);
+        }
+    }
+}
+
 impl From<Rejection> for Failure {
     fn from(rejection: Rejection) -> Self {
         let mut more = More::default();
@@ -115,44 +154,15 @@ impl From<Rejection> for Failure {
             | Rejection::BytesSpent { retry_after_seconds, .. } => {
                 more.retry_after = Some(*retry_after_seconds);
             }
-            Rejection::DependencyCycle { cycle } => {
-                member("cycle", json!(cycle));
-            }
-            Rejection::DependenciesIncomplete { blocking_intents } => {
-                member("blocking_intents", json!(blocking_intents));
-            }
-            Rejection::UpstreamSuspended { suspended_intent_id } => {
-                member("suspended_intent_id", json!(suspended_intent_id));
-            }
-            Rejection::UpstreamUnanswered { unanswered_intent_id } => {
-                member("unanswered_intent_id", json!(unanswered_intent_id));
-            }
             Rejection::GovernanceViolation { rule, .. } => {
                 member("rule", json!(rule));
             }
-            Rejection::InputsSuspended { intent_id, title, suspended_intent_id, resumes_at } => {
-                member("error", json!("UpstreamIntentSuspendedError"));
-                member("rule", json!("upstream_intent_suspended"));
-                member("task_id", json!(intent_id));
-                member("phase_name", json!(title));
-                member("suspended_intent_id", json!(suspended_intent_id));
-                more.times.push(("expected_resume_at", *resumes_at));
-            }
-            Rejection::InputsMissing { intent_id, title, unresolvable } => {
-                member("error", json!("UnresolvableInputError"));
-                member("rule", json!("io_inputs"));
-                member("task_id", json!(intent_id));
-                member("phase_name", json!(title));
-                member("unresolvable", json!(unresolvable));
-            }
-            Rejection::OutputsMissing { intent_id, title, missing, type_errors } => {
-                let error = if missing.is_empty() { "OutputTypeMismatchError" } else { "MissingOutputError" };
-                member("error", json!(error));
-                member("rule", json!("io_outputs"));
-                member("task_id", json!(intent_id));
-                member("phase_name", json!(title));
-                member("missing", json!(missing));
-                member("type_errors", json!(type_errors));
+            Rejection::DependencyCycle { .. }
+            | Rejection::DependenciesIncomplete { .. }
+            | Rejection::UpstreamSuspended { .. }
+            | Rejection::UpstreamUnanswered { .. } => more.add_graph(&rejection),
+            Rejection::InputsSuspended { .. } | Rejection::InputsMissing { .. } | Rejection::OutputsMissing { .. } => {
+                more.add_contract(&rejection);
             }
             Rejection::Invalid { errors } => more.errors.clone_from(errors),
             Rejection::NotFound

@@ -48,13 +48,13 @@ fn suppliers<R: Rows>(rows: &mut R, rid: i64, phase: &Phase) -> RowsResult<Vec<S
     let mut suppliers = Vec::new();
     for (row, label) in rows.reads().nodes(&needed)? {
         if phase.takes_from(&label.title) {
-            suppliers.push(supplier(rows, row, label.title)?);
+            suppliers.push(supplier(rows, &row, label.title)?);
         }
     }
     Ok(suppliers)
 }
 
-fn supplier<R: Rows>(rows: &mut R, row: IntentRow, title: String) -> RowsResult<Supplier> {
+fn supplier<R: Rows>(rows: &mut R, row: &IntentRow, title: String) -> RowsResult<Supplier> {
     let mut keys = HashSet::new();
     if row.intent.status == Status::Completed {
         keys = rows.reads().body(row.rid)?.state.into_iter().map(|(key, _)| key).collect();

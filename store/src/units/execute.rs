@@ -37,7 +37,7 @@ use super::loaded::{Loaded, load, load_beside, load_what_ends};
 use super::log::append;
 use super::message::siblings;
 use super::outcome::{kept, kept_under, outcome, recalled};
-use super::{contract, graph, places};
+use super::{graph, places};
 use crate::reads::{handed, hold, in_portfolios, is_at_home};
 use crate::request::{Outcome, Precondition, Request, Target};
 use crate::rows::prelude::*;
@@ -72,7 +72,6 @@ pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
     if let Err(rejection) = graph::load_needed(rows, &mut loaded, request, now)? {
         return Ok(Err(rejection));
     }
-    contract::load(rows, &mut loaded, request, now)?;
     if let Err(rejection) = allowance::admit(rows, env, &request.principal, action, Some(&loaded), now)? {
         return Ok(Err(rejection));
     }

@@ -22,6 +22,7 @@ use domain::suspension::Resolution;
 
 use super::act::act;
 use super::circle::circle;
+use super::contract;
 use super::loaded::{Loaded, load};
 use crate::hub::Notice;
 use crate::reads::{may, readable};
@@ -53,8 +54,9 @@ pub(super) fn lock<R: Rows>(rows: &mut R, request: &Request) -> RowsResult<()> {
     Ok(())
 }
 
-/// Loads the facts about other intents that a command needs.
+/// Loads the facts about other intents that a command needs, and the contract by which it is judged.
 pub(super) fn load_needed<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &Request, now: DateTime<Utc>) -> Decided<()> {
+    contract::load(rows, loaded, request, now)?;
     match &request.command {
         Ok(Command::SetStatus { status, announces: None, .. }) => load_blocking(rows, loaded, *status).map(Ok),
         Ok(Command::AddDependency(id)) => load_new(rows, loaded, *id, &request.principal, now),
