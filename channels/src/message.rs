@@ -38,7 +38,7 @@ pub struct Message {
     /// The question, in the agent's words.
     pub question: String,
     /// How many other intents wait for the intent that asks.
-    pub waiting: usize,
+    pub waiting: u32,
     /// The possible answers.
     pub answers: Answers,
     /// The address of the answer page; its holder can answer, so it is never logged.

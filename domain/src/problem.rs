@@ -238,7 +238,7 @@ pub enum Rejection {
         title: String,
         /// The dependency.
         suspended_intent_id: IntentId,
-        /// The time at which the dependency goes on without the person, if it does.
+        /// The time at which its question ends at the latest.
         resumes_at: Option<DateTime<Utc>>,
     },
     /// Inputs of the intent are not there.
@@ -252,7 +252,7 @@ pub enum Rejection {
         unresolvable: Vec<String>,
     },
     /// The state does not have the outputs that the contract of the intent names.
-    #[error("the intent cannot be completed without the outputs in its contract: {}", [missing.as_slice(), type_errors].concat().join("; "))]
+    #[error("a completed intent has the outputs in its contract: {}", [missing.as_slice(), type_errors].concat().join("; "))]
     OutputsMissing {
         /// The intent.
         intent_id: IntentId,

@@ -40,7 +40,6 @@ pub mod story;
 mod stream;
 mod surroundings;
 mod units;
-mod waiting;
 
 pub use self::database::{Database, open};
 pub use self::error::{StoreError, Unit, Wanted};

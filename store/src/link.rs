@@ -35,7 +35,7 @@ pub struct LinkView {
     pub suspension: Suspension,
     pub question: Question,
     /// How many other intents wait for the intent that asks, at most [`WAITING_COUNTED_MAX`](domain::base::words::WAITING_COUNTED_MAX) and one; 0 if the question has ended.
-    pub waiting: usize,
+    pub waiting: u32,
     /// How many messages there were about the question; counted only if the question reached no person.
     pub messages: usize,
     /// When the link was looked at, by the clock that decides whether an answer is in time.

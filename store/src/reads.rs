@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use domain::base::ids::{IntentId, SuspensionId};
 use domain::base::name::form;
+use domain::base::words::WAITING_COUNTED_MAX;
 use domain::intent::Intent;
 use domain::intent::status::Status;
 use domain::intent::vocabulary::in_openintent_vocabulary;
@@ -28,12 +29,13 @@ use crate::rows::prelude::*;
 use crate::rows::{
     Decided, DeliveryState, EventLink, IntentRow, Listed, OutboxRow, Restore, RowsError, RowsResult, SuspensionRow,
 };
-use crate::waiting::waiting;
 
 /// How many events one request may walk over.
 const EVENTS_WALKED_MAX: u32 = 20_000;
 /// The largest offset in a list of intents, for an agent that is assigned to intents of others, or has access to them.
 const MERGED_OFFSET_MAX: u32 = 10_000;
+/// How many intents that wait are counted; [`WAITING_COUNTED_MAX`] and one more.
+pub(crate) const WAITING_COUNTED: u32 = WAITING_COUNTED_MAX + 1;
 /// An agent may read an intent through one that it may read already (see `readable_along`). This is the most intents that are tried for
 /// each kind of edge.
 const NEAR_LOOKED_AT: u32 = 20;
@@ -622,7 +624,7 @@ pub(super) fn link<R: ReadRows>(rows: &mut R, token: &LinkToken, watch: &ClockWa
     // Whether deadlines are held back is read after the time. If the clock has just jumped, deadlines are held back, so the
     // wrong time does not make an open question look closed.
     let is_open = suspension.ending.is_none() && (!suspension.is_expired(now) || hold(rows, watch)?.is_some());
-    let waiting = if is_open { waiting(rows, row.intent)? } else { 0 };
+    let waiting = if is_open { rows.held_up(row.intent, WAITING_COUNTED)? } else { 0 };
     Ok(Some(LinkView { recipient, delivery, intent_title, agent, suspension, question, waiting, messages, now, is_open }))
 }
 

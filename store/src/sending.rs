@@ -90,7 +90,7 @@ pub struct LeasedDelivery {
     pub suspension: Suspension,
     pub question: Question,
     /// How many other intents wait for the intent that asks, at most [`WAITING_COUNTED_MAX`](domain::base::words::WAITING_COUNTED_MAX) and one.
-    pub waiting: usize,
+    pub waiting: u32,
     pub now: DateTime<Utc>,
 }
 

@@ -50,7 +50,7 @@ pub struct Supplier {
     pub status: Status,
     /// If it is completed: the keys of its state.
     pub keys: HashSet<String>,
-    /// If it waits for a person: the time at which it goes on without one.
+    /// If it waits for a person: the time at which its question ends at the latest.
     pub resumes_at: Option<DateTime<Utc>>,
 }
 
@@ -77,19 +77,25 @@ impl Phase {
         has_contract.then_some(Self { title, state, suppliers: Vec::new() })
     }
 
-    /// Whether an input comes from the dependency with this title.
-    pub fn takes_from(&self, title: &str) -> bool {
-        self.sources().any(|(_, source)| matches!(source, Some(Source::Of { phase, .. }) if self.is_called(phase, title)))
+    /// Whether an input may come from the dependency with this title.
+    pub fn may_take_from(&self, title: &str) -> bool {
+        let names = [Some(title), self.name_of(title)];
+        self.sources().any(|(_, source)| matches!(source, Source::Of { phase, .. } if names.contains(&Some(phase))))
     }
 
-    /// The dependency that waits for a person, if there is one. Its outputs may still change, so they count as not there.
+    /// A dependency that an input names and that waits for a person, if there is one. Its outputs may still change, so they count as
+    /// not there.
     pub fn suspended(&self) -> Option<&Supplier> {
-        self.suppliers.iter().find(|supplier| supplier.status == Status::SuspendedAwaitingInput)
+        let named = self.sources().flat_map(|(_, source)| match source {
+            Source::Own(_) => Vec::new(),
+            Source::Of { phase, .. } => self.suppliers_called(phase),
+        });
+        named.into_iter().find(|supplier| supplier.status == Status::SuspendedAwaitingInput)
     }
 
     /// The sources of the inputs that are not there.
     pub fn unresolvable(&self) -> Vec<String> {
-        let missing = self.sources().filter(|(_, source)| !self.has(source.as_ref()));
+        let missing = self.sources().filter(|(_, source)| !self.has(source));
         missing.map(|(reference, _)| reference.to_owned()).collect()
     }
 
@@ -109,23 +115,33 @@ impl Phase {
         (missing, type_errors)
     }
 
-    fn sources(&self) -> impl Iterator<Item = (&str, Option<Source<'_>>)> {
+    /// The inputs that can be read. An intent that was made before contracts were checked may have others; those ask for nothing.
+    fn sources(&self) -> impl Iterator<Item = (&str, Source<'_>)> {
         let inputs = self.state.get(INPUTS).and_then(Value::as_object).into_iter().flat_map(Map::values);
-        inputs.filter_map(Value::as_str).map(|reference| (reference, source(reference)))
+        inputs.filter_map(Value::as_str).filter_map(|reference| Some((reference, source(reference)?)))
     }
 
-    /// Whether the dependency with this title is the phase that an input names. A dependency can be named by its title, too.
-    fn is_called(&self, phase: &str, title: &str) -> bool {
-        title == phase || self.state.get(PHASES).and_then(|names| names.get(title)).and_then(Value::as_str) == Some(phase)
+    /// The name that the contract gives the phase with this title.
+    fn name_of(&self, title: &str) -> Option<&str> {
+        self.state.get(PHASES)?.get(title)?.as_str()
     }
 
-    fn has(&self, source: Option<&Source<'_>>) -> bool {
+    /// The dependencies that are this phase: those to which the contract gives this name, or, if it gives it to none of them, those
+    /// with this title.
+    fn suppliers_called(&self, phase: &str) -> Vec<&Supplier> {
+        let named: Vec<_> = self.suppliers.iter().filter(|supplier| self.name_of(&supplier.title) == Some(phase)).collect();
+        if named.is_empty() { self.suppliers.iter().filter(|supplier| supplier.title == phase).collect() } else { named }
+    }
+
+    /// Whether the input is there. If several dependencies are called so, each of them must have it: an agent must not be able to add a
+    /// completed dependency in place of the one that is still open.
+    fn has(&self, source: &Source<'_>) -> bool {
         match source {
-            Some(Source::Own(key)) => self.state.get(*key).is_some_and(|value| !value.is_null()),
-            Some(Source::Of { phase, key }) => {
-                self.suppliers.iter().any(|supplier| self.is_called(phase, &supplier.title) && supplier.keys.contains(*key))
+            Source::Own(key) => self.state.get(*key).is_some_and(|value| !value.is_null()),
+            Source::Of { phase, key } => {
+                let suppliers = self.suppliers_called(phase);
+                !suppliers.is_empty() && suppliers.iter().all(|supplier| supplier.keys.contains(*key))
             }
-            None => false,
         }
     }
 }

@@ -28,7 +28,7 @@ pub mod refusal;
 pub mod status;
 mod suspend;
 pub mod vocabulary;
-mod workflow;
+pub mod workflow;
 
 use chrono::{DateTime, Utc};
 

@@ -86,7 +86,7 @@ pub(super) async fn get(request: HttpRequest, shared: Data<Shared>) -> Result<Ht
 /// Patches the state. Its member `_suspension` belongs to the server.
 #[utoipa::path(post, path = "/api/v1/intents/{intent_id}/state", tag = "intents", request_body = PatchStateRequest,
     params(("intent_id" = String, Path), ("If-Match" = String, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
-    (status = 200, body = IntentView), (status = 400), (status = 403), (status = 404), (status = 409, description = "`version_conflict`, `suspension_is_server_owned`"), (status = 422)))]
+    (status = 200, body = IntentView), (status = 400), (status = 403), (status = 404), (status = 409, description = "`version_conflict`, `suspension_is_server_owned`, `lease_conflict`, `io_contract_frozen`"), (status = 422, description = "`invalid`, `io_outputs`")))]
 pub(super) async fn patch_state(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let caller = Caller::of(&request)?;
     let body = Json::of(&request)?;

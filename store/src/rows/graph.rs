@@ -1,5 +1,7 @@
 //! The edges from intents to the intents they need, and the completed intents of which some dependents have not been told yet.
 
+use diesel::QueryableByName;
+use diesel::sql_types::BigInt;
 use domain::base::ids::IntentId;
 use domain::intent::status::Status;
 
@@ -8,6 +10,22 @@ use super::intents::IntentRow;
 
 /// The most intents of which one query reads the edges or the nodes.
 pub(crate) const GRAPH_AT_ONCE: usize = 500;
+
+/// Counts the intents that wait for `$1` and have not ended, at most `$2` of them. `UNION` leaves out an intent that was found before,
+/// and the search ends with the last row that the limit takes. Diesel has no recursive queries.
+pub(crate) const HELD_UP: &str = "WITH RECURSIVE held_up (rid) AS (\
+     SELECT e.intent FROM graph_edges e JOIN intents i ON i.rid = e.intent \
+     WHERE e.needs = $1 AND e.kind = 0 AND NOT e.is_met AND i.status NOT IN (4, 5) \
+     UNION SELECT e.intent FROM held_up h JOIN graph_edges e ON e.needs = h.rid JOIN intents i ON i.rid = e.intent \
+     WHERE e.kind = 0 AND NOT e.is_met AND i.status NOT IN (4, 5)) \
+     SELECT count(*) AS count FROM (SELECT rid FROM held_up LIMIT $2) AS found";
+
+/// The result of [`HELD_UP`].
+#[derive(QueryableByName)]
+pub(crate) struct Counted {
+    #[diesel(sql_type = BigInt)]
+    pub(crate) count: i64,
+}
 
 /// Why one intent needs another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +87,8 @@ pub(crate) trait ReadGraph {
     fn needing(&mut self, needs: &[i64], kind: Option<EdgeKind>, limit: u32) -> RowsResult<Vec<EdgeRow>>;
     /// The dependents that have not learned that this intent is completed, oldest first.
     fn waiting(&mut self, needs: i64, limit: u32) -> RowsResult<Vec<i64>>;
+    /// How many intents that have not ended wait for this one, directly or through others of that kind; at most `limit`.
+    fn held_up(&mut self, needs: i64, limit: u32) -> RowsResult<u32>;
     /// The completed intents of which some dependents have not learned yet.
     fn completions(&mut self, limit: u32) -> RowsResult<Vec<i64>>;
 }

@@ -31,38 +31,43 @@ pub(super) fn load<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &Request
     let body = rows.reads().body(loaded.row.rid)?;
     let Some(mut phase) = Phase::of(body.title, body.state) else { return Ok(()) };
     if claims {
-        phase.suppliers = suppliers(rows, loaded.row.rid, &phase)?;
+        load_suppliers(rows, loaded.row.rid, &mut phase)?;
     }
     loaded.intent.phase = Some(Box::new(phase));
     Ok(())
 }
 
-/// The dependencies from which the phase takes inputs.
-fn suppliers<R: Rows>(rows: &mut R, rid: i64, phase: &Phase) -> RowsResult<Vec<Supplier>> {
+/// Loads the dependencies from which the phase takes inputs.
+fn load_suppliers<R: Rows>(rows: &mut R, rid: i64, phase: &mut Phase) -> RowsResult<()> {
     let limit = u32::try_from(DEPENDENCIES_MAX).unwrap_or(u32::MAX);
     let edges = rows.reads().needs_of(&[rid], Some(EdgeKind::Dependency), limit)?;
     let needed: Vec<i64> = edges.into_iter().map(|edge| edge.needs).collect();
     if needed.is_empty() {
-        return Ok(Vec::new());
+        return Ok(());
     }
-    let mut suppliers = Vec::new();
+    let mut rids = Vec::new();
     for (row, label) in rows.reads().nodes(&needed)? {
-        if phase.takes_from(&label.title) {
-            suppliers.push(supplier(rows, &row, label.title)?);
+        if phase.may_take_from(&label.title) {
+            phase.suppliers.push(supplier(rows, &row, label.title)?);
+            rids.push(row.rid);
         }
     }
-    Ok(suppliers)
+    // If one of them waits for a person, the lease is refused whatever the others have, so their states are not read.
+    if phase.suspended().is_none() {
+        for (supplier, rid) in phase.suppliers.iter_mut().zip(rids) {
+            if supplier.status == Status::Completed {
+                supplier.keys = rows.reads().body(rid)?.state.into_iter().map(|(key, _)| key).collect();
+            }
+        }
+    }
+    Ok(())
 }
 
 fn supplier<R: Rows>(rows: &mut R, row: &IntentRow, title: String) -> RowsResult<Supplier> {
-    let mut keys = HashSet::new();
-    if row.intent.status == Status::Completed {
-        keys = rows.reads().body(row.rid)?.state.into_iter().map(|(key, _)| key).collect();
-    }
     let mut resumes_at = None;
     if let Some(open) = row.open_suspension {
         let open = rows.reads().suspension_at(open)?;
         resumes_at = in_portfolios(rows.reads(), open)?.suspension.ends_at();
     }
-    Ok(Supplier { id: row.intent.id, title, status: row.intent.status, keys, resumes_at })
+    Ok(Supplier { id: row.intent.id, title, status: row.intent.status, keys: HashSet::new(), resumes_at })
 }

@@ -17,12 +17,13 @@ use domain::intent::access::{ChangeAccess, RequestAccess};
 use domain::intent::assignment::{Alias, Assign, Assigned};
 use domain::intent::body::STATE_BYTES_MAX;
 use domain::intent::command::{ByRecord, Command, Respond, Suspend};
-use domain::intent::contract::flaws;
+use domain::intent::contract::{flaws, is_reached_by};
 use domain::intent::decide::decide;
 use domain::intent::event::Event;
 use domain::intent::permit::{agents, named_as_handed, permit};
 use domain::intent::refusal::Refusal;
 use domain::intent::status::Status;
+use domain::intent::workflow::keeps_outputs;
 use domain::intent::{Intent, lapsed};
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::principal::{Principal, Role};
@@ -459,17 +460,22 @@ fn unanswered<R: Rows>(
     Ok(times)
 }
 
-/// Refuses a patch after which the state would be too large, or would have a contract that cannot be read. Only the rows have the state.
+/// Refuses a patch after which the state would be too large, would have a contract that cannot be read, or would lack an output that it
+/// had at the end. Only the rows have the state.
 fn refused_state<R: Rows>(rows: &mut R, loaded: &Loaded, command: &Command) -> RowsResult<Option<Rejection>> {
     let Command::PatchState { patches, .. } = command else { return Ok(None) };
-    let mut body = rows.reads().body(loaded.row.rid)?;
+    let before = rows.reads().body(loaded.row.rid)?;
+    let mut body = before.clone();
     body.apply(patches);
     let size = serde_json::to_vec(&body.state)?.len();
     if size > STATE_BYTES_MAX {
         let message = format!("the state of an intent is at most {STATE_BYTES_MAX} bytes of JSON");
         return Ok(Some(Rejection::invalid("patches", "length", message)));
     }
-    // A draft may change its contract, so the patches may have left one that cannot be read.
-    let errors = if loaded.intent.status == Status::Draft { flaws(&body.state) } else { Vec::new() };
+    if loaded.intent.status == Status::Completed {
+        return Ok(keeps_outputs(loaded.intent.id, before, body).err());
+    }
+    // Only a draft may change its contract.
+    let errors = if patches.iter().any(is_reached_by) { flaws(&body.state) } else { Vec::new() };
     Ok((!errors.is_empty()).then_some(Rejection::Invalid { errors }))
 }

@@ -9,7 +9,6 @@ use super::queue::supersedes;
 use crate::reads::in_portfolios;
 use crate::rows::prelude::*;
 use crate::rows::{DeliveryState, OutboxRow, RowsResult, SuspensionRow};
-use crate::waiting::waiting;
 
 /// Reads the suspension of a message, and its contents.
 pub(super) fn read<R: Rows>(rows: &mut R, row: &OutboxRow) -> RowsResult<(SuspensionRow, Message)> {
@@ -23,8 +22,8 @@ pub(super) fn read<R: Rows>(rows: &mut R, row: &OutboxRow) -> RowsResult<(Suspen
 pub(super) struct Message {
     pub(super) question: Question,
     pub(super) intent_title: String,
-    /// How many other intents wait for the intent that asks.
-    pub(super) waiting: usize,
+    /// How many other intents wait for the intent that asks; counted when the message leaves.
+    pub(super) waiting: u32,
     /// The earliest message about the question that was accepted for the same recipient on the same channel, if there is one.
     pub(super) first: Option<DeliveryId>,
     /// The other people that earlier attempts asked; empty if this recipient was asked before, even by another channel.
@@ -42,10 +41,9 @@ impl Message {
     fn of<R: Rows>(rows: &mut R, row: &OutboxRow, suspension: &SuspensionRow) -> RowsResult<Self> {
         let question = rows.reads().question(suspension)?;
         let intent_title = rows.reads().title(suspension.intent)?;
-        let waiting = waiting(rows.reads(), suspension.intent)?;
         let (first, asked_before) = (None, Vec::new());
         let mut told =
-            Self { question, intent_title, waiting, first, asked_before, repeated: false, superseded: false, covered: false };
+            Self { question, intent_title, waiting: 0, first, asked_before, repeated: false, superseded: false, covered: false };
         if suspension.suspension.attempt == 1 && suspension.suspension.reminded_at.is_none() {
             return Ok(told);
         }

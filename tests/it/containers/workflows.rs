@@ -115,6 +115,30 @@ on_each_store! {
         assert_eq!(unresolvable(&claim(&api, report, "work").await), ["review.verdict"]);
     }
 
+    /// An agent cannot put a completed intent in place of the one that is still open: if several dependencies are called so, each must have
+    /// the input. The name that the contract gives to a title counts before the title.
+    async fn a_namesake_does_not_stand_in_for_a_dependency(app: &mut TestApp) {
+        let api = app.agent();
+        let review = phase(&api, "review", &[], json!({})).await;
+        let report = phase(&api, "Report", &[review], json!({"_io_inputs": {"verdict": "review.verdict"}})).await;
+        let namesake = phase(&api, "review", &[], json!({"verdict": "fine"})).await;
+        status(&api, namesake, "completed").await.ok();
+        let version = api.intent(report).await["version"].to_string();
+        api.post_at(&format!("{INTENTS}/{report}/dependencies"), &version, json!({"dependency_id": namesake})).await.ok();
+        assert_eq!(unresolvable(&claim(&api, report, "work").await), ["review.verdict"]);
+        api.asked(review).await;
+        assert_eq!(claim(&api, report, "work").await.problem(), (422, "io_upstream_suspended"));
+
+        let names = json!({"review": "fetch", "Compliance review": "review"});
+        let real = phase(&api, "Compliance review", &[], json!({})).await;
+        let state = json!({"_io_inputs": {"verdict": "review.verdict"}, "_io_dep_title_to_name": names});
+        let named = phase(&api, "Report", &[namesake, real], state).await;
+        assert_eq!(unresolvable(&claim(&api, named, "work").await), ["review.verdict"]);
+        set(&api, real, "verdict", json!("fine")).await.ok();
+        status(&api, real, "completed").await.ok();
+        claim(&api, named, "work").await.ok();
+    }
+
     /// A dependency that the phase does not have is no source, even if an intent with that title is completed.
     async fn only_a_dependency_is_a_source(app: &mut TestApp) {
         let api = app.agent();
@@ -168,6 +192,12 @@ on_each_store! {
         }
         app.restart().await;
         assert_eq!(status(&api, intent, "completed").await.ok()["status"], "completed");
+        // Other intents may read the outputs from then on, so they stay.
+        for patches in [json!([{"op": "remove", "path": "name"}]), json!([{"op": "set", "path": "count", "value": "1"}])] {
+            assert_eq!(patch(&api, intent, patches).await.problem(), (422, "io_outputs"));
+        }
+        set(&api, intent, "count", json!(2)).await.ok();
+        set(&api, intent, "more", json!(1)).await.ok();
     }
 
     /// A person may complete an intent without its dependencies, but not without the outputs on which other intents rely.

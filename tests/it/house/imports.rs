@@ -50,7 +50,6 @@ const STORE: &[&str] = &[
     "schema",
     "columns",
     "surroundings",
-    "waiting",
     "reads",
     "mailbox",
     "graph",

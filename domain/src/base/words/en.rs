@@ -301,13 +301,13 @@ pub fn sent_to(recipient: &str, why: &str) -> String {
 }
 
 /// The most intents that [`others_wait`] counts; beyond them it says "more than".
-pub const WAITING_COUNTED_MAX: usize = 99;
+pub const WAITING_COUNTED_MAX: u32 = 99;
 
 /// Beside [`others_wait`] on the page.
 pub const OTHER_WORK: &str = "Other work";
 
 /// How many other intents wait until the one that asks is completed; `None` if there are none.
-pub fn others_wait(count: usize) -> Option<String> {
+pub fn others_wait(count: u32) -> Option<String> {
     match count {
         0 => None,
         1 => Some("One other piece of work waits for this.".to_owned()),

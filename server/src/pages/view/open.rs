@@ -40,7 +40,7 @@ pub(in crate::pages) struct OpenQuestion {
     /// The outcome if no person answers.
     pub silence: Silence,
     /// How many other intents wait for the intent that asks.
-    pub waiting: usize,
+    pub waiting: u32,
     /// The plan of the messages, in order; the last row may be the end.
     pub plan: Vec<PlanRow>,
     /// The address to which the form is sent, for its attribute `action`.

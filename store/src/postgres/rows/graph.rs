@@ -1,13 +1,14 @@
 //! Which intent needs which, and the completed intents of which some dependents have not learned yet.
 
 use diesel::prelude::*;
+use diesel::sql_types::BigInt;
 use domain::base::ids::IntentId;
 use domain::intent::status::Status;
 
 use super::Writing;
 use crate::columns::IntentColumns;
 use crate::postgres::session::Session;
-use crate::rows::{Code, EdgeKind, EdgeRow, IntentRow, Label, ReadGraph, RowsResult, WriteGraph};
+use crate::rows::{Code, Counted, EdgeKind, EdgeRow, HELD_UP, IntentRow, Label, ReadGraph, RowsError, RowsResult, WriteGraph};
 use crate::schema::{access_entries, assignments, completions, graph_edges, intent_bodies, intents};
 use crate::sql::{Json, Key, Said, Written};
 
@@ -149,6 +150,12 @@ impl ReadGraph for Session {
         let edges = edges.filter(graph_edges::kind.eq(EdgeKind::Dependency.code()));
         let edges = edges.order(graph_edges::intent).limit(i64::from(limit));
         Ok(edges.select(graph_edges::intent).load(self.conn()?)?)
+    }
+
+    fn held_up(&mut self, needs: i64, limit: u32) -> RowsResult<u32> {
+        let counted = diesel::sql_query(HELD_UP).bind::<BigInt, _>(needs).bind::<BigInt, _>(i64::from(limit));
+        let count = counted.get_result::<Counted>(self.conn()?)?.count;
+        u32::try_from(count).map_err(|_| RowsError::Inconsistent("a negative count"))
     }
 
     fn completions(&mut self, limit: u32) -> RowsResult<Vec<i64>> {
