@@ -172,7 +172,7 @@ pub enum Rejection {
         to: String,
     },
     /// The portfolio is completed or abandoned, so no intent can be added to it or get another role or priority in it.
-    #[error("the portfolio is {status}; only an active portfolio takes intents")]
+    #[error("the portfolio is {status}; only an active portfolio takes intents and can be changed")]
     PortfolioNotActive {
         /// The status of the portfolio.
         status: String,
@@ -206,7 +206,9 @@ pub enum Rejection {
         blocking_intents: Vec<Blocking>,
     },
     /// The caller may not remove the dependency while it waits for a person: the intent would go on without that person.
-    #[error("the dependency waits for a person, and an agent cannot remove it before the person has answered; an operator can")]
+    #[error(
+        "the dependency, or an intent that it needs, waits for a person; an agent cannot remove it before the person has answered; an operator can"
+    )]
     UpstreamSuspended {
         /// The dependency.
         suspended_intent_id: IntentId,
@@ -242,7 +244,7 @@ pub enum Rejection {
         resumes_at: Option<DateTime<Utc>>,
     },
     /// Inputs of the intent are not there.
-    #[error("the work cannot begin, because inputs are not there: {}", unresolvable.join(", "))]
+    #[error("the work cannot begin until completed dependencies, or the intent itself, have these inputs: {}", unresolvable.join(", "))]
     InputsMissing {
         /// The intent.
         intent_id: IntentId,
@@ -252,7 +254,7 @@ pub enum Rejection {
         unresolvable: Vec<String>,
     },
     /// The state does not have the outputs that the contract of the intent names.
-    #[error("a completed intent has the outputs in its contract: {}", [missing.as_slice(), type_errors].concat().join("; "))]
+    #[error("a completed intent must have the outputs of its contract; missing, or of another type: {}", [missing.as_slice(), type_errors].concat().join("; "))]
     OutputsMissing {
         /// The intent.
         intent_id: IntentId,

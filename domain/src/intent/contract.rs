@@ -25,8 +25,10 @@ const TYPES: &str = "_io_types";
 const PHASES: &str = "_io_dep_title_to_name";
 /// The prefixes of sources that are keys of the intent's own state.
 const OWN: [&str; 2] = ["$trigger.", "$initial_state."];
-/// The most inputs and the most outputs of an intent.
+/// The most inputs, outputs, types and names of phases of an intent.
 pub const CONTRACT_KEYS_MAX: usize = 100;
+/// The longest key and the longest source of a contract, in characters.
+pub const CONTRACT_TEXT_MAX: usize = 1_000;
 
 /// The facts by which the contract of an intent is judged.
 #[derive(Clone, Debug)]
@@ -99,22 +101,6 @@ impl Phase {
         missing.map(|(reference, _)| reference.to_owned()).collect()
     }
 
-    /// The outputs that are not in the state, and those that are of another type, each with what is wrong with it.
-    pub fn unmet(&self) -> (Vec<String>, Vec<String>) {
-        let outputs = self.state.get(OUTPUTS).and_then(Value::as_object).into_iter().flatten();
-        let (mut missing, mut type_errors) = (Vec::new(), Vec::new());
-        for (key, declared) in outputs {
-            let is_required = declared.get("required").and_then(Value::as_bool).unwrap_or(true);
-            let type_name = declared.get("type").unwrap_or(declared).as_str().unwrap_or_default();
-            match self.state.get(key) {
-                None if is_required => missing.push(key.clone()),
-                None => {}
-                Some(value) => type_errors.extend(mismatch(value, type_name, self).map(|why| format!("{key}: {why}"))),
-            }
-        }
-        (missing, type_errors)
-    }
-
     /// The inputs that can be read. An intent that was made before contracts were checked may have others; those ask for nothing.
     fn sources(&self) -> impl Iterator<Item = (&str, Source<'_>)> {
         let inputs = self.state.get(INPUTS).and_then(Value::as_object).into_iter().flat_map(Map::values);
@@ -126,11 +112,12 @@ impl Phase {
         self.state.get(PHASES)?.get(title)?.as_str()
     }
 
-    /// The dependencies that are this phase: those to which the contract gives this name, or, if it gives it to none of them, those
-    /// with this title.
+    /// The dependencies that are this phase: those to which the contract gives this name, and those with this title to which it gives
+    /// none. If there are none of either kind, those with this title.
     fn suppliers_called(&self, phase: &str) -> Vec<&Supplier> {
-        let named: Vec<_> = self.suppliers.iter().filter(|supplier| self.name_of(&supplier.title) == Some(phase)).collect();
-        if named.is_empty() { self.suppliers.iter().filter(|supplier| supplier.title == phase).collect() } else { named }
+        let is_called = |supplier: &&Supplier| self.name_of(&supplier.title).unwrap_or(&supplier.title) == phase;
+        let called: Vec<_> = self.suppliers.iter().filter(is_called).collect();
+        if called.is_empty() { self.suppliers.iter().filter(|supplier| supplier.title == phase).collect() } else { called }
     }
 
     /// Whether the input is there. If several dependencies are called so, each of them must have it: an agent must not be able to add a
@@ -146,13 +133,32 @@ impl Phase {
     }
 }
 
+/// The required outputs that a state does not have, and for each value of another type its key and what is wrong with it.
+pub type Unmet = (Vec<String>, Vec<String>);
+
+/// The outputs that are not in this state as its contract wants them; none if it has no contract.
+pub fn unmet(state: &Map<String, Value>) -> Unmet {
+    let outputs = state.get(OUTPUTS).and_then(Value::as_object).into_iter().flatten();
+    let (mut missing, mut type_errors) = (Vec::new(), Vec::new());
+    for (key, declared) in outputs {
+        let is_required = declared.get("required").and_then(Value::as_bool).unwrap_or(true);
+        let type_name = declared.get("type").unwrap_or(declared).as_str().unwrap_or_default();
+        match state.get(key) {
+            None if is_required => missing.push(key.clone()),
+            None => {}
+            Some(value) => type_errors.extend(mismatch(value, type_name, state).map(|why| format!("{key}: {why}"))),
+        }
+    }
+    (missing, type_errors)
+}
+
 /// Whether the patch reaches the contract.
 pub fn is_reached_by(patch: &Patch) -> bool {
     patch.segments().next().is_some_and(|first| first.starts_with(PREFIX))
 }
 
 /// Why a value is not of the type with this name. A name that the workflow does not define fits every value.
-fn mismatch(value: &Value, type_name: &str, phase: &Phase) -> Option<String> {
+fn mismatch(value: &Value, type_name: &str, state: &Map<String, Value>) -> Option<String> {
     let fits = match type_name {
         "string" => value.is_string(),
         "number" => value.is_number(),
@@ -160,7 +166,7 @@ fn mismatch(value: &Value, type_name: &str, phase: &Phase) -> Option<String> {
         "object" => value.is_object(),
         "array" => value.is_array(),
         "any" | "" => true,
-        named => return mismatch_of_named(value, named, phase.state.get(TYPES)?.get(named)?),
+        named => return mismatch_of_named(value, named, state.get(TYPES)?.get(named)?),
     };
     (!fits).then(|| format!("must be of the type {type_name}"))
 }
@@ -187,10 +193,16 @@ pub fn flaws(state: &Map<String, Value>) -> Vec<FieldError> {
             flaw("", "type", "must be an object".into());
             continue;
         };
-        if name != TYPES && members.len() > CONTRACT_KEYS_MAX {
+        if members.len() > CONTRACT_KEYS_MAX {
             flaw("", "count", format!("must have at most {CONTRACT_KEYS_MAX} members"));
+            continue;
         }
-        for (key, value) in members.iter().take(CONTRACT_KEYS_MAX) {
+        let is_long = |text: &str| text.chars().count() > CONTRACT_TEXT_MAX;
+        if members.iter().any(|(key, value)| is_long(key) || value.as_str().is_some_and(is_long)) {
+            flaw("", "length", format!("each key and each text must be at most {CONTRACT_TEXT_MAX} characters"));
+            continue;
+        }
+        for (key, value) in members {
             if let Some(message) = flaw_of(name, value) {
                 flaw(key, "value", message.into());
             }
@@ -203,20 +215,28 @@ fn flaw_of(part: &str, value: &Value) -> Option<&'static str> {
     let is_fine = match part {
         INPUTS => value.as_str().and_then(source).is_some(),
         OUTPUTS => value.is_string() || is_declaration(value),
-        TYPES => value.is_object(),
+        TYPES => is_definition(value),
         _ => value.is_string(),
     };
     let message = match part {
         INPUTS => "must be phase.key, $trigger.key or $initial_state.key",
         OUTPUTS => "must be the name of a type, or an object with a type and, if the output is optional, required: false",
-        TYPES => "must be an object: with the list enum, or with the members that a value must have",
+        TYPES => "must be an object: with enum, a list of at least one value, or with the members that a value must have",
         _ => "must be the name of a phase",
     };
     (!is_fine).then_some(message)
 }
 
+/// An object that has neither member says nothing about the output, so it is a mistake.
 fn is_declaration(value: &Value) -> bool {
     value.as_object().is_some_and(|object| {
-        object.get("type").is_none_or(Value::is_string) && object.get("required").is_none_or(Value::is_boolean)
+        (object.contains_key("type") || object.contains_key("required"))
+            && object.get("type").is_none_or(Value::is_string)
+            && object.get("required").is_none_or(Value::is_boolean)
     })
+}
+
+fn is_definition(value: &Value) -> bool {
+    let members = |value: &Value| value.as_array().is_some_and(|members| !members.is_empty());
+    value.as_object().is_some_and(|object| object.get("enum").is_none_or(members))
 }

@@ -2,8 +2,8 @@
 
 use crate::base::ids::IntentId;
 use crate::intent::Intent;
-use crate::intent::body::{IntentBody, Patch};
-use crate::intent::contract::{Phase, is_reached_by};
+use crate::intent::body::Patch;
+use crate::intent::contract::{Unmet, is_reached_by, unmet};
 use crate::intent::refusal::Refusal;
 use crate::intent::status::Status;
 use crate::problem::Rejection;
@@ -28,25 +28,53 @@ pub(super) fn may_begin(intent: &Intent) -> Result<(), Refusal> {
 /// Refuses to complete an intent without the outputs that its contract names.
 pub(super) fn may_complete(intent: &Intent) -> Result<(), Refusal> {
     let Some(phase) = &intent.phase else { return Ok(()) };
-    Ok(owes(intent.id, &phase.title, phase.unmet())?)
+    Ok(owes(intent.id, &phase.title, unmet(&phase.state))?)
 }
 
-/// Refuses to take outputs back from an intent that is completed, because other intents may read them. An intent that was completed
-/// before contracts were checked may still lack them.
+/// Refuses to take a required output back from an intent that is completed, or to change the type of an output, because other intents
+/// may read them. An intent that was completed before contracts were checked may lack outputs, and they can be added one by one.
 ///
 /// # Errors
 ///
-/// `OutputsMissing` if the state lacks an output after the change that it had before.
-pub fn keeps_outputs(id: IntentId, before: IntentBody, after: IntentBody) -> Result<(), Rejection> {
-    let unmet = |body: IntentBody| Phase::of(body.title, body.state).map(|phase| phase.unmet());
-    let title = after.title.clone();
-    let (before, after) = (unmet(before), unmet(after));
-    if after == before { Ok(()) } else { owes(id, &title, after.unwrap_or_default()) }
+/// `OutputsMissing` with the outputs that the state had before the change, and does not have after it.
+pub fn keeps_outputs(id: IntentId, before: &Unmet, after: Unmet, title: &str) -> Result<(), Rejection> {
+    let new = |after: Vec<String>, before: &[String]| after.into_iter().filter(|one| !before.contains(one)).collect();
+    owes(id, title, (new(after.0, &before.0), new(after.1, &before.1)))
 }
 
-fn owes(intent_id: IntentId, title: &str, (missing, type_errors): (Vec<String>, Vec<String>)) -> Result<(), Rejection> {
+fn owes(intent_id: IntentId, title: &str, (missing, type_errors): Unmet) -> Result<(), Rejection> {
     if missing.is_empty() && type_errors.is_empty() {
         return Ok(());
     }
     Err(Rejection::OutputsMissing { intent_id, title: title.to_owned(), missing, type_errors })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(before: &[&str], after: &[&str]) -> Vec<String> {
+        let list = |keys: &[&str]| keys.iter().map(|key| (*key).to_owned()).collect::<Vec<_>>();
+        let id = IntentId(uuid::Uuid::nil());
+        let missing = keeps_outputs(id, &(list(before), vec![]), (list(after), vec![]), "t");
+        let types = keeps_outputs(id, &(vec![], list(before)), (vec![], list(after)), "t");
+        match (missing, types) {
+            (Ok(()), Ok(())) => Vec::new(),
+            (Err(Rejection::OutputsMissing { missing, .. }), Err(Rejection::OutputsMissing { type_errors, .. })) => {
+                assert_eq!(missing, type_errors);
+                missing
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// An intent that was completed without outputs can be mended step by step, and loses none of those that it has.
+    #[test]
+    fn a_completed_intent_loses_no_output() {
+        assert!(kept(&[], &[]).is_empty());
+        assert!(kept(&["a", "b"], &["a", "b"]).is_empty());
+        assert!(kept(&["a", "b"], &["b"]).is_empty());
+        assert_eq!(kept(&[], &["a"]), ["a"]);
+        assert_eq!(kept(&["a", "b"], &["b", "c"]), ["c"]);
+    }
 }

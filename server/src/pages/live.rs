@@ -8,7 +8,7 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::CONTENT_TYPE;
 use actix_web::web::{Data, Path};
 use domain::base::text::deadline;
-use domain::suspension::{Resolution, ResolutionReason};
+use domain::suspension::{Ending, Resolution, ResolutionReason};
 use serde::Serialize;
 use store::LinkView;
 
@@ -51,8 +51,11 @@ pub(super) async fn state(token: Path<String>, shared: Data<Shared>, pages: Data
 
 impl State {
     fn of(link: &LinkView) -> Self {
-        let left_ms = link.suspension.ends_at().map(|at| (at - link.now).num_milliseconds().max(0));
-        let deadline = link.suspension.ends_at().map(|at| Deadline {
+        // When a portfolio's deadline has ended the question, the suspension itself has only the question's own deadline left.
+        let ended_by_portfolio = link.suspension.ending.as_ref().and_then(Ending::portfolio_deadline);
+        let ends_at = ended_by_portfolio.or_else(|| link.suspension.ends_at());
+        let left_ms = ends_at.map(|at| (at - link.now).num_milliseconds().max(0));
+        let deadline = ends_at.map(|at| Deadline {
             at: machine(&at),
             text: deadline(at, link.now),
             window_ms: (at - link.suspension.suspended_at).num_milliseconds(),

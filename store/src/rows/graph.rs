@@ -11,14 +11,15 @@ use super::intents::IntentRow;
 /// The most intents of which one query reads the edges or the nodes.
 pub(crate) const GRAPH_AT_ONCE: usize = 500;
 
-/// Counts the intents that wait for `$1` and have not ended, at most `$2` of them. `UNION` leaves out an intent that was found before,
-/// and the search ends with the last row that the limit takes. Diesel has no recursive queries.
+/// Counts the intents that need `$1` (as a dependency or a child) and have not ended, and those that need these, at most `$2` of them. `UNION` leaves out an intent that was found before. The
+/// first part has a limit of its own, because SQLite reads all of it before the search goes on; the dependents of one intent further up
+/// are always read whole. Diesel has no recursive queries.
 pub(crate) const HELD_UP: &str = "WITH RECURSIVE held_up (rid) AS (\
-     SELECT e.intent FROM graph_edges e JOIN intents i ON i.rid = e.intent \
-     WHERE e.needs = $1 AND e.kind = 0 AND NOT e.is_met AND i.status NOT IN (4, 5) \
-     UNION SELECT e.intent FROM held_up h JOIN graph_edges e ON e.needs = h.rid JOIN intents i ON i.rid = e.intent \
-     WHERE e.kind = 0 AND NOT e.is_met AND i.status NOT IN (4, 5)) \
-     SELECT count(*) AS count FROM (SELECT rid FROM held_up LIMIT $2) AS found";
+     SELECT first_held.intent FROM (SELECT e.intent FROM graph_edges e JOIN intents i ON i.rid = e.intent \
+     WHERE e.needs = $1 AND NOT e.is_met AND i.status NOT IN (4, 5) LIMIT $2) AS first_held \
+     UNION SELECT e.intent FROM held_up JOIN graph_edges e ON e.needs = held_up.rid JOIN intents i ON i.rid = e.intent \
+     WHERE NOT e.is_met AND i.status NOT IN (4, 5)) \
+     SELECT count(*) AS count FROM (SELECT rid FROM held_up LIMIT $2) AS all_held";
 
 /// The result of [`HELD_UP`].
 #[derive(QueryableByName)]

@@ -17,7 +17,7 @@ use domain::intent::access::{ChangeAccess, RequestAccess};
 use domain::intent::assignment::{Alias, Assign, Assigned};
 use domain::intent::body::STATE_BYTES_MAX;
 use domain::intent::command::{ByRecord, Command, Respond, Suspend};
-use domain::intent::contract::{flaws, is_reached_by};
+use domain::intent::contract::{flaws, is_reached_by, unmet};
 use domain::intent::decide::decide;
 use domain::intent::event::Event;
 use domain::intent::permit::{agents, named_as_handed, permit};
@@ -464,16 +464,16 @@ fn unanswered<R: Rows>(
 /// had at the end. Only the rows have the state.
 fn refused_state<R: Rows>(rows: &mut R, loaded: &Loaded, command: &Command) -> RowsResult<Option<Rejection>> {
     let Command::PatchState { patches, .. } = command else { return Ok(None) };
-    let before = rows.reads().body(loaded.row.rid)?;
-    let mut body = before.clone();
+    let mut body = rows.reads().body(loaded.row.rid)?;
+    let before = (loaded.intent.status == Status::Completed).then(|| unmet(&body.state));
     body.apply(patches);
     let size = serde_json::to_vec(&body.state)?.len();
     if size > STATE_BYTES_MAX {
         let message = format!("the state of an intent is at most {STATE_BYTES_MAX} bytes of JSON");
         return Ok(Some(Rejection::invalid("patches", "length", message)));
     }
-    if loaded.intent.status == Status::Completed {
-        return Ok(keeps_outputs(loaded.intent.id, before, body).err());
+    if let Some(before) = before {
+        return Ok(keeps_outputs(loaded.intent.id, &before, unmet(&body.state), &body.title).err());
     }
     // Only a draft may change its contract.
     let errors = if patches.iter().any(is_reached_by) { flaws(&body.state) } else { Vec::new() };

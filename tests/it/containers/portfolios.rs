@@ -143,6 +143,10 @@ on_each_store! {
         for link in &links {
             let page = person.open(link).await;
             assert_eq!((page.has_form(), page.heading().as_str()), (false, "The deadline has passed"));
+            // A page that is still open learns the same, not the later deadline of the question itself.
+            let state: Value = serde_json::from_str(&person.open(&format!("{link}/state")).await.html).unwrap();
+            assert_eq!((&state["ended"], &state["left_ms"]), (&json!("expired"), &json!(0)));
+            assert_eq!(state["deadline"]["at"], json!("2026-11-24T08:10:00Z"));
         }
         assert!(types(&told(&agent, early.0).await).contains(&"intent.late_answer"));
     }

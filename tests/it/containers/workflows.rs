@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
 use domain::base::ids::IntentId;
-use domain::intent::contract::CONTRACT_KEYS_MAX;
+use domain::intent::contract::{CONTRACT_KEYS_MAX, CONTRACT_TEXT_MAX};
 use harness::api::{Api, Reply};
 use harness::on_each_store;
 use serde_json::{Map, Value, json};
@@ -129,14 +129,20 @@ on_each_store! {
         api.asked(review).await;
         assert_eq!(claim(&api, report, "work").await.problem(), (422, "io_upstream_suspended"));
 
+        // The open namesake is another phase for this contract, so it does not count, although it waits for a person.
         let names = json!({"review": "fetch", "Compliance review": "review"});
         let real = phase(&api, "Compliance review", &[], json!({})).await;
         let state = json!({"_io_inputs": {"verdict": "review.verdict"}, "_io_dep_title_to_name": names});
-        let named = phase(&api, "Report", &[namesake, real], state).await;
+        let named = phase(&api, "Report", &[review, namesake, real], state).await;
         assert_eq!(unresolvable(&claim(&api, named, "work").await), ["review.verdict"]);
         set(&api, real, "verdict", json!("fine")).await.ok();
         status(&api, real, "completed").await.ok();
         claim(&api, named, "work").await.ok();
+
+        // Nor does a completed intent stand in because the contract names its title.
+        let state = json!({"_io_inputs": {"verdict": "review.verdict"}, "_io_dep_title_to_name": {"Compliance review": "review"}});
+        let third = phase(&api, "Report", &[review, real], state).await;
+        assert_eq!(claim(&api, third, "work").await.problem(), (422, "io_upstream_suspended"));
     }
 
     /// A dependency that the phase does not have is no source, even if an intent with that title is completed.
@@ -249,13 +255,20 @@ on_each_store! {
             (json!({"_io_outputs": {"a": ["string"]}}), "state._io_outputs.a", "value"),
             (json!({"_io_outputs": {"a": {"type": 1}}}), "state._io_outputs.a", "value"),
             (json!({"_io_outputs": {"a": {"required": "no"}}}), "state._io_outputs.a", "value"),
+            (json!({"_io_outputs": {"a": {"typ": "string"}}}), "state._io_outputs.a", "value"),
             (json!({"_io_types": {"T": ["low"]}}), "state._io_types.T", "value"),
+            (json!({"_io_types": {"T": {"enum": "low"}}}), "state._io_types.T", "value"),
+            (json!({"_io_types": {"T": {"enum": []}}}), "state._io_types.T", "value"),
             (json!({"_io_dep_title_to_name": {"T": null}}), "state._io_dep_title_to_name.T", "value"),
         ] {
             let refused = draft(&api, state).await;
             let (status, code, at, broken) = refused.field_problem();
             assert_eq!((status, code, at, broken), (422, "invalid", field, rule));
         }
+        let long = |chars: usize| format!("$trigger.{}", "x".repeat(chars - "$trigger.".len()));
+        draft(&api, json!({"_io_inputs": {"a": long(CONTRACT_TEXT_MAX)}})).await.ok();
+        let refused = draft(&api, json!({"_io_inputs": {"a": long(CONTRACT_TEXT_MAX + 1)}})).await;
+        assert_eq!(refused.field_problem(), (422, "invalid", "state._io_inputs", "length"));
         let many = |count: usize| (0..count).map(|n| (format!("k{n}"), json!("any"))).collect::<Map<_, _>>();
         draft(&api, json!({"_io_outputs": many(CONTRACT_KEYS_MAX)})).await.ok();
         let refused = draft(&api, json!({"_io_outputs": many(CONTRACT_KEYS_MAX + 1)})).await;
