@@ -21,8 +21,7 @@ pub(crate) fn acquire(
     duration_seconds: u32,
     now: DateTime<Utc>,
 ) -> Result<Vec<Event>, Refusal> {
-    let suspended = intent.suspended_since();
-    if let Some(held) = intent.leases.iter().find(|lease| lease.scope == scope && lease.holds(now, suspended)) {
+    if let Some(held) = intent.lease_on(scope, now) {
         if !is_same(&held.agent_id, agent_id) {
             return Err(Rejection::LeaseConflict { existing: Box::new(held.clone()) }.into());
         }

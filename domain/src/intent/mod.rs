@@ -154,6 +154,11 @@ impl Intent {
         self.open.as_ref().map(|open| open.suspended_at)
     }
 
+    /// The lease that holds this scope.
+    pub fn lease_on(&self, scope: &str, now: DateTime<Utc>) -> Option<&Lease> {
+        self.leases.iter().find(|lease| lease.scope == scope && lease.holds(now, self.suspended_since()))
+    }
+
     /// The earliest deadline of the active portfolios that the intent is in.
     pub fn portfolio_deadline(&self) -> Option<PortfolioDeadline> {
         earliest_deadline(&self.member_of)

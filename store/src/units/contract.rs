@@ -16,14 +16,9 @@ use crate::rows::{EdgeKind, IntentRow, RowsResult};
 
 /// Loads the contract of the intent if the command is judged by it.
 pub(super) fn load<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &Request, now: DateTime<Utc>) -> RowsResult<()> {
-    let suspended = loaded.intent.suspended_since();
     let claims = match &request.command {
         // The agent that holds the scope has begun its work, and only prolongs its lease.
-        Ok(Command::AcquireLease { scope, .. })
-            if loaded.intent.leases.iter().any(|lease| lease.scope == *scope && lease.holds(now, suspended)) =>
-        {
-            return Ok(());
-        }
+        Ok(Command::AcquireLease { scope, .. }) if loaded.intent.lease_on(scope, now).is_some() => return Ok(()),
         Ok(Command::AcquireLease { .. }) => true,
         Ok(Command::SetStatus { status: Status::Completed, announces: None, .. }) => false,
         Ok(_) | Err(_) => return Ok(()),

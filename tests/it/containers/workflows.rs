@@ -58,7 +58,7 @@ fn unresolvable(refused: &Reply) -> Vec<&str> {
 }
 
 on_each_store! {
-    /// RFC-0026: nobody begins a phase whose input comes from one that waits for a person. The refusal names that intent and the time
+    /// RFC-0026: no agent begins a phase whose input comes from one that waits for a person. The refusal names that intent and the time
     /// until which it waits, and leaves no lease.
     async fn a_phase_whose_input_waits_for_a_person_is_claimed_by_no_agent(app: &mut TestApp) {
         let api = app.agent();
