@@ -6,6 +6,7 @@
 
 pub mod asking;
 pub mod base;
+pub mod container;
 pub mod intent;
 pub mod log;
 pub mod people;

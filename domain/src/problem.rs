@@ -35,6 +35,9 @@ pub enum Rejection {
     /// A write that needs `If-Match` came without it, or with an invalid version.
     #[error("If-Match header required")]
     IfMatchRequired,
+    /// A write to a task that needs `If-Match` came without it, or with an invalid version.
+    #[error("If-Match header required")]
+    PreconditionRequired,
     /// The same idempotency key came with another body.
     #[error("this Idempotency-Key was used with another request")]
     IdempotencyMismatch,
@@ -221,7 +224,7 @@ pub enum Rejection {
         unanswered_intent_id: IntentId,
     },
     /// The intent is completed or abandoned.
-    #[error("the intent is {status}, and gets no dependencies or children any more")]
+    #[error("the intent is {status}: it gets no dependencies, children or tasks any more, and none of its tasks begins")]
     IntentEnded {
         /// Its status.
         status: String,
@@ -265,6 +268,20 @@ pub enum Rejection {
         /// For each value of another type: its key, and what is wrong with it.
         type_errors: Vec<String>,
     },
+    /// The lifecycle of a task has no step between these two statuses (RFC-0012).
+    #[error("a task cannot go from {from} to {to}")]
+    TaskTransition {
+        /// The present status.
+        from: String,
+        /// The requested status.
+        to: String,
+    },
+    /// The task cannot begin or go on, because its intent waits for a person.
+    #[error("the intent waits for a person, so no task of it can begin or go on")]
+    IntentSuspended,
+    /// The task cannot begin, because its intent is blocked.
+    #[error("the intent is blocked, so no task of it can begin")]
+    IntentBlocked,
     /// While the intent waits for a person, only the agent that asked can take a lease.
     #[error("no lease can be taken while the intent is suspended")]
     LeaseWhileSuspended,
@@ -311,6 +328,7 @@ impl Rejection {
             Self::SelfResponse => entry("self_response", 403, "The asker may not answer"),
             Self::ReservedEventType { .. } => entry("reserved_event_type", 403, "Reserved event type"),
             Self::IfMatchRequired => entry("if_match_required", 400, "If-Match required"),
+            Self::PreconditionRequired => entry("precondition_required", 428, "If-Match required"),
             Self::IdempotencyMismatch => entry("idempotency_mismatch", 422, "Idempotency key reused"),
             Self::Invalid { .. } => entry("invalid", 422, "Invalid request"),
             Self::InvalidChoice { .. } => entry("invalid_choice", 422, "Invalid choice"),
@@ -326,7 +344,7 @@ impl Rejection {
             Self::EndsEarlier => entry("ends_earlier", 409, "Ends before the open question"),
             Self::DeadlineFixed => entry("deadline_fixed", 409, "The deadline does not move"),
             Self::UseSuspend => entry("use_suspend", 409, "Use suspend"),
-            Self::InvalidTransition { .. } | Self::PortfolioTransition { .. } => {
+            Self::InvalidTransition { .. } | Self::PortfolioTransition { .. } | Self::TaskTransition { .. } => {
                 entry("invalid_transition", 409, "Invalid transition")
             }
             Self::TooSoon { .. } | Self::AskedTooOften { .. } => edge::RATE_LIMITED,
@@ -349,6 +367,8 @@ impl Rejection {
             Self::InputsSuspended { .. } => entry("io_upstream_suspended", 422, "An input waits for a person"),
             Self::InputsMissing { .. } => entry("io_inputs", 422, "Inputs are missing"),
             Self::OutputsMissing { .. } => entry("io_outputs", 422, "Outputs are missing"),
+            Self::IntentSuspended => entry("intent_suspended", 409, "The intent waits for a person"),
+            Self::IntentBlocked => entry("intent_blocked", 409, "The intent is blocked"),
             Self::LeaseWhileSuspended => entry("lease_while_suspended", 409, "Lease refused while suspended"),
         }
     }

@@ -120,6 +120,7 @@ columns!(
         unmet: i32,
         is_held: bool,
         is_grouped: bool,
+        has_tasks: bool,
     }
 );
 
@@ -178,6 +179,7 @@ impl IntentColumns {
                 unmet: unsigned(self.unmet)?,
                 is_held: self.is_held,
                 is_grouped: self.is_grouped,
+                has_tasks: self.has_tasks,
                 ..Intent::born(
                     IntentId(self.id.0),
                     Code::from_code(self.status)?,

@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use domain::base::ids::{DeliveryId, IntentId};
+use domain::container::task::TaskStatus;
 use domain::intent::status::Status;
 use domain::suspension::Kind;
 
@@ -68,6 +69,14 @@ pub struct ServerEventFilter {
     pub limit: u32,
     /// Only those whose `sequence` is larger.
     pub after: u64,
+}
+
+/// Which tasks of an intent to list, oldest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TaskFilter {
+    pub status: Option<TaskStatus>,
+    pub limit: u32,
+    pub offset: u32,
 }
 
 /// Which portfolios to read, newest first.

@@ -39,13 +39,14 @@ mod store;
 pub mod story;
 mod stream;
 mod surroundings;
+mod tasks;
 mod units;
 
 pub use self::database::{Database, open};
 pub use self::error::{StoreError, Unit, Wanted};
 pub use self::filter::{
     DeliveryFilter, EventFilter, FailedFilter, IntentFilter, PortfolioFilter, ServerEventFilter, SubscriptionFilter,
-    SuspensionFilter,
+    SuspensionFilter, TaskFilter,
 };
 pub use self::graph::{Relation, Relatives};
 pub use self::inspection::{Gateway, Inspection, Schema};

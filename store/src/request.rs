@@ -1,7 +1,7 @@
 //! Writes as callers request them, and their outcomes.
 
 use domain::base::field::FieldError;
-use domain::base::ids::{DeliveryId, IntentId, KeyId, PortfolioId, SubscriptionId, SuspensionId};
+use domain::base::ids::{DeliveryId, IntentId, KeyId, PortfolioId, SubscriptionId, SuspensionId, TaskId};
 use domain::base::name::Owner;
 use domain::intent::body::IntentBody;
 use domain::intent::command::Command;
@@ -12,7 +12,9 @@ use domain::people::principal::{Principal, Role};
 use domain::portfolio::PortfolioBody;
 use domain::subscription::SubscriptionBody;
 use domain::suspension::lease::Lease;
-use domain::wire::{AccessView, IntentView, MembershipView, PortfolioView, RespondResponse, SubscriptionView, SuspensionRecord};
+use domain::wire::{
+    AccessView, IntentView, MembershipView, PortfolioView, RespondResponse, SubscriptionView, SuspensionRecord, TaskView,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Wanted;
@@ -80,6 +82,8 @@ pub enum Target {
     Intent(IntentId),
     /// The intent of this suspension.
     Suspension(SuspensionId),
+    /// The intent of this task.
+    Task(TaskId),
 }
 
 /// A message that is to be sent again.
@@ -178,6 +182,7 @@ pub enum Outcome {
     Portfolio(Box<PortfolioView>),
     /// The place of an intent in a portfolio.
     Membership(MembershipView),
+    Task(Box<TaskView>),
     /// The subscription without its secret.
     Subscription(Box<SubscriptionView>),
 }

@@ -22,6 +22,7 @@ diesel::table! {
         unmet -> Integer,
         is_held -> Bool,
         is_grouped -> Bool,
+        has_tasks -> Bool,
     }
 }
 
@@ -32,6 +33,21 @@ diesel::table! {
         kind -> Integer,
         needs -> BigInt,
         is_met -> Bool,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{BigInt, Integer, Nullable};
+    use crate::sql::{Document, Id, Moment};
+
+    tasks (rid) {
+        rid -> BigInt,
+        id -> Id,
+        intent -> BigInt,
+        status -> Integer,
+        facts -> Document,
+        body -> Document,
+        due_at -> Nullable<Moment>,
     }
 }
 

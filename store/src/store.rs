@@ -3,14 +3,14 @@
 use std::future::ready;
 use std::sync::Arc;
 
-use domain::base::ids::{DeliveryId, IntentId, KeyId, PortfolioId, SubscriptionId, SuspensionId};
+use domain::base::ids::{DeliveryId, IntentId, KeyId, PortfolioId, SubscriptionId, SuspensionId, TaskId};
 use domain::people::principal::Principal;
 use domain::portfolio::membership::Join;
 use domain::portfolio::{PortfolioStatus, PortfolioUpdate};
 use domain::suspension::lease::Lease;
 use domain::wire::{
     AclView, DeliveryPage, DeliveryView, EventView, GraphView, IntentPage, IntentView, KeyView, PortfolioView, SubscriptionView,
-    SuspensionPage, SuspensionRecord, WholePortfolioView,
+    SuspensionPage, SuspensionRecord, TaskView, WholePortfolioView,
 };
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -19,7 +19,7 @@ use crate::backend::Backend;
 use crate::error::{StoreError, Unit, Wanted};
 use crate::filter::{
     DeliveryFilter, EventFilter, FailedFilter, IntentFilter, PortfolioFilter, ServerEventFilter, SubscriptionFilter,
-    SuspensionFilter,
+    SuspensionFilter, TaskFilter,
 };
 use crate::graph::{Relation, Relatives};
 use crate::host::clock_watch::ClockWatch;
@@ -32,7 +32,7 @@ use crate::rows::prelude::*;
 use crate::sending::{BounceReport, DeliveryResult, Leased, LeasedDelivery, Turn};
 use crate::standing::{Fired, Hold, Recovered, Standing, Swept};
 use crate::stream::{StreamCursor, StreamOf, Streamed};
-use crate::{PRODUCTION_MARK, graph, look, portfolios, reads, units};
+use crate::{PRODUCTION_MARK, graph, look, portfolios, reads, tasks, units};
 
 /// The error of [`Store::hold_after_restore`] if a server uses the database: the running server would go on with messages and
 /// deadlines.
@@ -79,6 +79,10 @@ pub trait Store: Send + Sync + 'static {
     fn relatives(&self, principal: Principal, id: IntentId, relation: Relation) -> Unit<'_, Relatives>;
     /// Reads an intent with everything that it needs.
     fn graph(&self, principal: Principal, id: IntentId) -> Unit<'_, GraphView>;
+    /// Reads a task.
+    fn task(&self, principal: Principal, id: TaskId) -> Unit<'_, TaskView>;
+    /// Lists the tasks of an intent, oldest first.
+    fn tasks(&self, principal: Principal, id: IntentId, filter: Wanted<TaskFilter>) -> Unit<'_, Vec<TaskView>>;
     /// Creates a portfolio.
     fn create_portfolio(&self, principal: Principal, write: Repeatable<NewPortfolio>) -> Unit<'_, Outcome>;
     /// Changes the words, data or rules of a portfolio.
@@ -263,6 +267,16 @@ impl<B: Backend> Store for B {
     fn graph(&self, principal: Principal, id: IntentId) -> Unit<'_, GraphView> {
         let now = self.clock().now();
         self.authorized("graph", move |rows| graph::graph(rows, &principal, id, now))
+    }
+
+    fn task(&self, principal: Principal, id: TaskId) -> Unit<'_, TaskView> {
+        let now = self.clock().now();
+        self.authorized("task", move |rows| tasks::task(rows, &principal, id, now))
+    }
+
+    fn tasks(&self, principal: Principal, id: IntentId, filter: Wanted<TaskFilter>) -> Unit<'_, Vec<TaskView>> {
+        let now = self.clock().now();
+        self.authorized("tasks", move |rows| tasks::tasks(rows, &principal, id, filter, now))
     }
 
     fn create_portfolio(&self, principal: Principal, write: Repeatable<NewPortfolio>) -> Unit<'_, Outcome> {

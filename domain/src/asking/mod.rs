@@ -14,3 +14,4 @@ pub mod recording;
 pub mod requesting;
 pub mod secrets;
 pub mod subscribing;
+pub mod tasking;

@@ -91,6 +91,10 @@ id!(
     MembershipId
 );
 id!(
+    /// Names a task (RFC-0012).
+    TaskId
+);
+id!(
     /// Names a subscription (RFC-0006).
     SubscriptionId
 );

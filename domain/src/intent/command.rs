@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use crate::base::field::FieldError;
 use crate::base::ids::{IntentId, LeaseId, PortfolioId, SuspensionId};
 use crate::base::time::{rfc3339, seconds};
+use crate::container::task::{TaskCommand, TaskStep};
 use crate::intent::access::ChangeAccess;
 use crate::intent::assignment::Assign;
 use crate::intent::body::Patch;
@@ -165,6 +166,8 @@ pub enum Command {
     RemoveDependency(IntentId),
     /// An intent for which it waits was completed.
     DependencyCompleted(IntentId),
+    /// Create a task, change it, or say how far it is (RFC-0012).
+    Task(Box<TaskCommand>),
     /// Set the policy, or remove it (RFC-0013).
     Govern(Option<Box<Policy>>),
     /// Take a lease.
@@ -258,6 +261,8 @@ impl Command {
             Self::Leave(_) => Some(Action::LeavePortfolio),
             Self::AddDependency(_) => Some(Action::AddDependency),
             Self::RemoveDependency(_) => Some(Action::RemoveDependency),
+            Self::Task(task) if task.step == TaskStep::LookAtLease => None,
+            Self::Task(_) => Some(Action::WorkOnTask),
             Self::Govern(_) => Some(Action::Govern),
             Self::AcquireLease { .. } | Self::RenewLease { .. } | Self::ReleaseLease { .. } => Some(Action::Lease),
             Self::Suspend(_) | Self::SuspendByRecord(_) => Some(Action::Suspend),
@@ -296,6 +301,7 @@ impl Command {
                 | Self::RemoveDependency(_)
                 | Self::AcquireLease { .. }
                 | Self::RenewLease { .. }
+                | Self::Task(_)
                 | Self::Govern(_)
         )
     }
@@ -326,6 +332,7 @@ impl Command {
             | Self::AddDependency(_)
             | Self::RemoveDependency(_)
             | Self::DependencyCompleted(_)
+            | Self::Task(_)
             | Self::Govern(_)
             | Self::AcquireLease { .. }
             | Self::RenewLease { .. }

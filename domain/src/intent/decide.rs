@@ -15,7 +15,7 @@ use crate::intent::operator::{extend, redrive, remind};
 use crate::intent::refusal::{Refusal, end_by_deadline, expired, goes_on, names_a_person, why_refused, withdrawn};
 use crate::intent::status::Status;
 use crate::intent::suspend::{escalated, suspend, suspend_by_record};
-use crate::intent::{agents, announcing, deliveries, entries, govern, graph, leases, portfolios, workflow};
+use crate::intent::{agents, announcing, deliveries, entries, govern, graph, leases, portfolios, tasks, workflow};
 use crate::people::principal::{Principal, Role};
 use crate::problem::Rejection;
 use crate::suspension::lease::Lease;
@@ -47,6 +47,7 @@ pub fn decide(intent: &Intent, command: &Command, by: &Principal, now: DateTime<
 /// Adds the events that follow from these, whatever the command was.
 fn with_consequences(intent: &Intent, events: Vec<Event>, by: &Principal, now: DateTime<Utc>) -> Vec<Event> {
     let events = with_requests_ended(intent, events, by);
+    let events = tasks::mirrored(intent, events, now);
     portfolios::with_members_told(intent, events, now)
 }
 
@@ -77,6 +78,7 @@ fn effects(intent: &Intent, command: &Command, by: &Principal, now: DateTime<Utc
         Command::AddDependency(_) => graph::add(intent, by),
         Command::RemoveDependency(_) => graph::remove(intent, by),
         Command::DependencyCompleted(id) => Ok(graph::met(intent, *id)),
+        Command::Task(task) => tasks::decide(intent, task, by, now),
         Command::AcquireLease { id, agent_id, scope, duration_seconds } => {
             leases::acquire(intent, *id, agent_id, scope, *duration_seconds, now)
         }

@@ -1,5 +1,6 @@
 //! The intents on which an intent waits (RFC-0002): their facts, and the payloads of their events.
 
+use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -49,6 +50,17 @@ pub struct Upstream {
     /// The intent whose last question ended without a person's answer: this one, or one that it needs; absent if there is none.
     /// Loaded for a removal.
     pub unanswered: Option<IntentId>,
+}
+
+/// A dependency that waits for a person, and so holds up the work of an intent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeldUp {
+    /// The title of the intent that is held up.
+    pub title: String,
+    /// The dependency.
+    pub suspended_intent_id: IntentId,
+    /// The time at which its question ends at the latest.
+    pub resumes_at: Option<DateTime<Utc>>,
 }
 
 /// A dependency that exists.

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::base::ids::{IntentId, SuspensionId};
+use crate::container::event::TaskEvent;
 use crate::intent::access::AccessEvent;
 use crate::intent::announcement::Announcement;
 use crate::intent::assignment::{Assigned, Unassigned};
@@ -157,6 +158,8 @@ pub enum Event {
     Member(MemberEvent),
     /// The intents for which this one waits changed (RFC-0002).
     Dependency(Box<DependencyEvent>),
+    /// Something happened to a task of the intent (RFC-0012).
+    Task(Box<TaskEvent>),
     /// The policy was set, or removed.
     PolicyChanged {
         /// The policy from now on; absent if it was removed.
@@ -434,6 +437,7 @@ impl Event {
             Self::Left(_) => membership::REMOVED,
             Self::Member(change) => change.event_type(),
             Self::Dependency(change) => change.event_type(),
+            Self::Task(change) => change.event_type(),
             Self::PolicyChanged { policy: Some(_), .. } => POLICY_SET,
             Self::PolicyChanged { policy: None, .. } => POLICY_REMOVED,
             Self::Violated(_) => VIOLATION,
@@ -515,6 +519,7 @@ pub fn ending_of(event: &Event, now: DateTime<Utc>) -> Option<(SuspensionId, End
         | Event::Left(_)
         | Event::Member(_)
         | Event::Dependency(_)
+        | Event::Task(_)
         | Event::PolicyChanged { .. }
         | Event::Violated(_)
         | Event::Recorded(_)

@@ -58,6 +58,10 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>, dated: Dat
         Event::Announced(announced) => intent.announcement = Some((**announced).clone()),
         Event::StatusChanged { new, blocked_reason, .. } => set_status(intent, *new, *blocked_reason),
         Event::Dependency(change) => depend(intent, change),
+        Event::Task(change) => {
+            intent.has_tasks = true;
+            change.apply(&mut intent.tasks, dated);
+        }
         Event::Suspended(suspension, _) => ask(intent, suspension),
         Event::Resumed(_)
         | Event::SuspensionExpired(_)

@@ -48,6 +48,11 @@ pub(super) fn enforce(intent: &Intent, command: &Command, by: &Principal) -> Res
     if let Command::Assign(assign) = command {
         return may_be_assigned(policy, &assign.agent_id);
     }
+    if let Command::Task(task) = command
+        && let Some(agent_id) = task.names_agent()
+    {
+        return may_be_assigned(policy, agent_id);
+    }
     Ok(())
 }
 

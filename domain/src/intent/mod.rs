@@ -27,6 +27,7 @@ pub mod record;
 pub mod refusal;
 pub mod status;
 mod suspend;
+mod tasks;
 pub mod vocabulary;
 pub mod workflow;
 
@@ -36,11 +37,12 @@ pub use self::entries::lapsed;
 pub use self::graph::depending;
 use crate::base::ids::{IntentId, SuspensionId};
 use crate::base::name::is_same;
+use crate::container::task::Task;
 use crate::intent::access::OpenRequest;
 use crate::intent::announcement::Announcement;
 use crate::intent::assignment::Alias;
 use crate::intent::contract::Phase;
-use crate::intent::dependency::{BlockedReason, Upstream};
+use crate::intent::dependency::{BlockedReason, HeldUp, Upstream};
 use crate::intent::governance::Governance;
 use crate::intent::status::Status;
 use crate::people::access::Entry;
@@ -104,6 +106,14 @@ pub struct Intent {
     pub blocking: Vec<Blocking>,
     /// Its contract as a phase of a workflow, if it has one; loaded for a lease and for its completion.
     pub phase: Option<Box<Phase>>,
+    /// Whether it ever had a task.
+    pub has_tasks: bool,
+    /// Its tasks that are not finished, and those that the command names.
+    pub tasks: Vec<Task>,
+    /// How many tasks it has in all; loaded for a command that creates one.
+    pub task_count: usize,
+    /// The dependency that waits for a person; loaded for the claim of a task, if the intent is blocked.
+    pub held_up_by: Option<Box<HeldUp>>,
 }
 
 impl Intent {
@@ -135,6 +145,10 @@ impl Intent {
             upstream: None,
             blocking: Vec::new(),
             phase: None,
+            has_tasks: false,
+            tasks: Vec::new(),
+            task_count: 0,
+            held_up_by: None,
         }
     }
 

@@ -73,6 +73,7 @@ pub fn permit(intent: &Intent, command: &Command, by: &Principal, handed_for: &[
         | Command::AddDependency(_)
         | Command::RemoveDependency(_)
         | Command::DependencyCompleted(_)
+        | Command::Task(_)
         | Command::Govern(_)
         | Command::AcquireLease { .. }
         | Command::RenewLease { .. }

@@ -51,6 +51,8 @@ pub enum Action {
     AddDependency,
     /// Let an intent wait for another one no longer.
     RemoveDependency,
+    /// Create a task of an intent, or change it.
+    WorkOnTask,
     /// Set or remove the policy of an intent.
     Govern,
     /// Ask a question.
@@ -83,7 +85,7 @@ pub enum Action {
 
 impl Action {
     /// All actions, for the tests of the matrix of roles and actions.
-    pub const ALL: [Self; 35] = [
+    pub const ALL: [Self; 36] = [
         Self::CreateIntent,
         Self::Read,
         Self::Browse,
@@ -119,6 +121,7 @@ impl Action {
         Self::Unsubscribe,
         Self::AddDependency,
         Self::RemoveDependency,
+        Self::WorkOnTask,
     ];
 }
 
@@ -195,6 +198,7 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
         | Action::Lease
         | Action::Suspend
         | Action::AddDependency
+        | Action::WorkOnTask
         | Action::RequestAccess => principal.role == Role::Agent,
         Action::Cancel if principal.role == Role::Agent && !is_creator && !is_asker(principal, object) => {
             return Err(Rejection::others_question());
@@ -296,6 +300,7 @@ fn within(permission: Option<Permission>, is_assigned: bool, action: Action) -> 
         | Action::Cancel
         | Action::AddDependency
         | Action::RemoveDependency
+        | Action::WorkOnTask
         | Action::JoinPortfolio => Some(Permission::Write),
         // An assigned agent may hand its work on. An agent with an entry would give access by assigning, so it needs `Admin`.
         Action::Assign if is_assigned => Some(Permission::Write),
@@ -361,23 +366,23 @@ mod tests {
                 table += &[role.as_str(), " ", whose, ": ", &cells.join(" "), "\n"].concat();
             }
         }
-        // Columns: create read browse patch status append lease assign acl request-access decide-access govern suspend respond decide preview cancel extend remind keys log metrics bounce deliveries redrive; of portfolios: join leave create read change; of subscriptions: create read end; of dependencies: add remove.
+        // Columns: create read browse patch status append lease assign acl request-access decide-access govern suspend respond decide preview cancel extend remind keys log metrics bounce deliveries redrive; of portfolios: join leave create read change; of subscriptions: create read end; of dependencies: add remove; of tasks: work.
         let expected = "\
-agent own: yes yes yes yes yes yes yes yes yes yes 403 yes yes self self yes yes 403 403 403 403 403 403 403 403 yes yes yes yes yes yes yes yes yes yes
-agent sibling: 404 404 404 404 404 404 404 404 404 yes 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
-agent foreign: 404 404 404 404 404 404 404 404 404 yes 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
-operator own: 403 yes yes 403 yes yes 403 403 403 403 yes 403 403 self self yes 403 yes yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403 403 yes
-operator sibling: 403 yes yes 403 yes yes 403 403 403 403 yes 403 403 self self yes 403 yes yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403 403 yes
-operator foreign: 403 yes yes 403 yes yes 403 403 403 403 yes 403 403 yes yes yes 403 yes yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403 403 yes
-admin own: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 self yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes 403 yes
-admin sibling: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 self yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes 403 yes
-admin foreign: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 yes yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes 403 yes
-auditor own: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403 403 403
-auditor sibling: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403 403 403
-auditor foreign: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403 403 403
-channel own: 403 yes 403 403 403 403 403 403 403 403 403 403 403 self self 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403
-channel sibling: 403 yes 403 403 403 403 403 403 403 403 403 403 403 self self 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403
-channel foreign: 403 yes 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403
+agent own: yes yes yes yes yes yes yes yes yes yes 403 yes yes self self yes yes 403 403 403 403 403 403 403 403 yes yes yes yes yes yes yes yes yes yes yes
+agent sibling: 404 404 404 404 404 404 404 404 404 yes 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
+agent foreign: 404 404 404 404 404 404 404 404 404 yes 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
+operator own: 403 yes yes 403 yes yes 403 403 403 403 yes 403 403 self self yes 403 yes yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403 403 yes 403
+operator sibling: 403 yes yes 403 yes yes 403 403 403 403 yes 403 403 self self yes 403 yes yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403 403 yes 403
+operator foreign: 403 yes yes 403 yes yes 403 403 403 403 yes 403 403 yes yes yes 403 yes yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403 403 yes 403
+admin own: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 self yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes 403 yes 403
+admin sibling: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 self yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes 403 yes 403
+admin foreign: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 yes yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes 403 yes 403
+auditor own: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403 403 403 403
+auditor sibling: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403 403 403 403
+auditor foreign: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403 403 403 403
+channel own: 403 yes 403 403 403 403 403 403 403 403 403 403 403 self self 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403
+channel sibling: 403 yes 403 403 403 403 403 403 403 403 403 403 403 self self 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403
+channel foreign: 403 yes 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403
 ";
         assert_eq!(table, expected);
     }
@@ -539,6 +544,7 @@ channel foreign: 403 403 403 403
             Action::JoinPortfolio,
             Action::AddDependency,
             Action::RemoveDependency,
+            Action::WorkOnTask,
         ];
         let manages = [Action::Assign, Action::ManageAccess];
         for permission in Permission::ALL {

@@ -19,6 +19,7 @@ mod requests;
 mod signals;
 mod subscriptions;
 mod suspensions;
+mod tasks;
 
 pub use self::access::{
     AccessRequestList, AccessRequestStatus, AccessRequestView, AccessView, AclEntryView, AclView, ApproveAccessRequest,
@@ -56,4 +57,8 @@ pub use self::subscriptions::{SubscribeRequest, SubscriptionView};
 pub use self::suspensions::{
     CancelRequest, ChoiceRequest, ExtendRequest, RemindRequest, RespondRequest, RespondResponse, SuspendRequest, SuspensionPage,
     SuspensionRecord,
+};
+pub use self::tasks::{
+    ClaimTaskRequest, CompleteTaskRequest, CreateTaskRequest, DelegateTaskRequest, FailTaskRequest, ReportProgressRequest,
+    TaskView, UpdateTaskRequest,
 };

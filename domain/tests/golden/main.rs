@@ -6,17 +6,17 @@
 
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
+mod access;
 mod containers;
 mod three_calls;
 
 use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
-use domain::base::ids::{AccessId, DeliveryId, EventId, IntentId, KeyId, LeaseId, SuspensionId};
+use domain::base::ids::{DeliveryId, EventId, IntentId, KeyId, LeaseId, SuspensionId};
 use domain::base::json::canonical;
 use domain::base::name::Owner;
 use domain::base::time::from_micros;
-use domain::intent::access::{self, AccessEvent, Decided, Granted, PrincipalType, Removed};
 use domain::intent::assignment::{Assigned, Unassigned};
 use domain::intent::body::{IntentBody, Patch, PatchOp};
 use domain::intent::event::{
@@ -28,7 +28,6 @@ use domain::intent::status::Status;
 use domain::intent::vocabulary::{client_may_append, is_a_type};
 use domain::log::payload::Payload;
 use domain::log::{Entry, Envelope, Sealed, verify_chain};
-use domain::people::access::Permission;
 use domain::people::principal::{Assurance, Credential, Role};
 use domain::suspension::channel::Way;
 use domain::suspension::delivery::{Delivery, Failover};
@@ -459,69 +458,6 @@ fn assigned() -> Vec<Event> {
     vec![Event::AgentAssigned(Box::new(bare)), Event::AgentAssigned(Box::new(whole)), Event::AgentUnassigned(unassigned)]
 }
 
-fn access() -> Vec<Event> {
-    let id = |number| AccessId(Uuid::from_u128(number));
-    let bare = Granted {
-        id: id(10),
-        principal_id: "helper".into(),
-        principal_type: PrincipalType::Agent,
-        permission: Permission::Read,
-        expires_at: None,
-        reason: None,
-        request_id: None,
-        credential: None,
-    };
-    let whole = Granted {
-        id: id(11),
-        permission: Permission::Admin,
-        expires_at: Some(at(600)),
-        reason: Some("it checks refunds".into()),
-        request_id: Some(id(11)),
-        credential: Some(key()),
-        ..bare.clone()
-    };
-    let revoked = Removed { id: id(10), principal_id: "helper".into(), expires_at: None, credential: Some(key()) };
-    let expired = Removed { id: id(11), expires_at: Some(at(600)), credential: None, ..revoked.clone() };
-    let requested = access::Requested {
-        id: id(11),
-        principal_id: "helper".into(),
-        principal_type: PrincipalType::Agent,
-        requested_permission: Permission::Write,
-        reason: "it checks refunds".into(),
-        capabilities: vec!["audit".into()],
-        credential: Some(key()),
-    };
-    let denied = Decided {
-        request_id: id(12),
-        principal_id: "helper".into(),
-        permission: None,
-        expires_at: None,
-        reason: None,
-        decided_by: "alice@example.com".into(),
-        claimed_decided_by: None,
-        credential: Some(key()),
-    };
-    let approved = Decided {
-        request_id: id(11),
-        permission: Some(Permission::Read),
-        expires_at: Some(at(600)),
-        reason: Some("it is known".into()),
-        claimed_decided_by: Some("bob@example.com".into()),
-        ..denied.clone()
-    };
-    let asker = Asker { name: "helper".into(), owner: Owner("team-b".into()) };
-    let changes = [
-        AccessEvent::Granted(bare),
-        AccessEvent::Granted(whole),
-        AccessEvent::Revoked(revoked),
-        AccessEvent::Expired(expired),
-        AccessEvent::Requested(requested, asker),
-        AccessEvent::Approved(approved),
-        AccessEvent::Denied(denied),
-    ];
-    changes.into_iter().map(|change| Event::Access(Box::new(change))).collect()
-}
-
 /// Requests to people that do not suspend the intent, and the answers to them.
 fn requested() -> Vec<Event> {
     let request = |kind, requested: Requested| {
@@ -580,12 +516,13 @@ fn kinds() -> Vec<Event> {
         .chain([
             requested(),
             governed(),
-            access(),
+            access::events(),
             three_calls::events(),
             containers::grouped(),
             vec![Event::AskerWentOn { suspension_id: asked_id() }],
             containers::waiting(),
             containers::under_a_deadline(),
+            containers::tasks(),
         ])
         .flatten()
         .collect()
@@ -671,6 +608,7 @@ fn every_kind_of_event_is_pinned() {
         Event::Left(_) => "removed_from_portfolio",
         Event::Member(change) => change.event_type(),
         Event::Dependency(change) => change.event_type(),
+        Event::Task(change) => change.event_type(),
         Event::PolicyChanged { policy: Some(_), .. } => "governance.policy_set",
         Event::PolicyChanged { policy: None, .. } => "governance.policy_removed",
         Event::Violated(_) => "governance.violation",
@@ -679,7 +617,7 @@ fn every_kind_of_event_is_pinned() {
     };
     let kinds = kinds();
     let pinned: BTreeSet<&str> = kinds.iter().map(name).collect();
-    assert_eq!(pinned.len(), 58, "{pinned:?}");
+    assert_eq!(pinned.len(), 71, "{pinned:?}");
     for event in kinds.iter().filter(|event| !matches!(event, Event::Appended(_))) {
         assert_eq!(event.event_type(), name(event));
         assert!(is_a_type(event.event_type()), "no endpoint could subscribe to {}", event.event_type());

@@ -17,8 +17,8 @@ use crate::edge::route::Routes;
 use crate::edge::shared::Shared;
 
 /// The OpenIntent RFCs of which this server has at least a part.
-const RFCS: [&str; 14] =
-    ["0001", "0002", "0003", "0005", "0006", "0007", "0009", "0010", "0011", "0013", "0019", "0024", "0025", "0026"];
+const RFCS: [&str; 15] =
+    ["0001", "0002", "0003", "0005", "0006", "0007", "0009", "0010", "0011", "0012", "0013", "0019", "0024", "0025", "0026"];
 
 pub(super) fn routes(routes: &mut Routes<'_>) {
     routes.open(Surface::Ours, "/.well-known/openintent.json", [(Method::GET, web::to(openintent))]);

@@ -32,6 +32,7 @@ mod server_log;
 mod streams;
 mod subscriptions;
 mod suspensions;
+mod tasks;
 mod three_calls;
 mod unsupported;
 
@@ -60,6 +61,7 @@ fn declare(routes: &mut Routes<'_>) {
         deliveries::routes(routes);
         escalations::routes(routes);
         portfolios::routes(routes);
+        tasks::routes(routes);
         keys::routes(routes);
         server_log::routes(routes);
         streams::routes(routes);
@@ -97,4 +99,5 @@ fn intent_routes(routes: &mut Routes<'_>) {
     failures::routes(routes);
     retry_policy::routes(routes);
     portfolios::intent_routes(routes);
+    tasks::intent_routes(routes);
 }

@@ -46,6 +46,7 @@ pub(super) async fn make<T: DeserializeOwned>(
         | Outcome::Access(_)
         | Outcome::Portfolio(_)
         | Outcome::Membership(_)
+        | Outcome::Task(_)
         | Outcome::Subscription(_) => Err(unreadable()),
     }
 }

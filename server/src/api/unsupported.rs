@@ -44,7 +44,7 @@ const OUT_OF_SCOPE: [&str; 34] = [
 ];
 
 /// Parts of OpenIntent that this version does not have.
-const MISSING: [&str; 17] = [
+const MISSING: [&str; 15] = [
     "/checkpoints",
     "/checkpoints/{checkpoint}",
     "/checkpoints/{checkpoint}/proof/{event}",
@@ -54,14 +54,12 @@ const MISSING: [&str; 17] = [
     "/decisions",
     "/plans",
     "/plans/{plan}",
-    "/tasks",
-    "/tasks/{task}",
+    "/tasks/{task}/escalate",
     "/verify/consistency",
     "/intents/{intent_id}/coordinator-decisions",
     "/intents/{intent_id}/coordinators",
     "/intents/{intent_id}/events/verify",
     "/intents/{intent_id}/plans",
-    "/intents/{intent_id}/tasks",
 ];
 
 const NOT_HERE: &str = "this server does not offer this part of OpenIntent";

@@ -170,6 +170,7 @@ impl From<Rejection> for Failure {
             | Rejection::SelfResponse
             | Rejection::ReservedEventType { .. }
             | Rejection::IfMatchRequired
+            | Rejection::PreconditionRequired
             | Rejection::IdempotencyMismatch
             | Rejection::SuspensionMismatch
             | Rejection::NotSuspended
@@ -181,6 +182,9 @@ impl From<Rejection> for Failure {
             | Rejection::EndsEarlier
             | Rejection::DeadlineFixed
             | Rejection::InvalidTransition { .. }
+            | Rejection::TaskTransition { .. }
+            | Rejection::IntentSuspended
+            | Rejection::IntentBlocked
             | Rejection::PortfolioTransition { .. }
             | Rejection::PortfolioNotActive { .. }
             | Rejection::MembersIncomplete { .. }

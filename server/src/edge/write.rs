@@ -96,6 +96,7 @@ pub(crate) fn respond(outcome: Outcome) -> HttpResponse {
         Outcome::Lease(lease) => HttpResponse::Ok().json(lease),
         Outcome::Portfolio(portfolio) => HttpResponse::Ok().json(portfolio),
         Outcome::Membership(membership) => HttpResponse::Ok().json(membership),
+        Outcome::Task(task) => HttpResponse::Ok().insert_header(etag(task.version)).json(task),
         Outcome::Subscription(subscription) => HttpResponse::Ok().json(subscription),
     }
 }

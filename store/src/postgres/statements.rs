@@ -215,7 +215,7 @@ insert!(
         creator_owner: Owned,
         created_at: At,
         updated_at: At,
-    } with { has_leases = "false", unmet = "0", is_held = "false", is_grouped = "false", last_event = "0", last_sequence = "0", last_hash = "''" }
+    } with { has_leases = "false", unmet = "0", is_held = "false", is_grouped = "false", has_tasks = "false", last_event = "0", last_sequence = "0", last_hash = "''" }
 );
 
 insert!(
@@ -244,6 +244,7 @@ statement!(
         ", unmet = " unmet: i32 = Integer,
         ", is_held = " is_held: bool = Bool,
         ", is_grouped = " is_grouped: bool = Bool,
+        ", has_tasks = " has_tasks: bool = Bool,
         ", last_event = " last_event: i64 = BigInt,
         ", last_sequence = " last_sequence: i64 = BigInt,
         ", last_hash = " last_hash: Vec<u8> = Binary,

@@ -21,6 +21,7 @@ pub(crate) mod published;
 pub(crate) mod server_log;
 pub(crate) mod subscriptions;
 pub(crate) mod suspensions;
+pub(crate) mod tasks;
 pub(crate) mod timers;
 pub(crate) mod tokens;
 
@@ -46,6 +47,7 @@ pub(crate) use self::subscriptions::{
     AT_ONCE, ListedSubscriptions, ReadSubscriptions, SubscriptionPlace, SubscriptionRow, WriteSubscriptions,
 };
 pub(crate) use self::suspensions::{FixedQuestion, Listed, ReadSuspensions, SuspensionRow, WriteSuspensions};
+pub(crate) use self::tasks::{ListedTasks, ReadTasks, WriteTasks};
 pub(crate) use self::timers::{ReadTimers, TimerRow, WriteTimers};
 pub(crate) use self::tokens::{ReadTokens, TokenRow, WriteTokens};
 use crate::hub::Notice;
@@ -80,6 +82,7 @@ pub(crate) trait Rows:
     + WriteServerLog
     + WriteSubscriptions
     + WriteSuspensions
+    + WriteTasks
     + WriteTimers
     + WriteTokens
 {
@@ -114,6 +117,7 @@ pub(crate) trait ReadRows:
     + ReadServerLog
     + ReadSubscriptions
     + ReadSuspensions
+    + ReadTasks
     + ReadTimers
     + ReadTokens
 {
@@ -138,6 +142,7 @@ impl<R> ReadRows for R where
         + ReadServerLog
         + ReadSubscriptions
         + ReadSuspensions
+        + ReadTasks
         + ReadTimers
         + ReadTokens
 {
@@ -149,6 +154,6 @@ pub(crate) mod prelude {
     pub(crate) use super::{
         ReadAccess, ReadAnnouncements, ReadAssignments, ReadBytes, ReadDepartures, ReadEvents, ReadGraph, ReadIdempotency,
         ReadIntents, ReadKeys, ReadLeases, ReadOutbox, ReadPortfolios, ReadPresence, ReadRows, ReadSubscriptions,
-        ReadSuspensions, ReadTimers, ReadTokens, Rows,
+        ReadSuspensions, ReadTasks, ReadTimers, ReadTokens, Rows,
     };
 }

@@ -32,7 +32,7 @@ use crate::surroundings::Env;
 use crate::{StoreError, Unit};
 
 /// The tables in an order in which they can be emptied.
-const TABLES: [&str; 33] = [
+const TABLES: [&str; 34] = [
     "server_events",
     "server_log",
     "departures",
@@ -47,6 +47,7 @@ const TABLES: [&str; 33] = [
     "outbox",
     "tokens",
     "leases",
+    "tasks",
     "assignments",
     "access_entries",
     "access_requests",

@@ -140,7 +140,7 @@ insert!(
         creator_owner: Owned,
         created_at: At,
         updated_at: At,
-    } with { has_leases = "0", unmet = "0", is_held = "0", is_grouped = "0", last_event = "0", last_sequence = "0", last_hash = "x''" }
+    } with { has_leases = "0", unmet = "0", is_held = "0", is_grouped = "0", has_tasks = "0", last_event = "0", last_sequence = "0", last_hash = "x''" }
 );
 
 insert!(
@@ -169,6 +169,7 @@ statement!(
         ", unmet = " unmet: i32 = Integer,
         ", is_held = " is_held: bool = Bool,
         ", is_grouped = " is_grouped: bool = Bool,
+        ", has_tasks = " has_tasks: bool = Bool,
         ", last_event = " last_event: i64 = BigInt,
         ", last_sequence = " last_sequence: i64 = BigInt,
         ", last_hash = " last_hash: [u8] = Binary,

@@ -9,6 +9,7 @@ use domain::intent::dependency::DEPENDENCIES_MAX;
 use domain::intent::status::Status;
 
 use super::loaded::Loaded;
+use super::tasks;
 use crate::reads::in_portfolios;
 use crate::request::Request;
 use crate::rows::prelude::*;
@@ -20,6 +21,7 @@ pub(super) fn load<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &Request
         // The agent that holds the scope has begun its work, and only prolongs its lease.
         Ok(Command::AcquireLease { scope, .. }) if loaded.intent.lease_on(scope, now).is_some() => return Ok(()),
         Ok(Command::AcquireLease { .. }) => true,
+        Ok(Command::Task(task)) if tasks::begins(task) => true,
         Ok(Command::SetStatus { status: Status::Completed, announces: None, .. }) => false,
         Ok(_) | Err(_) => return Ok(()),
     };

@@ -38,7 +38,7 @@ use super::loaded::{Loaded, load, load_beside, load_what_ends};
 use super::log::append;
 use super::message::siblings;
 use super::outcome::{kept, kept_under, outcome, recalled};
-use super::{graph, places};
+use super::{graph, places, tasks};
 use crate::reads::{handed, hold, in_portfolios, is_at_home};
 use crate::request::{Outcome, Precondition, Request, Target};
 use crate::rows::prelude::*;
@@ -48,7 +48,7 @@ use crate::surroundings::Env;
 pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -> Decided<Outcome> {
     let suspension = match request.target {
         Target::Suspension(id) => Some(id),
-        Target::Intent(_) => request.command.as_ref().ok().and_then(Command::names_suspension),
+        Target::Intent(_) | Target::Task(_) => request.command.as_ref().ok().and_then(Command::names_suspension),
     };
     let Some(row) = targeted(rows, request)? else { return Ok(Err(Rejection::NotFound)) };
     let mut loaded = load_held(rows, row, suspension, request)?;
@@ -177,6 +177,10 @@ fn targeted<R: Rows>(rows: &mut R, request: &Request) -> RowsResult<Option<Inten
     graph::lock(rows, request)?;
     match request.target {
         Target::Intent(id) => rows.reads().intent(id),
+        Target::Task(id) => {
+            let Some((intent, _)) = rows.reads().task(id)? else { return Ok(None) };
+            rows.reads().intent_at(intent).map(Some)
+        }
         Target::Suspension(id) => {
             let Some(suspension) = rows.reads().suspension(id)? else { return Ok(None) };
             rows.reads().intent_at(suspension.intent).map(Some)
@@ -184,7 +188,7 @@ fn targeted<R: Rows>(rows: &mut R, request: &Request) -> RowsResult<Option<Inten
     }
 }
 
-/// Loads facts that only some commands need: the open requests that do not stop the intent and, if a gateway answers, the names
+/// Loads facts that only some commands need: the tasks that it names, the open requests that do not stop the intent and, if a gateway answers, the names
 /// of the intent's agents, because a gateway may not answer in the name of an agent.
 fn complete_intent<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &Request, now: DateTime<Utc>) -> RowsResult<()> {
     match &request.command {
@@ -197,6 +201,7 @@ fn complete_intent<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &Request
         }
         Ok(_) | Err(_) => {}
     }
+    tasks::load_named(rows, loaded, request)?;
     load_what_ends(rows, loaded, now)
 }
 
@@ -323,7 +328,7 @@ fn admit<R: Rows>(
 ) -> Decided<Option<Outcome>> {
     let asked_by = match request.target {
         Target::Suspension(id) => loaded.intent.suspension(id).map(|suspension| &suspension.asked_by),
-        Target::Intent(_) => {
+        Target::Intent(_) | Target::Task(_) => {
             let named = request.command.as_ref().ok().and_then(Command::names_suspension);
             let named = named.and_then(|id| loaded.intent.suspension(id)).map(|suspension| &suspension.asked_by);
             let open = loaded.intent.open.as_ref().map(|open| &open.asked_by);
@@ -345,7 +350,8 @@ fn admit<R: Rows>(
         return Ok(Err(rejection));
     }
     if request.precondition == Precondition::Missing {
-        return Ok(Err(Rejection::IfMatchRequired));
+        let is_task = matches!(request.target, Target::Task(_));
+        return Ok(Err(if is_task { Rejection::PreconditionRequired } else { Rejection::IfMatchRequired }));
     }
     let Some(key) = request.idempotency else { return Ok(Ok(None)) };
     if request.asks_under_a_key() {
@@ -380,7 +386,7 @@ fn named(loaded: &Loaded, request: &Request) -> Option<i64> {
     let id = match (request.target, &request.command) {
         (Target::Suspension(id), _) => Some(id),
         (Target::Intent(_), Ok(command @ Command::Respond(_))) => command.names_suspension(),
-        (Target::Intent(_), _) => return loaded.row.newest_suspension,
+        (Target::Intent(_) | Target::Task(_), _) => return loaded.row.newest_suspension,
     };
     loaded.suspensions.iter().find(|row| Some(row.suspension.id) == id).map(|row| row.rid)
 }

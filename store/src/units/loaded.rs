@@ -42,6 +42,7 @@ impl Loaded {
     pub(super) fn version_of(&self, target: Target) -> u32 {
         match target {
             Target::Intent(_) => self.intent.version,
+            Target::Task(id) => self.intent.tasks.iter().find(|task| task.id == id).map_or(0, |task| task.version),
             Target::Suspension(id) => self.intent.suspension(id).map_or(0, |suspension| suspension.version),
         }
     }
@@ -87,6 +88,9 @@ pub(super) fn load<R: Rows>(rows: &mut R, row: IntentRow, named: Option<Suspensi
         let loaded = if ended.suspension.ending.is_none() { &mut intent.beside } else { &mut intent.ended };
         loaded.push(ended.suspension.clone());
         suspensions.push(ended);
+    }
+    if intent.has_tasks {
+        intent.tasks = rows.reads().tasks_at_work(row.rid, &[])?;
     }
     if row.has_leases {
         intent.leases = rows.reads().leases(row.rid)?;

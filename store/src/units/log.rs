@@ -22,7 +22,7 @@ use serde_json::Value;
 use super::allowance::{EVENT_ROWS_BYTES, charge};
 use super::loaded::Loaded;
 use super::queue::{Queueing, queue, requeue, settle_waiting, waiting};
-use super::{edges, places};
+use super::{edges, places, tasks};
 use crate::fact::Fact;
 use crate::hub::Notice;
 use crate::rows::prelude::*;
@@ -81,8 +81,9 @@ pub(super) fn append<R: Rows>(
     }
     if !events.is_empty() {
         rows.notice(Notice::Appended(loaded.intent.id));
-        let &Intent { id, status, version, ref created_by, created_at, updated_at, unmet, is_held, is_grouped, .. } =
-            &loaded.intent;
+        let &Intent {
+            id, status, version, ref created_by, created_at, updated_at, unmet, is_held, is_grouped, has_tasks, ..
+        } = &loaded.intent;
         let created_by = created_by.clone();
         // The bytes of an agent's events count against its own daily limit. The bytes of the server's events, which follow from
         // the questions of agents, count against the limit of the intent's creator. People have no limit.
@@ -91,8 +92,15 @@ pub(super) fn append<R: Rows>(
         } else if loaded.writer.as_deref() == Some(actor) {
             charge(rows, actor, bytes, now)?;
         }
-        loaded.row.intent =
-            Intent { version, updated_at, unmet, is_held, is_grouped, ..Intent::born(id, status, created_by, created_at) };
+        loaded.row.intent = Intent {
+            version,
+            updated_at,
+            unmet,
+            is_held,
+            is_grouped,
+            has_tasks,
+            ..Intent::born(id, status, created_by, created_at)
+        };
         rows.update_intent(&loaded.row)?;
     }
     Ok(last)
@@ -113,6 +121,7 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
         }
         Event::StatusChanged { .. } => end_announcement(rows, loaded),
         Event::Dependency(change) => edges::follow(rows, loaded, change),
+        Event::Task(change) => tasks::follow(rows, loaded, change),
         Event::Suspended(suspension, question) => asked(rows, env, loaded, suspension, question, now),
         Event::SuspensionRenotified(renotified) => ask_again(rows, env, loaded, renotified, now),
         Event::SuspensionReminded(reminded) => remind(rows, env, loaded, reminded, now),

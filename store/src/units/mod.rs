@@ -32,5 +32,7 @@ pub(crate) mod secret;
 pub(crate) mod server_log;
 pub(crate) mod subscriptions;
 pub(crate) mod sweep;
+mod task_leases;
+mod tasks;
 pub(crate) mod timers;
 pub(crate) mod upkeep;

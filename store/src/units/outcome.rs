@@ -66,6 +66,7 @@ pub(super) fn outcome<R: Rows>(
             }
             _ => Err(RowsError::Inconsistent("a lease without its event")),
         },
+        Command::Task(task) => Ok(Outcome::Task(Box::new(super::tasks::shown(rows, loaded, task)?))),
         Command::Append(_) | Command::Record(_) => {
             let appended = last.ok_or(RowsError::Inconsistent("an append without its event"))?;
             Ok(Outcome::Event(appended.served()))
@@ -198,6 +199,7 @@ pub(super) fn kept(loaded: &Loaded, outcome: &Outcome) -> RowsResult<String> {
         | Outcome::Access(_)
         | Outcome::Portfolio(_)
         | Outcome::Membership(_)
+        | Outcome::Task(_)
         | Outcome::Subscription(_)) => serde_json::to_string(whole)?,
     })
 }

@@ -10,6 +10,7 @@ use super::announcements::take_back;
 use super::graph;
 use super::loaded::{Loaded, load_of};
 use super::presence;
+use super::task_leases::look_at_leases;
 use crate::Fired;
 use crate::fact::Fact;
 use crate::hub::Notice;
@@ -56,8 +57,10 @@ pub(crate) fn fire_deadlines<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult
     let announced = rows.reads().due_announcements(now - seconds(RECORD_WITHIN_SECONDS), TIMERS_PER_UNIT)?;
     take_back(rows, env, &announced, now)?;
     let told = graph::tell_the_rest(rows, env, now)?;
-    let next = [rows.reads().next_timer()?, rows.reads().next_announcement()?.map(record_until)];
-    Ok(Fired { rows: due.len() + announced.len() + told, next_due: next.into_iter().flatten().min(), turned })
+    let lost = look_at_leases(rows, env, TIMERS_PER_UNIT, now)?;
+    let announced_until = rows.reads().next_announcement()?.map(record_until);
+    let next = [rows.reads().next_timer()?, announced_until, rows.reads().next_task()?];
+    Ok(Fired { rows: due.len() + announced.len() + told + lost, next_due: next.into_iter().flatten().min(), turned })
 }
 
 /// Sets a new timer if the deadline of the portfolio has moved, or if the deadline of another portfolio counts now: the question

@@ -84,6 +84,7 @@ impl Row {
             .replace("{approval_id}", &things.approval)
             .replace("{escalation_id}", &things.escalation)
             .replace("{portfolio_id}", &things.portfolio)
+            .replace("{task_id}", &things.task)
             .replace("{subscription_id}", &things.subscription)
             .replace("{entry_id}", NOBODYS)
             .replace("{request_id}", NOBODYS)
@@ -93,13 +94,13 @@ impl Row {
 
     /// Whether the operation is about an agent's intent or question, whose existence other agents must not learn.
     fn on_an_intent(&self) -> bool {
-        ["{intent_id}", "{suspension_id}", "{escalation_id}", "{portfolio_id}", "{subscription_id}"]
+        ["{intent_id}", "{suspension_id}", "{escalation_id}", "{portfolio_id}", "{task_id}", "{subscription_id}"]
             .iter()
             .any(|id| self.operation.contains(id))
     }
 
     fn form(&self) -> &'static str {
-        let openintents = ["/server/config", "/subscribe", "/intents", "/escalations", "/portfolios", "/subscriptions"]
+        let openintents = ["/server/config", "/subscribe", "/intents", "/escalations", "/portfolios", "/tasks", "/subscriptions"]
             .iter()
             .any(|part| self.operation.contains(part));
         if !openintents || self.operation.ends_with("/suspend") { "application/problem+json" } else { "application/json" }
@@ -114,6 +115,7 @@ struct Things {
     approval: String,
     escalation: String,
     portfolio: String,
+    task: String,
     subscription: String,
 }
 
@@ -127,6 +129,7 @@ impl Things {
             approval: id(),
             escalation: id(),
             portfolio: id(),
+            task: id(),
             subscription: id(),
         }
     }
@@ -144,13 +147,14 @@ impl Things {
         let portfolio = agent.post("api/v1/portfolios", json!({"name": "Refunds"})).await.ok();
         let place = format!("api/v1/portfolios/{}/intents", portfolio["id"].as_str().unwrap());
         agent.post(&place, json!({"intent_id": intent})).await.ok();
+        let task = agent.post("api/v1/tasks", json!({"intent_id": intent, "name": "n"})).await.ok();
         let endpoint = json!({"intent_id": intent, "webhook_url": "http://127.0.0.1:1/"});
         let subscription = agent.post("api/v1/subscriptions", endpoint).await.ok();
         let suspension = agent.asked(intent).await;
         let id = |thing: Value| thing["id"].as_str().unwrap().to_owned();
         let (lease, approval, escalation) = (id(lease), id(approval), id(escalation));
-        let (portfolio, subscription) = (id(portfolio), id(subscription));
-        Self { intent: intent.to_string(), suspension, lease, approval, escalation, portfolio, subscription }
+        let (portfolio, task, subscription) = (id(portfolio), id(task), id(subscription));
+        Self { intent: intent.to_string(), suspension, lease, approval, escalation, portfolio, task, subscription }
     }
 
     fn id(&self) -> IntentId {
@@ -160,7 +164,7 @@ impl Things {
 
 /// One row for each operation that needs a key.
 fn rows() -> Vec<Row> {
-    [rows_of_decisions(), rows_of_work(), rows_of_requests(), rows_of_portfolios(), rows_of_graphs()]
+    [rows_of_decisions(), rows_of_work(), rows_of_requests(), rows_of_portfolios(), rows_of_graphs(), rows_of_tasks()]
         .into_iter()
         .flatten()
         .collect()
@@ -219,6 +223,23 @@ fn rows_of_graphs() -> Vec<Row> {
             .versioned(true),
     ];
     lists.into_iter().chain(writes).collect()
+}
+
+/// The rows of tasks.
+fn rows_of_tasks() -> Vec<Row> {
+    use Role::{Admin, Agent, Auditor, Channel, Operator};
+    let write = |operation: &str| Row::new(operation, Agent).forbidden(&[Operator, Admin, Auditor, Channel]);
+    vec![
+        write("POST /api/v1/tasks").invalid(json!({"name": "n"}), "intent_id"),
+        Row::new("GET /api/v1/tasks/{task_id}", Agent).forbidden(&[Channel]),
+        write("PATCH /api/v1/tasks/{task_id}").invalid(json!({"status": "active"}), "status").versioned(true),
+        write("POST /api/v1/tasks/{task_id}/claim").invalid(json!({"assigned_agent": ""}), "assigned_agent"),
+        write("POST /api/v1/tasks/{task_id}/complete").invalid(json!({"output": []}), "output"),
+        write("POST /api/v1/tasks/{task_id}/fail").invalid(json!({"error": "e".repeat(1_001)}), "error"),
+        write("POST /api/v1/tasks/{task_id}/progress").invalid(json!({"percentage": 101}), "percentage"),
+        write("POST /api/v1/tasks/{task_id}/delegate").invalid(json!({"capability": ""}), "capability"),
+        Row::new("GET /api/v1/intents/{intent_id}/tasks", Agent).forbidden(&[Channel]).query("limit=101", "limit"),
+    ]
 }
 
 /// The rows of portfolios and subscriptions.
@@ -518,13 +539,16 @@ on_each_store! {
         for row in rows() {
             let Some((invalid, field)) = &row.invalid else { continue };
             let (api, path) = (app.api(row.role), row.path(&things));
+            // RFC-0012 has a status of its own for a missing version.
+            let is_task = row.operation.contains("/tasks/");
+            let (status, code) = if is_task { (428, "precondition_required") } else { (400, "if_match_required") };
             if row.if_match_required {
-                assert_refused(&send(&api, row.method(), &path, invalid.to_string()).await, &row, 400, "if_match_required");
+                assert_refused(&send(&api, row.method(), &path, invalid.to_string()).await, &row, status, code);
             }
             if row.versioned {
                 for odd in ["", "x", "\"3", "-1", "4294967296", "*", "3, 4"] {
                     let request = api.request(row.method(), &path).header("if-match", odd).json(invalid);
-                    assert_refused(&api.send(request).await, &row, 400, "if_match_required");
+                    assert_refused(&api.send(request).await, &row, status, code);
                 }
             }
             let request = api.request(row.method(), &path).header("if-match", "99").json(invalid);
@@ -534,6 +558,7 @@ on_each_store! {
             if row.versioned {
                 let valid = match row.operation.rsplit('/').next().unwrap() {
                     "state" => json!({"state": {"a": 1}}),
+                    "{task_id}" => json!({"status": "running"}),
                     "status" => json!({"status": "abandoned"}),
                     "suspend" => json!({"question": "Go?", "response_type": "text", "supersedes": things.suspension}),
                     "extend" => json!({"seconds": 60}),

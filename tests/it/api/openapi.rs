@@ -13,7 +13,7 @@ use sha2::Sha256;
 
 /// Every route and method of the server, except aliases and HTML pages. A new route must be added to this list and to the
 /// description.
-const ROUTES: [&str; 97] = [
+const ROUTES: [&str; 106] = [
     "get /.well-known/openintent-compat.json",
     "get /.well-known/openintent.json",
     "get /.well-known/placet.json",
@@ -81,6 +81,7 @@ const ROUTES: [&str; 97] = [
     "get /api/v1/intents/{intent_id}/subscribe",
     "post /api/v1/intents/{intent_id}/suspend",
     "post /api/v1/intents/{intent_id}/suspend/respond",
+    "get /api/v1/intents/{intent_id}/tasks",
     "get /api/v1/keys",
     "post /api/v1/keys",
     "delete /api/v1/keys/{key_id}",
@@ -107,6 +108,14 @@ const ROUTES: [&str; 97] = [
     "get /api/v1/suspensions/{suspension_id}/deliveries",
     "post /api/v1/suspensions/{suspension_id}/extend",
     "post /api/v1/suspensions/{suspension_id}/remind",
+    "post /api/v1/tasks",
+    "get /api/v1/tasks/{task_id}",
+    "patch /api/v1/tasks/{task_id}",
+    "post /api/v1/tasks/{task_id}/claim",
+    "post /api/v1/tasks/{task_id}/complete",
+    "post /api/v1/tasks/{task_id}/delegate",
+    "post /api/v1/tasks/{task_id}/fail",
+    "post /api/v1/tasks/{task_id}/progress",
     "get /healthz",
     "get /metrics",
     "get /openapi.json",
@@ -163,7 +172,7 @@ on_each_store! {
                 let filled = path.replace("{intent_id}", &intent.to_string()).replace("{suspension_id}", &suspension);
                 let reply = admin.send(admin.request(&method.to_uppercase(), &filled[1..])).await;
                 let served = ROUTES.contains(&format!("{method} {path}").as_str());
-                let named = ["{key_id}", "{delivery_id}", "{lease_id}", "{dependency_id}", "{attachment_id}", "{agent_id}", "{entry_id}", "{request_id}", "{approval_id}", "{escalation_id}", "{portfolio_id}", "{subscription_id}", "/retry-policy"].iter().any(|id| path.contains(id));
+                let named = ["{key_id}", "{delivery_id}", "{lease_id}", "{dependency_id}", "{attachment_id}", "{agent_id}", "{entry_id}", "{request_id}", "{approval_id}", "{escalation_id}", "{portfolio_id}", "{task_id}", "{subscription_id}", "/retry-policy"].iter().any(|id| path.contains(id));
                 let unknown = reply.status == 405 || (reply.status == 404 && !named);
                 assert_eq!(!unknown, served, "{method} {path}: {}", reply.status);
             }

@@ -5,7 +5,7 @@ use harness::on_each_store;
 use serde_json::json;
 
 /// Every route that the OpenIntent client 0.17.0 calls and this server refuses as not implemented.
-const REFUSED: [&str; 48] = [
+const REFUSED: [&str; 45] = [
     "delete channels/1",
     "delete grants/1",
     "delete memory/1",
@@ -32,10 +32,8 @@ const REFUSED: [&str; 48] = [
     "get intents/{}/coordinators",
     "get intents/{}/events/verify",
     "get intents/{}/plans",
-    "get intents/{}/tasks",
     "get memory/1",
     "get plans/1",
-    "get tasks/1",
     "get triggers",
     "get triggers/1",
     "get vaults/1",
@@ -44,7 +42,6 @@ const REFUSED: [&str; 48] = [
     "patch channels/1/messages/1",
     "patch memory/1",
     "patch plans/1",
-    "patch tasks/1",
     "patch triggers/1",
     "post agents/register",
     "post agents/1/heartbeat",

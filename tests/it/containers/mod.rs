@@ -4,4 +4,5 @@ mod example;
 mod graph;
 mod portfolios;
 mod random;
+mod tasks;
 mod workflows;

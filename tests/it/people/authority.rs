@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use domain::base::field::FieldError;
-use domain::base::ids::{IntentId, PortfolioId, SuspensionId};
+use domain::base::ids::{IntentId, PortfolioId, SuspensionId, TaskId};
 use domain::base::name::Owner;
 use domain::intent::command::Command;
 use domain::people::authority::Action;
@@ -16,7 +16,7 @@ use store::{Relation, Repeatable, Store, StoreError, StreamOf, Target, Unit};
 
 /// The units of the store (methods that run one transaction) that a caller asks for. Each takes the caller as a parameter, and
 /// each has a line in the table below.
-const ASKED_FOR: [&str; 32] = [
+const ASKED_FOR: [&str; 34] = [
     "execute",
     "create",
     "intent",
@@ -28,6 +28,8 @@ const ASKED_FOR: [&str; 32] = [
     "stream",
     "relatives",
     "graph",
+    "task",
+    "tasks",
     "create_portfolio",
     "set_portfolio_status",
     "update_portfolio",
@@ -82,7 +84,7 @@ const OWN: [&str; 26] = [
 ];
 
 /// The actions for which commands need permission.
-const ACTIONS: [Action; 17] = [
+const ACTIONS: [Action; 18] = [
     Action::PatchState,
     Action::SetStatus,
     Action::AppendEvent,
@@ -95,6 +97,7 @@ const ACTIONS: [Action; 17] = [
     Action::LeavePortfolio,
     Action::AddDependency,
     Action::RemoveDependency,
+    Action::WorkOnTask,
     Action::Suspend,
     Action::Respond,
     Action::Cancel,
@@ -141,7 +144,7 @@ fn unwanted<T>() -> Repeatable<T> {
 async fn column(
     store: &dyn Store,
     who: &Principal,
-    (intent, question, portfolio): (IntentId, SuspensionId, PortfolioId),
+    (intent, question, portfolio, task): (IntentId, SuspensionId, PortfolioId, TaskId),
 ) -> Vec<(String, String)> {
     let me = || who.clone();
     let mut cells = Vec::new();
@@ -162,6 +165,8 @@ async fn column(
     push("stream", cell(store.stream(me(), StreamOf::Intent(intent), wrong())).await);
     push("relatives", cell(store.relatives(me(), intent, Relation::Children)).await);
     push("graph", cell(store.graph(me(), intent)).await);
+    push("task", cell(store.task(me(), task)).await);
+    push("tasks", cell(store.tasks(me(), intent, wrong())).await);
     push("create_portfolio", cell(store.create_portfolio(me(), unwanted())).await);
     push("update_portfolio", cell(store.update_portfolio(me(), portfolio, unwanted())).await);
     push("set_portfolio_status", cell(store.set_portfolio_status(me(), portfolio, unwanted())).await);
@@ -206,13 +211,15 @@ on_each_store! {
         let question = SuspensionId::parse(&id).unwrap();
         let portfolio = app.agent().post("api/v1/portfolios", json!({"name": "n"})).await.ok();
         let portfolio = portfolio["id"].as_str().unwrap().parse().unwrap();
+        let task = app.agent().post("api/v1/tasks", json!({"intent_id": intent, "name": "n"})).await.ok();
+        let task = task["id"].as_str().unwrap().parse().unwrap();
         let store = app.store();
         let asker = store.intent(requests::principal("admin", Role::Admin), intent).await.unwrap().created_by;
         let mut tried = Vec::new();
         for role in Role::ALL {
             for (name, owner) in [(&*asker, &*asker), ("other", &*asker), ("other", "other")] {
                 let who = Principal { owner: Owner(owner.to_owned()), ..requests::principal(name, role) };
-                tried.push(column(&*store, &who, (intent, question, portfolio)).await);
+                tried.push(column(&*store, &who, (intent, question, portfolio, task)).await);
             }
         }
         let shown: BTreeSet<&str> = tried[0].iter().filter_map(|(unit, _)| unit.split(' ').next()).collect();
@@ -231,6 +238,7 @@ execute JoinPortfolio  | yes  404  404  | 403  403  403  | 403  403  403  | 403 
 execute LeavePortfolio | yes  404  404  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403
 execute AddDependency  | yes  404  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
 execute RemoveDependency | yes  404  404  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
+execute WorkOnTask     | yes  404  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
 execute Suspend        | yes  404  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
 execute Respond        | self 404  404  | self self yes  | 403  403  403  | 403  403  403  | self self yes
 execute Cancel         | yes  404  404  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403
@@ -246,6 +254,8 @@ acl                    | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes 
 stream                 | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
 relatives              | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
 graph                  | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
+task                   | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
+tasks                  | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
 create_portfolio       | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
 update_portfolio       | yes  404  404  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403
 set_portfolio_status   | yes  404  404  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403

@@ -30,12 +30,12 @@ const WHOLE: &[(&str, &str)] = &[
     ("SELECT __diesel_schema_migrations.version", "at a start, and there are few migrations"),
 ];
 /// Indexes of open, queued or failed rows only. They stay small, however many rows the table has.
-const PARTIAL: &[&str] = &["outbox_due", "outbox_failed", "suspensions_open"];
+const PARTIAL: &[&str] = &["outbox_due", "outbox_failed", "suspensions_open", "tasks_by_due_at"];
 
 /// Tables that never have more than a few rows.
 const SMALL: &[&str] = &["__diesel_schema_migrations", "presence", "published_offset", "secrets", "server_log"];
 /// SQL for rows that one does not get by copying the rows of one day. Idempotency keys may be used again, and the tables of
-/// returned messages, of agents' bytes, assignments and access, of portfolios and of subscriptions become large.
+/// returned messages, of agents' bytes, assignments and access, of portfolios, tasks and subscriptions become large.
 const ANOTHER_DAY: &str = "DELETE FROM suspension_keys WHERE suspension < 1000000; \
                            INSERT INTO agent_bytes SELECT 'agent-' || number, 100000, 0, 1 FROM generate_series(1, 20000) AS number; \
                            ANALYZE agent_bytes; \
@@ -59,6 +59,7 @@ const ANOTHER_DAY: &str = "DELETE FROM suspension_keys WHERE suspension < 100000
                            last_sequence, 0, 0, now() FROM intents; ANALYZE subscriptions; \
                            INSERT INTO graph_edges SELECT rid, kind, rid, false FROM intents, (VALUES (0), (1)) AS kinds (kind) ON CONFLICT DO NOTHING; \
                            ANALYZE graph_edges; \
+                           INSERT INTO tasks (id, intent, status, facts, body) SELECT id, rid, 1, '{}', '{}' FROM intents ON CONFLICT DO NOTHING; ANALYZE tasks; \
                            INSERT INTO bounces (outbox, hard, reported_at) SELECT rid, true, now() FROM outbox; ANALYZE bounces";
 
 /// Asks for an approval, lists approvals and escalations, and works on an intent under a policy.
@@ -102,6 +103,34 @@ async fn three_calls(app: &TestApp) {
         }
     }
     app.advance(10).await;
+}
+
+/// Creates tasks, lists them, completes one, and lets the agent of another lose it.
+async fn tasks(app: &TestApp) {
+    let agent = app.agent();
+    let intent = agent.active_intent().await;
+    let create = async |needed: &[&str]| {
+        let body = json!({"intent_id": intent, "name": "n", "timeout_seconds": 5, "depends_on": needed});
+        let made = agent.post("api/v1/tasks", body).await.ok();
+        format!("api/v1/tasks/{}", made["id"].as_str().unwrap())
+    };
+    let one = create(&[]).await;
+    let two = create(&[one.rsplit('/').next().unwrap()]).await;
+    agent.post(&format!("{one}/claim"), json!({})).await.ok();
+    agent.send(agent.request("PATCH", &one).header("if-match", "3").json(&json!({"status": "running"}))).await.ok();
+    agent.post(&format!("{one}/complete"), json!({"output": {"a": 1}})).await.ok();
+    agent.post(&format!("{two}/claim"), json!({})).await.ok();
+    app.advance(5).await;
+    agent.get(&two).await.ok();
+    for query in ["", "?status=ready&limit=1&offset=0"] {
+        agent.get(&format!("api/v1/intents/{intent}/tasks{query}")).await.ok();
+    }
+    let body = json!({"title": "t", "status": "active", "depends_on": [intent]});
+    let waiting = agent.post("api/v1/intents", body).await.ok();
+    let held = agent.post("api/v1/tasks", json!({"intent_id": waiting["id"], "name": "n"})).await.ok();
+    agent.asked(intent).await;
+    let refused = agent.post(&format!("api/v1/tasks/{}/claim", held["id"].as_str().unwrap()), json!({})).await;
+    assert_eq!(refused.problem().1, "io_upstream_suspended");
 }
 
 /// Creates intents that need each other, lists them, and completes them.
@@ -182,6 +211,7 @@ async fn beside(app: &TestApp, path: &str) {
     let (agent, operator) = (app.agent(), app.operator());
     requests(&agent, &operator, path).await;
     graph(app).await;
+    tasks(app).await;
     portfolios(&agent, &operator, path).await;
     subscriptions(app, path).await;
 }

@@ -23,6 +23,7 @@ pub use self::governance::{PolicyRemoved, PolicySet};
 pub use self::key::{Key, KeyRevoked, ServerPayload};
 pub use self::question::{AskedBefore, Choice, Escalated, Extended, Reminded, Renotified, RetryPolicy, Rung, Suspended};
 pub use self::work::{IntentCreated, Lease, Patch, StatePatched, StatusChanged};
+use crate::container::event::TaskEvent;
 use crate::intent::access::{self, AccessEvent};
 use crate::intent::assignment::{Assigned, Unassigned};
 use crate::intent::dependency::{self, DependencyAdded, DependencyEvent, DependencyMet, DependencyRemoved};
@@ -108,6 +109,8 @@ pub enum Payload {
     DependencyRemoved(DependencyRemoved),
     /// `intent.dependency_completed`.
     DependencyMet(DependencyMet),
+    /// The events about tasks, each under its own type.
+    Task(Box<TaskEvent>),
     /// `governance.policy_set`.
     PolicySet(PolicySet),
     /// `governance.policy_removed`.
@@ -179,6 +182,7 @@ impl Payload {
             Event::Member(MemberEvent::Suspended(suspended)) => Self::MemberSuspended(*suspended),
             Event::Member(MemberEvent::Resumed(resumed)) => Self::MemberResumed(*resumed),
             Event::Dependency(change) => Self::of_dependency(change),
+            Event::Task(change) => Self::Task(change.clone()),
             Event::PolicyChanged { policy, version } => Self::of_policy(policy.clone(), *version),
             Event::Violated(violation) => Self::Violated(violation.clone()),
             Event::Recorded(record) => Self::Recorded(record.clone()),
@@ -262,9 +266,10 @@ impl Payload {
             POLICY_SET => of(payload, Self::PolicySet),
             POLICY_REMOVED => of(payload, Self::PolicyRemoved),
             VIOLATION => of(payload, Self::Violated),
-            _ => match Record::read(event_type, &payload) {
-                Some(record) => record.map(|record| Self::Recorded(Box::new(record))),
-                None => of(payload, Self::Appended),
+            _ => match (Record::read(event_type, &payload), TaskEvent::read(event_type, &payload)) {
+                (Some(record), _) => record.map(|record| Self::Recorded(Box::new(record))),
+                (None, Some(task)) => task.map(|task| Self::Task(Box::new(task))),
+                (None, None) => of(payload, Self::Appended),
             },
         }
     }

@@ -71,7 +71,7 @@ pub(super) fn body(operation_id: &str) -> Option<Value> {
     Some(body)
 }
 
-/// The example bodies of the operations on portfolios and subscriptions.
+/// The example bodies of the operations on portfolios, tasks and subscriptions.
 fn of_sets(operation_id: &str) -> Option<Value> {
     Some(match operation_id {
         "subscriptions_subscribe" => json!({
@@ -88,6 +88,15 @@ fn of_sets(operation_id: &str) -> Option<Value> {
         "portfolios_add" => json!({
             "intent_id": "019ab0f2-7c11-7d3a-9a55-3f1f0d6b2c10", "role": "primary", "priority": 10,
         }),
+        "tasks_create" => json!({
+            "intent_id": "019ab0f2-7c11-7d3a-9a55-3f1f0d6b2c10", "name": "Check the invoice", "input": { "invoice": "INV-7" },
+        }),
+        "tasks_update" => json!({ "status": "running" }),
+        "tasks_claim" => json!({}),
+        "tasks_complete" => json!({ "output": { "valid": true } }),
+        "tasks_fail" => json!({ "error": "The archive does not answer." }),
+        "tasks_progress" => json!({ "percentage": 40, "message": "Two of five invoices are checked." }),
+        "tasks_delegate" => json!({ "capability": "translate", "payload": { "text": "Rechnung" } }),
         _ => return None,
     })
 }

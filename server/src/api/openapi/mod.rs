@@ -18,7 +18,7 @@ use utoipa::OpenApi;
 use super::{
     access, agents, approvals, arbitration, attachments, costs, decisions, deliveries, discovery, escalations, events,
     extensions, failures, governance, graph, health, intents, keys, leases, metrics, portfolios, preview, reminders,
-    retry_policy, server_log, streams, subscriptions, suspensions,
+    retry_policy, server_log, streams, subscriptions, suspensions, tasks,
 };
 use crate::edge::problem::Surface;
 use crate::edge::route::{Declared, Routes};
@@ -42,6 +42,8 @@ use crate::edge::route::{Declared, Routes};
         escalations::ask, escalations::list, escalations::resolve, arbitration::ask,
         portfolios::create, portfolios::list, portfolios::show, portfolios::update, portfolios::set_status, portfolios::events,
         portfolios::members, portfolios::add, portfolios::remove, portfolios::of_intent,
+        tasks::create, tasks::show, tasks::list, tasks::update, tasks::claim, tasks::complete, tasks::fail, tasks::progress,
+        tasks::delegate,
         streams::subscribe_to_intent, streams::follow_log, streams::subscribe_to_agent, streams::subscribe_to_portfolio,
         subscriptions::subscribe, subscriptions::list, subscriptions::unsubscribe,
         decisions::record_decision, decisions::list_decisions,
@@ -68,6 +70,7 @@ use crate::edge::route::{Declared, Routes};
         (name = "arbitration", description = "People settle a conflict while the intent goes on (RFC-0013)."),
         (name = "records", description = "Data that agents keep with an intent. The server shows it; a policy can bound the costs (RFC-0005, RFC-0009, RFC-0010, RFC-0013)."),
         (name = "portfolios", description = "Intents that belong together, under one name (RFC-0007)."),
+        (name = "tasks", description = "The parts into which an agent divides the work of an intent (RFC-0012)."),
         (name = "streams", description = "Events as they happen, for the OpenIntent client: server-sent events, with `Last-Event-ID`. Every refusal is held for five seconds."),
         (name = "subscriptions", description = "Endpoints that are told of the events of an intent (RFC-0006)."),
         (name = "keys", description = "API keys, for admins."),
@@ -126,7 +129,7 @@ fn describe() -> Value {
 }
 
 /// The operations with a body in which no field is required. An absent body counts as an empty object, which is enough for them.
-const BODILESS: [&str; 8] = [
+const BODILESS: [&str; 12] = [
     "leases_renew",
     "suspensions_cancel",
     "suspensions_remind",
@@ -135,6 +138,10 @@ const BODILESS: [&str; 8] = [
     "access_approve",
     "access_deny",
     "portfolios_update",
+    "tasks_claim",
+    "tasks_complete",
+    "tasks_fail",
+    "tasks_progress",
 ];
 
 /// Adds to an operation the facts that its handler does not know.

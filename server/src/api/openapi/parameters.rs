@@ -6,6 +6,7 @@ use super::text;
 use crate::api::portfolios::{MEMBERS_OFFSET_MAX, PORTFOLIOS_PAGE_MAX};
 use crate::api::subscriptions::SUBSCRIPTIONS_PAGE_MAX;
 use crate::api::suspensions::WAIT_SECONDS_MAX;
+use crate::api::tasks::TASKS_PAGE_MAX;
 use crate::edge::body::IDEMPOTENCY_KEY_MAX;
 use crate::edge::instance::CHALLENGE_CHARS;
 use crate::edge::query::{OFFSET_MAX, PAGE_DEFAULT, PAGE_MAX};
@@ -88,7 +89,7 @@ fn meaning(path: &str, name: &str) -> Option<(Value, &'static str)> {
     Some(meaning)
 }
 
-/// The parameters that have bounds or meanings of their own on the paths of portfolios and subscriptions.
+/// The parameters that have bounds or meanings of their own on the paths of portfolios, tasks and subscriptions.
 fn of_one_noun(path: &str, name: &str) -> Option<(Value, &'static str)> {
     let number = |minimum: u32, maximum: u32, default: u32| json!({ "type": "integer", "minimum": minimum, "maximum": maximum, "default": default });
     Some(match (path, name) {
@@ -97,6 +98,10 @@ fn of_one_noun(path: &str, name: &str) -> Option<(Value, &'static str)> {
         }
         (_, "portfolio_id") => {
             (json!({ "type": "string", "format": "uuid" }), "The portfolio's id. Any other value answers 404.")
+        }
+        (_, "task_id") => (json!({ "type": "string", "format": "uuid" }), "The task's id. Any other value answers 404."),
+        ("/api/v1/intents/{intent_id}/tasks", "limit") => {
+            (number(1, TASKS_PAGE_MAX, TASKS_PAGE_MAX), "The most tasks on the page.")
         }
         ("/api/v1/portfolios", "created_by") => (
             json!({ "type": "string" }),

@@ -87,6 +87,7 @@ pub(super) fn complete(surface: Surface, keyed: bool, bodied: bool, responses: &
 fn usual(status: u16) -> String {
     match status {
         400 => "`if_match_required`: this write needs `If-Match`, and it must be a version".into(),
+        428 => "`precondition_required`: this write needs `If-Match`, and it must be a version".into(),
         403 => "`forbidden`: the key may read this, but its role may not do this".into(),
         404 => "`not_found`: it does not exist, or the key may not read it; the two look the same".into(),
         422 => "`invalid`: `errors` names each field and the rule it breaks; with a body also `malformed_json`, with a key also `idempotency_mismatch`".into(),

@@ -18,6 +18,7 @@ mod published;
 mod server_log;
 mod subscriptions;
 mod suspensions;
+mod tasks;
 mod timers;
 mod tokens;
 

@@ -56,6 +56,7 @@ impl WriteIntents for Writing<'_> {
             unmet: &signed(row.intent.unmet),
             is_held: &row.intent.is_held,
             is_grouped: &row.intent.is_grouped,
+            has_tasks: &row.intent.has_tasks,
             last_event: &row.last_event,
             last_sequence: &last_sequence,
             last_hash: row.last_hash.as_ref().map_or(&[], |hash| &hash.0),

@@ -93,6 +93,7 @@ impl Ledger {
             | Outcome::Access(_)
             | Outcome::Portfolio(_)
             | Outcome::Membership(_)
+            | Outcome::Task(_)
             | Outcome::Subscription(_) => {}
         }
         Ok(())

@@ -1,0 +1,302 @@
+//! Decides about the tasks of an intent (RFC-0012), and blocks those that run while the intent waits for a person (RFC-0026).
+
+use chrono::{DateTime, Utc};
+
+use crate::base::ids::TaskId;
+use crate::container::event::{
+    Blocked, Claimed, Completed, Created, Delegated, Ended, Failed, Named, Progressed, Retrying, TaskEvent, Unblocked,
+};
+use crate::container::task::{
+    DELEGATED, INTENT_ABANDONED, INTENT_SUSPENDED, LEASE_EXPIRED, MANUAL, NewTask, Progress, TASKS_MAX, Task, TaskChange,
+    TaskCommand, TaskStatus, TaskStep, UNFINISHED_MAX,
+};
+use crate::intent::event::{Event, ending_of};
+use crate::intent::refusal::Refusal;
+use crate::intent::status::Status;
+use crate::intent::{Intent, leases, workflow};
+use crate::people::principal::{Principal, Role};
+use crate::problem::Rejection;
+use crate::suspension::Resolution;
+
+/// Decides the effect of a command about a task that the store has loaded, with those that wait for it.
+pub(super) fn decide(intent: &Intent, command: &TaskCommand, by: &Principal, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
+    let task = || intent.tasks.iter().find(|task| task.id == command.id).ok_or(Rejection::NotFound);
+    match &command.step {
+        TaskStep::Create(new) => Ok(events(create(intent, command.id, new, by)?)),
+        TaskStep::Change(change) => self::change(intent, command, task()?, change, by, now),
+        TaskStep::Report(progress) => report(intent, command, task()?, progress, by, now),
+        TaskStep::Delegate { id, task: new } => delegate(intent, task()?, *id, new, by),
+        TaskStep::LookAtLease => Ok(task().map_or_else(|_| Vec::new(), |task| look_at_lease(intent, task, now))),
+    }
+}
+
+fn events(tasks: impl IntoIterator<Item = TaskEvent>) -> Vec<Event> {
+    tasks.into_iter().map(|event| Event::Task(Box::new(event))).collect()
+}
+
+fn create(intent: &Intent, task_id: TaskId, new: &NewTask, by: &Principal) -> Result<Vec<TaskEvent>, Rejection> {
+    if intent.status.is_final() {
+        return Err(Rejection::IntentEnded { status: intent.status.as_str().into() });
+    }
+    if intent.task_count >= TASKS_MAX {
+        return Err(Rejection::invalid("intent_id", "count", format!("an intent has at most {TASKS_MAX} tasks")));
+    }
+    if intent.tasks.iter().filter(|task| task.status.is_unfinished()).count() >= UNFINISHED_MAX {
+        let message = format!("an intent has at most {UNFINISHED_MAX} tasks that are not finished; finish one first");
+        return Err(Rejection::invalid("intent_id", "count", message));
+    }
+    let find = |id: &TaskId| intent.tasks.iter().find(|task| task.id == *id);
+    let is_known = |id: &TaskId| find(id).is_some();
+    if !new.depends_on.iter().all(is_known) {
+        return Err(Rejection::invalid("depends_on", "unknown", "must name tasks of the same intent"));
+    }
+    if !new.parent_task_id.iter().all(is_known) {
+        return Err(Rejection::invalid("parent_task_id", "unknown", "must be a task of the same intent"));
+    }
+    let is_open = |id: &&TaskId| find(id).is_some_and(|task| !task.status.is_done());
+    let waits_for: Vec<_> = new.depends_on.iter().filter(is_open).copied().collect();
+    let ready = waits_for.is_empty().then_some(TaskEvent::Ready(Named { task_id, credential: None }));
+    let body = new.body.clone();
+    let created = Created {
+        task_id,
+        name: body.name,
+        description: body.description,
+        priority: body.priority,
+        input: body.input,
+        capabilities_required: body.capabilities_required,
+        depends_on: new.depends_on.clone(),
+        waits_for,
+        parent_task_id: new.parent_task_id,
+        timeout_seconds: new.timeout_seconds,
+        max_attempts: new.max_attempts,
+        metadata: body.metadata,
+        credential: by.credential,
+    };
+    Ok(std::iter::once(TaskEvent::Created(Box::new(created))).chain(ready).collect())
+}
+
+fn change(
+    intent: &Intent,
+    command: &TaskCommand,
+    task: &Task,
+    change: &TaskChange,
+    by: &Principal,
+    now: DateTime<Utc>,
+) -> Result<Vec<Event>, Refusal> {
+    use TaskStatus::{Blocked, Cancelled, Claimed, Completed, Failed, Pending, Ready, Running, Skipped};
+    let (task_id, credential) = (task.id, by.credential);
+    let ended = || Ended { task_id, reason: change.reason.clone(), credential };
+    if change.assigned_agent.is_some() && task.status != Ready {
+        let message = "is set when the task is claimed, and changes only with another attempt";
+        return Err(Rejection::invalid("assigned_agent", "value", message).into());
+    }
+    let refused = || Rejection::TaskTransition { from: task.status.as_str().into(), to: change.status.as_str().into() };
+    match (task.status, change.status) {
+        (Ready, Claimed) => return claim(intent, command, task, change.assigned_agent.as_ref(), by, now),
+        (Ready, Running) => {
+            let mut claimed = claim(intent, command, task, change.assigned_agent.as_ref(), by, now)?;
+            claimed.extend(events([TaskEvent::Started(Named { task_id, credential })]));
+            return Ok(claimed);
+        }
+        (_, _) => may_change(intent, task, by, now)?,
+    }
+    let change = match (task.status, change.status) {
+        (Claimed, Running) => {
+            may_begin(intent)?;
+            TaskEvent::Started(Named { task_id, credential })
+        }
+        (Running, Completed) => {
+            let (output, artifacts) = (change.output.clone(), change.artifacts.clone());
+            TaskEvent::Completed(Box::new(self::Completed { task_id, output, artifacts, credential }))
+        }
+        (Running, Failed) => {
+            TaskEvent::Failed(self::Failed { task_id, attempt: task.attempt, error: change.error.clone(), credential })
+        }
+        (Running, Blocked) => {
+            let blocked_reason = change.reason.clone().unwrap_or_else(|| MANUAL.to_owned());
+            TaskEvent::Blocked(self::Blocked { task_id, blocked_reason, suspended_intent_id: None, credential })
+        }
+        // Only the end of the suspension unblocks a task that the suspension has blocked.
+        (Blocked, Running) if task.mirrors_suspension() || intent.status == Status::SuspendedAwaitingInput => {
+            return Err(Rejection::IntentSuspended.into());
+        }
+        (Blocked, Running) => TaskEvent::Unblocked(Unblocked { task_id, resolution: None, credential }),
+        (Failed, Ready) if task.attempt < task.max_attempts => {
+            TaskEvent::Retrying(Retrying { task_id, attempt: task.attempt + 1, reason: None, credential })
+        }
+        (Pending, Skipped) => TaskEvent::Skipped(ended()),
+        (Pending | Ready | Claimed | Running | Blocked, Cancelled) => TaskEvent::Cancelled(ended()),
+        (_, _) => return Err(refused().into()),
+    };
+    Ok(with_effects(intent, task, change, now))
+}
+
+/// Adds to a change of a task its effects on the lease, on the tasks that wait for it, and on the task that has delegated it.
+fn with_effects(intent: &Intent, task: &Task, change: TaskEvent, now: DateTime<Utc>) -> Vec<Event> {
+    let is_done = matches!(change, TaskEvent::Completed(_) | TaskEvent::Skipped(_));
+    let is_failed = matches!(change, TaskEvent::Failed(_));
+    let ends = is_done || matches!(change, TaskEvent::Cancelled(_)) || (is_failed && task.attempt >= task.max_attempts);
+    let gives_back = ends || is_failed;
+    let lease = task.lease(&intent.leases).filter(|_| gives_back).map(|lease| leases::released(lease, now));
+    let waits_for_it_alone = |other: &&Task| other.status == TaskStatus::Pending && other.waits_for == [task.id];
+    let ready = intent.tasks.iter().filter(|_| is_done).filter(waits_for_it_alone);
+    let ready = ready.map(|other| TaskEvent::Ready(Named { task_id: other.id, credential: None }));
+    let parent = intent.tasks.iter().find(|parent| ends && Some(parent.id) == task.parent_task_id && waits_for_part(parent));
+    let parent = parent.map(|parent| {
+        // The parent waits for the person then, as if it had been running.
+        if intent.status == Status::SuspendedAwaitingInput {
+            return blocked_by_suspension(intent, parent);
+        }
+        TaskEvent::Unblocked(Unblocked { task_id: parent.id, resolution: None, credential: None })
+    });
+    lease.into_iter().chain(events(std::iter::once(change).chain(ready).chain(parent))).collect()
+}
+
+fn waits_for_part(task: &Task) -> bool {
+    task.status == TaskStatus::Blocked && task.blocked_reason.as_deref() == Some(DELEGATED)
+}
+
+fn blocked_by_suspension(intent: &Intent, task: &Task) -> TaskEvent {
+    TaskEvent::Blocked(Blocked {
+        task_id: task.id,
+        blocked_reason: INTENT_SUSPENDED.to_owned(),
+        suspended_intent_id: Some(intent.id),
+        credential: None,
+    })
+}
+
+/// Lets an agent hold the task, by a lease.
+fn claim(
+    intent: &Intent,
+    command: &TaskCommand,
+    task: &Task,
+    named: Option<&String>,
+    by: &Principal,
+    now: DateTime<Utc>,
+) -> Result<Vec<Event>, Refusal> {
+    may_begin(intent)?;
+    let agent_id = named.unwrap_or(&command.agent_id);
+    if !by.may_act_for(agent_id) && !intent.is_created_by(by) {
+        let reason = "only the agent that created the intent claims tasks for other agents";
+        return Err(Rejection::Forbidden { reason: reason.into() }.into());
+    }
+    let leased = leases::acquire(intent, command.lease_id, agent_id, &task.scope(), task.held_seconds(), now)?;
+    // The agent may have taken the lease on this scope before, by a call of its own.
+    let lease_id = intent.lease_on(&task.scope(), now).map_or(command.lease_id, |held| held.id);
+    let claimed = Claimed { task_id: task.id, agent_id: agent_id.clone(), lease_id, credential: by.credential };
+    Ok(leased.into_iter().chain(events([TaskEvent::Claimed(claimed)])).collect())
+}
+
+/// Refuses to begin work on an intent that waits for a person or for other intents, or that has ended.
+fn may_begin(intent: &Intent) -> Result<(), Refusal> {
+    match (intent.status, &intent.held_up_by) {
+        (Status::SuspendedAwaitingInput, _) => Err(Rejection::IntentSuspended.into()),
+        (Status::Blocked, Some(held_up)) => Err(Rejection::InputsSuspended {
+            intent_id: intent.id,
+            title: held_up.title.clone(),
+            suspended_intent_id: held_up.suspended_intent_id,
+            resumes_at: held_up.resumes_at,
+        }
+        .into()),
+        (Status::Blocked, None) => Err(Rejection::IntentBlocked.into()),
+        (Status::Completed | Status::Abandoned, _) => {
+            Err(Rejection::IntentEnded { status: intent.status.as_str().into() }.into())
+        }
+        (Status::Draft | Status::Active, _) => workflow::may_begin(intent),
+    }
+}
+
+/// Refuses to change a task that another agent holds. The agent that created the intent may.
+fn may_change(intent: &Intent, task: &Task, by: &Principal, now: DateTime<Utc>) -> Result<(), Rejection> {
+    let is_anothers = task.assigned_agent.as_ref().is_some_and(|agent_id| !by.may_act_for(agent_id));
+    if by.role != Role::Agent || !is_anothers || intent.is_created_by(by) {
+        return Ok(());
+    }
+    match task.lease(&intent.leases).filter(|lease| lease.holds(now, intent.suspended_since())) {
+        Some(lease) => Err(Rejection::LeaseConflict { existing: Box::new(lease.clone()) }),
+        None => Err(Rejection::Forbidden { reason: "another agent worked on this task last".into() }),
+    }
+}
+
+fn report(
+    intent: &Intent,
+    command: &TaskCommand,
+    task: &Task,
+    progress: &Progress,
+    by: &Principal,
+    now: DateTime<Utc>,
+) -> Result<Vec<Event>, Refusal> {
+    may_change(intent, task, by, now)?;
+    if !task.is_held() {
+        return Err(Rejection::TaskTransition { from: task.status.as_str().into(), to: "running".into() }.into());
+    }
+    let agent_id = task.assigned_agent.as_ref().unwrap_or(&command.agent_id);
+    // The agent is alive, so it holds the task for longer. If its time has just run out, no other agent has the task yet.
+    let held = match task.lease(&intent.leases) {
+        Some(lease) if lease.holds(now, intent.suspended_since()) => {
+            leases::renew(intent, lease.id, agent_id, task.held_seconds(), now)?
+        }
+        Some(_) | None => Vec::new(),
+    };
+    let progressed = Progressed { task_id: task.id, progress: progress.clone(), credential: by.credential };
+    Ok(held.into_iter().chain(events([TaskEvent::Progressed(progressed)])).collect())
+}
+
+/// Creates a task for a part of the work of another one, which waits for it.
+fn delegate(intent: &Intent, task: &Task, part: TaskId, new: &NewTask, by: &Principal) -> Result<Vec<Event>, Refusal> {
+    let is_anothers = task.assigned_agent.as_ref().is_some_and(|agent_id| !by.may_act_for(agent_id));
+    if is_anothers && !intent.is_created_by(by) {
+        return Err(Rejection::Forbidden { reason: "another agent works on this task".into() }.into());
+    }
+    if task.status != TaskStatus::Running {
+        return Err(Rejection::TaskTransition { from: task.status.as_str().into(), to: "blocked".into() }.into());
+    }
+    let (task_id, credential) = (task.id, by.credential);
+    let mut all = create(intent, part, &NewTask { parent_task_id: Some(task_id), ..new.clone() }, by)?;
+    all.push(TaskEvent::Delegated(Delegated { task_id, sub_task_id: part, credential }));
+    let blocked_reason = DELEGATED.to_owned();
+    all.push(TaskEvent::Blocked(Blocked { task_id, blocked_reason, suspended_intent_id: None, credential }));
+    Ok(events(all))
+}
+
+/// If the agent that holds the task gave no sign of life for too long, makes the task ready for another agent, or lets it fail.
+fn look_at_lease(intent: &Intent, task: &Task, now: DateTime<Utc>) -> Vec<Event> {
+    let lease = task.lease(&intent.leases);
+    if !task.is_held() || lease.is_some_and(|lease| lease.holds(now, intent.suspended_since())) {
+        return Vec::new();
+    }
+    let (task_id, reason) = (task.id, Some(LEASE_EXPIRED.to_owned()));
+    if task.attempt < task.max_attempts && !intent.status.is_final() {
+        let retrying = Retrying { task_id, attempt: task.attempt + 1, reason, credential: None };
+        return events([TaskEvent::Retrying(retrying)]);
+    }
+    let failed = Failed { task_id, attempt: task.attempt, error: reason, credential: None };
+    with_effects(intent, task, TaskEvent::Failed(failed), now)
+}
+
+/// If these events change whether the intent waits for a person, blocks or unblocks its tasks (RFC-0026 §3, rule 3); if they
+/// abandon the intent, cancels the tasks that are not finished.
+pub(super) fn mirrored(intent: &Intent, mut all: Vec<Event>, now: DateTime<Utc>) -> Vec<Event> {
+    let changed = |event: &Event| if let Event::StatusChanged { new, .. } = event { Some(*new) } else { None };
+    let Some(new) = all.iter().rev().find_map(changed).filter(|_| !intent.tasks.is_empty()) else { return all };
+    let was_suspended = intent.status == Status::SuspendedAwaitingInput;
+    let unfinished = || intent.tasks.iter().filter(|task| task.status.is_unfinished());
+    if new == Status::Abandoned {
+        let ended = |task: &Task| Ended { task_id: task.id, reason: Some(INTENT_ABANDONED.to_owned()), credential: None };
+        all.extend(events(unfinished().map(|task| TaskEvent::Cancelled(ended(task)))));
+    } else if new == Status::SuspendedAwaitingInput && !was_suspended {
+        let running = unfinished().filter(|task| task.status == TaskStatus::Running);
+        all.extend(events(running.map(|task| blocked_by_suspension(intent, task))));
+    } else if was_suspended && new != Status::SuspendedAwaitingInput {
+        let resolution = resolution(&all, now);
+        let unblocked = |task: &Task| Unblocked { task_id: task.id, resolution, credential: None };
+        let waiting = unfinished().filter(|task| task.mirrors_suspension());
+        all.extend(events(waiting.map(|task| TaskEvent::Unblocked(unblocked(task)))));
+    }
+    all
+}
+
+/// How these events end a suspension.
+fn resolution(all: &[Event], now: DateTime<Utc>) -> Option<Resolution> {
+    all.iter().find_map(|event| ending_of(event, now)).map(|(_, ending)| ending.resolution)
+}

@@ -1,0 +1,2 @@
+ALTER TABLE intents DROP COLUMN has_tasks;
+DROP TABLE tasks;
