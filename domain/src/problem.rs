@@ -276,6 +276,29 @@ pub enum Rejection {
         /// The requested status.
         to: String,
     },
+    /// The lifecycle of a plan has no step between these two states (RFC-0012).
+    #[error("a plan cannot go from {from} to {to}")]
+    PlanTransition {
+        /// The present state.
+        from: String,
+        /// The requested state.
+        to: String,
+    },
+    /// The tasks and checkpoints of a plan change only while it is a draft.
+    #[error("the plan is {state}, and its tasks and checkpoints change only while it is a draft")]
+    PlanNotDraft {
+        /// The state of the plan.
+        state: String,
+    },
+    /// The task cannot begin, because its plan is not active.
+    #[error("the plan of the task is {state}, and its tasks begin only while it is active")]
+    PlanNotActive {
+        /// The state of the plan.
+        state: String,
+    },
+    /// The plan waits for the decision of a person.
+    #[error("the plan waits for the decision of a person, so no agent resumes or cancels it")]
+    PlanWaits,
     /// The task cannot begin or go on, because its intent waits for a person.
     #[error("the intent waits for a person, so no task of it can begin or go on")]
     IntentSuspended,
@@ -344,9 +367,10 @@ impl Rejection {
             Self::EndsEarlier => entry("ends_earlier", 409, "Ends before the open question"),
             Self::DeadlineFixed => entry("deadline_fixed", 409, "The deadline does not move"),
             Self::UseSuspend => entry("use_suspend", 409, "Use suspend"),
-            Self::InvalidTransition { .. } | Self::PortfolioTransition { .. } | Self::TaskTransition { .. } => {
-                entry("invalid_transition", 409, "Invalid transition")
-            }
+            Self::InvalidTransition { .. }
+            | Self::PortfolioTransition { .. }
+            | Self::TaskTransition { .. }
+            | Self::PlanTransition { .. } => entry("invalid_transition", 409, "Invalid transition"),
             Self::TooSoon { .. } | Self::AskedTooOften { .. } => edge::RATE_LIMITED,
             Self::BytesSpent { .. } => entry("bytes_spent", 429, "Too many bytes in a day"),
             Self::NoRoom => entry("no_room", 507, "No room"),
@@ -367,6 +391,9 @@ impl Rejection {
             Self::InputsSuspended { .. } => entry("io_upstream_suspended", 422, "An input waits for a person"),
             Self::InputsMissing { .. } => entry("io_inputs", 422, "Inputs are missing"),
             Self::OutputsMissing { .. } => entry("io_outputs", 422, "Outputs are missing"),
+            Self::PlanNotDraft { .. } => entry("plan_not_draft", 409, "The plan is no draft"),
+            Self::PlanNotActive { .. } => entry("plan_not_active", 409, "The plan is not active"),
+            Self::PlanWaits => entry("plan_waits_for_person", 409, "The plan waits for a person"),
             Self::IntentSuspended => entry("intent_suspended", 409, "The intent waits for a person"),
             Self::IntentBlocked => entry("intent_blocked", 409, "The intent is blocked"),
             Self::LeaseWhileSuspended => entry("lease_while_suspended", 409, "Lease refused while suspended"),

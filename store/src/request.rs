@@ -1,7 +1,7 @@
 //! Writes as callers request them, and their outcomes.
 
 use domain::base::field::FieldError;
-use domain::base::ids::{DeliveryId, IntentId, KeyId, PortfolioId, SubscriptionId, SuspensionId, TaskId};
+use domain::base::ids::{DeliveryId, IntentId, KeyId, PlanId, PortfolioId, SubscriptionId, SuspensionId, TaskId};
 use domain::base::name::Owner;
 use domain::intent::body::IntentBody;
 use domain::intent::command::Command;
@@ -13,7 +13,8 @@ use domain::portfolio::PortfolioBody;
 use domain::subscription::SubscriptionBody;
 use domain::suspension::lease::Lease;
 use domain::wire::{
-    AccessView, IntentView, MembershipView, PortfolioView, RespondResponse, SubscriptionView, SuspensionRecord, TaskView,
+    AccessView, IntentView, MembershipView, PlanView, PortfolioView, RespondResponse, SubscriptionView, SuspensionRecord,
+    TaskView,
 };
 use serde::{Deserialize, Serialize};
 
@@ -84,6 +85,8 @@ pub enum Target {
     Suspension(SuspensionId),
     /// The intent of this task.
     Task(TaskId),
+    /// The intent of this plan.
+    Plan(PlanId),
 }
 
 /// A message that is to be sent again.
@@ -183,6 +186,7 @@ pub enum Outcome {
     /// The place of an intent in a portfolio.
     Membership(MembershipView),
     Task(Box<TaskView>),
+    Plan(Box<PlanView>),
     /// The subscription without its secret.
     Subscription(Box<SubscriptionView>),
 }

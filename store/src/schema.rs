@@ -52,6 +52,20 @@ diesel::table! {
 }
 
 diesel::table! {
+    use diesel::sql_types::{BigInt, Integer};
+    use crate::sql::{Document, Id};
+
+    plans (rid) {
+        rid -> BigInt,
+        id -> Id,
+        intent -> BigInt,
+        state -> Integer,
+        facts -> Document,
+        body -> Document,
+    }
+}
+
+diesel::table! {
     completions (intent) {
         intent -> BigInt,
     }

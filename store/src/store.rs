@@ -3,14 +3,14 @@
 use std::future::ready;
 use std::sync::Arc;
 
-use domain::base::ids::{DeliveryId, IntentId, KeyId, PortfolioId, SubscriptionId, SuspensionId, TaskId};
+use domain::base::ids::{DeliveryId, IntentId, KeyId, PlanId, PortfolioId, SubscriptionId, SuspensionId, TaskId};
 use domain::people::principal::Principal;
 use domain::portfolio::membership::Join;
 use domain::portfolio::{PortfolioStatus, PortfolioUpdate};
 use domain::suspension::lease::Lease;
 use domain::wire::{
-    AclView, DeliveryPage, DeliveryView, EventView, GraphView, IntentPage, IntentView, KeyView, PortfolioView, SubscriptionView,
-    SuspensionPage, SuspensionRecord, TaskView, WholePortfolioView,
+    AclView, DeliveryPage, DeliveryView, EventView, GraphView, IntentPage, IntentView, KeyView, PlanView, PortfolioView,
+    SubscriptionView, SuspensionPage, SuspensionRecord, TaskView, WholePortfolioView,
 };
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -83,6 +83,10 @@ pub trait Store: Send + Sync + 'static {
     fn task(&self, principal: Principal, id: TaskId) -> Unit<'_, TaskView>;
     /// Lists the tasks of an intent, oldest first.
     fn tasks(&self, principal: Principal, id: IntentId, filter: Wanted<TaskFilter>) -> Unit<'_, Vec<TaskView>>;
+    /// Reads a plan.
+    fn plan(&self, principal: Principal, id: PlanId) -> Unit<'_, PlanView>;
+    /// Lists the plans of an intent, oldest first.
+    fn plans(&self, principal: Principal, id: IntentId) -> Unit<'_, Vec<PlanView>>;
     /// Creates a portfolio.
     fn create_portfolio(&self, principal: Principal, write: Repeatable<NewPortfolio>) -> Unit<'_, Outcome>;
     /// Changes the words, data or rules of a portfolio.
@@ -277,6 +281,16 @@ impl<B: Backend> Store for B {
     fn tasks(&self, principal: Principal, id: IntentId, filter: Wanted<TaskFilter>) -> Unit<'_, Vec<TaskView>> {
         let now = self.clock().now();
         self.authorized("tasks", move |rows| tasks::tasks(rows, &principal, id, filter, now))
+    }
+
+    fn plan(&self, principal: Principal, id: PlanId) -> Unit<'_, PlanView> {
+        let now = self.clock().now();
+        self.authorized("plan", move |rows| tasks::plan(rows, &principal, id, now))
+    }
+
+    fn plans(&self, principal: Principal, id: IntentId) -> Unit<'_, Vec<PlanView>> {
+        let now = self.clock().now();
+        self.authorized("plans", move |rows| tasks::plans(rows, &principal, id, now))
     }
 
     fn create_portfolio(&self, principal: Principal, write: Repeatable<NewPortfolio>) -> Unit<'_, Outcome> {

@@ -7,6 +7,7 @@ pub mod choice;
 pub mod engagement;
 pub mod governing;
 pub mod grouping;
+pub mod planning;
 pub mod policy;
 pub mod pressing;
 pub mod preview;

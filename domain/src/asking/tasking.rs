@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use crate::base::field::{FieldError, UNSUPPORTED};
-use crate::base::ids::TaskId;
+use crate::base::ids::{PlanId, TaskId};
 use crate::base::json;
 use crate::container::task::{
     ATTEMPTS_DEFAULT, ATTEMPTS_MAX, DATA_BYTES_MAX, DELEGATED, DEPENDENCIES_MAX, DESCRIPTION_BYTES_MAX, INTENT_SUSPENDED,
@@ -42,7 +42,6 @@ pub fn new_task(body: CreateTaskRequest) -> Result<TaskStep, Errors> {
         );
     }
     for (field, given, why) in [
-        ("plan_id", &body.plan_id, "this server has no plans"),
         ("memory_policy", &body.memory_policy, "this server has no memory for agents"),
         ("requires_tools", &body.requires_tools, "this server has no tools"),
         ("retry_policy", &body.retry_policy, "set max_attempts"),
@@ -61,6 +60,8 @@ pub fn new_task(body: CreateTaskRequest) -> Result<TaskStep, Errors> {
     }
     let depends_on = check.tasks("depends_on", &body.depends_on.unwrap_or_default());
     let parent_task_id = check.tasks("parent_task_id", body.parent_task_id.as_slice()).pop();
+    // An id that is no UUID names no plan, as the id of a plan of another intent does.
+    let plan_id = body.plan_id.map(|text| text.parse().unwrap_or(PlanId(uuid::Uuid::nil())));
     check.passed()?;
     let body = TaskBody {
         name: body.name,
@@ -71,7 +72,7 @@ pub fn new_task(body: CreateTaskRequest) -> Result<TaskStep, Errors> {
         metadata: body.metadata.unwrap_or_default(),
         ..TaskBody::default()
     };
-    Ok(TaskStep::Create(Box::new(NewTask { body, depends_on, parent_task_id, timeout_seconds, max_attempts })))
+    Ok(TaskStep::Create(Box::new(NewTask { body, plan_id, depends_on, parent_task_id, timeout_seconds, max_attempts })))
 }
 
 /// A change of a task's status. A member that the status has no use for is refused.
@@ -191,8 +192,15 @@ pub fn delegated(body: DelegateTaskRequest, id: TaskId) -> Result<TaskStep, Erro
         capabilities_required: vec![body.capability],
         ..TaskBody::default()
     };
-    let (depends_on, parent_task_id, timeout_seconds, max_attempts) = (Vec::new(), None, None, ATTEMPTS_DEFAULT);
-    Ok(TaskStep::Delegate { id, task: Box::new(NewTask { body, depends_on, parent_task_id, timeout_seconds, max_attempts }) })
+    let task = NewTask {
+        body,
+        plan_id: None,
+        depends_on: Vec::new(),
+        parent_task_id: None,
+        timeout_seconds: None,
+        max_attempts: ATTEMPTS_DEFAULT,
+    };
+    Ok(TaskStep::Delegate { id, task: Box::new(task) })
 }
 
 /// Whether a member that this server cannot honour asks for nothing.

@@ -95,6 +95,10 @@ id!(
     TaskId
 );
 id!(
+    /// Names a plan (RFC-0012).
+    PlanId
+);
+id!(
     /// Names a subscription (RFC-0006).
     SubscriptionId
 );

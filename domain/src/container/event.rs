@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::task::{Progress, Task, TaskBody, TaskStatus};
-use crate::base::ids::{IntentId, LeaseId, TaskId};
+use crate::base::ids::{IntentId, LeaseId, PlanId, TaskId};
 use crate::people::principal::Credential;
-use crate::suspension::Resolution;
+use crate::suspension::{Asker, Resolution};
 
 /// One thing that happened to one task; also the payload of its event.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -47,6 +47,9 @@ pub enum TaskEvent {
 pub struct Created {
     /// The task.
     pub task_id: TaskId,
+    /// The plan that it is in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_id: Option<PlanId>,
     /// Its name.
     pub name: String,
     /// Its description.
@@ -96,6 +99,8 @@ pub struct Claimed {
     pub agent_id: String,
     /// The lease by which it holds the task.
     pub lease_id: LeaseId,
+    /// The credential that claimed it, by its name and owner.
+    pub claimed_by: Asker,
     /// The credential that claimed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credential: Option<Credential>,
@@ -365,6 +370,7 @@ impl Created {
             id: self.task_id,
             status: TaskStatus::Pending,
             version: 1,
+            plan_id: self.plan_id,
             depends_on: self.depends_on.clone(),
             waits_for: self.waits_for.clone(),
             blocks: Vec::new(),

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use crate::base::ids::{LeaseId, TaskId};
+use crate::base::ids::{LeaseId, PlanId, TaskId};
 use crate::suspension::lease::Lease;
 
 /// The most tasks of one intent, finished ones included.
@@ -47,7 +47,7 @@ pub const LEASE_EXPIRED: &str = "lease_expired";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskStatus {
-    /// It waits for other tasks.
+    /// It waits for other tasks, or for its plan.
     Pending,
     /// An agent may claim it.
     Ready,
@@ -68,6 +68,19 @@ pub enum TaskStatus {
 }
 
 impl TaskStatus {
+    /// All statuses.
+    pub const ALL: [Self; 9] = [
+        Self::Pending,
+        Self::Ready,
+        Self::Claimed,
+        Self::Running,
+        Self::Blocked,
+        Self::Completed,
+        Self::Failed,
+        Self::Cancelled,
+        Self::Skipped,
+    ];
+
     /// The name on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -103,6 +116,8 @@ pub struct Task {
     pub status: TaskStatus,
     /// 1 at first; +1 for each event about it.
     pub version: u32,
+    /// The plan that it is in.
+    pub plan_id: Option<PlanId>,
     /// The tasks of the same intent that have to be completed or skipped before it is ready.
     pub depends_on: Vec<TaskId>,
     /// Those of them that are not.
@@ -189,6 +204,8 @@ pub struct TaskBody {
 pub struct NewTask {
     /// Its words and data.
     pub body: TaskBody,
+    /// The plan that it is to be in.
+    pub plan_id: Option<PlanId>,
     /// The tasks that have to be completed or skipped first.
     pub depends_on: Vec<TaskId>,
     /// The task of which it is a part.

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use crate::base::field::FieldError;
 use crate::base::ids::{IntentId, LeaseId, PortfolioId, SuspensionId};
 use crate::base::time::{rfc3339, seconds};
+use crate::container::plan::PlanCommand;
 use crate::container::task::{TaskCommand, TaskStep};
 use crate::intent::access::ChangeAccess;
 use crate::intent::assignment::Assign;
@@ -168,6 +169,8 @@ pub enum Command {
     DependencyCompleted(IntentId),
     /// Create a task, change it, or say how far it is (RFC-0012).
     Task(Box<TaskCommand>),
+    /// Create a plan, or change it (RFC-0012).
+    Plan(Box<PlanCommand>),
     /// Set the policy, or remove it (RFC-0013).
     Govern(Option<Box<Policy>>),
     /// Take a lease.
@@ -262,7 +265,7 @@ impl Command {
             Self::AddDependency(_) => Some(Action::AddDependency),
             Self::RemoveDependency(_) => Some(Action::RemoveDependency),
             Self::Task(task) if task.step == TaskStep::LookAtLease => None,
-            Self::Task(_) => Some(Action::WorkOnTask),
+            Self::Task(_) | Self::Plan(_) => Some(Action::WorkOnTask),
             Self::Govern(_) => Some(Action::Govern),
             Self::AcquireLease { .. } | Self::RenewLease { .. } | Self::ReleaseLease { .. } => Some(Action::Lease),
             Self::Suspend(_) | Self::SuspendByRecord(_) => Some(Action::Suspend),
@@ -302,6 +305,7 @@ impl Command {
                 | Self::AcquireLease { .. }
                 | Self::RenewLease { .. }
                 | Self::Task(_)
+                | Self::Plan(_)
                 | Self::Govern(_)
         )
     }
@@ -333,6 +337,7 @@ impl Command {
             | Self::RemoveDependency(_)
             | Self::DependencyCompleted(_)
             | Self::Task(_)
+            | Self::Plan(_)
             | Self::Govern(_)
             | Self::AcquireLease { .. }
             | Self::RenewLease { .. }

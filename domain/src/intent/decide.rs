@@ -15,7 +15,7 @@ use crate::intent::operator::{extend, redrive, remind};
 use crate::intent::refusal::{Refusal, end_by_deadline, expired, goes_on, names_a_person, why_refused, withdrawn};
 use crate::intent::status::Status;
 use crate::intent::suspend::{escalated, suspend, suspend_by_record};
-use crate::intent::{agents, announcing, deliveries, entries, govern, graph, leases, portfolios, tasks, workflow};
+use crate::intent::{agents, announcing, course, deliveries, entries, govern, graph, leases, plans, portfolios, tasks, workflow};
 use crate::people::principal::{Principal, Role};
 use crate::problem::Rejection;
 use crate::suspension::lease::Lease;
@@ -47,7 +47,7 @@ pub fn decide(intent: &Intent, command: &Command, by: &Principal, now: DateTime<
 /// Adds the events that follow from these, whatever the command was.
 fn with_consequences(intent: &Intent, events: Vec<Event>, by: &Principal, now: DateTime<Utc>) -> Vec<Event> {
     let events = with_requests_ended(intent, events, by);
-    let events = tasks::mirrored(intent, events, now);
+    let events = course::settled(intent, events, now);
     portfolios::with_members_told(intent, events, now)
 }
 
@@ -79,6 +79,7 @@ fn effects(intent: &Intent, command: &Command, by: &Principal, now: DateTime<Utc
         Command::RemoveDependency(_) => graph::remove(intent, by),
         Command::DependencyCompleted(id) => Ok(graph::met(intent, *id)),
         Command::Task(task) => tasks::decide(intent, task, by, now),
+        Command::Plan(plan) => plans::decide(intent, plan, by),
         Command::AcquireLease { id, agent_id, scope, duration_seconds } => {
             leases::acquire(intent, *id, agent_id, scope, *duration_seconds, now)
         }
@@ -240,6 +241,7 @@ fn respond(intent: &Intent, respond: &Respond, by: &Principal, now: DateTime<Utc
         let record = record_refusal(open, &refusal.rejection, respond, responded_by, by);
         return Err(Refusal { record, ..refusal });
     }
+    plans::may_answer(intent, open.id, by)?;
     names_a_person(respond, by)?;
     let Some(value) = &respond.value else {
         // For a choice or a text, this check refuses the missing value, and its error says which answers are accepted. A form
@@ -307,6 +309,7 @@ fn cancel(
     if open.is_expired(now) {
         return Err(expired(intent, open));
     }
+    plans::may_take_back(intent, open.id, by)?;
     let withdrawn = withdrawn(open, ResolutionReason::Withdrawn, reason.cloned(), by);
     Ok(std::iter::once(withdrawn).chain(goes_on(intent, open, "withdrawn")).collect())
 }

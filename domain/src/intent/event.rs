@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::base::ids::{IntentId, SuspensionId};
 use crate::container::event::TaskEvent;
+use crate::container::plan_event::PlanEvent;
 use crate::intent::access::AccessEvent;
 use crate::intent::announcement::Announcement;
 use crate::intent::assignment::{Assigned, Unassigned};
@@ -160,6 +161,8 @@ pub enum Event {
     Dependency(Box<DependencyEvent>),
     /// Something happened to a task of the intent (RFC-0012).
     Task(Box<TaskEvent>),
+    /// Something happened to a plan of the intent (RFC-0012).
+    Plan(Box<PlanEvent>),
     /// The policy was set, or removed.
     PolicyChanged {
         /// The policy from now on; absent if it was removed.
@@ -438,6 +441,7 @@ impl Event {
             Self::Member(change) => change.event_type(),
             Self::Dependency(change) => change.event_type(),
             Self::Task(change) => change.event_type(),
+            Self::Plan(change) => change.event_type(),
             Self::PolicyChanged { policy: Some(_), .. } => POLICY_SET,
             Self::PolicyChanged { policy: None, .. } => POLICY_REMOVED,
             Self::Violated(_) => VIOLATION,
@@ -520,6 +524,7 @@ pub fn ending_of(event: &Event, now: DateTime<Utc>) -> Option<(SuspensionId, End
         | Event::Member(_)
         | Event::Dependency(_)
         | Event::Task(_)
+        | Event::Plan(_)
         | Event::PolicyChanged { .. }
         | Event::Violated(_)
         | Event::Recorded(_)

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use crate::base::ids::SuspensionId;
+use crate::container::plan_event::follow_task;
 use crate::intent::Intent;
 use crate::intent::access::AccessEvent;
 use crate::intent::assignment::Unassigned;
@@ -12,6 +13,7 @@ use crate::intent::status::Status;
 use crate::portfolio::membership::{Added, Membership};
 use crate::suspension::Suspension;
 use crate::suspension::delivery::Delivery;
+use crate::suspension::lease::Lease;
 
 /// Applies one event to the intent; the state that a store keeps is exactly the result of all events.
 ///
@@ -60,7 +62,11 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>, dated: Dat
         Event::Dependency(change) => depend(intent, change),
         Event::Task(change) => {
             intent.has_tasks = true;
-            change.apply(&mut intent.tasks, dated);
+            follow_task(change, &mut intent.tasks, &mut intent.plans, dated);
+        }
+        Event::Plan(change) => {
+            intent.has_tasks = true;
+            change.apply(&mut intent.plans, &mut intent.tasks, dated);
         }
         Event::Suspended(suspension, _) => ask(intent, suspension),
         Event::Resumed(_)
@@ -68,23 +74,13 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>, dated: Dat
         | Event::SuspensionUndeliverable { .. }
         | Event::SuspensionCancelled { .. } => end(intent, event, dated),
         Event::LateAnswer(refused) | Event::ResponseRejected(refused) => count_refusal(intent, refused.suspension_id),
-        Event::AgentAssigned(assigned) => {
-            if !intent.assigned.contains(&assigned.agent_id) {
-                intent.assigned.push(assigned.agent_id.clone());
-            }
-        }
+        Event::AgentAssigned(assigned) => assign(intent, &assigned.agent_id),
         Event::AgentUnassigned(Unassigned { agent_id }) => intent.assigned.retain(|assigned| assigned != agent_id),
         Event::Access(change) => change_access(intent, change),
         Event::Joined(added) => place(intent, Some(added), dated),
         Event::Left(_) => place(intent, None, dated),
         Event::LeaseAcquired(lease) => intent.leases.push((**lease).clone()),
-        Event::LeaseRenewed(lease) | Event::LeaseReleased(lease) => {
-            for held in &mut intent.leases {
-                if held.id == lease.id {
-                    held.clone_from(lease);
-                }
-            }
-        }
+        Event::LeaseRenewed(lease) | Event::LeaseReleased(lease) => replace_lease(intent, lease),
         Event::DeliverySent { delivery, reached } | Event::DeliveryBounced { delivery, reached } => {
             set_reached(intent, delivery, *reached, now);
         }
@@ -100,6 +96,18 @@ fn set_status(intent: &mut Intent, new: Status, blocked_reason: Option<BlockedRe
     }
     intent.status = new;
     intent.version += 1;
+}
+
+fn replace_lease(intent: &mut Intent, lease: &Lease) {
+    for held in intent.leases.iter_mut().filter(|held| held.id == lease.id) {
+        held.clone_from(lease);
+    }
+}
+
+fn assign(intent: &mut Intent, agent_id: &str) {
+    if !intent.assigned.iter().any(|assigned| assigned == agent_id) {
+        intent.assigned.push(agent_id.to_owned());
+    }
 }
 
 fn count_refusal(intent: &mut Intent, id: SuspensionId) {

@@ -10,6 +10,7 @@ pub mod body;
 mod changing;
 pub mod command;
 pub mod contract;
+mod course;
 pub mod decide;
 pub mod deliveries;
 pub mod dependency;
@@ -22,6 +23,7 @@ mod graph;
 mod leases;
 mod operator;
 pub mod permit;
+mod plans;
 mod portfolios;
 pub mod record;
 pub mod refusal;
@@ -37,6 +39,7 @@ pub use self::entries::lapsed;
 pub use self::graph::depending;
 use crate::base::ids::{IntentId, SuspensionId};
 use crate::base::name::is_same;
+use crate::container::plan::Plan;
 use crate::container::task::Task;
 use crate::intent::access::OpenRequest;
 use crate::intent::announcement::Announcement;
@@ -106,12 +109,16 @@ pub struct Intent {
     pub blocking: Vec<Blocking>,
     /// Its contract as a phase of a workflow, if it has one; loaded for a lease and for its completion.
     pub phase: Option<Box<Phase>>,
-    /// Whether it ever had a task.
+    /// Whether it ever had a task or a plan.
     pub has_tasks: bool,
     /// Its tasks that are not finished, and those that the command names.
     pub tasks: Vec<Task>,
     /// How many tasks it has in all; loaded for a command that creates one.
     pub task_count: usize,
+    /// Its plans that have not ended, and the one that the command names.
+    pub plans: Vec<Plan>,
+    /// How many plans it has in all; loaded for a command that creates one.
+    pub plan_count: usize,
     /// The dependency that waits for a person; loaded for the claim of a task, if the intent is blocked.
     pub held_up_by: Option<Box<HeldUp>>,
 }
@@ -148,6 +155,8 @@ impl Intent {
             has_tasks: false,
             tasks: Vec::new(),
             task_count: 0,
+            plans: Vec::new(),
+            plan_count: 0,
             held_up_by: None,
         }
     }

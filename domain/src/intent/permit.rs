@@ -74,6 +74,7 @@ pub fn permit(intent: &Intent, command: &Command, by: &Principal, handed_for: &[
         | Command::RemoveDependency(_)
         | Command::DependencyCompleted(_)
         | Command::Task(_)
+        | Command::Plan(_)
         | Command::Govern(_)
         | Command::AcquireLease { .. }
         | Command::RenewLease { .. }

@@ -11,9 +11,9 @@ use crate::intent::announcing::taken_back;
 use crate::intent::changing::changed;
 use crate::intent::command::{ByRecord, Suspend};
 use crate::intent::event::Event;
-use crate::intent::portfolios;
 use crate::intent::refusal::{Refusal, expired, why_refused, withdrawn};
 use crate::intent::status::Status;
+use crate::intent::{plans, portfolios};
 use crate::people::principal::Principal;
 use crate::problem::Rejection;
 use crate::suspension::requested::REQUESTS_OPEN_MAX;
@@ -108,6 +108,7 @@ fn supersede(
     if open.is_expired(now) {
         return Err(expired(intent, open));
     }
+    plans::may_take_back(intent, open.id, by)?;
     // If the new deadline is fixed, the server cannot move it to the later one that people were told.
     if suspend.guard_seconds.is_some() && ends_earlier(suspend.expires_at(now), open) {
         return Err(Rejection::EndsEarlier.into());

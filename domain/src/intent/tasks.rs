@@ -1,4 +1,4 @@
-//! Decides about the tasks of an intent (RFC-0012), and blocks those that run while the intent waits for a person (RFC-0026).
+//! Decides about the tasks of an intent (RFC-0012).
 
 use chrono::{DateTime, Utc};
 
@@ -6,23 +6,25 @@ use crate::base::ids::TaskId;
 use crate::container::event::{
     Blocked, Claimed, Completed, Created, Delegated, Ended, Failed, Named, Progressed, Retrying, TaskEvent, Unblocked,
 };
+use crate::container::plan::PLAN_TASKS_MAX;
 use crate::container::task::{
-    DELEGATED, INTENT_ABANDONED, INTENT_SUSPENDED, LEASE_EXPIRED, MANUAL, NewTask, Progress, TASKS_MAX, Task, TaskChange,
-    TaskCommand, TaskStatus, TaskStep, UNFINISHED_MAX,
+    DELEGATED, LEASE_EXPIRED, MANUAL, NewTask, Progress, TASKS_MAX, Task, TaskChange, TaskCommand, TaskStatus, TaskStep,
+    UNFINISHED_MAX,
 };
-use crate::intent::event::{Event, ending_of};
+use crate::intent::course::blocked_by_suspension;
+use crate::intent::event::Event;
 use crate::intent::refusal::Refusal;
 use crate::intent::status::Status;
 use crate::intent::{Intent, leases, workflow};
 use crate::people::principal::{Principal, Role};
 use crate::problem::Rejection;
-use crate::suspension::Resolution;
+use crate::suspension::Asker;
 
 /// Decides the effect of a command about a task that the store has loaded, with those that wait for it.
 pub(super) fn decide(intent: &Intent, command: &TaskCommand, by: &Principal, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
     let task = || intent.tasks.iter().find(|task| task.id == command.id).ok_or(Rejection::NotFound);
     match &command.step {
-        TaskStep::Create(new) => Ok(events(create(intent, command.id, new, by)?)),
+        TaskStep::Create(new) => Ok(events([create(intent, command.id, new, by)?])),
         TaskStep::Change(change) => self::change(intent, command, task()?, change, by, now),
         TaskStep::Report(progress) => report(intent, command, task()?, progress, by, now),
         TaskStep::Delegate { id, task: new } => delegate(intent, task()?, *id, new, by),
@@ -34,7 +36,7 @@ fn events(tasks: impl IntoIterator<Item = TaskEvent>) -> Vec<Event> {
     tasks.into_iter().map(|event| Event::Task(Box::new(event))).collect()
 }
 
-fn create(intent: &Intent, task_id: TaskId, new: &NewTask, by: &Principal) -> Result<Vec<TaskEvent>, Rejection> {
+fn create(intent: &Intent, task_id: TaskId, new: &NewTask, by: &Principal) -> Result<TaskEvent, Rejection> {
     if intent.status.is_final() {
         return Err(Rejection::IntentEnded { status: intent.status.as_str().into() });
     }
@@ -55,10 +57,11 @@ fn create(intent: &Intent, task_id: TaskId, new: &NewTask, by: &Principal) -> Re
     }
     let is_open = |id: &&TaskId| find(id).is_some_and(|task| !task.status.is_done());
     let waits_for: Vec<_> = new.depends_on.iter().filter(is_open).copied().collect();
-    let ready = waits_for.is_empty().then_some(TaskEvent::Ready(Named { task_id, credential: None }));
     let body = new.body.clone();
+    may_join(intent, new)?;
     let created = Created {
         task_id,
+        plan_id: new.plan_id,
         name: body.name,
         description: body.description,
         priority: body.priority,
@@ -72,7 +75,21 @@ fn create(intent: &Intent, task_id: TaskId, new: &NewTask, by: &Principal) -> Re
         metadata: body.metadata,
         credential: by.credential,
     };
-    Ok(std::iter::once(TaskEvent::Created(Box::new(created))).chain(ready).collect())
+    Ok(TaskEvent::Created(Box::new(created)))
+}
+
+/// Refuses a new task of a plan that does not exist, has ended, or is full.
+fn may_join(intent: &Intent, new: &NewTask) -> Result<(), Rejection> {
+    let Some(id) = new.plan_id else { return Ok(()) };
+    let plan = intent.plans.iter().find(|plan| plan.id == id);
+    let Some(plan) = plan.filter(|plan| !plan.state.is_final()) else {
+        let message = "must be a plan of the same intent that has not ended";
+        return Err(Rejection::invalid("plan_id", "unknown", message));
+    };
+    if plan.tasks.len() >= PLAN_TASKS_MAX {
+        return Err(Rejection::invalid("plan_id", "count", format!("a plan has at most {PLAN_TASKS_MAX} tasks")));
+    }
+    Ok(())
 }
 
 fn change(
@@ -102,7 +119,7 @@ fn change(
     }
     let change = match (task.status, change.status) {
         (Claimed, Running) => {
-            may_begin(intent)?;
+            may_begin(intent, task)?;
             TaskEvent::Started(Named { task_id, credential })
         }
         (Running, Completed) => {
@@ -131,16 +148,13 @@ fn change(
     Ok(with_effects(intent, task, change, now))
 }
 
-/// Adds to a change of a task its effects on the lease, on the tasks that wait for it, and on the task that has delegated it.
+/// Adds to a change of a task its effects on the lease, and on the task that has delegated it.
 fn with_effects(intent: &Intent, task: &Task, change: TaskEvent, now: DateTime<Utc>) -> Vec<Event> {
-    let is_done = matches!(change, TaskEvent::Completed(_) | TaskEvent::Skipped(_));
     let is_failed = matches!(change, TaskEvent::Failed(_));
-    let ends = is_done || matches!(change, TaskEvent::Cancelled(_)) || (is_failed && task.attempt >= task.max_attempts);
+    let is_over = matches!(change, TaskEvent::Completed(_) | TaskEvent::Skipped(_) | TaskEvent::Cancelled(_));
+    let ends = is_over || (is_failed && task.attempt >= task.max_attempts);
     let gives_back = ends || is_failed;
     let lease = task.lease(&intent.leases).filter(|_| gives_back).map(|lease| leases::released(lease, now));
-    let waits_for_it_alone = |other: &&Task| other.status == TaskStatus::Pending && other.waits_for == [task.id];
-    let ready = intent.tasks.iter().filter(|_| is_done).filter(waits_for_it_alone);
-    let ready = ready.map(|other| TaskEvent::Ready(Named { task_id: other.id, credential: None }));
     let parent = intent.tasks.iter().find(|parent| ends && Some(parent.id) == task.parent_task_id && waits_for_part(parent));
     let parent = parent.map(|parent| {
         // The parent waits for the person then, as if it had been running.
@@ -149,20 +163,11 @@ fn with_effects(intent: &Intent, task: &Task, change: TaskEvent, now: DateTime<U
         }
         TaskEvent::Unblocked(Unblocked { task_id: parent.id, resolution: None, credential: None })
     });
-    lease.into_iter().chain(events(std::iter::once(change).chain(ready).chain(parent))).collect()
+    lease.into_iter().chain(events(std::iter::once(change).chain(parent))).collect()
 }
 
 fn waits_for_part(task: &Task) -> bool {
     task.status == TaskStatus::Blocked && task.blocked_reason.as_deref() == Some(DELEGATED)
-}
-
-fn blocked_by_suspension(intent: &Intent, task: &Task) -> TaskEvent {
-    TaskEvent::Blocked(Blocked {
-        task_id: task.id,
-        blocked_reason: INTENT_SUSPENDED.to_owned(),
-        suspended_intent_id: Some(intent.id),
-        credential: None,
-    })
 }
 
 /// Lets an agent hold the task, by a lease.
@@ -174,7 +179,7 @@ fn claim(
     by: &Principal,
     now: DateTime<Utc>,
 ) -> Result<Vec<Event>, Refusal> {
-    may_begin(intent)?;
+    may_begin(intent, task)?;
     let agent_id = named.unwrap_or(&command.agent_id);
     if !by.may_act_for(agent_id) && !intent.is_created_by(by) {
         let reason = "only the agent that created the intent claims tasks for other agents";
@@ -183,12 +188,18 @@ fn claim(
     let leased = leases::acquire(intent, command.lease_id, agent_id, &task.scope(), task.held_seconds(), now)?;
     // The agent may have taken the lease on this scope before, by a call of its own.
     let lease_id = intent.lease_on(&task.scope(), now).map_or(command.lease_id, |held| held.id);
-    let claimed = Claimed { task_id: task.id, agent_id: agent_id.clone(), lease_id, credential: by.credential };
+    let claimed_by = Asker { name: by.name.clone(), owner: by.owner.clone() };
+    let claimed = Claimed { task_id: task.id, agent_id: agent_id.clone(), lease_id, claimed_by, credential: by.credential };
     Ok(leased.into_iter().chain(events([TaskEvent::Claimed(claimed)])).collect())
 }
 
-/// Refuses to begin work on an intent that waits for a person or for other intents, or that has ended.
-fn may_begin(intent: &Intent) -> Result<(), Refusal> {
+/// Refuses to begin a task of an intent that waits for a person or for other intents, or that has ended, and a task of a plan that is
+/// not active.
+fn may_begin(intent: &Intent, task: &Task) -> Result<(), Refusal> {
+    let plan = intent.plans.iter().find(|plan| Some(plan.id) == task.plan_id);
+    if let Some(plan) = plan.filter(|plan| !plan.lets_begin()) {
+        return Err(Rejection::PlanNotActive { state: plan.state.as_str().into() }.into());
+    }
     match (intent.status, &intent.held_up_by) {
         (Status::SuspendedAwaitingInput, _) => Err(Rejection::IntentSuspended.into()),
         (Status::Blocked, Some(held_up)) => Err(Rejection::InputsSuspended {
@@ -252,7 +263,8 @@ fn delegate(intent: &Intent, task: &Task, part: TaskId, new: &NewTask, by: &Prin
         return Err(Rejection::TaskTransition { from: task.status.as_str().into(), to: "blocked".into() }.into());
     }
     let (task_id, credential) = (task.id, by.credential);
-    let mut all = create(intent, part, &NewTask { parent_task_id: Some(task_id), ..new.clone() }, by)?;
+    let new = NewTask { parent_task_id: Some(task_id), plan_id: task.plan_id, ..new.clone() };
+    let mut all = vec![create(intent, part, &new, by)?];
     all.push(TaskEvent::Delegated(Delegated { task_id, sub_task_id: part, credential }));
     let blocked_reason = DELEGATED.to_owned();
     all.push(TaskEvent::Blocked(Blocked { task_id, blocked_reason, suspended_intent_id: None, credential }));
@@ -272,31 +284,4 @@ fn look_at_lease(intent: &Intent, task: &Task, now: DateTime<Utc>) -> Vec<Event>
     }
     let failed = Failed { task_id, attempt: task.attempt, error: reason, credential: None };
     with_effects(intent, task, TaskEvent::Failed(failed), now)
-}
-
-/// If these events change whether the intent waits for a person, blocks or unblocks its tasks (RFC-0026 §3, rule 3); if they
-/// abandon the intent, cancels the tasks that are not finished.
-pub(super) fn mirrored(intent: &Intent, mut all: Vec<Event>, now: DateTime<Utc>) -> Vec<Event> {
-    let changed = |event: &Event| if let Event::StatusChanged { new, .. } = event { Some(*new) } else { None };
-    let Some(new) = all.iter().rev().find_map(changed).filter(|_| !intent.tasks.is_empty()) else { return all };
-    let was_suspended = intent.status == Status::SuspendedAwaitingInput;
-    let unfinished = || intent.tasks.iter().filter(|task| task.status.is_unfinished());
-    if new == Status::Abandoned {
-        let ended = |task: &Task| Ended { task_id: task.id, reason: Some(INTENT_ABANDONED.to_owned()), credential: None };
-        all.extend(events(unfinished().map(|task| TaskEvent::Cancelled(ended(task)))));
-    } else if new == Status::SuspendedAwaitingInput && !was_suspended {
-        let running = unfinished().filter(|task| task.status == TaskStatus::Running);
-        all.extend(events(running.map(|task| blocked_by_suspension(intent, task))));
-    } else if was_suspended && new != Status::SuspendedAwaitingInput {
-        let resolution = resolution(&all, now);
-        let unblocked = |task: &Task| Unblocked { task_id: task.id, resolution, credential: None };
-        let waiting = unfinished().filter(|task| task.mirrors_suspension());
-        all.extend(events(waiting.map(|task| TaskEvent::Unblocked(unblocked(task)))));
-    }
-    all
-}
-
-/// How these events end a suspension.
-fn resolution(all: &[Event], now: DateTime<Utc>) -> Option<Resolution> {
-    all.iter().find_map(|event| ending_of(event, now)).map(|(_, ending)| ending.resolution)
 }

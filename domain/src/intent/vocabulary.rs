@@ -132,7 +132,7 @@ const OPENINTENT: [&str; 126] = [
 
 /// Types that only the server writes and that the OpenIntent client does not know, beside those that begin with `intent.` or
 /// `delivery.`.
-const OURS: [&str; 8] = [
+const OURS: [&str; 12] = [
     "arbitration_resolved",
     "attachment_removed",
     "cost_recorded",
@@ -140,6 +140,10 @@ const OURS: [&str; 8] = [
     "escalation_resolved",
     "governance.approval_requested",
     "lease_renewed",
+    "plan.cancelled",
+    "plan.failure_decided",
+    "plan.question_asked",
+    "plan.updated",
     "retry_policy_set",
 ];
 

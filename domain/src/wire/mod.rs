@@ -11,6 +11,7 @@ mod graph;
 mod intents;
 mod keys;
 mod leases;
+mod plans;
 mod portfolios;
 mod preview;
 mod problem;
@@ -36,6 +37,9 @@ pub use self::graph::{AddDependencyRequest, GraphEdgeKind, GraphEdgeView, GraphN
 pub use self::intents::{CreateIntentRequest, IntentPage, IntentView, PatchStateRequest, SetStatusRequest};
 pub use self::keys::{CreateKeyRequest, CreatedKey, KeyList, KeyView};
 pub use self::leases::{AcquireLeaseRequest, LeaseList, LeaseReleased, RenewLeaseRequest};
+pub use self::plans::{
+    CheckpointRequest, CheckpointView, CreatePlanRequest, PlanProgress, PlanView, SuspendedTask, UpdatePlanRequest,
+};
 pub use self::portfolios::{
     AddToPortfolioRequest, AggregateStatus, AggregateWord, ByStatus, CreatePortfolioRequest, MemberList, MemberView,
     MembershipView, PortfolioEventView, PortfolioPolicyRequest, PortfolioView, RemovedFromPortfolio, SetPortfolioStatusRequest,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use crate::base::ids::{IntentId, LeaseId, TaskId};
+use crate::base::ids::{IntentId, LeaseId, PlanId, TaskId};
 use crate::container::task::{Task, TaskBody, TaskStatus};
 
 /// `POST /api/v1/tasks`. Unknown fields are ignored.
@@ -54,10 +54,9 @@ pub struct CreateTaskRequest {
     /// Must be absent, null or `inherit`: a task has the permissions of its intent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permissions: Option<String>,
-    /// Must be absent, null or empty: this server has no plans.
+    /// The plan of the same intent that it is to be in. It is pending until the plan is active.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Value>)]
-    pub plan_id: Option<Value>,
+    pub plan_id: Option<String>,
     /// Must be absent, null or empty: this server has no memory for agents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Value>)]
@@ -172,9 +171,8 @@ pub struct TaskView {
     pub id: TaskId,
     /// The intent of whose work it is a part.
     pub intent_id: IntentId,
-    /// Null: this server has no plans.
-    #[schema(value_type = Option<String>)]
-    pub plan_id: Option<String>,
+    /// The plan that it is in.
+    pub plan_id: Option<PlanId>,
     /// Its name.
     pub name: String,
     /// Its description.
@@ -247,7 +245,7 @@ impl TaskView {
         Self {
             id: task.id,
             intent_id,
-            plan_id: None,
+            plan_id: task.plan_id,
             name: body.name,
             description: body.description,
             status: task.status,

@@ -8,6 +8,7 @@
 
 mod access;
 mod containers;
+mod tasks;
 mod three_calls;
 
 use std::collections::BTreeSet;
@@ -522,7 +523,8 @@ fn kinds() -> Vec<Event> {
             vec![Event::AskerWentOn { suspension_id: asked_id() }],
             containers::waiting(),
             containers::under_a_deadline(),
-            containers::tasks(),
+            tasks::tasks(),
+            tasks::plans(),
         ])
         .flatten()
         .collect()
@@ -609,6 +611,7 @@ fn every_kind_of_event_is_pinned() {
         Event::Member(change) => change.event_type(),
         Event::Dependency(change) => change.event_type(),
         Event::Task(change) => change.event_type(),
+        Event::Plan(change) => change.event_type(),
         Event::PolicyChanged { policy: Some(_), .. } => "governance.policy_set",
         Event::PolicyChanged { policy: None, .. } => "governance.policy_removed",
         Event::Violated(_) => "governance.violation",
@@ -617,7 +620,7 @@ fn every_kind_of_event_is_pinned() {
     };
     let kinds = kinds();
     let pinned: BTreeSet<&str> = kinds.iter().map(name).collect();
-    assert_eq!(pinned.len(), 71, "{pinned:?}");
+    assert_eq!(pinned.len(), 84, "{pinned:?}");
     for event in kinds.iter().filter(|event| !matches!(event, Event::Appended(_))) {
         assert_eq!(event.event_type(), name(event));
         assert!(is_a_type(event.event_type()), "no endpoint could subscribe to {}", event.event_type());

@@ -1,2 +1,3 @@
 ALTER TABLE intents DROP COLUMN has_tasks;
+DROP TABLE plans;
 DROP TABLE tasks;

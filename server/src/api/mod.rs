@@ -22,6 +22,7 @@ mod keys;
 mod leases;
 mod metrics;
 mod openapi;
+mod plans;
 mod portfolios;
 mod preview;
 mod records;
@@ -62,6 +63,7 @@ fn declare(routes: &mut Routes<'_>) {
         escalations::routes(routes);
         portfolios::routes(routes);
         tasks::routes(routes);
+        plans::routes(routes);
         keys::routes(routes);
         server_log::routes(routes);
         streams::routes(routes);
@@ -100,4 +102,5 @@ fn intent_routes(routes: &mut Routes<'_>) {
     retry_policy::routes(routes);
     portfolios::intent_routes(routes);
     tasks::intent_routes(routes);
+    plans::intent_routes(routes);
 }

@@ -47,6 +47,7 @@ pub(super) async fn make<T: DeserializeOwned>(
         | Outcome::Portfolio(_)
         | Outcome::Membership(_)
         | Outcome::Task(_)
+        | Outcome::Plan(_)
         | Outcome::Subscription(_) => Err(unreadable()),
     }
 }

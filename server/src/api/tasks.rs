@@ -20,7 +20,7 @@ use store::{Target, TaskFilter};
 use crate::edge::admission::Work;
 use crate::edge::auth::Caller;
 use crate::edge::body::Json;
-use crate::edge::problem::{Detail, Surface};
+use crate::edge::problem::{Detail, Failure, Surface};
 use crate::edge::query::{OFFSET_MAX, Query};
 use crate::edge::route::{Routes, get, intent_id, patch, post};
 use crate::edge::shared::Shared;
@@ -47,6 +47,18 @@ pub(super) fn intent_routes(routes: &mut Routes<'_>) {
 /// The task in the path; a text that is no UUID is refused as not found.
 fn task_id(request: &HttpRequest) -> Result<TaskId, Rejection> {
     request.match_info().get("task_id").and_then(|text| text.parse().ok()).ok_or(Rejection::NotFound)
+}
+
+/// The intent that the body names, and the body. The intent is needed before the body is read as a whole. An id that is no UUID is treated
+/// like the id of an intent that does not exist.
+pub(super) fn named_intent(request: &HttpRequest) -> Result<(Target, Json), Failure> {
+    let body = Json::of(request)?;
+    let Some(named) = body.0.get("intent_id").and_then(Value::as_str) else {
+        authorize(&Caller::of(request)?.principal, Action::WorkOnTask, Object::Server)?;
+        return Err(Rejection::invalid("intent_id", "required", "must name the intent whose work it is").into());
+    };
+    let target = Target::Intent(named.parse().unwrap_or(IntentId(uuid::Uuid::nil())));
+    Ok((target, body))
 }
 
 /// A write about a task.
@@ -87,13 +99,7 @@ impl TaskWrite {
     (status = 409, description = "`intent_ended`"), (status = 422)))]
 pub(super) async fn create(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let id = TaskId(shared.entropy.uuid(shared.clock.now()));
-    // The intent is needed before the body is read. An id that is no UUID is treated like the id of an intent that does not exist.
-    let body = Json::of(&request)?;
-    let Some(named) = body.0.get("intent_id").and_then(Value::as_str) else {
-        authorize(&Caller::of(&request)?.principal, Action::WorkOnTask, Object::Server)?;
-        return Err(Rejection::invalid("intent_id", "required", "must name the intent of whose work the task is a part").into());
-    };
-    let target = Target::Intent(named.parse().unwrap_or(IntentId(uuid::Uuid::nil())));
+    let (target, body) = named_intent(&request)?;
     let write = TaskWrite { target, id, scope: "POST /tasks", if_match_required: false };
     write.send(&request, &shared, body, tasking::new_task).await
 }

@@ -44,22 +44,21 @@ const OUT_OF_SCOPE: [&str; 34] = [
 ];
 
 /// Parts of OpenIntent that this version does not have.
-const MISSING: [&str; 15] = [
+const MISSING: [&str; 14] = [
     "/checkpoints",
     "/checkpoints/{checkpoint}",
+    "/checkpoints/{checkpoint}/approve",
     "/checkpoints/{checkpoint}/proof/{event}",
+    "/checkpoints/{checkpoint}/reject",
     "/coordinators",
     "/coordinators/{coordinator}",
     "/coordinators/{coordinator}/heartbeat",
     "/decisions",
-    "/plans",
-    "/plans/{plan}",
     "/tasks/{task}/escalate",
     "/verify/consistency",
     "/intents/{intent_id}/coordinator-decisions",
     "/intents/{intent_id}/coordinators",
     "/intents/{intent_id}/events/verify",
-    "/intents/{intent_id}/plans",
 ];
 
 const NOT_HERE: &str = "this server does not offer this part of OpenIntent";

@@ -89,6 +89,15 @@ impl Failure {
 }
 
 impl More {
+    /// Adds how the suspension of a refusal has ended.
+    fn add_ending(&mut self, rejection: &Rejection) {
+        let Rejection::AlreadyResolved { resolution, reason, resolved_at, resolved_by } = rejection else { return };
+        let members =
+            [("resolution", json!(resolution)), ("resolution_reason", json!(reason)), ("resolved_by", json!(resolved_by))];
+        self.members.extend(members.map(|(name, value)| (name.to_owned(), value)));
+        self.times.push(("resolved_at", Some(*resolved_at)));
+    }
+
     /// Adds the intents that a refusal about intents that need each other names.
     fn add_graph(&mut self, rejection: &Rejection) {
         let (name, ids) = if let Rejection::DependencyCycle { cycle } = rejection {
@@ -140,12 +149,7 @@ impl From<Rejection> for Failure {
             }
             Rejection::Expired { expired_at } => more.times.push(("expired_at", *expired_at)),
             Rejection::PortfolioDeadlinePassed { deadline } => more.times.push(("deadline", Some(*deadline))),
-            Rejection::AlreadyResolved { resolution, reason, resolved_at, resolved_by } => {
-                member("resolution", json!(resolution));
-                member("resolution_reason", json!(reason));
-                member("resolved_by", json!(resolved_by));
-                more.times.push(("resolved_at", Some(*resolved_at)));
-            }
+            Rejection::AlreadyResolved { .. } => more.add_ending(&rejection),
             Rejection::LeaseConflict { existing } => {
                 member("existing_lease", json!(existing));
             }
@@ -183,6 +187,10 @@ impl From<Rejection> for Failure {
             | Rejection::DeadlineFixed
             | Rejection::InvalidTransition { .. }
             | Rejection::TaskTransition { .. }
+            | Rejection::PlanTransition { .. }
+            | Rejection::PlanNotDraft { .. }
+            | Rejection::PlanNotActive { .. }
+            | Rejection::PlanWaits
             | Rejection::IntentSuspended
             | Rejection::IntentBlocked
             | Rejection::PortfolioTransition { .. }

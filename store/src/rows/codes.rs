@@ -1,5 +1,6 @@
 //! The numbers that stand for the values of enums in rows: fixed, and never reused.
 
+use domain::container::plan::PlanState;
 use domain::container::task::TaskStatus;
 use domain::intent::status::Status;
 use domain::people::access::Permission;
@@ -39,6 +40,8 @@ code!(Status { Draft = 0, Active = 1, Blocked = 2, SuspendedAwaitingInput = 3, C
 code!(TaskStatus {
     Pending = 0, Ready = 1, Claimed = 2, Running = 3, Blocked = 4, Completed = 5, Failed = 6, Cancelled = 7, Skipped = 8,
 });
+// The states of plans that have not ended come first, for the same reason.
+code!(PlanState { Draft = 0, Active = 1, Paused = 2, Completed = 3, Failed = 4, Cancelled = 5 });
 code!(EdgeKind { Dependency = 0, Child = 1 });
 code!(Kind { AwaitingInput = 0, Paused = 1, Parked = 2, Approval = 3, Escalation = 4, Arbitration = 5 });
 code!(ResponseType { Choice = 0, Confirm = 1, Text = 2, Form = 3 });

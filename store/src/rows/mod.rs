@@ -15,6 +15,7 @@ pub(crate) mod intents;
 pub(crate) mod keys;
 pub(crate) mod leases;
 pub(crate) mod outbox;
+pub(crate) mod plans;
 pub(crate) mod portfolios;
 pub(crate) mod presence;
 pub(crate) mod published;
@@ -39,6 +40,7 @@ pub(crate) use self::intents::{IntentRow, ReadIntents, WriteIntents, last_hash};
 pub(crate) use self::keys::{ReadKeys, WriteKeys, names};
 pub(crate) use self::leases::{ReadLeases, WriteLeases};
 pub(crate) use self::outbox::{BounceRow, IS_NOT_REPLACED, OutboxRow, QueuedChannel, ReadOutbox, TryRow, WriteOutbox};
+pub(crate) use self::plans::{ReadPlans, WritePlans};
 pub(crate) use self::portfolios::{ListedPortfolios, MemberRow, PortfolioRow, ReadPortfolios, WritePortfolios};
 pub(crate) use self::presence::{PresenceRow, ReadPresence, Recovery, Restore, WritePresence};
 pub(crate) use self::published::{ReadPublished, WritePublished};
@@ -76,6 +78,7 @@ pub(crate) trait Rows:
     + WriteKeys
     + WriteLeases
     + WriteOutbox
+    + WritePlans
     + WritePortfolios
     + WritePresence
     + WritePublished
@@ -111,6 +114,7 @@ pub(crate) trait ReadRows:
     + ReadKeys
     + ReadLeases
     + ReadOutbox
+    + ReadPlans
     + ReadPortfolios
     + ReadPresence
     + ReadPublished
@@ -136,6 +140,7 @@ impl<R> ReadRows for R where
         + ReadKeys
         + ReadLeases
         + ReadOutbox
+        + ReadPlans
         + ReadPortfolios
         + ReadPresence
         + ReadPublished
@@ -153,7 +158,7 @@ impl<R> ReadRows for R where
 pub(crate) mod prelude {
     pub(crate) use super::{
         ReadAccess, ReadAnnouncements, ReadAssignments, ReadBytes, ReadDepartures, ReadEvents, ReadGraph, ReadIdempotency,
-        ReadIntents, ReadKeys, ReadLeases, ReadOutbox, ReadPortfolios, ReadPresence, ReadRows, ReadSubscriptions,
+        ReadIntents, ReadKeys, ReadLeases, ReadOutbox, ReadPlans, ReadPortfolios, ReadPresence, ReadRows, ReadSubscriptions,
         ReadSuspensions, ReadTasks, ReadTimers, ReadTokens, Rows,
     };
 }

@@ -32,7 +32,7 @@ use crate::surroundings::Env;
 use crate::{StoreError, Unit};
 
 /// The tables in an order in which they can be emptied.
-const TABLES: [&str; 34] = [
+const TABLES: [&str; 35] = [
     "server_events",
     "server_log",
     "departures",
@@ -48,6 +48,7 @@ const TABLES: [&str; 34] = [
     "tokens",
     "leases",
     "tasks",
+    "plans",
     "assignments",
     "access_entries",
     "access_requests",

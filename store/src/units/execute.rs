@@ -46,12 +46,8 @@ use crate::rows::{Decided, IntentRow, RowsError, RowsResult};
 use crate::surroundings::Env;
 
 pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -> Decided<Outcome> {
-    let suspension = match request.target {
-        Target::Suspension(id) => Some(id),
-        Target::Intent(_) | Target::Task(_) => request.command.as_ref().ok().and_then(Command::names_suspension),
-    };
     let Some(row) = targeted(rows, request)? else { return Ok(Err(Rejection::NotFound)) };
-    let mut loaded = load_held(rows, row, suspension, request)?;
+    let mut loaded = load_held(rows, row, request)?;
     if let Some(ours) = by_client_id(rows, &loaded, request)? {
         return execute(rows, env, &ours);
     }
@@ -124,7 +120,13 @@ pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
 
 /// Loads the intent. If the request asks a question, the intent's portfolios are kept as they are until the transaction is over,
 /// so that their deadlines do not change before the question has its timers.
-fn load_held<R: Rows>(rows: &mut R, row: IntentRow, suspension: Option<SuspensionId>, request: &Request) -> RowsResult<Loaded> {
+fn load_held<R: Rows>(rows: &mut R, row: IntentRow, request: &Request) -> RowsResult<Loaded> {
+    let suspension = match request.target {
+        Target::Suspension(id) => Some(id),
+        Target::Intent(_) | Target::Task(_) | Target::Plan(_) => {
+            request.command.as_ref().ok().and_then(Command::names_suspension)
+        }
+    };
     let asks = row.intent.is_grouped && request.command.as_ref().is_ok_and(|command| command.asks().is_some());
     if asks {
         rows.hold_portfolios_of(row.rid)?;
@@ -177,6 +179,10 @@ fn targeted<R: Rows>(rows: &mut R, request: &Request) -> RowsResult<Option<Inten
     graph::lock(rows, request)?;
     match request.target {
         Target::Intent(id) => rows.reads().intent(id),
+        Target::Plan(id) => {
+            let Some((intent, _)) = rows.reads().plan(id)? else { return Ok(None) };
+            rows.reads().intent_at(intent).map(Some)
+        }
         Target::Task(id) => {
             let Some((intent, _)) = rows.reads().task(id)? else { return Ok(None) };
             rows.reads().intent_at(intent).map(Some)
@@ -328,7 +334,7 @@ fn admit<R: Rows>(
 ) -> Decided<Option<Outcome>> {
     let asked_by = match request.target {
         Target::Suspension(id) => loaded.intent.suspension(id).map(|suspension| &suspension.asked_by),
-        Target::Intent(_) | Target::Task(_) => {
+        Target::Intent(_) | Target::Task(_) | Target::Plan(_) => {
             let named = request.command.as_ref().ok().and_then(Command::names_suspension);
             let named = named.and_then(|id| loaded.intent.suspension(id)).map(|suspension| &suspension.asked_by);
             let open = loaded.intent.open.as_ref().map(|open| &open.asked_by);
@@ -350,8 +356,8 @@ fn admit<R: Rows>(
         return Ok(Err(rejection));
     }
     if request.precondition == Precondition::Missing {
-        let is_task = matches!(request.target, Target::Task(_));
-        return Ok(Err(if is_task { Rejection::PreconditionRequired } else { Rejection::IfMatchRequired }));
+        let is_part = matches!(request.target, Target::Task(_) | Target::Plan(_));
+        return Ok(Err(if is_part { Rejection::PreconditionRequired } else { Rejection::IfMatchRequired }));
     }
     let Some(key) = request.idempotency else { return Ok(Ok(None)) };
     if request.asks_under_a_key() {
@@ -386,7 +392,7 @@ fn named(loaded: &Loaded, request: &Request) -> Option<i64> {
     let id = match (request.target, &request.command) {
         (Target::Suspension(id), _) => Some(id),
         (Target::Intent(_), Ok(command @ Command::Respond(_))) => command.names_suspension(),
-        (Target::Intent(_) | Target::Task(_), _) => return loaded.row.newest_suspension,
+        (Target::Intent(_) | Target::Task(_) | Target::Plan(_), _) => return loaded.row.newest_suspension,
     };
     loaded.suspensions.iter().find(|row| Some(row.suspension.id) == id).map(|row| row.rid)
 }

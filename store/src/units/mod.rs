@@ -23,6 +23,7 @@ mod log;
 mod message;
 mod outcome;
 mod places;
+mod plans;
 pub(crate) mod portfolios;
 pub(crate) mod presence;
 mod queue;

@@ -67,6 +67,7 @@ pub(super) fn outcome<R: Rows>(
             _ => Err(RowsError::Inconsistent("a lease without its event")),
         },
         Command::Task(task) => Ok(Outcome::Task(Box::new(super::tasks::shown(rows, loaded, task)?))),
+        Command::Plan(plan) => Ok(Outcome::Plan(Box::new(super::plans::shown(rows, loaded, plan.id)?))),
         Command::Append(_) | Command::Record(_) => {
             let appended = last.ok_or(RowsError::Inconsistent("an append without its event"))?;
             Ok(Outcome::Event(appended.served()))
@@ -200,6 +201,7 @@ pub(super) fn kept(loaded: &Loaded, outcome: &Outcome) -> RowsResult<String> {
         | Outcome::Portfolio(_)
         | Outcome::Membership(_)
         | Outcome::Task(_)
+        | Outcome::Plan(_)
         | Outcome::Subscription(_)) => serde_json::to_string(whole)?,
     })
 }

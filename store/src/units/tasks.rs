@@ -17,25 +17,43 @@ use crate::rows::{RowsError, RowsResult};
 
 const NOT_LOADED: RowsError = RowsError::Inconsistent("an event names a task that was not loaded");
 
-/// Loads the tasks that a request is about.
+/// Loads the tasks and the plan that a request is about.
 pub(super) fn load_named<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &Request) -> RowsResult<()> {
-    let mut named: Vec<TaskId> = match &request.command {
-        Ok(Command::Task(task)) => task.names_tasks(),
-        Ok(_) | Err(_) => Vec::new(),
-    };
-    if let Target::Task(id) = request.target {
-        named.push(id);
+    let (mut named, mut plan) = (Vec::new(), None);
+    match (request.target, &request.command) {
+        (Target::Task(id), _) => named.push(id),
+        (Target::Plan(id), _) => plan = Some(id),
+        (Target::Intent(_) | Target::Suspension(_), _) => {}
     }
-    if !named.is_empty() {
+    match &request.command {
+        Ok(Command::Task(task)) => named.extend(task.names_tasks()),
+        Ok(Command::Plan(plan)) => named.extend(plan.names_tasks()),
+        Ok(_) | Err(_) => {}
+    }
+    if let Some(id) = plan {
+        loaded.intent.plans = rows.reads().plans_at_work(loaded.row.rid, Some(id))?;
+    }
+    if plan.is_some() || !named.is_empty() {
+        named.extend(loaded.intent.plans.iter().flat_map(|plan| plan.tasks.iter().copied()));
         loaded.intent.tasks = rows.reads().tasks_at_work(loaded.row.rid, &named)?;
     }
-    if let Ok(Command::Task(task)) = &request.command {
-        if matches!(task.step, TaskStep::Create(_) | TaskStep::Delegate { .. }) {
-            loaded.intent.task_count = rows.reads().task_count(loaded.row.rid)?;
+    match &request.command {
+        Ok(Command::Task(task)) => load_for_task(rows, loaded, task),
+        Ok(Command::Plan(_)) => {
+            loaded.intent.plan_count = rows.reads().plan_count(loaded.row.rid)?;
+            Ok(())
         }
-        if begins(task) && loaded.intent.status == Status::Blocked {
-            loaded.intent.held_up_by = held_up_by(rows, loaded)?.map(Box::new);
-        }
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
+/// Loads the facts that only some commands about a task need.
+fn load_for_task<R: Rows>(rows: &mut R, loaded: &mut Loaded, task: &TaskCommand) -> RowsResult<()> {
+    if matches!(task.step, TaskStep::Create(_) | TaskStep::Delegate { .. }) {
+        loaded.intent.task_count = rows.reads().task_count(loaded.row.rid)?;
+    }
+    if begins(task) && loaded.intent.status == Status::Blocked {
+        loaded.intent.held_up_by = held_up_by(rows, loaded)?.map(Box::new);
     }
     Ok(())
 }
@@ -66,6 +84,12 @@ pub(super) fn follow<R: Rows>(rows: &mut R, loaded: &Loaded, change: &TaskEvent)
     let id = change.task_id();
     let tasks = &loaded.intent.tasks;
     let task = tasks.iter().find(|task| task.id == id).ok_or(NOT_LOADED)?;
+    // A new task may be in a plan, and an agent that claims one works in its plan.
+    if let TaskEvent::Created(_) | TaskEvent::Claimed(_) = change
+        && let Some(plan) = loaded.intent.plans.iter().find(|plan| Some(plan.id) == task.plan_id)
+    {
+        rows.update_plan(plan)?;
+    }
     if let TaskEvent::Created(created) = change {
         rows.insert_task(loaded.row.rid, task, &created.body())?;
         for needed in tasks.iter().filter(|needed| created.depends_on.contains(&needed.id)) {
@@ -82,6 +106,14 @@ pub(super) fn follow<R: Rows>(rows: &mut R, loaded: &Loaded, change: &TaskEvent)
         for waiting in tasks.iter().filter(|other| other.depends_on.contains(&id)) {
             save(rows, loaded, waiting)?;
         }
+    }
+    Ok(())
+}
+
+/// Writes these tasks as they are now.
+pub(super) fn save_all<R: Rows>(rows: &mut R, loaded: &Loaded, ids: &[TaskId]) -> RowsResult<()> {
+    for task in loaded.intent.tasks.iter().filter(|task| ids.contains(&task.id)) {
+        save(rows, loaded, task)?;
     }
     Ok(())
 }

@@ -12,13 +12,14 @@ use harness::on_each_store;
 use serde_json::{Map, Value, json};
 
 /// Members whose values differ even between the results of two equal requests. The comparison leaves them out.
-const OWN: [&str; 16] = [
+const OWN: [&str; 17] = [
     "id",
     "portfolio_id",
     "request_id",
     "intent_id",
     "lease_id",
     "parent_task_id",
+    "plan_id",
     "sub_task_id",
     "task_id",
     "suspension_id",
@@ -34,6 +35,8 @@ const OWN: [&str; 16] = [
 const OPEN: &str = "$open";
 /// Stands for the id of another intent.
 const PARENT: &str = "$parent";
+/// Stands for the id of a task of the intent.
+const TASK: &str = "$task";
 /// Stands for the id of the intent that the request is about.
 const INTENT: &str = "$intent";
 /// Stands for a name that no key has.
@@ -304,6 +307,19 @@ fn members_of_portfolios() -> Vec<Member> {
 fn members_of_tasks() -> Vec<Member> {
     let task = json!({"intent_id": INTENT, "name": "n"});
     let create = |name, value| Member::of("CreateTaskRequest", &task, name, value);
+    let plan = |name, value| Member::of("CreatePlanRequest", &json!({"intent_id": INTENT}), name, value);
+    let one = json!({"id": "c", "name": "n", "after_task": TASK});
+    let checkpoint = |name, value: Value| {
+        let mut with = one.clone();
+        with[name] = value;
+        Member::within(
+            "CheckpointRequest",
+            &json!({"intent_id": INTENT, "tasks": [TASK]}),
+            "checkpoints",
+            name,
+            [json!([one]), json!([with])],
+        )
+    };
     let update = |status: &str, name, value| Member::of("UpdateTaskRequest", &json!({"status": status}), name, value);
     vec![
         create("intent_id", json!("another")).answered(404),
@@ -338,6 +354,24 @@ fn members_of_tasks() -> Vec<Member> {
         Member::of("DelegateTaskRequest", &json!({"capability": "c"}), "capability", json!("d")),
         Member::of("DelegateTaskRequest", &json!({"capability": "c"}), "payload", json!({"a": 1})),
         Member::of("DelegateTaskRequest", &json!({"capability": "c"}), "name", json!("n")),
+        plan("intent_id", json!("another")).answered(404),
+        plan("tasks", json!(["another"])).refused(),
+        plan("checkpoints", json!([{"id": "c", "name": "n", "after_task": "another"}])).refused(),
+        plan("conditions", json!([{"id": "c"}])).refused(),
+        plan("on_failure", json!("fail")),
+        plan("on_complete", json!("celebrate")).refused(),
+        plan("metadata", json!({"a": 1})),
+        checkpoint("id", json!("")).refused(),
+        checkpoint("name", json!("m")),
+        checkpoint("after_task", json!("another")).refused(),
+        checkpoint("requires_approval", json!(false)),
+        checkpoint("approvers", json!(["ops@example.com"])),
+        checkpoint("timeout_hours", json!(5)),
+        checkpoint("on_timeout", json!("fail")),
+        checkpoint("status", json!("approved")).refused(),
+        Member::of("UpdatePlanRequest", &json!({"checkpoints": []}), "state", json!("cancelled")),
+        Member::of("UpdatePlanRequest", &json!({"state": "cancelled"}), "tasks", json!(["another"])).refused(),
+        Member::of("UpdatePlanRequest", &json!({"state": "cancelled"}), "checkpoints", json!([])),
     ]
 }
 
@@ -563,8 +597,15 @@ async fn sent(app: &TestApp, schema: &str, intent: IntentId, open: &str, body: V
 
 /// Sends a request about a new task, which runs unless the request itself begins it.
 async fn on_a_task(agent: &Api, schema: &str, intent: IntentId, body: Value) -> Reply {
-    if schema == "CreateTaskRequest" {
-        return agent.post("api/v1/tasks", body).await;
+    match schema {
+        "CreateTaskRequest" => return agent.post("api/v1/tasks", body).await,
+        "CreatePlanRequest" | "CheckpointRequest" => return agent.post("api/v1/plans", body).await,
+        "UpdatePlanRequest" => {
+            let made = agent.post("api/v1/plans", json!({"intent_id": intent})).await.ok();
+            let one = format!("api/v1/plans/{}", made["id"].as_str().unwrap());
+            return agent.send(agent.request("PATCH", &one).header("if-match", "1").json(&body)).await;
+        }
+        _ => {}
     }
     let made = agent.post("api/v1/tasks", json!({"intent_id": intent, "name": "n"})).await.ok();
     let path = format!("api/v1/tasks/{}", made["id"].as_str().unwrap());
@@ -593,12 +634,16 @@ async fn outcome(app: &mut TestApp, member: &Member, mut body: Value) -> (u16, V
     let (agent, admin) = (app.agent(), app.api(Role::Admin));
     let intent = agent.active_intent().await;
     let parent = agent.active_intent().await.to_string();
+    let task =
+        agent.post("api/v1/tasks", json!({"intent_id": intent, "name": "n"})).await.ok()["id"].as_str().unwrap().to_owned();
     let open = if member.asks_first() { agent.asked(intent).await } else { String::new() };
     app.settle().await;
     let name = format!("key-{intent}");
     let newest = app.smtp.received().last().and_then(|mail| mail.header("x-placet-delivery")).unwrap_or_default();
     let mut written = body.to_string();
-    for (stands, value) in [(OPEN, &open), (NAME, &name), (TOKEN, &newest), (PARENT, &parent), (INTENT, &intent.to_string())] {
+    for (stands, value) in
+        [(OPEN, &open), (NAME, &name), (TOKEN, &newest), (PARENT, &parent), (TASK, &task), (INTENT, &intent.to_string())]
+    {
         written = written.replace(stands, value);
     }
     body = serde_json::from_str(&written).unwrap();
@@ -613,7 +658,7 @@ async fn outcome(app: &mut TestApp, member: &Member, mut body: Value) -> (u16, V
     let seen = json!({"reply": made, "events": events, "listed": key}).to_string().replace(&name, NAME).replace(&parent, PARENT);
     // The scope of the lease by which an agent holds a task is made from the task's id.
     let tasks = [&made["id"], &made["parent_task_id"]].into_iter().filter_map(Value::as_str);
-    let seen = tasks.fold(seen, |seen, id| seen.replace(&format!("task:{id}"), "task"));
+    let seen = tasks.fold(seen, |seen, id| seen.replace(&format!("task:{id}"), "task")).replace(&task, TASK);
     (status, comparable(serde_json::from_str(&seen).unwrap()))
 }
 

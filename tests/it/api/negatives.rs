@@ -85,6 +85,7 @@ impl Row {
             .replace("{escalation_id}", &things.escalation)
             .replace("{portfolio_id}", &things.portfolio)
             .replace("{task_id}", &things.task)
+            .replace("{plan_id}", &things.plan)
             .replace("{subscription_id}", &things.subscription)
             .replace("{entry_id}", NOBODYS)
             .replace("{request_id}", NOBODYS)
@@ -94,15 +95,16 @@ impl Row {
 
     /// Whether the operation is about an agent's intent or question, whose existence other agents must not learn.
     fn on_an_intent(&self) -> bool {
-        ["{intent_id}", "{suspension_id}", "{escalation_id}", "{portfolio_id}", "{task_id}", "{subscription_id}"]
+        ["{intent_id}", "{suspension_id}", "{escalation_id}", "{portfolio_id}", "{task_id}", "{plan_id}", "{subscription_id}"]
             .iter()
             .any(|id| self.operation.contains(id))
     }
 
     fn form(&self) -> &'static str {
-        let openintents = ["/server/config", "/subscribe", "/intents", "/escalations", "/portfolios", "/tasks", "/subscriptions"]
-            .iter()
-            .any(|part| self.operation.contains(part));
+        let openintents =
+            ["/server/config", "/subscribe", "/intents", "/escalations", "/portfolios", "/tasks", "/plans", "/subscriptions"]
+                .iter()
+                .any(|part| self.operation.contains(part));
         if !openintents || self.operation.ends_with("/suspend") { "application/problem+json" } else { "application/json" }
     }
 }
@@ -116,6 +118,7 @@ struct Things {
     escalation: String,
     portfolio: String,
     task: String,
+    plan: String,
     subscription: String,
 }
 
@@ -130,6 +133,7 @@ impl Things {
             escalation: id(),
             portfolio: id(),
             task: id(),
+            plan: id(),
             subscription: id(),
         }
     }
@@ -148,13 +152,14 @@ impl Things {
         let place = format!("api/v1/portfolios/{}/intents", portfolio["id"].as_str().unwrap());
         agent.post(&place, json!({"intent_id": intent})).await.ok();
         let task = agent.post("api/v1/tasks", json!({"intent_id": intent, "name": "n"})).await.ok();
+        let plan = agent.post("api/v1/plans", json!({"intent_id": intent})).await.ok();
         let endpoint = json!({"intent_id": intent, "webhook_url": "http://127.0.0.1:1/"});
         let subscription = agent.post("api/v1/subscriptions", endpoint).await.ok();
         let suspension = agent.asked(intent).await;
         let id = |thing: Value| thing["id"].as_str().unwrap().to_owned();
         let (lease, approval, escalation) = (id(lease), id(approval), id(escalation));
-        let (portfolio, task, subscription) = (id(portfolio), id(task), id(subscription));
-        Self { intent: intent.to_string(), suspension, lease, approval, escalation, portfolio, task, subscription }
+        let (portfolio, task, plan, subscription) = (id(portfolio), id(task), id(plan), id(subscription));
+        Self { intent: intent.to_string(), suspension, lease, approval, escalation, portfolio, task, plan, subscription }
     }
 
     fn id(&self) -> IntentId {
@@ -225,7 +230,7 @@ fn rows_of_graphs() -> Vec<Row> {
     lists.into_iter().chain(writes).collect()
 }
 
-/// The rows of tasks.
+/// The rows of tasks and plans.
 fn rows_of_tasks() -> Vec<Row> {
     use Role::{Admin, Agent, Auditor, Channel, Operator};
     let write = |operation: &str| Row::new(operation, Agent).forbidden(&[Operator, Admin, Auditor, Channel]);
@@ -239,6 +244,14 @@ fn rows_of_tasks() -> Vec<Row> {
         write("POST /api/v1/tasks/{task_id}/progress").invalid(json!({"percentage": 101}), "percentage"),
         write("POST /api/v1/tasks/{task_id}/delegate").invalid(json!({"capability": ""}), "capability"),
         Row::new("GET /api/v1/intents/{intent_id}/tasks", Agent).forbidden(&[Channel]).query("limit=101", "limit"),
+        write("POST /api/v1/plans").invalid(json!({"tasks": []}), "intent_id"),
+        Row::new("GET /api/v1/plans/{plan_id}", Agent).forbidden(&[Channel]),
+        write("PATCH /api/v1/plans/{plan_id}").invalid(json!({"state": "ready"}), "state").versioned(true),
+        write("POST /api/v1/plans/{plan_id}/activate"),
+        write("POST /api/v1/plans/{plan_id}/pause"),
+        write("POST /api/v1/plans/{plan_id}/resume"),
+        write("POST /api/v1/plans/{plan_id}/cancel"),
+        Row::new("GET /api/v1/intents/{intent_id}/plans", Agent).forbidden(&[Channel]),
     ]
 }
 
@@ -540,8 +553,8 @@ on_each_store! {
             let Some((invalid, field)) = &row.invalid else { continue };
             let (api, path) = (app.api(row.role), row.path(&things));
             // RFC-0012 has a status of its own for a missing version.
-            let is_task = row.operation.contains("/tasks/");
-            let (status, code) = if is_task { (428, "precondition_required") } else { (400, "if_match_required") };
+            let is_part = row.operation.contains("/tasks/") || row.operation.contains("/plans/");
+            let (status, code) = if is_part { (428, "precondition_required") } else { (400, "if_match_required") };
             if row.if_match_required {
                 assert_refused(&send(&api, row.method(), &path, invalid.to_string()).await, &row, status, code);
             }
@@ -559,6 +572,7 @@ on_each_store! {
                 let valid = match row.operation.rsplit('/').next().unwrap() {
                     "state" => json!({"state": {"a": 1}}),
                     "{task_id}" => json!({"status": "running"}),
+                    "{plan_id}" => json!({"state": "active"}),
                     "status" => json!({"status": "abandoned"}),
                     "suspend" => json!({"question": "Go?", "response_type": "text", "supersedes": things.suspension}),
                     "extend" => json!({"seconds": 60}),

@@ -13,7 +13,7 @@ use sha2::Sha256;
 
 /// Every route and method of the server, except aliases and HTML pages. A new route must be added to this list and to the
 /// description.
-const ROUTES: [&str; 106] = [
+const ROUTES: [&str; 114] = [
     "get /.well-known/openintent-compat.json",
     "get /.well-known/openintent.json",
     "get /.well-known/placet.json",
@@ -72,6 +72,7 @@ const ROUTES: [&str; 106] = [
     "post /api/v1/intents/{intent_id}/leases",
     "delete /api/v1/intents/{intent_id}/leases/{lease_id}",
     "patch /api/v1/intents/{intent_id}/leases/{lease_id}",
+    "get /api/v1/intents/{intent_id}/plans",
     "get /api/v1/intents/{intent_id}/portfolios",
     "get /api/v1/intents/{intent_id}/ready",
     "get /api/v1/intents/{intent_id}/retry-policy",
@@ -85,6 +86,13 @@ const ROUTES: [&str; 106] = [
     "get /api/v1/keys",
     "post /api/v1/keys",
     "delete /api/v1/keys/{key_id}",
+    "post /api/v1/plans",
+    "get /api/v1/plans/{plan_id}",
+    "patch /api/v1/plans/{plan_id}",
+    "post /api/v1/plans/{plan_id}/activate",
+    "post /api/v1/plans/{plan_id}/cancel",
+    "post /api/v1/plans/{plan_id}/pause",
+    "post /api/v1/plans/{plan_id}/resume",
     "get /api/v1/portfolios",
     "post /api/v1/portfolios",
     "get /api/v1/portfolios/{portfolio_id}",
@@ -172,7 +180,7 @@ on_each_store! {
                 let filled = path.replace("{intent_id}", &intent.to_string()).replace("{suspension_id}", &suspension);
                 let reply = admin.send(admin.request(&method.to_uppercase(), &filled[1..])).await;
                 let served = ROUTES.contains(&format!("{method} {path}").as_str());
-                let named = ["{key_id}", "{delivery_id}", "{lease_id}", "{dependency_id}", "{attachment_id}", "{agent_id}", "{entry_id}", "{request_id}", "{approval_id}", "{escalation_id}", "{portfolio_id}", "{task_id}", "{subscription_id}", "/retry-policy"].iter().any(|id| path.contains(id));
+                let named = ["{key_id}", "{delivery_id}", "{lease_id}", "{dependency_id}", "{attachment_id}", "{agent_id}", "{entry_id}", "{request_id}", "{approval_id}", "{escalation_id}", "{portfolio_id}", "{task_id}", "{plan_id}", "{subscription_id}", "/retry-policy"].iter().any(|id| path.contains(id));
                 let unknown = reply.status == 405 || (reply.status == 404 && !named);
                 assert_eq!(!unknown, served, "{method} {path}: {}", reply.status);
             }
@@ -205,8 +213,9 @@ on_each_store! {
             assert_eq!(has("401"), keyed, "{operation}");
             assert!(has("404") || !operation.contains('{'), "{operation}");
             assert!(has("422") || described.get("requestBody").is_none(), "{operation}");
-            // A request to send a message again has no body: the id is enough.
-            let bodied = (operation.starts_with("post") && !operation.ends_with("/redrive"))
+            // A request to send a message again has no body, and neither has one that moves a plan: the id is enough.
+            let is_bare = operation.ends_with("/redrive") || operation.starts_with("post /api/v1/plans/{plan_id}/");
+            let bodied = (operation.starts_with("post") && !is_bare)
                 || operation.starts_with("patch")
                 || operation.starts_with("put");
             assert_eq!(described.get("requestBody").is_some(), bodied, "{operation}");

@@ -5,7 +5,7 @@ use harness::on_each_store;
 use serde_json::json;
 
 /// Every route that the OpenIntent client 0.17.0 calls and this server refuses as not implemented.
-const REFUSED: [&str; 45] = [
+const REFUSED: [&str; 42] = [
     "delete channels/1",
     "delete grants/1",
     "delete memory/1",
@@ -31,9 +31,7 @@ const REFUSED: [&str; 45] = [
     "get intents/{}/coordinator-decisions",
     "get intents/{}/coordinators",
     "get intents/{}/events/verify",
-    "get intents/{}/plans",
     "get memory/1",
-    "get plans/1",
     "get triggers",
     "get triggers/1",
     "get vaults/1",
@@ -41,7 +39,6 @@ const REFUSED: [&str; 45] = [
     "patch agents/1/status",
     "patch channels/1/messages/1",
     "patch memory/1",
-    "patch plans/1",
     "patch triggers/1",
     "post agents/register",
     "post agents/1/heartbeat",

@@ -2,6 +2,7 @@
 
 mod example;
 mod graph;
+mod plans;
 mod portfolios;
 mod random;
 mod tasks;

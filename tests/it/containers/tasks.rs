@@ -538,10 +538,11 @@ skipped:
         assert_eq!(task(&agent, &id).await["attempt"], 2);
         update(&agent, &id, json!({"status": "cancelled", "reason": "not needed"})).await.ok();
         assert_eq!(newest(&agent, intent, "task.cancelled").await["reason"], "not needed");
-        for member in ["plan_id", "memory_policy", "requires_tools", "retry_policy"] {
+        for member in ["memory_policy", "requires_tools", "retry_policy"] {
             let refused = create(&agent, intent, json!({member: "x"})).await;
             assert_eq!(refused.field_problem(), (422, "invalid", member, "unsupported"));
         }
+        assert_eq!(create(&agent, intent, json!({"plan_id": "x"})).await.field_problem(), (422, "invalid", "plan_id", "unknown"));
         create(&agent, intent, json!({"plan_id": null, "memory_policy": {}, "requires_tools": [], "retry_policy": null})).await.ok();
     }
 }

@@ -60,6 +60,7 @@ const ANOTHER_DAY: &str = "DELETE FROM suspension_keys WHERE suspension < 100000
                            INSERT INTO graph_edges SELECT rid, kind, rid, false FROM intents, (VALUES (0), (1)) AS kinds (kind) ON CONFLICT DO NOTHING; \
                            ANALYZE graph_edges; \
                            INSERT INTO tasks (id, intent, status, facts, body) SELECT id, rid, 1, '{}', '{}' FROM intents ON CONFLICT DO NOTHING; ANALYZE tasks; \
+                           INSERT INTO plans (id, intent, state, facts, body) SELECT id, rid, 3, '{}', '{}' FROM intents ON CONFLICT DO NOTHING; ANALYZE plans; \
                            INSERT INTO bounces (outbox, hard, reported_at) SELECT rid, true, now() FROM outbox; ANALYZE bounces";
 
 /// Asks for an approval, lists approvals and escalations, and works on an intent under a policy.
@@ -125,6 +126,14 @@ async fn tasks(app: &TestApp) {
     for query in ["", "?status=ready&limit=1&offset=0"] {
         agent.get(&format!("api/v1/intents/{intent}/tasks{query}")).await.ok();
     }
+    let three = create(&[]).await;
+    let after = three.rsplit('/').next().unwrap();
+    let body = json!({"intent_id": intent, "tasks": [after], "checkpoints": [{"id": "c", "name": "n", "after_task": after}]});
+    let plan = agent.post("api/v1/plans", body).await.ok();
+    let plan = format!("api/v1/plans/{}", plan["id"].as_str().unwrap());
+    agent.send(agent.request("PATCH", &plan).header("if-match", "1").json(&json!({"state": "active"}))).await.ok();
+    agent.get(&plan).await.ok();
+    agent.get(&format!("api/v1/intents/{intent}/plans")).await.ok();
     let body = json!({"title": "t", "status": "active", "depends_on": [intent]});
     let waiting = agent.post("api/v1/intents", body).await.ok();
     let held = agent.post("api/v1/tasks", json!({"intent_id": waiting["id"], "name": "n"})).await.ok();

@@ -252,6 +252,14 @@ pub fn approval_question(action: &str, reason: &str) -> String {
     format!("Approve this action? {action}\n\nThe agent’s reason: {reason}")
 }
 
+/// The question at a checkpoint of a plan, by the name that the agent gave the checkpoint.
+pub fn checkpoint_question(name: &str) -> String {
+    format!("May the work go on? It has reached this checkpoint: {name}")
+}
+
+/// The question about a task of a plan that has failed for good.
+pub const FAILED_TASK_QUESTION: &str = "A task has failed, and has no attempt left. May the rest of the work go on without it?";
+
 /// The question of an agent that hands a problem to people.
 pub fn escalation_question(reason: &str) -> String {
     format!("The agent asks how to go on. Its reason: {reason}")

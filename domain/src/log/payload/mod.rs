@@ -24,6 +24,7 @@ pub use self::key::{Key, KeyRevoked, ServerPayload};
 pub use self::question::{AskedBefore, Choice, Escalated, Extended, Reminded, Renotified, RetryPolicy, Rung, Suspended};
 pub use self::work::{IntentCreated, Lease, Patch, StatePatched, StatusChanged};
 use crate::container::event::TaskEvent;
+use crate::container::plan_event::PlanEvent;
 use crate::intent::access::{self, AccessEvent};
 use crate::intent::assignment::{Assigned, Unassigned};
 use crate::intent::dependency::{self, DependencyAdded, DependencyEvent, DependencyMet, DependencyRemoved};
@@ -111,6 +112,8 @@ pub enum Payload {
     DependencyMet(DependencyMet),
     /// The events about tasks, each under its own type.
     Task(Box<TaskEvent>),
+    /// The events about plans, each under its own type.
+    Plan(Box<PlanEvent>),
     /// `governance.policy_set`.
     PolicySet(PolicySet),
     /// `governance.policy_removed`.
@@ -183,6 +186,7 @@ impl Payload {
             Event::Member(MemberEvent::Resumed(resumed)) => Self::MemberResumed(*resumed),
             Event::Dependency(change) => Self::of_dependency(change),
             Event::Task(change) => Self::Task(change.clone()),
+            Event::Plan(change) => Self::Plan(change.clone()),
             Event::PolicyChanged { policy, version } => Self::of_policy(policy.clone(), *version),
             Event::Violated(violation) => Self::Violated(violation.clone()),
             Event::Recorded(record) => Self::Recorded(record.clone()),
@@ -266,11 +270,21 @@ impl Payload {
             POLICY_SET => of(payload, Self::PolicySet),
             POLICY_REMOVED => of(payload, Self::PolicyRemoved),
             VIOLATION => of(payload, Self::Violated),
-            _ => match (Record::read(event_type, &payload), TaskEvent::read(event_type, &payload)) {
-                (Some(record), _) => record.map(|record| Self::Recorded(Box::new(record))),
-                (None, Some(task)) => task.map(|task| Self::Task(Box::new(task))),
-                (None, None) => of(payload, Self::Appended),
-            },
+            _ => Self::read_other(event_type, payload),
         }
+    }
+
+    /// Reads the payload of an event of an agent's data, of a task, of a plan, or of one that a client appended.
+    fn read_other(event_type: &str, payload: Value) -> Result<Self, serde_json::Error> {
+        if let Some(record) = Record::read(event_type, &payload) {
+            return record.map(|record| Self::Recorded(Box::new(record)));
+        }
+        if let Some(task) = TaskEvent::read(event_type, &payload) {
+            return task.map(|task| Self::Task(Box::new(task)));
+        }
+        if let Some(plan) = PlanEvent::read(event_type, &payload) {
+            return plan.map(|plan| Self::Plan(Box::new(plan)));
+        }
+        serde_json::from_value(payload).map(Self::Appended)
     }
 }

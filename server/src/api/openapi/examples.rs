@@ -88,6 +88,11 @@ fn of_sets(operation_id: &str) -> Option<Value> {
         "portfolios_add" => json!({
             "intent_id": "019ab0f2-7c11-7d3a-9a55-3f1f0d6b2c10", "role": "primary", "priority": 10,
         }),
+        "plans_create" => json!({
+            "intent_id": "019ab0f2-7c11-7d3a-9a55-3f1f0d6b2c10", "tasks": ["019ab0f2-7c11-7d3a-9a55-3f1f0d6b2c11"],
+            "checkpoints": [{ "id": "paid", "name": "Pay the invoice", "after_task": "019ab0f2-7c11-7d3a-9a55-3f1f0d6b2c11" }],
+        }),
+        "plans_update" => json!({ "state": "active" }),
         "tasks_create" => json!({
             "intent_id": "019ab0f2-7c11-7d3a-9a55-3f1f0d6b2c10", "name": "Check the invoice", "input": { "invoice": "INV-7" },
         }),

@@ -17,7 +17,7 @@ use utoipa::OpenApi;
 
 use super::{
     access, agents, approvals, arbitration, attachments, costs, decisions, deliveries, discovery, escalations, events,
-    extensions, failures, governance, graph, health, intents, keys, leases, metrics, portfolios, preview, reminders,
+    extensions, failures, governance, graph, health, intents, keys, leases, metrics, plans, portfolios, preview, reminders,
     retry_policy, server_log, streams, subscriptions, suspensions, tasks,
 };
 use crate::edge::problem::Surface;
@@ -44,6 +44,7 @@ use crate::edge::route::{Declared, Routes};
         portfolios::members, portfolios::add, portfolios::remove, portfolios::of_intent,
         tasks::create, tasks::show, tasks::list, tasks::update, tasks::claim, tasks::complete, tasks::fail, tasks::progress,
         tasks::delegate,
+        plans::create, plans::show, plans::list, plans::update, plans::activate, plans::pause, plans::resume, plans::cancel,
         streams::subscribe_to_intent, streams::follow_log, streams::subscribe_to_agent, streams::subscribe_to_portfolio,
         subscriptions::subscribe, subscriptions::list, subscriptions::unsubscribe,
         decisions::record_decision, decisions::list_decisions,
@@ -71,6 +72,7 @@ use crate::edge::route::{Declared, Routes};
         (name = "records", description = "Data that agents keep with an intent. The server shows it; a policy can bound the costs (RFC-0005, RFC-0009, RFC-0010, RFC-0013)."),
         (name = "portfolios", description = "Intents that belong together, under one name (RFC-0007)."),
         (name = "tasks", description = "The parts into which an agent divides the work of an intent (RFC-0012)."),
+        (name = "plans", description = "Tasks that are worked on together, with checkpoints at which people decide (RFC-0012)."),
         (name = "streams", description = "Events as they happen, for the OpenIntent client: server-sent events, with `Last-Event-ID`. Every refusal is held for five seconds."),
         (name = "subscriptions", description = "Endpoints that are told of the events of an intent (RFC-0006)."),
         (name = "keys", description = "API keys, for admins."),
@@ -129,7 +131,7 @@ fn describe() -> Value {
 }
 
 /// The operations with a body in which no field is required. An absent body counts as an empty object, which is enough for them.
-const BODILESS: [&str; 12] = [
+const BODILESS: [&str; 13] = [
     "leases_renew",
     "suspensions_cancel",
     "suspensions_remind",
@@ -142,6 +144,7 @@ const BODILESS: [&str; 12] = [
     "tasks_complete",
     "tasks_fail",
     "tasks_progress",
+    "plans_update",
 ];
 
 /// Adds to an operation the facts that its handler does not know.

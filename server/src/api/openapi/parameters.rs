@@ -99,6 +99,7 @@ fn of_one_noun(path: &str, name: &str) -> Option<(Value, &'static str)> {
         (_, "portfolio_id") => {
             (json!({ "type": "string", "format": "uuid" }), "The portfolio's id. Any other value answers 404.")
         }
+        (_, "plan_id") => (json!({ "type": "string", "format": "uuid" }), "The plan's id. Any other value answers 404."),
         (_, "task_id") => (json!({ "type": "string", "format": "uuid" }), "The task's id. Any other value answers 404."),
         ("/api/v1/intents/{intent_id}/tasks", "limit") => {
             (number(1, TASKS_PAGE_MAX, TASKS_PAGE_MAX), "The most tasks on the page.")

@@ -12,6 +12,7 @@ mod intents;
 mod keys;
 mod leases;
 mod outbox;
+mod plans;
 mod portfolios;
 mod presence;
 mod published;

@@ -94,6 +94,7 @@ impl Ledger {
             | Outcome::Portfolio(_)
             | Outcome::Membership(_)
             | Outcome::Task(_)
+            | Outcome::Plan(_)
             | Outcome::Subscription(_) => {}
         }
         Ok(())

@@ -1,0 +1,201 @@
+//! Turns a request about a plan into what is to be done with it, or names the fields that break rules. The questions that the plan may
+//! ask people are made here, by the operator's rules about questions.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value, json};
+
+use crate::asking::policy::AskingPolicy;
+use crate::base::field::{FieldError, UNSUPPORTED};
+use crate::base::ids::{SuspensionId, TaskId};
+use crate::base::{json, words};
+use crate::container::plan::{
+    CHECKPOINT_WORD_MAX, CHECKPOINTS_MAX, CheckpointBody, NewPlan, Outline, PLAN_TASKS_MAX, PlanBody, PlanStep, Prepared,
+    TIMEOUT_HOURS_MAX, TimeoutAction,
+};
+use crate::container::task::DATA_BYTES_MAX;
+use crate::suspension::retry::{OneOrMany, PartialRetryPolicy, Rung};
+use crate::suspension::{FallbackPolicy, ResponseType};
+use crate::wire::{CheckpointRequest, CreatePlanRequest, SuspendRequest, UpdatePlanRequest};
+
+type Errors = Vec<FieldError>;
+type Checkpoints = Vec<(CheckpointBody, Option<Prepared>)>;
+
+/// A new plan. `seed` is a secret that was drawn for it.
+///
+/// # Errors
+///
+/// Every field that breaks a rule.
+pub fn new_plan(asking: &AskingPolicy, body: CreatePlanRequest, seed: [u8; 32]) -> Result<PlanStep, Errors> {
+    let mut errors = Errors::new();
+    let tasks = tasks(&body.tasks.unwrap_or_default(), &mut errors);
+    let checkpoints = checkpoints(asking, body.checkpoints.unwrap_or_default(), &mut errors);
+    if body.conditions.as_ref().is_some_and(|value| !value.is_null() && *value != json!([])) {
+        errors.push(FieldError::new("conditions", UNSUPPORTED, "must be left out: this server does not branch"));
+    }
+    if body.on_complete.as_ref().is_some_and(|action| action != "notify") {
+        errors.push(FieldError::new("on_complete", UNSUPPORTED, "must be notify, or be left out"));
+    }
+    if body.metadata.as_ref().is_some_and(|data| json::canonical(data).map_or(0, |bytes| bytes.len()) > DATA_BYTES_MAX) {
+        errors.push(FieldError::new("metadata", "length", format!("must be at most {DATA_BYTES_MAX} bytes of JSON")));
+    }
+    let question = SuspendRequest { question: words::FAILED_TASK_QUESTION.to_owned(), ..SuspendRequest::default() };
+    let on_failure_question = prepared(asking, question, "on_failure", &mut errors);
+    let (Some(on_failure_question), true) = (on_failure_question, errors.is_empty()) else { return Err(errors) };
+    Ok(PlanStep::Create(Box::new(NewPlan {
+        outline: Outline { tasks: Some(tasks), checkpoints: Some(checkpoints) },
+        on_failure: body.on_failure.unwrap_or_default(),
+        on_failure_question,
+        body: PlanBody { metadata: body.metadata.unwrap_or_default() },
+        seed,
+    })))
+}
+
+/// A change of a plan.
+///
+/// # Errors
+///
+/// Every field that breaks a rule.
+pub fn changed_plan(asking: &AskingPolicy, body: UpdatePlanRequest) -> Result<PlanStep, Errors> {
+    let mut errors = Errors::new();
+    if body == UpdatePlanRequest::default() {
+        errors.push(FieldError::new("state", "required", "give state, tasks or checkpoints"));
+    }
+    let tasks = body.tasks.map(|given| tasks(&given, &mut errors));
+    let checkpoints = body.checkpoints.map(|given| checkpoints(asking, given, &mut errors));
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    Ok(PlanStep::Change(Box::new(Outline { tasks, checkpoints }), body.state))
+}
+
+/// The tasks of a plan. An id that is no UUID names no task.
+fn tasks(given: &[String], errors: &mut Errors) -> Vec<TaskId> {
+    let found: Vec<TaskId> = given.iter().filter_map(|text| text.parse().ok()).collect();
+    let distinct: HashSet<_> = found.iter().collect();
+    if given.len() > PLAN_TASKS_MAX {
+        errors.push(FieldError::new("tasks", "count", format!("must name at most {PLAN_TASKS_MAX} tasks")));
+    } else if found.len() < given.len() {
+        errors.push(FieldError::new("tasks", "unknown", "must name tasks of the same intent"));
+    } else if distinct.len() < found.len() {
+        errors.push(FieldError::new("tasks", "unique", "must name each task once"));
+    }
+    found
+}
+
+fn checkpoints(asking: &AskingPolicy, given: Vec<CheckpointRequest>, errors: &mut Errors) -> Checkpoints {
+    if given.len() > CHECKPOINTS_MAX {
+        errors.push(FieldError::new("checkpoints", "count", format!("must be at most {CHECKPOINTS_MAX}")));
+        return Vec::new();
+    }
+    let ids: HashSet<&String> = given.iter().map(|checkpoint| &checkpoint.id).collect();
+    if ids.len() < given.len() {
+        errors.push(FieldError::new("checkpoints", "unique", "must each have an id of their own"));
+    }
+    given.into_iter().enumerate().filter_map(|(place, given)| checkpoint(asking, place, given, errors)).collect()
+}
+
+fn checkpoint(
+    asking: &AskingPolicy,
+    place: usize,
+    given: CheckpointRequest,
+    errors: &mut Errors,
+) -> Option<(CheckpointBody, Option<Prepared>)> {
+    let path = format!("checkpoints[{place}]");
+    let mut error =
+        |field: &str, rule: &str, message: String| errors.push(FieldError::new(format!("{path}.{field}"), rule, message));
+    for (field, text) in [("id", &given.id), ("name", &given.name)] {
+        if !(1..=CHECKPOINT_WORD_MAX).contains(&text.chars().count()) {
+            error(field, "length", format!("must be 1 to {CHECKPOINT_WORD_MAX} characters"));
+        }
+    }
+    if given.status.as_ref().is_some_and(|status| status != "pending") {
+        error("status", UNSUPPORTED, "must be pending, or be left out: the server sets it".into());
+    }
+    if given.timeout_hours.is_some_and(|hours| !(1..=TIMEOUT_HOURS_MAX).contains(&hours)) {
+        error("timeout_hours", "range", format!("must be 1 to {TIMEOUT_HOURS_MAX}"));
+        return None;
+    }
+    let Ok(after_task) = given.after_task.parse() else {
+        error("after_task", "unknown", "must be one of the tasks of the plan".into());
+        return None;
+    };
+    let body = CheckpointBody {
+        id: given.id,
+        name: given.name,
+        after_task,
+        requires_approval: given.requires_approval.unwrap_or(true),
+        approvers: given.approvers.unwrap_or_default(),
+        timeout_hours: given.timeout_hours,
+        on_timeout: given.on_timeout.unwrap_or_default(),
+    };
+    if !body.requires_approval {
+        return Some((body, None));
+    }
+    let prepared = prepared(asking, question(asking, &body), &path, errors)?;
+    Some((body, Some(prepared)))
+}
+
+/// The question at a checkpoint, as an agent could have asked it.
+fn question(asking: &AskingPolicy, body: &CheckpointBody) -> SuspendRequest {
+    let timeout_seconds = body.timeout_hours.map(|hours| hours * 3_600);
+    let mut request = SuspendRequest {
+        question: words::checkpoint_question(&body.name),
+        context: Some(Map::from_iter([("checkpoint".to_owned(), Value::from(body.id.as_str()))])),
+        notify_to: (!body.approvers.is_empty()).then(|| body.approvers.clone()),
+        timeout_seconds,
+        fallback_policy: Some(FallbackPolicy::Fail),
+        ..SuspendRequest::default()
+    };
+    match (body.on_timeout, timeout_seconds) {
+        (TimeoutAction::AutoApprove, _) => {
+            request.fallback_policy = Some(FallbackPolicy::UseDefaultAndContinue);
+            request.fallback_value = Some(json!("yes"));
+        }
+        (TimeoutAction::Escalate, Some(interval)) => {
+            let everyone: Vec<String> = body.approvers.iter().chain(&asking.operators).cloned().collect();
+            let rung = Rung { attempt: 2, channel_hint: None, notify_to: Some(OneOrMany(everyone)) };
+            request.retry_policy = Some(PartialRetryPolicy {
+                max_attempts: Some(2),
+                interval_seconds: Some(interval),
+                escalation_ladder: Some(if asking.operators.is_empty() { Vec::new() } else { vec![rung] }),
+                ..PartialRetryPolicy::default()
+            });
+        }
+        (TimeoutAction::Escalate | TimeoutAction::Fail, _) => {}
+    }
+    request
+}
+
+/// A question that a plan may ask, accepted by the rules of the server. An error names the member of the plan from which the question is
+/// made.
+fn prepared(asking: &AskingPolicy, request: SuspendRequest, path: &str, errors: &mut Errors) -> Option<Prepared> {
+    let request = SuspendRequest { response_type: Some(ResponseType::Confirm), ..request };
+    match asking.accept(request, SuspensionId(uuid::Uuid::nil()), None) {
+        Ok(asked) => Some(Prepared {
+            window_seconds: asked.schedule.window_seconds,
+            question: asked.question,
+            choices: asked.choices,
+            fallback_policy: asked.fallback_policy,
+            fallback_value: asked.fallback_value,
+            requires_delivery: asked.requires_delivery,
+        }),
+        Err(broken) => {
+            let named = |error: FieldError| FieldError { field: format!("{path}.{}", member(&error.field)), ..error };
+            errors.extend(broken.into_iter().map(named));
+            None
+        }
+    }
+}
+
+/// The member of a checkpoint from which this member of its question is made.
+fn member(field: &str) -> String {
+    match field.split(['[', '.']).next().unwrap_or_default() {
+        "notify_to" => field.replacen("notify_to", "approvers", 1),
+        "retry_policy" if field.contains("notify_to") => "approvers".to_owned(),
+        "timeout_seconds" | "retry_policy" => "timeout_hours".to_owned(),
+        "fallback_policy" | "fallback_value" => "on_timeout".to_owned(),
+        "question" => "name".to_owned(),
+        other => other.to_owned(),
+    }
+}

@@ -1,0 +1,321 @@
+//! A plan: tasks of an intent that are worked on together, with checkpoints at which a person decides whether the work goes on
+//! (RFC-0012).
+//!
+//! The serialized forms are in a database and in a log that is verified for ever, so a member never changes its name or its form.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+use utoipa::ToSchema;
+use uuid::Builder;
+
+use super::task::{Task, TaskStatus};
+use crate::base::ids::{PlanId, SuspensionId, TaskId};
+use crate::suspension::{Asker, FallbackPolicy, Question, SuspensionChoice};
+
+/// The most plans of one intent that are not finished.
+pub const PLANS_MAX: usize = 10;
+/// The most plans of one intent, finished ones included.
+pub const PLANS_IN_ALL_MAX: usize = 100;
+/// The most tasks of one plan.
+pub const PLAN_TASKS_MAX: usize = 100;
+/// The most checkpoints of one plan.
+pub const CHECKPOINTS_MAX: usize = 20;
+/// The longest id and name of a checkpoint, in characters.
+pub const CHECKPOINT_WORD_MAX: usize = 200;
+/// The longest time that people have at a checkpoint, in hours (one year).
+pub const TIMEOUT_HOURS_MAX: u32 = 8_760;
+
+/// The state of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PlanState {
+    /// It is being written, and its tasks wait.
+    Draft,
+    /// Its tasks are worked on.
+    Active,
+    /// No task of it begins.
+    Paused,
+    /// All its tasks are completed or skipped.
+    Completed,
+    /// A person has stopped it, a task of it has failed for good, or its intent was abandoned.
+    Failed,
+    /// Given up.
+    Cancelled,
+}
+
+impl PlanState {
+    /// The name on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Draft => "draft",
+            Self::Active => "active",
+            Self::Paused => "paused",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// Whether no state follows it.
+    pub fn is_final(self) -> bool {
+        matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
+    }
+}
+
+/// What happens when a task of the plan has failed for good.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureAction {
+    /// The plan pauses, and a person decides whether it goes on.
+    #[default]
+    PauseAndEscalate,
+    /// Nothing.
+    Notify,
+    /// The plan fails.
+    Fail,
+    /// The task gets its next attempt at once; after the last one the plan fails.
+    Retry,
+}
+
+/// What happens when no person decides at a checkpoint in time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TimeoutAction {
+    /// The server's operators are asked as well, for the same time again; then as `fail`.
+    #[default]
+    Escalate,
+    /// The plan goes on.
+    AutoApprove,
+    /// The intent is abandoned, and the plan fails.
+    Fail,
+}
+
+/// How far a checkpoint is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckpointStatus {
+    /// Its task is not finished.
+    #[default]
+    Pending,
+    /// Its task is finished. A person has not decided yet, or need not decide.
+    Reached,
+    /// The plan may go on.
+    Approved,
+    /// A person has stopped the plan.
+    Rejected,
+}
+
+/// A checkpoint as its agent has described it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckpointBody {
+    /// Its id, unique in its plan.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// The task behind which it stands.
+    pub after_task: TaskId,
+    /// Whether a person must decide.
+    pub requires_approval: bool,
+    /// The people who are asked; the operators of the server if it names none.
+    pub approvers: Vec<String>,
+    /// The time that they have, in hours.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_hours: Option<u32>,
+    /// What happens when they do not decide in time.
+    pub on_timeout: TimeoutAction,
+}
+
+/// A checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Checkpoint {
+    /// As its agent has described it.
+    #[serde(flatten)]
+    pub body: CheckpointBody,
+    /// How far it is.
+    pub status: CheckpointStatus,
+    /// The person who approved it, or rejected it.
+    pub decided_by: Option<String>,
+    /// When that was.
+    #[serde(with = "crate::base::time::z_option")]
+    pub decided_at: Option<DateTime<Utc>>,
+}
+
+/// A question to people about a plan, complete but for its id and its time. The rules of the server about questions were applied when
+/// the plan was written.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Prepared {
+    /// The question, with its recipients.
+    pub question: Question,
+    /// Yes and no.
+    pub choices: Vec<SuspensionChoice>,
+    /// The window of all attempts, in seconds.
+    pub window_seconds: Option<u32>,
+    /// The policy that applies when it expires.
+    pub fallback_policy: FallbackPolicy,
+    /// The value that then replaces an answer.
+    pub fallback_value: Option<Value>,
+    /// Whether a fallback other than `fail` applies only if a person has been reached.
+    pub requires_delivery: bool,
+}
+
+/// What a plan waits for before it goes on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// The decision at the checkpoint with this id.
+    Checkpoint(String),
+    /// The decision about a task that has failed for good.
+    Failure(TaskId),
+}
+
+/// A decision of a person for which a plan waits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gate {
+    /// What it is about.
+    pub cause: Cause,
+    /// The question, once it is asked.
+    pub suspension_id: Option<SuspensionId>,
+}
+
+/// The part of a plan that decisions need.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Its id.
+    pub id: PlanId,
+    /// Its state.
+    pub state: PlanState,
+    /// 1 at first; +1 for each event about it.
+    pub version: u32,
+    /// The credential that created it: the asker of its questions.
+    pub created_by: Asker,
+    /// Its tasks.
+    pub tasks: Vec<TaskId>,
+    /// Its checkpoints.
+    pub checkpoints: Vec<Checkpoint>,
+    /// What happens when a task of it has failed for good.
+    pub on_failure: FailureAction,
+    /// Whether an agent has paused it.
+    pub is_held: bool,
+    /// The decisions for which it waits, in the order in which people are asked.
+    pub gates: Vec<Gate>,
+    /// The credentials that have claimed a task of it. None of them, and no other key of their owners, answers its questions.
+    pub workers: Vec<Asker>,
+    /// The questions at its checkpoints, by the ids of these.
+    pub questions: Vec<(String, Prepared)>,
+    /// The question about a task that has failed for good.
+    pub on_failure_question: Option<Prepared>,
+    /// A secret from which the ids of its questions are made.
+    pub seed: [u8; 32],
+    /// How many questions it has asked.
+    pub asked: u32,
+    /// When it was created.
+    #[serde(with = "crate::base::time::z")]
+    pub created_at: DateTime<Utc>,
+    /// When it last changed.
+    #[serde(with = "crate::base::time::z")]
+    pub updated_at: DateTime<Utc>,
+}
+
+impl Plan {
+    /// The id that its next question will have. A suspension's id is a capability, so no one who knows an earlier id can guess the next.
+    pub fn next_question(&self) -> SuspensionId {
+        let mut hash = Sha256::new();
+        hash.update(self.seed);
+        hash.update(self.asked.to_be_bytes());
+        let hash: [u8; 32] = hash.finalize().into();
+        let mut bytes = [0; 16];
+        bytes.copy_from_slice(&hash[..16]);
+        SuspensionId(Builder::from_custom_bytes(bytes).into_uuid())
+    }
+
+    /// The prepared question about this cause.
+    pub fn prepared(&self, cause: &Cause) -> Option<&Prepared> {
+        match cause {
+            Cause::Checkpoint(id) => self.questions.iter().find(|(of, _)| of == id).map(|(_, question)| question),
+            Cause::Failure(_) => self.on_failure_question.as_ref(),
+        }
+    }
+
+    /// The open question at the checkpoint with this id.
+    pub fn question_at(&self, checkpoint: &str) -> Option<SuspensionId> {
+        let is_there = |gate: &&Gate| matches!(&gate.cause, Cause::Checkpoint(id) if id == checkpoint);
+        self.gates.iter().find(is_there)?.suspension_id
+    }
+
+    /// Whether this suspension is one of its questions that are open.
+    pub fn asks(&self, id: SuspensionId) -> bool {
+        self.gates.iter().any(|gate| gate.suspension_id == Some(id))
+    }
+
+    /// Whether its tasks may begin.
+    pub fn lets_begin(&self) -> bool {
+        self.state == PlanState::Active
+    }
+}
+
+/// The words and data of a plan.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PlanBody {
+    /// Data of its creator, which mean nothing to the server.
+    pub metadata: Map<String, Value>,
+}
+
+/// Tasks and checkpoints of a plan, as requested.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outline {
+    /// Its tasks; absent to leave them.
+    pub tasks: Option<Vec<TaskId>>,
+    /// Its checkpoints, each with its prepared question if a person must decide; absent to leave them.
+    pub checkpoints: Option<Vec<(CheckpointBody, Option<Prepared>)>>,
+}
+
+/// A new plan.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewPlan {
+    /// Its tasks and checkpoints.
+    pub outline: Outline,
+    /// What happens when a task of it has failed for good.
+    pub on_failure: FailureAction,
+    /// The question about a task that has failed for good.
+    pub on_failure_question: Prepared,
+    /// Data of its creator.
+    pub body: PlanBody,
+    /// A secret from which the ids of its questions are made.
+    pub seed: [u8; 32],
+}
+
+/// A command about one plan.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanCommand {
+    /// The plan; for a new one, the id that it will have.
+    pub id: PlanId,
+    /// What is to be done.
+    pub step: PlanStep,
+}
+
+/// What is to be done with a plan.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PlanStep {
+    /// Create it.
+    Create(Box<NewPlan>),
+    /// Change its tasks and checkpoints, its state, or both.
+    Change(Box<Outline>, Option<PlanState>),
+}
+
+impl PlanCommand {
+    /// The tasks that a store loads for the command.
+    pub fn names_tasks(&self) -> Vec<TaskId> {
+        let outline = match &self.step {
+            PlanStep::Create(new) => &new.outline,
+            PlanStep::Change(outline, _) => outline,
+        };
+        outline.tasks.clone().unwrap_or_default()
+    }
+}
+
+/// How many of a plan's tasks have each status, in the order of [`TaskStatus::ALL`].
+pub fn counted(tasks: &[Task]) -> [usize; TaskStatus::ALL.len()] {
+    TaskStatus::ALL.map(|status| tasks.iter().filter(|task| task.status == status).count())
+}

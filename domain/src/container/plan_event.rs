@@ -1,0 +1,376 @@
+//! Events about plans, in the log of their intent.
+
+use chrono::{DateTime, Utc};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::event::TaskEvent;
+use super::plan::{Cause, Checkpoint, CheckpointBody, CheckpointStatus, FailureAction, Gate, Plan, PlanState, Prepared};
+use super::task::{Task, TaskStatus};
+use crate::base::ids::{PlanId, SuspensionId, TaskId};
+use crate::people::principal::Credential;
+use crate::suspension::{Asker, Resolution};
+
+/// One thing that happened to one plan; also the payload of its event.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum PlanEvent {
+    /// `plan.created`: it began, as a draft.
+    Created(Box<Created>),
+    /// `plan.updated`: the tasks or the checkpoints of the draft changed.
+    Updated(Box<Updated>),
+    /// `plan.activated`: its tasks are worked on.
+    Activated(Moved),
+    /// `plan.paused`: no task of it begins.
+    Paused(Moved),
+    /// `plan.resumed`: its tasks are worked on again.
+    Resumed(Moved),
+    /// `plan.completed`: all its tasks are completed or skipped.
+    Completed(Moved),
+    /// `plan.failed`.
+    Failed(Moved),
+    /// `plan.cancelled`: it was given up.
+    Cancelled(Moved),
+    /// `plan.checkpoint_reached`: the task of a checkpoint is finished.
+    Reached(Reached),
+    /// `plan.question_asked`: a person is asked whether it may go on.
+    Asked(Asked),
+    /// `plan.checkpoint_approved`: it may go on.
+    Approved(Decided),
+    /// `plan.checkpoint_rejected`: it may not.
+    Rejected(Decided),
+    /// `plan.failure_decided`: a person has decided whether it goes on without a task that has failed for good.
+    FailureDecided(FailureDecided),
+}
+
+/// A plan as it began.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Created {
+    /// The plan.
+    pub plan_id: PlanId,
+    /// The credential that created it, by its name and owner.
+    pub created_by: Asker,
+    /// Its tasks.
+    pub tasks: Vec<TaskId>,
+    /// Its checkpoints.
+    pub checkpoints: Vec<CheckpointBody>,
+    /// What happens when a task of it has failed for good.
+    pub on_failure: FailureAction,
+    /// Data of its creator.
+    pub metadata: Map<String, Value>,
+    /// The credential that created it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credential: Option<Credential>,
+    /// The questions at its checkpoints. Each is in the log once it is asked.
+    #[serde(skip)]
+    pub questions: Vec<(String, Prepared)>,
+    /// The question about a task that has failed for good.
+    #[serde(skip)]
+    pub on_failure_question: Option<Prepared>,
+    /// A secret from which the ids of its questions are made.
+    #[serde(skip)]
+    pub seed: [u8; 32],
+}
+
+/// Tasks or checkpoints of a draft that changed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Updated {
+    /// The plan.
+    pub plan_id: PlanId,
+    /// Its tasks from now on; absent if they did not change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tasks: Option<Vec<TaskId>>,
+    /// Its checkpoints from now on; absent if they did not change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkpoints: Option<Vec<CheckpointBody>>,
+    /// The credential that changed them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credential: Option<Credential>,
+    /// The questions at its checkpoints, if these changed.
+    #[serde(skip)]
+    pub questions: Vec<(String, Prepared)>,
+}
+
+/// A plan with another state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Moved {
+    /// The plan.
+    pub plan_id: PlanId,
+    /// Why, if the server moved it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The task that has failed for good, if that is the reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<TaskId>,
+    /// The credential that moved it; absent if the server did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credential: Option<Credential>,
+}
+
+/// A checkpoint whose task is finished.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reached {
+    /// The plan.
+    pub plan_id: PlanId,
+    /// The checkpoint.
+    pub checkpoint_id: String,
+    /// Its name.
+    pub name: String,
+    /// Its task.
+    pub after_task: TaskId,
+}
+
+/// A question about a plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    /// The plan.
+    pub plan_id: PlanId,
+    /// The question.
+    pub suspension_id: SuspensionId,
+    /// The checkpoint that it is about, if it is about one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkpoint_id: Option<String>,
+    /// The task that has failed for good, if it is about one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<TaskId>,
+}
+
+/// The decision at a checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Decided {
+    /// The plan.
+    pub plan_id: PlanId,
+    /// The checkpoint.
+    pub checkpoint_id: String,
+    /// The question; absent if it could not be asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspension_id: Option<SuspensionId>,
+    /// How the question ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolution: Option<Resolution>,
+    /// The person who answered or withdrew the question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided_by: Option<String>,
+}
+
+/// The decision about a task that has failed for good.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailureDecided {
+    /// The plan.
+    pub plan_id: PlanId,
+    /// The task.
+    pub task_id: TaskId,
+    /// Whether the plan goes on.
+    pub goes_on: bool,
+    /// The question; absent if it could not be asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspension_id: Option<SuspensionId>,
+    /// The person who answered or withdrew the question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided_by: Option<String>,
+}
+
+impl PlanEvent {
+    /// The plan.
+    pub fn plan_id(&self) -> PlanId {
+        match self {
+            Self::Created(created) => created.plan_id,
+            Self::Updated(updated) => updated.plan_id,
+            Self::Activated(moved)
+            | Self::Paused(moved)
+            | Self::Resumed(moved)
+            | Self::Completed(moved)
+            | Self::Failed(moved)
+            | Self::Cancelled(moved) => moved.plan_id,
+            Self::Reached(reached) => reached.plan_id,
+            Self::Asked(asked) => asked.plan_id,
+            Self::Approved(decided) | Self::Rejected(decided) => decided.plan_id,
+            Self::FailureDecided(decided) => decided.plan_id,
+        }
+    }
+
+    /// The name on the wire.
+    pub fn event_type(&self) -> &'static str {
+        match self {
+            Self::Created(_) => "plan.created",
+            Self::Updated(_) => "plan.updated",
+            Self::Activated(_) => "plan.activated",
+            Self::Paused(_) => "plan.paused",
+            Self::Resumed(_) => "plan.resumed",
+            Self::Completed(_) => "plan.completed",
+            Self::Failed(_) => "plan.failed",
+            Self::Cancelled(_) => "plan.cancelled",
+            Self::Reached(_) => "plan.checkpoint_reached",
+            Self::Asked(_) => "plan.question_asked",
+            Self::Approved(_) => "plan.checkpoint_approved",
+            Self::Rejected(_) => "plan.checkpoint_rejected",
+            Self::FailureDecided(_) => "plan.failure_decided",
+        }
+    }
+
+    /// Reads the payload of an event of this type; `None` if no event about plans has this type.
+    ///
+    /// # Errors
+    ///
+    /// A member that is missing or has another form.
+    pub fn read(event_type: &str, payload: &Value) -> Option<Result<Self, serde_json::Error>> {
+        fn of<T: DeserializeOwned>(payload: &Value, kind: impl FnOnce(T) -> PlanEvent) -> Result<PlanEvent, serde_json::Error> {
+            T::deserialize(payload).map(kind)
+        }
+        Some(match event_type {
+            "plan.created" => of(payload, |created| Self::Created(Box::new(created))),
+            "plan.updated" => of(payload, |updated| Self::Updated(Box::new(updated))),
+            "plan.activated" => of(payload, Self::Activated),
+            "plan.paused" => of(payload, Self::Paused),
+            "plan.resumed" => of(payload, Self::Resumed),
+            "plan.completed" => of(payload, Self::Completed),
+            "plan.failed" => of(payload, Self::Failed),
+            "plan.cancelled" => of(payload, Self::Cancelled),
+            "plan.checkpoint_reached" => of(payload, Self::Reached),
+            "plan.question_asked" => of(payload, Self::Asked),
+            "plan.checkpoint_approved" => of(payload, Self::Approved),
+            "plan.checkpoint_rejected" => of(payload, Self::Rejected),
+            "plan.failure_decided" => of(payload, Self::FailureDecided),
+            _ => return None,
+        })
+    }
+
+    /// Applies the event to the loaded plans and tasks of its intent.
+    pub fn apply(&self, plans: &mut Vec<Plan>, tasks: &mut [Task], dated: DateTime<Utc>) {
+        if let Self::Created(created) = self {
+            put_in(created.plan_id, &created.tasks, tasks);
+            return plans.push(created.plan(dated));
+        }
+        let Some(plan) = plans.iter_mut().find(|plan| plan.id == self.plan_id()) else { return };
+        plan.version += 1;
+        plan.updated_at = dated;
+        match self {
+            Self::Created(_) => {}
+            Self::Updated(updated) => updated.apply(plan, tasks),
+            Self::Activated(_) => plan.state = PlanState::Active,
+            Self::Paused(moved) => {
+                plan.state = PlanState::Paused;
+                plan.is_held |= moved.reason.is_none();
+                // A failure is decided by a person; a checkpoint has an event of its own.
+                plan.gates.extend(moved.task_id.map(|id| Gate { cause: Cause::Failure(id), suspension_id: None }));
+            }
+            Self::Resumed(_) => (plan.state, plan.is_held) = (PlanState::Active, false),
+            Self::Completed(_) => plan.state = PlanState::Completed,
+            Self::Failed(_) => (plan.state, plan.gates) = (PlanState::Failed, Vec::new()),
+            Self::Cancelled(_) => (plan.state, plan.gates) = (PlanState::Cancelled, Vec::new()),
+            Self::Reached(reached) => plan.reach(&reached.checkpoint_id),
+            Self::Asked(asked) => {
+                plan.asked += 1;
+                if let Some(gate) = plan.gates.iter_mut().find(|gate| gate.suspension_id.is_none()) {
+                    gate.suspension_id = Some(asked.suspension_id);
+                }
+            }
+            Self::Approved(decided) => plan.decide(decided, CheckpointStatus::Approved, dated),
+            Self::Rejected(decided) => plan.decide(decided, CheckpointStatus::Rejected, dated),
+            Self::FailureDecided(decided) => plan.gates.retain(|gate| gate.cause != Cause::Failure(decided.task_id)),
+        }
+    }
+}
+
+/// Applies an event about a task to the loaded tasks and plans of its intent.
+pub fn follow_task(change: &TaskEvent, tasks: &mut Vec<Task>, plans: &mut [Plan], dated: DateTime<Utc>) {
+    change.apply(tasks, dated);
+    for plan in plans {
+        plan.learn(change);
+    }
+}
+
+/// Puts tasks into a plan. Those that were ready wait until the plan is active.
+fn put_in(plan_id: PlanId, named: &[TaskId], tasks: &mut [Task]) {
+    for task in tasks.iter_mut().filter(|task| named.contains(&task.id)) {
+        task.plan_id = Some(plan_id);
+        if task.status == TaskStatus::Ready {
+            task.status = TaskStatus::Pending;
+            task.version += 1;
+        }
+    }
+}
+
+fn pending(bodies: &[CheckpointBody]) -> Vec<Checkpoint> {
+    let pending = |body: &CheckpointBody| Checkpoint {
+        body: body.clone(),
+        status: CheckpointStatus::Pending,
+        decided_by: None,
+        decided_at: None,
+    };
+    bodies.iter().map(pending).collect()
+}
+
+impl Created {
+    fn plan(&self, created_at: DateTime<Utc>) -> Plan {
+        Plan {
+            id: self.plan_id,
+            state: PlanState::Draft,
+            version: 1,
+            created_by: self.created_by.clone(),
+            tasks: self.tasks.clone(),
+            checkpoints: pending(&self.checkpoints),
+            on_failure: self.on_failure,
+            is_held: false,
+            gates: Vec::new(),
+            workers: Vec::new(),
+            questions: self.questions.clone(),
+            on_failure_question: self.on_failure_question.clone(),
+            seed: self.seed,
+            asked: 0,
+            created_at,
+            updated_at: created_at,
+        }
+    }
+}
+
+impl Updated {
+    fn apply(&self, plan: &mut Plan, tasks: &mut [Task]) {
+        if let Some(named) = &self.tasks {
+            for task in tasks.iter_mut().filter(|task| task.plan_id == Some(plan.id) && !named.contains(&task.id)) {
+                task.plan_id = None;
+            }
+            put_in(plan.id, named, tasks);
+            plan.tasks.clone_from(named);
+        }
+        if let Some(checkpoints) = &self.checkpoints {
+            plan.checkpoints = pending(checkpoints);
+            plan.questions.clone_from(&self.questions);
+        }
+    }
+}
+
+impl Plan {
+    /// Learns from an event about a task: a new task may be in the plan, and an agent that claims one works in the plan.
+    fn learn(&mut self, change: &TaskEvent) {
+        if let TaskEvent::Created(created) = change
+            && created.plan_id == Some(self.id)
+        {
+            self.tasks.push(created.task_id);
+        }
+        if let TaskEvent::Claimed(claimed) = change
+            && self.tasks.contains(&claimed.task_id)
+            && !self.workers.contains(&claimed.claimed_by)
+        {
+            self.workers.push(claimed.claimed_by.clone());
+        }
+    }
+
+    fn reach(&mut self, id: &str) {
+        let Some(checkpoint) = self.checkpoints.iter_mut().find(|checkpoint| checkpoint.body.id == id) else { return };
+        checkpoint.status = CheckpointStatus::Reached;
+        if checkpoint.body.requires_approval {
+            self.gates.push(Gate { cause: Cause::Checkpoint(id.to_owned()), suspension_id: None });
+        }
+    }
+
+    fn decide(&mut self, decided: &Decided, status: CheckpointStatus, at: DateTime<Utc>) {
+        self.gates.retain(|gate| gate.cause != Cause::Checkpoint(decided.checkpoint_id.clone()));
+        let Some(checkpoint) = self.checkpoints.iter_mut().find(|checkpoint| checkpoint.body.id == decided.checkpoint_id) else {
+            return;
+        };
+        (checkpoint.status, checkpoint.decided_at) = (status, Some(at));
+        checkpoint.decided_by.clone_from(&decided.decided_by);
+    }
+}

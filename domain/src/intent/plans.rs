@@ -1,0 +1,166 @@
+//! Decides about the plans of an intent (RFC-0012).
+
+use crate::base::ids::{SuspensionId, TaskId};
+use crate::container::plan::{
+    CheckpointBody, NewPlan, Outline, PLANS_IN_ALL_MAX, PLANS_MAX, Plan, PlanCommand, PlanState, PlanStep, Prepared,
+};
+use crate::container::plan_event::{Created, Moved, PlanEvent, Updated};
+use crate::container::task::TaskStatus;
+use crate::intent::Intent;
+use crate::intent::event::Event;
+use crate::intent::refusal::Refusal;
+use crate::people::authority::is_at_one;
+use crate::people::principal::{Principal, Role};
+use crate::problem::Rejection;
+use crate::suspension::Asker;
+
+/// Decides the effect of a command about a plan that the store has loaded.
+pub(super) fn decide(intent: &Intent, command: &PlanCommand, by: &Principal) -> Result<Vec<Event>, Refusal> {
+    let event = match &command.step {
+        PlanStep::Create(new) => create(intent, command, new, by)?,
+        PlanStep::Change(outline, state) => return Ok(events(change(intent, command, outline, *state, by)?)),
+    };
+    Ok(events([event]))
+}
+
+fn events(plans: impl IntoIterator<Item = PlanEvent>) -> Vec<Event> {
+    plans.into_iter().map(|event| Event::Plan(Box::new(event))).collect()
+}
+
+fn create(intent: &Intent, command: &PlanCommand, new: &NewPlan, by: &Principal) -> Result<PlanEvent, Rejection> {
+    if intent.status.is_final() {
+        return Err(Rejection::IntentEnded { status: intent.status.as_str().into() });
+    }
+    let unfinished = intent.plans.iter().filter(|plan| !plan.state.is_final()).count();
+    if unfinished >= PLANS_MAX || intent.plan_count >= PLANS_IN_ALL_MAX {
+        let message = format!("an intent has at most {PLANS_MAX} plans that are not finished, and {PLANS_IN_ALL_MAX} in all");
+        return Err(Rejection::invalid("intent_id", "count", message));
+    }
+    let tasks = new.outline.tasks.clone().unwrap_or_default();
+    may_hold(intent, command, &tasks)?;
+    let (checkpoints, questions) = apart(new.outline.checkpoints.clone().unwrap_or_default());
+    stand_behind(&checkpoints, &tasks)?;
+    Ok(PlanEvent::Created(Box::new(Created {
+        plan_id: command.id,
+        created_by: Asker { name: by.name.clone(), owner: by.owner.clone() },
+        tasks,
+        checkpoints,
+        on_failure: new.on_failure,
+        metadata: new.body.metadata.clone(),
+        credential: by.credential,
+        questions,
+        on_failure_question: Some(new.on_failure_question.clone()),
+        seed: new.seed,
+    })))
+}
+
+/// The checkpoints, and their questions.
+fn apart(outlined: Vec<(CheckpointBody, Option<Prepared>)>) -> (Vec<CheckpointBody>, Vec<(String, Prepared)>) {
+    let questions = outlined.iter().filter_map(|(body, question)| Some((body.id.clone(), question.clone()?))).collect();
+    (outlined.into_iter().map(|(body, _)| body).collect(), questions)
+}
+
+/// Refuses tasks that the plan may not hold: those that have begun, and those of another plan.
+fn may_hold(intent: &Intent, command: &PlanCommand, tasks: &[TaskId]) -> Result<(), Rejection> {
+    for id in tasks {
+        let Some(task) = intent.tasks.iter().find(|task| task.id == *id) else {
+            return Err(Rejection::invalid("tasks", "unknown", "must name tasks of the same intent"));
+        };
+        let is_free = task.plan_id.is_none_or(|plan| plan == command.id);
+        if !is_free || !matches!(task.status, TaskStatus::Pending | TaskStatus::Ready) {
+            let message = format!("must be tasks that are pending or ready and in no other plan; {id} is not");
+            return Err(Rejection::invalid("tasks", "value", message));
+        }
+    }
+    Ok(())
+}
+
+fn stand_behind(checkpoints: &[CheckpointBody], tasks: &[TaskId]) -> Result<(), Rejection> {
+    match checkpoints.iter().position(|checkpoint| !tasks.contains(&checkpoint.after_task)) {
+        Some(place) => {
+            Err(Rejection::invalid(format!("checkpoints[{place}].after_task"), "unknown", "must be one of the tasks of the plan"))
+        }
+        None => Ok(()),
+    }
+}
+
+fn change(
+    intent: &Intent,
+    command: &PlanCommand,
+    outline: &Outline,
+    state: Option<PlanState>,
+    by: &Principal,
+) -> Result<Vec<PlanEvent>, Rejection> {
+    let plan = intent.plans.iter().find(|plan| plan.id == command.id).ok_or(Rejection::NotFound)?;
+    if plan.created_by.name != by.name && !intent.is_created_by(by) {
+        let reason = "only the agent that created the plan, and the one that created the intent, change it";
+        return Err(Rejection::Forbidden { reason: reason.into() });
+    }
+    let updated = update(intent, command, plan, outline, by)?;
+    let tasks = outline.tasks.as_ref().unwrap_or(&plan.tasks);
+    let moved = state.map(|state| move_to(plan, state, tasks, by)).transpose()?;
+    Ok(updated.into_iter().chain(moved).collect())
+}
+
+/// Changes the tasks and checkpoints of a draft. Afterwards they are fixed: an agent must not remove a checkpoint, or make it less strict,
+/// once people rely on it.
+fn update(
+    intent: &Intent,
+    command: &PlanCommand,
+    plan: &Plan,
+    outline: &Outline,
+    by: &Principal,
+) -> Result<Option<PlanEvent>, Rejection> {
+    if *outline == Outline::default() {
+        return Ok(None);
+    }
+    if plan.state != PlanState::Draft {
+        return Err(Rejection::PlanNotDraft { state: plan.state.as_str().into() });
+    }
+    if let Some(tasks) = &outline.tasks {
+        may_hold(intent, command, tasks)?;
+    }
+    let (mut checkpoints, mut questions) = (None, Vec::new());
+    if let Some(outlined) = &outline.checkpoints {
+        let (bodies, prepared) = apart(outlined.clone());
+        (checkpoints, questions) = (Some(bodies), prepared);
+    }
+    let present: Vec<_> = plan.checkpoints.iter().map(|checkpoint| checkpoint.body.clone()).collect();
+    stand_behind(checkpoints.as_ref().unwrap_or(&present), outline.tasks.as_ref().unwrap_or(&plan.tasks))?;
+    let (plan_id, tasks, credential) = (plan.id, outline.tasks.clone(), by.credential);
+    Ok(Some(PlanEvent::Updated(Box::new(Updated { plan_id, tasks, checkpoints, credential, questions }))))
+}
+
+fn move_to(plan: &Plan, state: PlanState, tasks: &[TaskId], by: &Principal) -> Result<PlanEvent, Rejection> {
+    let waits = !plan.gates.is_empty();
+    let moved = Moved { plan_id: plan.id, reason: None, task_id: None, credential: by.credential };
+    match (plan.state, state) {
+        (PlanState::Draft, PlanState::Active) if tasks.is_empty() => {
+            Err(Rejection::invalid("state", "count", "a plan without tasks cannot be activated"))
+        }
+        (PlanState::Draft, PlanState::Active) => Ok(PlanEvent::Activated(moved)),
+        (PlanState::Active, PlanState::Paused) => Ok(PlanEvent::Paused(moved)),
+        (PlanState::Paused, PlanState::Active | PlanState::Cancelled) if waits => Err(Rejection::PlanWaits),
+        (PlanState::Paused, PlanState::Active) => Ok(PlanEvent::Resumed(moved)),
+        (PlanState::Draft | PlanState::Active | PlanState::Paused, PlanState::Cancelled) => Ok(PlanEvent::Cancelled(moved)),
+        (from, to) => Err(Rejection::PlanTransition { from: from.as_str().into(), to: to.as_str().into() }),
+    }
+}
+
+/// Refuses the answer to a question about a plan from the keys that work in it, and from keys of their owners.
+pub(super) fn may_answer(intent: &Intent, id: SuspensionId, by: &Principal) -> Result<(), Rejection> {
+    let workers = intent.plans.iter().filter(|plan| plan.asks(id)).flat_map(|plan| &plan.workers);
+    match workers.into_iter().find(|worker| is_at_one(by, worker)) {
+        Some(_) => Err(Rejection::SelfResponse),
+        None => Ok(()),
+    }
+}
+
+/// Refuses that an agent takes back a question about a plan: the plan would go on, or be stuck, without the person.
+pub(super) fn may_take_back(intent: &Intent, id: SuspensionId, by: &Principal) -> Result<(), Rejection> {
+    if by.role == Role::Agent && intent.plans.iter().any(|plan| plan.asks(id)) {
+        let reason = "the question is about a plan, so no agent takes it back; an admin can, and the plan then fails";
+        return Err(Rejection::Forbidden { reason: reason.into() });
+    }
+    Ok(())
+}

@@ -1,0 +1,245 @@
+//! Bodies about plans (RFC-0012).
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use crate::base::ids::{IntentId, PlanId, SuspensionId, TaskId};
+use crate::container::plan::{Checkpoint, CheckpointStatus, FailureAction, Plan, PlanBody, PlanState, TimeoutAction, counted};
+use crate::container::task::{Task, TaskStatus};
+
+/// `POST /api/v1/plans`. Unknown fields are ignored.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct CreatePlanRequest {
+    /// The intent whose work it plans.
+    pub intent_id: String,
+    /// Its tasks: tasks of the same intent that are pending or ready and in no other plan, at most 100.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_items = 100)]
+    pub tasks: Option<Vec<String>>,
+    /// Its checkpoints, at most 20.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_items = 20)]
+    pub checkpoints: Option<Vec<CheckpointRequest>>,
+    /// Must be absent, null or empty: this server does not branch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Value>)]
+    pub conditions: Option<Value>,
+    /// What happens when a task has failed for good; `pause_and_escalate` by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_failure: Option<FailureAction>,
+    /// Must be absent or `notify`: the log and the subscriptions tell of the end of a plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_complete: Option<String>,
+    /// Data, which mean nothing to the server; at most 32 KiB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub metadata: Option<Map<String, Value>>,
+}
+
+/// A checkpoint of a plan. Other members are ignored.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct CheckpointRequest {
+    /// Its id, unique in the plan.
+    #[schema(min_length = 1, max_length = 200)]
+    pub id: String,
+    /// Its name, which people read.
+    #[schema(min_length = 1, max_length = 200)]
+    pub name: String,
+    /// The task of the plan behind which it stands.
+    pub after_task: String,
+    /// Whether a person must decide; true by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requires_approval: Option<bool>,
+    /// The addresses of the people who are asked, at most 20; the operators of the server by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_items = 20)]
+    pub approvers: Option<Vec<String>>,
+    /// The time that they have, 1 to 8,760 hours.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 8_760)]
+    pub timeout_hours: Option<u32>,
+    /// What happens when they do not decide in time; `escalate` by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_timeout: Option<TimeoutAction>,
+    /// Must be absent or `pending`: the server sets it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
+}
+
+/// `PATCH /api/v1/plans/{id}`: an absent member changes nothing. Unknown fields are ignored.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct UpdatePlanRequest {
+    /// The new state: `active`, `paused` or `cancelled`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<PlanState>,
+    /// The tasks of a draft, in place of all present ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_items = 100)]
+    pub tasks: Option<Vec<String>>,
+    /// The checkpoints of a draft, in place of all present ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_items = 20)]
+    pub checkpoints: Option<Vec<CheckpointRequest>>,
+}
+
+/// A checkpoint as the OpenIntent client reads it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct CheckpointView {
+    /// Its id.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// The task behind which it stands.
+    pub after_task: TaskId,
+    /// Whether a person must decide.
+    pub requires_approval: bool,
+    /// The people who are asked; empty for the operators of the server.
+    pub approvers: Vec<String>,
+    /// The time that they have, in hours.
+    pub timeout_hours: Option<u32>,
+    /// What happens when they do not decide in time.
+    pub on_timeout: TimeoutAction,
+    /// How far it is.
+    pub status: CheckpointStatus,
+    /// The question, while it is open.
+    pub suspension_id: Option<SuspensionId>,
+    /// The person who approved it, or rejected it.
+    pub approved_by: Option<String>,
+    /// When that was.
+    #[serde(with = "crate::base::time::naive_option")]
+    #[schema(value_type = Option<String>)]
+    pub approved_at: Option<DateTime<Utc>>,
+}
+
+/// How far the tasks of a plan are.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct PlanProgress {
+    /// How many tasks there are.
+    pub total: usize,
+    /// How many tasks have each of the nine statuses.
+    #[schema(value_type = Object)]
+    pub by_status: Map<String, Value>,
+    /// The percentage of tasks that are completed or skipped, rounded down; 0 without tasks.
+    pub completion_percentage: usize,
+    /// The tasks that wait for a person, because their intent does.
+    pub suspended_tasks: Vec<SuspendedTask>,
+}
+
+/// A task that waits for a person.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct SuspendedTask {
+    /// The task.
+    pub task_id: TaskId,
+    /// Its intent.
+    pub intent_id: IntentId,
+    /// The time since which the intent waits.
+    #[serde(with = "crate::base::time::naive_form")]
+    #[schema(value_type = String)]
+    pub suspended_since: DateTime<Utc>,
+    /// The deadline of the question; null if it has none.
+    #[serde(with = "crate::base::time::naive_option")]
+    #[schema(value_type = Option<String>)]
+    pub expires_at: Option<DateTime<Utc>>,
+}
+
+/// A plan as the OpenIntent client reads it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct PlanView {
+    /// Its id.
+    pub id: PlanId,
+    /// The intent whose work it plans.
+    pub intent_id: IntentId,
+    /// 1 at first, and higher after each change.
+    pub version: u32,
+    /// Its state.
+    pub state: PlanState,
+    /// The name of the credential that created it.
+    pub created_by: String,
+    /// Its tasks.
+    pub tasks: Vec<TaskId>,
+    /// Its checkpoints.
+    pub checkpoints: Vec<CheckpointView>,
+    /// Empty: this server does not branch.
+    #[schema(value_type = Vec<Value>)]
+    pub conditions: Vec<Value>,
+    /// What happens when a task has failed for good.
+    pub on_failure: FailureAction,
+    /// `notify`.
+    pub on_complete: String,
+    /// Data of its creator.
+    #[schema(value_type = Object)]
+    pub metadata: Map<String, Value>,
+    /// How far its tasks are.
+    pub progress: PlanProgress,
+    /// When it was created.
+    #[serde(with = "crate::base::time::naive_form")]
+    #[schema(value_type = String, pattern = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}$", examples("2026-11-24T08:00:00.000000"))]
+    pub created_at: DateTime<Utc>,
+    /// When it last changed.
+    #[serde(with = "crate::base::time::naive_form")]
+    #[schema(value_type = String, pattern = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}$", examples("2026-11-24T08:00:00.000000"))]
+    pub updated_at: DateTime<Utc>,
+}
+
+impl PlanView {
+    /// A plan as it is shown, with its tasks. `waiting` is the time since which the intent waits for a person, and the deadline of the
+    /// question.
+    pub fn of(
+        intent_id: IntentId,
+        plan: Plan,
+        body: PlanBody,
+        tasks: &[Task],
+        waiting: Option<(DateTime<Utc>, Option<DateTime<Utc>>)>,
+    ) -> Self {
+        let suspended = |task: &Task| {
+            let (suspended_since, expires_at) = waiting.filter(|_| task.mirrors_suspension())?;
+            Some(SuspendedTask { task_id: task.id, intent_id, suspended_since, expires_at })
+        };
+        let (by_status, total) = (counted(tasks), tasks.len());
+        let done = tasks.iter().filter(|task| task.status.is_done()).count();
+        let by_status = TaskStatus::ALL.iter().zip(by_status).map(|(status, count)| (status.as_str().to_owned(), count.into()));
+        let progress = PlanProgress {
+            total,
+            by_status: by_status.collect(),
+            completion_percentage: (done * 100).checked_div(total).unwrap_or(0),
+            suspended_tasks: tasks.iter().filter_map(suspended).collect(),
+        };
+        Self {
+            id: plan.id,
+            intent_id,
+            version: plan.version,
+            state: plan.state,
+            created_by: plan.created_by.name.clone(),
+            checkpoints: plan.checkpoints.iter().map(|checkpoint| CheckpointView::of(checkpoint, &plan)).collect(),
+            tasks: plan.tasks,
+            conditions: Vec::new(),
+            on_failure: plan.on_failure,
+            on_complete: "notify".to_owned(),
+            metadata: body.metadata,
+            progress,
+            created_at: plan.created_at,
+            updated_at: plan.updated_at,
+        }
+    }
+}
+
+impl CheckpointView {
+    fn of(checkpoint: &Checkpoint, plan: &Plan) -> Self {
+        let body = checkpoint.body.clone();
+        Self {
+            suspension_id: plan.question_at(&body.id),
+            id: body.id,
+            name: body.name,
+            after_task: body.after_task,
+            requires_approval: body.requires_approval,
+            approvers: body.approvers,
+            timeout_hours: body.timeout_hours,
+            on_timeout: body.on_timeout,
+            status: checkpoint.status,
+            approved_by: checkpoint.decided_by.clone(),
+            approved_at: checkpoint.decided_at,
+        }
+    }
+}

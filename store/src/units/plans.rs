@@ -1,0 +1,54 @@
+//! The plans of an intent: the rows that an event about one implies, and the reply to a command about one.
+
+use domain::base::ids::PlanId;
+use domain::container::plan::PlanBody;
+use domain::container::plan_event::PlanEvent;
+use domain::wire::PlanView;
+
+use super::loaded::Loaded;
+use super::tasks;
+use crate::rows::prelude::*;
+use crate::rows::{RowsError, RowsResult};
+
+const NOT_LOADED: RowsError = RowsError::Inconsistent("an event names a plan that was not loaded");
+
+/// Writes the rows that an event about a plan implies.
+pub(super) fn follow<R: Rows>(rows: &mut R, loaded: &Loaded, change: &PlanEvent) -> RowsResult<()> {
+    let id = change.plan_id();
+    let plan = loaded.intent.plans.iter().find(|plan| plan.id == id).ok_or(NOT_LOADED)?;
+    match change {
+        PlanEvent::Created(created) => {
+            rows.insert_plan(loaded.row.rid, plan, &PlanBody { metadata: created.metadata.clone() })?;
+            tasks::save_all(rows, loaded, &created.tasks)
+        }
+        PlanEvent::Updated(updated) => {
+            rows.update_plan(plan)?;
+            // Tasks that left the plan are loaded, because all tasks of the plan were.
+            if updated.tasks.is_some() {
+                let all: Vec<_> = loaded.intent.tasks.iter().map(|task| task.id).collect();
+                tasks::save_all(rows, loaded, &all)?;
+            }
+            Ok(())
+        }
+        PlanEvent::Activated(_)
+        | PlanEvent::Paused(_)
+        | PlanEvent::Resumed(_)
+        | PlanEvent::Completed(_)
+        | PlanEvent::Failed(_)
+        | PlanEvent::Cancelled(_)
+        | PlanEvent::Reached(_)
+        | PlanEvent::Asked(_)
+        | PlanEvent::Approved(_)
+        | PlanEvent::Rejected(_)
+        | PlanEvent::FailureDecided(_) => rows.update_plan(plan),
+    }
+}
+
+/// A plan of the loaded intent, as it is shown.
+pub(super) fn shown<R: Rows>(rows: &mut R, loaded: &Loaded, id: PlanId) -> RowsResult<PlanView> {
+    let plan = loaded.intent.plans.iter().find(|plan| plan.id == id).ok_or(NOT_LOADED)?;
+    let body = rows.reads().plan_body(id)?;
+    let tasks: Vec<_> = loaded.intent.tasks.iter().filter(|task| plan.tasks.contains(&task.id)).cloned().collect();
+    let waiting = loaded.intent.open.as_ref().map(|open| (open.suspended_at, open.expires_at));
+    Ok(PlanView::of(loaded.intent.id, plan.clone(), body, &tasks, waiting))
+}

@@ -1,0 +1,420 @@
+//! Plans: tasks that are worked on together, with checkpoints at which people decide whether the work goes on.
+
+#![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
+
+use domain::base::ids::IntentId;
+use domain::container::plan::{CHECKPOINT_WORD_MAX, CHECKPOINTS_MAX, PLAN_TASKS_MAX, PLANS_MAX, TIMEOUT_HOURS_MAX};
+use domain::people::principal::Role;
+use harness::api::{Api, Reply};
+use harness::on_each_store;
+use serde_json::{Value, json};
+
+const TASKS: &str = "api/v1/tasks";
+const PLANS: &str = "api/v1/plans";
+
+async fn task(api: &Api, intent: IntentId, change: Value) -> String {
+    let mut body = json!({"intent_id": intent, "name": "Check the invoice"});
+    for (name, value) in change.as_object().unwrap() {
+        body[name] = value.clone();
+    }
+    api.post(TASKS, body).await.ok()["id"].as_str().unwrap().to_owned()
+}
+
+async fn create(api: &Api, intent: IntentId, change: Value) -> Reply {
+    let mut body = json!({"intent_id": intent});
+    for (name, value) in change.as_object().unwrap() {
+        body[name] = value.clone();
+    }
+    api.post(PLANS, body).await
+}
+
+async fn created(api: &Api, intent: IntentId, change: Value) -> String {
+    create(api, intent, change).await.ok()["id"].as_str().unwrap().to_owned()
+}
+
+async fn read(api: &Api, path: &str, id: &str) -> Value {
+    api.get(&format!("{path}/{id}")).await.ok()
+}
+
+async fn plan(api: &Api, id: &str) -> Value {
+    read(api, PLANS, id).await
+}
+
+async fn status(api: &Api, task: &str) -> String {
+    read(api, TASKS, task).await["status"].as_str().unwrap().to_owned()
+}
+
+async fn update(api: &Api, path: &str, id: &str, body: Value) -> Reply {
+    let version = read(api, path, id).await["version"].to_string();
+    api.send(api.request("PATCH", &format!("{path}/{id}")).header("if-match", version).json(&body)).await
+}
+
+async fn act(api: &Api, id: &str, verb: &str) -> Reply {
+    api.post(&format!("{PLANS}/{id}/{verb}"), json!({})).await
+}
+
+async fn run(api: &Api, task: &str) -> Reply {
+    update(api, TASKS, task, json!({"status": "running"})).await
+}
+
+async fn finish(api: &Api, task: &str, how: &str) {
+    run(api, task).await.ok();
+    api.post(&format!("{TASKS}/{task}/{how}"), json!({})).await.ok();
+}
+
+fn checkpoint(after: &str) -> Value {
+    json!({"id": "pay", "name": "Pay the invoice", "after_task": after})
+}
+
+/// The types of the newest events of an intent, oldest first, from the newest one of `from` on, without those about messages.
+async fn since(api: &Api, intent: IntentId, from: &str) -> Vec<String> {
+    let types = api.event_types(intent).await;
+    let from = types.iter().rposition(|event_type| event_type == from).unwrap();
+    types[from..].iter().filter(|event_type| !event_type.starts_with("delivery.")).cloned().collect()
+}
+
+async fn newest(api: &Api, intent: IntentId, event_type: &str) -> Value {
+    let events = api.events(intent).await;
+    events.iter().rfind(|event| event["event_type"] == event_type).unwrap()["payload"].clone()
+}
+
+/// The question at the checkpoint of a plan.
+async fn question(api: &Api, id: &str) -> String {
+    plan(api, id).await["checkpoints"][0]["suspension_id"].as_str().unwrap().to_owned()
+}
+
+/// An active plan of two tasks with a checkpoint behind the first, which is finished: the intent waits for a person.
+async fn at_a_checkpoint(agent: &Api, change: Value) -> (IntentId, String, [String; 2]) {
+    let intent = agent.active_intent().await;
+    let (one, two) = (task(agent, intent, json!({})).await, task(agent, intent, json!({})).await);
+    let mut checkpoint = checkpoint(&one);
+    for (name, value) in change.as_object().unwrap() {
+        checkpoint[name] = value.clone();
+    }
+    let id = created(agent, intent, json!({"tasks": [one, two], "checkpoints": [checkpoint]})).await;
+    act(agent, &id, "activate").await.ok();
+    finish(agent, &one, "complete").await;
+    (intent, id, [one, two])
+}
+
+on_each_store! {
+    /// A task of a plan is ready only while the plan is active, and the plan is completed when its tasks are.
+    async fn the_tasks_of_a_plan_wait_until_it_is_active(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let one = task(&agent, intent, json!({})).await;
+        let two = task(&agent, intent, json!({"depends_on": [one]})).await;
+        let id = created(&agent, intent, json!({"tasks": [one, two], "metadata": {"team": "billing"}})).await;
+        assert_eq!(status(&agent, &one).await, "pending");
+        let three = task(&agent, intent, json!({"plan_id": id})).await;
+        assert_eq!(status(&agent, &three).await, "pending");
+        assert_eq!(run(&agent, &one).await.problem(), (409, "invalid_transition"));
+        let draft = plan(&agent, &id).await;
+        assert_eq!((&draft["state"], &draft["tasks"], &draft["metadata"]), (&json!("draft"), &json!([one, two, three]), &json!({"team": "billing"})));
+        app.restart().await;
+        let agent = app.agent();
+        update(&agent, PLANS, &id, json!({"state": "active"})).await.ok();
+        assert_eq!(since(&agent, intent, "plan.activated").await, ["plan.activated", "task.ready", "task.ready"]);
+        finish(&agent, &one, "complete").await;
+        act(&agent, &id, "pause").await.ok();
+        assert_eq!(run(&agent, &two).await.problem(), (409, "plan_not_active"));
+        act(&agent, &id, "resume").await.ok();
+        run(&agent, &two).await.ok();
+        update(&agent, TASKS, &two, json!({"status": "completed"})).await.ok();
+        let progress = plan(&agent, &id).await["progress"].clone();
+        assert_eq!(json!([progress["total"], progress["by_status"]["completed"], progress["by_status"]["ready"], progress["completion_percentage"]]), json!([3, 2, 1, 66]));
+        finish(&agent, &three, "complete").await;
+        assert_eq!(since(&agent, intent, "task.completed").await, ["task.completed", "plan.completed"]);
+        assert_eq!(plan(&agent, &id).await["state"], "completed");
+        let listed = agent.get(&format!("api/v1/intents/{intent}/plans")).await.ok();
+        assert_eq!((listed.as_array().unwrap().len(), &listed[0]), (1, &plan(&agent, &id).await));
+    }
+
+    /// At a checkpoint the server asks people, and nothing of the plan begins before one of them has said yes.
+    async fn a_person_decides_at_a_checkpoint(app: &mut TestApp) {
+        let agent = app.agent();
+        let (intent, id, [_, two]) = at_a_checkpoint(&agent, json!({})).await;
+        let types = since(&agent, intent, "task.completed").await;
+        assert_eq!(
+            types,
+            ["task.completed", "plan.checkpoint_reached", "plan.paused", "plan.question_asked", "intent.suspended", "status_changed"]
+        );
+        let asked = plan(&agent, &id).await;
+        assert_eq!((&asked["state"], &asked["checkpoints"][0]["status"]), (&json!("paused"), &json!("reached")));
+        let suspension = question(&agent, &id).await;
+        let record = agent.suspension(&suspension).await;
+        assert_eq!(record["question"], "May the work go on? It has reached this checkpoint: Pay the invoice");
+        assert_eq!(record["context"], json!({"checkpoint": "pay", "plan_id": id}));
+        let before = agent.everything(intent).await;
+        assert_eq!(act(&agent, &id, "resume").await.problem(), (409, "plan_waits_for_person"));
+        assert_eq!(act(&agent, &id, "cancel").await.problem(), (409, "plan_waits_for_person"));
+        assert_eq!(run(&agent, &two).await.problem(), (409, "plan_not_active"));
+        assert_eq!(agent.respond(intent, &suspension, "yes").await.problem(), (403, "self_response"));
+        assert_eq!(agent.post(&format!("api/v1/suspensions/{suspension}/cancel"), json!({})).await.problem(), (403, "forbidden"));
+        assert_eq!(agent.suspend(intent, json!({"supersedes": suspension})).await.problem(), (403, "forbidden"));
+        for change in [json!({"checkpoints": []}), json!({"tasks": []}), json!({"checkpoints": [{"id": "pay", "name": "n", "after_task": two, "requires_approval": false}]})] {
+            assert_eq!(update(&agent, PLANS, &id, change).await.problem(), (409, "plan_not_draft"));
+        }
+        assert_eq!(agent.everything(intent).await, before);
+        app.restart().await;
+        let agent = app.agent();
+        app.settle().await;
+        // A person answers by the link in the mail.
+        let link = app.next_link().await;
+        assert!(app.person().open(&link).await.html.contains("Pay the invoice"));
+        assert_eq!(app.person().answer(&link, "yes").await.heading(), "Your answer was recorded");
+        assert_eq!(
+            since(&agent, intent, "intent.resumed").await,
+            ["intent.resumed", "status_changed", "plan.checkpoint_approved", "plan.resumed"]
+        );
+        let approved = plan(&agent, &id).await;
+        let facts = json!([approved["state"], approved["checkpoints"][0]["status"], approved["checkpoints"][0]["approved_by"], approved["checkpoints"][0]["suspension_id"]]);
+        assert_eq!(facts, json!(["active", "approved", "ops@example.com", null]));
+        finish(&agent, &two, "complete").await;
+        assert_eq!(plan(&agent, &id).await["state"], "completed");
+    }
+
+    /// A person who says no stops the plan, and its tasks with it; the intent goes on.
+    async fn a_person_stops_a_plan(app: &mut TestApp) {
+        let agent = app.agent();
+        for ends in ["no", "cancel"] {
+            let (intent, id, [_, two]) = at_a_checkpoint(&agent, json!({})).await;
+            let suspension = question(&agent, &id).await;
+            if ends == "no" {
+                app.operator().respond(intent, &suspension, "no").await.ok();
+            } else {
+                app.api(Role::Admin).post(&format!("api/v1/suspensions/{suspension}/cancel"), json!({})).await.ok();
+            }
+            let types = since(&agent, intent, "plan.checkpoint_rejected").await;
+            assert_eq!(types, ["plan.checkpoint_rejected", "plan.failed", "task.cancelled"]);
+            let failed = plan(&agent, &id).await;
+            assert_eq!((&failed["state"], &failed["checkpoints"][0]["status"]), (&json!("failed"), &json!("rejected")));
+            assert_eq!(status(&agent, &two).await, "cancelled");
+            assert_eq!(agent.status(intent).await, "active");
+            assert_eq!(act(&agent, &id, "activate").await.problem(), (409, "invalid_transition"));
+            assert_eq!(create(&agent, intent, json!({"tasks": [two]})).await.field_problem(), (422, "invalid", "tasks", "value"));
+        }
+    }
+
+    /// If no person decides in time, the checkpoint does what its agent has said, by the server's rules about questions.
+    async fn a_checkpoint_has_its_time(app: &mut TestApp) {
+        let agent = app.agent();
+        let (intent, id, [_, two]) = at_a_checkpoint(&agent, json!({"timeout_hours": 1, "on_timeout": "auto_approve"})).await;
+        app.settle().await;
+        app.advance(3_601).await;
+        assert_eq!(since(&agent, intent, "intent.suspension_expired").await, ["intent.suspension_expired", "status_changed", "plan.checkpoint_approved", "plan.resumed"]);
+        assert_eq!(status(&agent, &two).await, "ready");
+        assert_eq!(plan(&agent, &id).await["checkpoints"][0]["approved_by"], Value::Null);
+        let (intent, id, [_, two]) = at_a_checkpoint(&agent, json!({"timeout_hours": 1, "on_timeout": "fail"})).await;
+        app.settle().await;
+        app.advance(3_601).await;
+        assert_eq!((agent.status(intent).await.as_str(), &plan(&agent, &id).await["state"], status(&agent, &two).await.as_str()), ("abandoned", &json!("failed"), "cancelled"));
+        assert_eq!(newest(&agent, intent, "plan.failed").await["reason"], "intent_abandoned");
+        // The operators are asked after the first hour, and have one more.
+        let (intent, id, _) = at_a_checkpoint(&agent, json!({"timeout_hours": 1, "approvers": ["boss@example.com"]})).await;
+        app.settle().await;
+        app.advance(3_601).await;
+        let again = newest(&agent, intent, "intent.suspension_renotified").await;
+        assert!(again["notify_to"].as_array().unwrap().len() > 1, "{again}");
+        assert_eq!(plan(&agent, &id).await["state"], "paused");
+        app.advance(3_601).await;
+        assert_eq!(plan(&agent, &id).await["state"], "failed");
+    }
+
+    /// No agent that works in a plan, and no key of its owner, answers at its checkpoints: the work would approve itself.
+    async fn no_one_who_works_in_a_plan_answers_its_question(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let helper = Api::new(&app.base, Some(&app.new_key(Role::Agent, "helper").await));
+        agent.post(&format!("api/v1/intents/{intent}/agents"), json!({"agent_id": "helper"})).await.ok();
+        let (one, two) = (task(&agent, intent, json!({})).await, task(&agent, intent, json!({})).await);
+        let id = created(&agent, intent, json!({"tasks": [one, two], "checkpoints": [checkpoint(&one)]})).await;
+        assert_eq!(act(&helper, &id, "activate").await.problem(), (403, "forbidden"));
+        act(&agent, &id, "activate").await.ok();
+        finish(&helper, &one, "complete").await;
+        let suspension = question(&agent, &id).await;
+        let body = json!({"name": "helper-op", "role": "operator", "owner": "helper"});
+        let own = app.api(Role::Admin).post("api/v1/keys", body).await.ok();
+        let own = Api::new(&app.base, own["key"].as_str());
+        app.restart().await;
+        let own = Api::new(&app.base, Some(own.key()));
+        assert_eq!(own.respond(intent, &suspension, "yes").await.problem(), (403, "self_response"));
+        assert_eq!(app.agent().status(intent).await, "suspended_awaiting_input");
+        app.operator().respond(intent, &suspension, "yes").await.ok();
+    }
+
+    /// A checkpoint that is reached while the intent already waits for a person, or is blocked, is asked about afterwards.
+    async fn a_checkpoint_waits_for_its_turn(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let (one, two) = (task(&agent, intent, json!({})).await, task(&agent, intent, json!({})).await);
+        let waiting = [checkpoint(&one), json!({"id": "ship", "name": "Ship it", "after_task": one})];
+        let id = created(&agent, intent, json!({"tasks": [one, two], "checkpoints": waiting})).await;
+        act(&agent, &id, "activate").await.ok();
+        finish(&agent, &one, "complete").await;
+        // Both checkpoints are reached at once; people are asked about one after the other.
+        let first = question(&agent, &id).await;
+        assert_eq!(plan(&agent, &id).await["checkpoints"][1]["suspension_id"], Value::Null);
+        app.operator().respond(intent, &first, "yes").await.ok();
+        let types = since(&agent, intent, "intent.resumed").await;
+        assert_eq!(types, ["intent.resumed", "status_changed", "plan.checkpoint_approved", "plan.question_asked", "intent.suspended", "status_changed"]);
+        let second = plan(&agent, &id).await["checkpoints"][1]["suspension_id"].as_str().unwrap().to_owned();
+        assert_ne!(first, second);
+        app.operator().respond(intent, &second, "yes").await.ok();
+        assert_eq!(plan(&agent, &id).await["state"], "active");
+        // A task that is finished while the intent is blocked.
+        let last = task(&agent, intent, json!({})).await;
+        let other = created(&agent, intent, json!({"tasks": [last], "checkpoints": [checkpoint(&last)]})).await;
+        act(&agent, &other, "activate").await.ok();
+        run(&agent, &last).await.ok();
+        let version = agent.intent(intent).await["version"].to_string();
+        agent.post_at(&format!("api/v1/intents/{intent}/status"), &version, json!({"status": "blocked"})).await.ok();
+        update(&agent, TASKS, &last, json!({"status": "completed"})).await.ok();
+        assert_eq!(plan(&agent, &other).await["checkpoints"][0]["suspension_id"], Value::Null);
+        let version = agent.intent(intent).await["version"].to_string();
+        agent.post_at(&format!("api/v1/intents/{intent}/status"), &version, json!({"status": "active"})).await.ok();
+        assert_eq!(agent.status(intent).await, "suspended_awaiting_input");
+        let asked = question(&agent, &other).await;
+        app.operator().respond(intent, &asked, "yes").await.ok();
+        assert_eq!(plan(&agent, &other).await["state"], "completed");
+    }
+
+    /// The tasks that run while people are asked at a checkpoint wait with their intent, and show in the progress.
+    async fn a_checkpoint_blocks_the_tasks_that_run(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let (one, two) = (task(&agent, intent, json!({})).await, task(&agent, intent, json!({})).await);
+        let id = created(&agent, intent, json!({"tasks": [one, two], "checkpoints": [checkpoint(&one)]})).await;
+        act(&agent, &id, "activate").await.ok();
+        run(&agent, &two).await.ok();
+        finish(&agent, &one, "complete").await;
+        assert_eq!(status(&agent, &two).await, "blocked");
+        let progress = plan(&agent, &id).await["progress"].clone();
+        let record = agent.suspension(&question(&agent, &id).await).await;
+        let since = record["suspended_at"].as_str().unwrap().trim_end_matches('Z').to_owned();
+        let expected = json!([{"task_id": two, "intent_id": intent, "suspended_since": since, "expires_at": null}]);
+        let mut shown = progress["suspended_tasks"].clone();
+        shown[0]["expires_at"] = Value::Null;
+        assert_eq!(shown, expected);
+        app.operator().respond(intent, &question(&agent, &id).await, "no").await.ok();
+        assert_eq!(status(&agent, &two).await, "cancelled");
+    }
+
+    /// When a task has failed for good, the plan does what its agent has said.
+    async fn a_task_that_has_failed_for_good_is_acted_on(app: &mut TestApp) {
+        let agent = app.agent();
+        for (on_failure, state, next) in [("fail", "failed", "cancelled"), ("notify", "active", "pending"), ("retry", "failed", "cancelled")] {
+            let intent = agent.active_intent().await;
+            let one = task(&agent, intent, json!({"max_attempts": 2})).await;
+            let two = task(&agent, intent, json!({"depends_on": [one]})).await;
+            let id = created(&agent, intent, json!({"tasks": [one, two], "on_failure": on_failure})).await;
+            act(&agent, &id, "activate").await.ok();
+            finish(&agent, &one, "fail").await;
+            assert_eq!(status(&agent, &one).await, if on_failure == "retry" { "ready" } else { "failed" });
+            if on_failure != "retry" {
+                update(&agent, TASKS, &one, json!({"status": "ready"})).await.ok();
+            }
+            finish(&agent, &one, "fail").await;
+            assert_eq!((plan(&agent, &id).await["state"].as_str().unwrap(), status(&agent, &two).await.as_str()), (state, next), "{on_failure}");
+        }
+        for (answer, state, next) in [("yes", "active", "ready"), ("no", "failed", "cancelled")] {
+            let intent = agent.active_intent().await;
+            let one = task(&agent, intent, json!({"max_attempts": 1})).await;
+            let two = task(&agent, intent, json!({"depends_on": [one]})).await;
+            let id = created(&agent, intent, json!({"tasks": [one, two]})).await;
+            act(&agent, &id, "activate").await.ok();
+            finish(&agent, &one, "fail").await;
+            assert_eq!(plan(&agent, &id).await["state"], "paused");
+            let asked = newest(&agent, intent, "plan.question_asked").await;
+            assert_eq!(asked["task_id"], json!(one));
+            app.operator().respond(intent, asked["suspension_id"].as_str().unwrap(), answer).await.ok();
+            assert_eq!((plan(&agent, &id).await["state"].as_str().unwrap(), status(&agent, &two).await.as_str()), (state, next), "{answer}");
+        }
+    }
+
+    /// An agent that gives a plan up cancels its tasks. An agent that is lost with the last attempt fails the plan.
+    async fn a_plan_is_given_up(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let (one, two) = (task(&agent, intent, json!({})).await, task(&agent, intent, json!({})).await);
+        let id = created(&agent, intent, json!({"tasks": [one, two]})).await;
+        act(&agent, &id, "activate").await.ok();
+        run(&agent, &one).await.ok();
+        act(&agent, &id, "cancel").await.ok();
+        assert_eq!(since(&agent, intent, "plan.cancelled").await, ["plan.cancelled", "lease_released", "task.cancelled", "task.cancelled"]);
+        assert_eq!(agent.post(&format!("{TASKS}/{one}/complete"), json!({})).await.problem(), (409, "invalid_transition"));
+        let lost = task(&agent, intent, json!({"max_attempts": 1, "timeout_seconds": 60})).await;
+        let id = created(&agent, intent, json!({"tasks": [lost], "on_failure": "fail"})).await;
+        act(&agent, &id, "activate").await.ok();
+        run(&agent, &lost).await.ok();
+        app.advance(60).await;
+        assert_eq!(plan(&agent, &id).await["state"], "failed");
+    }
+
+    /// A draft changes; every limit of a plan at its bound and one beyond; and what the server cannot do is refused by name.
+    async fn the_limits_of_plans_are_these(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let one = task(&agent, intent, json!({})).await;
+        let long = |length: usize| "n".repeat(length);
+        let with = |name: &str, value: Value| {
+            let mut checkpoint = checkpoint(&one);
+            checkpoint[name] = value;
+            json!({"tasks": [one], "checkpoints": [checkpoint]})
+        };
+        let many = |count: usize| {
+            let all: Vec<Value> = (0..count).map(|number| json!({"id": number.to_string(), "name": "n", "after_task": one})).collect();
+            json!({"tasks": [one], "checkpoints": all})
+        };
+        for (body, field, rule) in [
+            (with("name", json!(long(CHECKPOINT_WORD_MAX + 1))), "checkpoints[0].name", "length"),
+            (with("id", json!("")), "checkpoints[0].id", "length"),
+            (with("timeout_hours", json!(TIMEOUT_HOURS_MAX + 1)), "checkpoints[0].timeout_hours", "range"),
+            (with("timeout_hours", json!(0)), "checkpoints[0].timeout_hours", "range"),
+            (with("after_task", json!("x")), "checkpoints[0].after_task", "unknown"),
+            (with("after_task", json!(intent)), "checkpoints[0].after_task", "unknown"),
+            (with("status", json!("approved")), "checkpoints[0].status", "unsupported"),
+            (with("on_timeout", json!("auto_approve")), "checkpoints[0].on_timeout", "deadline"),
+            (with("approvers", json!(["no address"])), "checkpoints[0].approvers[0]", "email"),
+            (with("approvers", json!(["a@evil.example"])), "checkpoints[0].approvers[0]", "allowed"),
+            (many(CHECKPOINTS_MAX + 1), "checkpoints", "count"),
+            (json!({"tasks": [one, one]}), "tasks", "unique"),
+            (json!({"tasks": [intent]}), "tasks", "unknown"),
+            (json!({"tasks": ["x"]}), "tasks", "unknown"),
+            (json!({"tasks": vec![one.as_str(); PLAN_TASKS_MAX + 1]}), "tasks", "count"),
+            (json!({"conditions": [{"id": "c"}]}), "conditions", "unsupported"),
+            (json!({"on_complete": "celebrate"}), "on_complete", "unsupported"),
+            (json!({"on_failure": "celebrate"}), "on_failure", "value"),
+            (json!({"metadata": {"a": long(40_000)}}), "metadata", "length"),
+        ] {
+            let refused = create(&agent, intent, body.clone()).await;
+            assert_eq!((refused.field_problem().0, refused.field_problem().2), (422, field), "{body} {}", refused.text);
+            assert!(rule == "value" || refused.field_problem().3 == rule, "{}", refused.text);
+        }
+        let twice = json!({"tasks": [one], "checkpoints": [checkpoint(&one), checkpoint(&one)]});
+        assert_eq!(create(&agent, intent, twice).await.field_problem().3, "unique");
+        let id = created(&agent, intent, many(CHECKPOINTS_MAX)).await;
+        update(&agent, PLANS, &id, with("name", json!(long(CHECKPOINT_WORD_MAX)))).await.ok();
+        update(&agent, PLANS, &id, with("timeout_hours", json!(TIMEOUT_HOURS_MAX))).await;
+        let other = task(&agent, intent, json!({})).await;
+        assert_eq!(update(&agent, PLANS, &id, json!({"tasks": [other]})).await.field_problem().2, "checkpoints[0].after_task");
+        update(&agent, PLANS, &id, json!({"tasks": [other], "checkpoints": [checkpoint(&other)]})).await.ok();
+        assert_eq!((status(&agent, &one).await.as_str(), status(&agent, &other).await.as_str()), ("ready", "pending"));
+        assert_eq!(create(&agent, intent, json!({"tasks": [other]})).await.field_problem(), (422, "invalid", "tasks", "value"));
+        assert_eq!(update(&agent, PLANS, &id, json!({})).await.field_problem(), (422, "invalid", "state", "required"));
+        assert_eq!(update(&agent, PLANS, &id, json!({"state": "completed"})).await.problem(), (409, "invalid_transition"));
+        let bare = agent.send(agent.request("PATCH", &format!("{PLANS}/{id}")).json(&json!({"state": "active"}))).await;
+        assert_eq!(bare.problem(), (428, "precondition_required"));
+        let empty = created(&agent, intent, json!({})).await;
+        assert_eq!(act(&agent, &empty, "activate").await.field_problem(), (422, "invalid", "state", "count"));
+        for _ in 2..PLANS_MAX {
+            created(&agent, intent, json!({})).await;
+        }
+        assert_eq!(create(&agent, intent, json!({})).await.field_problem(), (422, "invalid", "intent_id", "count"));
+        act(&agent, &empty, "cancel").await.ok();
+        created(&agent, intent, json!({})).await;
+        let stranger = Api::new(&app.base, Some(&app.new_key(Role::Agent, "stranger").await));
+        assert_eq!(stranger.get(&format!("{PLANS}/{id}")).await.problem(), (404, "not_found"));
+        assert_eq!(act(&stranger, &id, "activate").await.problem(), (404, "not_found"));
+    }
+}
