@@ -20,7 +20,8 @@ import httpx
 import openintent
 from openintent.exceptions import NotFoundError, OpenIntentError
 from openintent.models import (
-    AccessPolicy, AccessRequestStatus, EventType, IntentStatus, MembershipRole, Permission, PortfolioStatus, RetryStrategy,
+    AccessPolicy, AccessRequestStatus, EventType, IntentStatus, MembershipRole, Permission, PlanState, PortfolioStatus, RetryStrategy,
+    TaskStatus,
 )
 
 BASE = os.environ["OPENINTENT_API_URL"]
@@ -41,7 +42,6 @@ ELSEWHERE = "goes to another server"
 FAULT = "the client reports success whatever the server answers"
 
 CONTAINER_METHODS = """
-    create_task get_task list_tasks update_task create_plan get_plan list_plans update_plan
     create_coordinator_lease get_coordinator_lease list_coordinator_leases coordinator_heartbeat
 """.split()
 
@@ -107,6 +107,7 @@ class Checks:
         if hasattr(self.client, "create_child_intent"):
             self.graph()
         self.portfolios()
+        self.tasks()
         self.policies()
         self.requests()
         self.records()
@@ -207,6 +208,72 @@ class Checks:
         removed = call("remove_dependency", report.id, review.id, call("get_intent", report.id).version)
         if (removed.status, removed.depends_on) != (IntentStatus.ACTIVE, []):
             expect("remove_dependency", False, removed)
+
+    def answer(self, intent, value):
+        """Lets a person answer the open question of an intent."""
+        asked = httpx.get(f"{BASE}/api/v1/intents/{intent}", headers={"x-api-key": OPERATOR_KEY}).json()["state"]["_suspension"]["id"]
+        answered = httpx.post(
+            f"{BASE}/api/v1/intents/{intent}/suspend/respond", headers={"x-api-key": OPERATOR_KEY},
+            json={"suspension_id": asked, "value": value},
+        )
+        answered.raise_for_status()
+
+    def tasks(self):
+        """A plan of two tasks with a checkpoint behind the first, each read again while people are asked there."""
+        call, expect = self.call, self.expect
+        made = call("create_intent", "Pay an invoice", "a test")
+        call("set_status", made.id, made.version, IntentStatus.ACTIVE)
+        first = call("create_task", made.id, "Check it", description="All pages", input={"invoice": "INV-7"}, capabilities_required=["invoices"])
+        second = call("create_task", made.id, "Pay it", depends_on=[first.id], metadata={"team": "billing"}, max_attempts=2)
+        told = (first.status, first.description, first.input, first.capabilities_required, isinstance(first.created_at, datetime))
+        whole = (TaskStatus.READY, "All pages", {"invoice": "INV-7"}, ["invoices"], True)
+        waits = (second.status, second.depends_on, second.metadata, second.max_attempts)
+        expect("create_task", told == whole and waits == (TaskStatus.PENDING, [first.id], {"team": "billing"}, 2), (first, second))
+        got = call("get_task", first.id)
+        expect("get_task", (got.id, got.intent_id, got.name, got.blocks) == (first.id, made.id, "Check it", [second.id]), got)
+        listed = [one.id for one in call("list_tasks", made.id)]
+        ready = [one.id for one in call("list_tasks", made.id, status=TaskStatus.READY, limit=5)]
+        expect("list_tasks", (listed, ready) == ([first.id, second.id], [first.id]), (listed, ready))
+        checkpoint = {"id": "pay", "name": "Pay the invoice", "after_task": first.id, "approvers": []}
+        plan = call("create_plan", made.id, tasks=[first.id, second.id], checkpoints=[checkpoint], metadata={"a": 1})
+        told = (plan.state, plan.tasks, [(one.id, one.status) for one in plan.checkpoints], plan.metadata, plan.on_failure.value)
+        expect("create_plan", told == (PlanState.DRAFT, [first.id, second.id], [("pay", "pending")], {"a": 1}, "pause_and_escalate"), plan)
+        active = call("update_plan", plan.id, plan.version, state="active")
+        expect("update_plan", active.state == PlanState.ACTIVE and active.version > plan.version, active)
+        running = call("update_task", first.id, call("get_task", first.id).version, status="running")
+        done = call("update_task", first.id, running.version, status="completed", output={"valid": True})
+        told = (running.status, running.assigned_agent, running.lease_id is not None, done.status, done.output)
+        expect("update_task", told == (TaskStatus.RUNNING, AGENT, True, TaskStatus.COMPLETED, {"valid": True}), (running, done))
+        # A person is asked at the checkpoint. The same reads once more, while the intent waits.
+        plan = call("get_plan", plan.id)
+        told = (plan.state, plan.checkpoints[0].status, call("get_task", second.id).status, call("get_intent", made.id).status)
+        expect("get_plan", told == (PlanState.PAUSED, "reached", TaskStatus.PENDING, IntentStatus.SUSPENDED_AWAITING_INPUT), told)
+        expect("list_plans", [one.id for one in call("list_plans", made.id)] == [plan.id], "list_plans")
+        for name, args in {"update_task": (second.id, call("get_task", second.id).version, "running"), "update_plan": (plan.id, plan.version)}.items():
+            try:
+                call(name, *args, **({"state": "active"} if name == "update_plan" else {}))
+                expect(name, False, "went on without the person")
+            except OpenIntentError as error:
+                if error.status_code != 409:
+                    expect(name, False, error)
+        self.answer(made.id, "yes")
+        plan = call("get_plan", plan.id)
+        told = (plan.state, plan.checkpoints[0].status, plan.checkpoints[0].approved_by, call("get_task", second.id).status)
+        if told != (PlanState.ACTIVE, "approved", OPERATOR, TaskStatus.READY):
+            expect("get_plan", False, told)
+        # RFC-0026, rule 3: a running task waits while its intent does.
+        running = call("update_task", second.id, call("get_task", second.id).version, status="running")
+        asked = httpx.post(f"{BASE}/api/v1/intents/{made.id}/suspend", headers={"x-api-key": KEY}, json={"question": "Go?", "response_type": "confirm"})
+        asked.raise_for_status()
+        waiting = call("get_task", second.id)
+        if (waiting.status, waiting.blocked_reason) != (TaskStatus.BLOCKED, "intent_suspended"):
+            expect("get_task", False, waiting)
+        if [one.id for one in call("list_tasks", made.id, status=TaskStatus.BLOCKED)] != [second.id]:
+            expect("list_tasks", False, "the blocked task is not listed")
+        self.answer(made.id, "yes")
+        call("update_task", second.id, call("get_task", second.id).version, status="completed")
+        if call("get_plan", plan.id).state != PlanState.COMPLETED:
+            expect("get_plan", False, call("get_plan", plan.id))
 
     def portfolios(self):
         """A portfolio with the intent and another one, until it is completed; `streams` follows one more."""
