@@ -1,10 +1,10 @@
 //! The example that every implementation should reproduce (RFC-0026): fetch, compliance review and report, of which the second phase
-//! waits for a person. A portfolio holds the three. The plan and its tasks are missing here, because Placet does not have them.
+//! waits for a person. A portfolio holds the three, and each phase has a task in a plan of its own.
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
 use domain::base::ids::IntentId;
-use harness::api::Api;
+use harness::api::{Api, Reply};
 use harness::app::{OPERATOR, TestApp};
 use harness::on_each_store;
 use serde_json::{Value, json};
@@ -19,6 +19,8 @@ struct Phases {
     review: IntentId,
     report: IntentId,
     portfolio: String,
+    /// The task of each phase, in an active plan.
+    tasks: [String; 3],
 }
 
 async fn phase(api: &Api, title: &str, depends_on: &[IntentId], state: Value) -> IntentId {
@@ -35,7 +37,28 @@ async fn begin(api: &Api) -> Phases {
     for intent in [fetch, review, report] {
         api.post(&format!("{PORTFOLIOS}/{portfolio}/intents"), json!({"intent_id": intent})).await.ok();
     }
-    Phases { fetch, review, report, portfolio }
+    let tasks = [planned(api, fetch).await, planned(api, review).await, planned(api, report).await];
+    Phases { fetch, review, report, portfolio, tasks }
+}
+
+/// A task of the phase, in an active plan.
+async fn planned(api: &Api, intent: IntentId) -> String {
+    let task = api.post("api/v1/tasks", json!({"intent_id": intent, "name": "work", "timeout_seconds": 86_400})).await.ok();
+    let plan = api.post("api/v1/plans", json!({"intent_id": intent, "tasks": [task["id"]]})).await.ok();
+    api.post(&format!("api/v1/plans/{}/activate", plan["id"].as_str().unwrap()), json!({})).await.ok();
+    task["id"].as_str().unwrap().to_owned()
+}
+
+/// Changes the task of a phase, as the client does.
+async fn set_task(api: &Api, task: &str, status: &str) -> Reply {
+    let path = format!("api/v1/tasks/{task}");
+    let version = api.get(&path).await.ok()["version"].to_string();
+    api.send(api.request("PATCH", &path).header("if-match", version).json(&json!({"status": status}))).await
+}
+
+async fn task(api: &Api, task: &str) -> (String, Value, Value) {
+    let task = api.get(&format!("api/v1/tasks/{task}")).await.ok();
+    (task["status"].as_str().unwrap().to_owned(), task["blocked_reason"].clone(), task["suspended_intent_id"].clone())
 }
 
 async fn claim(api: &Api, intent: IntentId) -> (u16, String) {
@@ -78,10 +101,12 @@ async fn told(api: &Api, intent: IntentId) -> Vec<String> {
 async fn work_through(app: &mut TestApp, restarts: bool) {
     let phases = begin(&app.agent()).await;
     pause(app, restarts).await;
-    claim(&app.agent(), phases.fetch).await;
+    let [fetching, reviewing, reporting] = &phases.tasks;
+    set_task(&app.agent(), fetching, "running").await.ok();
+    set_task(&app.agent(), fetching, "completed").await.ok();
     complete(&app.agent(), phases.fetch).await;
     pause(app, restarts).await;
-    assert_eq!(claim(&app.agent(), phases.review).await.0, 200);
+    set_task(&app.agent(), reviewing, "running").await.ok();
     let api = app.agent();
     let asked = api.suspend(
         phases.review,
@@ -97,7 +122,10 @@ async fn work_through(app: &mut TestApp, restarts: bool) {
     app.settle().await;
     let waiting = (statuses("completed", "suspended_awaiting_input", "blocked"), json!(1));
     assert_eq!(shown(app, &phases).await, waiting);
+    let blocked = ("blocked".to_owned(), json!("intent_suspended"), json!(phases.review));
+    assert_eq!(task(&app.agent(), reviewing).await, blocked);
     assert_eq!(claim(&app.agent(), phases.report).await, (422, "io_upstream_suspended".into()));
+    assert_eq!(set_task(&app.agent(), reporting, "running").await.problem(), (422, "io_upstream_suspended"));
     pause(app, restarts).await;
     app.advance(3600).await;
     assert_eq!(shown(app, &phases).await, waiting);
@@ -107,15 +135,19 @@ async fn work_through(app: &mut TestApp, restarts: bool) {
     let link = app.smtp.received()[1].link(&app.base);
     assert_eq!(app.person().answer(&link, "approve").await.heading(), "Your answer was recorded");
     assert_eq!(shown(app, &phases).await, (statuses("completed", "active", "blocked"), json!(0)));
+    assert_eq!(task(&app.agent(), reviewing).await, ("running".to_owned(), Value::Null, Value::Null));
     assert_eq!(claim(&app.agent(), phases.report).await, (422, "io_inputs".into()));
+    assert_eq!(set_task(&app.agent(), reporting, "running").await.problem(), (409, "intent_blocked"));
     pause(app, restarts).await;
     let version = app.agent().intent(phases.review).await["version"].to_string();
     let verdict = json!({"patches": [{"op": "set", "path": "verdict", "value": "approve"}]});
     app.agent().post_at(&format!("{INTENTS}/{}/state", phases.review), &version, verdict).await.ok();
     complete(&app.agent(), phases.review).await;
+    set_task(&app.agent(), reviewing, "completed").await.ok();
     assert_eq!(shown(app, &phases).await, (statuses("completed", "completed", "active"), json!(0)));
     pause(app, restarts).await;
-    assert_eq!(claim(&app.agent(), phases.report).await.0, 200);
+    set_task(&app.agent(), reporting, "running").await.ok();
+    set_task(&app.agent(), reporting, "completed").await.ok();
     complete(&app.agent(), phases.report).await;
     pause(app, restarts).await;
     app.advance(86_400).await; // There is no third attempt and no second ending.
@@ -129,49 +161,69 @@ async fn pause(app: &mut TestApp, restarts: bool) {
     }
 }
 
+/// The events of the task of a phase and of its plan, until it begins.
+const PLANNED: [&str; 5] = ["task.created", "task.ready", "plan.created", "plan.activated", "task.ready"];
+/// The events by which the task of a phase begins.
+const BEGUN: [&str; 3] = ["lease_acquired", "task.claimed", "task.started"];
+/// The events by which it ends.
+const DONE: [&str; 3] = ["lease_released", "task.completed", "plan.completed"];
+
+/// Joins events, each group at its time.
+fn joined(parts: &[(&str, &[&str])]) -> Vec<String> {
+    parts.iter().flat_map(|(at, events)| events.iter().map(move |event| format!("{at} {event}"))).collect()
+}
+
 async fn check_logs(app: &TestApp, phases: &Phases) {
     let api = app.agent();
-    assert_eq!(
-        told(&api, phases.fetch).await,
-        ["08:00 intent_created", "08:00 added_to_portfolio", "08:00 lease_acquired", "08:00 active -> completed"]
-    );
-    assert_eq!(
-        told(&api, phases.review).await,
-        [
-            "08:00 intent_created",
-            "08:00 dependency_added",
-            "08:00 active -> blocked",
-            "08:00 added_to_portfolio",
-            "08:00 intent.dependency_completed",
-            "08:00 blocked -> active",
-            "08:00 lease_acquired",
-            "08:00 intent.suspended",
-            "08:00 active -> suspended_awaiting_input",
-            "08:00 portfolio.member_suspended",
-            "08:00 delivery.sent",
-            "09:00 intent.suspension_renotified",
-            "09:00 intent.suspension_escalated",
-            "09:00 delivery.sent",
-            "09:30 intent.resumed",
-            "09:30 suspended_awaiting_input -> active",
-            "09:30 portfolio.member_resumed",
-            "09:30 state_patched",
-            "09:30 active -> completed",
-        ]
-    );
-    assert_eq!(
-        told(&api, phases.report).await,
-        [
-            "08:00 intent_created",
-            "08:00 dependency_added",
-            "08:00 active -> blocked",
-            "08:00 added_to_portfolio",
-            "09:30 intent.dependency_completed",
-            "09:30 blocked -> active",
-            "09:30 lease_acquired",
-            "09:30 active -> completed",
-        ]
-    );
+    let waits: [&str; 4] = ["intent_created", "dependency_added", "active -> blocked", "added_to_portfolio"];
+    let first = "08:00";
+    let fetched: [(&str, &[&str]); 5] = [
+        (first, &["intent_created", "added_to_portfolio"]),
+        (first, &PLANNED),
+        (first, &BEGUN),
+        (first, &DONE),
+        (first, &["active -> completed"]),
+    ];
+    assert_eq!(told(&api, phases.fetch).await, joined(&fetched));
+    let reviewed: [(&str, &[&str]); 8] = [
+        (first, &waits),
+        (first, &PLANNED),
+        (first, &["intent.dependency_completed", "blocked -> active"]),
+        (first, &BEGUN),
+        (
+            first,
+            &[
+                "intent.suspended",
+                "active -> suspended_awaiting_input",
+                "task.blocked",
+                "portfolio.member_suspended",
+                "delivery.sent",
+            ],
+        ),
+        ("09:00", &["intent.suspension_renotified", "intent.suspension_escalated", "delivery.sent"]),
+        (
+            "09:30",
+            &[
+                "intent.resumed",
+                "suspended_awaiting_input -> active",
+                "task.unblocked",
+                "portfolio.member_resumed",
+                "state_patched",
+                "active -> completed",
+            ],
+        ),
+        ("09:30", &DONE),
+    ];
+    assert_eq!(told(&api, phases.review).await, joined(&reviewed));
+    let reported: [(&str, &[&str]); 6] = [
+        (first, &waits),
+        (first, &PLANNED),
+        ("09:30", &["intent.dependency_completed", "blocked -> active"]),
+        ("09:30", &BEGUN),
+        ("09:30", &DONE),
+        ("09:30", &["active -> completed"]),
+    ];
+    assert_eq!(told(&api, phases.report).await, joined(&reported));
 }
 
 async fn check_question(app: &TestApp, phases: &Phases, id: &str) {

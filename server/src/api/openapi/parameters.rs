@@ -1,5 +1,6 @@
 //! The meaning of a parameter, by its name: a name means the same on every path, except where a path is named here.
 
+use domain::container::task::TaskStatus;
 use serde_json::{Value, json};
 
 use super::text;
@@ -101,6 +102,9 @@ fn of_one_noun(path: &str, name: &str) -> Option<(Value, &'static str)> {
         }
         (_, "plan_id") => (json!({ "type": "string", "format": "uuid" }), "The plan's id. Any other value answers 404."),
         (_, "task_id") => (json!({ "type": "string", "format": "uuid" }), "The task's id. Any other value answers 404."),
+        ("/api/v1/intents/{intent_id}/tasks", "status") => {
+            (json!({ "type": "string", "enum": TaskStatus::ALL.map(TaskStatus::as_str) }), "Only tasks with this status.")
+        }
         ("/api/v1/intents/{intent_id}/tasks", "limit") => {
             (number(1, TASKS_PAGE_MAX, TASKS_PAGE_MAX), "The most tasks on the page.")
         }
