@@ -10,8 +10,9 @@ use serde_json::{Value, json};
 use crate::asking::governing;
 use crate::asking::policy::VALUE_BYTES_MAX;
 use crate::base::field::{FieldError, UNSUPPORTED};
-use crate::base::ids::IntentId;
+use crate::base::ids::{IntentId, TaskId};
 use crate::base::{json, name};
+use crate::container::task::SCOPE_PREFIX;
 use crate::intent::assignment::Assign;
 use crate::intent::body::{DESCRIPTION_BYTES_MAX, IntentBody, PATCHES_MAX, Patch, PatchOp, STATE_BYTES_MAX, TITLE_MAX};
 use crate::intent::command::{Later, Respond};
@@ -296,6 +297,10 @@ pub fn scope(scope: String) -> Result<String, Errors> {
     let length = scope.chars().count();
     if length == 0 || length > SCOPE_MAX {
         return Err(one("scope", "length", format!("must be 1 to {SCOPE_MAX} characters")));
+    }
+    // Otherwise an agent could keep all others from a task without claiming it.
+    if scope.strip_prefix(SCOPE_PREFIX).is_some_and(|id| id.parse::<TaskId>().is_ok()) {
+        return Err(one("scope", "value", "is the scope of a task; claim the task instead"));
     }
     Ok(scope)
 }

@@ -10,12 +10,12 @@ use crate::base::field::{FieldError, UNSUPPORTED};
 use crate::base::ids::{SuspensionId, TaskId};
 use crate::base::{json, words};
 use crate::container::plan::{
-    CHECKPOINT_WORD_MAX, CHECKPOINTS_MAX, CheckpointBody, NewPlan, Outline, PLAN_TASKS_MAX, PlanBody, PlanStep, Prepared,
-    TIMEOUT_HOURS_MAX, TimeoutAction,
+    CHECKPOINT_WORD_MAX, CHECKPOINTS_MAX, CheckpointBody, ESCALATE_HOURS_MAX, NewPlan, Outline, PLAN_TASKS_MAX, PlanBody,
+    PlanStep, Prepared, TIMEOUT_HOURS_MAX, TimeoutAction,
 };
 use crate::container::task::DATA_BYTES_MAX;
 use crate::suspension::retry::{OneOrMany, PartialRetryPolicy, Rung};
-use crate::suspension::{FallbackPolicy, ResponseType};
+use crate::suspension::{FallbackPolicy, NOTIFY_TO_MAX, ResponseType};
 use crate::wire::{CheckpointRequest, CreatePlanRequest, SuspendRequest, UpdatePlanRequest};
 
 type Errors = Vec<FieldError>;
@@ -46,6 +46,7 @@ pub fn new_plan(asking: &AskingPolicy, body: CreatePlanRequest, seed: [u8; 32]) 
         outline: Outline { tasks: Some(tasks), checkpoints: Some(checkpoints) },
         on_failure: body.on_failure.unwrap_or_default(),
         on_failure_question,
+        seeming_secret: asking.seeming_secret,
         body: PlanBody { metadata: body.metadata.unwrap_or_default() },
         seed,
     })))
@@ -116,6 +117,11 @@ fn checkpoint(
         error("timeout_hours", "range", format!("must be 1 to {TIMEOUT_HOURS_MAX}"));
         return None;
     }
+    let escalates = given.on_timeout.unwrap_or_default() == TimeoutAction::Escalate && given.requires_approval != Some(false);
+    if escalates && given.timeout_hours.is_some_and(|hours| hours > ESCALATE_HOURS_MAX) {
+        error("timeout_hours", "range", format!("must be 1 to {ESCALATE_HOURS_MAX} with on_timeout escalate"));
+        return None;
+    }
     let Ok(after_task) = given.after_task.parse() else {
         error("after_task", "unknown", "must be one of the tasks of the plan".into());
         return None;
@@ -153,7 +159,7 @@ fn question(asking: &AskingPolicy, body: &CheckpointBody) -> SuspendRequest {
             request.fallback_value = Some(json!("yes"));
         }
         (TimeoutAction::Escalate, Some(interval)) => {
-            let everyone: Vec<String> = body.approvers.iter().chain(&asking.operators).cloned().collect();
+            let everyone = body.approvers.iter().chain(&asking.operators).take(NOTIFY_TO_MAX).cloned().collect();
             let rung = Rung { attempt: 2, channel_hint: None, notify_to: Some(OneOrMany(everyone)) };
             request.retry_policy = Some(PartialRetryPolicy {
                 max_attempts: Some(2),

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::task::{Progress, Task, TaskBody, TaskStatus};
 use crate::base::ids::{IntentId, LeaseId, PlanId, TaskId};
 use crate::people::principal::Credential;
-use crate::suspension::{Asker, Resolution};
+use crate::suspension::Resolution;
 
 /// One thing that happened to one task; also the payload of its event.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -99,8 +99,6 @@ pub struct Claimed {
     pub agent_id: String,
     /// The lease by which it holds the task.
     pub lease_id: LeaseId,
-    /// The credential that claimed it, by its name and owner.
-    pub claimed_by: Asker,
     /// The credential that claimed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credential: Option<Credential>,

@@ -12,6 +12,7 @@ use uuid::Builder;
 
 use super::task::{Task, TaskStatus};
 use crate::base::ids::{PlanId, SuspensionId, TaskId};
+use crate::suspension::seeming::SeemingSecret;
 use crate::suspension::{Asker, FallbackPolicy, Question, SuspensionChoice};
 
 /// The most plans of one intent that are not finished.
@@ -26,6 +27,9 @@ pub const CHECKPOINTS_MAX: usize = 20;
 pub const CHECKPOINT_WORD_MAX: usize = 200;
 /// The longest time that people have at a checkpoint, in hours (one year).
 pub const TIMEOUT_HOURS_MAX: u32 = 8_760;
+
+/// The same with `escalate`, in hours (30 days): the longest time between two attempts of a question.
+pub const ESCALATE_HOURS_MAX: u32 = 720;
 
 /// The state of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -200,7 +204,7 @@ pub struct Plan {
     pub is_held: bool,
     /// The decisions for which it waits, in the order in which people are asked.
     pub gates: Vec<Gate>,
-    /// The credentials that have claimed a task of it. None of them, and no other key of their owners, answers its questions.
+    /// The credentials that have worked on a task of it. None of them, and no other key of their owners, answers its questions.
     pub workers: Vec<Asker>,
     /// The questions at its checkpoints, by the ids of these.
     pub questions: Vec<(String, Prepared)>,
@@ -280,6 +284,8 @@ pub struct NewPlan {
     pub on_failure: FailureAction,
     /// The question about a task that has failed for good.
     pub on_failure_question: Prepared,
+    /// The treatment of the intent's title, which is in the header of every mail about a question, if it seems to hold a secret.
+    pub seeming_secret: SeemingSecret,
     /// Data of its creator.
     pub body: PlanBody,
     /// A secret from which the ids of its questions are made.

@@ -26,6 +26,8 @@ pub enum PlanEvent {
     Paused(Moved),
     /// `plan.resumed`: its tasks are worked on again.
     Resumed(Moved),
+    /// `plan.worker_joined`: a key works on a task of it for the first time.
+    WorkerJoined(WorkerJoined),
     /// `plan.completed`: all its tasks are completed or skipped.
     Completed(Moved),
     /// `plan.failed`.
@@ -108,6 +110,18 @@ pub struct Moved {
     pub credential: Option<Credential>,
 }
 
+/// A key that works in a plan. It does not answer the questions of the plan, nor does another key of its owner.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkerJoined {
+    /// The plan.
+    pub plan_id: PlanId,
+    /// The key, by its name and owner.
+    pub worker: Asker,
+    /// The credential.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credential: Option<Credential>,
+}
+
 /// A checkpoint whose task is finished.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reached {
@@ -183,6 +197,7 @@ impl PlanEvent {
             | Self::Completed(moved)
             | Self::Failed(moved)
             | Self::Cancelled(moved) => moved.plan_id,
+            Self::WorkerJoined(joined) => joined.plan_id,
             Self::Reached(reached) => reached.plan_id,
             Self::Asked(asked) => asked.plan_id,
             Self::Approved(decided) | Self::Rejected(decided) => decided.plan_id,
@@ -201,6 +216,7 @@ impl PlanEvent {
             Self::Completed(_) => "plan.completed",
             Self::Failed(_) => "plan.failed",
             Self::Cancelled(_) => "plan.cancelled",
+            Self::WorkerJoined(_) => "plan.worker_joined",
             Self::Reached(_) => "plan.checkpoint_reached",
             Self::Asked(_) => "plan.question_asked",
             Self::Approved(_) => "plan.checkpoint_approved",
@@ -227,6 +243,7 @@ impl PlanEvent {
             "plan.completed" => of(payload, Self::Completed),
             "plan.failed" => of(payload, Self::Failed),
             "plan.cancelled" => of(payload, Self::Cancelled),
+            "plan.worker_joined" => of(payload, Self::WorkerJoined),
             "plan.checkpoint_reached" => of(payload, Self::Reached),
             "plan.question_asked" => of(payload, Self::Asked),
             "plan.checkpoint_approved" => of(payload, Self::Approved),
@@ -259,6 +276,7 @@ impl PlanEvent {
             Self::Completed(_) => plan.state = PlanState::Completed,
             Self::Failed(_) => (plan.state, plan.gates) = (PlanState::Failed, Vec::new()),
             Self::Cancelled(_) => (plan.state, plan.gates) = (PlanState::Cancelled, Vec::new()),
+            Self::WorkerJoined(joined) => plan.workers.push(joined.worker.clone()),
             Self::Reached(reached) => plan.reach(&reached.checkpoint_id),
             Self::Asked(asked) => {
                 plan.asked += 1;
@@ -342,18 +360,12 @@ impl Updated {
 }
 
 impl Plan {
-    /// Learns from an event about a task: a new task may be in the plan, and an agent that claims one works in the plan.
+    /// Learns from an event about a task that a new task is in the plan.
     fn learn(&mut self, change: &TaskEvent) {
         if let TaskEvent::Created(created) = change
             && created.plan_id == Some(self.id)
         {
             self.tasks.push(created.task_id);
-        }
-        if let TaskEvent::Claimed(claimed) = change
-            && self.tasks.contains(&claimed.task_id)
-            && !self.workers.contains(&claimed.claimed_by)
-        {
-            self.workers.push(claimed.claimed_by.clone());
         }
     }
 

@@ -10,6 +10,8 @@ use utoipa::ToSchema;
 use crate::base::ids::{LeaseId, PlanId, TaskId};
 use crate::suspension::lease::Lease;
 
+/// The beginning of the scope of the lease by which an agent holds a task; the id of the task follows.
+pub const SCOPE_PREFIX: &str = "task:";
 /// The most tasks of one intent, finished ones included.
 pub const TASKS_MAX: usize = 1_000;
 /// The most tasks of one intent that are not finished. One transaction changes all of them when the intent is abandoned.
@@ -152,7 +154,7 @@ pub struct Task {
 impl Task {
     /// The scope of the lease by which an agent holds it.
     pub fn scope(&self) -> String {
-        format!("task:{}", self.id)
+        format!("{SCOPE_PREFIX}{}", self.id)
     }
 
     /// For how long an agent holds it without a sign of life, in seconds.
@@ -168,6 +170,17 @@ impl Task {
     /// Whether an agent holds it and is expected to work on it.
     pub fn is_held(&self) -> bool {
         matches!(self.status, TaskStatus::Claimed | TaskStatus::Running)
+    }
+
+    /// Whether nothing more comes of it: it is finished, and has no further attempt.
+    pub fn is_over(&self) -> bool {
+        let may_retry = self.status == TaskStatus::Failed && self.attempt < self.max_attempts;
+        !self.status.is_unfinished() && !may_retry
+    }
+
+    /// Whether it waits for the tasks to which its agent has delegated work.
+    pub fn waits_for_parts(&self) -> bool {
+        self.status == TaskStatus::Blocked && self.blocked_reason.as_deref() == Some(DELEGATED)
     }
 
     /// Whether its status follows from the suspension of its intent.

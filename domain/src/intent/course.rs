@@ -126,12 +126,20 @@ impl Course<'_> {
 
     /// Ends everything: the intent was abandoned.
     fn fail_all(&mut self) {
-        for id in self.tasks.iter().filter(|task| task.status.is_unfinished()).map(|task| task.id).collect::<Vec<_>>() {
-            self.task(TaskEvent::Cancelled(Ended { task_id: id, reason: Some(INTENT_ABANDONED.to_owned()), credential: None }));
+        for task in self.tasks.clone().iter().filter(|task| task.status.is_unfinished()) {
+            self.cancel(task, INTENT_ABANDONED);
         }
         for id in self.plans.iter().filter(|plan| !plan.state.is_final()).map(|plan| plan.id).collect::<Vec<_>>() {
             self.plan(PlanEvent::Failed(moved(id, INTENT_ABANDONED, None)));
         }
+    }
+
+    /// Cancels a task, and releases the lease by which an agent holds it.
+    fn cancel(&mut self, task: &Task, reason: &str) {
+        if let Some(lease) = task.lease(&self.before.leases).filter(|_| task.is_held()) {
+            self.push(leases::released(lease, self.now));
+        }
+        self.task(TaskEvent::Cancelled(Ended { task_id: task.id, reason: Some(reason.to_owned()), credential: None }));
     }
 
     /// Acts on the end of a question about a plan.
@@ -180,13 +188,8 @@ impl Course<'_> {
     }
 
     fn cancel_tasks(&mut self, plan: PlanId) {
-        let unfinished = self.tasks.iter().filter(|task| task.plan_id == Some(plan) && task.status.is_unfinished());
-        for task in unfinished.cloned().collect::<Vec<_>>() {
-            let lease = task.lease(&self.before.leases).filter(|_| task.is_held()).map(|lease| leases::released(lease, self.now));
-            if let Some(released) = lease {
-                self.push(released);
-            }
-            self.task(TaskEvent::Cancelled(Ended { task_id: task.id, reason: Some(PLAN_ENDED.to_owned()), credential: None }));
+        for task in self.tasks.clone().iter().filter(|task| task.plan_id == Some(plan) && task.status.is_unfinished()) {
+            self.cancel(task, PLAN_ENDED);
         }
     }
 
@@ -220,8 +223,12 @@ impl Course<'_> {
             }
             for task in self.tasks.clone() {
                 let plan = self.plans.iter().find(|plan| Some(plan.id) == task.plan_id);
-                if task.status == TaskStatus::Pending && task.waits_for.is_empty() && plan.is_none_or(Plan::lets_begin) {
+                let may_begin = task.plan_id.is_none() || plan.is_some_and(Plan::lets_begin);
+                if task.status == TaskStatus::Pending && task.waits_for.is_empty() && may_begin {
                     self.task(TaskEvent::Ready(Named { task_id: task.id, credential: None }));
+                }
+                if task.waits_for_parts() {
+                    self.go_on_after_parts(&task);
                 }
             }
             self.ask();
@@ -231,8 +238,31 @@ impl Course<'_> {
         }
     }
 
+    /// Lets a task go on that waits for the parts of its work that its agent has delegated, if one of these has just ended and none is
+    /// left.
+    fn go_on_after_parts(&mut self, task: &Task) {
+        let changed = |event: &Event| if let Event::Task(change) = event { Some(change.task_id()) } else { None };
+        let changed: Vec<TaskId> = self.events.iter().filter_map(changed).collect();
+        let mut parts = self.tasks.iter().filter(|part| part.parent_task_id == Some(task.id)).peekable();
+        let has_changed = parts.clone().any(|part| changed.contains(&part.id));
+        if !has_changed || !parts.all(Task::is_over) {
+            return;
+        }
+        if self.status == Status::SuspendedAwaitingInput {
+            // It waits for the person then, as if it had been running.
+            return self.task(blocked_by_suspension(self.before, task));
+        }
+        let lease = task.lease(&self.before.leases).and_then(|lease| leases::revived(self.before, lease, self.now));
+        if let Some(renewed) = lease {
+            self.push(renewed);
+        }
+        self.task(TaskEvent::Unblocked(Unblocked { task_id: task.id, resolution: None, credential: None }));
+    }
+
+    /// Reaches the checkpoints behind tasks that are over. A task that was cancelled, or has failed for good, counts as well: otherwise its
+    /// agent could avoid the person by giving it up.
     fn reach(&mut self, plan: &Plan) {
-        let is_done = |id: TaskId| self.tasks.iter().any(|task| task.id == id && task.status.is_done());
+        let is_done = |id: TaskId| self.tasks.iter().any(|task| task.id == id && task.is_over());
         let pending = plan.checkpoints.iter().filter(|checkpoint| checkpoint.status == CheckpointStatus::Pending);
         let reached: Vec<_> = pending.filter(|checkpoint| is_done(checkpoint.body.after_task)).cloned().collect();
         for checkpoint in reached {
@@ -262,10 +292,10 @@ impl Course<'_> {
         }
     }
 
-    /// Asks the first question that a plan waits for, if the intent can wait for the answer. If the question cannot be asked, for example
-    /// because the deadline of a portfolio has passed, the plan fails.
+    /// Asks the first question that a plan waits for, if the intent can wait for the answer. If the question can never be asked, because the
+    /// intent is completed or the deadline of a portfolio has passed, the plan fails.
     fn ask(&mut self) {
-        if self.status != Status::Active || self.is_asked {
+        if !matches!(self.status, Status::Active | Status::Completed) || self.is_asked {
             return;
         }
         let unasked = |plan: &Plan| plan.gates.iter().find(|gate| gate.suspension_id.is_none()).cloned();
@@ -273,9 +303,8 @@ impl Course<'_> {
         let Some((plan, gate)) = first else { return };
         let by = Principal::agent(&plan.created_by.name, plan.created_by.owner.clone());
         let as_it_is = Intent { status: Status::Active, open: None, announcement: None, ..self.before.clone() };
-        let asked = plan
-            .prepared(&gate.cause)
-            .and_then(|prepared| suspend(&as_it_is, &question(&plan, &gate, prepared), &by, self.now).ok());
+        let prepared = plan.prepared(&gate.cause).filter(|_| self.status == Status::Active);
+        let asked = prepared.and_then(|prepared| suspend(&as_it_is, &question(&plan, &gate, prepared), &by, self.now).ok());
         let Some(asked) = asked else { return self.decided(plan.id, &gate.cause, false, None) };
         let (plan_id, suspension_id) = (plan.id, plan.next_question());
         let (mut checkpoint_id, mut task_id) = (None, None);
@@ -324,7 +353,7 @@ fn moved(plan_id: PlanId, reason: &str, task_id: Option<TaskId>) -> Moved {
 }
 
 /// The task waits for the person for whom its intent waits.
-pub(super) fn blocked_by_suspension(intent: &Intent, task: &Task) -> TaskEvent {
+fn blocked_by_suspension(intent: &Intent, task: &Task) -> TaskEvent {
     TaskEvent::Blocked(Blocked {
         task_id: task.id,
         blocked_reason: INTENT_SUSPENDED.to_owned(),

@@ -50,6 +50,12 @@ fn prolonged(lease: &Lease, duration_seconds: u32, now: DateTime<Utc>) -> Lease 
     Lease { expires_at: now + seconds(duration_seconds), duration_seconds, ..lease.clone() }
 }
 
+/// Gives the lease of a task that goes on its whole time again, also if it has run out, unless another agent has the scope by now.
+pub(super) fn revived(intent: &Intent, lease: &Lease, now: DateTime<Utc>) -> Option<Event> {
+    let is_free = intent.lease_on(&lease.scope, now).is_none_or(|held| held.id == lease.id);
+    is_free.then(|| Event::LeaseRenewed(Box::new(prolonged(lease, lease.duration_seconds, now))))
+}
+
 /// Prolongs a lease. This also succeeds if the time of the lease has passed during the present suspension of the intent, because
 /// no lease runs out while the intent is suspended (RFC-0025 §2).
 pub(crate) fn renew(

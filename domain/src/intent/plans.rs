@@ -1,6 +1,7 @@
 //! Decides about the plans of an intent (RFC-0012).
 
 use crate::base::ids::{SuspensionId, TaskId};
+use crate::base::name::is_same;
 use crate::container::plan::{
     CheckpointBody, NewPlan, Outline, PLANS_IN_ALL_MAX, PLANS_MAX, Plan, PlanCommand, PlanState, PlanStep, Prepared,
 };
@@ -92,7 +93,7 @@ fn change(
     by: &Principal,
 ) -> Result<Vec<PlanEvent>, Rejection> {
     let plan = intent.plans.iter().find(|plan| plan.id == command.id).ok_or(Rejection::NotFound)?;
-    if plan.created_by.name != by.name && !intent.is_created_by(by) {
+    if !is_same(&plan.created_by.name, &by.name) && !intent.is_created_by(by) {
         let reason = "only the agent that created the plan, and the one that created the intent, change it";
         return Err(Rejection::Forbidden { reason: reason.into() });
     }

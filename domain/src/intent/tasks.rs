@@ -2,16 +2,16 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::base::ids::TaskId;
+use crate::base::ids::{PlanId, TaskId};
 use crate::container::event::{
     Blocked, Claimed, Completed, Created, Delegated, Ended, Failed, Named, Progressed, Retrying, TaskEvent, Unblocked,
 };
 use crate::container::plan::PLAN_TASKS_MAX;
+use crate::container::plan_event::{PlanEvent, WorkerJoined};
 use crate::container::task::{
     DELEGATED, LEASE_EXPIRED, MANUAL, NewTask, Progress, TASKS_MAX, Task, TaskChange, TaskCommand, TaskStatus, TaskStep,
     UNFINISHED_MAX,
 };
-use crate::intent::course::blocked_by_suspension;
 use crate::intent::event::Event;
 use crate::intent::refusal::Refusal;
 use crate::intent::status::Status;
@@ -23,13 +23,24 @@ use crate::suspension::Asker;
 /// Decides the effect of a command about a task that the store has loaded, with those that wait for it.
 pub(super) fn decide(intent: &Intent, command: &TaskCommand, by: &Principal, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
     let task = || intent.tasks.iter().find(|task| task.id == command.id).ok_or(Rejection::NotFound);
-    match &command.step {
-        TaskStep::Create(new) => Ok(events([create(intent, command.id, new, by)?])),
-        TaskStep::Change(change) => self::change(intent, command, task()?, change, by, now),
-        TaskStep::Report(progress) => report(intent, command, task()?, progress, by, now),
-        TaskStep::Delegate { id, task: new } => delegate(intent, task()?, *id, new, by),
-        TaskStep::LookAtLease => Ok(task().map_or_else(|_| Vec::new(), |task| look_at_lease(intent, task, now))),
-    }
+    let (events, plan_id) = match &command.step {
+        TaskStep::Create(new) => (events([create(intent, command.id, new, by)?]), new.plan_id),
+        TaskStep::Change(change) => (self::change(intent, command, task()?, change, by, now)?, task()?.plan_id),
+        TaskStep::Report(progress) => (report(intent, task()?, progress, by, now)?, task()?.plan_id),
+        TaskStep::Delegate { id, task: new } => (delegate(intent, task()?, *id, new, by)?, task()?.plan_id),
+        TaskStep::LookAtLease => {
+            return Ok(task().map_or_else(|_| Vec::new(), |task| look_at_lease(intent, task, now)));
+        }
+    };
+    Ok(events.into_iter().chain(joins(intent, plan_id, by)).collect())
+}
+
+/// If the caller has not worked in the plan before, it does from now on.
+fn joins(intent: &Intent, plan_id: Option<PlanId>, by: &Principal) -> Option<Event> {
+    let plan = intent.plans.iter().find(|plan| Some(plan.id) == plan_id)?;
+    let worker = Asker { name: by.name.clone(), owner: by.owner.clone() };
+    let joined = WorkerJoined { plan_id: plan.id, worker: worker.clone(), credential: by.credential };
+    (!plan.workers.contains(&worker)).then(|| Event::Plan(Box::new(PlanEvent::WorkerJoined(joined))))
 }
 
 fn events(tasks: impl IntoIterator<Item = TaskEvent>) -> Vec<Event> {
@@ -43,10 +54,7 @@ fn create(intent: &Intent, task_id: TaskId, new: &NewTask, by: &Principal) -> Re
     if intent.task_count >= TASKS_MAX {
         return Err(Rejection::invalid("intent_id", "count", format!("an intent has at most {TASKS_MAX} tasks")));
     }
-    if intent.tasks.iter().filter(|task| task.status.is_unfinished()).count() >= UNFINISHED_MAX {
-        let message = format!("an intent has at most {UNFINISHED_MAX} tasks that are not finished; finish one first");
-        return Err(Rejection::invalid("intent_id", "count", message));
-    }
+    has_room(intent, "intent_id")?;
     let find = |id: &TaskId| intent.tasks.iter().find(|task| task.id == *id);
     let is_known = |id: &TaskId| find(id).is_some();
     if !new.depends_on.iter().all(is_known) {
@@ -76,6 +84,27 @@ fn create(intent: &Intent, task_id: TaskId, new: &NewTask, by: &Principal) -> Re
         credential: by.credential,
     };
     Ok(TaskEvent::Created(Box::new(created)))
+}
+
+/// Refuses one more task that is not finished, if the intent has as many as it may.
+fn has_room(intent: &Intent, field: &str) -> Result<(), Rejection> {
+    if intent.tasks.iter().filter(|task| task.status.is_unfinished()).count() < UNFINISHED_MAX {
+        return Ok(());
+    }
+    let message = format!("an intent has at most {UNFINISHED_MAX} tasks that are not finished; finish one first");
+    Err(Rejection::invalid(field, "count", message))
+}
+
+/// Refuses another attempt at a task of an intent or a plan that has ended.
+fn may_retry(intent: &Intent, task: &Task) -> Result<(), Rejection> {
+    if intent.status.is_final() {
+        return Err(Rejection::IntentEnded { status: intent.status.as_str().into() });
+    }
+    let plan = intent.plans.iter().find(|plan| Some(plan.id) == task.plan_id);
+    if let Some(plan) = plan.filter(|plan| plan.state.is_final()) {
+        return Err(Rejection::PlanNotActive { state: plan.state.as_str().into() });
+    }
+    has_room(intent, "status")
 }
 
 /// Refuses a new task of a plan that does not exist, has ended, or is full.
@@ -137,8 +166,12 @@ fn change(
         (Blocked, Running) if task.mirrors_suspension() || intent.status == Status::SuspendedAwaitingInput => {
             return Err(Rejection::IntentSuspended.into());
         }
-        (Blocked, Running) => TaskEvent::Unblocked(Unblocked { task_id, resolution: None, credential }),
+        (Blocked, Running) => {
+            may_begin(intent, task)?;
+            TaskEvent::Unblocked(Unblocked { task_id, resolution: None, credential })
+        }
         (Failed, Ready) if task.attempt < task.max_attempts => {
+            may_retry(intent, task)?;
             TaskEvent::Retrying(Retrying { task_id, attempt: task.attempt + 1, reason: None, credential })
         }
         (Pending, Skipped) => TaskEvent::Skipped(ended()),
@@ -148,26 +181,15 @@ fn change(
     Ok(with_effects(intent, task, change, now))
 }
 
-/// Adds to a change of a task its effects on the lease, and on the task that has delegated it.
+/// Adds to a change of a task its effect on the lease by which an agent holds it: a task that ends gives the lease back, and one that goes
+/// on has its whole time again.
 fn with_effects(intent: &Intent, task: &Task, change: TaskEvent, now: DateTime<Utc>) -> Vec<Event> {
-    let is_failed = matches!(change, TaskEvent::Failed(_));
-    let is_over = matches!(change, TaskEvent::Completed(_) | TaskEvent::Skipped(_) | TaskEvent::Cancelled(_));
-    let ends = is_over || (is_failed && task.attempt >= task.max_attempts);
-    let gives_back = ends || is_failed;
-    let lease = task.lease(&intent.leases).filter(|_| gives_back).map(|lease| leases::released(lease, now));
-    let parent = intent.tasks.iter().find(|parent| ends && Some(parent.id) == task.parent_task_id && waits_for_part(parent));
-    let parent = parent.map(|parent| {
-        // The parent waits for the person then, as if it had been running.
-        if intent.status == Status::SuspendedAwaitingInput {
-            return blocked_by_suspension(intent, parent);
-        }
-        TaskEvent::Unblocked(Unblocked { task_id: parent.id, resolution: None, credential: None })
-    });
-    lease.into_iter().chain(events(std::iter::once(change).chain(parent))).collect()
-}
-
-fn waits_for_part(task: &Task) -> bool {
-    task.status == TaskStatus::Blocked && task.blocked_reason.as_deref() == Some(DELEGATED)
+    let ends = matches!(change, TaskEvent::Completed(_) | TaskEvent::Skipped(_) | TaskEvent::Cancelled(_) | TaskEvent::Failed(_));
+    let goes_on = matches!(change, TaskEvent::Unblocked(_));
+    let lease = task.lease(&intent.leases).filter(|_| ends || goes_on);
+    let lease =
+        lease.and_then(|lease| if ends { Some(leases::released(lease, now)) } else { leases::revived(intent, lease, now) });
+    lease.into_iter().chain(events([change])).collect()
 }
 
 /// Lets an agent hold the task, by a lease.
@@ -188,8 +210,7 @@ fn claim(
     let leased = leases::acquire(intent, command.lease_id, agent_id, &task.scope(), task.held_seconds(), now)?;
     // The agent may have taken the lease on this scope before, by a call of its own.
     let lease_id = intent.lease_on(&task.scope(), now).map_or(command.lease_id, |held| held.id);
-    let claimed_by = Asker { name: by.name.clone(), owner: by.owner.clone() };
-    let claimed = Claimed { task_id: task.id, agent_id: agent_id.clone(), lease_id, claimed_by, credential: by.credential };
+    let claimed = Claimed { task_id: task.id, agent_id: agent_id.clone(), lease_id, credential: by.credential };
     Ok(leased.into_iter().chain(events([TaskEvent::Claimed(claimed)])).collect())
 }
 
@@ -229,26 +250,13 @@ fn may_change(intent: &Intent, task: &Task, by: &Principal, now: DateTime<Utc>) 
     }
 }
 
-fn report(
-    intent: &Intent,
-    command: &TaskCommand,
-    task: &Task,
-    progress: &Progress,
-    by: &Principal,
-    now: DateTime<Utc>,
-) -> Result<Vec<Event>, Refusal> {
+fn report(intent: &Intent, task: &Task, progress: &Progress, by: &Principal, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
     may_change(intent, task, by, now)?;
     if !task.is_held() {
         return Err(Rejection::TaskTransition { from: task.status.as_str().into(), to: "running".into() }.into());
     }
-    let agent_id = task.assigned_agent.as_ref().unwrap_or(&command.agent_id);
     // The agent is alive, so it holds the task for longer. If its time has just run out, no other agent has the task yet.
-    let held = match task.lease(&intent.leases) {
-        Some(lease) if lease.holds(now, intent.suspended_since()) => {
-            leases::renew(intent, lease.id, agent_id, task.held_seconds(), now)?
-        }
-        Some(_) | None => Vec::new(),
-    };
+    let held = task.lease(&intent.leases).and_then(|lease| leases::revived(intent, lease, now));
     let progressed = Progressed { task_id: task.id, progress: progress.clone(), credential: by.credential };
     Ok(held.into_iter().chain(events([TaskEvent::Progressed(progressed)])).collect())
 }

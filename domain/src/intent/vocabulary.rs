@@ -132,7 +132,7 @@ const OPENINTENT: [&str; 126] = [
 
 /// Types that only the server writes and that the OpenIntent client does not know, beside those that begin with `intent.` or
 /// `delivery.`.
-const OURS: [&str; 12] = [
+const OURS: [&str; 13] = [
     "arbitration_resolved",
     "attachment_removed",
     "cost_recorded",
@@ -144,6 +144,7 @@ const OURS: [&str; 12] = [
     "plan.failure_decided",
     "plan.question_asked",
     "plan.updated",
+    "plan.worker_joined",
     "retry_policy_set",
 ];
 

@@ -6,7 +6,7 @@ use domain::container::event::{
     Blocked, Claimed, Completed, Created, Delegated, Ended, Failed, Named, Progressed, Retrying, TaskEvent, Unblocked,
 };
 use domain::container::plan::{CheckpointBody, FailureAction, TimeoutAction};
-use domain::container::plan_event::{self, Asked, Decided, FailureDecided, Moved, PlanEvent, Reached, Updated};
+use domain::container::plan_event::{self, Asked, Decided, FailureDecided, Moved, PlanEvent, Reached, Updated, WorkerJoined};
 use domain::container::task::Progress;
 use domain::intent::event::Event;
 use domain::suspension::{Asker, Resolution};
@@ -47,7 +47,6 @@ pub(super) fn tasks() -> Vec<Event> {
         credential,
         ..bare.clone()
     };
-    let claimed_by = Asker { name: "bot".into(), owner: Owner("team-a".into()) };
     let named = |credential| Named { task_id, credential };
     let (agent_id, lease_id, suspended_intent_id) = ("bot".to_owned(), LeaseId(Uuid::from_u128(20)), Some(super::intent()));
     let report = Progress { percentage: Some(40), message: Some("Two of five.".into()) };
@@ -59,7 +58,7 @@ pub(super) fn tasks() -> Vec<Event> {
         TaskEvent::Created(Box::new(bare)),
         TaskEvent::Created(Box::new(whole)),
         TaskEvent::Ready(named(None)),
-        TaskEvent::Claimed(Claimed { task_id, agent_id, lease_id, claimed_by, credential }),
+        TaskEvent::Claimed(Claimed { task_id, agent_id, lease_id, credential }),
         TaskEvent::Started(named(credential)),
         TaskEvent::Progressed(Progressed { task_id, progress: Progress::default(), credential: None }),
         TaskEvent::Progressed(Progressed { task_id, progress: report, credential }),
@@ -136,6 +135,7 @@ pub(super) fn plans() -> Vec<Event> {
         let checkpoint_id = checkpoint_id.map(str::to_owned);
         PlanEvent::Asked(Asked { plan_id, suspension_id: asked_id(), checkpoint_id, task_id })
     };
+    let worker = Asker { name: "helper".into(), owner: Owner("team-b".into()) };
     let failure = |goes_on, suspension_id, decided_by: Option<&str>| {
         let decided_by = decided_by.map(str::to_owned);
         PlanEvent::FailureDecided(FailureDecided { plan_id, task_id: task, goes_on, suspension_id, decided_by })
@@ -153,6 +153,8 @@ pub(super) fn plans() -> Vec<Event> {
         PlanEvent::Completed(moved(None)),
         PlanEvent::Failed(because("rejected", None)),
         PlanEvent::Cancelled(moved(credential)),
+        PlanEvent::WorkerJoined(WorkerJoined { plan_id, worker: worker.clone(), credential }),
+        PlanEvent::WorkerJoined(WorkerJoined { plan_id, worker, credential: None }),
         PlanEvent::Reached(Reached { plan_id, checkpoint_id: "a".into(), name: "Pay the invoice".into(), after_task: task }),
         asked(Some("a"), None),
         asked(None, Some(task)),

@@ -135,7 +135,7 @@ pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<H
     params(("task_id" = String, Path), ("If-Match" = String, Header), ("X-Agent-ID" = Option<String>, Header),
     ("Idempotency-Key" = Option<String>, Header)), responses(
     (status = 200, body = TaskView), (status = 403), (status = 404),
-    (status = 409, description = "`version_conflict`, `invalid_transition`, `lease_conflict`, `intent_suspended`, `intent_blocked`, `intent_ended`"),
+    (status = 409, description = "`version_conflict`, `invalid_transition`, `lease_conflict`, `intent_suspended`, `intent_blocked`, `intent_ended`, `plan_not_active`"),
     (status = 422, description = "`invalid`, `io_inputs`, `io_upstream_suspended`"),
     (status = 428, description = "`precondition_required`: `If-Match` is missing")))]
 pub(super) async fn update(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
@@ -147,7 +147,7 @@ pub(super) async fn update(request: HttpRequest, shared: Data<Shared>) -> Result
 #[utoipa::path(post, path = "/api/v1/tasks/{task_id}/claim", tag = "tasks", request_body = ClaimTaskRequest,
     params(("task_id" = String, Path), ("X-Agent-ID" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
     (status = 200, body = TaskView), (status = 403), (status = 404),
-    (status = 409, description = "`invalid_transition`, `lease_conflict`, `intent_suspended`, `intent_blocked`, `intent_ended`"),
+    (status = 409, description = "`invalid_transition`, `lease_conflict`, `intent_suspended`, `intent_blocked`, `intent_ended`, `plan_not_active`"),
     (status = 422, description = "`invalid`, `io_inputs`, `io_upstream_suspended`")))]
 pub(super) async fn claim(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let write = TaskWrite::to(&request, "POST /tasks/{id}/claim")?;

@@ -13,6 +13,7 @@ use domain::asking::pressing::ASKS_WITHIN_SECONDS;
 use domain::asking::secrets::title_findings;
 use domain::base::ids::SuspensionId;
 use domain::base::time::{rfc3339, seconds};
+use domain::container::plan::PlanStep;
 use domain::intent::access::{ChangeAccess, RequestAccess};
 use domain::intent::assignment::{Alias, Assign, Assigned};
 use domain::intent::body::STATE_BYTES_MAX;
@@ -127,8 +128,8 @@ fn load_held<R: Rows>(rows: &mut R, row: IntentRow, request: &Request) -> RowsRe
             request.command.as_ref().ok().and_then(Command::names_suspension)
         }
     };
-    let asks = row.intent.is_grouped && request.command.as_ref().is_ok_and(|command| command.asks().is_some());
-    if asks {
+    let asks = request.command.as_ref().is_ok_and(|command| command.asks().is_some());
+    if row.intent.is_grouped && asks && !row.intent.has_tasks {
         rows.hold_portfolios_of(row.rid)?;
     }
     load(rows, row, suspension)
@@ -423,6 +424,13 @@ fn weighed<R: Rows>(
     // The record repeats a question that is open already, so no person is asked anew.
     if let [Event::Adopted { .. }] = events {
         return Ok(Ok(Vec::new()));
+    }
+    if let Command::Plan(plan) = command
+        && let PlanStep::Create(new) = &plan.step
+    {
+        let title = rows.reads().title(loaded.row.rid)?;
+        let judged = new.seeming_secret.judge(&title_findings(&title));
+        return Ok(judged.map_err(|errors| Rejection::Invalid { errors }));
     }
     let Some(suspend) = command.asks() else {
         return Ok(refused_state(rows, loaded, command)?.map_or_else(|| Ok(Vec::new()), Err));

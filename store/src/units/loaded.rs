@@ -66,6 +66,11 @@ pub(super) fn load<R: Rows>(rows: &mut R, row: IntentRow, named: Option<Suspensi
     let mut suspensions = Vec::new();
     let mut portfolios = Vec::new();
     if intent.is_grouped {
+        // Any command on an intent with a plan may ask the question of a checkpoint. The deadlines of the portfolios then must not change
+        // before the question has its timers.
+        if intent.has_tasks {
+            rows.hold_portfolios_of(row.rid)?;
+        }
         for (rid, member_of) in rows.reads().member_of(row.rid)? {
             portfolios.push(rid);
             intent.member_of.push(member_of);

@@ -30,6 +30,10 @@ pub(super) fn load_named<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &R
         Ok(Command::Plan(plan)) => named.extend(plan.names_tasks()),
         Ok(_) | Err(_) => {}
     }
+    // The plan of a task that has ended may have ended, too, and then says that the task begins no more.
+    if let Target::Task(id) = request.target {
+        plan = rows.reads().task(id)?.and_then(|(_, task)| task.plan_id);
+    }
     if let Some(id) = plan {
         loaded.intent.plans = rows.reads().plans_at_work(loaded.row.rid, Some(id))?;
     }
@@ -84,8 +88,8 @@ pub(super) fn follow<R: Rows>(rows: &mut R, loaded: &Loaded, change: &TaskEvent)
     let id = change.task_id();
     let tasks = &loaded.intent.tasks;
     let task = tasks.iter().find(|task| task.id == id).ok_or(NOT_LOADED)?;
-    // A new task may be in a plan, and an agent that claims one works in its plan.
-    if let TaskEvent::Created(_) | TaskEvent::Claimed(_) = change
+    // A new task may be in a plan.
+    if let TaskEvent::Created(_) = change
         && let Some(plan) = loaded.intent.plans.iter().find(|plan| Some(plan.id) == task.plan_id)
     {
         rows.update_plan(plan)?;
@@ -119,7 +123,9 @@ pub(super) fn save_all<R: Rows>(rows: &mut R, loaded: &Loaded, ids: &[TaskId]) -
 }
 
 fn save<R: Rows>(rows: &mut R, loaded: &Loaded, task: &Task) -> RowsResult<()> {
-    let due_at = task.lease(&loaded.intent.leases).filter(|_| task.is_held()).map(|lease| lease.expires_at);
+    // If the lease was given back although the agent holds the task, the deadline loop looks at the task at once.
+    let lease = task.lease(&loaded.intent.leases).map_or(loaded.intent.updated_at, |lease| lease.expires_at);
+    let due_at = task.is_held().then_some(lease);
     rows.update_task(task, due_at)?;
     if due_at.is_some() {
         rows.notice(Notice::Timer);

@@ -164,7 +164,7 @@ async fn pause(app: &mut TestApp, restarts: bool) {
 /// The events of the task of a phase and of its plan, until it begins.
 const PLANNED: [&str; 5] = ["task.created", "task.ready", "plan.created", "plan.activated", "task.ready"];
 /// The events by which the task of a phase begins.
-const BEGUN: [&str; 3] = ["lease_acquired", "task.claimed", "task.started"];
+const BEGUN: [&str; 4] = ["lease_acquired", "task.claimed", "task.started", "plan.worker_joined"];
 /// The events by which it ends.
 const DONE: [&str; 3] = ["lease_released", "task.completed", "plan.completed"];
 

@@ -3,8 +3,11 @@
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
 use domain::base::ids::IntentId;
-use domain::container::plan::{CHECKPOINT_WORD_MAX, CHECKPOINTS_MAX, PLAN_TASKS_MAX, PLANS_MAX, TIMEOUT_HOURS_MAX};
+use domain::container::plan::{
+    CHECKPOINT_WORD_MAX, CHECKPOINTS_MAX, ESCALATE_HOURS_MAX, PLAN_TASKS_MAX, PLANS_MAX, TIMEOUT_HOURS_MAX,
+};
 use domain::people::principal::Role;
+use domain::suspension::seeming::SeemingSecret;
 use harness::api::{Api, Reply};
 use harness::on_each_store;
 use serde_json::{Value, json};
@@ -241,6 +244,16 @@ on_each_store! {
         assert_eq!(own.respond(intent, &suspension, "yes").await.problem(), (403, "self_response"));
         assert_eq!(app.agent().status(intent).await, "suspended_awaiting_input");
         app.operator().respond(intent, &suspension, "yes").await.ok();
+        // An agent for which another one has claimed the task works in the plan as soon as it says anything about the task.
+        let (agent, helper) = (app.agent(), Api::new(&app.base, Some(helper.key())));
+        let three = task(&agent, intent, json!({})).await;
+        let other = created(&agent, intent, json!({"tasks": [three], "checkpoints": [checkpoint(&three)]})).await;
+        act(&agent, &other, "activate").await.ok();
+        update(&agent, TASKS, &three, json!({"status": "running", "assigned_agent": "helper"})).await.ok();
+        helper.post(&format!("{TASKS}/{three}/progress"), json!({})).await.ok();
+        agent.post(&format!("{TASKS}/{three}/complete"), json!({})).await.ok();
+        let suspension = question(&agent, &other).await;
+        assert_eq!(own.respond(intent, &suspension, "yes").await.problem(), (403, "self_response"));
     }
 
     /// A checkpoint that is reached while the intent already waits for a person, or is blocked, is asked about afterwards.
@@ -351,6 +364,90 @@ on_each_store! {
         assert_eq!(plan(&agent, &id).await["state"], "failed");
     }
 
+    /// A person who has stopped a plan has stopped all its tasks, also one that could get another attempt.
+    async fn a_stopped_plan_stays_stopped(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let (one, two) = (task(&agent, intent, json!({})).await, task(&agent, intent, json!({})).await);
+        let id = created(&agent, intent, json!({"tasks": [one, two], "checkpoints": [checkpoint(&one)]})).await;
+        act(&agent, &id, "activate").await.ok();
+        finish(&agent, &two, "fail").await;
+        finish(&agent, &one, "complete").await;
+        app.operator().respond(intent, &question(&agent, &id).await, "no").await.ok();
+        assert_eq!(update(&agent, TASKS, &two, json!({"status": "ready"})).await.problem(), (409, "plan_not_active"));
+        // In an abandoned intent no attempt begins either.
+        let other = agent.active_intent().await;
+        let three = task(&agent, other, json!({})).await;
+        finish(&agent, &three, "fail").await;
+        let version = agent.intent(other).await["version"].to_string();
+        agent.post_at(&format!("api/v1/intents/{other}/status"), &version, json!({"status": "abandoned"})).await.ok();
+        assert_eq!(update(&agent, TASKS, &three, json!({"status": "ready"})).await.problem(), (409, "intent_ended"));
+    }
+
+    /// An agent that gives the task before a checkpoint up does not avoid the person.
+    async fn a_checkpoint_is_reached_however_its_task_ends(app: &mut TestApp) {
+        let agent = app.agent();
+        for (how, on_failure) in [("cancelled", "notify"), ("failed", "notify"), ("skipped", "notify")] {
+            let intent = agent.active_intent().await;
+            let needed = task(&agent, intent, json!({})).await;
+            let depends_on = if how == "skipped" { vec![needed] } else { Vec::new() };
+            let one = task(&agent, intent, json!({"depends_on": depends_on, "max_attempts": 1})).await;
+            let two = task(&agent, intent, json!({})).await;
+            let id = created(&agent, intent, json!({"tasks": [one, two], "checkpoints": [checkpoint(&one)], "on_failure": on_failure})).await;
+            act(&agent, &id, "activate").await.ok();
+            if how == "failed" {
+                finish(&agent, &one, "fail").await;
+            } else {
+                update(&agent, TASKS, &one, json!({"status": how})).await.ok();
+            }
+            assert_eq!(agent.status(intent).await, "suspended_awaiting_input", "{how}");
+            assert_eq!(run(&agent, &two).await.problem(), (409, "plan_not_active"), "{how}");
+        }
+    }
+
+    /// A task that an agent has blocked does not go on in a plan that waits for a person.
+    async fn a_blocked_task_does_not_go_on_while_its_plan_waits(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let (one, two) = (task(&agent, intent, json!({})).await, task(&agent, intent, json!({})).await);
+        let id = created(&agent, intent, json!({"tasks": [one, two], "checkpoints": [checkpoint(&one)]})).await;
+        act(&agent, &id, "activate").await.ok();
+        for task in [&one, &two] {
+            run(&agent, task).await.ok();
+        }
+        update(&agent, TASKS, &two, json!({"status": "blocked"})).await.ok();
+        let version = agent.intent(intent).await["version"].to_string();
+        agent.post_at(&format!("api/v1/intents/{intent}/status"), &version, json!({"status": "blocked"})).await.ok();
+        update(&agent, TASKS, &one, json!({"status": "completed"})).await.ok();
+        assert_eq!(update(&agent, TASKS, &two, json!({"status": "running"})).await.problem(), (409, "plan_not_active"));
+    }
+
+    /// No person can be asked about a completed intent, so a plan that reaches a checkpoint there fails.
+    async fn a_checkpoint_of_a_completed_intent_fails_the_plan(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let (one, two) = (task(&agent, intent, json!({})).await, task(&agent, intent, json!({})).await);
+        let id = created(&agent, intent, json!({"tasks": [one, two], "checkpoints": [checkpoint(&one)]})).await;
+        act(&agent, &id, "activate").await.ok();
+        run(&agent, &one).await.ok();
+        let version = agent.intent(intent).await["version"].to_string();
+        agent.post_at(&format!("api/v1/intents/{intent}/status"), &version, json!({"status": "completed"})).await.ok();
+        update(&agent, TASKS, &one, json!({"status": "completed"})).await.ok();
+        let failed = plan(&agent, &id).await;
+        assert_eq!((&failed["state"], &failed["checkpoints"][0]["status"]), (&json!("failed"), &json!("rejected")));
+        assert_eq!(status(&agent, &two).await, "cancelled");
+    }
+
+    /// A title that seems to hold a secret would be in the header of every mail about a checkpoint.
+    async fn a_plan_is_refused_under_a_title_that_holds_a_secret(app: &mut TestApp) {
+        app.restart_with(|config| config.asking.seeming_secret = SeemingSecret::Refuse).await;
+        let agent = app.agent();
+        let body = json!({"title": "Use AKIAIOSFODNN7EXAMPLE", "status": "active"});
+        let intent: IntentId = agent.post("api/v1/intents", body).await.ok()["id"].as_str().unwrap().parse().unwrap();
+        let refused = create(&agent, intent, json!({})).await;
+        assert_eq!((refused.status, refused.field_problem().2), (422, "intent.title"), "{}", refused.text);
+    }
+
     /// A draft changes; every limit of a plan at its bound and one beyond; and what the server cannot do is refused by name.
     async fn the_limits_of_plans_are_these(app: &mut TestApp) {
         let agent = app.agent();
@@ -371,6 +468,7 @@ on_each_store! {
             (with("id", json!("")), "checkpoints[0].id", "length"),
             (with("timeout_hours", json!(TIMEOUT_HOURS_MAX + 1)), "checkpoints[0].timeout_hours", "range"),
             (with("timeout_hours", json!(0)), "checkpoints[0].timeout_hours", "range"),
+            (with("timeout_hours", json!(ESCALATE_HOURS_MAX + 1)), "checkpoints[0].timeout_hours", "range"),
             (with("after_task", json!("x")), "checkpoints[0].after_task", "unknown"),
             (with("after_task", json!(intent)), "checkpoints[0].after_task", "unknown"),
             (with("status", json!("approved")), "checkpoints[0].status", "unsupported"),
@@ -395,7 +493,10 @@ on_each_store! {
         assert_eq!(create(&agent, intent, twice).await.field_problem().3, "unique");
         let id = created(&agent, intent, many(CHECKPOINTS_MAX)).await;
         update(&agent, PLANS, &id, with("name", json!(long(CHECKPOINT_WORD_MAX)))).await.ok();
-        update(&agent, PLANS, &id, with("timeout_hours", json!(TIMEOUT_HOURS_MAX))).await;
+        update(&agent, PLANS, &id, with("timeout_hours", json!(ESCALATE_HOURS_MAX))).await.ok();
+        let mut longest = with("timeout_hours", json!(TIMEOUT_HOURS_MAX));
+        longest["checkpoints"][0]["on_timeout"] = json!("fail");
+        update(&agent, PLANS, &id, longest).await.ok();
         let other = task(&agent, intent, json!({})).await;
         assert_eq!(update(&agent, PLANS, &id, json!({"tasks": [other]})).await.field_problem().2, "checkpoints[0].after_task");
         update(&agent, PLANS, &id, json!({"tasks": [other], "checkpoints": [checkpoint(&other)]})).await.ok();

@@ -422,6 +422,56 @@ skipped:
         assert_eq!(mirror(&agent, &whole).await, json!(["running", null, null]));
     }
 
+    /// A task that waited for longer than an agent may hold it without a sign of life has its whole time again when it goes on.
+    async fn a_task_that_goes_on_has_its_whole_time_again(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let (whole, held) = (running(&agent, intent).await, task_that_is(&agent, intent, "blocked").await);
+        let part = act(&agent, &whole, "delegate", json!({"capability": "c"})).await.ok()["id"].as_str().unwrap().to_owned();
+        // Another task with the same parent does not end the wait.
+        let other = created(&agent, intent, json!({"parent_task_id": whole})).await;
+        to(&agent, &other, "cancelled").await.ok();
+        assert_eq!(mirror(&agent, &whole).await, json!(["blocked", "delegated", null]));
+        app.advance(10 * HELD).await;
+        to(&agent, &part, "running").await.ok();
+        act(&agent, &part, "complete", json!({})).await.ok();
+        to(&agent, &held, "running").await.ok();
+        app.advance(HELD - 1).await;
+        for id in [&whole, &held] {
+            assert_eq!((task(&agent, id).await["status"].as_str().unwrap(), &task(&agent, id).await["attempt"]), ("running", &json!(1)));
+        }
+        app.advance(1).await;
+        assert_eq!(task(&agent, &whole).await["status"], "ready");
+    }
+
+    /// The scope of a task is held by claiming the task. An agent that gives it back by hand loses the task.
+    async fn the_scope_of_a_task_is_not_taken_by_hand(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let id = running(&agent, intent).await;
+        let leases = format!("api/v1/intents/{intent}/leases");
+        let taken = agent.post(&leases, json!({"scope": format!("task:{id}")})).await;
+        assert_eq!(taken.field_problem(), (422, "invalid", "scope", "value"));
+        agent.post(&leases, json!({"scope": "task:other"})).await.ok();
+        let question = agent.asked(intent).await;
+        let lease = task(&agent, &id).await["lease_id"].as_str().unwrap().to_owned();
+        agent.send(agent.request("DELETE", &format!("{leases}/{lease}"))).await.ok();
+        app.operator().respond(intent, &question, "approve").await.ok();
+        app.settle().await;
+        assert_eq!(task(&agent, &id).await["status"], "ready");
+    }
+
+    /// Another attempt counts among the tasks that are not finished.
+    async fn another_attempt_needs_room(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let failed = task_that_is(&agent, intent, "failed").await;
+        for _ in 0..UNFINISHED_MAX {
+            created(&agent, intent, json!({})).await;
+        }
+        assert_eq!(to(&agent, &failed, "ready").await.field_problem(), (422, "invalid", "status", "count"));
+    }
+
     /// The client changes a task with the version that it has read, and a stale one loses.
     async fn a_change_of_a_task_needs_its_present_version(app: &mut TestApp) {
         let agent = app.agent();
