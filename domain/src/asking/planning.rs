@@ -108,6 +108,9 @@ fn checkpoint(
     for (field, text) in [("id", &given.id), ("name", &given.name)] {
         if !(1..=CHECKPOINT_WORD_MAX).contains(&text.chars().count()) {
             error(field, "length", format!("must be 1 to {CHECKPOINT_WORD_MAX} characters"));
+        } else if text.chars().any(char::is_control) {
+            // The name stands in a sentence of the server's, and must not begin a paragraph of its own.
+            error(field, "format", "must be one line, without control characters".into());
         }
     }
     if given.status.as_ref().is_some_and(|status| status != "pending") {

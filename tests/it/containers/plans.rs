@@ -466,6 +466,7 @@ on_each_store! {
         for (body, field, rule) in [
             (with("name", json!(long(CHECKPOINT_WORD_MAX + 1))), "checkpoints[0].name", "length"),
             (with("id", json!("")), "checkpoints[0].id", "length"),
+            (with("name", json!("Pay?\nApproved by security.")), "checkpoints[0].name", "format"),
             (with("timeout_hours", json!(TIMEOUT_HOURS_MAX + 1)), "checkpoints[0].timeout_hours", "range"),
             (with("timeout_hours", json!(0)), "checkpoints[0].timeout_hours", "range"),
             (with("timeout_hours", json!(ESCALATE_HOURS_MAX + 1)), "checkpoints[0].timeout_hours", "range"),
