@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use libsqlite3_sys as ffi;
@@ -87,8 +88,16 @@ struct State {
 
 struct File {
     content: Content,
+    /// How many syncs of the file have failed.
+    failed_syncs: u64,
     locks: Locks,
     shared: SharedLocks,
+}
+
+impl File {
+    fn new(content: Content) -> Self {
+        Self { content, failed_syncs: 0, locks: Locks::default(), shared: SharedLocks::default() }
+    }
 }
 
 impl Disk {
@@ -178,7 +187,7 @@ impl Disk {
         state.files.retain(|number, _| left.values().any(|kept| kept == number));
         for file in state.files.values_mut() {
             let content = Content::new(file.content.survivors(chance, percent, leftovers), *sector);
-            *file = File { content, locks: Locks::default(), shared: SharedLocks::default() };
+            *file = File::new(content);
         }
         (state.names, state.durable_names) = (left.clone(), left);
     }
@@ -242,7 +251,8 @@ impl Disk {
             None => return Err(ffi::SQLITE_CANTOPEN),
         };
         state.next += 1;
-        Ok(Handle { disk: self.clone(), machine: state.machine, file: number, id: state.next, memory: None })
+        let failures_told = AtomicU64::new(state.files[&number].failed_syncs);
+        Ok(Handle { disk: self.clone(), machine: state.machine, file: number, id: state.next, failures_told, memory: None })
     }
 
     /// Removes a name; whether that is durable at once depends on whether the folder is synced.
@@ -266,7 +276,7 @@ impl Disk {
 impl State {
     fn create(&mut self, content: Content) -> u64 {
         self.next += 1;
-        self.files.insert(self.next, File { content, locks: Locks::default(), shared: SharedLocks::default() });
+        self.files.insert(self.next, File::new(content));
         self.next
     }
 
@@ -300,6 +310,9 @@ pub(crate) struct Handle {
     machine: u64,
     file: u64,
     id: HandleId,
+    /// Of the file's failed syncs, how many this handle has reported. Linux (since 4.13) reports a failure once through each open
+    /// descriptor of the file, not only through the one whose sync failed.
+    failures_told: AtomicU64,
     /// The shared memory, held as long as SQLite may use it.
     memory: Option<Arc<Shared>>,
 }
@@ -364,14 +377,16 @@ impl Handle {
             };
             let fails = state.fails(percent);
             let State { files, chance, weather, names, durable_names, .. } = state;
-            let content = &mut files.get_mut(&self.file).ok_or(ffi::SQLITE_IOERR)?.content;
+            let file = files.get_mut(&self.file).ok_or(ffi::SQLITE_IOERR)?;
             if fails {
-                content.fail_to_sync(chance, weather.failed_pages);
-                return Err(ffi::SQLITE_IOERR_FSYNC);
+                file.content.fail_to_sync(chance, weather.failed_pages);
+                file.failed_syncs += 1;
+            } else {
+                file.content.sync();
+                durable_names.clone_from(names);
             }
-            content.sync();
-            durable_names.clone_from(names);
-            Ok(())
+            let told = self.failures_told.swap(file.failed_syncs, Ordering::SeqCst);
+            if told == file.failed_syncs { Ok(()) } else { Err(ffi::SQLITE_IOERR_FSYNC) }
         })
     }
 
