@@ -14,8 +14,9 @@ use harness::on_each_store;
 use harness::smtp::Received;
 use serde_json::{Value, json};
 
-/// Stands at the beginning of each agent text, so that the text can be found on the page.
-const MARK: &str = "ZQX";
+/// Stands at the beginning of each agent text, so that the text can be found on the page. A random token never contains `~`, so a
+/// link cannot contain the mark by chance.
+const MARK: &str = "ZQ~X";
 
 /// Hostile texts, each with a name for its kind of attack.
 const CASES: [(&str, &str); 52] = [
@@ -123,7 +124,7 @@ async fn asked(app: &TestApp, text: &str) -> (String, Received) {
 
 /// A script that returns the kinds of elements with their attribute names, all addresses, the number of active elements, and the
 /// places where the mark must not be.
-const ANATOMY: &str = "((root, token) => {
+const ANATOMY: &str = "((root) => {
     const all = [...root.querySelectorAll('*')], kinds = new Set(), acts = {}, addresses = new Set(), astray = new Set();
     for (const element of all) {
         const name = element.localName;
@@ -133,11 +134,10 @@ const ANATOMY: &str = "((root, token) => {
         for (const attribute of element.attributes) {
             if (['href', 'src', 'action', 'formaction', 'srcset', 'data', 'poster', 'background', 'xlink:href'].includes(attribute.name))
                 addresses.add(attribute.value.replace(/(show=everything)#.*/, '$1')); // This link leads to a folded part.
-            // The random letters of a token may contain the mark by chance.
-            if (attribute.value.replace(token, '').includes('ZQX')) astray.add(`${name} ${attribute.name}`);
+            if (attribute.value.includes('ZQ~X')) astray.add(`${name} ${attribute.name}`);
         }
         for (const node of element.childNodes)
-            if (node.nodeType === 3 && node.data.includes('ZQX') && !element.closest('.said, .choice, .q, bdi, h1, title')) astray.add(name);
+            if (node.nodeType === 3 && node.data.includes('ZQ~X') && !element.closest('.said, .choice, .q, bdi, h1, title')) astray.add(name);
         for (const node of element.childNodes) if (node.nodeType === 8) astray.add('comment');
     }
     return { kinds: [...kinds].sort(), acts, addresses: [...addresses].sort(), astray: [...astray].sort() };
@@ -146,7 +146,7 @@ const ANATOMY: &str = "((root, token) => {
 /// The result of [`ANATOMY`] for a page or mail, with the token of its link replaced.
 async fn anatomy(browser: &Browser, root: &str, link: &str) -> Value {
     let path = link.split_once("/a/").unwrap().1;
-    let found = browser.evaluate(&format!("{ANATOMY}({root}, {path:?})")).await.to_string();
+    let found = browser.evaluate(&format!("{ANATOMY}({root})")).await.to_string();
     serde_json::from_str(&found.replace(path, "TOKEN")).unwrap()
 }
 
@@ -185,7 +185,7 @@ fn assert_same_mail(name: &str, mail: &Received, link: &str, harmless: &Received
     assert!(subject.starts_with(&format!("[Placet] {MARK}")) && subject.chars().count() <= 120, "{name}: {subject}");
     assert!(!subject.contains(is_unseen), "{name}: {subject:?}");
     let text = mail.text().replace("\r\n", "\n");
-    assert!(!text.contains(is_unseen) && !mail.html().contains("ZQX<"), "{name}: {text:?}");
+    assert!(!text.contains(is_unseen) && !mail.html().contains("ZQ~X<"), "{name}: {text:?}");
     assert_eq!(text.matches("://").count(), 1, "{name}: {text}");
     assert!(text.contains(link), "{name}");
     let mut ours = true; // True until the line that names the asking agent.
