@@ -180,7 +180,7 @@ pub fn answer(body: RespondRequest) -> Result<Respond, Errors> {
     // A gateway names here the person who answered. The log shows this name beside the names of keys, so the same rules hold.
     let claimed = body.responded_by.as_deref().map(name::normal).transpose();
     let claimed_responded_by = claimed.map_err(|(rule, message)| one("responded_by", rule, message))?;
-    if body.metadata.as_ref().is_some_and(|metadata| json::canonical(metadata).map_or(0, |bytes| bytes.len()) > VALUE_BYTES_MAX) {
+    if body.metadata.as_ref().is_some_and(|metadata| json::size(metadata) > VALUE_BYTES_MAX) {
         return Err(one("metadata", "length", format!("must be at most {VALUE_BYTES_MAX} bytes of JSON")));
     }
     Ok(Respond {

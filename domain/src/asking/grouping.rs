@@ -70,7 +70,7 @@ fn check_words(name: Option<&String>, description: Option<&String>, metadata: Op
     if description.is_some_and(|text| text.len() > DESCRIPTION_BYTES_MAX) {
         error("description", format!("must be at most {DESCRIPTION_BYTES_MAX} bytes"));
     }
-    if metadata.is_some_and(|metadata| json::canonical(metadata).map_or(0, |bytes| bytes.len()) > VALUE_BYTES_MAX) {
+    if metadata.is_some_and(|metadata| json::size(metadata) > VALUE_BYTES_MAX) {
         error("metadata", format!("must be at most {VALUE_BYTES_MAX} bytes of JSON"));
     }
 }

@@ -36,7 +36,7 @@ pub fn new_plan(asking: &AskingPolicy, body: CreatePlanRequest, seed: [u8; 32]) 
     if body.on_complete.as_ref().is_some_and(|action| action != "notify") {
         errors.push(FieldError::new("on_complete", UNSUPPORTED, "must be notify, or be left out"));
     }
-    if body.metadata.as_ref().is_some_and(|data| json::canonical(data).map_or(0, |bytes| bytes.len()) > DATA_BYTES_MAX) {
+    if body.metadata.as_ref().is_some_and(|data| json::size(data) > DATA_BYTES_MAX) {
         errors.push(FieldError::new("metadata", "length", format!("must be at most {DATA_BYTES_MAX} bytes of JSON")));
     }
     let question = SuspendRequest { question: words::FAILED_TASK_QUESTION.to_owned(), ..SuspendRequest::default() };

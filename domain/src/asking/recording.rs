@@ -70,7 +70,7 @@ impl Check {
 
     fn metadata(&mut self, metadata: Option<Map<String, Value>>) -> Map<String, Value> {
         let metadata = metadata.unwrap_or_default();
-        if json::canonical(&metadata).map_or(0, |bytes| bytes.len()) > VALUE_BYTES_MAX {
+        if json::size(&metadata) > VALUE_BYTES_MAX {
             self.error("metadata", "length", format!("must be at most {VALUE_BYTES_MAX} bytes of JSON"));
         }
         metadata

@@ -245,7 +245,7 @@ impl Check {
     }
 
     fn data(&mut self, field: &str, data: Option<&Map<String, Value>>) {
-        if data.is_some_and(|data| json::canonical(data).map_or(0, |bytes| bytes.len()) > DATA_BYTES_MAX) {
+        if data.is_some_and(|data| json::size(data) > DATA_BYTES_MAX) {
             self.error(field, "length", format!("must be at most {DATA_BYTES_MAX} bytes of JSON"));
         }
     }

@@ -53,6 +53,11 @@ pub fn canonical(value: &impl serde::Serialize) -> Result<Vec<u8>, serde_json::E
     serde_json_canonicalizer::to_vec(value)
 }
 
+/// How many bytes the canonical form of a value has, for limits.
+pub fn size(value: &impl serde::Serialize) -> usize {
+    canonical(value).map_or(0, |bytes| bytes.len())
+}
+
 /// Appends the canonical bytes of a value to `bytes`: the same bytes as [`canonical`] returns, but faster.
 ///
 /// Speed matters, because every event is hashed in this form by the one thread that writes. `serde_json` already writes texts

@@ -59,7 +59,7 @@ pub struct Created {
     pub priority: String,
     /// The data with which it begins.
     pub input: Map<String, Value>,
-    /// What an agent must be capable of.
+    /// The capabilities that an agent must have.
     pub capabilities_required: Vec<String>,
     /// The tasks that have to be completed or skipped first.
     pub depends_on: Vec<TaskId>,
@@ -333,30 +333,20 @@ impl TaskEvent {
         }
     }
 
-    /// Applies the event to the words and data of its task; returns whether it changes them.
-    pub fn apply_to_body(&self, body: &mut TaskBody) -> bool {
-        match self {
-            Self::Completed(completed) => {
-                body.output.clone_from(&completed.output);
-                body.artifacts.clone_from(&completed.artifacts);
-                body.error = None;
-                true
-            }
-            Self::Failed(failed) => {
-                body.error.clone_from(&failed.error);
-                true
-            }
-            Self::Created(_)
-            | Self::Ready(_)
-            | Self::Claimed(_)
-            | Self::Started(_)
-            | Self::Progressed(_)
-            | Self::Retrying(_)
-            | Self::Blocked(_)
-            | Self::Unblocked(_)
-            | Self::Delegated(_)
-            | Self::Cancelled(_)
-            | Self::Skipped(_) => false,
+    /// Whether the event changes the words and data of its task.
+    pub fn changes_body(&self) -> bool {
+        matches!(self, Self::Completed(_) | Self::Failed(_))
+    }
+
+    /// Applies the event to the words and data of its task.
+    pub fn apply_to_body(&self, body: &mut TaskBody) {
+        if let Self::Completed(completed) = self {
+            body.output.clone_from(&completed.output);
+            body.artifacts.clone_from(&completed.artifacts);
+            body.error = None;
+        }
+        if let Self::Failed(failed) = self {
+            body.error.clone_from(&failed.error);
         }
     }
 }

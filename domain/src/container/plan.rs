@@ -68,7 +68,7 @@ impl PlanState {
     }
 }
 
-/// What happens when a task of the plan has failed for good.
+/// The reaction to a task of the plan that has failed for good.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureAction {
@@ -83,7 +83,7 @@ pub enum FailureAction {
     Retry,
 }
 
-/// What happens when no person decides at a checkpoint in time.
+/// The reaction to a checkpoint at which no person decides in time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TimeoutAction {
@@ -127,7 +127,7 @@ pub struct CheckpointBody {
     /// The time that they have, in hours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_hours: Option<u32>,
-    /// What happens when they do not decide in time.
+    /// The reaction if they do not decide in time.
     pub on_timeout: TimeoutAction,
 }
 
@@ -164,7 +164,7 @@ pub struct Prepared {
     pub requires_delivery: bool,
 }
 
-/// What a plan waits for before it goes on.
+/// The reason for which a plan waits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
@@ -177,7 +177,7 @@ pub enum Cause {
 /// A decision of a person for which a plan waits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gate {
-    /// What it is about.
+    /// The reason for the decision.
     pub cause: Cause,
     /// The question, once it is asked.
     pub suspension_id: Option<SuspensionId>,
@@ -198,7 +198,7 @@ pub struct Plan {
     pub tasks: Vec<TaskId>,
     /// Its checkpoints.
     pub checkpoints: Vec<Checkpoint>,
-    /// What happens when a task of it has failed for good.
+    /// The reaction to a task of it that has failed for good.
     pub on_failure: FailureAction,
     /// Whether an agent has paused it.
     pub is_held: bool,
@@ -280,7 +280,7 @@ pub struct Outline {
 pub struct NewPlan {
     /// Its tasks and checkpoints.
     pub outline: Outline,
-    /// What happens when a task of it has failed for good.
+    /// The reaction to a task of it that has failed for good.
     pub on_failure: FailureAction,
     /// The question about a task that has failed for good.
     pub on_failure_question: Prepared,
@@ -297,11 +297,11 @@ pub struct NewPlan {
 pub struct PlanCommand {
     /// The plan; for a new one, the id that it will have.
     pub id: PlanId,
-    /// What is to be done.
+    /// The step to be taken.
     pub step: PlanStep,
 }
 
-/// What is to be done with a plan.
+/// A step to be taken with a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PlanStep {
     /// Create it.

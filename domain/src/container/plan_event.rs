@@ -57,7 +57,7 @@ pub struct Created {
     pub tasks: Vec<TaskId>,
     /// Its checkpoints.
     pub checkpoints: Vec<CheckpointBody>,
-    /// What happens when a task of it has failed for good.
+    /// The reaction to a task of it that has failed for good.
     pub on_failure: FailureAction,
     /// Data of its creator.
     pub metadata: Map<String, Value>,

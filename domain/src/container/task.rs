@@ -204,7 +204,7 @@ pub struct TaskBody {
     pub output: Option<Map<String, Value>>,
     /// The names of what it has made.
     pub artifacts: Vec<String>,
-    /// What an agent must be capable of, in words of its creator, which mean nothing to the server.
+    /// The capabilities that an agent must have, in words of its creator, which mean nothing to the server.
     pub capabilities_required: Vec<String>,
     /// Data of its creator, which mean nothing to the server.
     pub metadata: Map<String, Value>,
@@ -273,7 +273,7 @@ pub struct TaskCommand {
     pub agent_id: String,
     /// The id that a new lease will have.
     pub lease_id: LeaseId,
-    /// What is to be done.
+    /// The step to be taken.
     pub step: TaskStep,
 }
 
@@ -294,7 +294,7 @@ impl TaskCommand {
     }
 }
 
-/// What is to be done with a task.
+/// A step to be taken with a task.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TaskStep {
     /// Create it.

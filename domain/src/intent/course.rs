@@ -130,7 +130,7 @@ impl Course<'_> {
             self.cancel(task, INTENT_ABANDONED);
         }
         for id in self.plans.iter().filter(|plan| !plan.state.is_final()).map(|plan| plan.id).collect::<Vec<_>>() {
-            self.plan(PlanEvent::Failed(moved(id, INTENT_ABANDONED, None)));
+            self.plan(PlanEvent::Failed(moved(id, Some(INTENT_ABANDONED), None)));
         }
     }
 
@@ -176,7 +176,7 @@ impl Course<'_> {
             }
         }
         if !goes_on {
-            self.end_plan(PlanEvent::Failed(moved(plan_id, REJECTED, None)));
+            self.end_plan(PlanEvent::Failed(moved(plan_id, Some(REJECTED), None)));
         }
     }
 
@@ -204,9 +204,11 @@ impl Course<'_> {
                 self.task(TaskEvent::Retrying(retrying));
             }
             FailureAction::Fail | FailureAction::Retry if is_last => {
-                self.end_plan(PlanEvent::Failed(moved(plan_id, TASK_FAILED, Some(id))));
+                self.end_plan(PlanEvent::Failed(moved(plan_id, Some(TASK_FAILED), Some(id))));
             }
-            FailureAction::PauseAndEscalate if is_last => self.plan(PlanEvent::Paused(moved(plan_id, TASK_FAILED, Some(id)))),
+            FailureAction::PauseAndEscalate if is_last => {
+                self.plan(PlanEvent::Paused(moved(plan_id, Some(TASK_FAILED), Some(id))));
+            }
             FailureAction::Notify | FailureAction::Fail | FailureAction::Retry | FailureAction::PauseAndEscalate => {}
         }
     }
@@ -243,7 +245,7 @@ impl Course<'_> {
     fn go_on_after_parts(&mut self, task: &Task) {
         let changed = |event: &Event| if let Event::Task(change) = event { Some(change.task_id()) } else { None };
         let changed: Vec<TaskId> = self.events.iter().filter_map(changed).collect();
-        let mut parts = self.tasks.iter().filter(|part| part.parent_task_id == Some(task.id)).peekable();
+        let mut parts = self.tasks.iter().filter(|part| part.parent_task_id == Some(task.id));
         let has_changed = parts.clone().any(|part| changed.contains(&part.id));
         if !has_changed || !parts.all(Task::is_over) {
             return;
@@ -262,16 +264,16 @@ impl Course<'_> {
     /// Reaches the checkpoints behind tasks that are over. A task that was cancelled, or has failed for good, counts as well: otherwise its
     /// agent could avoid the person by giving it up.
     fn reach(&mut self, plan: &Plan) {
-        let is_done = |id: TaskId| self.tasks.iter().any(|task| task.id == id && task.is_over());
+        let is_over = |id: TaskId| self.tasks.iter().any(|task| task.id == id && task.is_over());
         let pending = plan.checkpoints.iter().filter(|checkpoint| checkpoint.status == CheckpointStatus::Pending);
-        let reached: Vec<_> = pending.filter(|checkpoint| is_done(checkpoint.body.after_task)).cloned().collect();
+        let reached: Vec<_> = pending.filter(|checkpoint| is_over(checkpoint.body.after_task)).cloned().collect();
         for checkpoint in reached {
             let body = checkpoint.body;
             let (plan_id, checkpoint_id, after_task) = (plan.id, body.id, body.after_task);
             self.plan(PlanEvent::Reached(Reached { plan_id, checkpoint_id, name: body.name, after_task }));
             let is_active = self.plans.iter().any(|plan| plan.id == plan_id && plan.state == PlanState::Active);
             if body.requires_approval && is_active {
-                self.plan(PlanEvent::Paused(moved(plan_id, CHECKPOINT, None)));
+                self.plan(PlanEvent::Paused(moved(plan_id, Some(CHECKPOINT), None)));
             }
         }
     }
@@ -283,9 +285,9 @@ impl Course<'_> {
         let mut tasks = plan.tasks.iter();
         let is_done = |id: &TaskId| self.tasks.iter().all(|task| task.id != *id || task.status.is_done());
         match plan.state {
-            PlanState::Paused if !waits => self.plan(PlanEvent::Resumed(Moved { reason: None, ..moved(plan.id, "", None) })),
+            PlanState::Paused if !waits => self.plan(PlanEvent::Resumed(moved(plan.id, None, None))),
             PlanState::Active if tasks.all(is_done) => {
-                self.plan(PlanEvent::Completed(Moved { reason: None, ..moved(plan.id, "", None) }));
+                self.plan(PlanEvent::Completed(moved(plan.id, None, None)));
             }
             PlanState::Cancelled => self.cancel_tasks(plan.id),
             PlanState::Draft | PlanState::Active | PlanState::Paused | PlanState::Completed | PlanState::Failed => {}
@@ -348,8 +350,8 @@ fn question(plan: &Plan, gate: &Gate, prepared: &Prepared) -> Suspend {
     }
 }
 
-fn moved(plan_id: PlanId, reason: &str, task_id: Option<TaskId>) -> Moved {
-    Moved { plan_id, reason: Some(reason.to_owned()), task_id, credential: None }
+fn moved(plan_id: PlanId, reason: Option<&str>, task_id: Option<TaskId>) -> Moved {
+    Moved { plan_id, reason: reason.map(str::to_owned), task_id, credential: None }
 }
 
 /// The task waits for the person for whom its intent waits.

@@ -26,7 +26,7 @@ pub struct CreatePlanRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Value>)]
     pub conditions: Option<Value>,
-    /// What happens when a task has failed for good; `pause_and_escalate` by default.
+    /// The reaction to a task that has failed for good; `pause_and_escalate` by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_failure: Option<FailureAction>,
     /// Must be absent or `notify`: the log and the subscriptions tell of the end of a plan.
@@ -60,7 +60,7 @@ pub struct CheckpointRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 8_760)]
     pub timeout_hours: Option<u32>,
-    /// What happens when they do not decide in time; `escalate` by default.
+    /// The reaction if they do not decide in time; `escalate` by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_timeout: Option<TimeoutAction>,
     /// Must be absent or `pending`: the server sets it.
@@ -99,7 +99,7 @@ pub struct CheckpointView {
     pub approvers: Vec<String>,
     /// The time that they have, in hours.
     pub timeout_hours: Option<u32>,
-    /// What happens when they do not decide in time.
+    /// The reaction if they do not decide in time.
     pub on_timeout: TimeoutAction,
     /// How far it is.
     pub status: CheckpointStatus,
@@ -164,7 +164,7 @@ pub struct PlanView {
     /// Empty: this server does not branch.
     #[schema(value_type = Vec<Value>)]
     pub conditions: Vec<Value>,
-    /// What happens when a task has failed for good.
+    /// The reaction to a task that has failed for good.
     pub on_failure: FailureAction,
     /// `notify`.
     pub on_complete: String,

@@ -28,7 +28,7 @@ pub struct CreateTaskRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub input: Option<Map<String, Value>>,
-    /// What an agent must be capable of, at most 50 words, which mean nothing to the server.
+    /// The capabilities that an agent must have, at most 50 words, which mean nothing to the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_items = 50)]
     pub capabilities_required: Option<Vec<String>>,
@@ -151,7 +151,7 @@ pub struct ReportProgressRequest {
 /// `POST /api/v1/tasks/{id}/delegate`. Unknown fields are ignored.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DelegateTaskRequest {
-    /// What the agent of the new task must be capable of. It is the name of the new task as well, if the request gives none.
+    /// The capability that the agent of the new task must have. It is the name of the new task as well, if the request gives none.
     #[schema(min_length = 1, max_length = 200)]
     pub capability: String,
     /// The data with which the new task begins; at most 32 KiB.
@@ -195,7 +195,7 @@ pub struct TaskView {
     pub assigned_agent: Option<String>,
     /// The lease by which the agent holds it.
     pub lease_id: Option<LeaseId>,
-    /// What an agent must be capable of.
+    /// The capabilities that an agent must have.
     pub capabilities_required: Vec<String>,
     /// The tasks that have to be completed or skipped first.
     pub depends_on: Vec<TaskId>,

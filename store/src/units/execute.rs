@@ -195,8 +195,8 @@ fn targeted<R: Rows>(rows: &mut R, request: &Request) -> RowsResult<Option<Inten
     }
 }
 
-/// Loads facts that only some commands need: the tasks that it names, the open requests that do not stop the intent and, if a gateway answers, the names
-/// of the intent's agents, because a gateway may not answer in the name of an agent.
+/// Loads facts that only some commands need: the tasks that the command names, the open requests that do not stop the intent and,
+/// if a gateway answers, the names of the intent's agents, because a gateway may not answer in the name of an agent.
 fn complete_intent<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &Request, now: DateTime<Utc>) -> RowsResult<()> {
     match &request.command {
         Ok(Command::Suspend(suspend)) if !suspend.kind.stops_intent() => load_beside(rows, loaded)?,

@@ -20,19 +20,19 @@ const NOT_LOADED: RowsError = RowsError::Inconsistent("an event names a task tha
 /// Loads the tasks and the plan that a request is about.
 pub(super) fn load_named<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &Request) -> RowsResult<()> {
     let (mut named, mut plan) = (Vec::new(), None);
-    match (request.target, &request.command) {
-        (Target::Task(id), _) => named.push(id),
-        (Target::Plan(id), _) => plan = Some(id),
-        (Target::Intent(_) | Target::Suspension(_), _) => {}
+    match request.target {
+        // The plan of a task that has ended may have ended, too, and then says that the task begins no more.
+        Target::Task(id) => {
+            named.push(id);
+            plan = rows.reads().task(id)?.and_then(|(_, task)| task.plan_id);
+        }
+        Target::Plan(id) => plan = Some(id),
+        Target::Intent(_) | Target::Suspension(_) => {}
     }
     match &request.command {
         Ok(Command::Task(task)) => named.extend(task.names_tasks()),
         Ok(Command::Plan(plan)) => named.extend(plan.names_tasks()),
         Ok(_) | Err(_) => {}
-    }
-    // The plan of a task that has ended may have ended, too, and then says that the task begins no more.
-    if let Target::Task(id) = request.target {
-        plan = rows.reads().task(id)?.and_then(|(_, task)| task.plan_id);
     }
     if let Some(id) = plan {
         loaded.intent.plans = rows.reads().plans_at_work(loaded.row.rid, Some(id))?;
@@ -102,8 +102,9 @@ pub(super) fn follow<R: Rows>(rows: &mut R, loaded: &Loaded, change: &TaskEvent)
         return Ok(());
     }
     save(rows, loaded, task)?;
-    let mut body = rows.reads().task_body(id)?;
-    if change.apply_to_body(&mut body) {
+    if change.changes_body() {
+        let mut body = rows.reads().task_body(id)?;
+        change.apply_to_body(&mut body);
         rows.update_task_body(id, &body)?;
     }
     if task.status.is_done() {
