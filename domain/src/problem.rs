@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::base::field::FieldError;
-use crate::base::ids::IntentId;
+use crate::base::ids::{CoordinatorId, IntentId};
 use crate::base::time::rfc3339;
 use crate::suspension::lease::Lease;
 use crate::suspension::{Resolution, ResolutionReason};
@@ -127,6 +127,25 @@ pub enum Rejection {
     LeaseConflict {
         /// The lease in force.
         existing: Box<Lease>,
+    },
+    /// Another agent directs the intent (RFC-0013).
+    #[error("another agent has the lease of the coordinator")]
+    CoordinatorConflict {
+        /// The lease in force.
+        existing: Box<Directing>,
+    },
+    /// The lease of the coordinator has ended.
+    #[error("the lease of the coordinator has ended; take it again")]
+    CoordinatorEnded,
+    /// A limit of the work on the intent forbids the command (RFC-0013).
+    #[error("the guardrail {guardrail} of the intent allows {limit}, and this would be {attempted}")]
+    GuardrailViolation {
+        /// The guardrail.
+        guardrail: String,
+        /// Its limit.
+        limit: String,
+        /// The value that the command would bring.
+        attempted: String,
     },
     /// The people were reminded a moment ago.
     #[error("people were reminded a moment ago; try again in {retry_after_seconds} seconds")]
@@ -310,6 +329,19 @@ pub enum Rejection {
     LeaseWhileSuspended,
 }
 
+/// The lease by which an agent directs an intent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Directing {
+    /// The lease.
+    pub id: CoordinatorId,
+    /// The agent.
+    pub agent_id: String,
+    /// Its last heartbeat.
+    pub last_heartbeat: DateTime<Utc>,
+    /// When the lease ends, if it ends by time.
+    pub expires_at: Option<DateTime<Utc>>,
+}
+
 /// An intent that is not completed, and that another one needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Blocking {
@@ -375,6 +407,9 @@ impl Rejection {
             Self::BytesSpent { .. } => entry("bytes_spent", 429, "Too many bytes in a day"),
             Self::NoRoom => entry("no_room", 507, "No room"),
             Self::LeaseConflict { .. } => entry("lease_conflict", 409, "Lease conflict"),
+            Self::CoordinatorConflict { .. } => entry("coordinator_conflict", 409, "Another agent directs the intent"),
+            Self::CoordinatorEnded => entry("coordinator_ended", 409, "The lease of the coordinator has ended"),
+            Self::GuardrailViolation { .. } => entry("guardrail_violation", 403, "A guardrail of the intent forbids it"),
             Self::GovernanceViolation { .. } => entry("governance_violation", 403, "The policy of the intent forbids it"),
             Self::PortfolioNotActive { .. } => entry("portfolio_not_active", 409, "Portfolio not active"),
             Self::PortfolioDeadlinePassed { .. } => {

@@ -3,13 +3,14 @@
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::base::ids::{IntentId, KeyId, LeaseId, PlanId, SuspensionId, TaskId};
+use domain::base::ids::{CoordinatorId, IntentId, KeyId, LeaseId, PlanId, SuspensionId, TaskId};
 use domain::base::name::Owner;
 use domain::base::time::from_micros;
+use domain::container::coordinator::{Coordinator, CoordinatorStatus, CoordinatorType, Guardrails, SuspensionPolicy};
 use domain::container::event::TaskEvent;
 use domain::container::plan::{
-    CheckpointBody, CheckpointStatus, FailureAction, NewPlan, Outline, PlanBody, PlanCommand, PlanState, PlanStep, Prepared,
-    TimeoutAction,
+    CheckpointBody, CheckpointStatus, FailureAction, NewPlan, Outline, Plan, PlanBody, PlanChange, PlanCommand, PlanState,
+    PlanStep, Prepared, TimeoutAction,
 };
 use domain::container::plan_event::PlanEvent;
 use domain::container::task::{NewTask, Progress, Task, TaskBody, TaskChange, TaskCommand, TaskStatus, TaskStep};
@@ -89,6 +90,34 @@ fn likely(status: TaskStatus) -> &'static [TaskStatus] {
     }
 }
 
+/// A coordinator whose guardrails only want that a person reviews each plan.
+fn reviewing(now: DateTime<Utc>) -> Coordinator {
+    Coordinator {
+        id: CoordinatorId(Uuid::from_u128(1)),
+        agent_id: "bot".into(),
+        status: CoordinatorStatus::Active,
+        version: 1,
+        role: "coordinator".into(),
+        supervisor_id: None,
+        coordinator_type: CoordinatorType::Llm,
+        suspension_policy: SuspensionPolicy::Isolate,
+        escalates_to: Vec::new(),
+        guardrails: Guardrails {
+            max_tasks_per_plan: u32::MAX,
+            max_concurrent_tasks: u32::MAX,
+            max_delegation_depth: u32::MAX,
+            max_plan_versions: u32::MAX,
+            allowed_capabilities: None,
+            requires_plan_review: true,
+        },
+        heartbeat_interval_seconds: 60,
+        last_heartbeat: now,
+        silent_since: now,
+        granted_at: now,
+        expires_at: None,
+    }
+}
+
 /// An intent with everything that a store would keep, and the commands that are given to it.
 struct Walk {
     draw: Draw,
@@ -97,14 +126,17 @@ struct Walk {
     ids: u128,
     yes: usize,
     approved: usize,
+    reviewed: usize,
 }
 
 impl Walk {
     fn new(seed: u64) -> Self {
         let now = from_micros(1_795_507_200_000_000);
         let creator = Asker { name: "bot".into(), owner: Owner("bot".into()) };
-        let intent = Intent::born(IntentId(Uuid::from_u128(1)), Status::Active, creator, now);
-        Self { draw: Draw(seed), intent, now, ids: 1, yes: 0, approved: 0 }
+        let mut intent = Intent::born(IntentId(Uuid::from_u128(1)), Status::Active, creator, now);
+        // In every other walk, a person reviews each plan.
+        intent.coordinator = seed.is_multiple_of(2).then(|| Box::new(reviewing(now)));
+        Self { draw: Draw(seed), intent, now, ids: 1, yes: 0, approved: 0, reviewed: 0 }
     }
 
     fn id(&mut self) -> Uuid {
@@ -187,7 +219,9 @@ impl Walk {
                 let plans: Vec<PlanId> = self.intent.plans.iter().map(|plan| plan.id).collect();
                 let states = [PlanState::Active, PlanState::Active, PlanState::Paused, PlanState::Cancelled];
                 let (id, state) = (*self.draw.one(&plans)?, *self.draw.one(&states)?);
-                Command::Plan(Box::new(PlanCommand { id, step: PlanStep::Change(Box::default(), Some(state)) }))
+                let review = (state == PlanState::Active).then(prepared);
+                let change = PlanChange { outline: Outline::default(), state: Some(state), review };
+                Command::Plan(Box::new(PlanCommand { id, step: PlanStep::Change(Box::new(change)) }))
             }
             5 => {
                 let id = self.task()?;
@@ -255,10 +289,9 @@ impl Walk {
             let of_plan = self.intent.plans.iter().any(|plan| plan.asks(resumed.suspension_id));
             self.yes += usize::from(of_plan && resumed.ending.response == Some(json!("yes")));
         }
-        if let Event::Plan(change) = event
-            && let PlanEvent::Approved(_) = **change
-        {
-            self.approved += 1;
+        if let Event::Plan(change) = event {
+            self.approved += usize::from(matches!(**change, PlanEvent::Approved(_)));
+            self.reviewed += usize::from(matches!(&**change, PlanEvent::Reviewed(reviewed) if reviewed.goes_on));
         }
         let Event::Task(change) = event else { return };
         let Some(task) = self.intent.tasks.iter().find(|task| task.id == change.task_id()) else { return };
@@ -304,21 +337,29 @@ impl Walk {
         }
         let waits = self.intent.plans.iter().any(|plan| plan.gates.iter().any(|gate| gate.suspension_id.is_none()));
         assert!(!waits || self.intent.status != Status::Active, "a plan waits to ask, and the intent is active");
-        assert!(self.approved <= self.yes, "a checkpoint was approved, and no person said yes");
+        let yes_to_plans = self.approved + self.reviewed;
+        assert!(yes_to_plans <= self.yes, "a checkpoint or a plan was approved, and no person said yes");
+        let begun = |plan: &&Plan| matches!(plan.state, PlanState::Active | PlanState::Completed);
+        let unseen = self.intent.plans.iter().filter(begun).any(|plan| plan.review.is_none());
+        assert!(!unseen || !self.intent.reviews_plans(), "a plan has begun that no person has reviewed");
     }
 }
 
 #[test]
 fn the_rules_hold_after_every_command() {
-    let (mut approved, mut plans) = (0, 0);
+    let (mut approved, mut reviewed, mut plans) = (0, 0, 0);
     for seed in 0..WALKS {
         let mut walk = Walk::new(seed.wrapping_mul(7_919) + 13);
         for _ in 0..STEPS {
             walk.step();
         }
         approved += walk.approved;
+        reviewed += walk.reviewed;
         plans += walk.intent.plans.iter().filter(|plan| plan.state == PlanState::Completed).count();
     }
     // The walks reach what the rules are about.
-    assert!(approved > 100 && plans > 10, "{approved} checkpoints were approved, and {plans} plans completed");
+    assert!(
+        approved > 100 && reviewed > 100 && plans > 10,
+        "{approved} checkpoints and {reviewed} plans were approved, and {plans} plans completed"
+    );
 }

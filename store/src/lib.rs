@@ -9,6 +9,7 @@ pub mod allowance;
 mod backend;
 pub mod bounce;
 mod columns;
+mod coordinators;
 mod database;
 mod error;
 pub mod fact;

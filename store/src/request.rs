@@ -1,7 +1,7 @@
 //! Writes as callers request them, and their outcomes.
 
 use domain::base::field::FieldError;
-use domain::base::ids::{DeliveryId, IntentId, KeyId, PlanId, PortfolioId, SubscriptionId, SuspensionId, TaskId};
+use domain::base::ids::{CoordinatorId, DeliveryId, IntentId, KeyId, PlanId, PortfolioId, SubscriptionId, SuspensionId, TaskId};
 use domain::base::name::Owner;
 use domain::intent::body::IntentBody;
 use domain::intent::command::Command;
@@ -13,8 +13,8 @@ use domain::portfolio::PortfolioBody;
 use domain::subscription::SubscriptionBody;
 use domain::suspension::lease::Lease;
 use domain::wire::{
-    AccessView, IntentView, MembershipView, PlanView, PortfolioView, RespondResponse, SubscriptionView, SuspensionRecord,
-    TaskView,
+    AccessView, CoordinatorView, IntentView, MembershipView, PlanView, PortfolioView, RespondResponse, SubscriptionView,
+    SuspensionRecord, TaskView,
 };
 use serde::{Deserialize, Serialize};
 
@@ -87,6 +87,8 @@ pub enum Target {
     Task(TaskId),
     /// The intent of this plan.
     Plan(PlanId),
+    /// The intent of this lease of a coordinator.
+    Coordinator(CoordinatorId),
 }
 
 /// A message that is to be sent again.
@@ -187,6 +189,7 @@ pub enum Outcome {
     Membership(MembershipView),
     Task(Box<TaskView>),
     Plan(Box<PlanView>),
+    Coordinator(Box<CoordinatorView>),
     /// The subscription without its secret.
     Subscription(Box<SubscriptionView>),
 }

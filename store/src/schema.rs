@@ -66,6 +66,20 @@ diesel::table! {
 }
 
 diesel::table! {
+    use diesel::sql_types::{BigInt, Nullable};
+    use crate::sql::{Document, Id, Moment};
+
+    coordinators (rid) {
+        rid -> BigInt,
+        id -> Id,
+        intent -> BigInt,
+        facts -> Document,
+        body -> Document,
+        due_at -> Nullable<Moment>,
+    }
+}
+
+diesel::table! {
     completions (intent) {
         intent -> BigInt,
     }

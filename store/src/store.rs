@@ -3,14 +3,14 @@
 use std::future::ready;
 use std::sync::Arc;
 
-use domain::base::ids::{DeliveryId, IntentId, KeyId, PlanId, PortfolioId, SubscriptionId, SuspensionId, TaskId};
+use domain::base::ids::{CoordinatorId, DeliveryId, IntentId, KeyId, PlanId, PortfolioId, SubscriptionId, SuspensionId, TaskId};
 use domain::people::principal::Principal;
 use domain::portfolio::membership::Join;
 use domain::portfolio::{PortfolioStatus, PortfolioUpdate};
 use domain::suspension::lease::Lease;
 use domain::wire::{
-    AclView, DeliveryPage, DeliveryView, EventView, GraphView, IntentPage, IntentView, KeyView, PlanView, PortfolioView,
-    SubscriptionView, SuspensionPage, SuspensionRecord, TaskView, WholePortfolioView,
+    AclView, CoordinatorView, DeliveryPage, DeliveryView, EventView, GraphView, IntentPage, IntentView, KeyView, PlanView,
+    PortfolioView, SubscriptionView, SuspensionPage, SuspensionRecord, TaskView, WholePortfolioView,
 };
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -32,7 +32,7 @@ use crate::rows::prelude::*;
 use crate::sending::{BounceReport, DeliveryResult, Leased, LeasedDelivery, Turn};
 use crate::standing::{Fired, Hold, Recovered, Standing, Swept};
 use crate::stream::{StreamCursor, StreamOf, Streamed};
-use crate::{PRODUCTION_MARK, graph, look, portfolios, reads, tasks, units};
+use crate::{PRODUCTION_MARK, coordinators, graph, look, portfolios, reads, tasks, units};
 
 /// The error of [`Store::hold_after_restore`] if a server uses the database: the running server would go on with messages and
 /// deadlines.
@@ -87,6 +87,10 @@ pub trait Store: Send + Sync + 'static {
     fn plan(&self, principal: Principal, id: PlanId) -> Unit<'_, PlanView>;
     /// Lists the plans of an intent, oldest first.
     fn plans(&self, principal: Principal, id: IntentId) -> Unit<'_, Vec<PlanView>>;
+    /// Reads the lease of a coordinator.
+    fn coordinator(&self, principal: Principal, id: CoordinatorId) -> Unit<'_, CoordinatorView>;
+    /// Lists the newest leases of coordinators of an intent, oldest first.
+    fn coordinators(&self, principal: Principal, id: IntentId) -> Unit<'_, Vec<CoordinatorView>>;
     /// Creates a portfolio.
     fn create_portfolio(&self, principal: Principal, write: Repeatable<NewPortfolio>) -> Unit<'_, Outcome>;
     /// Changes the words, data or rules of a portfolio.
@@ -291,6 +295,16 @@ impl<B: Backend> Store for B {
     fn plans(&self, principal: Principal, id: IntentId) -> Unit<'_, Vec<PlanView>> {
         let now = self.clock().now();
         self.authorized("plans", move |rows| tasks::plans(rows, &principal, id, now))
+    }
+
+    fn coordinator(&self, principal: Principal, id: CoordinatorId) -> Unit<'_, CoordinatorView> {
+        let now = self.clock().now();
+        self.authorized("coordinator", move |rows| coordinators::coordinator(rows, &principal, id, now))
+    }
+
+    fn coordinators(&self, principal: Principal, id: IntentId) -> Unit<'_, Vec<CoordinatorView>> {
+        let now = self.clock().now();
+        self.authorized("coordinators", move |rows| coordinators::coordinators(rows, &principal, id, now))
     }
 
     fn create_portfolio(&self, principal: Principal, write: Repeatable<NewPortfolio>) -> Unit<'_, Outcome> {

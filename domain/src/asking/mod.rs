@@ -4,6 +4,7 @@ pub mod accepting;
 pub mod admitting;
 pub mod by_record;
 pub mod choice;
+pub mod coordinating;
 pub mod engagement;
 pub mod governing;
 pub mod grouping;

@@ -11,7 +11,7 @@ use crate::base::ids::{SuspensionId, TaskId};
 use crate::base::{json, words};
 use crate::container::plan::{
     CHECKPOINT_WORD_MAX, CHECKPOINTS_MAX, CheckpointBody, ESCALATE_HOURS_MAX, NewPlan, Outline, PLAN_TASKS_MAX, PlanBody,
-    PlanStep, Prepared, TIMEOUT_HOURS_MAX, TimeoutAction,
+    PlanChange, PlanState, PlanStep, Prepared, TIMEOUT_HOURS_MAX, TimeoutAction,
 };
 use crate::container::task::DATA_BYTES_MAX;
 use crate::suspension::retry::{OneOrMany, PartialRetryPolicy, Rung};
@@ -64,10 +64,32 @@ pub fn changed_plan(asking: &AskingPolicy, body: UpdatePlanRequest) -> Result<Pl
     }
     let tasks = body.tasks.map(|given| tasks(&given, &mut errors));
     let checkpoints = body.checkpoints.map(|given| checkpoints(asking, given, &mut errors));
+    let review = review(asking, body.state, &mut errors);
     if !errors.is_empty() {
         return Err(errors);
     }
-    Ok(PlanStep::Change(Box::new(Outline { tasks, checkpoints }), body.state))
+    let outline = Outline { tasks, checkpoints };
+    Ok(PlanStep::Change(Box::new(PlanChange { outline, state: body.state, review })))
+}
+
+/// A plan that moves to another state.
+///
+/// # Errors
+///
+/// None, unless the server's own rules forbid its own question.
+pub fn moved_plan(asking: &AskingPolicy, state: PlanState) -> Result<PlanStep, Errors> {
+    let mut errors = Errors::new();
+    let review = review(asking, Some(state), &mut errors);
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    Ok(PlanStep::Change(Box::new(PlanChange { outline: Outline::default(), state: Some(state), review })))
+}
+
+/// The question whether the tasks of a plan may begin, if it is to be active.
+fn review(asking: &AskingPolicy, state: Option<PlanState>, errors: &mut Errors) -> Option<Prepared> {
+    let question = SuspendRequest { question: words::PLAN_REVIEW_QUESTION.to_owned(), ..SuspendRequest::default() };
+    (state == Some(PlanState::Active)).then(|| prepared(asking, question, "state", errors)).flatten()
 }
 
 /// The tasks of a plan. An id that is no UUID names no task.

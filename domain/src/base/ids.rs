@@ -99,6 +99,10 @@ id!(
     PlanId
 );
 id!(
+    /// Names the lease of a coordinator (RFC-0013).
+    CoordinatorId
+);
+id!(
     /// Names a subscription (RFC-0006).
     SubscriptionId
 );

@@ -172,6 +172,8 @@ pub enum Cause {
     Checkpoint(String),
     /// The decision about a task that has failed for good.
     Failure(TaskId),
+    /// The review of the plan before its tasks begin.
+    Review,
 }
 
 /// A decision of a person for which a plan waits.
@@ -210,6 +212,9 @@ pub struct Plan {
     pub questions: Vec<(String, Prepared)>,
     /// The question about a task that has failed for good.
     pub on_failure_question: Option<Prepared>,
+    /// The question whether its tasks may begin, if a person had to review it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<Prepared>,
     /// A secret from which the ids of its questions are made.
     pub seed: [u8; 32],
     /// How many questions it has asked.
@@ -239,6 +244,7 @@ impl Plan {
         match cause {
             Cause::Checkpoint(id) => self.questions.iter().find(|(of, _)| of == id).map(|(_, question)| question),
             Cause::Failure(_) => self.on_failure_question.as_ref(),
+            Cause::Review => self.review.as_ref(),
         }
     }
 
@@ -292,6 +298,18 @@ pub struct NewPlan {
     pub seed: [u8; 32],
 }
 
+/// A change of a plan.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PlanChange {
+    /// Its tasks and checkpoints.
+    pub outline: Outline,
+    /// Its state; absent to leave it.
+    pub state: Option<PlanState>,
+    /// The question whether its tasks may begin, if the plan is to be active. It is asked only if the guardrails of the intent want a
+    /// review.
+    pub review: Option<Prepared>,
+}
+
 /// A command about one plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanCommand {
@@ -307,7 +325,7 @@ pub enum PlanStep {
     /// Create it.
     Create(Box<NewPlan>),
     /// Change its tasks and checkpoints, its state, or both.
-    Change(Box<Outline>, Option<PlanState>),
+    Change(Box<PlanChange>),
 }
 
 impl PlanCommand {
@@ -315,7 +333,7 @@ impl PlanCommand {
     pub fn names_tasks(&self) -> Vec<TaskId> {
         let outline = match &self.step {
             PlanStep::Create(new) => &new.outline,
-            PlanStep::Change(outline, _) => outline,
+            PlanStep::Change(change) => &change.outline,
         };
         outline.tasks.clone().unwrap_or_default()
     }

@@ -42,6 +42,10 @@ pub enum PlanEvent {
     Approved(Decided),
     /// `plan.checkpoint_rejected`: it may not.
     Rejected(Decided),
+    /// `plan.review_required`: a person must approve it before its tasks begin.
+    ReviewRequired(Box<ReviewRequired>),
+    /// `plan.reviewed`: a person has approved it or stopped it.
+    Reviewed(Reviewed),
     /// `plan.failure_decided`: a person has decided whether it goes on without a task that has failed for good.
     FailureDecided(FailureDecided),
 }
@@ -185,6 +189,31 @@ pub struct FailureDecided {
     pub decided_by: Option<String>,
 }
 
+/// A plan that a person must approve before its tasks begin.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReviewRequired {
+    /// The plan.
+    pub plan_id: PlanId,
+    /// The question. It is in the log once it is asked.
+    #[serde(skip)]
+    pub question: Option<Prepared>,
+}
+
+/// The decision whether the tasks of a plan begin.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reviewed {
+    /// The plan.
+    pub plan_id: PlanId,
+    /// Whether its tasks begin.
+    pub goes_on: bool,
+    /// The question; absent if it could not be asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspension_id: Option<SuspensionId>,
+    /// The person who answered or withdrew the question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided_by: Option<String>,
+}
+
 impl PlanEvent {
     /// The plan.
     pub fn plan_id(&self) -> PlanId {
@@ -202,6 +231,8 @@ impl PlanEvent {
             Self::Asked(asked) => asked.plan_id,
             Self::Approved(decided) | Self::Rejected(decided) => decided.plan_id,
             Self::FailureDecided(decided) => decided.plan_id,
+            Self::ReviewRequired(required) => required.plan_id,
+            Self::Reviewed(reviewed) => reviewed.plan_id,
         }
     }
 
@@ -222,6 +253,8 @@ impl PlanEvent {
             Self::Approved(_) => "plan.checkpoint_approved",
             Self::Rejected(_) => "plan.checkpoint_rejected",
             Self::FailureDecided(_) => "plan.failure_decided",
+            Self::ReviewRequired(_) => "plan.review_required",
+            Self::Reviewed(_) => "plan.reviewed",
         }
     }
 
@@ -249,6 +282,8 @@ impl PlanEvent {
             "plan.checkpoint_approved" => of(payload, Self::Approved),
             "plan.checkpoint_rejected" => of(payload, Self::Rejected),
             "plan.failure_decided" => of(payload, Self::FailureDecided),
+            "plan.review_required" => of(payload, |required| Self::ReviewRequired(Box::new(required))),
+            "plan.reviewed" => of(payload, Self::Reviewed),
             _ => return None,
         })
     }
@@ -287,6 +322,12 @@ impl PlanEvent {
             Self::Approved(decided) => plan.decide(decided, CheckpointStatus::Approved, dated),
             Self::Rejected(decided) => plan.decide(decided, CheckpointStatus::Rejected, dated),
             Self::FailureDecided(decided) => plan.gates.retain(|gate| gate.cause != Cause::Failure(decided.task_id)),
+            Self::ReviewRequired(required) => {
+                plan.state = PlanState::Paused;
+                plan.review.clone_from(&required.question);
+                plan.gates.push(Gate { cause: Cause::Review, suspension_id: None });
+            }
+            Self::Reviewed(_) => plan.gates.retain(|gate| gate.cause != Cause::Review),
         }
     }
 }
@@ -335,6 +376,7 @@ impl Created {
             workers: Vec::new(),
             questions: self.questions.clone(),
             on_failure_question: self.on_failure_question.clone(),
+            review: None,
             seed: self.seed,
             asked: 0,
             created_at,

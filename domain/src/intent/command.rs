@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use crate::base::field::FieldError;
 use crate::base::ids::{IntentId, LeaseId, PortfolioId, SuspensionId};
 use crate::base::time::{rfc3339, seconds};
+use crate::container::coordinator::{CoordinatorCommand, CoordinatorStep};
 use crate::container::plan::PlanCommand;
 use crate::container::task::{TaskCommand, TaskStep};
 use crate::intent::access::ChangeAccess;
@@ -171,6 +172,8 @@ pub enum Command {
     Task(Box<TaskCommand>),
     /// Create a plan, or change it (RFC-0012).
     Plan(Box<PlanCommand>),
+    /// Take the lease of a coordinator, or say that the coordinator is alive (RFC-0013).
+    Coordinate(Box<CoordinatorCommand>),
     /// Set the policy, or remove it (RFC-0013).
     Govern(Option<Box<Policy>>),
     /// Take a lease.
@@ -265,7 +268,8 @@ impl Command {
             Self::AddDependency(_) => Some(Action::AddDependency),
             Self::RemoveDependency(_) => Some(Action::RemoveDependency),
             Self::Task(task) if task.step == TaskStep::LookAtLease => None,
-            Self::Task(_) | Self::Plan(_) => Some(Action::WorkOnTask),
+            Self::Coordinate(command) if command.step == CoordinatorStep::Look => None,
+            Self::Task(_) | Self::Plan(_) | Self::Coordinate(_) => Some(Action::WorkOnTask),
             Self::Govern(_) => Some(Action::Govern),
             Self::AcquireLease { .. } | Self::RenewLease { .. } | Self::ReleaseLease { .. } => Some(Action::Lease),
             Self::Suspend(_) | Self::SuspendByRecord(_) => Some(Action::Suspend),
@@ -306,6 +310,7 @@ impl Command {
                 | Self::RenewLease { .. }
                 | Self::Task(_)
                 | Self::Plan(_)
+                | Self::Coordinate(_)
                 | Self::Govern(_)
         )
     }
@@ -338,6 +343,7 @@ impl Command {
             | Self::DependencyCompleted(_)
             | Self::Task(_)
             | Self::Plan(_)
+            | Self::Coordinate(_)
             | Self::Govern(_)
             | Self::AcquireLease { .. }
             | Self::RenewLease { .. }

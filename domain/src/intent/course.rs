@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use crate::base::ids::{PlanId, SuspensionId, TaskId};
 use crate::container::event::{Blocked, Ended, Named, Retrying, TaskEvent, Unblocked};
 use crate::container::plan::{Cause, CheckpointStatus, FailureAction, Gate, Plan, PlanState, Prepared};
-use crate::container::plan_event::{Asked, Decided, FailureDecided, Moved, PlanEvent, Reached, follow_task};
+use crate::container::plan_event::{Asked, Decided, FailureDecided, Moved, PlanEvent, Reached, Reviewed, follow_task};
 use crate::container::task::{INTENT_ABANDONED, INTENT_SUSPENDED, Task, TaskStatus};
 use crate::intent::Intent;
 use crate::intent::command::Suspend;
@@ -163,6 +163,9 @@ impl Course<'_> {
                 let decided = Decided { plan_id, checkpoint_id: id.clone(), suspension_id, resolution, decided_by };
                 self.plan(if goes_on { PlanEvent::Approved(decided) } else { PlanEvent::Rejected(decided) });
             }
+            Cause::Review => {
+                self.plan(PlanEvent::Reviewed(Reviewed { plan_id, goes_on, suspension_id, decided_by }));
+            }
             Cause::Failure(task_id) => {
                 let decided = FailureDecided { plan_id, task_id: *task_id, goes_on, suspension_id, decided_by };
                 self.plan(PlanEvent::FailureDecided(decided));
@@ -313,6 +316,7 @@ impl Course<'_> {
         match &gate.cause {
             Cause::Checkpoint(id) => checkpoint_id = Some(id.clone()),
             Cause::Failure(id) => task_id = Some(*id),
+            Cause::Review => {}
         }
         self.plan(PlanEvent::Asked(Asked { plan_id, suspension_id, checkpoint_id, task_id }));
         for event in asked {

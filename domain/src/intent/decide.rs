@@ -12,10 +12,13 @@ use crate::intent::changing::changed;
 use crate::intent::command::{Command, Respond};
 use crate::intent::event::{Event, REFUSED_VALUE_BYTES_MAX, RefusedAnswer, Renotified, Resumed};
 use crate::intent::operator::{extend, redrive, remind};
+use crate::intent::record::Record;
 use crate::intent::refusal::{Refusal, end_by_deadline, expired, goes_on, names_a_person, why_refused, withdrawn};
 use crate::intent::status::Status;
 use crate::intent::suspend::{escalated, suspend, suspend_by_record};
-use crate::intent::{agents, announcing, course, deliveries, entries, govern, graph, leases, plans, portfolios, tasks, workflow};
+use crate::intent::{
+    agents, announcing, coordinators, course, deliveries, entries, govern, graph, leases, plans, portfolios, tasks, workflow,
+};
 use crate::people::principal::{Principal, Role};
 use crate::problem::Rejection;
 use crate::suspension::lease::Lease;
@@ -48,7 +51,8 @@ pub fn decide(intent: &Intent, command: &Command, by: &Principal, now: DateTime<
 fn with_consequences(intent: &Intent, events: Vec<Event>, by: &Principal, now: DateTime<Utc>) -> Vec<Event> {
     let events = with_requests_ended(intent, events, by);
     let events = course::settled(intent, events, now);
-    portfolios::with_members_told(intent, events, now)
+    let events = portfolios::with_members_told(intent, events, now);
+    coordinators::with_escalation(intent, events)
 }
 
 /// If these events end the intent, also withdraws the requests that are open beside it: there is nothing left to decide.
@@ -68,7 +72,13 @@ fn effects(intent: &Intent, command: &Command, by: &Principal, now: DateTime<Utc
         Command::AnnouncementDue => Ok(announcing::lapse(intent, now)),
         Command::SetStatus { status, reason, announces: None } => set_status(intent, *status, reason.as_ref(), by, now),
         Command::Append(event) => Ok(vec![Event::Appended(event.clone())]),
-        Command::Record(record) => Ok(vec![Event::Recorded(record.clone())]),
+        Command::Record(record) => {
+            if let Record::CoordinatorDecision(decision) = &**record {
+                coordinators::may_record(intent, decision, by)?;
+            }
+            Ok(vec![Event::Recorded(record.clone())])
+        }
+        Command::Coordinate(command) => Ok(coordinators::decide(intent, command, by, now)?),
         Command::Assign(assign) => agents::assign(intent, assign),
         Command::Govern(policy) => govern::govern(intent, policy.as_deref(), by),
         Command::Unassign { agent_id } => agents::unassign(intent, agent_id, by, now),

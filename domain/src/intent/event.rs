@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::base::ids::{IntentId, SuspensionId};
+use crate::container::coordinator_event::CoordinatorEvent;
 use crate::container::event::TaskEvent;
 use crate::container::plan_event::PlanEvent;
 use crate::intent::access::AccessEvent;
@@ -163,6 +164,8 @@ pub enum Event {
     Task(Box<TaskEvent>),
     /// Something happened to a plan of the intent (RFC-0012).
     Plan(Box<PlanEvent>),
+    /// Something happened to the lease of the agent that directs the intent (RFC-0013).
+    Coordinator(Box<CoordinatorEvent>),
     /// The policy was set, or removed.
     PolicyChanged {
         /// The policy from now on; absent if it was removed.
@@ -442,6 +445,7 @@ impl Event {
             Self::Dependency(change) => change.event_type(),
             Self::Task(change) => change.event_type(),
             Self::Plan(change) => change.event_type(),
+            Self::Coordinator(change) => change.event_type(),
             Self::PolicyChanged { policy: Some(_), .. } => POLICY_SET,
             Self::PolicyChanged { policy: None, .. } => POLICY_REMOVED,
             Self::Violated(_) => VIOLATION,
@@ -525,6 +529,7 @@ pub fn ending_of(event: &Event, now: DateTime<Utc>) -> Option<(SuspensionId, End
         | Event::Dependency(_)
         | Event::Task(_)
         | Event::Plan(_)
+        | Event::Coordinator(_)
         | Event::PolicyChanged { .. }
         | Event::Violated(_)
         | Event::Recorded(_)

@@ -68,6 +68,10 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>, dated: Dat
             intent.has_tasks = true;
             change.apply(&mut intent.plans, &mut intent.tasks, dated);
         }
+        Event::Coordinator(change) => {
+            intent.has_tasks = true;
+            change.apply(&mut intent.coordinator, dated);
+        }
         Event::Suspended(suspension, _) => ask(intent, suspension),
         Event::Resumed(_)
         | Event::SuspensionExpired(_)
@@ -175,6 +179,9 @@ fn end(intent: &mut Intent, event: &Event, now: DateTime<Utc>) {
     if suspension.kind.stops_intent() {
         for lease in &mut intent.leases {
             lease.outlive_suspension(suspension.suspended_at, now);
+        }
+        if let Some(coordinator) = &mut intent.coordinator {
+            coordinator.silent_since = coordinator.silent_since.max(now);
         }
     }
     intent.ended.push(suspension);

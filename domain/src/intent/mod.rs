@@ -10,6 +10,7 @@ pub mod body;
 mod changing;
 pub mod command;
 pub mod contract;
+mod coordinators;
 mod course;
 pub mod decide;
 pub mod deliveries;
@@ -39,6 +40,7 @@ pub use self::entries::lapsed;
 pub use self::graph::depending;
 use crate::base::ids::{IntentId, SuspensionId};
 use crate::base::name::is_same;
+use crate::container::coordinator::Coordinator;
 use crate::container::plan::Plan;
 use crate::container::task::Task;
 use crate::intent::access::OpenRequest;
@@ -109,7 +111,7 @@ pub struct Intent {
     pub blocking: Vec<Blocking>,
     /// Its contract as a phase of a workflow, if it has one; loaded for a lease and for its completion.
     pub phase: Option<Box<Phase>>,
-    /// Whether it ever had a task or a plan.
+    /// Whether it ever had a task, a plan or a coordinator.
     pub has_tasks: bool,
     /// Its tasks that are not finished, and those that the command names.
     pub tasks: Vec<Task>,
@@ -119,8 +121,13 @@ pub struct Intent {
     pub plans: Vec<Plan>,
     /// How many plans it has in all; loaded for a command that creates one.
     pub plan_count: usize,
-    /// The dependency that waits for a person; loaded for the claim of a task, if the intent is blocked.
+    /// The dependency that waits for a person; loaded for the claim of a task, if the intent is blocked. For a lease, an intent that waits
+    /// for a person and whose coordinator holds up all intents that need it, also by way of others.
     pub held_up_by: Option<Box<HeldUp>>,
+    /// The newest lease of a coordinator, even if it has ended.
+    pub coordinator: Option<Box<Coordinator>>,
+    /// How many leases of coordinators it has had; loaded for a command that grants one.
+    pub coordinator_count: usize,
 }
 
 impl Intent {
@@ -158,6 +165,8 @@ impl Intent {
             plans: Vec::new(),
             plan_count: 0,
             held_up_by: None,
+            coordinator: None,
+            coordinator_count: 0,
         }
     }
 

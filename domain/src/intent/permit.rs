@@ -58,7 +58,9 @@ pub fn permit(intent: &Intent, command: &Command, by: &Principal, handed_for: &[
             Err(Rejection::ReservedEventType { event_type: event.event_type.clone() })
         }
         // A decision that a person recorded could be taken for an answer.
-        Command::Record(record) if by.role != Role::Agent && matches!(**record, Record::Decision(_)) => {
+        Command::Record(record)
+            if by.role != Role::Agent && matches!(**record, Record::Decision(_) | Record::CoordinatorDecision(_)) =>
+        {
             Err(Rejection::Forbidden { reason: "agents alone record their decisions; a person answers a question".into() })
         }
         Command::Respond(respond) if by.role == Role::Channel => gateway(intent, respond, by, handed_for),
@@ -75,6 +77,7 @@ pub fn permit(intent: &Intent, command: &Command, by: &Principal, handed_for: &[
         | Command::DependencyCompleted(_)
         | Command::Task(_)
         | Command::Plan(_)
+        | Command::Coordinate(_)
         | Command::Govern(_)
         | Command::AcquireLease { .. }
         | Command::RenewLease { .. }

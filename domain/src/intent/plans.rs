@@ -3,11 +3,12 @@
 use crate::base::ids::{SuspensionId, TaskId};
 use crate::base::name::is_same;
 use crate::container::plan::{
-    CheckpointBody, NewPlan, Outline, PLANS_IN_ALL_MAX, PLANS_MAX, Plan, PlanCommand, PlanState, PlanStep, Prepared,
+    CheckpointBody, NewPlan, Outline, PLANS_IN_ALL_MAX, PLANS_MAX, Plan, PlanChange, PlanCommand, PlanState, PlanStep, Prepared,
 };
-use crate::container::plan_event::{Created, Moved, PlanEvent, Updated};
+use crate::container::plan_event::{Created, Moved, PlanEvent, ReviewRequired, Updated};
 use crate::container::task::TaskStatus;
 use crate::intent::Intent;
+use crate::intent::coordinators;
 use crate::intent::event::Event;
 use crate::intent::refusal::Refusal;
 use crate::people::authority::is_at_one;
@@ -19,7 +20,7 @@ use crate::suspension::Asker;
 pub(super) fn decide(intent: &Intent, command: &PlanCommand, by: &Principal) -> Result<Vec<Event>, Refusal> {
     let event = match &command.step {
         PlanStep::Create(new) => create(intent, command, new, by)?,
-        PlanStep::Change(outline, state) => return Ok(events(change(intent, command, outline, *state, by)?)),
+        PlanStep::Change(wanted) => return Ok(events(change(intent, command, wanted, by)?)),
     };
     Ok(events([event]))
 }
@@ -37,7 +38,9 @@ fn create(intent: &Intent, command: &PlanCommand, new: &NewPlan, by: &Principal)
         let message = format!("an intent has at most {PLANS_MAX} plans that are not finished, and {PLANS_IN_ALL_MAX} in all");
         return Err(Rejection::invalid("intent_id", "count", message));
     }
+    coordinators::may_plan(intent)?;
     let tasks = new.outline.tasks.clone().unwrap_or_default();
+    coordinators::may_hold(intent, tasks.len())?;
     may_hold(intent, command, &tasks)?;
     let (checkpoints, questions) = apart(new.outline.checkpoints.clone().unwrap_or_default());
     stand_behind(&checkpoints, &tasks)?;
@@ -85,13 +88,8 @@ fn stand_behind(checkpoints: &[CheckpointBody], tasks: &[TaskId]) -> Result<(), 
     }
 }
 
-fn change(
-    intent: &Intent,
-    command: &PlanCommand,
-    outline: &Outline,
-    state: Option<PlanState>,
-    by: &Principal,
-) -> Result<Vec<PlanEvent>, Rejection> {
+fn change(intent: &Intent, command: &PlanCommand, wanted: &PlanChange, by: &Principal) -> Result<Vec<PlanEvent>, Rejection> {
+    let PlanChange { outline, state, review } = wanted;
     let plan = intent.plans.iter().find(|plan| plan.id == command.id).ok_or(Rejection::NotFound)?;
     if !is_same(&plan.created_by.name, &by.name) && !intent.is_created_by(by) {
         let reason = "only the agent that created the plan, and the one that created the intent, change it";
@@ -100,7 +98,11 @@ fn change(
     let updated = update(intent, command, plan, outline, by)?;
     let tasks = outline.tasks.as_ref().unwrap_or(&plan.tasks);
     let moved = state.map(|state| move_to(plan, state, tasks, by)).transpose()?;
-    Ok(updated.into_iter().chain(moved).collect())
+    let is_activated = matches!(moved, Some(PlanEvent::Activated(_)));
+    // A plan is activated once, so it is reviewed once.
+    let reviewed = (is_activated && intent.reviews_plans())
+        .then(|| PlanEvent::ReviewRequired(Box::new(ReviewRequired { plan_id: plan.id, question: review.clone() })));
+    Ok(updated.into_iter().chain(moved).chain(reviewed).collect())
 }
 
 /// Changes the tasks and checkpoints of a draft. Afterwards they are fixed: an agent must not remove a checkpoint, or make it less strict,
@@ -119,6 +121,7 @@ fn update(
         return Err(Rejection::PlanNotDraft { state: plan.state.as_str().into() });
     }
     if let Some(tasks) = &outline.tasks {
+        coordinators::may_hold(intent, tasks.len())?;
         may_hold(intent, command, tasks)?;
     }
     let (mut checkpoints, mut questions) = (None, Vec::new());

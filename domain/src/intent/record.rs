@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 use utoipa::ToSchema;
 
-use crate::base::ids::EventId;
+use crate::base::ids::{CoordinatorId, EventId};
 
 /// Data that an agent keeps with an intent, as it is logged.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -17,6 +17,8 @@ use crate::base::ids::EventId;
 pub enum Record {
     /// `decision_recorded`.
     Decision(Decision),
+    /// `coordinator.decision`.
+    CoordinatorDecision(CoordinatorDecision),
     /// `attachment_added`.
     Attachment(Attachment),
     /// `attachment_removed`.
@@ -31,6 +33,8 @@ pub enum Record {
 
 /// The type of the events that record decisions of agents.
 pub const DECISION: &str = "decision_recorded";
+/// The type of the events that record decisions of coordinators.
+pub const COORDINATOR_DECISION: &str = "coordinator.decision";
 /// The type of the events that add attachments.
 pub const ATTACHMENT: &str = "attachment_added";
 /// The type of the events that remove attachments.
@@ -51,6 +55,24 @@ pub struct Decision {
     pub outcome: String,
     /// The reasons.
     pub reasoning: String,
+}
+
+/// A decision of the agent that directs the intent (RFC-0013). It is never a person's answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CoordinatorDecision {
+    /// The lease of the coordinator.
+    pub coordinator_id: CoordinatorId,
+    /// The kind of decision.
+    pub decision_type: String,
+    /// The decision.
+    pub summary: String,
+    /// The reasons.
+    pub rationale: String,
+    /// What else was considered.
+    pub alternatives_considered: Vec<Map<String, Value>>,
+    /// How sure the agent was, 0 to 100.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<Number>,
 }
 
 /// A file that belongs to the intent and is kept elsewhere.
@@ -159,6 +181,7 @@ impl Record {
     pub fn event_type(&self) -> &'static str {
         match self {
             Self::Decision(_) => DECISION,
+            Self::CoordinatorDecision(_) => COORDINATOR_DECISION,
             Self::Attachment(_) => ATTACHMENT,
             Self::AttachmentRemoved(_) => ATTACHMENT_REMOVED,
             Self::Cost(_) => COST,
@@ -175,6 +198,7 @@ impl Record {
     pub fn read(event_type: &str, payload: &Value) -> Option<Result<Self, serde_json::Error>> {
         Some(match event_type {
             DECISION => Decision::deserialize(payload).map(Self::Decision),
+            COORDINATOR_DECISION => CoordinatorDecision::deserialize(payload).map(Self::CoordinatorDecision),
             ATTACHMENT => Attachment::deserialize(payload).map(Self::Attachment),
             ATTACHMENT_REMOVED => AttachmentRemoved::deserialize(payload).map(Self::AttachmentRemoved),
             COST => Cost::deserialize(payload).map(Self::Cost),

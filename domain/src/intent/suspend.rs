@@ -50,7 +50,7 @@ pub(super) fn suspend(intent: &Intent, suspend: &Suspend, by: &Principal, now: D
         ending: None,
         portfolio_deadline: intent.portfolio_deadline().filter(|_| suspend.kind.stops_intent()),
     };
-    let mut question = suspend.question.clone();
+    let mut question = Question { recipients: recipients(intent, suspend), ..suspend.question.clone() };
     if let Some(requested) = &mut question.requested {
         requested.intent_version = intent.version;
     }
@@ -60,6 +60,18 @@ pub(super) fn suspend(intent: &Intent, suspend: &Suspend, by: &Principal, now: D
         events.push(changed(intent, Status::SuspendedAwaitingInput, Some("suspended".into())));
     }
     Ok(events)
+}
+
+/// The people who are asked: those of the question and, if the coordinator's policy is to escalate, its supervisor.
+fn recipients(intent: &Intent, suspend: &Suspend) -> Vec<String> {
+    let mut recipients = suspend.question.recipients.clone();
+    let live = intent.escalates().filter(|_| suspend.kind.stops_intent());
+    for person in live.map(|live| live.escalates_to.as_slice()).unwrap_or_default() {
+        if !recipients.contains(person) {
+            recipients.push(person.clone());
+        }
+    }
+    recipients
 }
 
 /// The moment from which a question's window counts. If the client applies the deadline by its own clock, this is the moment of
@@ -159,7 +171,7 @@ fn decided(intent: &Intent, record: &ByRecord, by: &Principal, now: DateTime<Utc
         (Some(open), _) if !is_same(&open.asked_by.name, &by.name) => Err(Rejection::others_question().into()),
         (Some(open), _) if open.is_expired(now) => Err(expired(intent, open)),
         (Some(open), _) if ends_earlier(asked.expires_at(now), open) => Err(Rejection::EndsEarlier.into()),
-        (Some(open), _) if is_adopted(open, record.open.as_deref(), asked, by) => {
+        (Some(open), _) if is_adopted(intent, open, record.open.as_deref(), asked, by) => {
             Ok(vec![Event::Adopted { suspension_id: open.id, client_id: record.client_id.clone() }])
         }
         (Some(open), _) => {
@@ -175,11 +187,11 @@ fn decided(intent: &Intent, record: &ByRecord, by: &Principal, now: DateTime<Utc
 /// questions must be equal, apart from their deadlines: the client never compares ids, so it would take an answer to a different
 /// question for the answer to this one. If a key of another owner asks, the question is asked anew, so that this
 /// owner may not answer it either.
-fn is_adopted(open: &Suspension, text: Option<&Question>, asked: &Suspend, by: &Principal) -> bool {
+fn is_adopted(intent: &Intent, open: &Suspension, text: Option<&Question>, asked: &Suspend, by: &Principal) -> bool {
     let is_same_text = |text: &Question| {
         text.question == asked.question.question
             && text.context == asked.question.context
-            && text.recipients == asked.question.recipients
+            && text.recipients == recipients(intent, asked)
             && text.retry_policy == asked.question.retry_policy
             && text.channel_hint == asked.question.channel_hint
             && text.decision_record == asked.question.decision_record

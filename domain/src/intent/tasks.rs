@@ -15,7 +15,7 @@ use crate::container::task::{
 use crate::intent::event::Event;
 use crate::intent::refusal::Refusal;
 use crate::intent::status::Status;
-use crate::intent::{Intent, leases, workflow};
+use crate::intent::{Intent, coordinators, leases, workflow};
 use crate::people::principal::{Principal, Role};
 use crate::problem::Rejection;
 use crate::suspension::Asker;
@@ -24,7 +24,10 @@ use crate::suspension::Asker;
 pub(super) fn decide(intent: &Intent, command: &TaskCommand, by: &Principal, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
     let task = || intent.tasks.iter().find(|task| task.id == command.id).ok_or(Rejection::NotFound);
     let (events, plan_id) = match &command.step {
-        TaskStep::Create(new) => (events([create(intent, command.id, new, by)?]), new.plan_id),
+        TaskStep::Create(new) => {
+            coordinators::may_add(intent, new)?;
+            (events([create(intent, command.id, new, by)?]), new.plan_id)
+        }
         TaskStep::Change(change) => (self::change(intent, command, task()?, change, by, now)?, task()?.plan_id),
         TaskStep::Report(progress) => (report(intent, task()?, progress, by, now)?, task()?.plan_id),
         TaskStep::Delegate { id, task: new } => (delegate(intent, task()?, *id, new, by)?, task()?.plan_id),
@@ -67,6 +70,7 @@ fn create(intent: &Intent, task_id: TaskId, new: &NewTask, by: &Principal) -> Re
     let waits_for: Vec<_> = new.depends_on.iter().filter(is_open).copied().collect();
     let body = new.body.clone();
     may_join(intent, new)?;
+    coordinators::may_create(intent, new)?;
     let created = Created {
         task_id,
         plan_id: new.plan_id,
@@ -118,7 +122,7 @@ fn may_join(intent: &Intent, new: &NewTask) -> Result<(), Rejection> {
     if plan.tasks.len() >= PLAN_TASKS_MAX {
         return Err(Rejection::invalid("plan_id", "count", format!("a plan has at most {PLAN_TASKS_MAX} tasks")));
     }
-    Ok(())
+    coordinators::may_hold(intent, plan.tasks.len() + 1)
 }
 
 fn change(
@@ -202,6 +206,7 @@ fn claim(
     now: DateTime<Utc>,
 ) -> Result<Vec<Event>, Refusal> {
     may_begin(intent, task)?;
+    coordinators::may_claim(intent)?;
     let agent_id = named.unwrap_or(&command.agent_id);
     if !by.may_act_for(agent_id) && !intent.is_created_by(by) {
         let reason = "only the agent that created the intent claims tasks for other agents";

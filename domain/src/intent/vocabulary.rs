@@ -132,9 +132,12 @@ const OPENINTENT: [&str; 126] = [
 
 /// Types that only the server writes and that the OpenIntent client does not know, beside those that begin with `intent.` or
 /// `delivery.`.
-const OURS: [&str; 13] = [
+const OURS: [&str; 18] = [
     "arbitration_resolved",
     "attachment_removed",
+    "coordinator.ended",
+    "coordinator.escalation_required",
+    "coordinator.granted",
     "cost_recorded",
     "escalation_requested",
     "escalation_resolved",
@@ -143,6 +146,8 @@ const OURS: [&str; 13] = [
     "plan.cancelled",
     "plan.failure_decided",
     "plan.question_asked",
+    "plan.review_required",
+    "plan.reviewed",
     "plan.updated",
     "plan.worker_joined",
     "retry_policy_set",

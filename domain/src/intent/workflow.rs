@@ -4,6 +4,7 @@ use crate::base::ids::IntentId;
 use crate::intent::Intent;
 use crate::intent::body::Patch;
 use crate::intent::contract::{Unmet, is_reached_by, unmet};
+use crate::intent::dependency::HeldUp;
 use crate::intent::refusal::Refusal;
 use crate::intent::status::Status;
 use crate::problem::Rejection;
@@ -13,8 +14,12 @@ pub(super) fn may_patch(intent: &Intent, patches: &[Patch]) -> Result<(), Reject
     if intent.status != Status::Draft && patches.iter().any(is_reached_by) { Err(Rejection::ContractFrozen) } else { Ok(()) }
 }
 
-/// Refuses a lease of an intent whose inputs are not there, or come from an intent that waits for a person.
+/// Refuses a lease of an intent whose inputs are not there, or come from an intent that waits for a person. If the coordinator of an intent
+/// that waits for a person holds up all intents that need it, refuses a lease of each of these.
 pub(super) fn may_begin(intent: &Intent) -> Result<(), Refusal> {
+    if let Some(HeldUp { title, suspended_intent_id, resumes_at }) = intent.held_up_by.as_deref().cloned() {
+        return Err(Rejection::InputsSuspended { intent_id: intent.id, title, suspended_intent_id, resumes_at }.into());
+    }
     let Some(phase) = &intent.phase else { return Ok(()) };
     let (intent_id, title) = (intent.id, phase.title.clone());
     if let Some(supplier) = phase.suspended() {

@@ -4,6 +4,7 @@
 mod access;
 mod assignments;
 mod config;
+mod coordinators;
 mod deliveries;
 mod events;
 mod governance;
@@ -28,6 +29,10 @@ pub use self::access::{
 };
 pub use self::assignments::{AgentUnassigned, AssignAgentRequest, AssignmentList, AssignmentView};
 pub use self::config::{ServerConfigView, SuspensionConfigView};
+pub use self::coordinators::{
+    CoordinatorDecisionView, CoordinatorView, CreateCoordinatorRequest, CreateDecisionRecordRequest, GuardrailsRequest,
+    GuardrailsView, HeartbeatView,
+};
 pub use self::deliveries::{
     BOUNCE_DETAIL_MAX, BounceReceipt, BounceRequest, BounceView, DeliveryPage, DeliveryView, RETURNED_TO_MAX,
 };

@@ -351,8 +351,16 @@ fn kept(event: EventView) -> Option<Kept> {
 impl DecisionView {
     /// The decision that an event records; `None` for other events.
     pub fn of(event: EventView) -> Option<Self> {
-        let Kept { id, intent_id, actor, created_at, record: Record::Decision(decision) } = kept(event)? else { return None };
-        let Decision { decision_type, outcome, reasoning } = decision;
+        let Kept { id, intent_id, actor, created_at, record } = kept(event)?;
+        let (decision_type, outcome, reasoning) = match record {
+            Record::Decision(Decision { decision_type, outcome, reasoning }) => (decision_type, outcome, reasoning),
+            Record::CoordinatorDecision(decision) => (decision.decision_type, decision.summary, decision.rationale),
+            Record::Attachment(_)
+            | Record::AttachmentRemoved(_)
+            | Record::Cost(_)
+            | Record::Failure(_)
+            | Record::RetryPolicy(_) => return None,
+        };
         Some(Self { id, intent_id, decision_maker_id: actor, decision_type, outcome, reasoning, created_at })
     }
 }

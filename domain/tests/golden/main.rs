@@ -8,6 +8,7 @@
 
 mod access;
 mod containers;
+mod coordinators;
 mod tasks;
 mod three_calls;
 
@@ -525,6 +526,7 @@ fn kinds() -> Vec<Event> {
             containers::under_a_deadline(),
             tasks::tasks(),
             tasks::plans(),
+            coordinators::events(),
         ])
         .flatten()
         .collect()
@@ -612,6 +614,7 @@ fn every_kind_of_event_is_pinned() {
         Event::Dependency(change) => change.event_type(),
         Event::Task(change) => change.event_type(),
         Event::Plan(change) => change.event_type(),
+        Event::Coordinator(change) => change.event_type(),
         Event::PolicyChanged { policy: Some(_), .. } => "governance.policy_set",
         Event::PolicyChanged { policy: None, .. } => "governance.policy_removed",
         Event::Violated(_) => "governance.violation",
@@ -620,7 +623,7 @@ fn every_kind_of_event_is_pinned() {
     };
     let kinds = kinds();
     let pinned: BTreeSet<&str> = kinds.iter().map(name).collect();
-    assert_eq!(pinned.len(), 85, "{pinned:?}");
+    assert_eq!(pinned.len(), 94, "{pinned:?}");
     for event in kinds.iter().filter(|event| !matches!(event, Event::Appended(_))) {
         assert_eq!(event.event_type(), name(event));
         assert!(is_a_type(event.event_type()), "no endpoint could subscribe to {}", event.event_type());

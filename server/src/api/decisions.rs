@@ -3,7 +3,7 @@
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
 use domain::asking::recording;
-use domain::intent::record::DECISION;
+use domain::intent::record::{COORDINATOR_DECISION, DECISION};
 use domain::wire::{DecisionList, DecisionView, RecordDecisionRequest};
 
 use super::records::{keep, kept, shown, unreadable};
@@ -29,10 +29,10 @@ pub(super) async fn record_decision(request: HttpRequest, shared: Data<Shared>) 
     Ok(HttpResponse::Ok().json(DecisionView::of(event).ok_or_else(unreadable)?))
 }
 
-/// Lists the decisions that agents made themselves.
+/// Lists the decisions that agents made themselves, those of coordinators included.
 #[utoipa::path(get, path = "/api/v1/intents/{intent_id}/decisions", tag = "records", params(("intent_id" = String, Path)),
     responses((status = 200, body = DecisionList), (status = 403), (status = 404), (status = 422)))]
 pub(super) async fn list_decisions(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
-    let decisions = shown(kept(&request, &shared, &[DECISION]).await?, DecisionView::of)?;
+    let decisions = shown(kept(&request, &shared, &[DECISION, COORDINATOR_DECISION]).await?, DecisionView::of)?;
     Ok(HttpResponse::Ok().json(DecisionList { decisions }))
 }

@@ -6,6 +6,7 @@ mod agents;
 mod approvals;
 mod arbitration;
 mod attachments;
+mod coordinators;
 mod costs;
 mod decisions;
 mod deliveries;
@@ -64,6 +65,7 @@ fn declare(routes: &mut Routes<'_>) {
         portfolios::routes(routes);
         tasks::routes(routes);
         plans::routes(routes);
+        coordinators::routes(routes);
         keys::routes(routes);
         server_log::routes(routes);
         streams::routes(routes);
@@ -103,4 +105,5 @@ fn intent_routes(routes: &mut Routes<'_>) {
     portfolios::intent_routes(routes);
     tasks::intent_routes(routes);
     plans::intent_routes(routes);
+    coordinators::intent_routes(routes);
 }

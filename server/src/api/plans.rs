@@ -63,7 +63,7 @@ fn write(scope: &'static str, if_match_required: bool) -> Write {
 /// Moves the plan in the path to a state.
 async fn move_to(request: &HttpRequest, shared: &Shared, scope: &'static str, state: PlanState) -> Result<HttpResponse, Detail> {
     let (id, body) = (plan_id(request)?, Json::of(request)?);
-    let step = |_: Value| Ok(PlanStep::Change(Box::default(), Some(state)));
+    let step = |_: Value| planning::moved_plan(&shared.asking, state);
     send(write(scope, false), (Target::Plan(id), id), request, shared, body, step).await
 }
 

@@ -48,6 +48,7 @@ pub(super) async fn make<T: DeserializeOwned>(
         | Outcome::Membership(_)
         | Outcome::Task(_)
         | Outcome::Plan(_)
+        | Outcome::Coordinator(_)
         | Outcome::Subscription(_) => Err(unreadable()),
     }
 }

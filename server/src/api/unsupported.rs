@@ -44,20 +44,14 @@ const OUT_OF_SCOPE: [&str; 34] = [
 ];
 
 /// Parts of OpenIntent that this version does not have.
-const MISSING: [&str; 14] = [
+const MISSING: [&str; 8] = [
     "/checkpoints",
     "/checkpoints/{checkpoint}",
     "/checkpoints/{checkpoint}/approve",
     "/checkpoints/{checkpoint}/proof/{event}",
     "/checkpoints/{checkpoint}/reject",
-    "/coordinators",
-    "/coordinators/{coordinator}",
-    "/coordinators/{coordinator}/heartbeat",
-    "/decisions",
     "/tasks/{task}/escalate",
     "/verify/consistency",
-    "/intents/{intent_id}/coordinator-decisions",
-    "/intents/{intent_id}/coordinators",
     "/intents/{intent_id}/events/verify",
 ];
 

@@ -10,7 +10,7 @@ use chrono::{DateTime, Utc};
 use domain::base::field::FieldError;
 use domain::base::ids::IntentId;
 use domain::base::time::{naive, rfc3339};
-use domain::problem::{Entry, Rejection, edge};
+use domain::problem::{Directing, Entry, Rejection, edge};
 use serde_json::{Map, Value, json};
 use store::StoreError;
 
@@ -114,6 +114,21 @@ impl More {
         self.members.insert(name.to_owned(), ids);
     }
 
+    /// Adds the facts of a refusal about the coordinator of an intent, or about the limits of the work on it.
+    fn add_coordinator(&mut self, rejection: &Rejection) {
+        let mut member = |name: &str, value: Value| self.members.insert(name.to_owned(), value);
+        if let Rejection::CoordinatorConflict { existing } = rejection {
+            let Directing { id, agent_id, last_heartbeat, expires_at } = &**existing;
+            let (last_heartbeat, expires_at) = (naive(*last_heartbeat), expires_at.map(naive));
+            let lease = json!({ "id": id, "agent_id": agent_id, "last_heartbeat": last_heartbeat, "expires_at": expires_at });
+            member("existing_lease", lease);
+        } else if let Rejection::GuardrailViolation { guardrail, limit, attempted } = rejection {
+            for (name, value) in [("guardrail", guardrail), ("limit", limit), ("attempted", attempted)] {
+                member(name, json!(value));
+            }
+        }
+    }
+
     /// Adds the members that the OpenIntent client's own errors about the contract of a phase have (RFC-0024, RFC-0026).
     fn add_contract(&mut self, rejection: &Rejection) {
         let mut add = |error: &str, rule: &str, (intent_id, title): (&IntentId, &String), facts: &[(&str, Value)]| {
@@ -153,6 +168,7 @@ impl From<Rejection> for Failure {
             Rejection::LeaseConflict { existing } => {
                 member("existing_lease", json!(existing));
             }
+            Rejection::CoordinatorConflict { .. } | Rejection::GuardrailViolation { .. } => more.add_coordinator(&rejection),
             Rejection::TooSoon { retry_after_seconds }
             | Rejection::AskedTooOften { retry_after_seconds, .. }
             | Rejection::BytesSpent { retry_after_seconds, .. } => {
@@ -191,6 +207,7 @@ impl From<Rejection> for Failure {
             | Rejection::PlanNotDraft { .. }
             | Rejection::PlanNotActive { .. }
             | Rejection::PlanWaits
+            | Rejection::CoordinatorEnded
             | Rejection::IntentSuspended
             | Rejection::IntentBlocked
             | Rejection::PortfolioTransition { .. }
@@ -301,6 +318,7 @@ impl ResponseError for Detail {
             "invalid_choice"
             | "invalid_transition"
             | "governance_violation"
+            | "guardrail_violation"
             | "io_upstream_suspended"
             | "io_inputs"
             | "io_outputs" => {

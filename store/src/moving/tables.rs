@@ -172,6 +172,7 @@ pub(super) const TABLES: &[Table] = &[
     // A file has one writer, so its row ids are in the order of the commits and can serve as positions.
     table!(published, rid).instead(&[("position", "rid AS position")]),
     table!(plans, rid).draws_from("plans_rid_seq"),
+    table!(coordinators, rid).draws_from("coordinators_rid_seq"),
     table!(tasks, rid).draws_from("tasks_rid_seq"),
     table!(leases, rid).draws_from("leases_rid_seq"),
     table!(api_keys, rid).draws_from("api_keys_rid_seq").tells_runs_apart(),

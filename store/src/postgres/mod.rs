@@ -232,7 +232,7 @@ impl Backend for PostgresStore {
     fn apply(&self, request: Request) -> Unit<'_, Outcome> {
         match request.target {
             Target::Intent(intent) if matches!(request.command, Ok(Command::Respond(_))) => self.answer(intent, request),
-            Target::Intent(_) | Target::Suspension(_) | Target::Task(_) | Target::Plan(_) => {
+            Target::Intent(_) | Target::Suspension(_) | Target::Task(_) | Target::Plan(_) | Target::Coordinator(_) => {
                 self.decide("execute", move |rows, env| units::execute::execute(rows, env, &request))
             }
         }

@@ -6,6 +6,7 @@ pub(crate) mod announcements;
 pub(crate) mod assignments;
 pub(crate) mod bytes;
 pub(crate) mod codes;
+pub(crate) mod coordinators;
 pub(crate) mod departures;
 pub(crate) mod error;
 pub(crate) mod events;
@@ -31,6 +32,7 @@ pub(crate) use self::announcements::{ReadAnnouncements, WriteAnnouncements};
 pub(crate) use self::assignments::{ReadAssignments, WriteAssignments};
 pub(crate) use self::bytes::{ReadBytes, WriteBytes};
 pub(crate) use self::codes::{Code, DeliveryState, TimerKind};
+pub(crate) use self::coordinators::{ReadCoordinators, WriteCoordinators};
 pub(crate) use self::departures::{ReadDepartures, WriteDepartures};
 pub(crate) use self::error::{Decided, RowsError, RowsResult};
 pub(crate) use self::events::{EventLink, NewEvent, ReadEvents, WriteEvents};
@@ -70,6 +72,7 @@ pub(crate) trait Rows:
     + WriteAnnouncements
     + WriteAssignments
     + WriteBytes
+    + WriteCoordinators
     + WriteDepartures
     + WriteEvents
     + WriteGraph
@@ -106,6 +109,7 @@ pub(crate) trait ReadRows:
     + ReadAnnouncements
     + ReadAssignments
     + ReadBytes
+    + ReadCoordinators
     + ReadDepartures
     + ReadEvents
     + ReadGraph
@@ -132,6 +136,7 @@ impl<R> ReadRows for R where
         + ReadAnnouncements
         + ReadAssignments
         + ReadBytes
+        + ReadCoordinators
         + ReadDepartures
         + ReadEvents
         + ReadGraph
@@ -157,8 +162,8 @@ impl<R> ReadRows for R where
 /// [`ReadRows`], which join all traits.
 pub(crate) mod prelude {
     pub(crate) use super::{
-        ReadAccess, ReadAnnouncements, ReadAssignments, ReadBytes, ReadDepartures, ReadEvents, ReadGraph, ReadIdempotency,
-        ReadIntents, ReadKeys, ReadLeases, ReadOutbox, ReadPlans, ReadPortfolios, ReadPresence, ReadRows, ReadSubscriptions,
-        ReadSuspensions, ReadTasks, ReadTimers, ReadTokens, Rows,
+        ReadAccess, ReadAnnouncements, ReadAssignments, ReadBytes, ReadCoordinators, ReadDepartures, ReadEvents, ReadGraph,
+        ReadIdempotency, ReadIntents, ReadKeys, ReadLeases, ReadOutbox, ReadPlans, ReadPortfolios, ReadPresence, ReadRows,
+        ReadSubscriptions, ReadSuspensions, ReadTasks, ReadTimers, ReadTokens, Rows,
     };
 }

@@ -32,7 +32,7 @@ use crate::surroundings::Env;
 use crate::{StoreError, Unit};
 
 /// The tables in an order in which they can be emptied.
-const TABLES: [&str; 35] = [
+const TABLES: [&str; 36] = [
     "server_events",
     "server_log",
     "departures",
@@ -49,6 +49,7 @@ const TABLES: [&str; 35] = [
     "leases",
     "tasks",
     "plans",
+    "coordinators",
     "assignments",
     "access_entries",
     "access_requests",

@@ -8,9 +8,9 @@ use domain::intent::contract::{Phase, Supplier};
 use domain::intent::dependency::DEPENDENCIES_MAX;
 use domain::intent::status::Status;
 
+use super::holding_up::{holding_up, resumes_at};
 use super::loaded::Loaded;
 use super::tasks;
-use crate::reads::in_portfolios;
 use crate::request::Request;
 use crate::rows::prelude::*;
 use crate::rows::{EdgeKind, IntentRow, RowsResult};
@@ -25,6 +25,9 @@ pub(super) fn load<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &Request
         Ok(Command::SetStatus { status: Status::Completed, announces: None, .. }) => false,
         Ok(_) | Err(_) => return Ok(()),
     };
+    if claims && loaded.intent.unmet > 0 && loaded.intent.held_up_by.is_none() {
+        loaded.intent.held_up_by = holding_up(rows, loaded)?.map(Box::new);
+    }
     let body = rows.reads().body(loaded.row.rid)?;
     let Some(mut phase) = Phase::of(body.title, body.state) else { return Ok(()) };
     if claims {
@@ -61,10 +64,6 @@ fn load_suppliers<R: Rows>(rows: &mut R, rid: i64, phase: &mut Phase) -> RowsRes
 }
 
 fn supplier<R: Rows>(rows: &mut R, row: &IntentRow, title: String) -> RowsResult<Supplier> {
-    let mut resumes_at = None;
-    if let Some(open) = row.open_suspension {
-        let open = rows.reads().suspension_at(open)?;
-        resumes_at = in_portfolios(rows.reads(), open)?.suspension.ends_at();
-    }
+    let resumes_at = resumes_at(rows, row)?;
     Ok(Supplier { id: row.intent.id, title, status: row.intent.status, keys: HashSet::new(), resumes_at })
 }

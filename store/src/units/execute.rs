@@ -39,7 +39,7 @@ use super::loaded::{Loaded, load, load_beside, load_what_ends};
 use super::log::append;
 use super::message::siblings;
 use super::outcome::{kept, kept_under, outcome, recalled};
-use super::{graph, places, tasks};
+use super::{graph, places, plans, tasks};
 use crate::reads::{handed, hold, in_portfolios, is_at_home};
 use crate::request::{Outcome, Precondition, Request, Target};
 use crate::rows::prelude::*;
@@ -124,7 +124,7 @@ pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
 fn load_held<R: Rows>(rows: &mut R, row: IntentRow, request: &Request) -> RowsResult<Loaded> {
     let suspension = match request.target {
         Target::Suspension(id) => Some(id),
-        Target::Intent(_) | Target::Task(_) | Target::Plan(_) => {
+        Target::Intent(_) | Target::Task(_) | Target::Plan(_) | Target::Coordinator(_) => {
             request.command.as_ref().ok().and_then(Command::names_suspension)
         }
     };
@@ -180,6 +180,10 @@ fn targeted<R: Rows>(rows: &mut R, request: &Request) -> RowsResult<Option<Inten
     graph::lock(rows, request)?;
     match request.target {
         Target::Intent(id) => rows.reads().intent(id),
+        Target::Coordinator(id) => {
+            let Some((intent, ..)) = rows.reads().coordinator(id)? else { return Ok(None) };
+            rows.reads().intent_at(intent).map(Some)
+        }
         Target::Plan(id) => {
             let Some((intent, _)) = rows.reads().plan(id)? else { return Ok(None) };
             rows.reads().intent_at(intent).map(Some)
@@ -249,6 +253,9 @@ fn completed<'a, R: Rows>(
     if let Command::Assign(assign) = command {
         let in_force = in_force(rows, loaded, &assign.agent_id)?;
         return Ok(Cow::Owned(Command::Assign(Box::new(Assign { in_force, ..(**assign).clone() }))));
+    }
+    if let Command::Plan(plan) = command {
+        return Ok(plans::with_tasks(rows, loaded, plan)?.map_or(Cow::Borrowed(command), Cow::Owned));
     }
     if let Command::Access(change) = command
         && let ChangeAccess::Request(asked) = &**change
@@ -335,7 +342,7 @@ fn admit<R: Rows>(
 ) -> Decided<Option<Outcome>> {
     let asked_by = match request.target {
         Target::Suspension(id) => loaded.intent.suspension(id).map(|suspension| &suspension.asked_by),
-        Target::Intent(_) | Target::Task(_) | Target::Plan(_) => {
+        Target::Intent(_) | Target::Task(_) | Target::Plan(_) | Target::Coordinator(_) => {
             let named = request.command.as_ref().ok().and_then(Command::names_suspension);
             let named = named.and_then(|id| loaded.intent.suspension(id)).map(|suspension| &suspension.asked_by);
             let open = loaded.intent.open.as_ref().map(|open| &open.asked_by);
@@ -393,7 +400,9 @@ fn named(loaded: &Loaded, request: &Request) -> Option<i64> {
     let id = match (request.target, &request.command) {
         (Target::Suspension(id), _) => Some(id),
         (Target::Intent(_), Ok(command @ Command::Respond(_))) => command.names_suspension(),
-        (Target::Intent(_) | Target::Task(_) | Target::Plan(_), _) => return loaded.row.newest_suspension,
+        (Target::Intent(_) | Target::Task(_) | Target::Plan(_) | Target::Coordinator(_), _) => {
+            return loaded.row.newest_suspension;
+        }
     };
     loaded.suspensions.iter().find(|row| Some(row.suspension.id) == id).map(|row| row.rid)
 }

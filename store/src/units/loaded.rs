@@ -42,6 +42,9 @@ impl Loaded {
     pub(super) fn version_of(&self, target: Target) -> u32 {
         match target {
             Target::Intent(_) => self.intent.version,
+            Target::Coordinator(id) => {
+                self.intent.coordinator.as_ref().filter(|lease| lease.id == id).map_or(0, |lease| lease.version)
+            }
             Target::Plan(id) => self.intent.plans.iter().find(|plan| plan.id == id).map_or(0, |plan| plan.version),
             Target::Task(id) => self.intent.tasks.iter().find(|task| task.id == id).map_or(0, |task| task.version),
             Target::Suspension(id) => self.intent.suspension(id).map_or(0, |suspension| suspension.version),
@@ -99,6 +102,7 @@ pub(super) fn load<R: Rows>(rows: &mut R, row: IntentRow, named: Option<Suspensi
         intent.plans = rows.reads().plans_at_work(row.rid, None)?;
         let planned: Vec<_> = intent.plans.iter().flat_map(|plan| plan.tasks.iter().copied()).collect();
         intent.tasks = rows.reads().tasks_at_work(row.rid, &planned)?;
+        intent.coordinator = rows.reads().newest_coordinator(row.rid)?.map(Box::new);
     }
     if row.has_leases {
         intent.leases = rows.reads().leases(row.rid)?;

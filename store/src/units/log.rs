@@ -22,7 +22,7 @@ use serde_json::Value;
 use super::allowance::{EVENT_ROWS_BYTES, charge};
 use super::loaded::Loaded;
 use super::queue::{Queueing, queue, requeue, settle_waiting, waiting};
-use super::{edges, places, plans, tasks};
+use super::{coordinators, edges, places, plans, tasks};
 use crate::fact::Fact;
 use crate::hub::Notice;
 use crate::rows::prelude::*;
@@ -123,6 +123,7 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
         Event::Dependency(change) => edges::follow(rows, loaded, change),
         Event::Task(change) => tasks::follow(rows, loaded, change),
         Event::Plan(change) => plans::follow(rows, loaded, change),
+        Event::Coordinator(change) => coordinators::follow(rows, loaded, change),
         Event::Suspended(suspension, question) => asked(rows, env, loaded, suspension, question, now),
         Event::SuspensionRenotified(renotified) => ask_again(rows, env, loaded, renotified, now),
         Event::SuspensionReminded(reminded) => remind(rows, env, loaded, reminded, now),
@@ -130,7 +131,10 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
         Event::Resumed(_)
         | Event::SuspensionExpired(_)
         | Event::SuspensionUndeliverable { .. }
-        | Event::SuspensionCancelled { .. } => end(rows, env, loaded, event, now),
+        | Event::SuspensionCancelled { .. } => {
+            coordinators::outlive(rows, loaded)?;
+            end(rows, env, loaded, event, now)
+        }
         Event::LateAnswer(refused) | Event::ResponseRejected(refused) => touch(rows, loaded, refused.suspension_id),
         Event::DeliverySent { delivery, .. } => {
             if let Some(asked) = loaded.intent.suspension(delivery.suspension_id) {

@@ -30,12 +30,7 @@ pub(super) fn outcome<R: Rows>(
     now: DateTime<Utc>,
 ) -> RowsResult<Outcome> {
     match command {
-        Command::Suspend(suspend) => {
-            let suspension = loaded.intent.opened(suspend.id);
-            let suspension = suspension.ok_or(RowsError::Inconsistent("a suspend left no suspension open"))?;
-            let record = Box::new(SuspensionRecord { warnings, ..SuspensionRecord::of(suspension, asked(events, suspend)) });
-            Ok(Outcome::Suspension { record, version: loaded.intent.version })
-        }
+        Command::Suspend(suspend) => suspended(loaded, suspend, events, warnings),
         Command::SuspendByRecord(_) => {
             let mut view = crate::reads::intent_view(rows.reads(), &loaded.row)?;
             if let Some(Value::Object(shown)) = view.state.get_mut(SUSPENSION_KEY)
@@ -67,6 +62,7 @@ pub(super) fn outcome<R: Rows>(
             _ => Err(RowsError::Inconsistent("a lease without its event")),
         },
         Command::Task(task) => Ok(Outcome::Task(Box::new(super::tasks::shown(rows, loaded, task)?))),
+        Command::Coordinate(_) => super::coordinators::shown(rows, loaded),
         Command::Plan(plan) => Ok(Outcome::Plan(Box::new(super::plans::shown(rows, loaded, plan.id)?))),
         Command::Append(_) | Command::Record(_) => {
             let appended = last.ok_or(RowsError::Inconsistent("an append without its event"))?;
@@ -133,6 +129,14 @@ fn access<R: Rows>(rows: &mut R, loaded: &Loaded, change: &ChangeAccess, last: O
             AccessView::Request(requested(rows, row.event)?.decided(&decision).ok_or(UNREADABLE)?)
         }
     })
+}
+
+/// The reply to a question that was asked.
+fn suspended(loaded: &Loaded, suspend: &Suspend, events: &[Event], warnings: Vec<String>) -> RowsResult<Outcome> {
+    let suspension = loaded.intent.opened(suspend.id);
+    let suspension = suspension.ok_or(RowsError::Inconsistent("a suspend left no suspension open"))?;
+    let record = Box::new(SuspensionRecord { warnings, ..SuspensionRecord::of(suspension, asked(events, suspend)) });
+    Ok(Outcome::Suspension { record, version: loaded.intent.version })
 }
 
 /// The question as it was asked.
@@ -202,6 +206,7 @@ pub(super) fn kept(loaded: &Loaded, outcome: &Outcome) -> RowsResult<String> {
         | Outcome::Membership(_)
         | Outcome::Task(_)
         | Outcome::Plan(_)
+        | Outcome::Coordinator(_)
         | Outcome::Subscription(_)) => serde_json::to_string(whole)?,
     })
 }

@@ -1,9 +1,11 @@
 //! The plans of an intent: the rows that an event about one implies, and the reply to a command about one.
 
 use domain::base::ids::PlanId;
-use domain::container::plan::PlanBody;
+use domain::container::plan::{PlanBody, PlanChange, PlanCommand, PlanStep};
 use domain::container::plan_event::PlanEvent;
+use domain::intent::command::Command;
 use domain::wire::PlanView;
+use serde_json::Value;
 
 use super::loaded::Loaded;
 use super::tasks;
@@ -41,8 +43,28 @@ pub(super) fn follow<R: Rows>(rows: &mut R, loaded: &Loaded, change: &PlanEvent)
         | PlanEvent::Asked(_)
         | PlanEvent::Approved(_)
         | PlanEvent::Rejected(_)
-        | PlanEvent::FailureDecided(_) => rows.update_plan(plan),
+        | PlanEvent::FailureDecided(_)
+        | PlanEvent::ReviewRequired(_)
+        | PlanEvent::Reviewed(_) => rows.update_plan(plan),
     }
+}
+
+/// Adds the tasks to the question whether the tasks of a plan may begin, for the person who reviews the plan. `None` if the command asks
+/// no question of this kind.
+pub(super) fn with_tasks<R: Rows>(rows: &mut R, loaded: &Loaded, command: &PlanCommand) -> RowsResult<Option<Command>> {
+    let PlanStep::Change(change) = &command.step else { return Ok(None) };
+    let Some(review) = change.review.as_ref().filter(|_| loaded.intent.reviews_plans()) else { return Ok(None) };
+    let planned = loaded.intent.plans.iter().find(|plan| plan.id == command.id).map(|plan| &plan.tasks);
+    let mut names = Vec::new();
+    for id in change.outline.tasks.as_ref().or(planned).into_iter().flatten() {
+        if loaded.intent.tasks.iter().any(|task| task.id == *id) {
+            names.push(Value::from(rows.reads().task_body(*id)?.name));
+        }
+    }
+    let mut review = review.clone();
+    review.question.context.insert("tasks".to_owned(), names.into());
+    let step = PlanStep::Change(Box::new(PlanChange { review: Some(review), ..(**change).clone() }));
+    Ok(Some(Command::Plan(Box::new(PlanCommand { id: command.id, step }))))
 }
 
 /// A plan of the loaded intent, as it is shown.

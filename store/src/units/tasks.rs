@@ -8,9 +8,9 @@ use domain::intent::dependency::{BLOCKING_NAMED_MAX, HeldUp};
 use domain::intent::status::Status;
 use domain::wire::TaskView;
 
+use super::holding_up;
 use super::loaded::Loaded;
 use crate::hub::Notice;
-use crate::reads::in_portfolios;
 use crate::request::{Request, Target};
 use crate::rows::prelude::*;
 use crate::rows::{RowsError, RowsResult};
@@ -27,7 +27,7 @@ pub(super) fn load_named<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &R
             plan = rows.reads().task(id)?.and_then(|(_, task)| task.plan_id);
         }
         Target::Plan(id) => plan = Some(id),
-        Target::Intent(_) | Target::Suspension(_) => {}
+        Target::Intent(_) | Target::Suspension(_) | Target::Coordinator(_) => {}
     }
     match &request.command {
         Ok(Command::Task(task)) => named.extend(task.names_tasks()),
@@ -45,6 +45,10 @@ pub(super) fn load_named<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &R
         Ok(Command::Task(task)) => load_for_task(rows, loaded, task),
         Ok(Command::Plan(_)) => {
             loaded.intent.plan_count = rows.reads().plan_count(loaded.row.rid)?;
+            Ok(())
+        }
+        Ok(Command::Coordinate(_)) => {
+            loaded.intent.coordinator_count = rows.reads().coordinator_count(loaded.row.rid)?;
             Ok(())
         }
         Ok(_) | Err(_) => Ok(()),
@@ -73,14 +77,12 @@ fn held_up_by<R: Rows>(rows: &mut R, loaded: &Loaded) -> RowsResult<Option<HeldU
     let limit = u32::try_from(BLOCKING_NAMED_MAX).unwrap_or(u32::MAX);
     let unfinished = rows.reads().unfinished(loaded.row.rid, false, limit)?;
     let Some((id, _)) = unfinished.into_iter().find(|(_, status)| *status == Status::SuspendedAwaitingInput) else {
-        return Ok(None);
+        return holding_up::holding_up(rows, loaded);
     };
-    let mut resumes_at = None;
-    if let Some(open) = rows.reads().intent(id)?.and_then(|row| row.open_suspension) {
-        let open = rows.reads().suspension_at(open)?;
-        resumes_at = in_portfolios(rows.reads(), open)?.suspension.ends_at();
+    match rows.reads().intent(id)? {
+        Some(row) => holding_up::held_up_by(rows, loaded, &row).map(Some),
+        None => Ok(None),
     }
-    Ok(Some(HeldUp { title: rows.reads().title(loaded.row.rid)?, suspended_intent_id: id, resumes_at }))
 }
 
 /// Writes the rows that an event about a task implies.

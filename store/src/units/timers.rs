@@ -7,6 +7,7 @@ use domain::intent::command::Command;
 
 use super::act::act;
 use super::announcements::take_back;
+use super::coordinator_leases::look_at_coordinators;
 use super::graph;
 use super::loaded::{Loaded, load_of};
 use super::presence;
@@ -57,9 +58,9 @@ pub(crate) fn fire_deadlines<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult
     let announced = rows.reads().due_announcements(now - seconds(RECORD_WITHIN_SECONDS), TIMERS_PER_UNIT)?;
     take_back(rows, env, &announced, now)?;
     let told = graph::tell_the_rest(rows, env, now)?;
-    let lost = look_at_leases(rows, env, TIMERS_PER_UNIT, now)?;
+    let lost = look_at_leases(rows, env, TIMERS_PER_UNIT, now)? + look_at_coordinators(rows, env, TIMERS_PER_UNIT, now)?;
     let announced_until = rows.reads().next_announcement()?.map(record_until);
-    let next = [rows.reads().next_timer()?, announced_until, rows.reads().next_task()?];
+    let next = [rows.reads().next_timer()?, announced_until, rows.reads().next_task()?, rows.reads().next_coordinator()?];
     Ok(Fired { rows: due.len() + announced.len() + told + lost, next_due: next.into_iter().flatten().min(), turned })
 }
 

@@ -2,18 +2,21 @@
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
+mod work;
+
 use std::collections::BTreeSet;
 
 use domain::base::ids::IntentId;
 use domain::people::principal::Role;
-use harness::api::{Api, Reply};
+use harness::api::Reply;
 use harness::app::TestApp;
 use harness::on_each_store;
 use serde_json::{Map, Value, json};
 
 /// Members whose values differ even between the results of two equal requests. The comparison leaves them out.
-const OWN: [&str; 17] = [
+const OWN: [&str; 18] = [
     "id",
+    "coordinator_id",
     "portfolio_id",
     "request_id",
     "intent_id",
@@ -37,6 +40,8 @@ const OPEN: &str = "$open";
 const PARENT: &str = "$parent";
 /// Stands for the id of a task of the intent.
 const TASK: &str = "$task";
+/// Stands for the lease of the coordinator of the intent.
+const COORDINATOR: &str = "$coordinator";
 /// Stands for the id of the intent that the request is about.
 const INTENT: &str = "$intent";
 /// Stands for a name that no key has.
@@ -304,77 +309,6 @@ fn members_of_portfolios() -> Vec<Member> {
     ]
 }
 
-fn members_of_tasks() -> Vec<Member> {
-    let task = json!({"intent_id": INTENT, "name": "n"});
-    let create = |name, value| Member::of("CreateTaskRequest", &task, name, value);
-    let plan = |name, value| Member::of("CreatePlanRequest", &json!({"intent_id": INTENT}), name, value);
-    let one = json!({"id": "c", "name": "n", "after_task": TASK});
-    let checkpoint = |name, value: Value| {
-        let mut with = one.clone();
-        with[name] = value;
-        Member::within(
-            "CheckpointRequest",
-            &json!({"intent_id": INTENT, "tasks": [TASK]}),
-            "checkpoints",
-            name,
-            [json!([one]), json!([with])],
-        )
-    };
-    let update = |status: &str, name, value| Member::of("UpdateTaskRequest", &json!({"status": status}), name, value);
-    vec![
-        create("intent_id", json!("another")).answered(404),
-        create("name", json!("o")),
-        create("description", json!("d")),
-        create("priority", json!("high")),
-        create("input", json!({"a": 1})),
-        create("capabilities_required", json!(["c"])),
-        create("depends_on", json!(["another"])).refused(),
-        create("parent_task_id", json!("another")).refused(),
-        create("timeout_seconds", json!(5)),
-        create("max_attempts", json!(5)),
-        create("metadata", json!({"a": 1})),
-        create("permissions", json!("none")).refused(),
-        create("plan_id", json!("p")).refused(),
-        create("memory_policy", json!({"a": 1})).refused(),
-        create("requires_tools", json!(["t"])).refused(),
-        create("retry_policy", json!("r")).refused(),
-        update("running", "status", json!("claimed")),
-        update("running", "assigned_agent", json!("helper")),
-        update("completed", "output", json!({"a": 1})),
-        update("completed", "artifacts", json!(["a"])),
-        update("failed", "error", json!("e")),
-        update("blocked", "blocked_reason", json!("b")),
-        update("cancelled", "reason", json!("r")),
-        Member::of("ClaimTaskRequest", &json!({}), "assigned_agent", json!("helper")),
-        Member::of("CompleteTaskRequest", &json!({}), "output", json!({"a": 1})),
-        Member::of("CompleteTaskRequest", &json!({}), "artifacts", json!(["a"])),
-        Member::of("FailTaskRequest", &json!({}), "error", json!("e")),
-        Member::of("ReportProgressRequest", &json!({}), "percentage", json!(5)),
-        Member::of("ReportProgressRequest", &json!({}), "message", json!("m")),
-        Member::of("DelegateTaskRequest", &json!({"capability": "c"}), "capability", json!("d")),
-        Member::of("DelegateTaskRequest", &json!({"capability": "c"}), "payload", json!({"a": 1})),
-        Member::of("DelegateTaskRequest", &json!({"capability": "c"}), "name", json!("n")),
-        plan("intent_id", json!("another")).answered(404),
-        plan("tasks", json!(["another"])).refused(),
-        plan("checkpoints", json!([{"id": "c", "name": "n", "after_task": "another"}])).refused(),
-        plan("conditions", json!([{"id": "c"}])).refused(),
-        plan("on_failure", json!("fail")),
-        plan("on_complete", json!("celebrate")).refused(),
-        plan("metadata", json!({"a": 1})),
-        checkpoint("id", json!("")).refused(),
-        checkpoint("name", json!("m")),
-        checkpoint("after_task", json!("another")).refused(),
-        checkpoint("requires_approval", json!(false)),
-        checkpoint("approvers", json!(["ops@example.com"])),
-        checkpoint("timeout_hours", json!(5)),
-        checkpoint("on_timeout", json!("fail")),
-        checkpoint("status", json!("approved")).refused(),
-        Member::of("UpdatePlanRequest", &json!({"checkpoints": []}), "state", json!("cancelled")),
-        Member::of("UpdatePlanRequest", &json!({"state": "cancelled"}), "tasks", json!(["another"])).refused(),
-        Member::of("UpdatePlanRequest", &json!({"state": "cancelled"}), "checkpoints", json!([])),
-    ]
-}
-
 fn members_of_subscriptions() -> Vec<Member> {
     let endpoint = json!({"intent_id": INTENT, "webhook_url": "http://127.0.0.1:1/", "expires_at": "2026-12-01T00:00:00Z"});
     let subscribe = |name, value| Member::of("SubscribeRequest", &endpoint, name, value);
@@ -591,42 +525,11 @@ async fn sent(app: &TestApp, schema: &str, intent: IntentId, open: &str, body: V
         "ExtendRequest" => operator.post(&format!("api/v1/suspensions/{open}/extend"), body).await,
         "CreateKeyRequest" => admin.post("api/v1/keys", body).await,
         "BounceRequest" => app.api(Role::Channel).post("api/v1/deliveries/bounces", body).await,
-        _ => on_a_task(&agent, schema, intent, body).await,
-    }
-}
-
-/// Sends a request about a new task, which runs unless the request itself begins it.
-async fn on_a_task(agent: &Api, schema: &str, intent: IntentId, body: Value) -> Reply {
-    match schema {
-        "CreateTaskRequest" => return agent.post("api/v1/tasks", body).await,
-        "CreatePlanRequest" | "CheckpointRequest" => return agent.post("api/v1/plans", body).await,
-        "UpdatePlanRequest" => {
-            let made = agent.post("api/v1/plans", json!({"intent_id": intent})).await.ok();
-            let one = format!("api/v1/plans/{}", made["id"].as_str().unwrap());
-            return agent.send(agent.request("PATCH", &one).header("if-match", "1").json(&body)).await;
+        "CreateCoordinatorRequest" | "GuardrailsRequest" | "CreateDecisionRecordRequest" => {
+            work::on_a_coordinator(&agent, schema, intent, body).await
         }
-        _ => {}
+        _ => work::on_a_task(&agent, schema, intent, body).await,
     }
-    let made = agent.post("api/v1/tasks", json!({"intent_id": intent, "name": "n"})).await.ok();
-    let path = format!("api/v1/tasks/{}", made["id"].as_str().unwrap());
-    let begins = schema == "ClaimTaskRequest" || ["claimed", "running"].map(Value::from).contains(&body["status"]);
-    let update = async |version: &Value, body: &Value| {
-        agent.send(agent.request("PATCH", &path).header("if-match", version.to_string()).json(body)).await
-    };
-    let mut version = made["version"].clone();
-    if !begins {
-        version = update(&version, &json!({"status": "running"})).await.ok()["version"].clone();
-    }
-    let verb = match schema {
-        "ClaimTaskRequest" => "claim",
-        "CompleteTaskRequest" => "complete",
-        "FailTaskRequest" => "fail",
-        "ReportProgressRequest" => "progress",
-        "DelegateTaskRequest" => "delegate",
-        "UpdateTaskRequest" => return update(&version, &body).await,
-        other => panic!("no request is known with the body {other}"),
-    };
-    agent.post(&format!("{path}/{verb}"), body).await
 }
 
 /// Sends the request with this body, and reads everything that it can change.
@@ -665,7 +568,7 @@ async fn outcome(app: &mut TestApp, member: &Member, mut body: Value) -> (u16, V
 on_each_store! {
     /// A member that is accepted without any effect misleads its caller, who counts on the effect.
     async fn each_member_has_an_effect_or_is_shown_or_refused(app: &mut TestApp) {
-        let all = [members_of_intents(), members_of_access(), members_of_portfolios(), members_of_tasks(), members_of_subscriptions(), members_of_requests(), members_of_records(), members_of_questions(), members_of_endings(), members_of_keys_and_messages()].concat();
+        let all = [members_of_intents(), members_of_access(), members_of_portfolios(), work::members_of_tasks(), work::members_of_coordinators(), members_of_subscriptions(), members_of_requests(), members_of_records(), members_of_questions(), members_of_endings(), members_of_keys_and_messages()].concat();
         let description = app.anonymous().get("openapi.json").await.ok();
         let listed = all.iter().map(|member| (member.schema.to_owned(), member.name.to_owned())).collect();
         assert_eq!(described(&description), listed, "the members of the description, and those below");

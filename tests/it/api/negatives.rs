@@ -86,6 +86,7 @@ impl Row {
             .replace("{portfolio_id}", &things.portfolio)
             .replace("{task_id}", &things.task)
             .replace("{plan_id}", &things.plan)
+            .replace("{coordinator_id}", &things.coordinator)
             .replace("{subscription_id}", &things.subscription)
             .replace("{entry_id}", NOBODYS)
             .replace("{request_id}", NOBODYS)
@@ -95,16 +96,35 @@ impl Row {
 
     /// Whether the operation is about an agent's intent or question, whose existence other agents must not learn.
     fn on_an_intent(&self) -> bool {
-        ["{intent_id}", "{suspension_id}", "{escalation_id}", "{portfolio_id}", "{task_id}", "{plan_id}", "{subscription_id}"]
-            .iter()
-            .any(|id| self.operation.contains(id))
+        [
+            "{intent_id}",
+            "{suspension_id}",
+            "{escalation_id}",
+            "{portfolio_id}",
+            "{task_id}",
+            "{plan_id}",
+            "{coordinator_id}",
+            "{subscription_id}",
+        ]
+        .iter()
+        .any(|id| self.operation.contains(id))
     }
 
     fn form(&self) -> &'static str {
-        let openintents =
-            ["/server/config", "/subscribe", "/intents", "/escalations", "/portfolios", "/tasks", "/plans", "/subscriptions"]
-                .iter()
-                .any(|part| self.operation.contains(part));
+        let openintents = [
+            "/server/config",
+            "/subscribe",
+            "/intents",
+            "/escalations",
+            "/portfolios",
+            "/tasks",
+            "/plans",
+            "/coordinators",
+            "/decisions",
+            "/subscriptions",
+        ]
+        .iter()
+        .any(|part| self.operation.contains(part));
         if !openintents || self.operation.ends_with("/suspend") { "application/problem+json" } else { "application/json" }
     }
 }
@@ -119,6 +139,7 @@ struct Things {
     portfolio: String,
     task: String,
     plan: String,
+    coordinator: String,
     subscription: String,
 }
 
@@ -134,6 +155,7 @@ impl Things {
             portfolio: id(),
             task: id(),
             plan: id(),
+            coordinator: id(),
             subscription: id(),
         }
     }
@@ -153,13 +175,26 @@ impl Things {
         agent.post(&place, json!({"intent_id": intent})).await.ok();
         let task = agent.post("api/v1/tasks", json!({"intent_id": intent, "name": "n"})).await.ok();
         let plan = agent.post("api/v1/plans", json!({"intent_id": intent})).await.ok();
+        let coordinator = agent.post("api/v1/coordinators", json!({"agent_id": "test-agent", "intent_id": intent})).await.ok();
         let endpoint = json!({"intent_id": intent, "webhook_url": "http://127.0.0.1:1/"});
         let subscription = agent.post("api/v1/subscriptions", endpoint).await.ok();
         let suspension = agent.asked(intent).await;
         let id = |thing: Value| thing["id"].as_str().unwrap().to_owned();
         let (lease, approval, escalation) = (id(lease), id(approval), id(escalation));
-        let (portfolio, task, plan, subscription) = (id(portfolio), id(task), id(plan), id(subscription));
-        Self { intent: intent.to_string(), suspension, lease, approval, escalation, portfolio, task, plan, subscription }
+        let (portfolio, task, plan, coordinator) = (id(portfolio), id(task), id(plan), id(coordinator));
+        let subscription = id(subscription);
+        Self {
+            intent: intent.to_string(),
+            suspension,
+            lease,
+            approval,
+            escalation,
+            portfolio,
+            task,
+            plan,
+            coordinator,
+            subscription,
+        }
     }
 
     fn id(&self) -> IntentId {
@@ -230,7 +265,7 @@ fn rows_of_graphs() -> Vec<Row> {
     lists.into_iter().chain(writes).collect()
 }
 
-/// The rows of tasks and plans.
+/// The rows of tasks, plans and coordinators.
 fn rows_of_tasks() -> Vec<Row> {
     use Role::{Admin, Agent, Auditor, Channel, Operator};
     let write = |operation: &str| Row::new(operation, Agent).forbidden(&[Operator, Admin, Auditor, Channel]);
@@ -252,6 +287,14 @@ fn rows_of_tasks() -> Vec<Row> {
         write("POST /api/v1/plans/{plan_id}/resume"),
         write("POST /api/v1/plans/{plan_id}/cancel"),
         Row::new("GET /api/v1/intents/{intent_id}/plans", Agent).forbidden(&[Channel]),
+        write("POST /api/v1/coordinators").invalid(json!({"agent_id": "test-agent"}), "intent_id"),
+        Row::new("GET /api/v1/coordinators/{coordinator_id}", Agent).forbidden(&[Channel]),
+        write("POST /api/v1/coordinators/{coordinator_id}/heartbeat"),
+        write("POST /api/v1/decisions").invalid(json!({"summary": "s"}), "intent_id"),
+        Row::new("GET /api/v1/intents/{intent_id}/coordinators", Agent).forbidden(&[Channel]),
+        Row::new("GET /api/v1/intents/{intent_id}/coordinator-decisions", Agent)
+            .forbidden(&[Channel])
+            .query("limit=101", "limit"),
     ]
 }
 

@@ -13,11 +13,15 @@ use sha2::Sha256;
 
 /// Every route and method of the server, except aliases and HTML pages. A new route must be added to this list and to the
 /// description.
-const ROUTES: [&str; 114] = [
+const ROUTES: [&str; 120] = [
     "get /.well-known/openintent-compat.json",
     "get /.well-known/openintent.json",
     "get /.well-known/placet.json",
     "get /api/v1/agents/{agent_id}/subscribe",
+    "post /api/v1/coordinators",
+    "get /api/v1/coordinators/{coordinator_id}",
+    "post /api/v1/coordinators/{coordinator_id}/heartbeat",
+    "post /api/v1/decisions",
     "get /api/v1/deliveries",
     "post /api/v1/deliveries/bounces",
     "post /api/v1/deliveries/{delivery_id}/redrive",
@@ -50,6 +54,8 @@ const ROUTES: [&str; 114] = [
     "get /api/v1/intents/{intent_id}/blocked",
     "get /api/v1/intents/{intent_id}/children",
     "post /api/v1/intents/{intent_id}/children",
+    "get /api/v1/intents/{intent_id}/coordinator-decisions",
+    "get /api/v1/intents/{intent_id}/coordinators",
     "get /api/v1/intents/{intent_id}/costs",
     "post /api/v1/intents/{intent_id}/costs",
     "get /api/v1/intents/{intent_id}/decisions",
@@ -180,7 +186,7 @@ on_each_store! {
                 let filled = path.replace("{intent_id}", &intent.to_string()).replace("{suspension_id}", &suspension);
                 let reply = admin.send(admin.request(&method.to_uppercase(), &filled[1..])).await;
                 let served = ROUTES.contains(&format!("{method} {path}").as_str());
-                let named = ["{key_id}", "{delivery_id}", "{lease_id}", "{dependency_id}", "{attachment_id}", "{agent_id}", "{entry_id}", "{request_id}", "{approval_id}", "{escalation_id}", "{portfolio_id}", "{task_id}", "{plan_id}", "{subscription_id}", "/retry-policy"].iter().any(|id| path.contains(id));
+                let named = ["{key_id}", "{delivery_id}", "{lease_id}", "{dependency_id}", "{attachment_id}", "{agent_id}", "{entry_id}", "{request_id}", "{approval_id}", "{escalation_id}", "{portfolio_id}", "{task_id}", "{plan_id}", "{coordinator_id}", "{subscription_id}", "/retry-policy"].iter().any(|id| path.contains(id));
                 let unknown = reply.status == 405 || (reply.status == 404 && !named);
                 assert_eq!(!unknown, served, "{method} {path}: {}", reply.status);
             }
@@ -213,8 +219,8 @@ on_each_store! {
             assert_eq!(has("401"), keyed, "{operation}");
             assert!(has("404") || !operation.contains('{'), "{operation}");
             assert!(has("422") || described.get("requestBody").is_none(), "{operation}");
-            // A request to send a message again has no body, and neither has one that moves a plan: the id is enough.
-            let is_bare = operation.ends_with("/redrive") || operation.starts_with("post /api/v1/plans/{plan_id}/");
+            // A request to send a message again has no body, and neither has a heartbeat, or one that moves a plan: the id is enough.
+            let is_bare = operation.ends_with("/redrive") || operation.ends_with("/heartbeat") || operation.starts_with("post /api/v1/plans/{plan_id}/");
             let bodied = (operation.starts_with("post") && !is_bare)
                 || operation.starts_with("patch")
                 || operation.starts_with("put");

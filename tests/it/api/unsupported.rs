@@ -5,7 +5,7 @@ use harness::on_each_store;
 use serde_json::json;
 
 /// Every route that the OpenIntent client 0.17.0 calls and this server refuses as not implemented.
-const REFUSED: [&str; 42] = [
+const REFUSED: [&str; 39] = [
     "delete channels/1",
     "delete grants/1",
     "delete memory/1",
@@ -21,15 +21,12 @@ const REFUSED: [&str; 42] = [
     "get checkpoints",
     "get checkpoints/1",
     "get checkpoints/1/proof/1",
-    "get coordinators/1",
     "get credentials/1",
     "get federation/agents",
     "get federation/status",
     "get grants/1",
     "get grants/1/invocations",
     "get intents/{}/channels",
-    "get intents/{}/coordinator-decisions",
-    "get intents/{}/coordinators",
     "get intents/{}/events/verify",
     "get memory/1",
     "get triggers",

@@ -1,5 +1,6 @@
 //! Intents that need each other, and how a suspension of one shows in the others.
 
+mod coordinators;
 mod example;
 mod graph;
 mod plans;

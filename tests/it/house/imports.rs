@@ -55,6 +55,7 @@ const STORE: &[&str] = &[
     "graph",
     "portfolios",
     "tasks",
+    "coordinators",
     "look",
     "units",
     "backend",

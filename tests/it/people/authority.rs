@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use domain::base::field::FieldError;
-use domain::base::ids::{IntentId, PlanId, PortfolioId, SuspensionId, TaskId};
+use domain::base::ids::{CoordinatorId, IntentId, PlanId, PortfolioId, SuspensionId, TaskId};
 use domain::base::name::Owner;
 use domain::intent::command::Command;
 use domain::people::authority::Action;
@@ -16,7 +16,7 @@ use store::{Relation, Repeatable, Store, StoreError, StreamOf, Target, Unit};
 
 /// The units of the store (methods that run one transaction) that a caller asks for. Each takes the caller as a parameter, and
 /// each has a line in the table below.
-const ASKED_FOR: [&str; 36] = [
+const ASKED_FOR: [&str; 38] = [
     "execute",
     "create",
     "intent",
@@ -32,6 +32,8 @@ const ASKED_FOR: [&str; 36] = [
     "tasks",
     "plan",
     "plans",
+    "coordinator",
+    "coordinators",
     "create_portfolio",
     "set_portfolio_status",
     "update_portfolio",
@@ -147,7 +149,7 @@ async fn column(
     store: &dyn Store,
     who: &Principal,
     (intent, question, portfolio): (IntentId, SuspensionId, PortfolioId),
-    (task, plan): (TaskId, PlanId),
+    (task, plan, coordinator): (TaskId, PlanId, CoordinatorId),
 ) -> Vec<(String, String)> {
     let me = || who.clone();
     let mut cells = Vec::new();
@@ -172,6 +174,8 @@ async fn column(
     push("tasks", cell(store.tasks(me(), intent, wrong())).await);
     push("plan", cell(store.plan(me(), plan)).await);
     push("plans", cell(store.plans(me(), intent)).await);
+    push("coordinator", cell(store.coordinator(me(), coordinator)).await);
+    push("coordinators", cell(store.coordinators(me(), intent)).await);
     push("create_portfolio", cell(store.create_portfolio(me(), unwanted())).await);
     push("update_portfolio", cell(store.update_portfolio(me(), portfolio, unwanted())).await);
     push("set_portfolio_status", cell(store.set_portfolio_status(me(), portfolio, unwanted())).await);
@@ -220,13 +224,15 @@ on_each_store! {
         let task = task["id"].as_str().unwrap().parse().unwrap();
         let plan = app.agent().post("api/v1/plans", json!({"intent_id": intent})).await.ok();
         let plan = plan["id"].as_str().unwrap().parse().unwrap();
+        let coordinator = app.agent().post("api/v1/coordinators", json!({"agent_id": "test-agent", "intent_id": intent})).await.ok();
+        let coordinator = coordinator["id"].as_str().unwrap().parse().unwrap();
         let store = app.store();
         let asker = store.intent(requests::principal("admin", Role::Admin), intent).await.unwrap().created_by;
         let mut tried = Vec::new();
         for role in Role::ALL {
             for (name, owner) in [(&*asker, &*asker), ("other", &*asker), ("other", "other")] {
                 let who = Principal { owner: Owner(owner.to_owned()), ..requests::principal(name, role) };
-                tried.push(column(&*store, &who, (intent, question, portfolio), (task, plan)).await);
+                tried.push(column(&*store, &who, (intent, question, portfolio), (task, plan, coordinator)).await);
             }
         }
         let shown: BTreeSet<&str> = tried[0].iter().filter_map(|(unit, _)| unit.split(' ').next()).collect();
@@ -265,6 +271,8 @@ task                   | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes 
 tasks                  | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
 plan                   | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
 plans                  | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
+coordinator            | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
+coordinators           | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
 create_portfolio       | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
 update_portfolio       | yes  404  404  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403
 set_portfolio_status   | yes  404  404  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403

@@ -35,7 +35,7 @@ const PARTIAL: &[&str] = &["outbox_due", "outbox_failed", "suspensions_open", "t
 /// Tables that never have more than a few rows.
 const SMALL: &[&str] = &["__diesel_schema_migrations", "presence", "published_offset", "secrets", "server_log"];
 /// SQL for rows that one does not get by copying the rows of one day. Idempotency keys may be used again, and the tables of
-/// returned messages, of agents' bytes, assignments and access, of portfolios, tasks and subscriptions become large.
+/// returned messages, of agents' bytes, assignments and access, of portfolios, tasks, coordinators and subscriptions become large.
 const ANOTHER_DAY: &str = "DELETE FROM suspension_keys WHERE suspension < 1000000; \
                            INSERT INTO agent_bytes SELECT 'agent-' || number, 100000, 0, 1 FROM generate_series(1, 20000) AS number; \
                            ANALYZE agent_bytes; \
@@ -61,6 +61,7 @@ const ANOTHER_DAY: &str = "DELETE FROM suspension_keys WHERE suspension < 100000
                            ANALYZE graph_edges; \
                            INSERT INTO tasks (id, intent, status, facts, body) SELECT id, rid, 1, '{}', '{}' FROM intents ON CONFLICT DO NOTHING; ANALYZE tasks; \
                            INSERT INTO plans (id, intent, state, facts, body) SELECT id, rid, 3, '{}', '{}' FROM intents ON CONFLICT DO NOTHING; ANALYZE plans; \
+                           INSERT INTO coordinators (id, intent, facts, body) SELECT id, rid, '{}', '{}' FROM intents ON CONFLICT DO NOTHING; ANALYZE coordinators; \
                            INSERT INTO bounces (outbox, hard, reported_at) SELECT rid, true, now() FROM outbox; ANALYZE bounces";
 
 /// Asks for an approval, lists approvals and escalations, and works on an intent under a policy.
@@ -142,6 +143,24 @@ async fn tasks(app: &TestApp) {
     assert_eq!(refused.problem().1, "io_upstream_suspended");
 }
 
+/// Takes the lease of a coordinator, records a decision, and lets the lease run out.
+async fn coordinators(app: &TestApp) {
+    let agent = app.agent();
+    let intent = agent.active_intent().await;
+    let made = agent.post("api/v1/coordinators", json!({"agent_id": "test-agent", "intent_id": intent})).await.ok();
+    let one = format!("api/v1/coordinators/{}", made["id"].as_str().unwrap());
+    let decision = json!({"coordinator_id": made["id"], "intent_id": intent, "decision_type": "plan_created", "summary": "s", "rationale": "r"});
+    agent.post("api/v1/decisions", decision).await.ok();
+    app.advance(60).await;
+    agent.post(&format!("{one}/heartbeat"), json!({})).await.ok();
+    app.advance(120).await;
+    app.advance(180).await;
+    assert_eq!(agent.get(&one).await.ok()["status"], "failed_over");
+    for list in ["coordinators", "coordinator-decisions"] {
+        agent.get(&format!("api/v1/intents/{intent}/{list}")).await.ok();
+    }
+}
+
 /// Creates intents that need each other, lists them, and completes them.
 async fn graph(app: &TestApp) {
     let agent = app.agent();
@@ -221,6 +240,7 @@ async fn beside(app: &TestApp, path: &str) {
     requests(&agent, &operator, path).await;
     graph(app).await;
     tasks(app).await;
+    coordinators(app).await;
     portfolios(&agent, &operator, path).await;
     subscriptions(app, path).await;
 }

@@ -260,6 +260,9 @@ pub fn checkpoint_question(name: &str) -> String {
 /// The question about a task of a plan that has failed for good.
 pub const FAILED_TASK_QUESTION: &str = "A task has failed, and has no attempt left. May the rest of the work go on without it?";
 
+/// The question whether the tasks of a plan may begin. The context lists the tasks.
+pub const PLAN_REVIEW_QUESTION: &str = "May the work begin? The agents plan these tasks.";
+
 /// The question of an agent that hands a problem to people.
 pub fn escalation_question(reason: &str) -> String {
     format!("The agent asks how to go on. Its reason: {reason}")

@@ -23,6 +23,7 @@ pub use self::governance::{PolicyRemoved, PolicySet};
 pub use self::key::{Key, KeyRevoked, ServerPayload};
 pub use self::question::{AskedBefore, Choice, Escalated, Extended, Reminded, Renotified, RetryPolicy, Rung, Suspended};
 pub use self::work::{IntentCreated, Lease, Patch, StatePatched, StatusChanged};
+use crate::container::coordinator_event::CoordinatorEvent;
 use crate::container::event::TaskEvent;
 use crate::container::plan_event::PlanEvent;
 use crate::intent::access::{self, AccessEvent};
@@ -114,6 +115,8 @@ pub enum Payload {
     Task(Box<TaskEvent>),
     /// The events about plans, each under its own type.
     Plan(Box<PlanEvent>),
+    /// The events about coordinators, each under its own type.
+    Coordinator(Box<CoordinatorEvent>),
     /// `governance.policy_set`.
     PolicySet(PolicySet),
     /// `governance.policy_removed`.
@@ -187,6 +190,7 @@ impl Payload {
             Event::Dependency(change) => Self::of_dependency(change),
             Event::Task(change) => Self::Task(change.clone()),
             Event::Plan(change) => Self::Plan(change.clone()),
+            Event::Coordinator(change) => Self::Coordinator(change.clone()),
             Event::PolicyChanged { policy, version } => Self::of_policy(policy.clone(), *version),
             Event::Violated(violation) => Self::Violated(violation.clone()),
             Event::Recorded(record) => Self::Recorded(record.clone()),
@@ -274,7 +278,7 @@ impl Payload {
         }
     }
 
-    /// Reads the payload of an event of an agent's data, of a task, of a plan, or of one that a client appended.
+    /// Reads the payload of an event of an agent's data, of a task, of a plan, of a coordinator, or of one that a client appended.
     fn read_other(event_type: &str, payload: Value) -> Result<Self, serde_json::Error> {
         if let Some(record) = Record::read(event_type, &payload) {
             return record.map(|record| Self::Recorded(Box::new(record)));
@@ -284,6 +288,9 @@ impl Payload {
         }
         if let Some(plan) = PlanEvent::read(event_type, &payload) {
             return plan.map(|plan| Self::Plan(Box::new(plan)));
+        }
+        if let Some(coordinator) = CoordinatorEvent::read(event_type, &payload) {
+            return coordinator.map(|coordinator| Self::Coordinator(Box::new(coordinator)));
         }
         serde_json::from_value(payload).map(Self::Appended)
     }

@@ -92,6 +92,14 @@ fn of_sets(operation_id: &str) -> Option<Value> {
             "intent_id": "019ab0f2-7c11-7d3a-9a55-3f1f0d6b2c10", "tasks": ["019ab0f2-7c11-7d3a-9a55-3f1f0d6b2c11"],
             "checkpoints": [{ "id": "paid", "name": "Pay the invoice", "after_task": "019ab0f2-7c11-7d3a-9a55-3f1f0d6b2c11" }],
         }),
+        "coordinators_create" => json!({
+            "agent_id": "planner", "intent_id": "019ab0f2-7c11-7d3a-9a55-3f1f0d6b2c10", "suspension_policy": "block_dependents",
+            "guardrails": { "max_tasks_per_plan": 10, "requires_plan_review": true },
+        }),
+        "coordinators_decide" => json!({
+            "coordinator_id": "019ab0f2-7c11-7d3a-9a55-3f1f0d6b2c13", "intent_id": "019ab0f2-7c11-7d3a-9a55-3f1f0d6b2c10",
+            "decision_type": "plan_created", "summary": "Check first, then pay", "rationale": "The vendor is new.",
+        }),
         "plans_update" => json!({ "state": "active" }),
         "tasks_create" => json!({
             "intent_id": "019ab0f2-7c11-7d3a-9a55-3f1f0d6b2c10", "name": "Check the invoice", "input": { "invoice": "INV-7" },

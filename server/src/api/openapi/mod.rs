@@ -16,9 +16,9 @@ use serde_json::{Map, Value, json};
 use utoipa::OpenApi;
 
 use super::{
-    access, agents, approvals, arbitration, attachments, costs, decisions, deliveries, discovery, escalations, events,
-    extensions, failures, governance, graph, health, intents, keys, leases, metrics, plans, portfolios, preview, reminders,
-    retry_policy, server_log, streams, subscriptions, suspensions, tasks,
+    access, agents, approvals, arbitration, attachments, coordinators, costs, decisions, deliveries, discovery, escalations,
+    events, extensions, failures, governance, graph, health, intents, keys, leases, metrics, plans, portfolios, preview,
+    reminders, retry_policy, server_log, streams, subscriptions, suspensions, tasks,
 };
 use crate::edge::problem::Surface;
 use crate::edge::route::{Declared, Routes};
@@ -45,6 +45,8 @@ use crate::edge::route::{Declared, Routes};
         tasks::create, tasks::show, tasks::list, tasks::update, tasks::claim, tasks::complete, tasks::fail, tasks::progress,
         tasks::delegate,
         plans::create, plans::show, plans::list, plans::update, plans::activate, plans::pause, plans::resume, plans::cancel,
+        coordinators::create, coordinators::show, coordinators::list, coordinators::heartbeat, coordinators::decide,
+        coordinators::decisions,
         streams::subscribe_to_intent, streams::follow_log, streams::subscribe_to_agent, streams::subscribe_to_portfolio,
         subscriptions::subscribe, subscriptions::list, subscriptions::unsubscribe,
         decisions::record_decision, decisions::list_decisions,
@@ -73,6 +75,7 @@ use crate::edge::route::{Declared, Routes};
         (name = "portfolios", description = "Intents that belong together, under one name (RFC-0007)."),
         (name = "tasks", description = "The parts into which an agent divides the work of an intent (RFC-0012)."),
         (name = "plans", description = "Tasks that are worked on together, with checkpoints at which people decide (RFC-0012)."),
+        (name = "coordinators", description = "The agents that direct the work of intents, within guardrails, and their decisions (RFC-0013)."),
         (name = "streams", description = "Events as they happen, for the OpenIntent client: server-sent events, with `Last-Event-ID`. Every refusal is held for five seconds."),
         (name = "subscriptions", description = "Endpoints that are told of the events of an intent (RFC-0006)."),
         (name = "keys", description = "API keys, for admins."),

@@ -4,6 +4,7 @@ use domain::container::task::TaskStatus;
 use serde_json::{Value, json};
 
 use super::text;
+use crate::api::coordinators::{DECISIONS_DEFAULT, DECISIONS_MAX};
 use crate::api::portfolios::{MEMBERS_OFFSET_MAX, PORTFOLIOS_PAGE_MAX};
 use crate::api::subscriptions::SUBSCRIPTIONS_PAGE_MAX;
 use crate::api::suspensions::WAIT_SECONDS_MAX;
@@ -99,6 +100,12 @@ fn of_one_noun(path: &str, name: &str) -> Option<(Value, &'static str)> {
         }
         (_, "portfolio_id") => {
             (json!({ "type": "string", "format": "uuid" }), "The portfolio's id. Any other value answers 404.")
+        }
+        (_, "coordinator_id") => {
+            (json!({ "type": "string", "format": "uuid" }), "The id of the lease. Any other value answers 404.")
+        }
+        ("/api/v1/intents/{intent_id}/coordinator-decisions", "limit") => {
+            (number(1, DECISIONS_MAX, DECISIONS_DEFAULT), "The most decisions in the list.")
         }
         (_, "plan_id") => (json!({ "type": "string", "format": "uuid" }), "The plan's id. Any other value answers 404."),
         (_, "task_id") => (json!({ "type": "string", "format": "uuid" }), "The task's id. Any other value answers 404."),

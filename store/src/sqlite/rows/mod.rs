@@ -4,6 +4,7 @@ mod access;
 mod announcements;
 mod assignments;
 mod bytes;
+mod coordinators;
 mod departures;
 mod events;
 mod graph;

@@ -95,6 +95,7 @@ impl Ledger {
             | Outcome::Membership(_)
             | Outcome::Task(_)
             | Outcome::Plan(_)
+            | Outcome::Coordinator(_)
             | Outcome::Subscription(_) => {}
         }
         Ok(())
