@@ -42,6 +42,7 @@ mod stream;
 mod surroundings;
 mod tasks;
 mod units;
+pub mod work;
 
 pub use self::database::{Database, open};
 pub use self::error::{StoreError, Unit, Wanted};

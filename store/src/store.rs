@@ -32,7 +32,8 @@ use crate::rows::prelude::*;
 use crate::sending::{BounceReport, DeliveryResult, Leased, LeasedDelivery, Turn};
 use crate::standing::{Fired, Hold, Recovered, Standing, Swept};
 use crate::stream::{StreamCursor, StreamOf, Streamed};
-use crate::{PRODUCTION_MARK, coordinators, graph, look, portfolios, reads, tasks, units};
+use crate::work::WorkView;
+use crate::{PRODUCTION_MARK, coordinators, graph, look, portfolios, reads, tasks, units, work};
 
 /// The error of [`Store::hold_after_restore`] if a server uses the database: the running server would go on with messages and
 /// deadlines.
@@ -130,6 +131,9 @@ pub trait Store: Send + Sync + 'static {
     fn deliveries(&self, principal: Principal, id: SuspensionId, filter: Wanted<DeliveryFilter>) -> Unit<'_, DeliveryPage>;
     /// Opens an answer link; `None` for a token that was never minted, or that became void when the database was restored.
     fn link(&self, token: LinkToken) -> Unit<'_, Option<LinkView>>;
+    /// Reads the work around the intent of a question, as far as the agent that asks may read it; for the holder of an answer link. `None`
+    /// if there is no such intent.
+    fn work(&self, asker: Principal, id: IntentId) -> Unit<'_, Option<WorkView>>;
     /// Reads at most `limit` open questions and at most `limit` messages, newest first, of all agents; for the
     /// mailbox of development mode.
     fn mailbox(&self, limit: u32) -> Unit<'_, MailboxView>;
@@ -398,6 +402,11 @@ impl<B: Backend> Store for B {
             rows.look_at_the_clock()?;
             reads::link(rows, &token, &watch)
         })
+    }
+
+    fn work(&self, asker: Principal, id: IntentId) -> Unit<'_, Option<WorkView>> {
+        let now = self.clock().now();
+        self.read("work", move |rows| work::work(rows, &asker, id, now))
     }
 
     fn mailbox(&self, limit: u32) -> Unit<'_, MailboxView> {

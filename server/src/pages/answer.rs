@@ -276,7 +276,7 @@ fn answers_nothing(pages: &Pages) -> HttpResponse {
     page
 }
 
-fn see_other(location: &str) -> HttpResponse {
+pub(super) fn see_other(location: &str) -> HttpResponse {
     HttpResponse::SeeOther().insert_header(("location", location)).insert_header(("cache-control", "no-store")).finish()
 }
 
@@ -304,6 +304,7 @@ fn open_page(
         expires_at: link.suspension.ends_at(),
         silence: silence(link),
         waiting: link.waiting,
+        is_grouped: link.suspension.portfolio_deadline.is_some(),
         plan: plan(link, &shared.asking.channels),
         form_action: request.path().to_owned(),
         times_path: TIMES.path(),

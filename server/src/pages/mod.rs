@@ -11,6 +11,7 @@ mod mailbox;
 mod reference;
 mod scripts;
 mod view;
+mod work;
 
 use std::num::NonZeroU32;
 
@@ -199,6 +200,7 @@ pub(crate) fn routes(config: &mut ServiceConfig) {
             [(M::GET, web::to(answer::show)), (M::HEAD, web::to(answer::show)), (M::POST, web::to(answer::decide))],
         ))
         .service(resource("/a/{token}/state", [(M::GET, web::to(live::state))]))
+        .service(resource("/a/{token}/work", [(M::GET, web::to(work::show)), (M::HEAD, web::to(work::show))]))
         .service(resource("/assets/{name}", [(M::GET, web::to(scripts::serve))]))
         .service(resource("/docs", [(M::GET, web::to(reference::show)), (M::HEAD, web::to(reference::show))]))
         .service(resource("/", [(M::GET, web::to(home::show)), (M::HEAD, web::to(home::show))]))

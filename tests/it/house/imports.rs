@@ -56,6 +56,7 @@ const STORE: &[&str] = &[
     "portfolios",
     "tasks",
     "coordinators",
+    "work",
     "look",
     "units",
     "backend",

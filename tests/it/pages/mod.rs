@@ -9,3 +9,4 @@ mod hostile;
 mod live;
 mod reference;
 pub(crate) mod texts;
+mod work;

@@ -58,8 +58,9 @@ const ASKED_FOR: [&str; 38] = [
 ];
 
 /// The units that no caller asks for: the server's own work, and units that a secret (a link) opens or that exist only in development.
-const OWN: [&str; 26] = [
+const OWN: [&str; 27] = [
     "link",
+    "work",
     "mailbox",
     "open_mail",
     "fire_deadlines",

@@ -4,7 +4,9 @@
 //! clock. Agent text reaches a template only through [`line`], [`phrase`], [`visible`] or the context table, so control and
 //! bidirectional characters are visible everywhere, and askama escapes the rest.
 
+mod around;
 mod choices;
+mod drawing;
 mod given;
 mod moment;
 mod open;
@@ -17,6 +19,7 @@ use chrono::{DateTime, Utc};
 use domain::base::text::{repeats, truncated, visible, visible_line};
 use domain::base::words;
 
+pub(super) use self::around::Around;
 pub(super) use self::choices::Choices;
 pub(super) use self::given::{Given, Silence};
 pub(super) use self::moment::{machine, second};

@@ -41,6 +41,8 @@ pub(in crate::pages) struct OpenQuestion {
     pub silence: Silence,
     /// How many other intents wait for the intent that asks.
     pub waiting: u32,
+    /// Whether the intent that asks is in a portfolio with a deadline.
+    pub is_grouped: bool,
     /// The plan of the messages, in order; the last row may be the end.
     pub plan: Vec<PlanRow>,
     /// The address to which the form is sent, for its attribute `action`.

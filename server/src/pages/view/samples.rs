@@ -46,6 +46,7 @@ pub(super) fn open() -> OpenQuestion {
         expires_at: Some(at(9, 30)),
         silence: Silence::Ends,
         waiting: 0,
+        is_grouped: false,
         plan: vec![PlanRow { at: at(8, 0), sentence: "You get a reminder".to_owned(), end: false }],
         form_action: "/a/plc_token".to_owned(),
         times_path: TIMES.to_owned(),
