@@ -34,6 +34,7 @@
 //! hook wait for each other for ever.
 
 mod containers;
+mod tasks;
 
 use std::fmt;
 use std::panic::resume_unwind;
@@ -57,6 +58,7 @@ use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::time::timeout;
 
 pub use self::containers::{CreatePortfolio, Portfolio, Related};
+pub use self::tasks::{Coordinate, Coordinator, CreatePlan, CreateTask, Plan, Task};
 use crate::answer::Answer;
 use crate::approval::Approval;
 use crate::client::ClientBuilder;

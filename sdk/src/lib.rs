@@ -59,6 +59,7 @@ mod backoff;
 pub mod blocking;
 mod choice;
 mod client;
+mod coordinator;
 mod engagement;
 mod error;
 mod governance;
@@ -70,17 +71,22 @@ mod lease;
 mod many;
 mod operator;
 mod pending;
+mod plan;
 mod portfolio;
 mod problem;
 mod question;
 mod seconds;
 mod sse;
 mod subscription;
+mod task;
 mod transport;
 
 pub use domain::asking::engagement::{EngagementDecision, EngagementMode, EngagementSignals};
 pub use domain::base::field::FieldError;
-pub use domain::base::ids::{IntentId, PortfolioId, SuspensionId};
+pub use domain::base::ids::{CoordinatorId, IntentId, PlanId, PortfolioId, SuspensionId, TaskId};
+pub use domain::container::coordinator::{CoordinatorStatus, CoordinatorType, SuspensionPolicy};
+pub use domain::container::plan::{CheckpointStatus, FailureAction, PlanState, TimeoutAction};
+pub use domain::container::task::TaskStatus;
 pub use domain::intent::governance::{CompletionMode, Policy as GovernancePolicy, WriteScope};
 pub use domain::intent::status::Status;
 pub use domain::portfolio::membership::MembershipRole;
@@ -89,9 +95,9 @@ pub use domain::suspension::lease::{Lease as LeaseView, LeaseStatus};
 pub use domain::suspension::retry::{HumanRetryPolicy, OneOrMany, PartialRetryPolicy, Rung};
 pub use domain::suspension::{FallbackPolicy, Resolution, ResolutionReason, ResponseType, Style};
 pub use domain::wire::{
-    AggregateStatus, AssignmentView, AtTheEnd, EventView, GraphView, IntentView, MemberView, MembershipView, PortfolioView,
-    RespondResponse, ScheduledAttempt, ServerConfigView, ServerEventView, SuspensionPage, SuspensionPreview, SuspensionRecord,
-    What,
+    AggregateStatus, AssignmentView, AtTheEnd, CoordinatorDecisionView, CoordinatorView, EventView, GraphView,
+    GuardrailsRequest as Guardrails, IntentView, MemberView, MembershipView, PlanView, PortfolioView, RespondResponse,
+    ScheduledAttempt, ServerConfigView, ServerEventView, SuspensionPage, SuspensionPreview, SuspensionRecord, TaskView, What,
 };
 pub use secrecy::SecretString;
 
@@ -99,6 +105,7 @@ pub use crate::answer::{Answer, Source};
 pub use crate::approval::Approval;
 pub use crate::choice::{Choice, Choices};
 pub use crate::client::{Client, ClientBuilder};
+pub use crate::coordinator::{Coordinate, Coordinator};
 pub use crate::engagement::Engagement;
 pub use crate::error::{CallError, CancelReason, RequestInputError, SetupError, TimeoutReason, TransportError};
 pub use crate::graph::Related;
@@ -106,10 +113,12 @@ pub use crate::hooks::{Expiry, Hooks};
 pub use crate::intent::{CreateIntent, Intent};
 pub use crate::lease::Lease;
 pub use crate::pending::Pending;
+pub use crate::plan::{Checkpoint, CreatePlan, Plan};
 pub use crate::portfolio::{CreatePortfolio, Portfolio};
 pub use crate::problem::Problem;
 pub use crate::question::Question;
 pub use crate::subscription::{StreamEvent, Streamed, Subscription};
+pub use crate::task::{CreateTask, Task};
 
 /// The examples of the documents, which compile unchanged.
 #[cfg(doctest)]

@@ -8,5 +8,6 @@ mod following;
 mod hooks;
 mod many;
 mod steering;
+mod tasks;
 mod waiting;
 mod working;
