@@ -11,7 +11,7 @@ use domain::portfolio::PortfolioStatus;
 use domain::wire::AggregateStatus;
 
 use crate::portfolios::readable_portfolio;
-use crate::reads::is_shown;
+use crate::reads::{in_portfolios, is_shown};
 use crate::rows::prelude::*;
 use crate::rows::{EdgeRow, IntentRow, RowsResult};
 
@@ -23,8 +23,8 @@ const WAITING_MAX: usize = 150;
 pub const MEMBERS_SHOWN_MAX: usize = 100;
 /// The most portfolios that are shown.
 pub const PORTFOLIOS_SHOWN_MAX: usize = 10;
-/// The most edges that are read for one intent.
-const EDGES_AT_ONCE: u32 = 500;
+/// The most edges that are read to find them.
+const EDGES_READ_MAX: usize = 2_000;
 
 /// One piece of work.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub struct Work {
     pub title: String,
     /// How far it is.
     pub status: Status,
-    /// The deadline of the question for which it waits, if it waits for a person and the question has a deadline.
+    /// When the question for which it waits ends at the latest, if it waits for a person and the question has a deadline.
     pub until: Option<DateTime<Utc>>,
 }
 
@@ -78,13 +78,20 @@ pub(super) fn work<R: ReadRows>(
 ) -> RowsResult<Option<WorkView>> {
     let Some(root) = rows.intent(id)? else { return Ok(None) };
     let portfolios = portfolios(rows, asker, &root, now)?;
-    let mut around =
-        Around { asker, now, places: HashMap::from([(root.rid, 0)]), works: Vec::new(), edges: Vec::new(), is_cut: false };
+    let mut around = Around {
+        asker,
+        now,
+        places: HashMap::from([(root.rid, 0)]),
+        works: Vec::new(),
+        edges: Vec::new(),
+        is_cut: false,
+        edges_read: 0,
+    };
     let title = rows.title(root.rid)?;
     let first = shown(rows, &root, title)?;
     around.works.push(first);
-    around.search(rows, root.rid, true, WAITING_MAX)?;
-    around.search(rows, root.rid, false, WORKS_MAX)?;
+    around.search(rows, root.rid, Toward::Waiting, WAITING_MAX)?;
+    around.search(rows, root.rid, Toward::Needed, WORKS_MAX)?;
     let Around { works, mut edges, is_cut, .. } = around;
     edges.sort_unstable();
     edges.dedup();
@@ -94,7 +101,8 @@ pub(super) fn work<R: ReadRows>(
 fn shown<R: ReadRows>(rows: &mut R, row: &IntentRow, title: String) -> RowsResult<Work> {
     let mut until = None;
     if let Some(open) = row.open_suspension {
-        until = rows.suspension_at(open)?.suspension.expires_at;
+        let open = rows.suspension_at(open)?;
+        until = in_portfolios(rows, open)?.suspension.ends_at();
     }
     Ok(Work { title, status: row.intent.status, until })
 }
@@ -108,24 +116,42 @@ struct Around<'a> {
     works: Vec<Work>,
     edges: Vec<(usize, usize)>,
     is_cut: bool,
+    edges_read: usize,
+}
+
+/// The direction in which intents are searched.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Toward {
+    /// The intents that wait.
+    Waiting,
+    /// The intents that are needed.
+    Needed,
 }
 
 impl Around<'_> {
     /// Adds the intents that wait for the one at `root`, or those that it needs, with those further on, until there are `most`.
-    fn search<R: ReadRows>(&mut self, rows: &mut R, root: i64, waiting: bool, most: usize) -> RowsResult<()> {
+    fn search<R: ReadRows>(&mut self, rows: &mut R, root: i64, toward: Toward, most: usize) -> RowsResult<()> {
         let mut left = VecDeque::from([root]);
         while let Some(at) = left.pop_front() {
-            let edges =
-                if waiting { rows.needing(&[at], None, EDGES_AT_ONCE)? } else { rows.needs_of(&[at], None, EDGES_AT_ONCE)? };
-            self.is_cut |= edges.len() >= EDGES_AT_ONCE as usize;
-            let other = |edge: &EdgeRow| if waiting { edge.intent } else { edge.needs };
+            let rest = EDGES_READ_MAX.saturating_sub(self.edges_read);
+            if rest == 0 {
+                self.is_cut = true;
+                return Ok(());
+            }
+            let limit = u32::try_from(rest).unwrap_or(u32::MAX);
+            let edges = match toward {
+                Toward::Waiting => rows.needing(&[at], None, limit)?,
+                Toward::Needed => rows.needs_of(&[at], None, limit)?,
+            };
+            self.edges_read += edges.len();
+            let other = |edge: &EdgeRow| if toward == Toward::Waiting { edge.intent } else { edge.needs };
             let mut nodes: HashMap<i64, _> = HashMap::new();
             let wanted: Vec<i64> = edges.iter().map(other).filter(|rid| !self.places.contains_key(rid)).collect();
             nodes.extend(rows.nodes(&wanted)?.into_iter().map(|(row, label)| (row.rid, (row, label.title))));
             for edge in &edges {
                 let rid = other(edge);
                 if let Some((row, title)) = nodes.remove(&rid)
-                    && self.add(rows, &row, title, waiting, most)?
+                    && self.add(rows, &row, title, toward, most)?
                 {
                     left.push_back(rid);
                 }
@@ -138,12 +164,22 @@ impl Around<'_> {
     }
 
     /// Adds an intent if the agent may read it. An intent that has ended waits for nothing.
-    fn add<R: ReadRows>(&mut self, rows: &mut R, row: &IntentRow, title: String, waiting: bool, most: usize) -> RowsResult<bool> {
-        if (waiting && row.intent.status.is_final()) || !is_shown(rows, self.asker, row, self.now)? {
+    fn add<R: ReadRows>(
+        &mut self,
+        rows: &mut R,
+        row: &IntentRow,
+        title: String,
+        toward: Toward,
+        most: usize,
+    ) -> RowsResult<bool> {
+        if toward == Toward::Waiting && row.intent.status.is_final() {
             return Ok(false);
         }
         if self.works.len() >= most {
             self.is_cut = true;
+            return Ok(false);
+        }
+        if !is_shown(rows, self.asker, row, self.now)? {
             return Ok(false);
         }
         self.places.insert(row.rid, self.works.len());

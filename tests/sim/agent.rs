@@ -6,6 +6,7 @@ use std::sync::Arc;
 use domain::base::ids::{Entropy, IntentId, LeaseId, SuspensionId};
 use domain::base::name::Owner;
 use domain::base::time::micros;
+use domain::container::task::TaskStatus;
 use domain::intent::body::{Patch, PatchOp};
 use domain::intent::command::Command;
 use domain::intent::event::ClientEvent;
@@ -23,6 +24,7 @@ use store::{CreateIntent, Idempotency, Outcome, Request, Target};
 
 use crate::executor::{MILLISECOND, SECOND};
 use crate::operator::OUTCOME_KEPT;
+use crate::tasker::Tasker;
 use crate::world::{Failed, World};
 
 /// How many times an agent reads its own question at most to learn whether it has ended.
@@ -34,6 +36,7 @@ struct Agent {
     principal: Principal,
     intent: IntentId,
     calls: u64,
+    tasker: Tasker,
 }
 
 pub(crate) fn start(world: &Arc<World>, number: u64) {
@@ -42,7 +45,7 @@ pub(crate) fn start(world: &Arc<World>, number: u64) {
     let principal = Principal { owner: Owner(format!("team-{}", number % 2)), ..requests::principal(&name, Role::Agent) };
     world.clone().spawn(name, async move {
         let Some(intent) = begin(&world, &principal).await else { return };
-        let mut agent = Agent { world, principal, intent, calls: 0 };
+        let mut agent = Agent { world, principal, intent, calls: 0, tasker: Tasker::default() };
         for question in 0..agent.world.plan.questions {
             agent.world.think(agent.world.plan.scale_seconds * SECOND / 4).await;
             if agent.world.is_healed() || !agent.ask(question).await {
@@ -77,7 +80,9 @@ impl Agent {
     /// Asks a question and waits for its end; returns whether the agent may ask another.
     async fn ask(&mut self, question: u64) -> bool {
         if self.world.draw(|chance| chance.happens(40)) {
-            self.work().await;
+            for _ in 0..self.world.draw(|chance| chance.within(1..=5)) {
+                self.work().await;
+            }
         }
         let asked = draw_question(&self.world);
         let Some(record) = self.suspend(&format!("question {question}"), asked).await else { return false };
@@ -224,7 +229,7 @@ impl Agent {
     async fn work(&mut self) {
         let world = self.world.clone();
         self.calls += 1;
-        let (action, command) = match world.draw(|chance| chance.below(3)) {
+        let (action, command) = match world.draw(|chance| chance.below(6)) {
             0 => (
                 Action::PatchState,
                 Command::PatchState {
@@ -242,6 +247,8 @@ impl Agent {
                     parent_event_id: None,
                 }),
             ),
+            2 | 3 => (Action::WorkOnTask, self.tasker.on_a_task(&world, &self.principal.name)),
+            4 => (Action::WorkOnTask, self.tasker.on_a_coordinator(&world, &self.principal.name)),
             _ => (
                 Action::Lease,
                 Command::AcquireLease {
@@ -265,6 +272,7 @@ impl Agent {
             match world.call(name, |store| async move { store.execute(sent).await }.boxed()).await {
                 Ok(_) if world.clock() >= kept_until => return,
                 Ok(outcome) => {
+                    count(&world, &outcome);
                     let said = json!(outcome);
                     if first.replace(said.clone()).is_some_and(|first| first != said) {
                         world.fail("I21: a replay was answered differently");
@@ -275,6 +283,20 @@ impl Agent {
                 Err(Failed::Unknown) => world.pause().await,
             }
         }
+    }
+}
+
+/// Counts what the tasks and coordinators of the world came to.
+fn count(world: &World, outcome: &Outcome) {
+    if let Outcome::Task(task) = outcome
+        && task.status == TaskStatus::Running
+    {
+        world.coverage.count("task begun");
+    }
+    if let Outcome::Coordinator(lease) = outcome
+        && lease.version > 1
+    {
+        world.coverage.count("heartbeat recorded");
     }
 }
 

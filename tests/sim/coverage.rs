@@ -32,6 +32,8 @@ pub(crate) const FLOORS: &[(&str, u64)] = &[
     ("return forged", 50),
     ("return from before a restore", 100),
     ("store stalled", 50),
+    ("heartbeat recorded", 20),
+    ("task begun", 300),
     ("time given back after an absence", 100),
     ("transaction broken in the middle", 50),
     ("webhook taken", 500),

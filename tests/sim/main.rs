@@ -19,7 +19,9 @@ mod restore;
 mod routes;
 mod shrink;
 mod subscriber;
+mod tasker;
 mod watch;
+mod work;
 mod world;
 
 use std::collections::BTreeSet;

@@ -10,6 +10,7 @@ use domain::log::Hash;
 use serde_json::Value;
 
 use crate::routes::{Lines, Route, add, contains};
+use crate::work::ModelWork;
 
 /// The violation that a step of the model finds.
 pub(crate) type Checked = Result<(), String>;
@@ -47,6 +48,7 @@ pub(crate) struct ModelIntent {
     /// The status that the ending of a question gives the intent.
     next_status: Option<&'static str>,
     pub(crate) suspensions: BTreeMap<String, ModelSuspension>,
+    pub(crate) work: ModelWork,
 }
 
 /// One suspension according to its events.
@@ -262,7 +264,7 @@ impl ModelIntent {
             "delivery.bounced" => self.bounced(payload, at),
             "delivery.redriven" => self.redriven(payload, at),
             "delivery.failover" => self.failover(payload, at, &rules.lines),
-            _ => Ok(()),
+            other => self.work.fold(other, payload, &self.status),
         }
     }
 

@@ -58,16 +58,24 @@ const OBSOLETE: i64 = 3;
 const BOUNCED: i64 = 4;
 
 /// Events that a refused call may leave behind: a record of the try, and effects of the time that passed.
-const MAY_FOLLOW_A_REFUSAL: [&str; 5] = [
+const MAY_FOLLOW_A_REFUSAL: [&str; 7] = [
     "intent.late_answer",
     "intent.response_rejected",
     "intent.suspension_expired",
     "intent.suspension_undeliverable",
     "status_changed",
+    "task.cancelled",
+    "task.unblocked",
 ];
 
 /// Events that happen because of time.
-const TIMES_OWN: [&str; 3] = ["intent.suspension_expired", "intent.suspension_renotified", "intent.suspension_undeliverable"];
+const TIMES_OWN: [&str; 5] = [
+    "coordinator.failed_over",
+    "coordinator.unresponsive",
+    "intent.suspension_expired",
+    "intent.suspension_renotified",
+    "intent.suspension_undeliverable",
+];
 
 /// A message's row.
 #[derive(Clone, PartialEq)]
@@ -368,6 +376,7 @@ impl Watch {
         must!(number(&row[4]) == model.version, "I26: version {} in the row, {} by the events", row[4], model.version);
         must!(number(&row[5]) == model.updated_at, "I26: updated_at");
         must!(number(&row[7]) == model.sequence, "I25: the row counts {} events, there are {}", row[7], model.sequence);
+        model.work.check(status)?;
         let hash = model.last_hash.map(|hash| hex(&hash.0)).unwrap_or_default();
         must!(text(&row[8]) == hash, "I25: the row's last hash");
         must!((status == "suspended_awaiting_input") != row[6].is_null(), "I8: {status}, open suspension {}", row[6]);

@@ -12,7 +12,7 @@ use crate::container::coordinator::{
     CAPABILITIES_ALLOWED_MAX, CoordinatorBody, CoordinatorStep, GUARDRAIL_MAX, Guardrails, INTERVAL_SECONDS_DEFAULT,
     INTERVAL_SECONDS_MAX, INTERVAL_SECONDS_MIN, NewCoordinator, SuspensionPolicy,
 };
-use crate::container::task::{DATA_BYTES_MAX, WORDS_MAX};
+use crate::container::task::DATA_BYTES_MAX;
 use crate::intent::record::{CoordinatorDecision, Record};
 use crate::suspension::ResponseType;
 use crate::wire::{CreateCoordinatorRequest, CreateDecisionRecordRequest, GuardrailsRequest, SuspendRequest};
@@ -35,7 +35,14 @@ pub const DECISION_TYPES: [&str; 10] = [
     "coordinator_handoff",
 ];
 
+/// The longest capability that a guardrail allows, in characters.
+pub const CAPABILITY_MAX: usize = 100;
+
 type Errors = Vec<FieldError>;
+
+fn is_word(word: &str, most: usize) -> bool {
+    (1..=most).contains(&word.chars().count()) && !word.chars().any(char::is_control)
+}
 
 /// A guardrail that this server does not enforce, with the value that the OpenIntent client sends by default. That value promises
 /// nothing, so it is accepted.
@@ -157,8 +164,10 @@ fn guardrails(given: GuardrailsRequest, errors: &mut Errors) -> Guardrails {
         requires_plan_review: given.requires_plan_review.unwrap_or_default(),
     };
     let words = limits.allowed_capabilities.as_deref().unwrap_or_default();
-    if words.len() > CAPABILITIES_ALLOWED_MAX || words.iter().any(|word| word.chars().count() > WORDS_MAX) {
-        let message = format!("must be at most {CAPABILITIES_ALLOWED_MAX} words of at most {WORDS_MAX} characters");
+    if words.len() > CAPABILITIES_ALLOWED_MAX || words.iter().any(|word| !is_word(word, CAPABILITY_MAX)) {
+        let message = format!(
+            "must be at most {CAPABILITIES_ALLOWED_MAX} words of 1 to {CAPABILITY_MAX} characters, without control characters"
+        );
         errors.push(FieldError::new("guardrails.allowed_capabilities", "length", message));
     }
     for (name, value) in given.others {

@@ -69,7 +69,7 @@ pub fn changed_plan(asking: &AskingPolicy, body: UpdatePlanRequest) -> Result<Pl
         return Err(errors);
     }
     let outline = Outline { tasks, checkpoints };
-    Ok(PlanStep::Change(Box::new(PlanChange { outline, state: body.state, review })))
+    Ok(PlanStep::Change(Box::new(PlanChange { outline, state: body.state, review, seeming_secret: asking.seeming_secret })))
 }
 
 /// A plan that moves to another state.
@@ -83,7 +83,8 @@ pub fn moved_plan(asking: &AskingPolicy, state: PlanState) -> Result<PlanStep, E
     if !errors.is_empty() {
         return Err(errors);
     }
-    Ok(PlanStep::Change(Box::new(PlanChange { outline: Outline::default(), state: Some(state), review })))
+    let (outline, seeming_secret) = (Outline::default(), asking.seeming_secret);
+    Ok(PlanStep::Change(Box::new(PlanChange { outline, state: Some(state), review, seeming_secret })))
 }
 
 /// The question whether the tasks of a plan may begin, if it is to be active.

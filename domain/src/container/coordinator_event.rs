@@ -80,6 +80,8 @@ pub enum EndReason {
     Expired,
     /// Its intent has ended.
     IntentEnded,
+    /// The agent may no longer work on the intent.
+    AccessLost,
 }
 
 /// A lease that ended.

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::task::{Progress, Task, TaskBody, TaskStatus};
 use crate::base::ids::{IntentId, LeaseId, PlanId, TaskId};
 use crate::people::principal::Credential;
-use crate::suspension::Resolution;
+use crate::suspension::{Asker, Resolution};
 
 /// One thing that happened to one task; also the payload of its event.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -75,6 +75,9 @@ pub struct Created {
     pub max_attempts: u32,
     /// Data of its creator.
     pub metadata: Map<String, Value>,
+    /// The credential that created it, by its name and owner; absent in older events.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_by: Option<Asker>,
     /// The credential that created it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credential: Option<Credential>,
@@ -285,7 +288,9 @@ impl TaskEvent {
         if let Self::Created(created) = self {
             let needed = tasks.iter_mut().filter(|task| created.depends_on.contains(&task.id));
             needed.for_each(|task| task.blocks.push(created.task_id));
-            return tasks.push(created.task(dated));
+            let parent = tasks.iter().find(|task| Some(task.id) == created.parent_task_id);
+            let depth = parent.map_or(0, |parent| parent.depth + 1);
+            return tasks.push(Task { depth, ..created.task(dated) });
         }
         let id = self.task_id();
         if let Self::Completed(_) | Self::Skipped(_) = self {
@@ -363,6 +368,8 @@ impl Created {
             waits_for: self.waits_for.clone(),
             blocks: Vec::new(),
             parent_task_id: self.parent_task_id,
+            depth: 0,
+            created_by: self.created_by.clone(),
             assigned_agent: None,
             lease_id: None,
             blocked_reason: None,

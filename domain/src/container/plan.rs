@@ -299,7 +299,7 @@ pub struct NewPlan {
 }
 
 /// A change of a plan.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PlanChange {
     /// Its tasks and checkpoints.
     pub outline: Outline,
@@ -308,6 +308,8 @@ pub struct PlanChange {
     /// The question whether its tasks may begin, if the plan is to be active. It is asked only if the guardrails of the intent want a
     /// review.
     pub review: Option<Prepared>,
+    /// The treatment of the names of the tasks, which people read in the review, if one seems to hold a secret.
+    pub seeming_secret: SeemingSecret,
 }
 
 /// A command about one plan.

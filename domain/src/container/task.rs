@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::base::ids::{LeaseId, PlanId, TaskId};
+use crate::suspension::Asker;
 use crate::suspension::lease::Lease;
 
 /// The beginning of the scope of the lease by which an agent holds a task; the id of the task follows.
@@ -128,6 +129,12 @@ pub struct Task {
     pub blocks: Vec<TaskId>,
     /// The task whose agent has delegated this one.
     pub parent_task_id: Option<TaskId>,
+    /// How many tasks are above it.
+    #[serde(default)]
+    pub depth: u32,
+    /// The credential that created it; absent for tasks of before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_by: Option<Asker>,
     /// The agent that holds it, or held it at its end.
     pub assigned_agent: Option<String>,
     /// The lease by which the agent holds it.

@@ -6,8 +6,8 @@ use crate::base::name::form;
 use crate::intent::Intent;
 use crate::intent::assignment::{ASSIGNED_MAX, Assign, Unassigned};
 use crate::intent::event::Event;
-use crate::intent::leases;
 use crate::intent::refusal::Refusal;
+use crate::intent::{coordinators, leases};
 use crate::people::principal::{Principal, Role};
 use crate::problem::Rejection;
 
@@ -56,5 +56,6 @@ pub(super) fn lost_leases(intent: &Intent, agent_id: &str, stays: &[&str], now: 
         within(&gone) && !within(&kept)
     };
     let lost = intent.leases.iter().filter(|lease| is_lost(form(&lease.agent_id)));
-    lost.map(|lease| leases::released(lease, now)).collect()
+    let directs = coordinators::lost(intent, |holder| is_lost(form(holder)));
+    lost.map(|lease| leases::released(lease, now)).chain(directs).collect()
 }

@@ -2,17 +2,18 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::base::ids::TaskId;
 use crate::base::name::is_same;
 use crate::container::coordinator::{
-    COORDINATORS_MAX, Coordinator, CoordinatorCommand, CoordinatorStatus, CoordinatorStep, NewCoordinator, SuspensionPolicy,
+    COORDINATORS_MAX, Coordinator, CoordinatorCommand, CoordinatorStatus, CoordinatorStep, Guardrails, NewCoordinator,
+    SuspensionPolicy,
 };
 use crate::container::coordinator_event::{CoordinatorEvent, EndReason, Ended, EscalationRequired, Granted, Named};
+use crate::container::plan::{Plan, PlanState};
+use crate::container::plan_event::PlanEvent;
 use crate::container::task::NewTask;
 use crate::intent::Intent;
 use crate::intent::event::Event;
 use crate::intent::record::CoordinatorDecision;
-use crate::intent::status::Status;
 use crate::people::principal::Principal;
 use crate::problem::{Directing, Rejection};
 
@@ -24,11 +25,11 @@ pub(super) fn decide(
     now: DateTime<Utc>,
 ) -> Result<Vec<Event>, Rejection> {
     let event = match &command.step {
-        CoordinatorStep::Grant(new) => grant(intent, command, new, by)?,
-        CoordinatorStep::Heartbeat => heartbeat(intent, command, by, now)?,
+        CoordinatorStep::Grant(new) => grant(intent, command, new, by)?.map(event_of),
+        CoordinatorStep::Heartbeat => heartbeat(intent, command, by, now)?.map(event_of),
         CoordinatorStep::Look => look(intent, command, now),
     };
-    Ok(event.into_iter().map(event_of).collect())
+    Ok(event.into_iter().collect())
 }
 
 fn event_of(event: CoordinatorEvent) -> Event {
@@ -53,6 +54,11 @@ fn grant(
         let Coordinator { id, agent_id, last_heartbeat, expires_at, .. } = live.clone();
         let existing = Box::new(Directing { id, agent_id, last_heartbeat, expires_at });
         return if is_own { Ok(None) } else { Err(Rejection::CoordinatorConflict { existing }) };
+    }
+    if !intent.is_created_by(by) && new.guardrails != Guardrails::default() {
+        let reason =
+            "only the agent that created the intent sets guardrails, because they bind every agent as long as the intent exists";
+        return Err(Rejection::Forbidden { reason: reason.into() });
     }
     if intent.coordinator_count >= COORDINATORS_MAX {
         let message = format!("an intent has at most {COORDINATORS_MAX} leases of coordinators in all");
@@ -87,7 +93,7 @@ fn heartbeat(
         return Err(Rejection::CoordinatorEnded);
     }
     may_act_as(coordinator, by)?;
-    if coordinator.is_over() {
+    if coordinator.is_over() || intent.status.is_final() {
         return Err(Rejection::CoordinatorEnded);
     }
     let named = Named { credential: by.credential, ..named(coordinator) };
@@ -107,25 +113,21 @@ fn may_act_as(coordinator: &Coordinator, by: &Principal) -> Result<(), Rejection
 
 /// Ends a lease whose time has passed, or whose coordinator was silent for too long. While the intent waits for a person, no lease runs
 /// out (RFC-0025 §2).
-fn look(intent: &Intent, command: &CoordinatorCommand, now: DateTime<Utc>) -> Option<CoordinatorEvent> {
+fn look(intent: &Intent, command: &CoordinatorCommand, now: DateTime<Utc>) -> Option<Event> {
     let live = intent.directed_by().filter(|live| live.id == command.id)?;
-    let ended = |reason| CoordinatorEvent::Ended(Ended { coordinator_id: live.id, agent_id: live.agent_id.clone(), reason });
-    if intent.status.is_final() {
-        return Some(ended(EndReason::IntentEnded));
-    }
-    if intent.status == Status::SuspendedAwaitingInput {
+    if intent.open.is_some() {
         return None;
     }
     if live.expires_at.is_some_and(|end| end <= now) {
-        return Some(ended(EndReason::Expired));
+        return Some(ended(live, EndReason::Expired));
     }
     live.overdue_at().filter(|at| *at <= now)?;
-    Some(match live.status {
+    Some(event_of(match live.status {
         CoordinatorStatus::Active => CoordinatorEvent::Unresponsive(named(live)),
         CoordinatorStatus::Unresponsive | CoordinatorStatus::FailedOver | CoordinatorStatus::Completed => {
             CoordinatorEvent::FailedOver(named(live))
         }
-    })
+    }))
 }
 
 /// Refuses the decision record of an agent that does not direct the intent.
@@ -133,7 +135,7 @@ pub(super) fn may_record(intent: &Intent, decision: &CoordinatorDecision, by: &P
     match &intent.coordinator {
         Some(coordinator) if coordinator.id == decision.coordinator_id => {
             may_act_as(coordinator, by)?;
-            if coordinator.is_over() { Err(Rejection::CoordinatorEnded) } else { Ok(()) }
+            if coordinator.is_over() || intent.status.is_final() { Err(Rejection::CoordinatorEnded) } else { Ok(()) }
         }
         Some(_) | None => {
             Err(Rejection::invalid("coordinator_id", "unknown", "must be the newest lease of a coordinator of the intent"))
@@ -141,19 +143,33 @@ pub(super) fn may_record(intent: &Intent, decision: &CoordinatorDecision, by: &P
     }
 }
 
-/// Adds, if the coordinator's policy is to escalate and these events ask a question, that its supervisor is asked as well.
-pub(super) fn with_escalation(intent: &Intent, mut events: Vec<Event>) -> Vec<Event> {
-    let escalated = events.iter().find_map(|event| {
+/// Adds the events that follow for the lease of the coordinator: its supervisor is asked as well, or the lease ends with the intent.
+pub(super) fn settled(intent: &Intent, mut events: Vec<Event>, by: &Principal) -> Vec<Event> {
+    let Some(live) = intent.directed_by() else { return events };
+    let is_of_a_plan = |event: &Event| matches!(event, Event::Plan(change) if matches!(**change, PlanEvent::Asked(_)));
+    let people = live.escalates_for(by);
+    let asked = events.iter().find_map(|event| {
         let Event::Suspended(suspension, _) = event else { return None };
-        let live = intent.escalates().filter(|_| suspension.kind.stops_intent())?;
-        Some(CoordinatorEvent::EscalationRequired(EscalationRequired {
-            coordinator_id: live.id,
-            suspension_id: suspension.id,
-            escalated_to: live.escalates_to.clone(),
-        }))
+        (suspension.kind.stops_intent() && !people.is_empty()).then_some(suspension.id)
     });
-    events.extend(escalated.map(event_of));
+    if let Some(suspension_id) = asked.filter(|_| !events.iter().any(is_of_a_plan)) {
+        let coordinator_id = live.id;
+        let required = EscalationRequired { coordinator_id, suspension_id, escalated_to: people.to_vec() };
+        events.push(event_of(CoordinatorEvent::EscalationRequired(required)));
+    }
+    if events.iter().any(Event::ends_intent) {
+        events.push(ended(live, EndReason::IntentEnded));
+    }
     events
+}
+
+/// Ends the lease of an agent that may no longer work on the intent.
+pub(super) fn lost(intent: &Intent, is_lost: impl Fn(&str) -> bool) -> Option<Event> {
+    intent.directed_by().filter(|live| is_lost(&live.agent_id)).map(|live| ended(live, EndReason::AccessLost))
+}
+
+fn ended(live: &Coordinator, reason: EndReason) -> Event {
+    event_of(CoordinatorEvent::Ended(Ended { coordinator_id: live.id, agent_id: live.agent_id.clone(), reason }))
 }
 
 /// A guardrail that forbids what a command would do.
@@ -175,16 +191,17 @@ pub(super) fn may_plan(intent: &Intent) -> Result<(), Rejection> {
 }
 
 /// Refuses more tasks in a plan than the guardrails of the intent allow.
-pub(super) fn may_hold(intent: &Intent, tasks: usize) -> Result<(), Rejection> {
+pub(super) fn may_have_tasks(intent: &Intent, tasks: usize) -> Result<(), Rejection> {
     let Some(limits) = intent.guardrails() else { return Ok(()) };
     within("max_tasks_per_plan", limits.max_tasks_per_plan, tasks)
 }
 
-/// Refuses a task that a person has not seen in a plan that a person had to approve. An agent that works on a task of the plan may hand
-/// parts of it on.
+/// Refuses a task that no person has seen in a plan that has begun, if a person must review the plans of the intent. An agent that works on
+/// a task of the plan may hand parts of it on.
 pub(super) fn may_add(intent: &Intent, new: &NewTask) -> Result<(), Rejection> {
     let plan = intent.plans.iter().find(|plan| Some(plan.id) == new.plan_id);
-    if plan.is_some_and(|plan| plan.review.is_some()) {
+    let is_seen = |plan: &Plan| plan.review.is_some() || (intent.reviews_plans() && plan.state != PlanState::Draft);
+    if plan.is_some_and(is_seen) {
         return Err(violation("requires_plan_review", "only the tasks that a person has seen".into(), "one more".into()));
     }
     Ok(())
@@ -198,9 +215,9 @@ pub(super) fn may_create(intent: &Intent, new: &NewTask) -> Result<(), Rejection
     {
         return Err(violation("allowed_capabilities", allowed.join(", "), other.clone()));
     }
-    let parent = |id: &TaskId| intent.tasks.iter().find(|task| task.id == *id).and_then(|task| task.parent_task_id);
-    let depth = std::iter::successors(new.parent_task_id, parent).count();
-    within("max_delegation_depth", limits.max_delegation_depth, depth)
+    let parent = intent.tasks.iter().find(|task| Some(task.id) == new.parent_task_id);
+    let depth = parent.map_or(0, |parent| parent.depth + 1);
+    within("max_delegation_depth", limits.max_delegation_depth, depth as usize)
 }
 
 /// Refuses that agents hold more tasks than the guardrails of the intent allow.
@@ -210,19 +227,27 @@ pub(super) fn may_claim(intent: &Intent) -> Result<(), Rejection> {
     within("max_concurrent_tasks", limits.max_concurrent_tasks, held + 1)
 }
 
+impl Coordinator {
+    /// The people who are asked as well if this principal asks. A supervisor that the agent has chosen is asked only about its own
+    /// questions: otherwise the agent could choose who else answers those of others.
+    pub(super) fn escalates_for(&self, by: &Principal) -> &[String] {
+        let is_own = by.may_act_for(&self.agent_id);
+        let is_chosen = self.supervisor_id.as_ref().is_some_and(|supervisor| supervisor.contains('@'));
+        if self.suspension_policy != SuspensionPolicy::Escalate || (is_chosen && !is_own) {
+            return &[];
+        }
+        &self.escalates_to
+    }
+}
+
 impl Intent {
     /// The lease of the agent that directs the intent, if one does.
     pub fn directed_by(&self) -> Option<&Coordinator> {
         self.coordinator.as_deref().filter(|coordinator| !coordinator.is_over())
     }
 
-    /// The lease of the agent that directs the intent, if its supervisor is asked whenever people are.
-    pub(super) fn escalates(&self) -> Option<&Coordinator> {
-        self.directed_by().filter(|live| live.suspension_policy == SuspensionPolicy::Escalate)
-    }
-
     /// The limits of the work, which outlast the lease that set them.
-    fn guardrails(&self) -> Option<&crate::container::coordinator::Guardrails> {
+    fn guardrails(&self) -> Option<&Guardrails> {
         self.coordinator.as_ref().map(|coordinator| &coordinator.guardrails)
     }
 

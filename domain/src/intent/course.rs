@@ -307,7 +307,9 @@ impl Course<'_> {
         let first = self.plans.iter().filter(|plan| !plan.state.is_final()).find_map(|plan| Some((plan.clone(), unasked(plan)?)));
         let Some((plan, gate)) = first else { return };
         let by = Principal::agent(&plan.created_by.name, plan.created_by.owner.clone());
-        let as_it_is = Intent { status: Status::Active, open: None, announcement: None, ..self.before.clone() };
+        // The people at a checkpoint are those that the plan names, and the coordinator adds no other.
+        let as_it_is =
+            Intent { status: Status::Active, open: None, announcement: None, coordinator: None, ..self.before.clone() };
         let prepared = plan.prepared(&gate.cause).filter(|_| self.status == Status::Active);
         let asked = prepared.and_then(|prepared| suspend(&as_it_is, &question(&plan, &gate, prepared), &by, self.now).ok());
         let Some(asked) = asked else { return self.decided(plan.id, &gate.cause, false, None) };

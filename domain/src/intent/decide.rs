@@ -52,7 +52,7 @@ fn with_consequences(intent: &Intent, events: Vec<Event>, by: &Principal, now: D
     let events = with_requests_ended(intent, events, by);
     let events = course::settled(intent, events, now);
     let events = portfolios::with_members_told(intent, events, now);
-    coordinators::with_escalation(intent, events)
+    coordinators::settled(intent, events, by)
 }
 
 /// If these events end the intent, also withdraws the requests that are open beside it: there is nothing left to decide.

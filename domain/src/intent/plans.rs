@@ -40,7 +40,7 @@ fn create(intent: &Intent, command: &PlanCommand, new: &NewPlan, by: &Principal)
     }
     coordinators::may_plan(intent)?;
     let tasks = new.outline.tasks.clone().unwrap_or_default();
-    coordinators::may_hold(intent, tasks.len())?;
+    coordinators::may_have_tasks(intent, tasks.len())?;
     may_hold(intent, command, &tasks)?;
     let (checkpoints, questions) = apart(new.outline.checkpoints.clone().unwrap_or_default());
     stand_behind(&checkpoints, &tasks)?;
@@ -89,7 +89,7 @@ fn stand_behind(checkpoints: &[CheckpointBody], tasks: &[TaskId]) -> Result<(), 
 }
 
 fn change(intent: &Intent, command: &PlanCommand, wanted: &PlanChange, by: &Principal) -> Result<Vec<PlanEvent>, Rejection> {
-    let PlanChange { outline, state, review } = wanted;
+    let PlanChange { outline, state, review, .. } = wanted;
     let plan = intent.plans.iter().find(|plan| plan.id == command.id).ok_or(Rejection::NotFound)?;
     if !is_same(&plan.created_by.name, &by.name) && !intent.is_created_by(by) {
         let reason = "only the agent that created the plan, and the one that created the intent, change it";
@@ -99,6 +99,9 @@ fn change(intent: &Intent, command: &PlanCommand, wanted: &PlanChange, by: &Prin
     let tasks = outline.tasks.as_ref().unwrap_or(&plan.tasks);
     let moved = state.map(|state| move_to(plan, state, tasks, by)).transpose()?;
     let is_activated = matches!(moved, Some(PlanEvent::Activated(_)));
+    if is_activated {
+        coordinators::may_have_tasks(intent, tasks.len())?;
+    }
     // A plan is activated once, so it is reviewed once.
     let reviewed = (is_activated && intent.reviews_plans())
         .then(|| PlanEvent::ReviewRequired(Box::new(ReviewRequired { plan_id: plan.id, question: review.clone() })));
@@ -121,7 +124,7 @@ fn update(
         return Err(Rejection::PlanNotDraft { state: plan.state.as_str().into() });
     }
     if let Some(tasks) = &outline.tasks {
-        coordinators::may_hold(intent, tasks.len())?;
+        coordinators::may_have_tasks(intent, tasks.len())?;
         may_hold(intent, command, tasks)?;
     }
     let (mut checkpoints, mut questions) = (None, Vec::new());
@@ -153,8 +156,10 @@ fn move_to(plan: &Plan, state: PlanState, tasks: &[TaskId], by: &Principal) -> R
 
 /// Refuses the answer to a question about a plan from the keys that work in it, and from keys of their owners.
 pub(super) fn may_answer(intent: &Intent, id: SuspensionId, by: &Principal) -> Result<(), Rejection> {
-    let workers = intent.plans.iter().filter(|plan| plan.asks(id)).flat_map(|plan| &plan.workers);
-    match workers.into_iter().find(|worker| is_at_one(by, worker)) {
+    let plans = || intent.plans.iter().filter(|plan| plan.asks(id));
+    let planned = intent.tasks.iter().filter(|task| plans().any(|plan| plan.tasks.contains(&task.id)));
+    let creators = planned.filter_map(|task| task.created_by.as_ref());
+    match plans().flat_map(|plan| &plan.workers).chain(creators).find(|worker| is_at_one(by, worker)) {
         Some(_) => Err(Rejection::SelfResponse),
         None => Ok(()),
     }

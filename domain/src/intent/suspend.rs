@@ -50,28 +50,38 @@ pub(super) fn suspend(intent: &Intent, suspend: &Suspend, by: &Principal, now: D
         ending: None,
         portfolio_deadline: intent.portfolio_deadline().filter(|_| suspend.kind.stops_intent()),
     };
-    let mut question = Question { recipients: recipients(intent, suspend), ..suspend.question.clone() };
+    let mut question = escalating(intent, suspend, by);
     if let Some(requested) = &mut question.requested {
         requested.intent_version = intent.version;
     }
+    let escalated = escalated(suspend.id, &question, 1);
     events.push(Event::Suspended(Box::new(suspension), Box::new(question)));
-    events.extend(escalated(suspend.id, &suspend.question, 1));
+    events.extend(escalated);
     if suspend.kind.stops_intent() && intent.status != Status::SuspendedAwaitingInput {
         events.push(changed(intent, Status::SuspendedAwaitingInput, Some("suspended".into())));
     }
     Ok(events)
 }
 
-/// The people who are asked: those of the question and, if the coordinator's policy is to escalate, its supervisor.
-fn recipients(intent: &Intent, suspend: &Suspend) -> Vec<String> {
-    let mut recipients = suspend.question.recipients.clone();
-    let live = intent.escalates().filter(|_| suspend.kind.stops_intent());
-    for person in live.map(|live| live.escalates_to.as_slice()).unwrap_or_default() {
-        if !recipients.contains(person) {
-            recipients.push(person.clone());
+/// The question as it is asked: if the coordinator's policy is to escalate, its supervisor is asked at every attempt as well.
+fn escalating(intent: &Intent, suspend: &Suspend, by: &Principal) -> Question {
+    let mut question = suspend.question.clone();
+    let live = intent.directed_by().filter(|_| suspend.kind.stops_intent());
+    let more = live.map(|live| live.escalates_for(by)).unwrap_or_default();
+    let add = |people: &mut Vec<String>| {
+        for person in more {
+            if !people.iter().any(|other| other.eq_ignore_ascii_case(person)) {
+                people.push(person.clone());
+            }
+        }
+    };
+    add(&mut question.recipients);
+    for rung in question.retry_policy.iter_mut().flat_map(|policy| &mut policy.escalation_ladder) {
+        if let Some(people) = rung.notify_to.as_mut().filter(|people| !people.0.is_empty()) {
+            add(&mut people.0);
         }
     }
-    recipients
+    question
 }
 
 /// The moment from which a question's window counts. If the client applies the deadline by its own clock, this is the moment of
@@ -188,11 +198,12 @@ fn decided(intent: &Intent, record: &ByRecord, by: &Principal, now: DateTime<Utc
 /// question for the answer to this one. If a key of another owner asks, the question is asked anew, so that this
 /// owner may not answer it either.
 fn is_adopted(intent: &Intent, open: &Suspension, text: Option<&Question>, asked: &Suspend, by: &Principal) -> bool {
+    let wanted = escalating(intent, asked, by);
     let is_same_text = |text: &Question| {
         text.question == asked.question.question
             && text.context == asked.question.context
-            && text.recipients == recipients(intent, asked)
-            && text.retry_policy == asked.question.retry_policy
+            && text.recipients == wanted.recipients
+            && text.retry_policy == wanted.retry_policy
             && text.channel_hint == asked.question.channel_hint
             && text.decision_record == asked.question.decision_record
             && text.confidence_at_suspension == asked.question.confidence_at_suspension

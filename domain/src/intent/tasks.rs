@@ -85,6 +85,7 @@ fn create(intent: &Intent, task_id: TaskId, new: &NewTask, by: &Principal) -> Re
         timeout_seconds: new.timeout_seconds,
         max_attempts: new.max_attempts,
         metadata: body.metadata,
+        created_by: Some(Asker { name: by.name.clone(), owner: by.owner.clone() }),
         credential: by.credential,
     };
     Ok(TaskEvent::Created(Box::new(created)))
@@ -122,7 +123,7 @@ fn may_join(intent: &Intent, new: &NewTask) -> Result<(), Rejection> {
     if plan.tasks.len() >= PLAN_TASKS_MAX {
         return Err(Rejection::invalid("plan_id", "count", format!("a plan has at most {PLAN_TASKS_MAX} tasks")));
     }
-    coordinators::may_hold(intent, plan.tasks.len() + 1)
+    coordinators::may_have_tasks(intent, plan.tasks.len() + 1)
 }
 
 fn change(
@@ -172,6 +173,7 @@ fn change(
         }
         (Blocked, Running) => {
             may_begin(intent, task)?;
+            coordinators::may_claim(intent)?;
             TaskEvent::Unblocked(Unblocked { task_id, resolution: None, credential })
         }
         (Failed, Ready) if task.attempt < task.max_attempts => {

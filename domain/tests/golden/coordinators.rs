@@ -61,6 +61,7 @@ pub(super) fn events() -> Vec<Event> {
         CoordinatorEvent::FailedOver(named(None)),
         ended(EndReason::Expired),
         ended(EndReason::IntentEnded),
+        ended(EndReason::AccessLost),
         CoordinatorEvent::EscalationRequired(EscalationRequired {
             coordinator_id,
             suspension_id: asked_id(),

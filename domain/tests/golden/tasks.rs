@@ -32,6 +32,7 @@ pub(super) fn tasks() -> Vec<Event> {
         timeout_seconds: None,
         max_attempts: 3,
         metadata: object(json!({})),
+        created_by: None,
         credential: None,
     };
     let whole = Created {

@@ -33,6 +33,6 @@ pub(super) async fn show(request: HttpRequest, token: Path<String>, shared: Data
     let asker = Principal::agent(&by.name, by.owner.clone());
     let Ok(Some(work)) = shared.store.work(asker, link.suspension.intent_id).await else { return later() };
     let page = Page { host: pages.host(), answering_as: Some(link.recipient.clone()) };
-    let around = Around::new(page, back, work, link.now);
+    let around = Around::new(page, back, link.waiting, work, link.now);
     pages.page(StatusCode::OK, around.render())
 }

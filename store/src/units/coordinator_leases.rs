@@ -2,8 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use domain::base::ids::CoordinatorId;
-use domain::base::time::seconds;
-use domain::container::coordinator::{CoordinatorCommand, CoordinatorStep, INTERVALS_UNTIL_UNRESPONSIVE};
+use domain::container::coordinator::{Coordinator, CoordinatorCommand, CoordinatorStep};
 use domain::intent::command::Command;
 
 use super::act::act;
@@ -33,10 +32,6 @@ fn look_at<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, id: Coordi
     let look = CoordinatorCommand { id, step: CoordinatorStep::Look };
     act(rows, env, loaded, &Command::Coordinate(Box::new(look)), now)?;
     let live = loaded.intent.directed_by().filter(|live| live.id == id);
-    let again = live.and_then(|live| {
-        // While the intent waits for a person, no lease runs out. When it goes on, the coordinator has its time again.
-        let later = now + seconds(live.heartbeat_interval_seconds) * INTERVALS_UNTIL_UNRESPONSIVE;
-        live.due_at().map(|at| if at > now { at } else { later })
-    });
-    rows.move_coordinator(id, again)
+    // While the intent waits for a person, no lease runs out, and the end of the suspension sets the time anew.
+    rows.move_coordinator(id, live.and_then(Coordinator::due_at).filter(|at| *at > now))
 }

@@ -32,7 +32,10 @@ pub(super) fn follow<R: Rows>(rows: &mut R, loaded: &Loaded, change: &Coordinato
 /// Writes the lease after a suspension of its intent has ended: its coordinator has the time until its next heartbeat again.
 pub(super) fn outlive<R: Rows>(rows: &mut R, loaded: &Loaded) -> RowsResult<()> {
     match loaded.intent.directed_by() {
-        Some(live) => rows.update_coordinator(live, live.due_at()),
+        Some(live) => {
+            rows.notice(Notice::Timer);
+            rows.update_coordinator(live, live.due_at())
+        }
         None => Ok(()),
     }
 }

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use chrono::{DateTime, Utc};
 use domain::asking::by_record::is_client_id;
 use domain::asking::pressing::ASKS_WITHIN_SECONDS;
-use domain::asking::secrets::title_findings;
+use domain::asking::secrets::{findings, title_findings};
 use domain::base::ids::SuspensionId;
 use domain::base::time::{rfc3339, seconds};
 use domain::container::plan::PlanStep;
@@ -440,6 +440,14 @@ fn weighed<R: Rows>(
         let title = rows.reads().title(loaded.row.rid)?;
         let judged = new.seeming_secret.judge(&title_findings(&title));
         return Ok(judged.map_err(|errors| Rejection::Invalid { errors }));
+    }
+    // The names of the tasks are in the question that the review of a plan asks.
+    if let Command::Plan(plan) = command
+        && let PlanStep::Change(change) = &plan.step
+        && let Some(review) = change.review.as_ref().filter(|_| loaded.intent.reviews_plans())
+    {
+        let found = findings("", &[], &review.question.context, None, None);
+        return Ok(change.seeming_secret.judge(&found).map_err(|errors| Rejection::Invalid { errors }));
     }
     let Some(suspend) = command.asks() else {
         return Ok(refused_state(rows, loaded, command)?.map_or_else(|| Ok(Vec::new()), Err));

@@ -23,12 +23,13 @@ pub(super) fn holding_up<R: Rows>(rows: &mut R, loaded: &Loaded) -> RowsResult<O
         let limit = u32::try_from(EDGES_SEARCHED_MAX - searched).unwrap_or(u32::MAX);
         let edges = rows.reads().needs_of(&part, Some(EdgeKind::Dependency), limit)?;
         searched += edges.len();
-        let needed: Vec<i64> = edges.into_iter().map(|edge| edge.needs).filter(|rid| found.insert(*rid)).collect();
+        let needed: Vec<i64> =
+            edges.into_iter().filter(|edge| !edge.is_met).map(|edge| edge.needs).filter(|rid| found.insert(*rid)).collect();
         for (row, _) in rows.reads().nodes(&needed)? {
             if holds_up(rows, &row)? {
                 return held_up_by(rows, loaded, &row).map(Some);
             }
-            // A completed intent needed nothing any more, so what it needed holds up no one.
+            // A completed intent does not wait, so the search does not go on below it.
             if row.intent.status != Status::Completed {
                 left.push(row.rid);
             }

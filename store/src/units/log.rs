@@ -133,6 +133,7 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
         | Event::SuspensionUndeliverable { .. }
         | Event::SuspensionCancelled { .. } => {
             coordinators::outlive(rows, loaded)?;
+            tasks::outlive(rows, loaded)?;
             end(rows, env, loaded, event, now)
         }
         Event::LateAnswer(refused) | Event::ResponseRejected(refused) => touch(rows, loaded, refused.suspension_id),

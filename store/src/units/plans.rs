@@ -1,8 +1,10 @@
 //! The plans of an intent: the rows that an event about one implies, and the reply to a command about one.
 
 use domain::base::ids::PlanId;
+use domain::base::text::truncated;
 use domain::container::plan::{PlanBody, PlanChange, PlanCommand, PlanStep};
 use domain::container::plan_event::PlanEvent;
+use domain::container::task::TaskBody;
 use domain::intent::command::Command;
 use domain::wire::PlanView;
 use serde_json::Value;
@@ -12,6 +14,9 @@ use super::tasks;
 use crate::rows::prelude::*;
 use crate::rows::{RowsError, RowsResult};
 
+/// The longest name of a task, with its capabilities, in the review of a plan, in characters. The names of all tasks of a plan together
+/// stay below the limit of a question's context.
+const REVIEWED_CHARS_MAX: usize = 120;
 const NOT_LOADED: RowsError = RowsError::Inconsistent("an event names a plan that was not loaded");
 
 /// Writes the rows that an event about a plan implies.
@@ -57,8 +62,12 @@ pub(super) fn with_tasks<R: Rows>(rows: &mut R, loaded: &Loaded, command: &PlanC
     let planned = loaded.intent.plans.iter().find(|plan| plan.id == command.id).map(|plan| &plan.tasks);
     let mut names = Vec::new();
     for id in change.outline.tasks.as_ref().or(planned).into_iter().flatten() {
+        // A task that the intent does not have is refused when the command is decided.
         if loaded.intent.tasks.iter().any(|task| task.id == *id) {
-            names.push(Value::from(rows.reads().task_body(*id)?.name));
+            let TaskBody { name, capabilities_required, .. } = rows.reads().task_body(*id)?;
+            let of =
+                if capabilities_required.is_empty() { String::new() } else { format!(" ({})", capabilities_required.join(", ")) };
+            names.push(Value::from(truncated(&format!("{name}{of}"), REVIEWED_CHARS_MAX)));
         }
     }
     let mut review = review.clone();

@@ -2,7 +2,6 @@
 
 use chrono::{DateTime, Utc};
 use domain::base::ids::{LeaseId, TaskId};
-use domain::base::time::seconds;
 use domain::container::task::{TaskCommand, TaskStep};
 use domain::intent::command::Command;
 
@@ -35,11 +34,7 @@ fn look_at_lease<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, id: 
     let look = TaskCommand { id, agent_id, lease_id, step: TaskStep::LookAtLease };
     act(rows, env, loaded, &Command::Task(Box::new(look)), now)?;
     let task = loaded.intent.tasks.iter().find(|task| task.id == id && task.is_held());
-    let again = task.and_then(|task| {
-        // The lease was prolonged, or does not run out because the intent is suspended. It then gets its whole duration again when
-        // the suspension ends, so it is looked at early enough.
-        let lease = task.lease(&loaded.intent.leases)?;
-        Some(if lease.expires_at > now { lease.expires_at } else { now + seconds(lease.duration_seconds) })
-    });
+    // While the intent waits for a person, no lease runs out, and the end of the suspension sets the time anew.
+    let again = task.and_then(|task| Some(task.lease(&loaded.intent.leases)?.expires_at)).filter(|at| *at > now);
     rows.move_task(id, again)
 }

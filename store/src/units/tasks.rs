@@ -125,6 +125,14 @@ pub(super) fn save_all<R: Rows>(rows: &mut R, loaded: &Loaded, ids: &[TaskId]) -
     Ok(())
 }
 
+/// Sets the time at which the server looks at the tasks that agents hold, after a suspension of their intent has ended.
+pub(super) fn outlive<R: Rows>(rows: &mut R, loaded: &Loaded) -> RowsResult<()> {
+    for task in loaded.intent.tasks.iter().filter(|task| task.is_held()) {
+        save(rows, loaded, task)?;
+    }
+    Ok(())
+}
+
 fn save<R: Rows>(rows: &mut R, loaded: &Loaded, task: &Task) -> RowsResult<()> {
     // If the lease was given back although the agent holds the task, the deadline loop looks at the task at once.
     let lease = task.lease(&loaded.intent.leases).map_or(loaded.intent.updated_at, |lease| lease.expires_at);

@@ -11,6 +11,7 @@ use domain::container::coordinator::{
     CAPABILITIES_ALLOWED_MAX, GUARDRAIL_MAX, INTERVAL_SECONDS_DEFAULT, INTERVAL_SECONDS_MAX, INTERVAL_SECONDS_MIN,
 };
 use domain::people::principal::Role;
+use domain::suspension::seeming::SeemingSecret;
 use harness::api::{Api, Reply};
 use harness::app::TestApp;
 use harness::on_each_store;
@@ -99,7 +100,7 @@ async fn lease(api: &Api, intent: IntentId) -> Reply {
 }
 
 on_each_store! {
-    /// One agent at a time directs an intent. Who has the lease gets it again, and another agent is told who has it.
+    /// One agent at a time directs an intent. The agent that has the lease gets it again, and another agent is told which one has it.
     async fn one_agent_directs_an_intent(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
@@ -229,7 +230,7 @@ on_each_store! {
         let second = taken(&agent, intent, json!({})).await;
         set_status(&agent, intent, "completed").await;
         assert_eq!(take_as(&agent, "test-agent/other", intent, json!({})).await.problem(), (409, "intent_ended"));
-        app.advance(2 * INTERVAL).await;
+        assert_eq!(heartbeat(&agent, &second).await.problem(), (409, "coordinator_ended"));
         assert_eq!(state(&agent, &second).await, "completed");
         let ended = agent.events(intent).await.pop().unwrap();
         assert_eq!((&ended["event_type"], &ended["payload"]["reason"]), (&json!("coordinator.ended"), &json!("intent_ended")));
@@ -264,13 +265,26 @@ on_each_store! {
         assert_eq!(violated(&part), ["max_tasks_per_plan", "2", "3"]);
         let other = app.agent().post(&format!("api/v1/tasks/{}/delegate", tasks[0]), json!({"capability": "fly", "payload": {}})).await;
         assert_eq!(other.problem(), (403, "guardrail_violation"));
+        // A task that its agent has blocked counts again when it goes on.
+        let run = async |task: &str, status: &str| {
+            let one = format!("api/v1/tasks/{task}");
+            let version = agent.get(&one).await.ok()["version"].to_string();
+            agent.send(agent.request("PATCH", &one).header("if-match", version).json(&json!({"status": status}))).await
+        };
+        run(&tasks[0], "blocked").await.ok();
+        run(&tasks[1], "running").await.ok();
+        assert_eq!(violated(&run(&tasks[0], "running").await), ["max_concurrent_tasks", "1", "2"]);
         let below = task_id(&agent, intent, json!({"parent_task_id": tasks[2]})).await;
+        assert_eq!(violated(&task(&agent, intent, json!({"parent_task_id": below})).await), ["max_delegation_depth", "1", "2"]);
+        // The depth counts also below a task that has ended.
+        run(&below, "cancelled").await.ok();
         assert_eq!(violated(&task(&agent, intent, json!({"parent_task_id": below})).await), ["max_delegation_depth", "1", "2"]);
         // The lease runs out, and the next one cannot loosen what it set.
         app.advance(2 * INTERVAL).await;
         app.advance(3 * INTERVAL).await;
         let loose = json!({"max_tasks_per_plan": 1_000, "max_concurrent_tasks": 1_000, "max_delegation_depth": 0, "max_plan_versions": 1_000, "requires_plan_review": true, "allowed_capabilities": ["read", "deploy"]});
-        let second = take_as(&helper, "helper", intent, json!({"guardrails": loose})).await.ok();
+        assert_eq!(take_as(&helper, "helper", intent, json!({"guardrails": loose})).await.problem(), (403, "forbidden"));
+        let second = take(&agent, intent, json!({"guardrails": loose})).await.ok();
         assert_eq!(
             second["guardrails"],
             json!({"max_tasks_per_plan": 2, "max_concurrent_tasks": 1, "max_delegation_depth": 0, "max_plan_versions": 2, "allowed_capabilities": ["read"], "requires_plan_review": true})
@@ -312,6 +326,59 @@ on_each_store! {
         }
     }
 
+    /// A plan that began before its intent was to be reviewed gets no task that no person has seen, and a draft of before is too large
+    /// to begin. The names of tasks in a review are searched for secrets like every question.
+    async fn guardrails_hold_for_plans_of_before(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let tasks = [task_id(&agent, intent, json!({})).await, task_id(&agent, intent, json!({})).await, task_id(&agent, intent, json!({})).await];
+        let active = plan(&agent, intent, &[&tasks[0]]).await.ok()["id"].as_str().unwrap().to_owned();
+        agent.post(&format!("api/v1/plans/{active}/activate"), json!({})).await.ok();
+        let draft = plan(&agent, intent, &[&tasks[1], &tasks[2]]).await.ok()["id"].as_str().unwrap().to_owned();
+        taken(&agent, intent, json!({"guardrails": {"requires_plan_review": true, "max_tasks_per_plan": 1}})).await;
+        assert_eq!(violated(&task(&agent, intent, json!({"plan_id": active})).await)[0], "requires_plan_review");
+        assert_eq!(violated(&agent.post(&format!("api/v1/plans/{draft}/activate"), json!({})).await), ["max_tasks_per_plan", "1", "2"]);
+        app.restart_with(|config| config.asking.seeming_secret = SeemingSecret::Refuse).await;
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        taken(&agent, intent, json!({"guardrails": {"requires_plan_review": true}})).await;
+        let secret = task_id(&agent, intent, json!({"name": "password=hunter2-Xk9"})).await;
+        let hidden = plan(&agent, intent, &[&secret]).await.ok()["id"].as_str().unwrap().to_owned();
+        let refused = agent.post(&format!("api/v1/plans/{hidden}/activate"), json!({})).await;
+        assert_eq!((refused.problem(), agent.status(intent).await.as_str()), ((422, "invalid"), "active"));
+    }
+
+    /// The key of the owner of an agent that wrote a task of the plan does not answer its review.
+    async fn the_owner_of_a_tasks_author_does_not_review_the_plan(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let author = Api::new(&app.base, Some(&app.new_key_of(Role::Agent, "author", "bob").await));
+        let bob = Api::new(&app.base, Some(&app.new_key_of(Role::Operator, "bob-by-hand", "bob").await));
+        agent.post(&format!("{INTENTS}/{intent}/agents"), json!({"agent_id": "author"})).await.ok();
+        taken(&agent, intent, json!({"guardrails": {"requires_plan_review": true}})).await;
+        let written = task_id(&author, intent, json!({})).await;
+        let id = plan(&agent, intent, &[&written]).await.ok()["id"].as_str().unwrap().to_owned();
+        agent.post(&format!("api/v1/plans/{id}/activate"), json!({})).await.ok();
+        let suspension = agent.intent(intent).await["state"]["_suspension"]["id"].as_str().unwrap().to_owned();
+        app.restart().await;
+        let bob = Api::new(&app.base, Some(bob.key()));
+        assert_eq!(bob.respond(intent, &suspension, "yes").await.problem(), (403, "self_response"));
+        app.operator().respond(intent, &suspension, "yes").await.ok();
+    }
+
+    /// An agent that may no longer work on the intent directs it no longer either.
+    async fn an_agent_that_is_taken_off_directs_no_longer(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let helper = helper(app, intent).await;
+        let id = take_as(&helper, "helper", intent, json!({})).await.ok()["id"].as_str().unwrap().to_owned();
+        agent.send(agent.request("DELETE", &format!("{INTENTS}/{intent}/agents/helper"))).await.ok();
+        assert_eq!(state(&agent, &id).await, "completed");
+        let ended = agent.events(intent).await.pop().unwrap();
+        assert_eq!((&ended["event_type"], &ended["payload"]["reason"]), (&json!("coordinator.ended"), &json!("access_lost")));
+        taken(&agent, intent, json!({})).await;
+    }
+
     /// With `block_dependents`, no agent begins an intent that needs the suspended one by way of another, until that one is completed.
     async fn a_coordinator_can_hold_up_all_that_depends_on_its_intent(app: &mut TestApp) {
         let agent = app.agent();
@@ -339,6 +406,7 @@ on_each_store! {
             }
             lease(&agent, other).await.ok();
             app.operator().respond(first, &suspension, "approve").await.ok();
+            lease(&agent, second).await.ok();
             lease(&agent, third).await.ok();
             set_status(&agent, first, "completed").await;
             assert_eq!(agent.status(second).await, "active");
@@ -373,6 +441,39 @@ on_each_store! {
         assert_eq!((refused.problem().0, refused.field_problem().2), (422, "supervisor_id"));
     }
 
+    /// An agent chooses with `escalate` no person who answers the question of another agent, or the question at a checkpoint. A ladder that
+    /// names other people leaves the supervisor in.
+    async fn a_supervisor_is_not_asked_about_the_questions_of_others(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let helper = helper(app, intent).await;
+        taken(&agent, intent, json!({"suspension_policy": "escalate", "supervisor_id": "buddy@example.com"})).await;
+        let asked_of = async |api: &Api, change: Value| {
+            let record = api.suspend(intent, change).await.ok();
+            let id = record["id"].as_str().unwrap().to_owned();
+            app.operator().post(&format!("api/v1/suspensions/{id}/cancel"), json!({})).await;
+            app.api(Role::Admin).post(&format!("api/v1/suspensions/{id}/cancel"), json!({})).await;
+            record
+        };
+        let theirs = asked_of(&helper, json!({"notify_to": ["alice@example.com"]})).await;
+        assert_eq!(theirs["notify_to"], json!(["alice@example.com"]));
+        assert!(!agent.event_types(intent).await.contains(&"coordinator.escalation_required".to_owned()));
+        let ladder = json!({"retry_policy": {"max_attempts": 2, "interval_seconds": 60, "escalation_ladder": [{"attempt": 1, "notify_to": "alice@example.com"}, {"attempt": 2, "notify_to": ["bob@example.com", "BUDDY@example.com"]}]}});
+        let own = asked_of(&agent, ladder).await;
+        let rungs = &own["retry_policy"]["escalation_ladder"];
+        assert_eq!(json!([rungs[0]["notify_to"], rungs[1]["notify_to"]]), json!([["alice@example.com", "buddy@example.com"], ["bob@example.com", "BUDDY@example.com"]]));
+        let one = task_id(&agent, intent, json!({})).await;
+        let body = json!({"intent_id": intent, "tasks": [one], "checkpoints": [{"id": "pay", "name": "Pay", "after_task": one, "approvers": ["cfo@example.com"]}]});
+        let id = agent.post("api/v1/plans", body).await.ok()["id"].as_str().unwrap().to_owned();
+        agent.post(&format!("api/v1/plans/{id}/activate"), json!({})).await.ok();
+        let version = agent.get(&format!("api/v1/tasks/{one}")).await.ok()["version"].to_string();
+        agent.send(agent.request("PATCH", &format!("api/v1/tasks/{one}")).header("if-match", version).json(&json!({"status": "running"}))).await.ok();
+        agent.post(&format!("api/v1/tasks/{one}/complete"), json!({})).await.ok();
+        let asked = agent.get(&format!("api/v1/plans/{id}")).await.ok()["checkpoints"][0]["suspension_id"].as_str().unwrap().to_owned();
+        assert_eq!(agent.suspension(&asked).await["notify_to"], json!(["cfo@example.com"]));
+        assert_eq!(agent.event_types(intent).await.iter().filter(|one| *one == "coordinator.escalation_required").count(), 1);
+    }
+
     /// The agent that directs an intent records its decisions, and no other agent does.
     async fn a_coordinator_records_its_decisions(app: &mut TestApp) {
         let agent = app.agent();
@@ -405,7 +506,7 @@ on_each_store! {
 
     /// Every limit at its bound and beyond it. Guardrails that the server does not enforce are refused, except with the values that the
     /// OpenIntent client always sends.
-    async fn what_a_coordinator_may_say(app: &mut TestApp) {
+    async fn a_lease_and_a_decision_hold_at_their_bounds(app: &mut TestApp) {
         let agent = app.agent();
         let fresh = async || agent.active_intent().await;
         let word = |length: usize| "w".repeat(length);

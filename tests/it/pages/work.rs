@@ -95,7 +95,7 @@ on_each_store! {
         for words in ["Fire the clerk", "Hire another", "Secret plans"] {
             assert!(!page.contains(words), "{words}: {page}");
         }
-        assert!(page.contains("No other work"), "{page}");
+        assert!(page.contains("the agent that asks may not read it"), "{page}");
     }
 }
 

@@ -4,6 +4,7 @@ use askama::Template;
 use chrono::{DateTime, Utc};
 use domain::base::text::truncated;
 use domain::intent::status::Status;
+use domain::portfolio::PortfolioStatus;
 use store::work::{PortfolioWork, Work, WorkView};
 
 use super::drawing::Drawing;
@@ -26,6 +27,8 @@ pub(in crate::pages) struct Around {
     rows: Vec<Row>,
     drawing: Drawing,
     is_cut: bool,
+    /// How many intents wait, according to the page of the question; the agent that asks may not be permitted to read them.
+    waiting: u32,
     portfolios: Vec<Portfolio>,
     now: DateTime<Utc>,
 }
@@ -47,6 +50,7 @@ struct Row {
 #[derive(Debug)]
 struct Portfolio {
     name: String,
+    /// Its deadline, if it is active; otherwise the deadline has no effect.
     deadline: Option<DateTime<Utc>>,
     total: u64,
     completed: u64,
@@ -80,7 +84,8 @@ impl Row {
 
 impl Portfolio {
     fn of(work: &PortfolioWork) -> Self {
-        let &PortfolioWork { ref name, deadline, total, completed, ref members, is_cut, .. } = work;
+        let &PortfolioWork { ref name, status, deadline, total, completed, ref members, is_cut } = work;
+        let deadline = deadline.filter(|_| status == PortfolioStatus::Active);
         let percent = (completed * 100).checked_div(total).unwrap_or(0);
         Self { name: line(name), deadline, total, completed, percent, rows: members.iter().map(Row::of).collect(), is_cut }
     }
@@ -88,7 +93,7 @@ impl Portfolio {
 
 impl Around {
     /// The page. `back` is the address of the question.
-    pub(in crate::pages) fn new(page: Page, back: String, work: WorkView, now: DateTime<Utc>) -> Self {
+    pub(in crate::pages) fn new(page: Page, back: String, waiting: u32, work: WorkView, now: DateTime<Utc>) -> Self {
         let drawing = Drawing::of(work.works.len(), &work.edges);
         let mut rows: Vec<Row> = work.works.iter().map(Row::of).collect();
         for (needed, waits) in work.edges {
@@ -103,7 +108,7 @@ impl Around {
             }
         }
         let portfolios = work.portfolios.iter().map(Portfolio::of).collect();
-        Self { page, back, rows, drawing, is_cut: work.is_cut, portfolios, now }
+        Self { page, back, rows, drawing, is_cut: work.is_cut, waiting, portfolios, now }
     }
 
     /// Whether there is any work beside the question's own.
