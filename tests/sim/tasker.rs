@@ -9,7 +9,7 @@ use domain::intent::command::Command;
 
 use crate::world::World;
 
-/// What an agent knows of the tasks and the coordinator of its intent.
+/// The tasks and the coordinator of its intent, as an agent knows them.
 #[derive(Default)]
 pub(crate) struct Tasker {
     tasks: Vec<TaskId>,

@@ -124,7 +124,7 @@ fn word(field: &str, word: Option<&String>, errors: &mut Errors) {
 }
 
 /// The people who are asked as well if the policy is to escalate: the supervisor if it is an address, or else the operators of the server.
-/// The rules about whom an agent may ask are those for its questions.
+/// The rules about the people that an agent may ask are those for its questions.
 fn people(asking: &AskingPolicy, supervisor: Option<&String>, errors: &mut Errors) -> Vec<String> {
     let address = supervisor.filter(|name| name.contains('@'));
     let question = SuspendRequest {

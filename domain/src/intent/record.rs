@@ -68,7 +68,7 @@ pub struct CoordinatorDecision {
     pub summary: String,
     /// The reasons.
     pub rationale: String,
-    /// What else was considered.
+    /// The alternatives that were considered.
     pub alternatives_considered: Vec<Map<String, Value>>,
     /// How sure the agent was, 0 to 100.
     #[serde(default, skip_serializing_if = "Option::is_none")]

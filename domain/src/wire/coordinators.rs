@@ -230,7 +230,7 @@ pub struct CreateDecisionRecordRequest {
     /// The reasons; at most 16 KiB.
     #[schema(max_length = 16_384)]
     pub rationale: String,
-    /// What else was considered: at most 20 objects, together at most 16 KiB of JSON.
+    /// The alternatives that were considered: at most 20 objects, together at most 16 KiB of JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<Object>>, max_items = 20)]
     pub alternatives_considered: Option<Vec<Map<String, Value>>>,
@@ -255,7 +255,7 @@ pub struct CoordinatorDecisionView {
     pub summary: String,
     /// The reasons.
     pub rationale: String,
-    /// What else was considered.
+    /// The alternatives that were considered.
     #[schema(value_type = Vec<Object>)]
     pub alternatives_considered: Vec<Map<String, Value>>,
     /// How sure the agent was; null if it did not say so.

@@ -1,4 +1,4 @@
-//! The page about the work around a question: who waits for whom, and what the portfolio's deadline is.
+//! The page about the work around a question: which work waits for which, and the deadlines of portfolios.
 
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
