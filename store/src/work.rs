@@ -23,6 +23,8 @@ const WAITING_MAX: usize = 150;
 pub const MEMBERS_SHOWN_MAX: usize = 100;
 /// The most portfolios that are shown.
 pub const PORTFOLIOS_SHOWN_MAX: usize = 10;
+/// The most edges that are read to find which of them needs which: no intent has more than 100 dependencies.
+const EDGES_SHOWN_MAX: u32 = 20_000;
 /// The most edges that are read to find them.
 const EDGES_READ_MAX: usize = 2_000;
 
@@ -78,21 +80,18 @@ pub(super) fn work<R: ReadRows>(
 ) -> RowsResult<Option<WorkView>> {
     let Some(root) = rows.intent(id)? else { return Ok(None) };
     let portfolios = portfolios(rows, asker, &root, now)?;
-    let mut around = Around {
-        asker,
-        now,
-        places: HashMap::from([(root.rid, 0)]),
-        works: Vec::new(),
-        edges: Vec::new(),
-        is_cut: false,
-        edges_read: 0,
-    };
+    let mut around =
+        Around { asker, now, places: HashMap::from([(root.rid, 0)]), works: Vec::new(), is_cut: false, edges_read: 0 };
     let title = rows.title(root.rid)?;
     let first = shown(rows, &root, title)?;
     around.works.push(first);
     around.search(rows, root.rid, Toward::Waiting, WAITING_MAX)?;
     around.search(rows, root.rid, Toward::Needed, WORKS_MAX)?;
-    let Around { works, mut edges, is_cut, .. } = around;
+    let Around { places, works, is_cut, .. } = around;
+    let rids: Vec<i64> = places.keys().copied().collect();
+    let edges = rows.needs_of(&rids, None, EDGES_SHOWN_MAX)?;
+    let mut edges: Vec<_> =
+        edges.iter().filter_map(|edge| Some((*places.get(&edge.needs)?, *places.get(&edge.intent)?))).collect();
     edges.sort_unstable();
     edges.dedup();
     Ok(Some(WorkView { works, edges, is_cut, portfolios }))
@@ -114,7 +113,6 @@ struct Around<'a> {
     /// The place of each intent that is shown, by its row.
     places: HashMap<i64, usize>,
     works: Vec<Work>,
-    edges: Vec<(usize, usize)>,
     is_cut: bool,
     edges_read: usize,
 }
@@ -154,9 +152,6 @@ impl Around<'_> {
                     && self.add(rows, &row, title, toward, most)?
                 {
                     left.push_back(rid);
-                }
-                if let (Some(needed), Some(waits)) = (self.places.get(&edge.needs), self.places.get(&edge.intent)) {
-                    self.edges.push((*needed, *waits));
                 }
             }
         }

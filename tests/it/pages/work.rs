@@ -49,7 +49,7 @@ async fn around(app: &TestApp, title: &str) -> (IntentId, String) {
     let asks = intent(&agent, title, &[done]).await;
     complete(&agent, done).await;
     let pays = intent(&agent, "Pay the invoice", &[asks, open]).await;
-    let report = intent(&agent, "Report to the board", &[pays]).await;
+    let report = intent(&agent, "Report to the board", &[pays, done]).await;
     let deadline = rfc3339(app.clock.now() + chrono::TimeDelta::hours(5));
     portfolio(&agent, "Invoices of November", json!({"deadline": deadline}), &[asks, done, report]).await;
     (asks, asked(app, asks).await)
@@ -67,6 +67,8 @@ on_each_store! {
             assert!(page.contains(words), "{words}: {page}");
         }
         assert!(!page.contains("<b>invoice</b>") && !page.contains("<script"), "{page}");
+        // Also the line from what the question needed to what waits for both.
+        assert_eq!(page.matches("class=\"line\"").count(), 4, "{page}");
         // Another intent that is needed by one that waits is no work around the question.
         assert!(!page.contains("Check the vendor"), "{page}");
         let before = app.agent().everything(asks).await;
