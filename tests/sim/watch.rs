@@ -58,11 +58,13 @@ const OBSOLETE: i64 = 3;
 const BOUNCED: i64 = 4;
 
 /// Events that a refused call may leave behind: a record of the try, and effects of the time that passed.
-const MAY_FOLLOW_A_REFUSAL: [&str; 7] = [
+const MAY_FOLLOW_A_REFUSAL: [&str; 9] = [
+    "coordinator.ended",
     "intent.late_answer",
     "intent.response_rejected",
     "intent.suspension_expired",
     "intent.suspension_undeliverable",
+    "lease_released",
     "status_changed",
     "task.cancelled",
     "task.unblocked",
