@@ -17,8 +17,8 @@ pub(crate) const SUBSCRIBERS: u64 = 2;
 /// Once every fault is over, the longest pause of a client between two reads is at least this long, so that clients do not use up
 /// the world's steps.
 const CALM: i64 = 3_600 * SECOND;
-/// The type of the only events in a world for which the OpenIntent client has a handler.
-const PATCHED: &str = "state_patched";
+/// The types of the events in a world for which the OpenIntent client has a handler.
+const TOLD: [&str; 2] = ["state_patched", "lease_released"];
 
 /// A client, with the numbers of the events that it has.
 struct Subscriber {
@@ -37,7 +37,7 @@ pub(crate) fn start(world: &Arc<World>) {
             // After a restore a client begins anew: events that it has, and the intent that it follows, may be gone.
             loop {
                 let era = world.era();
-                let of = if number == 0 { Some(StreamOf::Agent(name.clone())) } else { log(&world, &name).await };
+                let of = if number == 0 { Some(StreamOf::Agent(name.clone())) } else { logs(&world, &name).await.pop() };
                 let Some(of) = of else { return };
                 let principal = requests::principal(&name, Role::Agent);
                 Subscriber { world: world.clone(), principal, of, cursor: begin(), has: Vec::new(), era }.follow().await;
@@ -53,16 +53,18 @@ fn begin() -> StreamCursor {
     "0-0".parse().unwrap()
 }
 
-/// The log of the agent's intent, once there is one.
-async fn log(world: &Arc<World>, agent: &str) -> Option<StreamOf> {
+/// The logs of the agent's intents, once there are any. An agent that heard of its first intent only after the outcome of the
+/// creation was forgotten has two, and works on the later one.
+async fn logs(world: &Arc<World>, agent: &str) -> Vec<StreamOf> {
     loop {
-        let id =
-            world.watch.lock().unwrap().intents.values().find(|intent| intent.creator == agent).map(|intent| intent.id.clone());
-        match id {
-            Some(id) => return id.parse().ok().map(StreamOf::Log),
-            None if is_last(world) => return None,
-            None => world.pause().await,
+        let ids: Vec<_> = {
+            let watch = world.watch.lock().unwrap();
+            watch.intents.values().filter(|intent| intent.creator == agent).map(|intent| intent.id.clone()).collect()
+        };
+        if !ids.is_empty() || is_last(world) {
+            return ids.iter().filter_map(|id| id.parse().ok()).map(StreamOf::Log).collect();
         }
+        world.pause().await;
     }
 }
 
@@ -132,25 +134,16 @@ impl Subscriber {
         self.cursor = streamed.cursor;
     }
 
-    /// Compares the events that this client has with the log of the agent's intent.
+    /// Compares the events that this client has with the logs of the agent's intents.
     async fn compare(&self) {
-        let log = match &self.of {
-            StreamOf::Log(_) => self.of.clone(),
-            StreamOf::Intent(_) | StreamOf::Agent(_) | StreamOf::Portfolio(_) => {
-                match log(&self.world, &self.principal.name).await {
-                    Some(log) => log,
-                    None => return,
-                }
-            }
+        let logs = match &self.of {
+            StreamOf::Log(_) => vec![self.of.clone()],
+            StreamOf::Intent(_) | StreamOf::Agent(_) | StreamOf::Portfolio(_) => logs(&self.world, &self.principal.name).await,
         };
-        let looked = loop {
-            let (principal, log) = (self.principal.clone(), log.clone());
-            let read = |store: Arc<dyn Store>| async move { whole(&store, &principal, &log).await };
-            match self.world.call("a subscriber reads the log", |store| read(store).boxed()).await {
-                Ok(looked) => break looked,
-                Err(_) => self.world.pause().await,
-            }
-        };
+        let mut looked = Vec::new();
+        for log in logs {
+            looked.extend(self.whole(log).await);
+        }
         let is_whole = match &self.of {
             // Each event came after the one before it, so the last one tells whether all came.
             StreamOf::Log(_) => looked.last().map(|(sequence, _)| sequence) == self.has.last(),
@@ -162,14 +155,25 @@ impl Subscriber {
             self.world.fail(format!("I41: a stream told of the events {:?}, and the log has {looked:?}", self.has));
         }
     }
+
+    /// The numbers of the events in a log, each with whether the OpenIntent client has a handler for it.
+    async fn whole(&self, log: StreamOf) -> Vec<(u64, bool)> {
+        loop {
+            let (principal, log) = (self.principal.clone(), log.clone());
+            let read = |store: Arc<dyn Store>| async move { whole(&store, &principal, &log).await };
+            match self.world.call("a subscriber reads the log", |store| read(store).boxed()).await {
+                Ok(whole) => return whole,
+                Err(_) => self.world.pause().await,
+            }
+        }
+    }
 }
 
-/// The numbers of the events in a log, each with whether the OpenIntent client has a handler for it.
 async fn whole(store: &Arc<dyn Store>, principal: &Principal, log: &StreamOf) -> Result<Vec<(u64, bool)>, StoreError> {
     let (mut has, mut after) = (Vec::new(), begin());
     loop {
         let streamed = store.stream(principal.clone(), log.clone(), Ok(Some(after))).await?;
-        has.extend(streamed.events.iter().map(|(_, event)| (event.sequence, event.event_type == PATCHED)));
+        has.extend(streamed.events.iter().map(|(_, event)| (event.sequence, TOLD.contains(&event.event_type.as_str()))));
         after = streamed.cursor;
         if !streamed.more {
             return Ok(has);
