@@ -34,6 +34,7 @@
 //! hook wait for each other for ever.
 
 mod containers;
+mod failures;
 mod tasks;
 
 use std::fmt;

@@ -62,6 +62,7 @@ mod client;
 mod coordinator;
 mod engagement;
 mod error;
+mod failure;
 mod governance;
 mod graph;
 mod hooks;
@@ -88,6 +89,7 @@ pub use domain::container::coordinator::{CoordinatorStatus, CoordinatorType, Sus
 pub use domain::container::plan::{CheckpointStatus, FailureAction, PlanState, TimeoutAction};
 pub use domain::container::task::TaskStatus;
 pub use domain::intent::governance::{CompletionMode, Policy as GovernancePolicy, WriteScope};
+pub use domain::intent::record::RetryStrategy;
 pub use domain::intent::status::Status;
 pub use domain::portfolio::membership::MembershipRole;
 pub use domain::portfolio::{PortfolioPolicy, PortfolioStatus};
@@ -95,9 +97,10 @@ pub use domain::suspension::lease::{Lease as LeaseView, LeaseStatus};
 pub use domain::suspension::retry::{HumanRetryPolicy, OneOrMany, PartialRetryPolicy, Rung};
 pub use domain::suspension::{FallbackPolicy, Resolution, ResolutionReason, ResponseType, Style};
 pub use domain::wire::{
-    AggregateStatus, AssignmentView, AtTheEnd, CoordinatorDecisionView, CoordinatorView, EventView, GraphView,
-    GuardrailsRequest as Guardrails, IntentView, MemberView, MembershipView, PlanView, PortfolioView, RespondResponse,
-    ScheduledAttempt, ServerConfigView, ServerEventView, SuspensionPage, SuspensionPreview, SuspensionRecord, TaskView, What,
+    AggregateStatus, AssignmentView, AtTheEnd, CoordinatorDecisionView, CoordinatorView, EventView, FailureView, GraphView,
+    GuardrailsRequest as Guardrails, IntentView, MemberView, MembershipView, PlanView, PortfolioView,
+    RecordFailureRequest as Failure, RespondResponse, RetryPolicyView, ScheduledAttempt, ServerConfigView, ServerEventView,
+    SetRetryPolicyRequest as AgentRetryPolicy, SuspensionPage, SuspensionPreview, SuspensionRecord, TaskView, What,
 };
 pub use secrecy::SecretString;
 

@@ -80,6 +80,17 @@ diesel::table! {
 }
 
 diesel::table! {
+    use diesel::sql_types::{BigInt, Nullable};
+    use crate::sql::{Document, Moment};
+
+    retries (intent) {
+        intent -> BigInt,
+        facts -> Document,
+        due_at -> Nullable<Moment>,
+    }
+}
+
+diesel::table! {
     completions (intent) {
         intent -> BigInt,
     }

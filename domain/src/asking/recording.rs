@@ -7,7 +7,7 @@ use crate::asking::accepting::EVENT_WORD_MAX;
 use crate::asking::policy::VALUE_BYTES_MAX;
 use crate::base::field::FieldError;
 use crate::base::json;
-use crate::intent::record::{Attachment, Cost, Decision, Failure, Record, RetryPolicy};
+use crate::intent::record::{Attachment, Cost, DELAY_MS_MAX, Decision, Failure, Record, RetryPolicy};
 use crate::people::principal::Principal;
 use crate::wire::{AddAttachmentRequest, RecordCostRequest, RecordDecisionRequest, RecordFailureRequest, SetRetryPolicyRequest};
 
@@ -21,8 +21,6 @@ pub const FILENAME_MAX: usize = 255;
 pub const ATTEMPT_NUMBER_MAX: u32 = 1_000_000;
 /// The most retries, and the highest threshold of failures.
 pub const RETRIES_MAX: u32 = 1_000;
-/// The longest pause of a retry policy, in milliseconds: 30 days.
-pub const DELAY_MS_MAX: u64 = 30 * 86_400_000;
 
 /// Collects the fields that break rules.
 #[derive(Default)]
@@ -173,7 +171,7 @@ pub fn failure(body: RecordFailureRequest, by: &Principal, agent_id: String) -> 
     }))
 }
 
-/// How agents mean to repeat work that failed.
+/// How work that failed is repeated.
 ///
 /// # Errors
 ///
@@ -187,6 +185,7 @@ pub fn retry_policy(body: SetRetryPolicyRequest) -> Result<Record, Vec<FieldErro
         max_delay_ms: body.max_delay_ms.unwrap_or(60_000),
         fallback_agent_id: body.fallback_agent_id,
         failure_threshold: body.failure_threshold.unwrap_or(3),
+        enforced: true,
     };
     check.range("max_retries", &policy.max_retries, &0, &RETRIES_MAX);
     check.range("base_delay_ms", &policy.base_delay_ms, &0, &DELAY_MS_MAX);

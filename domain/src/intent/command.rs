@@ -174,6 +174,8 @@ pub enum Command {
     Plan(Box<PlanCommand>),
     /// Take the lease of a coordinator, or say that the coordinator is alive (RFC-0013).
     Coordinate(Box<CoordinatorCommand>),
+    /// The next step after a failure may be due (RFC-0010).
+    RetryDue,
     /// Set the policy, or remove it (RFC-0013).
     Govern(Option<Box<Policy>>),
     /// Take a lease.
@@ -280,6 +282,7 @@ impl Command {
             Self::Remind { .. } => Some(Action::Remind),
             Self::Redrive(_) => Some(Action::Redrive),
             Self::AnnouncementDue
+            | Self::RetryDue
             | Self::DependencyCompleted(_)
             | Self::DeadlineReached { .. }
             | Self::AttemptDue { .. }
@@ -344,6 +347,7 @@ impl Command {
             | Self::Task(_)
             | Self::Plan(_)
             | Self::Coordinate(_)
+            | Self::RetryDue
             | Self::Govern(_)
             | Self::AcquireLease { .. }
             | Self::RenewLease { .. }

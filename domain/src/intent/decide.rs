@@ -17,7 +17,8 @@ use crate::intent::refusal::{Refusal, end_by_deadline, expired, goes_on, names_a
 use crate::intent::status::Status;
 use crate::intent::suspend::{escalated, suspend, suspend_by_record};
 use crate::intent::{
-    agents, announcing, coordinators, course, deliveries, entries, govern, graph, leases, plans, portfolios, tasks, workflow,
+    agents, announcing, coordinators, course, deliveries, entries, govern, graph, leases, plans, portfolios, retries, tasks,
+    workflow,
 };
 use crate::people::principal::{Principal, Role};
 use crate::problem::Rejection;
@@ -76,8 +77,12 @@ fn effects(intent: &Intent, command: &Command, by: &Principal, now: DateTime<Utc
             if let Record::CoordinatorDecision(decision) = &**record {
                 coordinators::may_record(intent, decision, by)?;
             }
+            if let Record::Failure(failure) = &**record {
+                return Ok(retries::record(intent, failure, by, now));
+            }
             Ok(vec![Event::Recorded(record.clone())])
         }
+        Command::RetryDue => Ok(retries::take_next(intent, now)),
         Command::Coordinate(command) => Ok(coordinators::decide(intent, command, by, now)?),
         Command::Assign(assign) => agents::assign(intent, assign),
         Command::Govern(policy) => govern::govern(intent, policy.as_deref(), by),

@@ -15,6 +15,7 @@ use crate::intent::body::{IntentBody, Patch};
 use crate::intent::dependency::{BlockedReason, DependencyEvent};
 use crate::intent::governance::{POLICY_REMOVED, POLICY_SET, Policy, VIOLATION};
 use crate::intent::record::Record;
+use crate::intent::retry::RetryEvent;
 use crate::intent::status::Status;
 use crate::people::principal::{Assurance, Credential, Role};
 use crate::portfolio::membership::{self, Added, MemberEvent};
@@ -166,6 +167,8 @@ pub enum Event {
     Plan(Box<PlanEvent>),
     /// Something happened to the lease of the agent that directs the intent (RFC-0013).
     Coordinator(Box<CoordinatorEvent>),
+    /// Work on the intent failed, and is repeated or not (RFC-0010).
+    Retry(Box<RetryEvent>),
     /// The policy was set, or removed.
     PolicyChanged {
         /// The policy from now on; absent if it was removed.
@@ -446,6 +449,7 @@ impl Event {
             Self::Task(change) => change.event_type(),
             Self::Plan(change) => change.event_type(),
             Self::Coordinator(change) => change.event_type(),
+            Self::Retry(change) => change.event_type(),
             Self::PolicyChanged { policy: Some(_), .. } => POLICY_SET,
             Self::PolicyChanged { policy: None, .. } => POLICY_REMOVED,
             Self::Violated(_) => VIOLATION,
@@ -530,6 +534,7 @@ pub fn ending_of(event: &Event, now: DateTime<Utc>) -> Option<(SuspensionId, End
         | Event::Task(_)
         | Event::Plan(_)
         | Event::Coordinator(_)
+        | Event::Retry(_)
         | Event::PolicyChanged { .. }
         | Event::Violated(_)
         | Event::Recorded(_)

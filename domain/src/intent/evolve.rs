@@ -8,7 +8,9 @@ use crate::intent::Intent;
 use crate::intent::access::AccessEvent;
 use crate::intent::assignment::Unassigned;
 use crate::intent::dependency::{BlockedReason, DependencyEvent};
-use crate::intent::event::{Event, ending_of};
+use crate::intent::event::{Event, Extended, Renotified, ending_of};
+use crate::intent::record::Record;
+use crate::intent::retry::Retry;
 use crate::intent::status::Status;
 use crate::portfolio::membership::{Added, Membership};
 use crate::suspension::Suspension;
@@ -24,7 +26,6 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>, dated: Dat
     match event {
         // A new intent has version 1 already; see `Intent::born`.
         Event::IntentCreated(..)
-        | Event::Recorded(_)
         | Event::Violated(_)
         | Event::AnsweredUnasked(_)
         | Event::Adopted { .. }
@@ -35,23 +36,13 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>, dated: Dat
         | Event::DeliveryRedriven { .. }
         | Event::Member(_)
         | Event::SuspensionEscalated { .. } => {}
-        Event::SuspensionRenotified(renotified) => {
-            if let Some(open) = intent.opened_mut(renotified.suspension_id) {
-                open.attempt = renotified.attempt;
-                open.version += 1;
-            }
-        }
+        Event::SuspensionRenotified(renotified) => renotify(intent, renotified),
         Event::SuspensionReminded(reminded) => {
             if let Some(open) = intent.opened_mut(reminded.suspension_id) {
                 open.reminded_at = Some(now);
             }
         }
-        Event::SuspensionExtended(extended) => {
-            if let Some(open) = intent.opened_mut(extended.suspension_id) {
-                open.expires_at = Some(extended.new_expires_at);
-                open.version += 1;
-            }
-        }
+        Event::SuspensionExtended(extended) => extend(intent, extended),
         Event::StatePatched(_) => intent.version += 1,
         Event::PolicyChanged { policy, version } => {
             intent.governance.policy.clone_from(policy);
@@ -72,6 +63,8 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>, dated: Dat
             intent.has_tasks = true;
             change.apply(&mut intent.coordinator, dated);
         }
+        Event::Retry(change) => change.apply(&mut intent.retry, dated),
+        Event::Recorded(record) => keep(intent, record),
         Event::Suspended(suspension, _) => ask(intent, suspension),
         Event::Resumed(_)
         | Event::SuspensionExpired(_)
@@ -91,12 +84,39 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>, dated: Dat
     }
 }
 
+/// Applies the next attempt of a question.
+fn renotify(intent: &mut Intent, renotified: &Renotified) {
+    if let Some(open) = intent.opened_mut(renotified.suspension_id) {
+        open.attempt = renotified.attempt;
+        open.version += 1;
+    }
+}
+
+/// Moves the deadline of a question.
+fn extend(intent: &mut Intent, extended: &Extended) {
+    if let Some(open) = intent.opened_mut(extended.suspension_id) {
+        open.expires_at = Some(extended.new_expires_at);
+        open.version += 1;
+    }
+}
+
+/// Keeps the part of a record that decisions need: the retry policy.
+fn keep(intent: &mut Intent, record: &Record) {
+    if let Record::RetryPolicy(policy) = record {
+        intent.has_tasks = true;
+        intent.retry = Some(Box::new(Retry::under(policy.clone())));
+    }
+}
+
 /// Changes the status. If the new status is `blocked`, `blocked_reason` is present when the server blocks the intent, and absent
 /// when an agent does.
 fn set_status(intent: &mut Intent, new: Status, blocked_reason: Option<BlockedReason>) {
     intent.is_held = new == Status::Blocked && blocked_reason.is_none();
     if new != Status::SuspendedAwaitingInput {
         intent.announcement = None;
+    }
+    if let Some(retry) = intent.retry.as_mut().filter(|_| new.is_final()) {
+        retry.next = None;
     }
     intent.status = new;
     intent.version += 1;

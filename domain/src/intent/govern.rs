@@ -56,7 +56,7 @@ pub(super) fn enforce(intent: &Intent, command: &Command, by: &Principal) -> Res
     Ok(())
 }
 
-fn may_be_assigned(policy: &Policy, agent_id: &str) -> Result<(), Refusal> {
+pub(super) fn may_be_assigned(policy: &Policy, agent_id: &str) -> Result<(), Refusal> {
     let allowed = policy.allowed();
     if allowed.is_empty() || allowed.iter().any(|name| is_same(name, agent_id)) {
         return Ok(());

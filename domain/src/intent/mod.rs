@@ -28,6 +28,8 @@ mod plans;
 mod portfolios;
 pub mod record;
 pub mod refusal;
+mod retries;
+pub mod retry;
 pub mod status;
 mod suspend;
 mod tasks;
@@ -49,6 +51,7 @@ use crate::intent::assignment::Alias;
 use crate::intent::contract::Phase;
 use crate::intent::dependency::{BlockedReason, HeldUp, Upstream};
 use crate::intent::governance::Governance;
+use crate::intent::retry::Retry;
 use crate::intent::status::Status;
 use crate::people::access::Entry;
 use crate::people::principal::Principal;
@@ -111,7 +114,7 @@ pub struct Intent {
     pub blocking: Vec<Blocking>,
     /// Its contract as a phase of a workflow, if it has one; loaded for a lease and for its completion.
     pub phase: Option<Box<Phase>>,
-    /// Whether it ever had a task, a plan or a coordinator.
+    /// Whether it ever had a task, a plan, a coordinator or a retry policy.
     pub has_tasks: bool,
     /// Its tasks that are not finished, and those that the command names.
     pub tasks: Vec<Task>,
@@ -128,6 +131,8 @@ pub struct Intent {
     pub coordinator: Option<Box<Coordinator>>,
     /// How many leases of coordinators it has had; loaded for a command that grants one.
     pub coordinator_count: usize,
+    /// Its retry policy, with the step that follows the last failure.
+    pub retry: Option<Box<Retry>>,
 }
 
 impl Intent {
@@ -167,6 +172,7 @@ impl Intent {
             held_up_by: None,
             coordinator: None,
             coordinator_count: 0,
+            retry: None,
         }
     }
 

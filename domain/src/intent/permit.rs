@@ -78,6 +78,7 @@ pub fn permit(intent: &Intent, command: &Command, by: &Principal, handed_for: &[
         | Command::Task(_)
         | Command::Plan(_)
         | Command::Coordinate(_)
+        | Command::RetryDue
         | Command::Govern(_)
         | Command::AcquireLease { .. }
         | Command::RenewLease { .. }

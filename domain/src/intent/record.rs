@@ -31,6 +31,8 @@ pub enum Record {
     RetryPolicy(RetryPolicy),
 }
 
+/// The longest pause of a retry policy, in milliseconds: 30 days.
+pub const DELAY_MS_MAX: u64 = 30 * 86_400_000;
 /// The type of the events that record decisions of agents.
 pub const DECISION: &str = "decision_recorded";
 /// The type of the events that record decisions of coordinators.
@@ -145,7 +147,7 @@ pub struct Failure {
     pub metadata: Map<String, Value>,
 }
 
-/// How agents mean to repeat work that failed. The server only keeps this, and starts no attempt by itself.
+/// How work that failed is repeated.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RetryPolicy {
     /// How the pause grows.
@@ -160,6 +162,9 @@ pub struct RetryPolicy {
     pub fallback_agent_id: Option<String>,
     /// The number of failures after which that agent takes over.
     pub failure_threshold: u32,
+    /// Whether the server tells the agents when to try again. Older releases only kept the policy.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub enforced: bool,
 }
 
 /// How the pause between attempts grows.

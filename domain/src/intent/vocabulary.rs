@@ -132,7 +132,7 @@ const OPENINTENT: [&str; 126] = [
 
 /// Types that only the server writes and that the OpenIntent client does not know, beside those that begin with `intent.` or
 /// `delivery.`.
-const OURS: [&str; 18] = [
+const OURS: [&str; 22] = [
     "arbitration_resolved",
     "attachment_removed",
     "coordinator.ended",
@@ -150,6 +150,10 @@ const OURS: [&str; 18] = [
     "plan.reviewed",
     "plan.updated",
     "plan.worker_joined",
+    "retry.exhausted",
+    "retry.handed_over",
+    "retry.scheduled",
+    "retry.started",
     "retry_policy_set",
 ];
 

@@ -102,7 +102,7 @@ pub struct RecordFailureRequest {
     /// Whether another attempt may succeed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recoverable: Option<bool>,
-    /// When the agent means to try again; the server starts no attempt.
+    /// When the agent means to try again. It wins over the pause of the retry policy, within 30 days.
     #[serde(default, with = "crate::base::time::naive_option", skip_serializing_if = "Option::is_none")]
     pub retry_scheduled_at: Option<DateTime<Utc>>,
     /// Further members; at most 16 KiB.
@@ -277,7 +277,7 @@ pub struct FailureView {
     /// Whether another attempt may succeed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recoverable: Option<bool>,
-    /// When the agent means to try again.
+    /// When the agent is to try again: the time that it named, or else the one that the retry policy gives.
     #[serde(with = "crate::base::time::naive_option")]
     #[schema(value_type = Option<String>)]
     pub retry_scheduled_at: Option<DateTime<Utc>>,
@@ -302,7 +302,7 @@ pub struct FailureList {
     pub failures: Vec<FailureView>,
 }
 
-/// How agents mean to repeat work that failed.
+/// How work that failed is repeated.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RetryPolicyView {
     /// Its id.
@@ -321,7 +321,7 @@ pub struct RetryPolicyView {
     pub fallback_agent_id: Option<String>,
     /// The number of failures after which that agent takes over.
     pub failure_threshold: u32,
-    /// Always false: the agents read the policy, and the server starts no attempt by it.
+    /// Whether the server tells the agents when to try again; false only for a policy that an older release kept.
     pub enforced: bool,
     /// When it was set, naive UTC.
     pub created_at: String,
@@ -462,7 +462,8 @@ impl RetryPolicyView {
     /// The policy that an event sets; `None` for other events.
     pub fn of(event: EventView) -> Option<Self> {
         let Kept { id, intent_id, created_at, record: Record::RetryPolicy(policy), .. } = kept(event)? else { return None };
-        let RetryPolicy { strategy, max_retries, base_delay_ms, max_delay_ms, fallback_agent_id, failure_threshold } = policy;
+        let RetryPolicy { strategy, max_retries, base_delay_ms, max_delay_ms, fallback_agent_id, failure_threshold, enforced } =
+            policy;
         Some(Self {
             id,
             intent_id,
@@ -472,7 +473,7 @@ impl RetryPolicyView {
             max_delay_ms,
             fallback_agent_id,
             failure_threshold,
-            enforced: false,
+            enforced,
             created: created_at.clone(),
             updated: created_at.clone(),
             created_at,

@@ -9,6 +9,7 @@ use crate::intent::assignment::ASSIGNED;
 use crate::intent::body::PatchOp;
 use crate::intent::dependency;
 use crate::intent::event::Event;
+use crate::intent::retry::{RetryEvent, STARTED};
 use crate::intent::status::Status;
 use crate::log::payload::StatePatched;
 
@@ -18,6 +19,9 @@ pub fn is_signalled(event: &Event) -> bool {
     // assignment while it lacks results of other intents that the work needs, so it has dropped the earlier one.
     if let Event::Dependency(change) = event {
         return !change.agents().is_empty();
+    }
+    if let Event::Retry(change) = event {
+        return matches!(**change, RetryEvent::Started(_));
     }
     matches!(
         event,
@@ -45,10 +49,20 @@ impl Signal {
             // The client starts its work for every assignment that it receives, so the stream of an agent carries only the
             // assignments of this agent.
             ASSIGNED if agent.is_some_and(|agent| !names(&payload, agent)) => return None,
-            ASSIGNED => "AGENT_ASSIGNED",
+            ASSIGNED => {
+                // An agent that takes over from another one reads the error of that agent at the top level, as after a retry.
+                if let Some(error) = payload.get("payload").and_then(|given| given.get("last_error")).cloned() {
+                    payload.entry("last_error").or_insert(error);
+                }
+                "AGENT_ASSIGNED"
+            }
             dependency::MET | dependency::REMOVED => {
                 let agent = agent.filter(|agent| tells(&payload, agent))?;
                 payload.insert("agent_id".to_owned(), json!(agent));
+                "AGENT_ASSIGNED"
+            }
+            STARTED => {
+                agent.filter(|agent| names(&payload, agent))?;
                 "AGENT_ASSIGNED"
             }
             // The event is not sent as `STATUS_CHANGED` as well, because that would run the same handlers once more.

@@ -9,6 +9,7 @@
 mod access;
 mod containers;
 mod coordinators;
+mod retries;
 mod tasks;
 mod three_calls;
 
@@ -436,6 +437,7 @@ fn recorded() -> Vec<Event> {
         max_delay_ms: 60_000,
         fallback_agent_id: Some("bot/2".into()),
         failure_threshold: 3,
+        enforced: false,
     };
     let decision =
         Decision { decision_type: "approach".into(), outcome: "refund".into(), reasoning: "the order was late".into() };
@@ -527,6 +529,7 @@ fn kinds() -> Vec<Event> {
             tasks::tasks(),
             tasks::plans(),
             coordinators::events(),
+            retries::events(),
         ])
         .flatten()
         .collect()
@@ -615,6 +618,7 @@ fn every_kind_of_event_is_pinned() {
         Event::Task(change) => change.event_type(),
         Event::Plan(change) => change.event_type(),
         Event::Coordinator(change) => change.event_type(),
+        Event::Retry(change) => change.event_type(),
         Event::PolicyChanged { policy: Some(_), .. } => "governance.policy_set",
         Event::PolicyChanged { policy: None, .. } => "governance.policy_removed",
         Event::Violated(_) => "governance.violation",
@@ -623,7 +627,7 @@ fn every_kind_of_event_is_pinned() {
     };
     let kinds = kinds();
     let pinned: BTreeSet<&str> = kinds.iter().map(name).collect();
-    assert_eq!(pinned.len(), 94, "{pinned:?}");
+    assert_eq!(pinned.len(), 98, "{pinned:?}");
     for event in kinds.iter().filter(|event| !matches!(event, Event::Appended(_))) {
         assert_eq!(event.event_type(), name(event));
         assert!(is_a_type(event.event_type()), "no endpoint could subscribe to {}", event.event_type());

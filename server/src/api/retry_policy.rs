@@ -1,4 +1,4 @@
-//! How agents mean to repeat work that failed (RFC-0010). The server keeps the policy for the agents and starts no attempt by it.
+//! How work that failed is repeated (RFC-0010).
 
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};

@@ -146,6 +146,7 @@ pub(super) const TABLES: &[Table] = &[
     table!(events, rid).draws_from("events_rid"),
     table!(graph_edges, intent, kind, needs),
     table!(completions, intent),
+    table!(retries, intent),
     table!(suspensions, rid).draws_from("suspensions_rid"),
     table!(suspension_keys, key_hash),
     table!(suspension_traces, suspension),

@@ -20,6 +20,7 @@ pub(crate) mod plans;
 pub(crate) mod portfolios;
 pub(crate) mod presence;
 pub(crate) mod published;
+pub(crate) mod retries;
 pub(crate) mod server_log;
 pub(crate) mod subscriptions;
 pub(crate) mod suspensions;
@@ -46,6 +47,7 @@ pub(crate) use self::plans::{ReadPlans, WritePlans};
 pub(crate) use self::portfolios::{ListedPortfolios, MemberRow, PortfolioRow, ReadPortfolios, WritePortfolios};
 pub(crate) use self::presence::{PresenceRow, ReadPresence, Recovery, Restore, WritePresence};
 pub(crate) use self::published::{ReadPublished, WritePublished};
+pub(crate) use self::retries::{ReadRetries, WriteRetries};
 pub(crate) use self::server_log::{ReadServerLog, ServerHead, WriteServerLog};
 pub(crate) use self::subscriptions::{
     AT_ONCE, ListedSubscriptions, ReadSubscriptions, SubscriptionPlace, SubscriptionRow, WriteSubscriptions,
@@ -85,6 +87,7 @@ pub(crate) trait Rows:
     + WritePortfolios
     + WritePresence
     + WritePublished
+    + WriteRetries
     + WriteServerLog
     + WriteSubscriptions
     + WriteSuspensions
@@ -122,6 +125,7 @@ pub(crate) trait ReadRows:
     + ReadPortfolios
     + ReadPresence
     + ReadPublished
+    + ReadRetries
     + ReadServerLog
     + ReadSubscriptions
     + ReadSuspensions
@@ -149,6 +153,7 @@ impl<R> ReadRows for R where
         + ReadPortfolios
         + ReadPresence
         + ReadPublished
+        + ReadRetries
         + ReadServerLog
         + ReadSubscriptions
         + ReadSuspensions
@@ -163,7 +168,7 @@ impl<R> ReadRows for R where
 pub(crate) mod prelude {
     pub(crate) use super::{
         ReadAccess, ReadAnnouncements, ReadAssignments, ReadBytes, ReadCoordinators, ReadDepartures, ReadEvents, ReadGraph,
-        ReadIdempotency, ReadIntents, ReadKeys, ReadLeases, ReadOutbox, ReadPlans, ReadPortfolios, ReadPresence, ReadRows,
-        ReadSubscriptions, ReadSuspensions, ReadTasks, ReadTimers, ReadTokens, Rows,
+        ReadIdempotency, ReadIntents, ReadKeys, ReadLeases, ReadOutbox, ReadPlans, ReadPortfolios, ReadPresence, ReadRetries,
+        ReadRows, ReadSubscriptions, ReadSuspensions, ReadTasks, ReadTimers, ReadTokens, Rows,
     };
 }

@@ -32,7 +32,7 @@ use crate::surroundings::Env;
 use crate::{StoreError, Unit};
 
 /// The tables in an order in which they can be emptied.
-const TABLES: [&str; 36] = [
+const TABLES: [&str; 37] = [
     "server_events",
     "server_log",
     "departures",
@@ -50,6 +50,7 @@ const TABLES: [&str; 36] = [
     "tasks",
     "plans",
     "coordinators",
+    "retries",
     "assignments",
     "access_entries",
     "access_requests",

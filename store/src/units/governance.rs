@@ -29,11 +29,7 @@ pub(super) fn load_governance<R: Rows>(
     if !command.is_governed() && !matches!(command, Command::Unassign { .. }) {
         return Ok(Ok(()));
     }
-    let Some(stored) = rows.reads().policy(loaded.row.rid)? else { return Ok(Ok(())) };
-    // Every release has written policies in a form that is read here. But if a policy cannot be read, it must not be ignored, so
-    // completing the intent then needs an approval.
-    let policy = Policy::read(stored)
-        .unwrap_or_else(|_| Policy { completion_mode: Some(CompletionMode::RequireApproval), ..Policy::default() });
+    let Some(policy) = policy_of(rows, loaded.row.rid)? else { return Ok(Ok(())) };
     let mut governance = Governance::default();
     if policy.write_scope == Some(WriteScope::AssignedOnly) {
         loaded.intent.assigned = rows.reads().assigned(loaded.row.rid)?;
@@ -53,6 +49,14 @@ pub(super) fn load_governance<R: Rows>(
     governance.policy = Some(policy);
     loaded.intent.governance = governance;
     Ok(Ok(()))
+}
+
+/// The policy of an intent.
+pub(super) fn policy_of<R: Rows>(rows: &mut R, intent: i64) -> RowsResult<Option<Policy>> {
+    // Every release has written policies in a form that is read here. But if a policy cannot be read, it must not be ignored, so
+    // completing the intent then needs an approval.
+    let strict = || Policy { completion_mode: Some(CompletionMode::RequireApproval), ..Policy::default() };
+    Ok(rows.reads().policy(intent)?.map(|stored| Policy::read(stored).unwrap_or_else(|_| strict())))
 }
 
 /// The sum of the costs that are recorded. It is added up once, and then kept with the intent until its policy changes.

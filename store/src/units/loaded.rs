@@ -103,6 +103,7 @@ pub(super) fn load<R: Rows>(rows: &mut R, row: IntentRow, named: Option<Suspensi
         let planned: Vec<_> = intent.plans.iter().flat_map(|plan| plan.tasks.iter().copied()).collect();
         intent.tasks = rows.reads().tasks_at_work(row.rid, &planned)?;
         intent.coordinator = rows.reads().newest_coordinator(row.rid)?.map(Box::new);
+        intent.retry = rows.reads().retry(row.rid)?.map(Box::new);
     }
     if row.has_leases {
         intent.leases = rows.reads().leases(row.rid)?;

@@ -15,6 +15,7 @@ use domain::intent::govern::cost_of;
 use domain::intent::record::Record;
 use domain::log::{Entry, Envelope, Sealed};
 use domain::suspension::channel::{Route, Way};
+use domain::suspension::delivery::Delivery;
 use domain::suspension::{Question, Suspension};
 use domain::wire::is_signalled;
 use serde_json::Value;
@@ -22,7 +23,7 @@ use serde_json::Value;
 use super::allowance::{EVENT_ROWS_BYTES, charge};
 use super::loaded::Loaded;
 use super::queue::{Queueing, queue, requeue, settle_waiting, waiting};
-use super::{coordinators, edges, places, plans, tasks};
+use super::{coordinators, edges, places, plans, retries, tasks};
 use crate::fact::Fact;
 use crate::hub::Notice;
 use crate::rows::prelude::*;
@@ -119,11 +120,15 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
             let suspension = loaded.suspension_row(*suspension_id)?.rid;
             rows.insert_client_id(loaded.row.rid, client_id, suspension)
         }
-        Event::StatusChanged { .. } => end_announcement(rows, loaded),
+        Event::StatusChanged { .. } => {
+            retries::follow(rows, loaded)?;
+            end_announcement(rows, loaded)
+        }
         Event::Dependency(change) => edges::follow(rows, loaded, change),
         Event::Task(change) => tasks::follow(rows, loaded, change),
         Event::Plan(change) => plans::follow(rows, loaded, change),
         Event::Coordinator(change) => coordinators::follow(rows, loaded, change),
+        Event::Retry(_) => retries::follow(rows, loaded),
         Event::Suspended(suspension, question) => asked(rows, env, loaded, suspension, question, now),
         Event::SuspensionRenotified(renotified) => ask_again(rows, env, loaded, renotified, now),
         Event::SuspensionReminded(reminded) => remind(rows, env, loaded, reminded, now),
@@ -138,9 +143,7 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
         }
         Event::LateAnswer(refused) | Event::ResponseRejected(refused) => touch(rows, loaded, refused.suspension_id),
         Event::DeliverySent { delivery, .. } => {
-            if let Some(asked) = loaded.intent.suspension(delivery.suspension_id) {
-                rows.notice(story(loaded, &asked.asked_by.name, What::Delivered { channel: delivery.channel.clone() }));
-            }
+            told(rows, loaded, delivery);
             touch(rows, loaded, delivery.suspension_id)
         }
         Event::DeliveryBounced { delivery, .. } => touch(rows, loaded, delivery.suspension_id),
@@ -161,12 +164,7 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
         }
         Event::AgentUnassigned(unassigned) => rows.delete_assignment(loaded.row.rid, &unassigned.agent_id),
         Event::Access(change) => change_access(rows, loaded, change),
-        Event::Recorded(record) => match (&**record, loaded.intent.governance.limits_cost()) {
-            (Record::Cost(cost), true) => {
-                rows.update_spent(loaded.row.rid, loaded.intent.governance.spent + cost_of(&cost.amount))
-            }
-            (_, _) => Ok(()),
-        },
+        Event::Recorded(record) => keep(rows, loaded, record),
         Event::Joined(_) | Event::Left(_) => places::save(rows, loaded),
         Event::IntentCreated(..)
         | Event::AnsweredUnasked(_)
@@ -177,6 +175,22 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
         | Event::Member(_)
         | Event::Violated(_)
         | Event::Appended(_) => Ok(()),
+    }
+}
+
+/// Writes the rows that data of an agent imply.
+fn keep<R: Rows>(rows: &mut R, loaded: &Loaded, record: &Record) -> RowsResult<()> {
+    match record {
+        Record::Cost(cost) if loaded.intent.governance.limits_cost() => {
+            rows.update_spent(loaded.row.rid, loaded.intent.governance.spent + cost_of(&cost.amount))
+        }
+        Record::RetryPolicy(_) => retries::follow(rows, loaded),
+        Record::Cost(_)
+        | Record::Decision(_)
+        | Record::CoordinatorDecision(_)
+        | Record::Attachment(_)
+        | Record::AttachmentRemoved(_)
+        | Record::Failure(_) => Ok(()),
     }
 }
 
@@ -372,6 +386,13 @@ fn end<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Event,
 /// A line for the server's log, written after the commit.
 fn story(loaded: &Loaded, agent: &str, what: What) -> Notice {
     Notice::Story(Story { intent_id: loaded.intent.id, agent: agent.to_owned(), what })
+}
+
+/// Writes to the server's log that a message was delivered.
+fn told<R: Rows>(rows: &mut R, loaded: &Loaded, delivery: &Delivery) {
+    if let Some(asked) = loaded.intent.suspension(delivery.suspension_id) {
+        rows.notice(story(loaded, &asked.asked_by.name, What::Delivered { channel: delivery.channel.clone() }));
+    }
 }
 
 fn touch<R: Rows>(rows: &mut R, loaded: &Loaded, id: SuspensionId) -> RowsResult<()> {

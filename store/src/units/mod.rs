@@ -32,6 +32,8 @@ pub(crate) mod presence;
 mod queue;
 pub(crate) mod redrive;
 mod repeatable;
+mod retries;
+mod retry_steps;
 pub(crate) mod secret;
 pub(crate) mod server_log;
 pub(crate) mod subscriptions;

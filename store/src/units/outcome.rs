@@ -64,6 +64,7 @@ pub(super) fn outcome<R: Rows>(
         Command::Task(task) => Ok(Outcome::Task(Box::new(super::tasks::shown(rows, loaded, task)?))),
         Command::Coordinate(_) => super::coordinators::shown(rows, loaded),
         Command::Plan(plan) => Ok(Outcome::Plan(Box::new(super::plans::shown(rows, loaded, plan.id)?))),
+        Command::Record(_) if events.len() > 1 => first_of(rows, loaded, events),
         Command::Append(_) | Command::Record(_) => {
             let appended = last.ok_or(RowsError::Inconsistent("an append without its event"))?;
             Ok(Outcome::Event(appended.served()))
@@ -86,6 +87,7 @@ pub(super) fn outcome<R: Rows>(
         Command::PatchState { .. }
         | Command::SetStatus { .. }
         | Command::AnnouncementDue
+        | Command::RetryDue
         | Command::AddDependency(_)
         | Command::RemoveDependency(_)
         | Command::DependencyCompleted(_)
@@ -95,6 +97,16 @@ pub(super) fn outcome<R: Rows>(
         | Command::RecordDelivery(_)
         | Command::Redrive(_) => Ok(Outcome::Intent(Box::new(crate::reads::intent_view(rows.reads(), &loaded.row)?))),
     }
+}
+
+/// The first one of these events, which are the last ones in the log of the intent.
+fn first_of<R: Rows>(rows: &mut R, loaded: &Loaded, events: &[Event]) -> RowsResult<Outcome> {
+    let mut rid = loaded.row.last_event;
+    for _ in 1..events.len() {
+        let previous = rows.reads().event_link(rid)?.previous;
+        rid = previous.ok_or(RowsError::Inconsistent("the log of an intent is shorter than the events that were appended"))?;
+    }
+    Ok(Outcome::Event(rows.reads().event(rid)?.served()))
 }
 
 const UNREADABLE: RowsError =

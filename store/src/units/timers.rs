@@ -8,10 +8,10 @@ use domain::intent::command::Command;
 use super::act::act;
 use super::announcements::take_back;
 use super::coordinator_leases::look_at_coordinators;
-use super::graph;
 use super::loaded::{Loaded, load_of};
-use super::presence;
+use super::retry_steps::take_steps;
 use super::task_leases::look_at_leases;
+use super::{graph, presence};
 use crate::Fired;
 use crate::fact::Fact;
 use crate::hub::Notice;
@@ -59,9 +59,16 @@ pub(crate) fn fire_deadlines<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult
     take_back(rows, env, &announced, now)?;
     let told = graph::tell_the_rest(rows, env, now)?;
     let lost = look_at_leases(rows, env, TIMERS_PER_UNIT, now)? + look_at_coordinators(rows, env, TIMERS_PER_UNIT, now)?;
+    let steps = take_steps(rows, env, TIMERS_PER_UNIT, now)?;
     let announced_until = rows.reads().next_announcement()?.map(record_until);
-    let next = [rows.reads().next_timer()?, announced_until, rows.reads().next_task()?, rows.reads().next_coordinator()?];
-    Ok(Fired { rows: due.len() + announced.len() + told + lost, next_due: next.into_iter().flatten().min(), turned })
+    let next = [
+        rows.reads().next_timer()?,
+        announced_until,
+        rows.reads().next_task()?,
+        rows.reads().next_coordinator()?,
+        rows.reads().next_retry()?,
+    ];
+    Ok(Fired { rows: due.len() + announced.len() + told + lost + steps, next_due: next.into_iter().flatten().min(), turned })
 }
 
 /// Sets a new timer if the deadline of the portfolio has moved, or if the deadline of another portfolio counts now: the question

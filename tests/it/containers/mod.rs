@@ -2,6 +2,7 @@
 
 mod coordinators;
 mod example;
+mod failures;
 mod graph;
 mod plans;
 mod portfolios;

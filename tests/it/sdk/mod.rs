@@ -4,6 +4,7 @@ mod blocking;
 mod client;
 mod containers;
 mod examples;
+mod failures;
 mod following;
 mod hooks;
 mod many;

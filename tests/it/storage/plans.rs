@@ -35,7 +35,7 @@ const PARTIAL: &[&str] = &["outbox_due", "outbox_failed", "suspensions_open", "t
 /// Tables that never have more than a few rows.
 const SMALL: &[&str] = &["__diesel_schema_migrations", "presence", "published_offset", "secrets", "server_log"];
 /// SQL for rows that one does not get by copying the rows of one day. Idempotency keys may be used again, and the tables of
-/// returned messages, of agents' bytes, assignments and access, of portfolios, tasks, coordinators and subscriptions become large.
+/// returned messages, of agents' bytes, assignments and access, of portfolios, tasks, coordinators, retries and subscriptions become large.
 const ANOTHER_DAY: &str = "DELETE FROM suspension_keys WHERE suspension < 1000000; \
                            INSERT INTO agent_bytes SELECT 'agent-' || number, 100000, 0, 1 FROM generate_series(1, 20000) AS number; \
                            ANALYZE agent_bytes; \
@@ -62,6 +62,7 @@ const ANOTHER_DAY: &str = "DELETE FROM suspension_keys WHERE suspension < 100000
                            INSERT INTO tasks (id, intent, status, facts, body) SELECT id, rid, 1, '{}', '{}' FROM intents ON CONFLICT DO NOTHING; ANALYZE tasks; \
                            INSERT INTO plans (id, intent, state, facts, body) SELECT id, rid, 3, '{}', '{}' FROM intents ON CONFLICT DO NOTHING; ANALYZE plans; \
                            INSERT INTO coordinators (id, intent, facts, body) SELECT id, rid, '{}', '{}' FROM intents ON CONFLICT DO NOTHING; ANALYZE coordinators; \
+                            INSERT INTO retries (intent, facts) SELECT rid, '{}' FROM intents ON CONFLICT DO NOTHING; ANALYZE retries; \
                            INSERT INTO bounces (outbox, hard, reported_at) SELECT rid, true, now() FROM outbox; ANALYZE bounces";
 
 /// Asks for an approval, lists approvals and escalations, and works on an intent under a policy.
@@ -161,6 +162,19 @@ async fn coordinators(app: &TestApp) {
     }
 }
 
+/// Reports failures until another agent takes over.
+async fn failures(app: &TestApp) {
+    let agent = app.agent();
+    let intent = agent.active_intent().await;
+    let policy = json!({"strategy": "fixed", "failure_threshold": 2, "fallback_agent_id": "second"});
+    agent.send(agent.request("PUT", &format!("api/v1/intents/{intent}/retry-policy")).json(&policy)).await.ok();
+    for _ in 0..2 {
+        agent.post(&format!("api/v1/intents/{intent}/failures"), json!({})).await.ok();
+        app.advance(1).await;
+    }
+    assert_eq!(agent.event_types(intent).await.last().unwrap(), "retry.handed_over");
+}
+
 /// Creates intents that need each other, lists them, and completes them.
 async fn graph(app: &TestApp) {
     let agent = app.agent();
@@ -241,6 +255,7 @@ async fn beside(app: &TestApp, path: &str) {
     graph(app).await;
     tasks(app).await;
     coordinators(app).await;
+    failures(app).await;
     portfolios(&agent, &operator, path).await;
     subscriptions(app, path).await;
 }

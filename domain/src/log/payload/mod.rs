@@ -35,6 +35,7 @@ use crate::intent::event::{
 };
 use crate::intent::governance::{POLICY_REMOVED, POLICY_SET, Policy, VIOLATION};
 use crate::intent::record::Record;
+use crate::intent::retry::RetryEvent;
 use crate::portfolio::membership::{self, MemberEvent};
 
 /// The payload of one event.
@@ -117,6 +118,8 @@ pub enum Payload {
     Plan(Box<PlanEvent>),
     /// The events about coordinators, each under its own type.
     Coordinator(Box<CoordinatorEvent>),
+    /// The events about retries, each under its own type.
+    Retry(Box<RetryEvent>),
     /// `governance.policy_set`.
     PolicySet(PolicySet),
     /// `governance.policy_removed`.
@@ -191,6 +194,7 @@ impl Payload {
             Event::Task(change) => Self::Task(change.clone()),
             Event::Plan(change) => Self::Plan(change.clone()),
             Event::Coordinator(change) => Self::Coordinator(change.clone()),
+            Event::Retry(change) => Self::Retry(change.clone()),
             Event::PolicyChanged { policy, version } => Self::of_policy(policy.clone(), *version),
             Event::Violated(violation) => Self::Violated(violation.clone()),
             Event::Recorded(record) => Self::Recorded(record.clone()),
@@ -278,7 +282,7 @@ impl Payload {
         }
     }
 
-    /// Reads the payload of an event of an agent's data, of a task, of a plan, of a coordinator, or of one that a client appended.
+    /// Reads the payload of an event of an agent's data, of a task, of a plan, of a coordinator, of retries, or of one that a client appended.
     fn read_other(event_type: &str, payload: Value) -> Result<Self, serde_json::Error> {
         if let Some(record) = Record::read(event_type, &payload) {
             return record.map(|record| Self::Recorded(Box::new(record)));
@@ -291,6 +295,9 @@ impl Payload {
         }
         if let Some(coordinator) = CoordinatorEvent::read(event_type, &payload) {
             return coordinator.map(|coordinator| Self::Coordinator(Box::new(coordinator)));
+        }
+        if let Some(retry) = RetryEvent::read(event_type, &payload) {
+            return retry.map(|retry| Self::Retry(Box::new(retry)));
         }
         serde_json::from_value(payload).map(Self::Appended)
     }

@@ -1,0 +1,318 @@
+//! The repetition of work on an intent that failed (RFC-0010).
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::base::name::is_same;
+use crate::intent::record::{Failure, RetryPolicy, RetryStrategy};
+
+/// The longest message of an error that is kept for the next attempt, in characters; the rest of a longer one is cut off.
+pub const LAST_ERROR_MAX: usize = 500;
+
+/// The policy in force, and how often the work has failed under it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Retry {
+    /// The policy.
+    pub policy: RetryPolicy,
+    /// The failures since the policy was set, or since the fallback agent took over.
+    pub failures: u32,
+    /// Whether the fallback agent has taken over.
+    pub has_taken_over: bool,
+    /// The next step, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<Next>,
+}
+
+/// The next step after a failure.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Next {
+    /// The agent whose work failed.
+    pub agent_id: String,
+    /// The step.
+    pub step: Step,
+    /// The time from which it is due. While the intent is suspended or blocked, it waits.
+    #[serde(with = "crate::base::time::z")]
+    pub due_at: DateTime<Utc>,
+    /// The error of the last failure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_error: Option<String>,
+}
+
+/// A step after a failure.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// The agent tries again; the number of this retry, from 1.
+    Retry(u32),
+    /// This agent takes over.
+    TakeOver(String),
+}
+
+/// One thing that happened to the repetition of work; also the payload of its event.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum RetryEvent {
+    /// `retry.scheduled`: the agent is to try again later.
+    Scheduled(Scheduled),
+    /// `retry.started`: the agent is told to try again.
+    Started(Started),
+    /// `retry.exhausted`: the agent does not try again.
+    Exhausted(Exhausted),
+    /// `retry.handed_over`: the fallback agent was assigned.
+    HandedOver(HandedOver),
+}
+
+/// A retry that is due later.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scheduled {
+    /// The agent.
+    pub agent_id: String,
+    /// The number of the retry, from 1.
+    pub retry_attempt: u32,
+    /// The number of retries that the policy allows.
+    pub max_retries: u32,
+    /// When it is due.
+    #[serde(with = "crate::base::time::z")]
+    pub retry_at: DateTime<Utc>,
+    /// The error of the last failure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_error: Option<String>,
+}
+
+/// A retry that is due now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Started {
+    /// The agent.
+    pub agent_id: String,
+    /// The number of the retry, from 1.
+    pub retry_attempt: u32,
+    /// The error of the last failure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_error: Option<String>,
+}
+
+/// The end of an agent's retries.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exhausted {
+    /// The agent.
+    pub agent_id: String,
+    /// The failures by then.
+    pub failures: u32,
+    /// Why.
+    pub reason: ExhaustedReason,
+    /// The agent that is to take over; absent if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback_agent_id: Option<String>,
+    /// The error of the last failure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_error: Option<String>,
+}
+
+/// Why an agent does not try again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExhaustedReason {
+    /// The policy allows no further retry.
+    Retries,
+    /// The threshold of failures was reached.
+    Threshold,
+    /// The failure was reported as not recoverable.
+    NotRecoverable,
+    /// The agent no longer works on the intent.
+    AgentGone,
+    /// The fallback agent may not be assigned.
+    FallbackRefused,
+}
+
+/// Work that the fallback agent has taken over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HandedOver {
+    /// The agent whose work failed.
+    pub agent_id: String,
+    /// The agent that takes over.
+    pub fallback_agent_id: String,
+}
+
+impl RetryPolicy {
+    /// The pause before the retry with this number, from 1.
+    pub fn delay(&self, retry: u32) -> TimeDelta {
+        let base = self.base_delay_ms;
+        let delay = match self.strategy {
+            RetryStrategy::None | RetryStrategy::Fixed => base,
+            RetryStrategy::Linear => base.saturating_mul(u64::from(retry)),
+            RetryStrategy::Exponential => {
+                let doubled = 1_u64.checked_shl(retry.saturating_sub(1)).unwrap_or(u64::MAX);
+                base.saturating_mul(doubled)
+            }
+        };
+        // Both are at most 30 days, so the number of milliseconds fits.
+        TimeDelta::milliseconds(i64::try_from(delay.min(self.max_delay_ms)).unwrap_or(i64::MAX))
+    }
+
+    fn retries(&self) -> u32 {
+        if self.strategy == RetryStrategy::None { 0 } else { self.max_retries }
+    }
+
+    /// Whether the policy lets anything follow from a failure.
+    fn acts(&self) -> bool {
+        self.retries() > 0 || self.fallback_agent_id.is_some()
+    }
+}
+
+impl Retry {
+    /// A policy under which nothing has failed yet.
+    pub fn under(policy: RetryPolicy) -> Self {
+        Self { policy, failures: 0, has_taken_over: false, next: None }
+    }
+
+    /// The agent that takes over from this one, if one may.
+    fn fallback_of(&self, agent_id: &str) -> Option<String> {
+        self.policy.fallback_agent_id.clone().filter(|fallback| !self.has_taken_over && !is_same(fallback, agent_id))
+    }
+
+    /// The event that follows from a failure; `None` if the policy lets nothing follow.
+    pub(crate) fn after(&self, failure: &Failure, longest: TimeDelta, now: DateTime<Utc>) -> Option<RetryEvent> {
+        if !self.policy.acts() {
+            return None;
+        }
+        let failures = self.failures.saturating_add(1);
+        let fallback = self.fallback_of(&failure.agent_id);
+        let last_error = last_error(failure);
+        let reason = if failure.recoverable == Some(false) {
+            Some(ExhaustedReason::NotRecoverable)
+        } else if fallback.is_some() && failures >= self.policy.failure_threshold {
+            Some(ExhaustedReason::Threshold)
+        } else {
+            (failures > self.policy.retries()).then_some(ExhaustedReason::Retries)
+        };
+        if let Some(reason) = reason {
+            let agent_id = failure.agent_id.clone();
+            return Some(RetryEvent::Exhausted(Exhausted {
+                agent_id,
+                failures,
+                reason,
+                fallback_agent_id: fallback,
+                last_error,
+            }));
+        }
+        // An agent that knows the time at which another attempt has a chance names it, and this time counts.
+        let named = failure.retry_scheduled_at.map(|at| at.clamp(now, now + longest));
+        Some(RetryEvent::Scheduled(Scheduled {
+            agent_id: failure.agent_id.clone(),
+            retry_attempt: failures,
+            max_retries: self.policy.retries(),
+            retry_at: named.unwrap_or_else(|| now + self.policy.delay(failures)),
+            last_error,
+        }))
+    }
+
+    /// The end of the retries of an agent that may not go on for this reason. `fallback` is the agent that is to take over.
+    pub(crate) fn exhausted(&self, next: &Next, reason: ExhaustedReason) -> RetryEvent {
+        let fallback = if reason == ExhaustedReason::FallbackRefused { None } else { self.fallback_of(&next.agent_id) };
+        RetryEvent::Exhausted(Exhausted {
+            agent_id: next.agent_id.clone(),
+            failures: self.failures,
+            reason,
+            fallback_agent_id: fallback,
+            last_error: next.last_error.clone(),
+        })
+    }
+}
+
+/// The error as the next attempt is told of it: its message, or else its type or code.
+fn last_error(failure: &Failure) -> Option<String> {
+    let said = [&failure.error_message, &failure.error_type, &failure.error_code];
+    let text = said.into_iter().flatten().find(|text| !text.is_empty())?;
+    Some(text.chars().take(LAST_ERROR_MAX).collect())
+}
+
+impl RetryEvent {
+    /// The name on the wire.
+    pub fn event_type(&self) -> &'static str {
+        match self {
+            Self::Scheduled(_) => "retry.scheduled",
+            Self::Started(_) => STARTED,
+            Self::Exhausted(_) => "retry.exhausted",
+            Self::HandedOver(_) => "retry.handed_over",
+        }
+    }
+
+    /// Reads the payload of an event of this type; `None` if no event about retries has this type.
+    ///
+    /// # Errors
+    ///
+    /// A member that is missing or has another form.
+    pub fn read(event_type: &str, payload: &Value) -> Option<Result<Self, serde_json::Error>> {
+        fn of<T: DeserializeOwned>(payload: &Value, kind: fn(T) -> RetryEvent) -> Result<RetryEvent, serde_json::Error> {
+            T::deserialize(payload).map(kind)
+        }
+        Some(match event_type {
+            "retry.scheduled" => of(payload, Self::Scheduled),
+            STARTED => of(payload, Self::Started),
+            "retry.exhausted" => of(payload, Self::Exhausted),
+            "retry.handed_over" => of(payload, Self::HandedOver),
+            _ => return None,
+        })
+    }
+
+    /// Applies the event to the retries of its intent.
+    pub fn apply(&self, retry: &mut Option<Box<Retry>>, dated: DateTime<Utc>) {
+        let Some(retry) = retry else { return };
+        match self {
+            Self::Scheduled(Scheduled { agent_id, retry_attempt, retry_at, last_error, .. }) => {
+                retry.failures = *retry_attempt;
+                let (agent_id, step, last_error) = (agent_id.clone(), Step::Retry(*retry_attempt), last_error.clone());
+                retry.next = Some(Next { agent_id, step, due_at: *retry_at, last_error });
+            }
+            Self::Started(_) => retry.next = None,
+            Self::Exhausted(Exhausted { agent_id, failures, fallback_agent_id, last_error, .. }) => {
+                retry.failures = *failures;
+                retry.next = fallback_agent_id.clone().map(|fallback| Next {
+                    agent_id: agent_id.clone(),
+                    step: Step::TakeOver(fallback),
+                    due_at: dated,
+                    last_error: last_error.clone(),
+                });
+            }
+            Self::HandedOver(_) => {
+                (retry.failures, retry.has_taken_over, retry.next) = (0, true, None);
+            }
+        }
+    }
+}
+
+/// The type of the events that tell agents to try again.
+pub const STARTED: &str = "retry.started";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn policy(strategy: RetryStrategy) -> RetryPolicy {
+        RetryPolicy {
+            strategy,
+            max_retries: 3,
+            base_delay_ms: 1_000,
+            max_delay_ms: 10_000,
+            fallback_agent_id: None,
+            failure_threshold: 3,
+            enforced: true,
+        }
+    }
+
+    #[test]
+    fn the_pause_grows_as_the_strategy_says_and_no_further_than_its_limit() {
+        let seconds = |strategy, retry| policy(strategy).delay(retry).num_seconds();
+        for (strategy, pauses) in [
+            (RetryStrategy::Fixed, [1, 1, 1, 1, 1]),
+            (RetryStrategy::Linear, [1, 2, 3, 10, 10]),
+            (RetryStrategy::Exponential, [1, 2, 4, 10, 10]),
+        ] {
+            assert_eq!([1, 2, 3, 64, 1_000].map(|retry| seconds(strategy, retry)), pauses, "{strategy:?}");
+        }
+        let widest = RetryPolicy { base_delay_ms: u64::MAX, max_delay_ms: 7, ..policy(RetryStrategy::Exponential) };
+        assert_eq!(widest.delay(70).num_milliseconds(), 7);
+    }
+}
