@@ -228,7 +228,7 @@ async fn a_server_that_does_not_get_its_lock_at_once_gets_it_later() {
     let rival = scratch.rival().await;
     let deafen = async {
         until_waiting(&app, 1).await;
-        number(&format!("SELECT count(pg_terminate_backend(pid)) {held}")).await
+        number(&format!("SELECT count(pg_terminate_backend(pid, 10000)) {held}")).await
     };
     let take = format!("SELECT pg_advisory_lock(1886151011, {server})");
     tokio::join!(rival.sql(&take), deafen);
@@ -354,7 +354,7 @@ async fn who_waits_at_a_server_that_hears_nothing_is_woken_all_the_same() {
     let replica = app.replica().await;
     let (intent, id) = ask(&app.agent(), 1).await.remove(0);
     let waiting = wait(&replica.api(&app.agent()), &id).await;
-    let deafen = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() \
+    let deafen = "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = current_database() \
                   AND pid <> pg_backend_pid() AND query NOT ILIKE '%COMMIT%' AND query NOT ILIKE '%BEGIN%'";
     Cluster::of_this_process().sql(app.scratch().unwrap().name(), deafen).await;
     app.operator().respond(intent, &id, "deny").await.ok();
@@ -370,8 +370,7 @@ async fn a_server_that_lost_every_connection_goes_on() {
     let app = start().await;
     let (agent, operator) = (app.agent(), app.operator());
     let (intent, id) = ask(&agent, 1).await.remove(0);
-    let cut =
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
+    let cut = "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
     for (value, status) in [("approve", 200), ("deny", 409)] {
         Cluster::of_this_process().sql(app.scratch().unwrap().name(), cut).await;
         assert_eq!(operator.respond(intent, &id, value).await.status, status);
