@@ -129,8 +129,8 @@ on_each_store! {
         assert_eq!(agent.event_types(intent).await, ["intent_created", "attachment_added", "attachment_removed"]);
     }
 
-    /// The policy that was set last counts, and the reply says that the server does not act on it.
-    async fn the_newest_retry_policy_counts_and_says_that_it_is_data(app: &mut TestApp) {
+    /// The policy that was set last counts, and the reply says that the server enforces it.
+    async fn the_newest_retry_policy_counts_and_says_that_it_is_enforced(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
         assert_eq!(agent.get(&path(intent, "retry-policy")).await.problem(), (404, "not_found"));
@@ -140,7 +140,7 @@ on_each_store! {
         app.restart().await;
         let read = app.agent().get(&path(intent, "retry-policy")).await.ok();
         assert_eq!(read, set);
-        assert_eq!(read["enforced"], json!(false));
+        assert_eq!(read["enforced"], json!(true));
         for (name, value) in whole.as_object().unwrap() {
             assert_eq!(read[name], *value, "{name}");
         }
