@@ -303,6 +303,12 @@ pub enum Rejection {
         /// The requested state.
         to: String,
     },
+    /// The question at a checkpoint is not open, so it cannot be answered.
+    #[error("the checkpoint is {status}; it is decided while its question is open")]
+    CheckpointNotOpen {
+        /// How far the checkpoint is.
+        status: String,
+    },
     /// The tasks and checkpoints of a plan change only while it is a draft.
     #[error("the plan is {state}, and its tasks and checkpoints change only while it is a draft")]
     PlanNotDraft {
@@ -403,6 +409,7 @@ impl Rejection {
             | Self::PortfolioTransition { .. }
             | Self::TaskTransition { .. }
             | Self::PlanTransition { .. } => entry("invalid_transition", 409, "Invalid transition"),
+            Self::CheckpointNotOpen { .. } => entry("checkpoint_not_open", 409, "Checkpoint not open"),
             Self::TooSoon { .. } | Self::AskedTooOften { .. } => edge::RATE_LIMITED,
             Self::BytesSpent { .. } => entry("bytes_spent", 429, "Too many bytes in a day"),
             Self::NoRoom => entry("no_room", 507, "No room"),

@@ -6,6 +6,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::base::ids::{CoordinatorId, IntentId, KeyId, LeaseId, PlanId, SuspensionId, TaskId};
 use domain::base::name::Owner;
 use domain::base::time::from_micros;
+use domain::container::condition::ConditionBody;
 use domain::container::coordinator::{Coordinator, CoordinatorStatus, CoordinatorType, Guardrails, SuspensionPolicy};
 use domain::container::event::TaskEvent;
 use domain::container::plan::{
@@ -127,6 +128,8 @@ struct Walk {
     yes: usize,
     approved: usize,
     reviewed: usize,
+    /// How many conditions were decided.
+    decided: usize,
 }
 
 impl Walk {
@@ -136,7 +139,7 @@ impl Walk {
         let mut intent = Intent::born(IntentId(Uuid::from_u128(1)), Status::Active, creator, now);
         // In every other walk, a person reviews each plan.
         intent.coordinator = seed.is_multiple_of(2).then(|| Box::new(reviewing(now)));
-        Self { draw: Draw(seed), intent, now, ids: 1, yes: 0, approved: 0, reviewed: 0 }
+        Self { draw: Draw(seed), intent, now, ids: 1, yes: 0, approved: 0, reviewed: 0, decided: 0 }
     }
 
     fn id(&mut self) -> Uuid {
@@ -166,6 +169,7 @@ impl Walk {
         let is_free = |task: &&Task| task.plan_id.is_none() && matches!(task.status, TaskStatus::Pending | TaskStatus::Ready);
         let tasks: Vec<TaskId> = self.intent.tasks.iter().filter(is_free).map(|task| task.id).collect();
         let after_task = *self.draw.one(&tasks)?;
+        let conditions = self.condition(&tasks).into_iter().collect();
         let checkpoint = CheckpointBody {
             id: "c".into(),
             name: "n".into(),
@@ -177,7 +181,11 @@ impl Walk {
         };
         let actions = [FailureAction::PauseAndEscalate, FailureAction::Notify, FailureAction::Fail, FailureAction::Retry];
         let new = NewPlan {
-            outline: Outline { tasks: Some(tasks), checkpoints: Some(vec![(checkpoint, Some(prepared()))]) },
+            outline: Outline {
+                tasks: Some(tasks),
+                checkpoints: Some(vec![(checkpoint, Some(prepared()))]),
+                conditions: Some(conditions),
+            },
             on_failure: *self.draw.one(&actions)?,
             on_failure_question: prepared(),
             seeming_secret: SeemingSecret::Warn,
@@ -187,7 +195,19 @@ impl Walk {
         Some(Command::Plan(Box::new(PlanCommand { id: PlanId(self.id()), step: PlanStep::Create(Box::new(new)) })))
     }
 
+    /// A condition for one of the tasks, by the result of one on which it depends.
+    fn condition(&mut self, tasks: &[TaskId]) -> Option<ConditionBody> {
+        let depends = |task: &&Task| tasks.contains(&task.id) && task.depends_on.iter().any(|id| tasks.contains(id));
+        let task = self.intent.tasks.iter().find(depends)?;
+        let reads = task.depends_on.iter().find(|id| tasks.contains(id))?;
+        let when = format!("tasks['{reads}'].output.ok == true");
+        let condition = ConditionBody { id: "c".into(), task_id: task.id, when };
+        (self.draw.below(3) > 0).then_some(condition)
+    }
+
     fn own_question(&mut self) -> Command {
+        let runs = |task: &&Task| task.status == TaskStatus::Running;
+        let task_id = self.intent.tasks.iter().find(runs).map(|task| task.id).filter(|_| self.draw.below(2) == 0);
         Command::Suspend(Box::new(Suspend {
             id: SuspensionId(self.id()),
             kind: Kind::AwaitingInput,
@@ -201,6 +221,7 @@ impl Walk {
             seeming_secret: SeemingSecret::Warn,
             guard_seconds: None,
             supersedes: None,
+            task_id,
             warnings: Vec::new(),
         }))
     }
@@ -253,6 +274,7 @@ impl Walk {
                     value: Some(json!(value)),
                     claimed_responded_by: None,
                     metadata: None,
+                    checkpoint: None,
                     expects: None,
                 };
                 return Some((Command::Respond(Box::new(respond)), principal(Role::Operator, "olga")));
@@ -261,7 +283,10 @@ impl Walk {
                 let id = self.task()?;
                 let likely = likely(self.intent.tasks.iter().find(|task| task.id == id)?.status);
                 let statuses = if self.draw.below(4) == 0 { &TaskStatus::ALL[..] } else { likely };
-                let change = TaskChange::to(*self.draw.one(statuses)?);
+                let mut change = TaskChange::to(*self.draw.one(statuses)?);
+                if change.status == TaskStatus::Completed {
+                    change.output = Some(Map::from_iter([("ok".to_owned(), json!(self.draw.below(2) == 0))]));
+                }
                 self.on_task(id, TaskStep::Change(Box::new(change)))
             }
         };
@@ -292,6 +317,7 @@ impl Walk {
         }
         if let Event::Plan(change) = event {
             self.approved += usize::from(matches!(**change, PlanEvent::Approved(_)));
+            self.decided += usize::from(matches!(**change, PlanEvent::ConditionDecided(_)));
             self.reviewed += usize::from(matches!(&**change, PlanEvent::Reviewed(reviewed) if reviewed.goes_on));
         }
         let Event::Task(change) = event else { return };
@@ -300,6 +326,7 @@ impl Walk {
         if let TaskEvent::Claimed(_) | TaskEvent::Started(_) = **change {
             assert!(plan.is_none_or(|plan| plan.state == PlanState::Active), "a task begins in a plan that is not active");
             assert_eq!(self.intent.status, Status::Active, "a task begins in an intent that is not active");
+            assert!(plan.is_none_or(|plan| plan.rules_out(task.id) == Some(false)), "a task begins that a condition rules out");
         }
         if let TaskEvent::Unblocked(unblocked) = &**change
             && unblocked.credential.is_some()
@@ -318,7 +345,8 @@ impl Walk {
             assert!(!is_suspended || task.status != TaskStatus::Running, "a task runs while its intent waits for a person");
             let plan = self.intent.plans.iter().find(|plan| Some(plan.id) == task.plan_id);
             let may_begin = task.waits_for.is_empty() && plan.is_none_or(|plan| plan.state == PlanState::Active);
-            assert!(task.status != TaskStatus::Pending || !may_begin, "a task that could begin is pending");
+            let is_decided = plan.is_none_or(|plan| plan.rules_out(task.id).is_some());
+            assert!(task.status != TaskStatus::Pending || !may_begin || !is_decided, "a task that could begin is pending");
             let has_ended = plan.is_some_and(|plan| plan.state.is_final());
             assert!(!has_ended || !task.status.is_unfinished(), "a plan has ended, and a task of it has not");
         }
@@ -348,7 +376,7 @@ impl Walk {
 
 #[test]
 fn the_rules_hold_after_every_command() {
-    let (mut approved, mut reviewed, mut plans) = (0, 0, 0);
+    let (mut approved, mut reviewed, mut decided, mut plans) = (0, 0, 0, 0);
     for seed in 0..WALKS {
         let mut walk = Walk::new(seed.wrapping_mul(7_919) + 13);
         for _ in 0..STEPS {
@@ -356,11 +384,12 @@ fn the_rules_hold_after_every_command() {
         }
         approved += walk.approved;
         reviewed += walk.reviewed;
+        decided += walk.decided;
         plans += walk.intent.plans.iter().filter(|plan| plan.state == PlanState::Completed).count();
     }
     // The walks reach what the rules are about.
     assert!(
-        approved > 100 && reviewed > 100 && plans > 10,
-        "{approved} checkpoints and {reviewed} plans were approved, and {plans} plans completed"
+        approved > 100 && reviewed > 100 && decided > 100 && plans > 10,
+        "{approved} checkpoints and {reviewed} plans were approved, {decided} conditions decided, and {plans} plans completed"
     );
 }

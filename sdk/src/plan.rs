@@ -4,7 +4,7 @@ use std::fmt;
 
 use domain::base::ids::{PlanId, TaskId};
 use domain::container::plan::{FailureAction, TimeoutAction};
-use domain::wire::{CheckpointRequest, CreatePlanRequest, PlanView};
+use domain::wire::{CheckpointRequest, ConditionRequest, CreatePlanRequest, PlanView};
 use serde_json::{Map, Value};
 
 use crate::backoff::Repeat;
@@ -98,6 +98,15 @@ impl CreatePlan<'_> {
     /// Adds a checkpoint.
     pub fn checkpoint(mut self, checkpoint: Checkpoint) -> Self {
         self.request.checkpoints.get_or_insert_default().push(checkpoint.0);
+        self
+    }
+
+    /// Adds a condition: `task` is skipped unless `when` holds, for example `tasks['ID'].output.amount > 500`. The task whose output it
+    /// reads must be one for which `task` waits.
+    pub fn condition(mut self, id: impl Into<String>, task: TaskId, when: impl Into<String>) -> Self {
+        let condition =
+            ConditionRequest { id: id.into(), task_id: task.to_string(), when: when.into(), ..ConditionRequest::default() };
+        self.request.conditions.get_or_insert_default().push(condition);
         self
     }
 

@@ -359,7 +359,7 @@ fn write_choice<C: Choices>(value: &C) -> Result<Value, String> {
     found.map(|(_, choice)| choice.0.value.into()).ok_or_else(|| "must be one of the choices".to_owned())
 }
 
-fn read_text(raw: &Value) -> Result<String, String> {
+pub(crate) fn read_text(raw: &Value) -> Result<String, String> {
     raw.as_str().map(str::to_owned).ok_or_else(|| "it is no text".to_owned())
 }
 

@@ -7,8 +7,8 @@ use domain::base::ids::TaskId;
 use domain::container::task::TaskStatus;
 use domain::suspension::lease::DURATION_SECONDS_MAX;
 use domain::wire::{
-    ClaimTaskRequest, CompleteTaskRequest, CreateTaskRequest, DelegateTaskRequest, FailTaskRequest, ReportProgressRequest,
-    TaskView, UpdateTaskRequest,
+    ClaimTaskRequest, CompleteTaskRequest, CreateTaskRequest, DelegateTaskRequest, EscalateTaskRequest, FailTaskRequest,
+    ReportProgressRequest, SuspensionRecord, TaskView, UpdateTaskRequest,
 };
 use reqwest::Method;
 use reqwest::header::HeaderValue;
@@ -17,10 +17,12 @@ use serde_json::{Map, Value};
 
 use crate::backoff::Repeat;
 use crate::client::{CONFLICTS_MAX, Client};
-use crate::error::CallError;
+use crate::error::{CallError, RequestInputError};
 use crate::intent::Intent;
 use crate::key::fresh_key;
+use crate::pending::Pending;
 use crate::problem::Problem;
+use crate::question::read_text;
 use crate::seconds::whole_seconds;
 use crate::transport::Call;
 
@@ -206,6 +208,21 @@ impl Task {
         let view = self.client.send(call.header("idempotency-key", fresh_key())).await?;
         self.refresh().await?;
         Ok(Self { client: self.client.clone(), view })
+    }
+
+    /// Asks people how to go on: suspends the intent, and blocks the task until the suspension has ended. The answer is a text.
+    ///
+    /// # Errors
+    ///
+    /// `Refused` with `intent_suspended`, with `not_active`, and with `invalid_transition` if the task does not run.
+    pub async fn escalate(&mut self, reason: &str) -> Result<Pending<String>, RequestInputError> {
+        let request = EscalateTaskRequest { reason: reason.to_owned() };
+        let call = Call::write("/api/v1/tasks/{task_id}/escalate", [self.id().to_string()], &request, Repeat::Safe)?;
+        let record: SuspensionRecord =
+            self.client.send(call.header("idempotency-key", fresh_key())).await.map_err(CallError::or_unavailable)?;
+        self.client.hooks().requested(&record, false);
+        self.refresh().await?;
+        Ok(Pending::new(self.client.clone(), record, read_text))
     }
 
     async fn act(&mut self, path: &'static str, request: &(impl Serialize + Sync)) -> Result<(), CallError> {

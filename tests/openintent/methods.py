@@ -229,7 +229,10 @@ class Checks:
         ready = [one.id for one in call("list_tasks", made.id, status=TaskStatus.READY, limit=5)]
         expect("list_tasks", (listed, ready) == ([first.id, second.id], [first.id]), (listed, ready))
         checkpoint = {"id": "pay", "name": "Pay the invoice", "after_task": first.id, "approvers": []}
-        plan = call("create_plan", made.id, tasks=[first.id, second.id], checkpoints=[checkpoint], metadata={"a": 1})
+        condition = {"id": "valid", "task_id": second.id, "when": f"tasks['{first.id}'].output.valid == true"}
+        tasks = [first.id, second.id]
+        plan = call("create_plan", made.id, tasks=tasks, checkpoints=[checkpoint], conditions=[condition], metadata={"a": 1})
+        expect("create_plan", [one.to_dict() for one in plan.conditions] == [{**condition, "otherwise": "skip"}], plan.conditions)
         told = (plan.state, plan.tasks, [(one.id, one.status) for one in plan.checkpoints], plan.metadata, plan.on_failure.value)
         expect("create_plan", told == (PlanState.DRAFT, [first.id, second.id], [("pay", "pending")], {"a": 1}, "pause_and_escalate"), plan)
         active = call("update_plan", plan.id, plan.version, state="active")

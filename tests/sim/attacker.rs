@@ -79,6 +79,7 @@ fn draw_trespass(world: &World, creator: &str, named: String) -> (&'static str, 
             value: Some(json!("approve")),
             claimed_responded_by: None,
             metadata: None,
+            checkpoint: None,
             expects: None,
         }))
     };

@@ -152,6 +152,7 @@ pub(crate) fn request(
             // The server keeps this claim in the record, but takes the responder from the principal.
             claimed_responded_by: Some("the boss".to_owned()),
             metadata: None,
+            checkpoint: None,
             expects: None,
         }))),
     }

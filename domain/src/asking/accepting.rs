@@ -188,6 +188,7 @@ pub fn answer(body: RespondRequest) -> Result<Respond, Errors> {
         value: body.value,
         claimed_responded_by,
         metadata: body.metadata,
+        checkpoint: None,
         expects: None,
     })
 }
@@ -282,10 +283,14 @@ pub fn delegated(body: AppendEventRequest, by: &Principal) -> Result<Assign, Err
     Ok(Assign { delegated_by, payload, ..assign })
 }
 
-/// The agent that a segment of a path names, in the form in which it was assigned. In the segment, slashes and percent signs are
-/// still encoded.
+/// The words of an agent in a segment of a path, in which slashes and percent signs are still encoded.
+pub fn words_in_path(segment: &str) -> String {
+    segment.replace("%2F", "/").replace("%2f", "/").replace("%25", "%")
+}
+
+/// The agent that a segment of a path names, in the form in which it was assigned.
 pub fn agent_in_path(segment: &str) -> String {
-    name::form(&segment.replace("%2F", "/").replace("%2f", "/").replace("%25", "%"))
+    name::form(&words_in_path(segment))
 }
 
 /// The scope of a lease.

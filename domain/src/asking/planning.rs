@@ -9,14 +9,15 @@ use crate::asking::policy::AskingPolicy;
 use crate::base::field::{FieldError, UNSUPPORTED};
 use crate::base::ids::{SuspensionId, TaskId};
 use crate::base::{json, words};
+use crate::container::condition::{CONDITIONS_MAX, Comparison, ConditionBody, FORM, WHEN_MAX};
 use crate::container::plan::{
     CHECKPOINT_WORD_MAX, CHECKPOINTS_MAX, CheckpointBody, ESCALATE_HOURS_MAX, NewPlan, Outline, PLAN_TASKS_MAX, PlanBody,
     PlanChange, PlanState, PlanStep, Prepared, TIMEOUT_HOURS_MAX, TimeoutAction,
 };
 use crate::container::task::DATA_BYTES_MAX;
 use crate::suspension::retry::{OneOrMany, PartialRetryPolicy, Rung};
-use crate::suspension::{FallbackPolicy, NOTIFY_TO_MAX, ResponseType};
-use crate::wire::{CheckpointRequest, CreatePlanRequest, SuspendRequest, UpdatePlanRequest};
+use crate::suspension::{FallbackPolicy, NOTIFY_TO_MAX, ResponseType, YES};
+use crate::wire::{CheckpointRequest, ConditionRequest, CreatePlanRequest, OTHERWISE, SuspendRequest, UpdatePlanRequest};
 
 type Errors = Vec<FieldError>;
 type Checkpoints = Vec<(CheckpointBody, Option<Prepared>)>;
@@ -30,9 +31,7 @@ pub fn new_plan(asking: &AskingPolicy, body: CreatePlanRequest, seed: [u8; 32]) 
     let mut errors = Errors::new();
     let tasks = tasks(&body.tasks.unwrap_or_default(), &mut errors);
     let checkpoints = checkpoints(asking, body.checkpoints.unwrap_or_default(), &mut errors);
-    if body.conditions.as_ref().is_some_and(|value| !value.is_null() && *value != json!([])) {
-        errors.push(FieldError::new("conditions", UNSUPPORTED, "must be left out: this server does not branch"));
-    }
+    let conditions = conditions(body.conditions.unwrap_or_default(), &mut errors);
     if body.on_complete.as_ref().is_some_and(|action| action != "notify") {
         errors.push(FieldError::new("on_complete", UNSUPPORTED, "must be notify, or be left out"));
     }
@@ -43,7 +42,7 @@ pub fn new_plan(asking: &AskingPolicy, body: CreatePlanRequest, seed: [u8; 32]) 
     let on_failure_question = prepared(asking, question, "on_failure", &mut errors);
     let (Some(on_failure_question), true) = (on_failure_question, errors.is_empty()) else { return Err(errors) };
     Ok(PlanStep::Create(Box::new(NewPlan {
-        outline: Outline { tasks: Some(tasks), checkpoints: Some(checkpoints) },
+        outline: Outline { tasks: Some(tasks), checkpoints: Some(checkpoints), conditions: Some(conditions) },
         on_failure: body.on_failure.unwrap_or_default(),
         on_failure_question,
         seeming_secret: asking.seeming_secret,
@@ -60,15 +59,16 @@ pub fn new_plan(asking: &AskingPolicy, body: CreatePlanRequest, seed: [u8; 32]) 
 pub fn changed_plan(asking: &AskingPolicy, body: UpdatePlanRequest) -> Result<PlanStep, Errors> {
     let mut errors = Errors::new();
     if body == UpdatePlanRequest::default() {
-        errors.push(FieldError::new("state", "required", "give state, tasks or checkpoints"));
+        errors.push(FieldError::new("state", "required", "give state, tasks, checkpoints or conditions"));
     }
     let tasks = body.tasks.map(|given| tasks(&given, &mut errors));
     let checkpoints = body.checkpoints.map(|given| checkpoints(asking, given, &mut errors));
+    let conditions = body.conditions.map(|given| conditions(given, &mut errors));
     let review = review(asking, body.state, &mut errors);
     if !errors.is_empty() {
         return Err(errors);
     }
-    let outline = Outline { tasks, checkpoints };
+    let outline = Outline { tasks, checkpoints, conditions };
     Ok(PlanStep::Change(Box::new(PlanChange { outline, state: body.state, review, seeming_secret: asking.seeming_secret })))
 }
 
@@ -117,6 +117,42 @@ fn checkpoints(asking: &AskingPolicy, given: Vec<CheckpointRequest>, errors: &mu
         errors.push(FieldError::new("checkpoints", "unique", "must each have an id of their own"));
     }
     given.into_iter().enumerate().filter_map(|(place, given)| checkpoint(asking, place, given, errors)).collect()
+}
+
+fn conditions(given: Vec<ConditionRequest>, errors: &mut Errors) -> Vec<ConditionBody> {
+    if given.len() > CONDITIONS_MAX {
+        errors.push(FieldError::new("conditions", "count", format!("must be at most {CONDITIONS_MAX}")));
+        return Vec::new();
+    }
+    let ids: HashSet<&String> = given.iter().map(|condition| &condition.id).collect();
+    if ids.len() < given.len() {
+        errors.push(FieldError::new("conditions", "unique", "must each have an id of their own"));
+    }
+    given.into_iter().enumerate().filter_map(|(place, given)| condition(place, given, errors)).collect()
+}
+
+fn condition(place: usize, given: ConditionRequest, errors: &mut Errors) -> Option<ConditionBody> {
+    let mut error = |field: &str, rule: &str, message: String| {
+        errors.push(FieldError::new(format!("conditions[{place}].{field}"), rule, message));
+    };
+    if !(1..=CHECKPOINT_WORD_MAX).contains(&given.id.chars().count()) {
+        error("id", "length", format!("must be 1 to {CHECKPOINT_WORD_MAX} characters"));
+    } else if given.id.chars().any(char::is_control) {
+        error("id", "format", "must be one line, without control characters".into());
+    }
+    if given.otherwise.as_ref().is_some_and(|otherwise| otherwise != OTHERWISE) {
+        error("otherwise", UNSUPPORTED, format!("must be {OTHERWISE}, or be left out"));
+    }
+    if given.when.chars().count() > WHEN_MAX {
+        error("when", "length", format!("must be at most {WHEN_MAX} characters"));
+    } else if Comparison::read(&given.when).is_none() {
+        error("when", "format", FORM.into());
+    }
+    let Ok(task_id) = given.task_id.parse() else {
+        error("task_id", "unknown", "must be one of the tasks of the plan".into());
+        return None;
+    };
+    Some(ConditionBody { id: given.id, task_id, when: given.when })
 }
 
 fn checkpoint(
@@ -182,7 +218,7 @@ fn question(asking: &AskingPolicy, body: &CheckpointBody) -> SuspendRequest {
     match (body.on_timeout, timeout_seconds) {
         (TimeoutAction::AutoApprove, _) => {
             request.fallback_policy = Some(FallbackPolicy::UseDefaultAndContinue);
-            request.fallback_value = Some(json!("yes"));
+            request.fallback_value = Some(json!(YES));
         }
         (TimeoutAction::Escalate, Some(interval)) => {
             let everyone = body.approvers.iter().chain(&asking.operators).take(NOTIFY_TO_MAX).cloned().collect();

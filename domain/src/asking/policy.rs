@@ -128,8 +128,7 @@ impl AskingPolicy {
         let (decision, fallback) = (request.decision_record.as_ref(), request.fallback_value.as_ref());
         let found = findings(&request.question, &choices, &context, decision, fallback);
         check.warnings.extend(self.seeming_secret.judge(&found)?);
-        let misleading = judge(&choices).misleading;
-        check.warnings.extend(misleading.iter().map(|found| format!("choices: {} People are warned.", found.sentence())));
+        check.warn_of_misleading(&choices);
         let question = Question {
             question: request.question,
             context,
@@ -157,6 +156,7 @@ impl AskingPolicy {
             seeming_secret: self.seeming_secret,
             guard_seconds,
             supersedes: request.supersedes,
+            task_id: None,
             warnings: check.warnings,
         })
     }
@@ -355,6 +355,12 @@ struct Check {
 }
 
 impl Check {
+    /// Warns of choices that could mislead people.
+    fn warn_of_misleading(&mut self, choices: &[SuspensionChoice]) {
+        let misleading = judge(choices).misleading;
+        self.warnings.extend(misleading.iter().map(|found| format!("choices: {} People are warned.", found.sentence())));
+    }
+
     fn error(&mut self, field: &str, rule: &str, message: impl Into<String>) {
         self.errors.push(FieldError::new(field, rule, message));
     }

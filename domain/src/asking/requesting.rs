@@ -7,13 +7,14 @@ use crate::base::field::FieldError;
 use crate::base::ids::SuspensionId;
 use crate::base::text::is_blank;
 use crate::base::{name, words};
+use crate::container::plan::CheckpointId;
 use crate::intent::command::{Respond, Suspend};
 use crate::people::principal::Principal;
 use crate::suspension::requested::{APPROVE, DENY, Requested};
-use crate::suspension::{FallbackPolicy, Kind, ResponseType};
+use crate::suspension::{FallbackPolicy, Kind, NO, ResponseType, YES};
 use crate::wire::{
-    ApprovalRequest, ArbitrationRequest, ChoiceRequest, DecideApprovalRequest, EscalationRequest, ResolveEscalationRequest,
-    SuspendRequest,
+    ApprovalRequest, ArbitrationRequest, ChoiceRequest, DecideApprovalRequest, DecideCheckpointRequest, EscalationRequest,
+    ResolveEscalationRequest, SuspendRequest,
 };
 
 /// The longest action of an approval, in characters.
@@ -140,6 +141,18 @@ pub fn resolved(body: ResolveEscalationRequest, id: SuspensionId) -> Result<Resp
     answer(Kind::Escalation, id, Value::String(body.resolution), body.notes, body.resolved_by.as_deref(), "resolved_by")
 }
 
+/// The answer at a checkpoint.
+///
+/// # Errors
+///
+/// The field that breaks a rule.
+pub fn decided_at(body: DecideCheckpointRequest, approved: bool, checkpoint: CheckpointId) -> Result<Respond, Errors> {
+    let value = json!(if approved { YES } else { NO });
+    let id = SuspensionId(uuid::Uuid::nil());
+    let answered = answer(Kind::AwaitingInput, id, value, body.notes, body.decided_by.as_deref(), "decided_by")?;
+    Ok(Respond { suspension_id: String::new(), checkpoint: Some(checkpoint), expects: None, ..answered })
+}
+
 fn answer(
     kind: Kind,
     id: SuspensionId,
@@ -161,7 +174,8 @@ fn answer(
         return Err(errors);
     }
     let metadata = notes.filter(|notes| !notes.is_empty()).map(|notes| Map::from_iter([("notes".to_owned(), json!(notes))]));
-    Ok(Respond { suspension_id: id.expose(), value: Some(value), claimed_responded_by, metadata, expects: Some(kind) })
+    let (suspension_id, value) = (id.expose(), Some(value));
+    Ok(Respond { suspension_id, checkpoint: None, value, claimed_responded_by, metadata, expects: Some(kind) })
 }
 
 fn requested(reason: String, claimed: Option<String>, by: &Principal) -> Requested {

@@ -4,17 +4,21 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
+use crate::asking::policy::AskingPolicy;
 use crate::base::field::{FieldError, UNSUPPORTED};
-use crate::base::ids::{PlanId, TaskId};
-use crate::base::json;
+use crate::base::ids::{PlanId, SuspensionId, TaskId};
+use crate::base::text::is_blank;
+use crate::base::{json, words};
 use crate::container::task::{
-    ATTEMPTS_DEFAULT, ATTEMPTS_MAX, DATA_BYTES_MAX, DELEGATED, DEPENDENCIES_MAX, DESCRIPTION_BYTES_MAX, INTENT_SUSPENDED,
-    LIST_MAX, NAME_MAX, NewTask, Progress, TaskBody, TaskChange, TaskStatus, TaskStep, WORDS_MAX,
+    ATTEMPTS_DEFAULT, ATTEMPTS_MAX, DATA_BYTES_MAX, DELEGATED, DEPENDENCIES_MAX, DESCRIPTION_BYTES_MAX, ESCALATED,
+    INTENT_SUSPENDED, LIST_MAX, NAME_MAX, NewTask, Progress, TaskBody, TaskChange, TaskStatus, TaskStep, WORDS_MAX,
 };
+use crate::intent::command::Suspend;
 use crate::suspension::lease::DURATION_SECONDS_MAX;
+use crate::suspension::{FallbackPolicy, ResponseType};
 use crate::wire::{
-    ClaimTaskRequest, CompleteTaskRequest, CreateTaskRequest, DelegateTaskRequest, FailTaskRequest, ReportProgressRequest,
-    UpdateTaskRequest,
+    ClaimTaskRequest, CompleteTaskRequest, CreateTaskRequest, DelegateTaskRequest, EscalateTaskRequest, FailTaskRequest,
+    ReportProgressRequest, SuspendRequest, UpdateTaskRequest,
 };
 
 type Errors = Vec<FieldError>;
@@ -103,7 +107,7 @@ pub fn changed(body: UpdateTaskRequest) -> Result<TaskStep, Errors> {
     check.words("error", body.error.as_ref());
     check.words("blocked_reason", body.blocked_reason.as_ref());
     check.words("reason", body.reason.as_ref());
-    if body.blocked_reason.as_ref().is_some_and(|reason| [INTENT_SUSPENDED, DELEGATED].contains(&reason.as_str())) {
+    if body.blocked_reason.as_ref().is_some_and(|reason| [INTENT_SUSPENDED, ESCALATED, DELEGATED].contains(&reason.as_str())) {
         check.error("blocked_reason", "value", "only the server gives this reason".into());
     }
     check.passed()?;
@@ -201,6 +205,36 @@ pub fn delegated(body: DelegateTaskRequest, id: TaskId) -> Result<TaskStep, Erro
         max_attempts: ATTEMPTS_DEFAULT,
     };
     Ok(TaskStep::Delegate { id, task: Box::new(task) })
+}
+
+/// The question how to go on with this task. The store adds the name of the task.
+///
+/// # Errors
+///
+/// Every field that breaks a rule.
+pub fn escalated(
+    asking: &AskingPolicy,
+    body: &EscalateTaskRequest,
+    task_id: TaskId,
+    id: SuspensionId,
+) -> Result<Suspend, Errors> {
+    let mut check = Check::default();
+    let length = body.reason.chars().count();
+    if length > WORDS_MAX || is_blank(&body.reason) {
+        check.error("reason", "length", format!("must be 1 to {WORDS_MAX} characters, and one of them visible"));
+    }
+    check.passed()?;
+    let request = SuspendRequest {
+        question: words::escalation_question(&body.reason),
+        context: Some(Map::from_iter([("task_id".to_owned(), serde_json::json!(task_id))])),
+        response_type: Some(ResponseType::Text),
+        fallback_policy: Some(FallbackPolicy::Fail),
+        ..SuspendRequest::default()
+    };
+    let named = |error: FieldError| FieldError { field: error.field.replacen("question", "reason", 1), ..error };
+    let asked = asking.accept(request, id, None);
+    let asked = asked.map_err(|errors| errors.into_iter().map(named).collect::<Errors>())?;
+    Ok(Suspend { task_id: Some(task_id), ..asked })
 }
 
 /// Whether a member that this server cannot honour asks for nothing.

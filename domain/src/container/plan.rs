@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 use uuid::Builder;
 
+use super::condition::{Condition, ConditionBody};
 use super::task::{Task, TaskStatus};
 use crate::base::ids::{PlanId, SuspensionId, TaskId};
 use crate::suspension::seeming::SeemingSecret;
@@ -111,6 +112,18 @@ pub enum CheckpointStatus {
     Rejected,
 }
 
+impl CheckpointStatus {
+    /// The name on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Reached => "reached",
+            Self::Approved => "approved",
+            Self::Rejected => "rejected",
+        }
+    }
+}
+
 /// A checkpoint as its agent has described it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckpointBody {
@@ -129,6 +142,15 @@ pub struct CheckpointBody {
     pub timeout_hours: Option<u32>,
     /// The reaction if they do not decide in time.
     pub on_timeout: TimeoutAction,
+}
+
+/// The name of a checkpoint: its id is unique in its plan only.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckpointId {
+    /// The plan.
+    pub plan_id: PlanId,
+    /// The id that the plan gives it.
+    pub id: String,
 }
 
 /// A checkpoint.
@@ -200,6 +222,9 @@ pub struct Plan {
     pub tasks: Vec<TaskId>,
     /// Its checkpoints.
     pub checkpoints: Vec<Checkpoint>,
+    /// Its conditions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<Condition>,
     /// The reaction to a task of it that has failed for good.
     pub on_failure: FailureAction,
     /// Whether an agent has paused it.
@@ -259,6 +284,12 @@ impl Plan {
         self.gates.iter().any(|gate| gate.suspension_id == Some(id))
     }
 
+    /// Whether a condition for this task does not hold; `None` if one of them is not decided yet.
+    pub fn rules_out(&self, task: TaskId) -> Option<bool> {
+        let mut conditions = self.conditions.iter().filter(|condition| condition.body.task_id == task);
+        conditions.try_fold(false, |ruled_out, condition| Some(ruled_out || !condition.holds?))
+    }
+
     /// Whether its tasks may begin.
     pub fn lets_begin(&self) -> bool {
         self.state == PlanState::Active
@@ -279,6 +310,8 @@ pub struct Outline {
     pub tasks: Option<Vec<TaskId>>,
     /// Its checkpoints, each with its prepared question if a person must decide; absent to leave them.
     pub checkpoints: Option<Vec<(CheckpointBody, Option<Prepared>)>>,
+    /// Its conditions; absent to leave them.
+    pub conditions: Option<Vec<ConditionBody>>,
 }
 
 /// A new plan.

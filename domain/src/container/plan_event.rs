@@ -5,6 +5,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::condition::{Condition, ConditionBody};
 use super::event::TaskEvent;
 use super::plan::{Cause, Checkpoint, CheckpointBody, CheckpointStatus, FailureAction, Gate, Plan, PlanState, Prepared};
 use super::task::{Task, TaskStatus};
@@ -36,6 +37,8 @@ pub enum PlanEvent {
     Cancelled(Moved),
     /// `plan.checkpoint_reached`: the task of a checkpoint is finished.
     Reached(Reached),
+    /// `plan.condition_decided`: the result that a condition reads is there.
+    ConditionDecided(ConditionDecided),
     /// `plan.question_asked`: a person is asked whether it may go on.
     Asked(Asked),
     /// `plan.checkpoint_approved`: it may go on.
@@ -61,6 +64,9 @@ pub struct Created {
     pub tasks: Vec<TaskId>,
     /// Its checkpoints.
     pub checkpoints: Vec<CheckpointBody>,
+    /// Its conditions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<ConditionBody>,
     /// The reaction to a task of it that has failed for good.
     pub on_failure: FailureAction,
     /// Data of its creator.
@@ -90,6 +96,9 @@ pub struct Updated {
     /// Its checkpoints from now on; absent if they did not change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoints: Option<Vec<CheckpointBody>>,
+    /// Its conditions from now on; absent if they did not change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conditions: Option<Vec<ConditionBody>>,
     /// The credential that changed them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credential: Option<Credential>,
@@ -137,6 +146,19 @@ pub struct Reached {
     pub name: String,
     /// Its task.
     pub after_task: TaskId,
+}
+
+/// A condition whose task is completed or skipped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConditionDecided {
+    /// The plan.
+    pub plan_id: PlanId,
+    /// The condition.
+    pub condition_id: String,
+    /// The task that is skipped if it does not hold.
+    pub task_id: TaskId,
+    /// Whether it holds.
+    pub holds: bool,
 }
 
 /// A question about a plan.
@@ -228,6 +250,7 @@ impl PlanEvent {
             | Self::Cancelled(moved) => moved.plan_id,
             Self::WorkerJoined(joined) => joined.plan_id,
             Self::Reached(reached) => reached.plan_id,
+            Self::ConditionDecided(decided) => decided.plan_id,
             Self::Asked(asked) => asked.plan_id,
             Self::Approved(decided) | Self::Rejected(decided) => decided.plan_id,
             Self::FailureDecided(decided) => decided.plan_id,
@@ -249,6 +272,7 @@ impl PlanEvent {
             Self::Cancelled(_) => "plan.cancelled",
             Self::WorkerJoined(_) => "plan.worker_joined",
             Self::Reached(_) => "plan.checkpoint_reached",
+            Self::ConditionDecided(_) => "plan.condition_decided",
             Self::Asked(_) => "plan.question_asked",
             Self::Approved(_) => "plan.checkpoint_approved",
             Self::Rejected(_) => "plan.checkpoint_rejected",
@@ -278,6 +302,7 @@ impl PlanEvent {
             "plan.cancelled" => of(payload, Self::Cancelled),
             "plan.worker_joined" => of(payload, Self::WorkerJoined),
             "plan.checkpoint_reached" => of(payload, Self::Reached),
+            "plan.condition_decided" => of(payload, Self::ConditionDecided),
             "plan.question_asked" => of(payload, Self::Asked),
             "plan.checkpoint_approved" => of(payload, Self::Approved),
             "plan.checkpoint_rejected" => of(payload, Self::Rejected),
@@ -313,6 +338,11 @@ impl PlanEvent {
             Self::Cancelled(_) => (plan.state, plan.gates) = (PlanState::Cancelled, Vec::new()),
             Self::WorkerJoined(joined) => plan.workers.push(joined.worker.clone()),
             Self::Reached(reached) => plan.reach(&reached.checkpoint_id),
+            Self::ConditionDecided(decided) => {
+                for condition in plan.conditions.iter_mut().filter(|condition| condition.body.id == decided.condition_id) {
+                    condition.holds = Some(decided.holds);
+                }
+            }
             Self::Asked(asked) => {
                 plan.asked += 1;
                 if let Some(gate) = plan.gates.iter_mut().find(|gate| gate.suspension_id.is_none()) {
@@ -361,6 +391,10 @@ fn pending(bodies: &[CheckpointBody]) -> Vec<Checkpoint> {
     bodies.iter().map(pending).collect()
 }
 
+fn undecided(bodies: &[ConditionBody]) -> Vec<Condition> {
+    bodies.iter().map(|body| Condition { body: body.clone(), holds: None }).collect()
+}
+
 impl Created {
     fn plan(&self, created_at: DateTime<Utc>) -> Plan {
         Plan {
@@ -370,6 +404,7 @@ impl Created {
             created_by: self.created_by.clone(),
             tasks: self.tasks.clone(),
             checkpoints: pending(&self.checkpoints),
+            conditions: undecided(&self.conditions),
             on_failure: self.on_failure,
             is_held: false,
             gates: Vec::new(),
@@ -397,6 +432,9 @@ impl Updated {
         if let Some(checkpoints) = &self.checkpoints {
             plan.checkpoints = pending(checkpoints);
             plan.questions.clone_from(&self.questions);
+        }
+        if let Some(conditions) = &self.conditions {
+            plan.conditions = undecided(conditions);
         }
     }
 }

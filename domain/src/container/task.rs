@@ -37,6 +37,8 @@ pub const ATTEMPTS_MAX: u32 = 100;
 pub const TIMEOUT_SECONDS_DEFAULT: u32 = 3_600;
 /// The `blocked_reason` of a task whose intent waits for a person.
 pub const INTENT_SUSPENDED: &str = "intent_suspended";
+/// The `blocked_reason` of a task whose agent asks a person how to go on.
+pub const ESCALATED: &str = "escalation";
 /// The `blocked_reason` of a task that waits for the task to which its agent has delegated work.
 pub const DELEGATED: &str = "delegated";
 /// The `blocked_reason` of a task whose agent gave no reason.
@@ -192,7 +194,7 @@ impl Task {
 
     /// Whether its status follows from the suspension of its intent.
     pub fn mirrors_suspension(&self) -> bool {
-        self.status == TaskStatus::Blocked && self.blocked_reason.as_deref() == Some(INTENT_SUSPENDED)
+        self.status == TaskStatus::Blocked && matches!(self.blocked_reason.as_deref(), Some(INTENT_SUSPENDED | ESCALATED))
     }
 }
 

@@ -4,10 +4,10 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Map, Value};
 
 use crate::base::field::FieldError;
-use crate::base::ids::{IntentId, LeaseId, PortfolioId, SuspensionId};
+use crate::base::ids::{IntentId, LeaseId, PortfolioId, SuspensionId, TaskId};
 use crate::base::time::{rfc3339, seconds};
 use crate::container::coordinator::{CoordinatorCommand, CoordinatorStep};
-use crate::container::plan::PlanCommand;
+use crate::container::plan::{CheckpointId, PlanCommand};
 use crate::container::task::{TaskCommand, TaskStep};
 use crate::intent::access::ChangeAccess;
 use crate::intent::assignment::Assign;
@@ -53,6 +53,8 @@ pub struct Suspend {
     pub guard_seconds: Option<u32>,
     /// The open suspension it replaces.
     pub supersedes: Option<String>,
+    /// The task that cannot go on without the answer, if an agent has escalated one.
+    pub task_id: Option<TaskId>,
     /// Differences between the request as written and as understood, for its asker.
     pub warnings: Vec<String>,
 }
@@ -105,8 +107,10 @@ pub struct ByRecord {
 /// An answer as given.
 #[derive(Clone, Debug)]
 pub struct Respond {
-    /// The suspension it names.
+    /// The suspension it names; empty if it names a checkpoint.
     pub suspension_id: String,
+    /// The checkpoint whose question it answers, if it names that; the store finds the question.
+    pub checkpoint: Option<CheckpointId>,
     /// The answer; absent when the body had none.
     pub value: Option<Value>,
     /// The person in whose name the body claims to answer.

@@ -4,9 +4,12 @@
 use chrono::{DateTime, Utc};
 
 use crate::base::ids::{PlanId, SuspensionId, TaskId};
+use crate::container::condition::CONDITION;
 use crate::container::event::{Blocked, Ended, Named, Retrying, TaskEvent, Unblocked};
 use crate::container::plan::{Cause, CheckpointStatus, FailureAction, Gate, Plan, PlanState, Prepared};
-use crate::container::plan_event::{Asked, Decided, FailureDecided, Moved, PlanEvent, Reached, Reviewed, follow_task};
+use crate::container::plan_event::{
+    Asked, ConditionDecided, Decided, FailureDecided, Moved, PlanEvent, Reached, Reviewed, follow_task,
+};
 use crate::container::task::{INTENT_ABANDONED, INTENT_SUSPENDED, Task, TaskStatus};
 use crate::intent::Intent;
 use crate::intent::command::Suspend;
@@ -17,7 +20,7 @@ use crate::intent::suspend::suspend;
 use crate::people::principal::Principal;
 use crate::suspension::retry::Schedule;
 use crate::suspension::seeming::SeemingSecret;
-use crate::suspension::{Ending, Kind, Resolution, ResponseType};
+use crate::suspension::{Ending, Kind, Resolution, ResponseType, YES};
 
 /// The reason for which a plan pauses at a checkpoint.
 const CHECKPOINT: &str = "checkpoint";
@@ -27,8 +30,6 @@ const TASK_FAILED: &str = "task_failed";
 const REJECTED: &str = "rejected";
 /// The reason for which the tasks of a plan are cancelled that has failed or was given up.
 const PLAN_ENDED: &str = "plan_ended";
-/// The answer by which a person lets a plan go on.
-const YES: &str = "yes";
 
 /// An intent as the events so far leave it, with those events.
 struct Course<'a> {
@@ -226,11 +227,14 @@ impl Course<'_> {
             for plan in self.plans.clone() {
                 self.move_on(&plan);
             }
+            for plan in self.plans.clone().iter().filter(|plan| !plan.state.is_final()) {
+                self.judge(plan);
+            }
             for task in self.tasks.clone() {
                 let plan = self.plans.iter().find(|plan| Some(plan.id) == task.plan_id);
                 let may_begin = task.plan_id.is_none() || plan.is_some_and(Plan::lets_begin);
                 if task.status == TaskStatus::Pending && task.waits_for.is_empty() && may_begin {
-                    self.task(TaskEvent::Ready(Named { task_id: task.id, credential: None }));
+                    self.begin_or_skip(task.id, plan.map_or(Some(false), |plan| plan.rules_out(task.id)));
                 }
                 if task.waits_for_parts() {
                     self.go_on_after_parts(&task);
@@ -240,6 +244,35 @@ impl Course<'_> {
             if self.events.len() == before {
                 return;
             }
+        }
+    }
+
+    /// Decides the conditions that read the result of a task that is completed. A task that was skipped has no result.
+    fn judge(&mut self, plan: &Plan) {
+        for condition in plan.conditions.iter().filter(|condition| condition.holds.is_none()) {
+            let Some(comparison) = condition.body.comparison() else { continue };
+            if !self.tasks.iter().any(|task| task.id == comparison.reads && task.status.is_done()) {
+                continue;
+            }
+            let result = self.events.iter().find_map(|event| {
+                let Event::Task(change) = event else { return None };
+                let TaskEvent::Completed(completed) = &**change else { return None };
+                completed.output.as_ref().filter(|_| completed.task_id == comparison.reads)
+            });
+            let (plan_id, condition_id, task_id) = (plan.id, condition.body.id.clone(), condition.body.task_id);
+            let holds = comparison.holds(result);
+            self.plan(PlanEvent::ConditionDecided(ConditionDecided { plan_id, condition_id, task_id, holds }));
+        }
+    }
+
+    /// Makes a task ready for which nothing is left to wait, or skips it if its plan rules it out. A condition that is not decided yet
+    /// waits for the task whose result it reads.
+    fn begin_or_skip(&mut self, task_id: TaskId, ruled_out: Option<bool>) {
+        let credential = None;
+        match ruled_out {
+            Some(false) => self.task(TaskEvent::Ready(Named { task_id, credential })),
+            Some(true) => self.task(TaskEvent::Skipped(Ended { task_id, reason: Some(CONDITION.to_owned()), credential })),
+            None => {}
         }
     }
 
@@ -352,6 +385,7 @@ fn question(plan: &Plan, gate: &Gate, prepared: &Prepared) -> Suspend {
         seeming_secret: SeemingSecret::Warn,
         guard_seconds: None,
         supersedes: None,
+        task_id: None,
         warnings: Vec::new(),
     }
 }

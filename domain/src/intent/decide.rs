@@ -100,7 +100,10 @@ fn effects(intent: &Intent, command: &Command, by: &Principal, now: DateTime<Utc
         }
         Command::RenewLease { id, agent_id, duration_seconds } => leases::renew(intent, *id, agent_id, *duration_seconds, now),
         Command::ReleaseLease { id, agent_id } => leases::release(intent, *id, agent_id, now),
-        Command::Suspend(asked) => suspend(intent, asked, by, now),
+        Command::Suspend(asked) => {
+            let blocked = asked.task_id.map(|id| tasks::escalated(intent, id, by, now)).transpose()?;
+            Ok(blocked.unwrap_or_default().into_iter().chain(suspend(intent, asked, by, now)?).collect())
+        }
         Command::SuspendByRecord(record) => suspend_by_record(intent, record, by, now),
         Command::Respond(respond) => self::respond(intent, respond, by, now),
         Command::Cancel { suspension_id, reason } => cancel(intent, *suspension_id, reason.as_ref(), by, now),
@@ -236,6 +239,9 @@ fn respond(intent: &Intent, respond: &Respond, by: &Principal, now: DateTime<Utc
         return Err(Rejection::NotFound.into());
     }
     let Some(open) = named.and_then(|id| intent.opened(id)) else {
+        if let Some(checkpoint) = &respond.checkpoint {
+            return Err(plans::why_not_open(intent, checkpoint).into());
+        }
         if let Some(announced) = &intent.announcement
             && named.and_then(|id| intent.suspension(id)).is_none()
         {

@@ -1,9 +1,13 @@
 //! Decides about the plans of an intent (RFC-0012).
 
+use std::collections::HashSet;
+
 use crate::base::ids::{SuspensionId, TaskId};
 use crate::base::name::is_same;
+use crate::container::condition::ConditionBody;
 use crate::container::plan::{
-    CheckpointBody, NewPlan, Outline, PLANS_IN_ALL_MAX, PLANS_MAX, Plan, PlanChange, PlanCommand, PlanState, PlanStep, Prepared,
+    CheckpointBody, CheckpointId, NewPlan, Outline, PLANS_IN_ALL_MAX, PLANS_MAX, Plan, PlanChange, PlanCommand, PlanState,
+    PlanStep, Prepared,
 };
 use crate::container::plan_event::{Created, Moved, PlanEvent, ReviewRequired, Updated};
 use crate::container::task::TaskStatus;
@@ -44,11 +48,14 @@ fn create(intent: &Intent, command: &PlanCommand, new: &NewPlan, by: &Principal)
     may_hold(intent, command, &tasks)?;
     let (checkpoints, questions) = apart(new.outline.checkpoints.clone().unwrap_or_default());
     stand_behind(&checkpoints, &tasks)?;
+    let conditions = new.outline.conditions.clone().unwrap_or_default();
+    judge_by_what_is_known(intent, &conditions, &tasks)?;
     Ok(PlanEvent::Created(Box::new(Created {
         plan_id: command.id,
         created_by: Asker { name: by.name.clone(), owner: by.owner.clone() },
         tasks,
         checkpoints,
+        conditions,
         on_failure: new.on_failure,
         metadata: new.body.metadata.clone(),
         credential: by.credential,
@@ -88,6 +95,36 @@ fn stand_behind(checkpoints: &[CheckpointBody], tasks: &[TaskId]) -> Result<(), 
     }
 }
 
+/// Refuses conditions for tasks that are not in the plan, and conditions that read the result of a task for which the conditional task does
+/// not wait: that result may come too late, or never.
+fn judge_by_what_is_known(intent: &Intent, conditions: &[ConditionBody], tasks: &[TaskId]) -> Result<(), Rejection> {
+    for (place, condition) in conditions.iter().enumerate() {
+        if !tasks.contains(&condition.task_id) {
+            let message = "must be one of the tasks of the plan";
+            return Err(Rejection::invalid(format!("conditions[{place}].task_id"), "unknown", message));
+        }
+        let reads = condition.comparison().map(|comparison| comparison.reads);
+        if !reads.is_some_and(|reads| tasks.contains(&reads) && waits_for(intent, condition.task_id, reads)) {
+            let message = "must read the output of a task of the plan on which the task depends, directly or through others";
+            return Err(Rejection::invalid(format!("conditions[{place}].when"), "order", message));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a task depends on another one, directly or through others.
+fn waits_for(intent: &Intent, task: TaskId, needed: TaskId) -> bool {
+    let (mut seen, mut left) = (HashSet::new(), vec![task]);
+    while let Some(at) = left.pop() {
+        let on = intent.tasks.iter().find(|task| task.id == at).map_or(&[][..], |task| &task.depends_on);
+        if on.contains(&needed) {
+            return true;
+        }
+        left.extend(on.iter().filter(|id| seen.insert(**id)));
+    }
+    false
+}
+
 fn change(intent: &Intent, command: &PlanCommand, wanted: &PlanChange, by: &Principal) -> Result<Vec<PlanEvent>, Rejection> {
     let PlanChange { outline, state, review, .. } = wanted;
     let plan = intent.plans.iter().find(|plan| plan.id == command.id).ok_or(Rejection::NotFound)?;
@@ -108,7 +145,7 @@ fn change(intent: &Intent, command: &PlanCommand, wanted: &PlanChange, by: &Prin
     Ok(updated.into_iter().chain(moved).chain(reviewed).collect())
 }
 
-/// Changes the tasks and checkpoints of a draft. Afterwards they are fixed: an agent must not remove a checkpoint, or make it less strict,
+/// Changes the tasks, checkpoints and conditions of a draft. Afterwards they are fixed: an agent must not remove a checkpoint, or make it less strict,
 /// once people rely on it.
 fn update(
     intent: &Intent,
@@ -134,8 +171,11 @@ fn update(
     }
     let present: Vec<_> = plan.checkpoints.iter().map(|checkpoint| checkpoint.body.clone()).collect();
     stand_behind(checkpoints.as_ref().unwrap_or(&present), outline.tasks.as_ref().unwrap_or(&plan.tasks))?;
+    let present: Vec<_> = plan.conditions.iter().map(|condition| condition.body.clone()).collect();
+    let conditions = outline.conditions.clone();
+    judge_by_what_is_known(intent, conditions.as_ref().unwrap_or(&present), outline.tasks.as_ref().unwrap_or(&plan.tasks))?;
     let (plan_id, tasks, credential) = (plan.id, outline.tasks.clone(), by.credential);
-    Ok(Some(PlanEvent::Updated(Box::new(Updated { plan_id, tasks, checkpoints, credential, questions }))))
+    Ok(Some(PlanEvent::Updated(Box::new(Updated { plan_id, tasks, checkpoints, conditions, credential, questions }))))
 }
 
 fn move_to(plan: &Plan, state: PlanState, tasks: &[TaskId], by: &Principal) -> Result<PlanEvent, Rejection> {
@@ -152,6 +192,13 @@ fn move_to(plan: &Plan, state: PlanState, tasks: &[TaskId], by: &Principal) -> R
         (PlanState::Draft | PlanState::Active | PlanState::Paused, PlanState::Cancelled) => Ok(PlanEvent::Cancelled(moved)),
         (from, to) => Err(Rejection::PlanTransition { from: from.as_str().into(), to: to.as_str().into() }),
     }
+}
+
+/// Why a checkpoint has no open question that could be answered.
+pub(super) fn why_not_open(intent: &Intent, checkpoint: &CheckpointId) -> Rejection {
+    let plan = intent.plans.iter().find(|plan| plan.id == checkpoint.plan_id);
+    let found = plan.and_then(|plan| plan.checkpoints.iter().find(|found| found.body.id == checkpoint.id));
+    found.map_or(Rejection::NotFound, |found| Rejection::CheckpointNotOpen { status: found.status.as_str().into() })
 }
 
 /// Refuses the answer to a question about a plan from the keys that work in it, and from keys of their owners.

@@ -9,8 +9,8 @@ use crate::container::event::{
 use crate::container::plan::PLAN_TASKS_MAX;
 use crate::container::plan_event::{PlanEvent, WorkerJoined};
 use crate::container::task::{
-    DELEGATED, LEASE_EXPIRED, MANUAL, NewTask, Progress, TASKS_MAX, Task, TaskChange, TaskCommand, TaskStatus, TaskStep,
-    UNFINISHED_MAX,
+    DELEGATED, ESCALATED, LEASE_EXPIRED, MANUAL, NewTask, Progress, TASKS_MAX, Task, TaskChange, TaskCommand, TaskStatus,
+    TaskStep, UNFINISHED_MAX,
 };
 use crate::intent::event::Event;
 use crate::intent::refusal::Refusal;
@@ -284,6 +284,21 @@ fn delegate(intent: &Intent, task: &Task, part: TaskId, new: &NewTask, by: &Prin
     let blocked_reason = DELEGATED.to_owned();
     all.push(TaskEvent::Blocked(Blocked { task_id, blocked_reason, suspended_intent_id: None, credential }));
     Ok(events(all))
+}
+
+/// Blocks a task whose agent asks a person how to go on. The question suspends the intent, and the end of the suspension unblocks the task.
+pub(super) fn escalated(intent: &Intent, id: TaskId, by: &Principal, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
+    let task = intent.tasks.iter().find(|task| task.id == id).ok_or(Rejection::NotFound)?;
+    may_change(intent, task, by, now)?;
+    if intent.status == Status::SuspendedAwaitingInput {
+        return Err(Rejection::IntentSuspended.into());
+    }
+    if task.status != TaskStatus::Running {
+        return Err(Rejection::TaskTransition { from: task.status.as_str().into(), to: "blocked".into() }.into());
+    }
+    let (blocked_reason, suspended_intent_id) = (ESCALATED.to_owned(), Some(intent.id));
+    let blocked = TaskEvent::Blocked(Blocked { task_id: id, blocked_reason, suspended_intent_id, credential: by.credential });
+    Ok(events([blocked]).into_iter().chain(joins(intent, task.plan_id, by)).collect())
 }
 
 /// If the agent that holds the task gave no sign of life for too long, makes the task ready for another agent, or lets it fail.

@@ -132,7 +132,7 @@ const OPENINTENT: [&str; 126] = [
 
 /// Types that only the server writes and that the OpenIntent client does not know, beside those that begin with `intent.` or
 /// `delivery.`.
-const OURS: [&str; 22] = [
+const OURS: [&str; 23] = [
     "arbitration_resolved",
     "attachment_removed",
     "coordinator.ended",
@@ -144,6 +144,7 @@ const OURS: [&str; 22] = [
     "governance.approval_requested",
     "lease_renewed",
     "plan.cancelled",
+    "plan.condition_decided",
     "plan.failure_decided",
     "plan.question_asked",
     "plan.review_required",

@@ -129,9 +129,14 @@ impl SuspensionChoice {
 
     /// Yes and no: the choices of a `confirm` without choices of its own (RFC-0025 §4.2).
     pub fn yes_no() -> Vec<Self> {
-        vec![Self::plain("yes", words::YES), Self::plain("no", words::NO)]
+        vec![Self::plain(YES, words::YES), Self::plain(NO, words::NO)]
     }
 }
+
+/// The answer to a `confirm` without choices of its own that agrees.
+pub const YES: &str = "yes";
+/// The answer to a `confirm` without choices of its own that does not.
+pub const NO: &str = "no";
 
 /// The member of an ending's metadata that holds the deadline of a portfolio.
 const PORTFOLIO_DEADLINE: &str = "portfolio_deadline";

@@ -43,7 +43,8 @@ pub use self::intents::{CreateIntentRequest, IntentPage, IntentView, PatchStateR
 pub use self::keys::{CreateKeyRequest, CreatedKey, KeyList, KeyView};
 pub use self::leases::{AcquireLeaseRequest, LeaseList, LeaseReleased, RenewLeaseRequest};
 pub use self::plans::{
-    CheckpointRequest, CheckpointView, CreatePlanRequest, PlanProgress, PlanView, SuspendedTask, UpdatePlanRequest,
+    CheckpointRequest, CheckpointView, ConditionRequest, ConditionView, CreatePlanRequest, DecideCheckpointRequest, OTHERWISE,
+    PlanProgress, PlanView, SuspendedTask, UpdatePlanRequest,
 };
 pub use self::portfolios::{
     AddToPortfolioRequest, AggregateStatus, AggregateWord, ByStatus, CreatePortfolioRequest, MemberList, MemberView,
@@ -68,6 +69,6 @@ pub use self::suspensions::{
     SuspensionRecord,
 };
 pub use self::tasks::{
-    ClaimTaskRequest, CompleteTaskRequest, CreateTaskRequest, DelegateTaskRequest, FailTaskRequest, ReportProgressRequest,
-    TaskView, UpdateTaskRequest,
+    ClaimTaskRequest, CompleteTaskRequest, CreateTaskRequest, DelegateTaskRequest, EscalateTaskRequest, FailTaskRequest,
+    ReportProgressRequest, TaskView, UpdateTaskRequest,
 };

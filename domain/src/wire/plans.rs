@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::base::ids::{IntentId, PlanId, SuspensionId, TaskId};
+use crate::container::condition::{Condition, ConditionBody};
 use crate::container::plan::{Checkpoint, CheckpointStatus, FailureAction, Plan, PlanBody, PlanState, TimeoutAction, counted};
 use crate::container::task::{Task, TaskStatus};
 
@@ -22,10 +23,10 @@ pub struct CreatePlanRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_items = 20)]
     pub checkpoints: Option<Vec<CheckpointRequest>>,
-    /// Must be absent, null or empty: this server does not branch.
+    /// Its conditions, at most 50.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Value>)]
-    pub conditions: Option<Value>,
+    #[schema(max_items = 50)]
+    pub conditions: Option<Vec<ConditionRequest>>,
     /// The reaction to a task that has failed for good; `pause_and_escalate` by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_failure: Option<FailureAction>,
@@ -68,6 +69,26 @@ pub struct CheckpointRequest {
     pub status: Option<String>,
 }
 
+/// A condition of a plan. Other members are ignored.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ConditionRequest {
+    /// Its id, unique among the conditions of the plan.
+    #[schema(min_length = 1, max_length = 200)]
+    pub id: String,
+    /// The task of the plan that is skipped if the condition does not hold.
+    pub task_id: String,
+    /// `tasks['ID'].output.NAME OP VALUE`: the result of a task on which `task_id` depends, compared with a text in quotes, a number, true,
+    /// false or null.
+    #[schema(max_length = 1_000)]
+    pub when: String,
+    /// Must be absent or `skip`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub otherwise: Option<String>,
+}
+
+/// What becomes of the task of a condition that does not hold.
+pub const OTHERWISE: &str = "skip";
+
 /// `PATCH /api/v1/plans/{id}`: an absent member changes nothing. Unknown fields are ignored.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct UpdatePlanRequest {
@@ -82,6 +103,26 @@ pub struct UpdatePlanRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_items = 20)]
     pub checkpoints: Option<Vec<CheckpointRequest>>,
+    /// The conditions of a draft, in place of all present ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_items = 50)]
+    pub conditions: Option<Vec<ConditionRequest>>,
+}
+
+/// `POST /api/v1/checkpoints/{id}/approve` and `…/reject`. Unknown fields are ignored.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct DecideCheckpointRequest {
+    /// The plan of the checkpoint: the id of a checkpoint is unique in its plan only.
+    pub plan_id: String,
+    /// The reasons of the person; `reason` means the same.
+    #[serde(default, alias = "reason", skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 2_000)]
+    pub notes: Option<String>,
+    /// The person who decides. A key of the role `channel` must name this person. With a key of another role, the subject of the
+    /// key is the person, and another name here is kept as a claim.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 200)]
+    pub decided_by: Option<String>,
 }
 
 /// A checkpoint as the OpenIntent client reads it.
@@ -111,6 +152,21 @@ pub struct CheckpointView {
     #[serde(with = "crate::base::time::naive_option")]
     #[schema(value_type = Option<String>)]
     pub approved_at: Option<DateTime<Utc>>,
+}
+
+/// A condition as the OpenIntent client reads it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ConditionView {
+    /// Its id.
+    pub id: String,
+    /// The task that is skipped if it does not hold.
+    pub task_id: TaskId,
+    /// The condition.
+    pub when: String,
+    /// `skip`.
+    pub otherwise: String,
+    /// Whether it holds; null until the task whose result it reads is completed or skipped.
+    pub holds: Option<bool>,
 }
 
 /// How far the tasks of a plan are.
@@ -161,9 +217,8 @@ pub struct PlanView {
     pub tasks: Vec<TaskId>,
     /// Its checkpoints.
     pub checkpoints: Vec<CheckpointView>,
-    /// Empty: this server does not branch.
-    #[schema(value_type = Vec<Value>)]
-    pub conditions: Vec<Value>,
+    /// Its conditions.
+    pub conditions: Vec<ConditionView>,
     /// The reaction to a task that has failed for good.
     pub on_failure: FailureAction,
     /// `notify`.
@@ -214,7 +269,7 @@ impl PlanView {
             created_by: plan.created_by.name.clone(),
             checkpoints: plan.checkpoints.iter().map(|checkpoint| CheckpointView::of(checkpoint, &plan)).collect(),
             tasks: plan.tasks,
-            conditions: Vec::new(),
+            conditions: plan.conditions.into_iter().map(ConditionView::of).collect(),
             on_failure: plan.on_failure,
             on_complete: "notify".to_owned(),
             metadata: body.metadata,
@@ -222,6 +277,13 @@ impl PlanView {
             created_at: plan.created_at,
             updated_at: plan.updated_at,
         }
+    }
+}
+
+impl ConditionView {
+    fn of(condition: Condition) -> Self {
+        let ConditionBody { id, task_id, when } = condition.body;
+        Self { id, task_id, when, otherwise: OTHERWISE.to_owned(), holds: condition.holds }
     }
 }
 

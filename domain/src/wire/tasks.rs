@@ -164,6 +164,14 @@ pub struct DelegateTaskRequest {
     pub name: Option<String>,
 }
 
+/// `POST /api/v1/tasks/{id}/escalate`: asks people how to go on with a task. Unknown fields are ignored.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct EscalateTaskRequest {
+    /// Why its agent cannot go on alone.
+    #[schema(min_length = 1, max_length = 1_000)]
+    pub reason: String,
+}
+
 /// A task as the OpenIntent client reads it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TaskView {
@@ -213,7 +221,7 @@ pub struct TaskView {
     pub max_attempts: u32,
     /// `inherit`: it has the permissions of its intent.
     pub permissions: String,
-    /// Why it is blocked. `intent_suspended` means that its intent waits for a person.
+    /// Why it is blocked. `intent_suspended` means that its intent waits for a person; `escalation`, that it does so because of this task.
     pub blocked_reason: Option<String>,
     /// The intent that waits for a person, if that blocks the task.
     pub suspended_intent_id: Option<IntentId>,

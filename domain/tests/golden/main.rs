@@ -530,6 +530,7 @@ fn kinds() -> Vec<Event> {
             tasks::plans(),
             coordinators::events(),
             retries::events(),
+            tasks::branches(),
         ])
         .flatten()
         .collect()
@@ -627,7 +628,7 @@ fn every_kind_of_event_is_pinned() {
     };
     let kinds = kinds();
     let pinned: BTreeSet<&str> = kinds.iter().map(name).collect();
-    assert_eq!(pinned.len(), 98, "{pinned:?}");
+    assert_eq!(pinned.len(), 99, "{pinned:?}");
     for event in kinds.iter().filter(|event| !matches!(event, Event::Appended(_))) {
         assert_eq!(event.event_type(), name(event));
         assert!(is_a_type(event.event_type()), "no endpoint could subscribe to {}", event.event_type());

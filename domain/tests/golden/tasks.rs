@@ -2,11 +2,14 @@
 
 use domain::base::ids::{LeaseId, PlanId, TaskId};
 use domain::base::name::Owner;
+use domain::container::condition::ConditionBody;
 use domain::container::event::{
     Blocked, Claimed, Completed, Created, Delegated, Ended, Failed, Named, Progressed, Retrying, TaskEvent, Unblocked,
 };
 use domain::container::plan::{CheckpointBody, FailureAction, TimeoutAction};
-use domain::container::plan_event::{self, Asked, Decided, FailureDecided, Moved, PlanEvent, Reached, Updated, WorkerJoined};
+use domain::container::plan_event::{
+    self, Asked, ConditionDecided, Decided, FailureDecided, Moved, PlanEvent, Reached, Updated, WorkerJoined,
+};
 use domain::container::task::Progress;
 use domain::intent::event::Event;
 use domain::suspension::{Asker, Resolution};
@@ -104,6 +107,7 @@ pub(super) fn plans() -> Vec<Event> {
         created_by: Asker { name: "bot".into(), owner: Owner("team-a".into()) },
         tasks: Vec::new(),
         checkpoints: Vec::new(),
+        conditions: Vec::new(),
         on_failure: FailureAction::Notify,
         metadata: object(json!({})),
         credential: None,
@@ -121,7 +125,8 @@ pub(super) fn plans() -> Vec<Event> {
         ..bare.clone()
     };
     let updated = |tasks, checkpoints, credential| {
-        PlanEvent::Updated(Box::new(Updated { plan_id, tasks, checkpoints, credential, questions: Vec::new() }))
+        let (conditions, questions) = (None, Vec::new());
+        PlanEvent::Updated(Box::new(Updated { plan_id, tasks, checkpoints, conditions, credential, questions }))
     };
     let moved = |credential| Moved { plan_id, reason: None, task_id: None, credential };
     let because = |reason: &str, task_id| Moved { reason: Some(reason.into()), task_id, ..moved(None) };
@@ -164,5 +169,17 @@ pub(super) fn plans() -> Vec<Event> {
         failure(true, Some(asked_id()), Some("ops@example.com")),
         failure(false, None, None),
     ];
+    events.into_iter().map(|event| Event::Plan(Box::new(event))).collect()
+}
+
+/// Events about the conditions of a plan.
+pub(super) fn branches() -> Vec<Event> {
+    let (plan_id, task_id) = (PlanId(Uuid::from_u128(22)), TaskId(Uuid::from_u128(16)));
+    let when = format!("tasks['{task_id}'].output.amount > 500");
+    let conditions = vec![ConditionBody { id: "large".into(), task_id, when }];
+    let (tasks, checkpoints, credential, questions) = (None, None, None, Vec::new());
+    let updated = Updated { plan_id, tasks, checkpoints, conditions: Some(conditions), credential, questions };
+    let decided = |holds| PlanEvent::ConditionDecided(ConditionDecided { plan_id, condition_id: "large".into(), task_id, holds });
+    let events = [PlanEvent::Updated(Box::new(updated)), decided(true), decided(false)];
     events.into_iter().map(|event| Event::Plan(Box::new(event))).collect()
 }

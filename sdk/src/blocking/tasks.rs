@@ -9,8 +9,8 @@ use domain::container::plan::FailureAction;
 use domain::wire::{CoordinatorDecisionView, CoordinatorView, GuardrailsRequest, PlanView, TaskView};
 use serde_json::{Map, Value};
 
-use super::{Client, Intent};
-use crate::error::CallError;
+use super::{Client, Intent, Pending};
+use crate::error::{CallError, RequestInputError};
 use crate::plan::Checkpoint;
 
 impl Client {
@@ -115,6 +115,7 @@ pub struct CreatePlan<'a> {
 
 sets! { CreatePlan.plan {
     checkpoint(checkpoint: Checkpoint): "Adds a checkpoint.",
+    condition(id: impl Into<String>, task: TaskId, when: impl Into<String>): "Adds a condition; see [`crate::CreatePlan::condition`].",
     on_failure(action: FailureAction): "Sets the reaction to a task that has failed for good.",
     metadata(key: impl Into<String>, value: impl Into<Value>): "Sets one entry of the plan's data."
 } }
@@ -215,6 +216,12 @@ impl Task {
     pub fn delegate(&mut self, capability: &str, payload: Map<String, Value>) -> Result<Self, CallError> {
         let task = self.client.driver.run(self.task.delegate(capability, payload))?;
         Ok(Self { client: self.client.clone(), task })
+    }
+
+    /// Asks people how to go on; see [`crate::Task::escalate`].
+    pub fn escalate(&mut self, reason: &str) -> Result<Pending<String>, RequestInputError> {
+        let pending = self.client.driver.run(self.task.escalate(reason))?;
+        Ok(Pending { driver: self.client.driver.clone(), pending })
     }
 }
 

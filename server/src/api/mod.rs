@@ -6,6 +6,7 @@ mod agents;
 mod approvals;
 mod arbitration;
 mod attachments;
+mod checkpoints;
 mod coordinators;
 mod costs;
 mod decisions;
@@ -65,6 +66,7 @@ fn declare(routes: &mut Routes<'_>) {
         portfolios::routes(routes);
         tasks::routes(routes);
         plans::routes(routes);
+        checkpoints::routes(routes);
         coordinators::routes(routes);
         keys::routes(routes);
         server_log::routes(routes);

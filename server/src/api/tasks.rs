@@ -4,14 +4,14 @@ use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
 use domain::asking::tasking;
 use domain::base::field::FieldError;
-use domain::base::ids::{IntentId, LeaseId, TaskId};
+use domain::base::ids::{IntentId, LeaseId, SuspensionId, TaskId};
 use domain::container::task::{TaskCommand, TaskStatus, TaskStep};
 use domain::intent::command::Command;
 use domain::people::authority::{Action, Object, authorize};
 use domain::problem::Rejection;
 use domain::wire::{
-    ClaimTaskRequest, CompleteTaskRequest, CreateTaskRequest, DelegateTaskRequest, FailTaskRequest, ReportProgressRequest,
-    TaskView, UpdateTaskRequest,
+    ClaimTaskRequest, CompleteTaskRequest, CreateTaskRequest, DelegateTaskRequest, EscalateTaskRequest, FailTaskRequest,
+    ReportProgressRequest, SuspensionRecord, TaskView, UpdateTaskRequest,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -38,6 +38,7 @@ pub(super) fn routes(routes: &mut Routes<'_>) {
     routes.keyed(surface, "/tasks/{task_id}/fail", [post(Work::Write, fail)]);
     routes.keyed(surface, "/tasks/{task_id}/progress", [post(Work::Write, progress)]);
     routes.keyed(surface, "/tasks/{task_id}/delegate", [post(Work::Write, delegate)]);
+    routes.keyed(surface, "/tasks/{task_id}/escalate", [post(Work::Write, escalate)]);
 }
 
 pub(super) fn intent_routes(routes: &mut Routes<'_>) {
@@ -194,4 +195,18 @@ pub(super) async fn delegate(request: HttpRequest, shared: Data<Shared>) -> Resu
     let part = TaskId(shared.entropy.uuid(shared.clock.now()));
     let write = TaskWrite::to(&request, "POST /tasks/{id}/delegate")?;
     write.send(&request, &shared, Json::of(&request)?, |body| tasking::delegated(body, part)).await
+}
+
+/// Asks people how to go on with a task that runs: suspends the intent, and blocks the task until the suspension has ended. The reply is
+/// the suspension.
+#[utoipa::path(post, path = "/api/v1/tasks/{task_id}/escalate", tag = "tasks", request_body = EscalateTaskRequest,
+    params(("task_id" = String, Path), ("Idempotency-Key" = Option<String>, Header)), responses(
+    (status = 200, body = SuspensionRecord), (status = 403), (status = 404),
+    (status = 409, description = "`invalid_transition`, `lease_conflict`, `intent_suspended`, `not_active`"), (status = 422)))]
+pub(super) async fn escalate(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
+    let caller = Caller::of(&request)?;
+    let (task, id) = (task_id(&request)?, SuspensionId(shared.entropy.uuid(shared.clock.now())));
+    let write = Write { action: Action::Suspend, scope: "POST /tasks/{id}/escalate", if_match_required: false };
+    let ask = |body| Ok(Command::Suspend(Box::new(tasking::escalated(&shared.asking, &body, task, id)?)));
+    Ok(respond(write.send_to(Target::Task(task), &request, caller, &shared, Json::of(&request)?, ask).await?))
 }

@@ -44,13 +44,10 @@ const OUT_OF_SCOPE: [&str; 34] = [
 ];
 
 /// Parts of OpenIntent that this version does not have.
-const MISSING: [&str; 8] = [
+const MISSING: [&str; 5] = [
     "/checkpoints",
     "/checkpoints/{checkpoint}",
-    "/checkpoints/{checkpoint}/approve",
     "/checkpoints/{checkpoint}/proof/{event}",
-    "/checkpoints/{checkpoint}/reject",
-    "/tasks/{task}/escalate",
     "/verify/consistency",
     "/intents/{intent_id}/events/verify",
 ];

@@ -204,6 +204,7 @@ impl From<Rejection> for Failure {
             | Rejection::InvalidTransition { .. }
             | Rejection::TaskTransition { .. }
             | Rejection::PlanTransition { .. }
+            | Rejection::CheckpointNotOpen { .. }
             | Rejection::PlanNotDraft { .. }
             | Rejection::PlanNotActive { .. }
             | Rejection::PlanWaits

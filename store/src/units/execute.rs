@@ -52,6 +52,9 @@ pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
     if let Some(ours) = by_client_id(rows, &loaded, request)? {
         return execute(rows, env, &ours);
     }
+    if let Some(ours) = at_checkpoint(rows, request)? {
+        return execute(rows, env, &ours);
+    }
     loaded.trace_parent = request.trace_parent;
     loaded.writer = (request.principal.role == Role::Agent).then(|| request.principal.name.clone());
     // The time is read here, in the transaction. Deadlines are judged by the clock alone: an event that was written while the
@@ -241,11 +244,15 @@ fn completed<'a, R: Rows>(
     if let Command::Suspend(suspend) = command
         && suspend.kind.stops_intent()
     {
-        let before = asked_before(rows, loaded)?;
-        return Ok(before.map_or(Cow::Borrowed(command), |before| {
-            let question = Question { asked_before: Some(before), ..suspend.question.clone() };
-            Cow::Owned(Command::Suspend(Box::new(Suspend { question, ..(**suspend).clone() })))
-        }));
+        let asked_before = asked_before(rows, loaded)?;
+        if asked_before.is_none() && suspend.task_id.is_none() {
+            return Ok(Cow::Borrowed(command));
+        }
+        let mut question = Question { asked_before, ..suspend.question.clone() };
+        if let Some(task_id) = suspend.task_id {
+            question.context.insert("task".to_owned(), rows.reads().task_body(task_id)?.name.into());
+        }
+        return Ok(Cow::Owned(Command::Suspend(Box::new(Suspend { question, ..(**suspend).clone() }))));
     }
     if let Command::SuspendByRecord(record) = command {
         return Ok(Cow::Owned(Command::SuspendByRecord(Box::new(recorded(rows, loaded, record)?))));
@@ -310,6 +317,18 @@ fn by_client_id<R: Rows>(rows: &mut R, loaded: &Loaded, request: &Request) -> Ro
     let suspension_id = rows.reads().suspension_at(rid)?.suspension.id.expose();
     let respond = Respond { suspension_id, ..(**respond).clone() };
     Ok(Some(Request { command: Ok(Command::Respond(Box::new(respond))), ..request.clone() }))
+}
+
+/// Turns a request that answers the question at a checkpoint into the same request with the question's id. `None` for any other request,
+/// and if the question is not open.
+fn at_checkpoint<R: Rows>(rows: &mut R, request: &Request) -> RowsResult<Option<Request>> {
+    let Ok(Command::Respond(respond)) = &request.command else { return Ok(None) };
+    let Some(checkpoint) = &respond.checkpoint else { return Ok(None) };
+    let Some((_, plan)) = rows.reads().plan(checkpoint.plan_id)? else { return Ok(None) };
+    let Some(asked) = plan.question_at(&checkpoint.id) else { return Ok(None) };
+    let respond = Respond { suspension_id: asked.expose(), checkpoint: None, ..(**respond).clone() };
+    let command = Ok(Command::Respond(Box::new(respond)));
+    Ok(Some(Request { target: Target::Suspension(asked), command, ..request.clone() }))
 }
 
 /// The assignment of this agent, as the newest event about the assignment records it.
@@ -461,7 +480,12 @@ fn weighed<R: Rows>(
     }
     // The title is in the header of every mail about the question, so it is searched for secrets, too.
     let title = rows.reads().title(loaded.row.rid)?;
-    let of_title = suspend.seeming_secret.judge(&title_findings(&title)).map_err(|errors| Rejection::Invalid { errors });
+    let mut found = title_findings(&title);
+    if suspend.task_id.is_some() {
+        // The name of the task is in the question, too.
+        found.extend(findings("", &[], &suspend.question.context, None, None));
+    }
+    let of_title = suspend.seeming_secret.judge(&found).map_err(|errors| Rejection::Invalid { errors });
     let asked = |event: &Event| if let Event::Suspended(suspension, _) = event { portfolio_warning(suspension) } else { None };
     let ends_earlier = events.iter().find_map(asked);
     let warnings = suspend.warnings.iter().cloned();

@@ -528,6 +528,7 @@ async fn sent(app: &TestApp, schema: &str, intent: IntentId, open: &str, body: V
         "CreateCoordinatorRequest" | "GuardrailsRequest" | "CreateDecisionRecordRequest" => {
             work::on_a_coordinator(&agent, schema, intent, body).await
         }
+        "DecideCheckpointRequest" => work::at_a_checkpoint(&agent, &operator, intent, body).await,
         _ => work::on_a_task(&agent, schema, intent, body).await,
     }
 }
@@ -558,17 +559,21 @@ async fn outcome(app: &mut TestApp, member: &Member, mut body: Value) -> (u16, V
     let events = agent.events(log_of.parse().unwrap()).await;
     let keys = admin.get("api/v1/keys").await.ok();
     let key = keys["keys"].as_array().unwrap().iter().find(|key| key["name"] == json!(name)).cloned();
-    let seen = json!({"reply": made, "events": events, "listed": key}).to_string().replace(&name, NAME).replace(&parent, PARENT);
-    // The scope of the lease by which an agent holds a task is made from the task's id.
-    let tasks = [&made["id"], &made["parent_task_id"]].into_iter().filter_map(Value::as_str);
-    let seen = tasks.fold(seen, |seen, id| seen.replace(&format!("task:{id}"), "task")).replace(&task, TASK);
+    let seen = json!({"reply": made, "events": events, "listed": key})
+        .to_string()
+        .replace(&name, NAME)
+        .replace(&parent, PARENT)
+        .replace(&intent.to_string(), INTENT);
+    let tasks = agent.get(&format!("api/v1/intents/{intent}/tasks")).await.ok();
+    let tasks = tasks.as_array().unwrap().iter().filter_map(|task| task["id"].as_str());
+    let seen = tasks.fold(seen, |seen, id| seen.replace(id, TASK));
     (status, comparable(serde_json::from_str(&seen).unwrap()))
 }
 
 on_each_store! {
     /// A member that is accepted without any effect misleads its caller, who counts on the effect.
     async fn each_member_has_an_effect_or_is_shown_or_refused(app: &mut TestApp) {
-        let all = [members_of_intents(), members_of_access(), members_of_portfolios(), work::members_of_tasks(), work::members_of_coordinators(), members_of_subscriptions(), members_of_requests(), members_of_records(), members_of_questions(), members_of_endings(), members_of_keys_and_messages()].concat();
+        let all = [members_of_intents(), members_of_access(), members_of_portfolios(), work::members_of_tasks(), work::members_of_plans(), work::members_of_coordinators(), members_of_subscriptions(), members_of_requests(), members_of_records(), members_of_questions(), members_of_endings(), members_of_keys_and_messages()].concat();
         let description = app.anonymous().get("openapi.json").await.ok();
         let listed = all.iter().map(|member| (member.schema.to_owned(), member.name.to_owned())).collect();
         assert_eq!(described(&description), listed, "the members of the description, and those below");

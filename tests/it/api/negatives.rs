@@ -86,6 +86,7 @@ impl Row {
             .replace("{portfolio_id}", &things.portfolio)
             .replace("{task_id}", &things.task)
             .replace("{plan_id}", &things.plan)
+            .replace("{checkpoint_id}", "c")
             .replace("{coordinator_id}", &things.coordinator)
             .replace("{subscription_id}", &things.subscription)
             .replace("{entry_id}", NOBODYS)
@@ -119,6 +120,7 @@ impl Row {
             "/portfolios",
             "/tasks",
             "/plans",
+            "/checkpoints",
             "/coordinators",
             "/decisions",
             "/subscriptions",
@@ -286,7 +288,14 @@ fn rows_of_tasks() -> Vec<Row> {
         write("POST /api/v1/plans/{plan_id}/pause"),
         write("POST /api/v1/plans/{plan_id}/resume"),
         write("POST /api/v1/plans/{plan_id}/cancel"),
+        write("POST /api/v1/tasks/{task_id}/escalate").invalid(json!({"reason": ""}), "reason"),
         Row::new("GET /api/v1/intents/{intent_id}/plans", Agent).forbidden(&[Channel]),
+        Row::new("POST /api/v1/checkpoints/{checkpoint_id}/approve", Operator)
+            .forbidden(&[Admin, Auditor])
+            .invalid(json!({"notes": "n"}), "plan_id"),
+        Row::new("POST /api/v1/checkpoints/{checkpoint_id}/reject", Operator)
+            .forbidden(&[Admin, Auditor])
+            .invalid(json!({"plan_id": 1}), "plan_id"),
         write("POST /api/v1/coordinators").invalid(json!({"agent_id": "test-agent"}), "intent_id"),
         Row::new("GET /api/v1/coordinators/{coordinator_id}", Agent).forbidden(&[Channel]),
         write("POST /api/v1/coordinators/{coordinator_id}/heartbeat"),

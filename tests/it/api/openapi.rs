@@ -13,11 +13,13 @@ use sha2::Sha256;
 
 /// Every route and method of the server, except aliases and HTML pages. A new route must be added to this list and to the
 /// description.
-const ROUTES: [&str; 120] = [
+const ROUTES: [&str; 123] = [
     "get /.well-known/openintent-compat.json",
     "get /.well-known/openintent.json",
     "get /.well-known/placet.json",
     "get /api/v1/agents/{agent_id}/subscribe",
+    "post /api/v1/checkpoints/{checkpoint_id}/approve",
+    "post /api/v1/checkpoints/{checkpoint_id}/reject",
     "post /api/v1/coordinators",
     "get /api/v1/coordinators/{coordinator_id}",
     "post /api/v1/coordinators/{coordinator_id}/heartbeat",
@@ -128,6 +130,7 @@ const ROUTES: [&str; 120] = [
     "post /api/v1/tasks/{task_id}/claim",
     "post /api/v1/tasks/{task_id}/complete",
     "post /api/v1/tasks/{task_id}/delegate",
+    "post /api/v1/tasks/{task_id}/escalate",
     "post /api/v1/tasks/{task_id}/fail",
     "post /api/v1/tasks/{task_id}/progress",
     "get /healthz",

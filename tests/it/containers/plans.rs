@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
 use domain::base::ids::IntentId;
+use domain::container::condition::{CONDITIONS_MAX, WHEN_MAX};
 use domain::container::plan::{
     CHECKPOINT_WORD_MAX, CHECKPOINTS_MAX, ESCALATE_HOURS_MAX, PLAN_TASKS_MAX, PLANS_MAX, TIMEOUT_HOURS_MAX,
 };
@@ -67,6 +68,11 @@ async fn finish(api: &Api, task: &str, how: &str) {
 
 fn checkpoint(after: &str) -> Value {
     json!({"id": "pay", "name": "Pay the invoice", "after_task": after})
+}
+
+/// A condition for `task` by the result of `reads`.
+fn condition(reads: &str, task: &str, rest: &str) -> Value {
+    json!({"id": "large", "task_id": task, "when": format!("tasks['{reads}'].output.{rest}")})
 }
 
 /// The types of the newest events of an intent, oldest first, from the newest one of `from` on, without those about messages.
@@ -481,7 +487,6 @@ on_each_store! {
             (json!({"tasks": [intent]}), "tasks", "unknown"),
             (json!({"tasks": ["x"]}), "tasks", "unknown"),
             (json!({"tasks": vec![one.as_str(); PLAN_TASKS_MAX + 1]}), "tasks", "count"),
-            (json!({"conditions": [{"id": "c"}]}), "conditions", "unsupported"),
             (json!({"on_complete": "celebrate"}), "on_complete", "unsupported"),
             (json!({"on_failure": "celebrate"}), "on_failure", "value"),
             (json!({"metadata": {"a": long(40_000)}}), "metadata", "length"),
@@ -518,5 +523,175 @@ on_each_store! {
         let stranger = Api::new(&app.base, Some(&app.new_key(Role::Agent, "stranger").await));
         assert_eq!(stranger.get(&format!("{PLANS}/{id}")).await.problem(), (404, "not_found"));
         assert_eq!(act(&stranger, &id, "activate").await.problem(), (404, "not_found"));
+    }
+
+    /// A person decides at a checkpoint by a call that names it, as by every other way to answer.
+    async fn a_checkpoint_is_approved_and_rejected_by_its_name(app: &mut TestApp) {
+        let agent = app.agent();
+        for (verb, status, state) in [("approve", "approved", "active"), ("reject", "rejected", "failed")] {
+            let (intent, id, _) = at_a_checkpoint(&agent, json!({"id": "pay/1 100%"})).await;
+            app.restart().await;
+            let operator = app.operator();
+            let path = format!("api/v1/checkpoints/pay%2F1%20100%25/{verb}");
+            let body = json!({"plan_id": id, "notes": "Checked by phone."});
+            let decided = operator.post_once(&path, "k", body.clone()).await.ok();
+            let checkpoint = &decided["checkpoints"][0];
+            assert_eq!(json!([decided["state"], checkpoint["status"], checkpoint["approved_by"]]), json!([state, status, "test-operator"]));
+            let resumed = newest(&operator, intent, "intent.resumed").await;
+            assert_eq!(resumed["metadata"]["notes"], "Checked by phone.");
+            assert_eq!(operator.post_once(&path, "k", body.clone()).await.ok(), decided);
+            for verb in ["approve", "reject"] {
+                let again = operator.post(&format!("api/v1/checkpoints/pay%2F1%20100%25/{verb}"), body.clone()).await;
+                assert_eq!(again.problem(), (409, "checkpoint_not_open"));
+                assert!(again.text.contains(status), "{}", again.text);
+            }
+        }
+    }
+
+    /// The call skips no rule: no agent decides, nor a key of an owner whose agent works in the plan, nor before the checkpoint is reached.
+    async fn the_name_of_a_checkpoint_is_no_way_round_a_person(app: &mut TestApp) {
+        let agent = app.agent();
+        let (intent, id, [_, two]) = at_a_checkpoint(&agent, json!({})).await;
+        let later = created(&agent, intent, json!({"tasks": [], "checkpoints": []})).await;
+        let before = agent.everything(intent).await;
+        let path = "api/v1/checkpoints/pay/approve";
+        let body = json!({"plan_id": id});
+        let stranger = Api::new(&app.base, Some(&app.new_key(Role::Agent, "stranger").await));
+        let same = Api::new(&app.base, Some(&app.new_key_of(Role::Operator, "olga", "test-agent").await));
+        let auditor = Api::new(&app.base, Some(&app.new_key(Role::Auditor, "ada").await));
+        for (who, api, refusal) in [
+            ("the agent", &agent, (403, "self_response")),
+            ("a stranger", &stranger, (404, "not_found")),
+            ("its owner", &same, (403, "self_response")),
+            ("an auditor", &auditor, (403, "forbidden")),
+        ] {
+            assert_eq!(api.post(path, body.clone()).await.problem(), refusal, "{who}");
+        }
+        let operator = app.operator();
+        for (path, body, refusal) in [
+            ("api/v1/checkpoints/other/approve", body.clone(), (404, "not_found")),
+            (path, json!({"plan_id": later}), (404, "not_found")),
+            (path, json!({"plan_id": two}), (404, "not_found")),
+            (path, json!({"plan_id": "pay"}), (404, "not_found")),
+        ] {
+            assert_eq!(operator.post(path, body.clone()).await.problem(), refusal, "{path} {body}");
+        }
+        for (body, field, rule) in [
+            (json!({}), "plan_id", "required"),
+            (json!({"plan_id": 7}), "plan_id", "required"),
+            (json!({"plan_id": id, "notes": "x".repeat(2_001)}), "notes", "length"),
+        ] {
+            assert_eq!(operator.post(path, body).await.field_problem(), (422, "invalid", field, rule));
+        }
+        assert_eq!(agent.post(path, json!({})).await.problem(), (403, "self_response"));
+        assert_eq!(agent.everything(intent).await, before);
+        let one = task(&agent, intent, json!({})).await;
+        let pending = created(&agent, intent, json!({"tasks": [one], "checkpoints": [checkpoint(&one)]})).await;
+        let early = operator.post(path, json!({"plan_id": pending})).await;
+        assert_eq!(early.problem(), (409, "checkpoint_not_open"));
+        assert!(early.text.contains("pending"), "{}", early.text);
+        assert_eq!(agent.post(path, json!({"plan_id": pending})).await.problem(), (403, "self_response"));
+        operator.post(path, json!({"plan_id": id, "notes": "x".repeat(2_000)})).await.ok();
+    }
+
+    /// A task is skipped if the result of another one does not satisfy its condition; what waits for it goes on.
+    async fn a_plan_branches_by_the_result_of_a_task(app: &mut TestApp) {
+        for (amount, signed, event) in [(501, "ready", "task.ready"), (500, "skipped", "task.skipped")] {
+            let agent = app.agent();
+            let intent = agent.active_intent().await;
+            let read = task(&agent, intent, json!({})).await;
+            let check = task(&agent, intent, json!({"depends_on": [read]})).await;
+            let sign = task(&agent, intent, json!({"depends_on": [check]})).await;
+            let pay = task(&agent, intent, json!({"depends_on": [sign]})).await;
+            let large = condition(&read, &sign, "amount > 500");
+            let tasks = json!([read, check, sign, pay]);
+            let id = created(&agent, intent, json!({"tasks": tasks, "conditions": [large], "checkpoints": [checkpoint(&sign)]})).await;
+            let draft = plan(&agent, &id).await["conditions"][0].clone();
+            assert_eq!(json!([draft["id"], draft["task_id"], draft["otherwise"], draft["holds"]]), json!(["large", sign, "skip", null]));
+            act(&agent, &id, "activate").await.ok();
+            run(&agent, &read).await.ok();
+            agent.post(&format!("{TASKS}/{read}/complete"), json!({"output": {"amount": amount}})).await.ok();
+            assert_eq!(plan(&agent, &id).await["conditions"][0]["holds"], amount > 500);
+            app.restart().await;
+            let agent = app.agent();
+            finish(&agent, &check, "complete").await;
+            let events = since(&agent, intent, "task.completed").await;
+            assert_eq!(events[1], event, "{events:?}");
+            assert_eq!(status(&agent, &sign).await, signed);
+            if signed == "skipped" {
+                assert_eq!(newest(&agent, intent, "task.skipped").await["reason"], "condition");
+                // The checkpoint behind it is reached all the same: an agent avoids no person by a condition.
+                assert_eq!(plan(&agent, &id).await["state"], "paused");
+                app.operator().respond(intent, &question(&agent, &id).await, "yes").await.ok();
+                assert_eq!(status(&agent, &pay).await, "ready");
+                finish(&agent, &pay, "complete").await;
+                assert_eq!(plan(&agent, &id).await["state"], "completed");
+            }
+        }
+    }
+
+    /// A condition does not hold for a result that is missing, and waits for one that is late.
+    async fn a_condition_needs_a_result(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let read = task(&agent, intent, json!({})).await;
+        let check = task(&agent, intent, json!({"depends_on": [read]})).await;
+        let sign = task(&agent, intent, json!({"depends_on": [check]})).await;
+        let id = created(&agent, intent, json!({"tasks": [read, check, sign], "conditions": [condition(&read, &sign, "amount != 1")]})).await;
+        // The task between the two is given up, so nothing but the condition holds the last one up.
+        update(&agent, TASKS, &check, json!({"status": "skipped"})).await.ok();
+        act(&agent, &id, "activate").await.ok();
+        assert_eq!(status(&agent, &sign).await, "pending");
+        finish(&agent, &read, "complete").await;
+        assert_eq!((status(&agent, &sign).await.as_str(), plan(&agent, &id).await["state"].as_str()), ("skipped", Some("completed")));
+    }
+
+    /// A condition that could never be decided, or that the server cannot read, is refused when the plan is written.
+    async fn a_condition_that_cannot_be_decided_is_refused(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let one = task(&agent, intent, json!({})).await;
+        let two = task(&agent, intent, json!({"depends_on": [one]})).await;
+        let other = task(&agent, intent, json!({})).await;
+        let after_other = task(&agent, intent, json!({"depends_on": [other]})).await;
+        let tasks = json!([one, two, after_other]);
+        let good = condition(&one, &two, "a == 1");
+        let with = |name: &str, value: Value| {
+            let mut changed = good.clone();
+            changed[name] = value;
+            json!({"tasks": tasks, "conditions": [changed]})
+        };
+        let long = |length: usize| format!("tasks['{one}'].output.a == '{}'", "x".repeat(length - 60));
+        assert_eq!(long(WHEN_MAX).len(), WHEN_MAX);
+        let many = |count: usize| {
+            let all: Vec<Value> = (0..count).map(|number| json!({"id": number.to_string(), "task_id": two, "when": good["when"]})).collect();
+            json!({"tasks": tasks, "conditions": all})
+        };
+        for (body, field, rule) in [
+            (with("when", json!("amount > 500")), "conditions[0].when", "format"),
+            (with("when", json!(long(WHEN_MAX + 1))), "conditions[0].when", "length"),
+            (with("when", condition(&two, &one, "a == 1")["when"].clone()), "conditions[0].when", "order"),
+            (with("when", condition(&other, &two, "a == 1")["when"].clone()), "conditions[0].when", "order"),
+            (with("task_id", json!(one)), "conditions[0].when", "order"),
+            (with("task_id", json!(other)), "conditions[0].task_id", "unknown"),
+            (with("task_id", json!("x")), "conditions[0].task_id", "unknown"),
+            (with("otherwise", json!("fail")), "conditions[0].otherwise", "unsupported"),
+            (with("id", json!("")), "conditions[0].id", "length"),
+            (with("id", json!("a\nb")), "conditions[0].id", "format"),
+            (with("id", json!("x".repeat(CHECKPOINT_WORD_MAX + 1))), "conditions[0].id", "length"),
+            (json!({"tasks": tasks, "conditions": [good, good]}), "conditions", "unique"),
+            (json!({"tasks": tasks, "conditions": [json!({"id": "c"})]}), "conditions[0].task_id", "required"),
+            (many(CONDITIONS_MAX + 1), "conditions", "count"),
+        ] {
+            let refused = create(&agent, intent, body.clone()).await;
+            assert_eq!(refused.field_problem(), (422, "invalid", field, rule), "{body} {}", refused.text);
+        }
+        let id = created(&agent, intent, many(CONDITIONS_MAX)).await;
+        update(&agent, PLANS, &id, json!({"conditions": [with("when", json!(long(WHEN_MAX)))["conditions"][0]]})).await.ok();
+        // The task whose result is read leaves the plan.
+        let refused = update(&agent, PLANS, &id, json!({"tasks": [two, after_other]})).await;
+        assert_eq!(refused.field_problem(), (422, "invalid", "conditions[0].when", "order"));
+        act(&agent, &id, "activate").await.ok();
+        assert_eq!(update(&agent, PLANS, &id, json!({"conditions": []})).await.problem(), (409, "plan_not_draft"));
     }
 }

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
+use domain::asking::pressing::Pressing;
 use domain::base::ids::IntentId;
 use domain::base::time::rfc3339;
 use domain::container::task::{ATTEMPTS_MAX, DATA_BYTES_MAX, DEPENDENCIES_MAX, LIST_MAX, NAME_MAX, UNFINISHED_MAX, WORDS_MAX};
@@ -570,6 +571,7 @@ skipped:
             (json!({"status": "completed", "blocked_reason": "b"}), "blocked_reason"),
             (json!({"status": "blocked", "blocked_reason": "intent_suspended"}), "blocked_reason"),
             (json!({"status": "blocked", "blocked_reason": "delegated"}), "blocked_reason"),
+            (json!({"status": "blocked", "blocked_reason": "escalation"}), "blocked_reason"),
             (json!({"status": "completed", "reason": "r"}), "reason"),
             (json!({"status": "completed", "assigned_agent": "a"}), "assigned_agent"),
             (json!({"status": "running", "assigned_agent": "a"}), "assigned_agent"),
@@ -594,5 +596,102 @@ skipped:
         }
         assert_eq!(create(&agent, intent, json!({"plan_id": "x"})).await.field_problem(), (422, "invalid", "plan_id", "unknown"));
         create(&agent, intent, json!({"plan_id": null, "memory_policy": {}, "requires_tools": [], "retry_policy": null})).await.ok();
+    }
+
+    /// An agent that cannot go on with a task asks a person: the intent waits, the task and the others that run wait with it, and all go
+    /// on with the answer. The reply is the question, so the agent can wait for its end.
+    async fn an_agent_escalates_a_task(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let (stuck, other) = (running(&agent, intent).await, running(&agent, intent).await);
+        let reason = "The archive is closed until noon.";
+        let asked = agent.post_once(&format!("{TASKS}/{stuck}/escalate"), "k", json!({"reason": reason})).await.ok();
+        assert_eq!(asked["question"], format!("The agent asks how to go on. Its reason: {reason}"));
+        assert_eq!(asked["context"], json!({"task": "Check the invoice", "task_id": stuck}));
+        assert_eq!((&asked["response_type"], &asked["fallback_policy"]), (&json!("text"), &json!("fail")));
+        assert_eq!(mirror(&agent, &stuck).await, json!(["blocked", "escalation", intent]));
+        assert_eq!(mirror(&agent, &other).await, json!(["blocked", "intent_suspended", intent]));
+        let types = since(&agent, intent, "intent.suspended").await;
+        assert_eq!(types, ["intent.suspended", "status_changed", "task.blocked"]);
+        app.restart().await;
+        let agent = app.agent();
+        let before = agent.everything(intent).await;
+        let again = agent.post_once(&format!("{TASKS}/{stuck}/escalate"), "k", json!({"reason": reason})).await.ok();
+        assert_eq!((again["id"].clone(), agent.everything(intent).await), (asked["id"].clone(), before));
+        assert_eq!(act(&agent, &stuck, "escalate", json!({"reason": "r"})).await.problem(), (409, "intent_suspended"));
+        assert_eq!(to(&agent, &stuck, "running").await.problem(), (409, "intent_suspended"));
+        let id = asked["id"].as_str().unwrap();
+        assert_eq!(agent.respond(intent, id, "Go on.").await.problem(), (403, "self_response"));
+        app.operator().respond(intent, id, "Use the copy.").await.ok();
+        for task in [&stuck, &other] {
+            assert_eq!(mirror(&agent, task).await, json!(["running", null, null]));
+        }
+        assert_eq!(agent.get(&format!("api/v1/suspensions/{id}")).await.ok()["response"], "Use the copy.");
+        to(&agent, &stuck, "completed").await.ok();
+    }
+
+    /// However the question ends, the escalated task goes on, or ends with its intent.
+    async fn an_escalated_task_is_not_left_behind(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let stuck = running(&agent, intent).await;
+        let asked = act(&agent, &stuck, "escalate", json!({"reason": "r"})).await.ok();
+        agent.post(&format!("api/v1/suspensions/{}/cancel", asked["id"].as_str().unwrap()), json!({})).await.ok();
+        assert_eq!(mirror(&agent, &stuck).await, json!(["running", null, null]));
+        act(&agent, &stuck, "escalate", json!({"reason": "r"})).await.ok();
+        set_status(&agent, intent, "abandoned").await.ok();
+        assert_eq!(task(&agent, &stuck).await["status"], "cancelled");
+    }
+
+    /// Only the agent that works on a task, or the one that created the intent, escalates it, and only while it runs.
+    async fn only_a_running_task_of_ones_own_is_escalated(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let helper = helper(app, intent).await;
+        let reason = json!({"reason": "r"});
+        let stranger = Api::new(&app.base, Some(&app.new_key(Role::Agent, "stranger").await));
+        let mine = running(&agent, intent).await;
+        let before = agent.everything(intent).await;
+        assert_eq!(act(&helper, &mine, "escalate", reason.clone()).await.problem(), (409, "lease_conflict"));
+        assert_eq!(act(&stranger, &mine, "escalate", reason.clone()).await.problem(), (404, "not_found"));
+        assert_eq!(act(&app.operator(), &mine, "escalate", reason.clone()).await.problem(), (403, "forbidden"));
+        for (body, rule) in [
+            (json!({"reason": ""}), "length"),
+            (json!({"reason": " \t"}), "length"),
+            (json!({"reason": "x".repeat(WORDS_MAX + 1)}), "length"),
+            (json!({}), "required"),
+        ] {
+            assert_eq!(act(&agent, &mine, "escalate", body).await.field_problem(), (422, "invalid", "reason", rule));
+        }
+        assert_eq!(agent.everything(intent).await, before);
+        for status in STATUSES.into_iter().filter(|status| *status != "running") {
+            let id = task_that_is(&agent, intent, status).await;
+            assert_eq!(act(&agent, &id, "escalate", reason.clone()).await.problem(), (409, "invalid_transition"), "{status}");
+        }
+        let long = json!({"reason": "ü".repeat(WORDS_MAX)});
+        let asked = act(&agent, &mine, "escalate", long).await.ok();
+        app.operator().respond(intent, asked["id"].as_str().unwrap(), "Go on.").await.ok();
+        set_status(&agent, intent, "blocked").await.ok();
+        assert_eq!(act(&agent, &mine, "escalate", reason).await.problem(), (409, "not_active"));
+    }
+
+    /// A question about a task is bound by the rules for questions: an agent that takes its questions back must not press people by them.
+    async fn escalations_are_limited_like_questions(app: &mut TestApp) {
+        app.restart_with(|config| config.asking.pressing = Pressing::PRODUCTION).await;
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let stuck = running(&agent, intent).await;
+        let mut refused = None;
+        for _ in 0..20 {
+            let asked = act(&agent, &stuck, "escalate", json!({"reason": "r"})).await;
+            if asked.status != 200 {
+                refused = Some(asked);
+                break;
+            }
+            let id = asked.ok()["id"].as_str().unwrap().to_owned();
+            agent.post(&format!("api/v1/suspensions/{id}/cancel"), json!({})).await.ok();
+        }
+        assert_eq!(refused.unwrap().problem(), (429, "rate_limited"));
+        assert_eq!(mirror(&agent, &stuck).await, json!(["running", null, null]));
     }
 }

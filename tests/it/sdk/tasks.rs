@@ -44,6 +44,10 @@ on_each_store! {
         let id = plan.view().checkpoints[0].suspension_id.unwrap().expose();
         app.operator().respond(intent.id(), &id, "yes").await.ok();
         pay.start().await.unwrap();
+        let mut asked = pay.escalate("The account is new").await.unwrap();
+        assert_eq!((pay.view().status, pay.view().blocked_reason.as_deref()), (TaskStatus::Blocked, Some("escalation")));
+        app.operator().respond(intent.id(), &asked.suspension_id().expose(), "Pay it.").await.ok();
+        assert_eq!(asked.answer().await.unwrap().value, "Pay it.");
         let mut part = pay.delegate("bank", Map::from_iter([("amount".to_owned(), json!(7))])).await.unwrap();
         assert_eq!((pay.view().status, part.view().parent_task_id), (TaskStatus::Blocked, Some(pay.id())));
         part.start().await.unwrap();
@@ -111,6 +115,9 @@ on_each_store! {
             check.fail("no").unwrap();
             check.retry().unwrap();
             check.start().unwrap();
+            let mut asked = check.escalate("why").unwrap();
+            assert_eq!(asked.record().context["task"], "Check");
+            asked.cancel(Some("not needed")).unwrap();
             let mut part = check.delegate("c", Map::new()).unwrap();
             part.start().unwrap();
             part.complete([("ok", true)]).unwrap();

@@ -16,9 +16,9 @@ use serde_json::{Map, Value, json};
 use utoipa::OpenApi;
 
 use super::{
-    access, agents, approvals, arbitration, attachments, coordinators, costs, decisions, deliveries, discovery, escalations,
-    events, extensions, failures, governance, graph, health, intents, keys, leases, metrics, plans, portfolios, preview,
-    reminders, retry_policy, server_log, streams, subscriptions, suspensions, tasks,
+    access, agents, approvals, arbitration, attachments, checkpoints, coordinators, costs, decisions, deliveries, discovery,
+    escalations, events, extensions, failures, governance, graph, health, intents, keys, leases, metrics, plans, portfolios,
+    preview, reminders, retry_policy, server_log, streams, subscriptions, suspensions, tasks,
 };
 use crate::edge::problem::Surface;
 use crate::edge::route::{Declared, Routes};
@@ -43,7 +43,7 @@ use crate::edge::route::{Declared, Routes};
         portfolios::create, portfolios::list, portfolios::show, portfolios::update, portfolios::set_status, portfolios::events,
         portfolios::members, portfolios::add, portfolios::remove, portfolios::of_intent,
         tasks::create, tasks::show, tasks::list, tasks::update, tasks::claim, tasks::complete, tasks::fail, tasks::progress,
-        tasks::delegate,
+        tasks::delegate, tasks::escalate, checkpoints::approve, checkpoints::reject,
         plans::create, plans::show, plans::list, plans::update, plans::activate, plans::pause, plans::resume, plans::cancel,
         coordinators::create, coordinators::show, coordinators::list, coordinators::heartbeat, coordinators::decide,
         coordinators::decisions,

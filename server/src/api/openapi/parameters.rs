@@ -107,6 +107,9 @@ fn of_one_noun(path: &str, name: &str) -> Option<(Value, &'static str)> {
         ("/api/v1/intents/{intent_id}/coordinator-decisions", "limit") => {
             (number(1, DECISIONS_MAX, DECISIONS_DEFAULT), "The most decisions in the list.")
         }
+        (_, "checkpoint_id") => {
+            (json!({ "type": "string" }), "The checkpoint's id in its plan, which the body names. An unknown one answers 404.")
+        }
         (_, "plan_id") => (json!({ "type": "string", "format": "uuid" }), "The plan's id. Any other value answers 404."),
         (_, "task_id") => (json!({ "type": "string", "format": "uuid" }), "The task's id. Any other value answers 404."),
         ("/api/v1/intents/{intent_id}/tasks", "status") => {

@@ -6,6 +6,9 @@ use serde_json::{Value, json};
 
 use super::{COORDINATOR, INTENT, Member, TASK};
 
+/// Stands for a task that depends on the one for which `TASK` stands.
+const LATER: &str = "$later";
+
 pub(super) fn members_of_coordinators() -> Vec<Member> {
     let lease = json!({"agent_id": "test-agent", "intent_id": INTENT});
     let create = |name, value| Member::of("CreateCoordinatorRequest", &lease, name, value);
@@ -48,19 +51,6 @@ pub(super) fn members_of_coordinators() -> Vec<Member> {
 pub(super) fn members_of_tasks() -> Vec<Member> {
     let task = json!({"intent_id": INTENT, "name": "n"});
     let create = |name, value| Member::of("CreateTaskRequest", &task, name, value);
-    let plan = |name, value| Member::of("CreatePlanRequest", &json!({"intent_id": INTENT}), name, value);
-    let one = json!({"id": "c", "name": "n", "after_task": TASK});
-    let checkpoint = |name, value: Value| {
-        let mut with = one.clone();
-        with[name] = value;
-        Member::within(
-            "CheckpointRequest",
-            &json!({"intent_id": INTENT, "tasks": [TASK]}),
-            "checkpoints",
-            name,
-            [json!([one]), json!([with])],
-        )
-    };
     let update = |status: &str, name, value| Member::of("UpdateTaskRequest", &json!({"status": status}), name, value);
     vec![
         create("intent_id", json!("another")).answered(404),
@@ -95,10 +85,44 @@ pub(super) fn members_of_tasks() -> Vec<Member> {
         Member::of("DelegateTaskRequest", &json!({"capability": "c"}), "capability", json!("d")),
         Member::of("DelegateTaskRequest", &json!({"capability": "c"}), "payload", json!({"a": 1})),
         Member::of("DelegateTaskRequest", &json!({"capability": "c"}), "name", json!("n")),
+        Member::of("EscalateTaskRequest", &json!({"reason": "r"}), "reason", json!("s")),
+        Member::of("DecideCheckpointRequest", &json!({"plan_id": "p"}), "plan_id", json!("another")).answered(404),
+        Member::of("DecideCheckpointRequest", &json!({"plan_id": "p"}), "notes", json!("n")),
+        Member::of("DecideCheckpointRequest", &json!({"plan_id": "p"}), "decided_by", json!("bob@example.com")),
+    ]
+}
+
+pub(super) fn members_of_plans() -> Vec<Member> {
+    let plan = |name, value| Member::of("CreatePlanRequest", &json!({"intent_id": INTENT}), name, value);
+    let one = json!({"id": "c", "name": "n", "after_task": TASK});
+    let checkpoint = |name, value: Value| {
+        let mut with = one.clone();
+        with[name] = value;
+        Member::within(
+            "CheckpointRequest",
+            &json!({"intent_id": INTENT, "tasks": [TASK]}),
+            "checkpoints",
+            name,
+            [json!([one]), json!([with])],
+        )
+    };
+    let judged = json!({"id": "c", "task_id": LATER, "when": format!("tasks['{TASK}'].output.a == 1")});
+    let condition = |name, value: Value| {
+        let mut with = judged.clone();
+        with[name] = value;
+        let base = json!({"intent_id": INTENT, "tasks": [TASK, LATER]});
+        Member::within("ConditionRequest", &base, "conditions", name, [json!([judged]), json!([with])])
+    };
+    vec![
         plan("intent_id", json!("another")).answered(404),
         plan("tasks", json!(["another"])).refused(),
         plan("checkpoints", json!([{"id": "c", "name": "n", "after_task": "another"}])).refused(),
-        plan("conditions", json!([{"id": "c"}])).refused(),
+        plan("conditions", json!([{"id": "c", "task_id": "another", "when": "w"}])).refused(),
+        condition("id", json!("")).refused(),
+        condition("task_id", json!("another")).refused(),
+        condition("when", json!("w")).refused(),
+        condition("otherwise", json!("fail")).refused(),
+        Member::of("UpdatePlanRequest", &json!({"state": "cancelled"}), "conditions", json!([])),
         plan("on_failure", json!("fail")),
         plan("on_complete", json!("celebrate")).refused(),
         plan("metadata", json!({"a": 1})),
@@ -128,10 +152,35 @@ pub(super) async fn on_a_coordinator(agent: &Api, schema: &str, intent: IntentId
     agent.post("api/v1/decisions", body).await
 }
 
+/// Sends a decision at the checkpoint of a new plan of the intent's task.
+pub(super) async fn at_a_checkpoint(agent: &Api, operator: &Api, intent: IntentId, mut body: Value) -> Reply {
+    let made = agent.get(&format!("api/v1/intents/{intent}/tasks")).await.ok()[0].clone();
+    let checkpoint = json!({"id": "c", "name": "n", "after_task": made["id"]});
+    let plan = json!({"intent_id": intent, "tasks": [made["id"]], "checkpoints": [checkpoint]});
+    let plan = agent.post("api/v1/plans", plan).await.ok()["id"].as_str().unwrap().to_owned();
+    agent.post(&format!("api/v1/plans/{plan}/activate"), json!({})).await.ok();
+    let path = format!("api/v1/tasks/{}", made["id"].as_str().unwrap());
+    agent.post(&format!("{path}/claim"), json!({})).await.ok();
+    let version = agent.get(&path).await.ok()["version"].to_string();
+    let begins = agent.request("PATCH", &path).header("if-match", version);
+    agent.send(begins.json(&json!({"status": "running"}))).await.ok();
+    agent.post(&format!("{path}/complete"), json!({})).await.ok();
+    if body["plan_id"] == "p" {
+        body["plan_id"] = plan.into();
+    }
+    operator.post("api/v1/checkpoints/c/approve", body).await
+}
+
 /// Sends a request about a new task, which runs unless the request itself begins it.
 pub(super) async fn on_a_task(agent: &Api, schema: &str, intent: IntentId, body: Value) -> Reply {
     match schema {
         "CreateTaskRequest" => return agent.post("api/v1/tasks", body).await,
+        "ConditionRequest" => {
+            let later = json!({"intent_id": intent, "name": "later", "depends_on": [body["tasks"][0]]});
+            let later = agent.post("api/v1/tasks", later).await.ok()["id"].as_str().unwrap().to_owned();
+            let body: Value = serde_json::from_str(&body.to_string().replace(LATER, &later)).unwrap();
+            return agent.post("api/v1/plans", body).await;
+        }
         "CreatePlanRequest" | "CheckpointRequest" => return agent.post("api/v1/plans", body).await,
         "UpdatePlanRequest" => {
             let made = agent.post("api/v1/plans", json!({"intent_id": intent})).await.ok();
@@ -156,6 +205,7 @@ pub(super) async fn on_a_task(agent: &Api, schema: &str, intent: IntentId, body:
         "FailTaskRequest" => "fail",
         "ReportProgressRequest" => "progress",
         "DelegateTaskRequest" => "delegate",
+        "EscalateTaskRequest" => "escalate",
         "UpdateTaskRequest" => return update(&version, &body).await,
         other => panic!("no request is known with the body {other}"),
     };

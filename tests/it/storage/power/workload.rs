@@ -142,6 +142,7 @@ pub(super) fn answer(record: &SuspensionRecord, value: &Value, call: u64) -> Wri
         value: Some(value.clone()),
         claimed_responded_by: None,
         metadata: None,
+        checkpoint: None,
         expects: None,
     };
     let target = Target::Intent(record.intent_id);
