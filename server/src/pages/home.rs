@@ -63,6 +63,7 @@ struct Inside {
 
 /// An open question.
 struct WaitingRow {
+    intent_id: IntentId,
     question: String,
     agent: String,
     left: Option<String>,
@@ -126,6 +127,7 @@ impl WaitingRow {
     fn of(asked: &Asked, view: &MailboxView, development: &Development, now: DateTime<Utc>) -> Self {
         let about = |mailed: &&Mailed| mailed.asked.suspension.id == asked.suspension.id;
         Self {
+            intent_id: asked.suspension.intent_id,
             question: headline(asked),
             agent: line(&asked.suspension.asked_by.name),
             left: asked.suspension.ends_at().map(|at| time_left(at - now)),

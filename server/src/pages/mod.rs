@@ -201,6 +201,7 @@ pub(crate) fn routes(config: &mut ServiceConfig) {
         ))
         .service(resource("/a/{token}/state", [(M::GET, web::to(live::state))]))
         .service(resource("/a/{token}/work", [(M::GET, web::to(work::show)), (M::HEAD, web::to(work::show))]))
+        .service(resource("/work/{intent_id}", [(M::GET, web::to(work::show_inside)), (M::HEAD, web::to(work::show_inside))]))
         .service(resource("/assets/{name}", [(M::GET, web::to(scripts::serve))]))
         .service(resource("/docs", [(M::GET, web::to(reference::show)), (M::HEAD, web::to(reference::show))]))
         .service(resource("/", [(M::GET, web::to(home::show)), (M::HEAD, web::to(home::show))]))

@@ -1,14 +1,19 @@
-//! The work around a question (`/a/{token}/work`): which other work waits for the answer, and what holds it up. Opening it decides nothing.
+//! The work around a question: which other work waits for the answer, and what holds it up. A person opens it from the link
+//! (`/a/{token}/work`), and in development mode the browser that was let in opens it from the first page (`/work/{intent_id}`). Opening it
+//! decides nothing.
 
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Path};
 use actix_web::{HttpRequest, HttpResponse};
 use askama::Template;
+use domain::base::ids::IntentId;
+use domain::intent::status::Status;
 use domain::people::principal::Principal;
 
 use super::Pages;
 use super::answer::{opened, see_other};
-use super::view::{Around, Page, Trouble};
+use super::development::{home, not_here};
+use super::view::{Around, CameFrom, Page, Trouble};
 use crate::edge::admission::Class;
 use crate::edge::problem::RETRY_AFTER_SECONDS;
 use crate::edge::shared::Shared;
@@ -33,6 +38,30 @@ pub(super) async fn show(request: HttpRequest, token: Path<String>, shared: Data
     let asker = Principal::agent(&by.name, by.owner.clone());
     let Ok(Some(work)) = shared.store.work(asker, link.suspension.intent_id).await else { return later() };
     let page = Page { host: pages.host(), answering_as: Some(link.recipient.clone()) };
-    let around = Around::new(page, back, link.waiting, work, link.now);
+    let around = Around::new(page, CameFrom::Question { back, waiting: link.waiting }, work, link.now);
     pages.page(StatusCode::OK, around.render())
+}
+
+/// Shows the page to the browser that was let in: all of the work, whichever agent may read it. When the intent waits no more, leads back to
+/// the first page.
+pub(super) async fn show_inside(
+    request: HttpRequest,
+    id: Path<String>,
+    shared: Data<Shared>,
+    pages: Data<Pages>,
+) -> HttpResponse {
+    if pages.holder(&request).is_none() {
+        return not_here();
+    }
+    let Ok(id) = id.parse::<IntentId>() else { return not_here() };
+    let later = || pages.later(RETRY_AFTER_SECONDS, StatusCode::SERVICE_UNAVAILABLE, Trouble::CannotRead, None);
+    let Ok(_place) = shared.admission.enter(Class::List).await else { return later() };
+    match shared.store.work(Principal::server(), id).await {
+        Err(_) => later(),
+        Ok(None) => not_here(),
+        Ok(Some(work)) if work.works.first().is_none_or(|first| first.status != Status::SuspendedAwaitingInput) => home(),
+        Ok(Some(work)) => {
+            pages.page(StatusCode::OK, Around::new(pages.plain(), CameFrom::FirstPage, work, shared.clock.now()).render())
+        }
+    }
 }

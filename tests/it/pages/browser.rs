@@ -590,6 +590,7 @@ async fn the_first_page_and_the_mailbox_fit_every_width() {
     for (width, dark) in [(1280, false), (390, true), (320, false)] {
         let mut pages = inside("mailbox");
         pages.push(("mailbox-mail", home.clone(), Some("#live a")));
+        pages.push(("mailbox-work", home.clone(), Some("#live a[href^='/work/']")));
         look(width, dark, &pages).await;
         let used = app.development_address();
         look(width, dark, &vec![("mailbox", used.clone(), None)]).await;

@@ -4,6 +4,8 @@
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use domain::people::principal::Role;
+use harness::api::Api;
 use harness::app::{Backend, OPERATOR, TestApp};
 use harness::browser::{Browser, BrowserOptions};
 use harness::person::{Page, Person};
@@ -156,6 +158,38 @@ in_development! {
         assert_eq!(app.development_address(), next, "nothing of this has used it up");
         let other_name = person.request(Method::GET, &app.base).header("host", format!("localhost:{}", app.address().port()));
         assert!(is_inside(&person.send(other_name).await), "this machine goes by several names");
+    }
+
+    /// The browser that was let in sees the work around each question that waits, of every agent; no other browser does.
+    async fn the_work_around_a_question_is_inside_only(app: &mut TestApp) {
+        let (intent, id) = app.agent().ask(json!({"question": QUESTION})).await;
+        let other = Api::new(&app.base, Some(&app.new_key_of(Role::Agent, "other", "others").await));
+        app.agent().post(&format!("api/v1/intents/{intent}/agents"), json!({"agent_id": "other"})).await.ok();
+        other.post("api/v1/intents", json!({"title": "Fire the clerk", "status": "active", "depends_on": [intent]})).await.ok();
+        app.settle().await;
+        app.restart().await;
+        let mut person = let_in(app).await;
+        let path = format!("work/{intent}");
+        let home = person.open(&app.base).await;
+        assert!(home.html.contains(&format!("href=\"/{path}\"")), "{}", home.html);
+        let address = format!("{}{path}", app.base);
+        let page = person.open(&address).await;
+        assert_eq!((page.status, page.heading().as_str()), (200, "Other work around this question"));
+        for words in ["Fire the clerk", "Cannot go on", "Waits for a person", "href=\"/\""] {
+            assert!(page.html.contains(words), "{words}: {}", page.html);
+        }
+        assert!(!page.html.contains("the agent that asks may read"), "{}", page.html);
+        assert_eq!(app.person().open(&address).await.status, 404);
+        let foreign = person.request(Method::GET, &address).header("host", "evil.example");
+        assert_eq!(person.send(foreign).await.status, 404);
+        for made_up in ["work/x", "work/019ab0f2-7c11-7d3a-9a55-3f1f0d6b2c10"] {
+            assert_eq!(person.open(&format!("{}{made_up}", app.base)).await.status, 404, "{made_up}");
+        }
+        assert_eq!(person.send(person.request(Method::HEAD, &address)).await.status, 200);
+        assert_eq!(person.send(person.request(Method::POST, &address)).await.status, 405);
+        app.operator().respond(intent, &id, "approve").await.ok();
+        let after = person.open(&address).await;
+        assert_eq!((after.status, after.header("location")), (303, "/"));
     }
 
     /// A restart removes the mails from memory. People who have not answered yet must find their mails again, with links that

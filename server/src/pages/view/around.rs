@@ -23,14 +23,26 @@ const NAMES_MAX: usize = 5;
 #[template(path = "work.html")]
 pub(in crate::pages) struct Around {
     page: Page,
-    back: String,
+    from: CameFrom,
     rows: Vec<Row>,
     drawing: Drawing,
     is_cut: bool,
-    /// How many intents wait, according to the page of the question; the agent that asks may not be permitted to read them.
-    waiting: u32,
     portfolios: Vec<Portfolio>,
     now: DateTime<Utc>,
+}
+
+/// The page from which a person comes.
+#[derive(Debug)]
+pub(in crate::pages) enum CameFrom {
+    /// The page of the question.
+    Question {
+        /// Its address.
+        back: String,
+        /// How many intents wait, according to that page; the agent that asks may not be permitted to read them.
+        waiting: u32,
+    },
+    /// The first page, in development mode.
+    FirstPage,
 }
 
 /// One piece of work.
@@ -92,8 +104,7 @@ impl Portfolio {
 }
 
 impl Around {
-    /// The page. `back` is the address of the question.
-    pub(in crate::pages) fn new(page: Page, back: String, waiting: u32, work: WorkView, now: DateTime<Utc>) -> Self {
+    pub(in crate::pages) fn new(page: Page, from: CameFrom, work: WorkView, now: DateTime<Utc>) -> Self {
         let drawing = Drawing::of(work.works.len(), &work.edges);
         let mut rows: Vec<Row> = work.works.iter().map(Row::of).collect();
         for (needed, waits) in work.edges {
@@ -108,7 +119,12 @@ impl Around {
             }
         }
         let portfolios = work.portfolios.iter().map(Portfolio::of).collect();
-        Self { page, back, rows, drawing, is_cut: work.is_cut, waiting, portfolios, now }
+        Self { page, from, rows, drawing, is_cut: work.is_cut, portfolios, now }
+    }
+
+    /// Whether work waits that the agent which asks may not read.
+    fn hides_work(&self) -> bool {
+        matches!(self.from, CameFrom::Question { waiting: 1.., .. })
     }
 
     /// Whether there is any work beside the question's own.

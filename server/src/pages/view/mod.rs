@@ -19,7 +19,7 @@ use chrono::{DateTime, Utc};
 use domain::base::text::{repeats, truncated, visible, visible_line};
 use domain::base::words;
 
-pub(super) use self::around::Around;
+pub(super) use self::around::{Around, CameFrom};
 pub(super) use self::choices::Choices;
 pub(super) use self::given::{Given, Silence};
 pub(super) use self::moment::{machine, second};
