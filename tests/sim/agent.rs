@@ -22,6 +22,7 @@ use placet_server::edge::keys::hash;
 use serde_json::{Map, json};
 use store::{CreateIntent, Idempotency, Outcome, Request, Target};
 
+use crate::dependents::Dependents;
 use crate::executor::{MILLISECOND, SECOND};
 use crate::operator::OUTCOME_KEPT;
 use crate::tasker::Tasker;
@@ -37,6 +38,7 @@ struct Agent {
     intent: IntentId,
     calls: u64,
     tasker: Tasker,
+    dependents: Dependents,
 }
 
 pub(crate) fn start(world: &Arc<World>, number: u64) {
@@ -45,12 +47,17 @@ pub(crate) fn start(world: &Arc<World>, number: u64) {
     let principal = Principal { owner: Owner(format!("team-{}", number % 2)), ..requests::principal(&name, Role::Agent) };
     world.clone().spawn(name, async move {
         let Some(intent) = begin(&world, &principal).await else { return };
-        let mut agent = Agent { world, principal, intent, calls: 0, tasker: Tasker::default() };
+        let dependents = Dependents::begin(&world, &principal, intent).await;
+        let mut agent = Agent { world, principal, intent, calls: 0, tasker: Tasker::default(), dependents };
         for question in 0..agent.world.plan.questions {
             agent.world.think(agent.world.plan.scale_seconds * SECOND / 4).await;
             if agent.world.is_healed() || !agent.ask(question).await {
                 return;
             }
+        }
+        if agent.world.draw(|chance| chance.happens(50)) {
+            let (world, principal) = (agent.world.clone(), agent.principal.clone());
+            agent.dependents.complete(&world, &principal).await;
         }
     });
 }
@@ -229,6 +236,10 @@ impl Agent {
     async fn work(&mut self) {
         let world = self.world.clone();
         self.calls += 1;
+        if world.draw(|chance| chance.happens(15)) {
+            let principal = self.principal.clone();
+            return self.dependents.change(&world, &principal).await;
+        }
         let (action, command) = match world.draw(|chance| chance.below(6)) {
             0 => (
                 Action::PatchState,

@@ -7,6 +7,7 @@ mod attacker;
 mod bounce;
 mod chance;
 mod coverage;
+mod dependents;
 mod endpoint;
 mod executor;
 mod mail;

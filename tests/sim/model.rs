@@ -49,6 +49,8 @@ pub(crate) struct ModelIntent {
     next_status: Option<&'static str>,
     pub(crate) suspensions: BTreeMap<String, ModelSuspension>,
     pub(crate) work: ModelWork,
+    /// The intents that it needs and that are not completed.
+    pub(crate) needs: BTreeSet<String>,
 }
 
 /// One suspension according to its events.
@@ -264,8 +266,23 @@ impl ModelIntent {
             "delivery.bounced" => self.bounced(payload, at),
             "delivery.redriven" => self.redriven(payload, at),
             "delivery.failover" => self.failover(payload, at, &rules.lines),
+            "dependency_added" => self.depends(payload, payload["completed"] == false, 1),
+            "dependency_removed" => self.depends(payload, false, 1),
+            "intent.dependency_completed" => self.depends(payload, false, 0),
             other => self.work.fold(other, payload, &self.status),
         }
+    }
+
+    /// Notes whether the intent needs another one that is not completed. A change of the list of dependencies makes a new version.
+    fn depends(&mut self, payload: &Value, needs: bool, versions: i64) -> Checked {
+        self.version += versions;
+        let needed = text(&payload["dependency_id"]);
+        let did = self.needs.remove(&needed);
+        must!(!(needs && did), "I44: a dependency was added twice");
+        if needs {
+            self.needs.insert(needed);
+        }
+        Ok(())
     }
 
     fn any(&mut self, payload: &Value) -> Result<&mut ModelSuspension, String> {

@@ -1,10 +1,13 @@
 //! Clients of streams: one follows the events of an agent's intents, one the log of an intent. Whatever dies meanwhile, each gets every
 //! event once and in its order, or is told how many it missed (I41).
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use domain::base::ids::IntentId;
 use domain::people::principal::{Principal, Role};
+use domain::wire::EventView;
 use futures_util::FutureExt;
 use harness::requests;
 use store::{Store, StoreError, StreamCursor, StreamOf, Streamed};
@@ -17,8 +20,8 @@ pub(crate) const SUBSCRIBERS: u64 = 2;
 /// Once every fault is over, the longest pause of a client between two reads is at least this long, so that clients do not use up
 /// the world's steps.
 const CALM: i64 = 3_600 * SECOND;
-/// The types of the events in a world for which the OpenIntent client has a handler.
-const TOLD: [&str; 2] = ["state_patched", "lease_released"];
+/// An event: its intent, and its number there.
+type Place = (IntentId, u64);
 
 /// A client, with the numbers of the events that it has.
 struct Subscriber {
@@ -26,7 +29,7 @@ struct Subscriber {
     principal: Principal,
     of: StreamOf,
     cursor: StreamCursor,
-    has: Vec<u64>,
+    has: Vec<Place>,
     era: u64,
 }
 
@@ -118,20 +121,24 @@ impl Subscriber {
     }
 
     fn take(&mut self, streamed: &Streamed) {
-        let is_log = matches!(self.of, StreamOf::Log(_));
-        if let Some((_, missed)) = streamed.missed {
-            let last = self.has.last().copied().unwrap_or(0);
-            self.has.push(last + missed);
+        let log = if let StreamOf::Log(id) = &self.of { Some(*id) } else { None };
+        if let (Some((_, missed)), Some(id)) = (streamed.missed, log) {
+            self.has.push((id, self.last_of(id) + missed));
         }
         for (_, event) in &streamed.events {
-            let last = self.has.last().copied().unwrap_or(0);
-            if event.sequence <= last || (is_log && event.sequence != last + 1) {
+            let last = self.last_of(event.intent_id);
+            if event.sequence <= last || (log.is_some() && event.sequence != last + 1) {
                 self.world.fail(format!("I41: a stream tells of event {} after {last}", event.sequence));
             }
-            self.has.push(event.sequence);
+            self.has.push((event.intent_id, event.sequence));
             self.world.coverage.count("event told by a stream");
         }
         self.cursor = streamed.cursor;
+    }
+
+    /// The number of the last event of this intent that it has.
+    fn last_of(&self, intent: IntentId) -> u64 {
+        self.has.iter().rfind(|(of, _)| *of == intent).map_or(0, |(_, sequence)| *sequence)
     }
 
     /// Compares the events that this client has with the logs of the agent's intents.
@@ -146,9 +153,10 @@ impl Subscriber {
         }
         let is_whole = match &self.of {
             // Each event came after the one before it, so the last one tells whether all came.
-            StreamOf::Log(_) => looked.last().map(|(sequence, _)| sequence) == self.has.last(),
+            StreamOf::Log(_) => looked.last().map(|(place, _)| place) == self.has.last(),
             StreamOf::Intent(_) | StreamOf::Agent(_) | StreamOf::Portfolio(_) => {
-                looked.iter().filter(|(_, is_told)| *is_told).map(|(sequence, _)| sequence).eq(&self.has)
+                let told: BTreeSet<&Place> = looked.iter().filter(|(_, is_told)| *is_told).map(|(place, _)| place).collect();
+                told == self.has.iter().collect() && told.len() == self.has.len()
             }
         };
         if !self.is_over() && !is_whole {
@@ -156,8 +164,8 @@ impl Subscriber {
         }
     }
 
-    /// The numbers of the events in a log, each with whether the OpenIntent client has a handler for it.
-    async fn whole(&self, log: StreamOf) -> Vec<(u64, bool)> {
+    /// The events in a log, each with whether the OpenIntent client has a handler for it.
+    async fn whole(&self, log: StreamOf) -> Vec<(Place, bool)> {
         loop {
             let (principal, log) = (self.principal.clone(), log.clone());
             let read = |store: Arc<dyn Store>| async move { whole(&store, &principal, &log).await };
@@ -169,14 +177,23 @@ impl Subscriber {
     }
 }
 
-async fn whole(store: &Arc<dyn Store>, principal: &Principal, log: &StreamOf) -> Result<Vec<(u64, bool)>, StoreError> {
+async fn whole(store: &Arc<dyn Store>, principal: &Principal, log: &StreamOf) -> Result<Vec<(Place, bool)>, StoreError> {
     let (mut has, mut after) = (Vec::new(), begin());
     loop {
         let streamed = store.stream(principal.clone(), log.clone(), Ok(Some(after))).await?;
-        has.extend(streamed.events.iter().map(|(_, event)| (event.sequence, TOLD.contains(&event.event_type.as_str()))));
+        has.extend(streamed.events.iter().map(|(_, event)| ((event.intent_id, event.sequence), is_told(event))));
         after = streamed.cursor;
         if !streamed.more {
             return Ok(has);
         }
+    }
+}
+
+/// Whether the stream of an agent carries an event of a world, in which no agent is assigned.
+fn is_told(event: &EventView) -> bool {
+    match event.event_type.as_str() {
+        "state_patched" | "lease_released" => true,
+        "status_changed" => event.payload["new_status"] == "completed",
+        _ => false,
     }
 }

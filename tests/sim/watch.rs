@@ -8,6 +8,7 @@ use domain::log::{Hash, Sealed, verify_chain};
 use serde_json::Value;
 use store::sqlite::simulated::{Ended, SimulatedDatabase};
 
+use crate::dependents;
 use crate::model::{Checked, ModelIntent, ModelSuspension, Rules, must};
 use crate::plan::Plan;
 use crate::routes::Route;
@@ -219,7 +220,11 @@ impl Watch {
             must!(unchanged, "I23: a refused or failed call changed what is kept: {kept} is now {}", self.kept);
         }
         self.changes = lines(database, CHANGES, None)?.concat();
-        if self.news.is_empty() { Ok(()) } else { self.check_told() }
+        if self.news.is_empty() {
+            return Ok(());
+        }
+        dependents::check(&self.intents)?;
+        self.check_told()
     }
 
     /// Checks every row, whichever transaction wrote it.
@@ -364,6 +369,7 @@ impl Watch {
             }
             self.given_back += usize::from(event["payload"]["cause"] == "outage");
             must!(number(&row[4]) == model.updated_at, "I26: an event's row has another time than the event");
+            dependents::check_removal(&self.intents, &event)?;
             self.chains.entry(intent).or_default().push(Sealed { bytes, hash: Hash(hash) });
             self.news.push((intent, text(&row[3])));
         }
