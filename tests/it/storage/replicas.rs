@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use chrono::TimeDelta;
 use domain::base::clock::Clock;
 use domain::base::ids::IntentId;
+use domain::base::time::rfc3339;
 use domain::people::principal::Role;
 use domain::suspension::channel::Reach;
 use futures_util::FutureExt;
@@ -20,7 +22,7 @@ use placet_server::app::hold_after_restore;
 use serde_json::json;
 use store::host::clock::{SystemClock, SystemEntropy};
 use store::sqlite::Exclusive;
-use store::{Hold, Surroundings, open};
+use store::{Hold, Store, Surroundings, open};
 
 use crate::storage::faults::start_over;
 
@@ -417,4 +419,74 @@ async fn servers_that_start_together_make_the_tables_once() {
         store.close().await;
     }
     scratch.forget().await;
+}
+
+/// How many answers race the deadline of a portfolio; the variable `PLACET_RACES` sets another number.
+const RACES: usize = 400;
+/// How many of them race one deadline.
+const RACES_AT_ONE: usize = 100;
+
+#[expect(clippy::disallowed_methods, reason = "a long run by hand is asked for by a variable")]
+fn races() -> usize {
+    std::env::var("PLACET_RACES").map_or(RACES, |text| text.parse().expect("a number"))
+}
+
+/// RFC-0026 §3, rule 5: an answer at one server and the deadline of a portfolio at another never both end a question, and one of them does.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_and_the_deadline_of_a_portfolio_never_both_end_a_question() {
+    let races = races();
+    let app = start().await;
+    let replica = app.replica().await;
+    let (agent, operator) = (app.agent(), app.operator());
+    let other = replica.api(&operator);
+    let (mut answered, mut ended) = (0, 0);
+    for _ in 0..races.div_ceil(RACES_AT_ONE) {
+        let deadline = rfc3339(app.clock.now() + TimeDelta::seconds(600));
+        let body = json!({"name": "Phases", "governance_policy": {"deadline": deadline}});
+        let portfolio = agent.post("api/v1/portfolios", body).await.ok()["id"].as_str().unwrap().to_owned();
+        let ask = async |_| {
+            let intent = agent.active_intent().await;
+            agent.post(&format!("api/v1/portfolios/{portfolio}/intents"), json!({"intent_id": intent})).await.ok();
+            (intent, agent.asked(intent).await)
+        };
+        let questions: Vec<_> = stream::iter(0..RACES_AT_ONE).map(ask).buffer_unordered(AT_ONCE).collect().await;
+        app.clock.jump(TimeDelta::seconds(600) - TimeDelta::microseconds(1));
+        let done = AtomicUsize::new(0);
+        let answer = async |(index, (intent, id)): (usize, &(IntentId, String))| {
+            let person = if index.is_multiple_of(2) { &operator } else { &other };
+            let reply = person.respond(*intent, id, "approve").await;
+            // After half of the answers both clocks reach the deadline, while other answers are on their way.
+            if done.fetch_add(1, Ordering::SeqCst) + 1 == RACES_AT_ONE / 2 {
+                app.clock.jump(TimeDelta::microseconds(1));
+            }
+            (*intent, id.clone(), reply)
+        };
+        let answers = stream::iter(questions.iter().enumerate()).map(answer).buffered(AT_ONCE).collect::<Vec<_>>();
+        let fire = async |store: Arc<dyn Store>| {
+            while done.load(Ordering::SeqCst) < RACES_AT_ONE {
+                store.fire_deadlines().await.unwrap();
+            }
+            while store.fire_deadlines().await.unwrap().rows > 0 {}
+        };
+        let (answers, (), ()) = tokio::join!(answers, fire(app.store()), fire(replica.store.clone()));
+        for (intent, id, reply) in answers {
+            let record = agent.suspension(&id).await;
+            let ends = [count(&agent, intent, "intent.resumed").await, count(&agent, intent, "intent.suspension_expired").await];
+            let status = agent.status(intent).await;
+            if reply.status == 200 {
+                answered += 1;
+                assert_eq!((&record["resolution"], ends, status.as_str()), (&json!("responded"), [1, 0], "active"));
+            } else {
+                ended += 1;
+                assert_eq!(reply.problem(), (409, "expired"));
+                let how = (&record["resolution"], &record["resolution_reason"]);
+                assert_eq!(how, (&json!("cancelled"), &json!("portfolio_deadline")));
+                assert_eq!((ends, status.as_str()), ([0, 1], "abandoned"));
+            }
+        }
+    }
+    println!("{answered} questions were answered, {ended} ended with their portfolio");
+    assert!(answered >= races / 2 && ended > 0);
+    replica.stop().await;
+    app.finish().await;
 }
