@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::asking::accepting::EVENT_WORD_MAX;
 use crate::asking::policy::VALUE_BYTES_MAX;
 use crate::base::field::FieldError;
-use crate::base::json;
+use crate::base::{json, name};
 use crate::intent::record::{Attachment, Cost, DELAY_MS_MAX, Decision, Failure, Record, RetryPolicy};
 use crate::people::principal::Principal;
 use crate::wire::{AddAttachmentRequest, RecordCostRequest, RecordDecisionRequest, RecordFailureRequest, SetRetryPolicyRequest};
@@ -51,6 +51,17 @@ impl Check {
     fn optional_word(&mut self, field: &str, word: Option<&String>) {
         if let Some(word) = word {
             self.word(field, word);
+        }
+    }
+
+    /// A name under which an agent can be assigned.
+    fn agent(&mut self, field: &str, name: Option<String>) -> Option<String> {
+        match name::normal(&name?) {
+            Ok(name) => Some(name),
+            Err((rule, message)) => {
+                self.error(field, rule, message);
+                None
+            }
         }
     }
 
@@ -183,14 +194,13 @@ pub fn retry_policy(body: SetRetryPolicyRequest) -> Result<Record, Vec<FieldErro
         max_retries: body.max_retries.unwrap_or(3),
         base_delay_ms: body.base_delay_ms.unwrap_or(1_000),
         max_delay_ms: body.max_delay_ms.unwrap_or(60_000),
-        fallback_agent_id: body.fallback_agent_id,
+        fallback_agent_id: check.agent("fallback_agent_id", body.fallback_agent_id),
         failure_threshold: body.failure_threshold.unwrap_or(3),
         enforced: true,
     };
     check.range("max_retries", &policy.max_retries, &0, &RETRIES_MAX);
     check.range("base_delay_ms", &policy.base_delay_ms, &0, &DELAY_MS_MAX);
     check.range("max_delay_ms", &policy.max_delay_ms, &0, &DELAY_MS_MAX);
-    check.optional_word("fallback_agent_id", policy.fallback_agent_id.as_ref());
     check.range("failure_threshold", &policy.failure_threshold, &1, &RETRIES_MAX);
     check.end(Record::RetryPolicy(policy))
 }

@@ -17,7 +17,7 @@ pub struct Assigned {
     pub agent_id: String,
     /// The part that it plays, in the words of the agent that assigned it.
     pub role: String,
-    /// The agent that hands its work on; the key that wrote the event acts for it.
+    /// The agent that hands its work on. The key that wrote the event acts for it, or a retry policy handed its work over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delegated_by: Option<String>,
     /// Data for the agent that is assigned.

@@ -10,7 +10,7 @@ use crate::container::coordinator::{CoordinatorCommand, CoordinatorStep};
 use crate::container::plan::{CheckpointId, PlanCommand};
 use crate::container::task::{TaskCommand, TaskStep};
 use crate::intent::access::ChangeAccess;
-use crate::intent::assignment::Assign;
+use crate::intent::assignment::{Assign, Assigned};
 use crate::intent::body::Patch;
 use crate::intent::event::{ClientEvent, ExtensionCause};
 use crate::intent::governance::Policy;
@@ -179,7 +179,10 @@ pub enum Command {
     /// Take the lease of a coordinator, or say that the coordinator is alive (RFC-0013).
     Coordinate(Box<CoordinatorCommand>),
     /// The next step after a failure may be due (RFC-0010).
-    RetryDue,
+    RetryDue {
+        /// The assignment of the fallback agent, if it is assigned already.
+        in_force: Option<Box<Assigned>>,
+    },
     /// Set the policy, or remove it (RFC-0013).
     Govern(Option<Box<Policy>>),
     /// Take a lease.
@@ -266,6 +269,7 @@ impl Command {
         match self {
             Self::PatchState { .. } => Some(Action::PatchState),
             Self::SetStatus { .. } => Some(Action::SetStatus),
+            Self::Record(record) if record.assigns().is_some() => Some(Action::Assign),
             Self::Append(_) | Self::Record(_) => Some(Action::AppendEvent),
             Self::Assign(_) | Self::Unassign { .. } => Some(Action::Assign),
             Self::Access(change) => Some(change.action()),
@@ -286,7 +290,7 @@ impl Command {
             Self::Remind { .. } => Some(Action::Remind),
             Self::Redrive(_) => Some(Action::Redrive),
             Self::AnnouncementDue
-            | Self::RetryDue
+            | Self::RetryDue { .. }
             | Self::DependencyCompleted(_)
             | Self::DeadlineReached { .. }
             | Self::AttemptDue { .. }
@@ -351,7 +355,7 @@ impl Command {
             | Self::Task(_)
             | Self::Plan(_)
             | Self::Coordinate(_)
-            | Self::RetryDue
+            | Self::RetryDue { .. }
             | Self::Govern(_)
             | Self::AcquireLease { .. }
             | Self::RenewLease { .. }

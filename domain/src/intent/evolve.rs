@@ -63,7 +63,7 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>, dated: Dat
             intent.has_tasks = true;
             change.apply(&mut intent.coordinator, dated);
         }
-        Event::Retry(change) => change.apply(&mut intent.retry, dated),
+        Event::Retry(change) => change.apply(&mut intent.retry),
         Event::Recorded(record) => keep(intent, record),
         Event::Suspended(suspension, _) => ask(intent, suspension),
         Event::Resumed(_)
@@ -71,7 +71,12 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>, dated: Dat
         | Event::SuspensionUndeliverable { .. }
         | Event::SuspensionCancelled { .. } => end(intent, event, dated),
         Event::LateAnswer(refused) | Event::ResponseRejected(refused) => count_refusal(intent, refused.suspension_id),
-        Event::AgentAssigned(assigned) => assign(intent, &assigned.agent_id),
+        Event::AgentAssigned(assigned) => {
+            assign(intent, &assigned.agent_id);
+            if let Some(retry) = &mut intent.retry {
+                retry.forget(&assigned.agent_id);
+            }
+        }
         Event::AgentUnassigned(Unassigned { agent_id }) => intent.assigned.retain(|assigned| assigned != agent_id),
         Event::Access(change) => change_access(intent, change),
         Event::Joined(added) => place(intent, Some(added), dated),
@@ -104,7 +109,10 @@ fn extend(intent: &mut Intent, extended: &Extended) {
 fn keep(intent: &mut Intent, record: &Record) {
     if let Record::RetryPolicy(policy) = record {
         intent.has_tasks = true;
-        intent.retry = Some(Box::new(Retry::under(policy.clone())));
+        // An agent that sets its policy at every start keeps its count.
+        if intent.retry.as_ref().is_none_or(|retry| retry.policy != *policy) {
+            intent.retry = Some(Box::new(Retry::under(policy.clone())));
+        }
     }
 }
 
@@ -116,7 +124,7 @@ fn set_status(intent: &mut Intent, new: Status, blocked_reason: Option<BlockedRe
         intent.announcement = None;
     }
     if let Some(retry) = intent.retry.as_mut().filter(|_| new.is_final()) {
-        retry.next = None;
+        retry.stop();
     }
     intent.status = new;
     intent.version += 1;

@@ -67,9 +67,10 @@ pub fn permit(intent: &Intent, command: &Command, by: &Principal, handed_for: &[
         Command::Access(change) => entries::permit(intent, change, by),
         Command::Join(_) => portfolios::permit_joining(intent, by),
         Command::Assign(assign) => entries::permit_assigning(intent, &assign.agent_id, by),
+        // A policy for failures can assign an agent, so it is judged as an assignment.
+        Command::Record(record) => record.assigns().map_or(Ok(()), |agent| entries::permit_assigning(intent, agent, by)),
         Command::PatchState { .. }
         | Command::Append(_)
-        | Command::Record(_)
         | Command::Unassign { .. }
         | Command::Leave(_)
         | Command::AddDependency(_)
@@ -78,7 +79,7 @@ pub fn permit(intent: &Intent, command: &Command, by: &Principal, handed_for: &[
         | Command::Task(_)
         | Command::Plan(_)
         | Command::Coordinate(_)
-        | Command::RetryDue
+        | Command::RetryDue { .. }
         | Command::Govern(_)
         | Command::AcquireLease { .. }
         | Command::RenewLease { .. }

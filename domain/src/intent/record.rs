@@ -31,6 +31,13 @@ pub enum Record {
     RetryPolicy(RetryPolicy),
 }
 
+impl Record {
+    /// The agent that the server may assign because of this record.
+    pub fn assigns(&self) -> Option<&String> {
+        if let Self::RetryPolicy(policy) = self { policy.fallback_agent_id.as_ref() } else { None }
+    }
+}
+
 /// The longest pause of a retry policy, in milliseconds: 30 days.
 pub const DELAY_MS_MAX: u64 = 30 * 86_400_000;
 /// The type of the events that record decisions of agents.

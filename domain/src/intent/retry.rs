@@ -6,20 +6,32 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::base::name::is_same;
+use crate::intent::assignment::ASSIGNED_MAX;
 use crate::intent::record::{Failure, RetryPolicy, RetryStrategy};
 
 /// The longest message of an error that is kept for the next attempt, in characters; the rest of a longer one is cut off.
 pub const LAST_ERROR_MAX: usize = 500;
 
-/// The policy in force, and how often the work has failed under it.
+/// The policy in force, and the agents whose work has failed under it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Retry {
     /// The policy.
     pub policy: RetryPolicy,
-    /// The failures since the policy was set, or since the fallback agent took over.
-    pub failures: u32,
     /// Whether the fallback agent has taken over.
     pub has_taken_over: bool,
+    /// The agents whose work has failed, each by the name of its assignment.
+    pub agents: Vec<Failing>,
+}
+
+/// An agent whose work has failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failing {
+    /// The agent.
+    pub agent_id: String,
+    /// How often its work has failed.
+    pub failures: u32,
+    /// Whether it does not try again.
+    pub is_exhausted: bool,
     /// The next step, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<Next>,
@@ -28,13 +40,11 @@ pub struct Retry {
 /// The next step after a failure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Next {
-    /// The agent whose work failed.
-    pub agent_id: String,
     /// The step.
     pub step: Step,
-    /// The time from which it is due. While the intent is suspended or blocked, it waits.
-    #[serde(with = "crate::base::time::z")]
-    pub due_at: DateTime<Utc>,
+    /// The time from which it is due; `None` if it is due at once. While the intent is suspended or blocked, it waits.
+    #[serde(with = "crate::base::time::z_option")]
+    pub due_at: Option<DateTime<Utc>>,
     /// The error of the last failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
@@ -164,22 +174,30 @@ impl RetryPolicy {
 impl Retry {
     /// A policy under which nothing has failed yet.
     pub fn under(policy: RetryPolicy) -> Self {
-        Self { policy, failures: 0, has_taken_over: false, next: None }
+        Self { policy, has_taken_over: false, agents: Vec::new() }
+    }
+
+    /// What is known of this agent.
+    fn failing(&self, agent_id: &str) -> Option<&Failing> {
+        self.agents.iter().find(|failing| is_same(&failing.agent_id, agent_id))
     }
 
     /// The agent that takes over from this one, if one may.
     fn fallback_of(&self, agent_id: &str) -> Option<String> {
-        self.policy.fallback_agent_id.clone().filter(|fallback| !self.has_taken_over && !is_same(fallback, agent_id))
+        let takes_over = |failing: &Failing| matches!(&failing.next, Some(Next { step: Step::TakeOver(_), .. }));
+        let is_taken = self.has_taken_over || self.agents.iter().any(takes_over);
+        self.policy.fallback_agent_id.clone().filter(|fallback| !is_taken && !is_same(fallback, agent_id))
     }
 
-    /// The event that follows from a failure; `None` if the policy lets nothing follow.
-    pub(crate) fn after(&self, failure: &Failure, longest: TimeDelta, now: DateTime<Utc>) -> Option<RetryEvent> {
-        if !self.policy.acts() {
+    /// The event that follows from a failure of this agent; `None` if the policy lets nothing follow, or if the agent is exhausted.
+    pub(crate) fn after(&self, agent_id: &str, failure: &Failure, longest: TimeDelta, now: DateTime<Utc>) -> Option<RetryEvent> {
+        let failing = self.failing(agent_id);
+        if !self.policy.acts() || failing.is_some_and(|failing| failing.is_exhausted) {
             return None;
         }
-        let failures = self.failures.saturating_add(1);
-        let fallback = self.fallback_of(&failure.agent_id);
-        let last_error = last_error(failure);
+        let failures = failing.map_or(0, |failing| failing.failures).saturating_add(1);
+        let fallback = self.fallback_of(agent_id);
+        let (agent_id, last_error) = (agent_id.to_owned(), last_error(failure));
         let reason = if failure.recoverable == Some(false) {
             Some(ExhaustedReason::NotRecoverable)
         } else if fallback.is_some() && failures >= self.policy.failure_threshold {
@@ -188,19 +206,13 @@ impl Retry {
             (failures > self.policy.retries()).then_some(ExhaustedReason::Retries)
         };
         if let Some(reason) = reason {
-            let agent_id = failure.agent_id.clone();
-            return Some(RetryEvent::Exhausted(Exhausted {
-                agent_id,
-                failures,
-                reason,
-                fallback_agent_id: fallback,
-                last_error,
-            }));
+            let fallback_agent_id = fallback;
+            return Some(RetryEvent::Exhausted(Exhausted { agent_id, failures, reason, fallback_agent_id, last_error }));
         }
         // An agent that knows the time at which another attempt has a chance names it, and this time counts.
         let named = failure.retry_scheduled_at.map(|at| at.clamp(now, now + longest));
         Some(RetryEvent::Scheduled(Scheduled {
-            agent_id: failure.agent_id.clone(),
+            agent_id,
             retry_attempt: failures,
             max_retries: self.policy.retries(),
             retry_at: named.unwrap_or_else(|| now + self.policy.delay(failures)),
@@ -208,12 +220,45 @@ impl Retry {
         }))
     }
 
-    /// The end of the retries of an agent that may not go on for this reason. `fallback` is the agent that is to take over.
-    pub(crate) fn exhausted(&self, next: &Next, reason: ExhaustedReason) -> RetryEvent {
-        let fallback = if reason == ExhaustedReason::FallbackRefused { None } else { self.fallback_of(&next.agent_id) };
+    /// The agent whose next step is due first, with this step.
+    pub(crate) fn first(&self) -> Option<(&Failing, &Next)> {
+        let next = |failing| Some((failing, Failing::next(failing)?));
+        self.agents.iter().filter_map(next).min_by_key(|(_, next)| next.due_at)
+    }
+
+    /// The agent begins anew, unless a step is due for it.
+    pub(crate) fn forget(&mut self, agent_id: &str) {
+        self.agents.retain(|failing| failing.next.is_some() || !is_same(&failing.agent_id, agent_id));
+    }
+
+    /// Nothing follows any more.
+    pub(crate) fn stop(&mut self) {
+        for failing in &mut self.agents {
+            failing.next = None;
+        }
+    }
+
+    /// What is known of this agent, which is added if nothing is.
+    fn failing_mut(&mut self, agent_id: &str) -> &mut Failing {
+        let known = self.agents.iter().position(|failing| is_same(&failing.agent_id, agent_id));
+        let place = known.unwrap_or_else(|| {
+            // Agents that were taken off stay here, but no more are kept than can work on an intent.
+            if self.agents.len() > ASSIGNED_MAX {
+                let idle = self.agents.iter().position(|failing| failing.next.is_none());
+                self.agents.remove(idle.unwrap_or(0));
+            }
+            self.agents.push(Failing { agent_id: agent_id.to_owned(), failures: 0, is_exhausted: false, next: None });
+            self.agents.len() - 1
+        });
+        &mut self.agents[place]
+    }
+
+    /// The end of the retries of an agent that may not go on for this reason.
+    pub(crate) fn exhausted(&self, failing: &Failing, next: &Next, reason: ExhaustedReason) -> RetryEvent {
+        let fallback = if reason == ExhaustedReason::FallbackRefused { None } else { self.fallback_of(&failing.agent_id) };
         RetryEvent::Exhausted(Exhausted {
-            agent_id: next.agent_id.clone(),
-            failures: self.failures,
+            agent_id: failing.agent_id.clone(),
+            failures: failing.failures,
             reason,
             fallback_agent_id: fallback,
             last_error: next.last_error.clone(),
@@ -258,28 +303,33 @@ impl RetryEvent {
     }
 
     /// Applies the event to the retries of its intent.
-    pub fn apply(&self, retry: &mut Option<Box<Retry>>, dated: DateTime<Utc>) {
+    pub fn apply(&self, retry: &mut Option<Box<Retry>>) {
         let Some(retry) = retry else { return };
         match self {
             Self::Scheduled(Scheduled { agent_id, retry_attempt, retry_at, last_error, .. }) => {
-                retry.failures = *retry_attempt;
-                let (agent_id, step, last_error) = (agent_id.clone(), Step::Retry(*retry_attempt), last_error.clone());
-                retry.next = Some(Next { agent_id, step, due_at: *retry_at, last_error });
+                let failing = retry.failing_mut(agent_id);
+                failing.failures = *retry_attempt;
+                let (step, due_at, last_error) = (Step::Retry(*retry_attempt), Some(*retry_at), last_error.clone());
+                failing.next = Some(Next { step, due_at, last_error });
             }
-            Self::Started(_) => retry.next = None,
+            Self::Started(Started { agent_id, .. }) => retry.failing_mut(agent_id).next = None,
             Self::Exhausted(Exhausted { agent_id, failures, fallback_agent_id, last_error, .. }) => {
-                retry.failures = *failures;
-                retry.next = fallback_agent_id.clone().map(|fallback| Next {
-                    agent_id: agent_id.clone(),
-                    step: Step::TakeOver(fallback),
-                    due_at: dated,
-                    last_error: last_error.clone(),
-                });
+                let failing = retry.failing_mut(agent_id);
+                (failing.failures, failing.is_exhausted) = (*failures, true);
+                let take_over = |fallback| Next { step: Step::TakeOver(fallback), due_at: None, last_error: last_error.clone() };
+                failing.next = fallback_agent_id.clone().map(take_over);
             }
-            Self::HandedOver(_) => {
-                (retry.failures, retry.has_taken_over, retry.next) = (0, true, None);
+            Self::HandedOver(HandedOver { agent_id, .. }) => {
+                retry.failing_mut(agent_id).next = None;
+                retry.has_taken_over = true;
             }
         }
+    }
+}
+
+impl Failing {
+    fn next(&self) -> Option<&Next> {
+        self.next.as_ref()
     }
 }
 

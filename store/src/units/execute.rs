@@ -22,6 +22,7 @@ use domain::intent::contract::{flaws, is_reached_by, unmet};
 use domain::intent::decide::decide;
 use domain::intent::event::Event;
 use domain::intent::permit::{agents, named_as_handed, permit};
+use domain::intent::record::Record;
 use domain::intent::refusal::Refusal;
 use domain::intent::status::Status;
 use domain::intent::workflow::keeps_outputs;
@@ -153,7 +154,12 @@ fn load_access<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &Request, no
     let rid = loaded.row.rid;
     let changes_access = matches!(request.command, Ok(Command::Access(_)));
     let takes_away = changes_access || matches!(request.command, Ok(Command::Unassign { .. }));
-    if takes_away || matches!(request.command, Ok(Command::Assign(_))) || !is_at_home(&request.principal, &loaded.intent) {
+    let needs_names = match &request.command {
+        Ok(Command::Record(record)) => matches!(**record, Record::Failure(_)),
+        Ok(command) => takes_away || matches!(command, Command::Assign(_)),
+        Err(_) => false,
+    };
+    if needs_names || !is_at_home(&request.principal, &loaded.intent) {
         loaded.intent.assigned = rows.reads().assigned(rid)?;
         let entries = rows.reads().entries(rid)?.into_iter().map(|row| row.entry);
         let (in_force, lapsed) = entries.partition(|entry| entry.is_in_force(now));
@@ -332,7 +338,7 @@ fn at_checkpoint<R: Rows>(rows: &mut R, request: &Request) -> RowsResult<Option<
 }
 
 /// The assignment of this agent, as the newest event about the assignment records it.
-fn in_force<R: Rows>(rows: &mut R, loaded: &Loaded, agent_id: &str) -> RowsResult<Option<Assigned>> {
+pub(super) fn in_force<R: Rows>(rows: &mut R, loaded: &Loaded, agent_id: &str) -> RowsResult<Option<Assigned>> {
     let Some(event) = rows.reads().assigning_event(loaded.row.rid, agent_id)? else { return Ok(None) };
     let served: EventView = serde_json::from_str(&rows.reads().event(event)?.served())?;
     Ok(Some(serde_json::from_value(served.payload.into())?))

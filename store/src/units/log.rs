@@ -157,7 +157,11 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
             loaded.row.has_leases = true;
             rows.save_lease(loaded.row.rid, lease)
         }
-        Event::AgentAssigned(assigned) => rows.save_assignment(loaded.row.rid, &assigned.agent_id, loaded.row.last_event),
+        Event::AgentAssigned(assigned) => {
+            rows.save_assignment(loaded.row.rid, &assigned.agent_id, loaded.row.last_event)?;
+            // An agent that is assigned anew has its retries anew.
+            retries::follow(rows, loaded)
+        }
         Event::PolicyChanged { policy, .. } => {
             let policy = policy.as_ref().map(|policy| Value::Object(policy.to_object()));
             rows.update_policy(loaded.row.rid, policy.as_ref())

@@ -87,7 +87,7 @@ pub(super) fn outcome<R: Rows>(
         Command::PatchState { .. }
         | Command::SetStatus { .. }
         | Command::AnnouncementDue
-        | Command::RetryDue
+        | Command::RetryDue { .. }
         | Command::AddDependency(_)
         | Command::RemoveDependency(_)
         | Command::DependencyCompleted(_)

@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use domain::intent::command::Command;
 
 use super::act::act;
+use super::execute::in_force;
 use super::governance::policy_of;
 use super::loaded::{Loaded, load};
 use crate::rows::RowsResult;
@@ -31,7 +32,10 @@ fn take_step<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, now: Dat
     let rid = loaded.row.rid;
     loaded.intent.assigned = rows.reads().assigned(rid)?;
     loaded.intent.governance.policy = policy_of(rows, rid)?;
-    act(rows, env, loaded, &Command::RetryDue, now)?;
+    let fallback = loaded.intent.retry.as_ref().and_then(|retry| retry.policy.fallback_agent_id.clone());
+    let fallback = fallback.filter(|fallback| loaded.intent.assigned.contains(fallback));
+    let in_force = fallback.map(|fallback| in_force(rows, loaded, &fallback)).transpose()?.flatten();
+    act(rows, env, loaded, &Command::RetryDue { in_force: in_force.map(Box::new) }, now)?;
     // A step that waits because the intent is suspended or blocked is due again once the intent goes on.
     rows.move_retry(rid, loaded.intent.retry_due_at())
 }

@@ -164,8 +164,9 @@ on_each_store! {
         let log = told(&agent, intent).await;
         assert_eq!(log[..3], [json!(["scheduled", "helper", 1]), json!(["exhausted", "helper", "threshold"]), json!(["handed_over", "helper", "second"])]);
         assert_eq!((log.len(), log.last().unwrap()), (10, &json!(["exhausted", "second", "retries"])));
-        // The first agent keeps its place, and may go on.
+        // The first agent keeps its place and may go on, but the server starts it no more beside the other.
         fail(&helper, intent, json!({"error_code": "E1"})).await;
+        assert_eq!(told(&agent, intent).await.len(), 10);
         // A new policy begins anew.
         set_policy(&agent, intent, json!({})).await;
         fail(&helper, intent, json!({"error_code": "E1"})).await;
@@ -252,5 +253,164 @@ on_each_store! {
         let stranger = of(app, "stranger").await;
         let refused = stranger.post(&format!("{INTENTS}/{intent}/failures"), json!({"agent_id": "helper"})).await;
         assert_eq!(refused.problem(), (404, "not_found"));
+    }
+
+    /// Each agent has a count and a time of its own: a failure of one takes no retry from another.
+    async fn each_agent_has_retries_of_its_own(app: &mut TestApp) {
+        let (agent, helper, intent) = at_work(app).await;
+        assign(&agent, intent, "third").await;
+        let third = of(app, "third").await;
+        set_policy(&agent, intent, json!({"failure_threshold": 2, "fallback_agent_id": "second"})).await;
+        fail(&helper, intent, json!({"error_code": "E1"})).await;
+        app.advance(5).await;
+        fail(&third, intent, json!({"error_code": "E2"})).await;
+        app.restart().await;
+        let agent = app.agent();
+        app.advance(5).await;
+        let scheduled = [json!(["scheduled", "helper", 1]), json!(["scheduled", "third", 1])];
+        assert_eq!(told(&agent, intent).await, [&scheduled[..], &[json!(["started", "helper", 1])]].concat());
+        app.advance(5).await;
+        assert_eq!(told(&agent, intent).await[3..], [json!(["started", "third", 1])]);
+    }
+
+    /// A policy that is set again as it is, as an agent does at each start, changes nothing; another one begins anew.
+    async fn the_same_policy_again_keeps_the_count(app: &mut TestApp) {
+        let (agent, helper, intent) = at_work(app).await;
+        for number in 1..=3 {
+            set_policy(&agent, intent, json!({})).await;
+            fail(&helper, intent, json!({"error_code": "E1"})).await;
+            set_policy(&agent, intent, json!({})).await;
+            app.advance(10).await;
+            assert_eq!(told(&agent, intent).await.last().unwrap(), &json!(["started", "helper", number]));
+        }
+        set_policy(&agent, intent, json!({})).await;
+        fail(&helper, intent, json!({"error_code": "E1"})).await;
+        assert_eq!(told(&agent, intent).await.last().unwrap(), &json!(["exhausted", "helper", "retries"]));
+        // An agent that is assigned anew begins anew as well.
+        agent.send(agent.request("DELETE", &format!("{INTENTS}/{intent}/agents/helper"))).await;
+        assign(&agent, intent, "helper").await;
+        fail(&helper, intent, json!({"error_code": "E1"})).await;
+        assert_eq!(told(&agent, intent).await.last().unwrap(), &json!(["scheduled", "helper", 1]));
+    }
+
+    /// An agent that takes over does so once a person has answered, whatever else fails meanwhile, and not at all if the intent ends.
+    async fn a_takeover_waits_for_a_person_and_is_not_lost(app: &mut TestApp) {
+        for ends in [false, true] {
+            let (agent, helper, intent) = at_work(app).await;
+            assign(&agent, intent, "third").await;
+            let third = of(app, &format!("third-{ends}")).await;
+            assign(&agent, intent, &format!("third-{ends}")).await;
+            set_policy(&agent, intent, json!({"fallback_agent_id": "second"})).await;
+            let asked = agent.asked(intent).await;
+            fail(&helper, intent, json!({"recoverable": false})).await;
+            fail(&helper, intent, json!({"error_code": "E1"})).await;
+            fail(&third, intent, json!({"recoverable": false})).await;
+            app.advance(60).await;
+            app.restart().await;
+            let agent = app.agent();
+            app.advance(60).await;
+            let waiting = told(&agent, intent).await;
+            assert_eq!(waiting, [json!(["exhausted", "helper", "not_recoverable"]), json!(["exhausted", format!("third-{ends}"), "not_recoverable"])]);
+            if ends {
+                set_status(&agent, intent, "abandoned").await;
+            } else {
+                app.operator().respond(intent, &asked, "approve").await.ok();
+            }
+            app.advance(60).await;
+            let after = told(&agent, intent).await[2..].to_vec();
+            assert_eq!(after, if ends { Vec::new() } else { vec![json!(["handed_over", "helper", "second"])] });
+        }
+    }
+
+    /// An agent is told under the name of its assignment, by whichever of its names it reports the failure.
+    async fn an_agent_is_told_under_the_name_of_its_assignment(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        for name in ["helper", "part/a"] {
+            assign(&agent, intent, name).await;
+        }
+        set_policy(&agent, intent, json!({"base_delay_ms": 0})).await;
+        for (key, acts_as, told_as) in [("helper", "helper/b", "helper"), ("part", "part", "part/a"), ("part", "part/a", "part/a")] {
+            let api = of(app, key).await;
+            let path = format!("{INTENTS}/{intent}/failures");
+            api.send(api.request("POST", &path).header("x-agent-id", acts_as).json(&json!({"error_code": "E1"}))).await.ok();
+            app.advance(0).await;
+            let said = told(&agent, intent).await.last().unwrap().clone();
+            assert_eq!((&said[0], &said[1]), (&json!("started"), &json!(told_as)), "{acts_as}");
+        }
+        fail(&agent, intent, json!({"error_code": "E1"})).await;
+        assert_eq!(told(&agent, intent).await.last().unwrap(), &json!(["scheduled", "test-agent", 1]));
+    }
+
+    /// A takeover is due at once, also after an event that was written while the clock was ahead.
+    async fn a_takeover_does_not_wait_for_a_clock_that_was_ahead(app: &mut TestApp) {
+        let (agent, helper, intent) = at_work(app).await;
+        set_policy(&agent, intent, json!({"strategy": "none", "fallback_agent_id": "second"})).await;
+        app.clock.set_by(TimeDelta::days(1));
+        fail(&agent, intent, json!({"error_code": "ahead", "recoverable": true, "agent_id": "test-agent"})).await;
+        app.clock.set_by(-TimeDelta::days(1));
+        set_policy(&agent, intent, json!({"strategy": "none", "fallback_agent_id": "third"})).await;
+        fail(&helper, intent, json!({"error_code": "E1"})).await;
+        app.restart().await;
+        app.advance(120).await;
+        assert_eq!(told(&app.agent(), intent).await.last().unwrap(), &json!(["handed_over", "helper", "third"]));
+    }
+
+    /// To name a fallback agent is to assign one, so the rules of assignments hold: no agent gives access by a failure.
+    async fn only_an_agent_that_may_assign_names_a_fallback_agent(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let (writer, leader) = (of(app, "writer").await, of(app, "leader").await);
+        let ends = rfc3339(app.clock.now() + TimeDelta::hours(1));
+        let entries = format!("{INTENTS}/{intent}/acl/entries");
+        agent.post(&entries, json!({"principal_id": "writer", "permission": "write"})).await.ok();
+        agent.post(&entries, json!({"principal_id": "leader", "permission": "admin", "expires_at": ends})).await.ok();
+        let path = format!("{INTENTS}/{intent}/retry-policy");
+        let with = |fallback: &str| json!({"strategy": "none", "fallback_agent_id": fallback});
+        let before = agent.everything(intent).await;
+        for (who, api) in [("a write entry", &writer), ("an admin entry that ends", &leader), ("an operator", &app.operator())] {
+            assert_eq!(put(api, &path, &with("writer/x")).await.problem(), (403, "forbidden"), "{who}");
+        }
+        for (fallback, rule) in [("", "length"), ("second\u{200b}", "characters"), ("placet", "reserved"), (&*"x".repeat(201), "length")] {
+            assert_eq!(put(&agent, &path, &with(fallback)).await.field_problem(), (422, "invalid", "fallback_agent_id", rule), "{fallback}");
+        }
+        assert_eq!(agent.everything(intent).await, before);
+        put(&writer, &path, &json!({"strategy": "fixed"})).await.ok();
+        // An agent with an entry alone works on nothing that could be handed back to it.
+        fail(&writer, intent, json!({"error_code": "E1"})).await;
+        assert_eq!(told(&agent, intent).await, Vec::<Value>::new());
+        let set = put(&agent, &path, &with(" second ")).await.ok();
+        assert_eq!(set["fallback_agent_id"], "second");
+        fail(&agent, intent, json!({"error_code": "E1"})).await;
+        app.advance(0).await;
+        let taken_off = agent.send(agent.request("DELETE", &format!("{INTENTS}/{intent}/agents/second"))).await;
+        assert_eq!(taken_off.status, 200, "{}", taken_off.text);
+    }
+
+    /// An agent that is assigned already keeps its part and its data when it takes over.
+    async fn a_fallback_agent_that_is_assigned_already_keeps_its_part(app: &mut TestApp) {
+        let (agent, helper, intent) = at_work(app).await;
+        let body = json!({"event_type": "agent_assigned", "payload": {"agent_id": "second", "payload": {"invoice": 7}}});
+        agent.post(&format!("{INTENTS}/{intent}/events"), body).await.ok();
+        agent.post(&format!("{INTENTS}/{intent}/agents"), json!({"agent_id": "second", "role": "reviewer"})).await.ok();
+        set_policy(&agent, intent, json!({"strategy": "none", "fallback_agent_id": "second"})).await;
+        fail(&helper, intent, json!({"error_message": "no answer"})).await;
+        app.advance(0).await;
+        let events = agent.events(intent).await;
+        let assigned = events.iter().rfind(|event| event["event_type"] == "agent_assigned").unwrap();
+        let (role, payload) = (&assigned["payload"]["role"], &assigned["payload"]["payload"]);
+        assert_eq!((role, payload), (&json!("reviewer"), &json!({"invoice": 7, "last_error": "no answer"})));
+        assert_eq!(assigned["payload"].get("delegated_by"), None);
+    }
+
+    /// The time that an agent names is kept to the second.
+    async fn a_named_time_is_the_time(app: &mut TestApp) {
+        let (agent, helper, intent) = at_work(app).await;
+        set_policy(&agent, intent, json!({})).await;
+        fail(&helper, intent, json!({"retry_scheduled_at": naive(app, 90)})).await;
+        app.advance(89).await;
+        assert_eq!(told(&agent, intent).await.len(), 1);
+        app.advance(1).await;
+        assert_eq!(told(&agent, intent).await.last().unwrap(), &json!(["started", "helper", 1]));
     }
 }
