@@ -201,6 +201,10 @@ impl Agent {
         for _ in 0..LOOKS {
             world.think(world.plan.scale_seconds * SECOND).await;
             let principal = self.principal.clone();
+            if !world.is_healed() && world.draw(|chance| chance.happens(10)) {
+                // Some agents try to go on without the person.
+                self.dependents.change(&world, &principal).await;
+            }
             let name = format!("{} looks", self.principal.name);
             let record = world.call(name, move |store| async move { store.suspension(principal, id).await }.boxed()).await;
             let record = match record {

@@ -34,8 +34,13 @@ impl Dependents {
         let mut all = Self { needed, intents: Vec::new(), calls: 0 };
         let count = world.draw(|chance| if chance.happens(40) { 1 + chance.below(3) } else { 0 });
         for _ in 0..count {
-            let upstream = world.draw(|chance| *chance.pick(&[&[needed][..], &all.intents].concat()));
-            let body = IntentBody { depends_on: vec![upstream], ..requests::body(principal, "Report") };
+            let upstream = [&[needed][..], &all.intents].concat();
+            let mut depends_on = vec![world.draw(|chance| *chance.pick(&upstream))];
+            let another = world.draw(|chance| *chance.pick(&upstream));
+            if !depends_on.contains(&another) {
+                depends_on.push(another);
+            }
+            let body = IntentBody { depends_on, ..requests::body(principal, "Report") };
             all.calls += 1;
             let key = hash(&format!("{} begins dependent {}", principal.name, all.calls));
             let id = IntentId(world.entropy.uuid(world.executor.now()));
