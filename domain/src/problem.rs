@@ -304,13 +304,13 @@ pub enum Rejection {
         to: String,
     },
     /// The question at a checkpoint is not open, so it cannot be answered.
-    #[error("the checkpoint is {status}; it is decided while its question is open")]
+    #[error("no question is open at the checkpoint, which is {status}")]
     CheckpointNotOpen {
         /// How far the checkpoint is.
         status: String,
     },
-    /// The tasks and checkpoints of a plan change only while it is a draft.
-    #[error("the plan is {state}, and its tasks and checkpoints change only while it is a draft")]
+    /// The tasks, checkpoints and conditions of a plan change only while it is a draft.
+    #[error("the plan is {state}, and its tasks, checkpoints and conditions change only while it is a draft")]
     PlanNotDraft {
         /// The state of the plan.
         state: String,

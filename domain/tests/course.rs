@@ -351,6 +351,15 @@ impl Walk {
             assert!(!has_ended || !task.status.is_unfinished(), "a plan has ended, and a task of it has not");
         }
         for plan in &self.intent.plans {
+            for condition in plan.conditions.iter().filter(|condition| condition.holds.is_none()) {
+                let reads = condition.body.comparison().unwrap().reads;
+                let is_done = self.intent.tasks.iter().any(|task| task.id == reads && task.status.is_done());
+                assert!(!is_done || plan.state.is_final(), "a condition is not decided, and its result is there");
+                assert!(
+                    !is_done || plan.state != PlanState::Completed,
+                    "a plan is completed with a condition that is not decided"
+                );
+            }
             let tasks = || self.intent.tasks.iter().filter(|task| plan.tasks.contains(&task.id));
             assert!(plan.gates.is_empty() || plan.state == PlanState::Paused, "a plan that waits for a person is not paused");
             assert!(plan.state != PlanState::Paused || plan.is_held || !plan.gates.is_empty(), "a paused plan waits for nothing");

@@ -303,7 +303,7 @@ pub struct PlanBody {
     pub metadata: Map<String, Value>,
 }
 
-/// Tasks and checkpoints of a plan, as requested.
+/// Tasks, checkpoints and conditions of a plan, as requested.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outline {
     /// Its tasks; absent to leave them.
@@ -317,7 +317,7 @@ pub struct Outline {
 /// A new plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewPlan {
-    /// Its tasks and checkpoints.
+    /// Its tasks, checkpoints and conditions.
     pub outline: Outline,
     /// The reaction to a task of it that has failed for good.
     pub on_failure: FailureAction,
@@ -334,7 +334,7 @@ pub struct NewPlan {
 /// A change of a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanChange {
-    /// Its tasks and checkpoints.
+    /// Its tasks, checkpoints and conditions.
     pub outline: Outline,
     /// Its state; absent to leave it.
     pub state: Option<PlanState>,
@@ -359,7 +359,7 @@ pub struct PlanCommand {
 pub enum PlanStep {
     /// Create it.
     Create(Box<NewPlan>),
-    /// Change its tasks and checkpoints, its state, or both.
+    /// Change its tasks, checkpoints and conditions, its state, or both.
     Change(Box<PlanChange>),
 }
 

@@ -192,6 +192,11 @@ impl Task {
         self.status == TaskStatus::Blocked && self.blocked_reason.as_deref() == Some(DELEGATED)
     }
 
+    /// Whether it waits for the answer to the question that its agent has asked about it.
+    pub fn is_escalated(&self) -> bool {
+        self.status == TaskStatus::Blocked && self.blocked_reason.as_deref() == Some(ESCALATED)
+    }
+
     /// Whether its status follows from the suspension of its intent.
     pub fn mirrors_suspension(&self) -> bool {
         self.status == TaskStatus::Blocked && matches!(self.blocked_reason.as_deref(), Some(INTENT_SUSPENDED | ESCALATED))

@@ -221,14 +221,14 @@ impl Course<'_> {
     fn go_on(&mut self) {
         loop {
             let before = self.events.len();
+            for plan in self.plans.clone().iter().filter(|plan| !plan.state.is_final()) {
+                self.judge(plan);
+            }
             for plan in self.plans.clone().iter().filter(|plan| !plan.state.is_final() && plan.state != PlanState::Draft) {
                 self.reach(plan);
             }
             for plan in self.plans.clone() {
                 self.move_on(&plan);
-            }
-            for plan in self.plans.clone().iter().filter(|plan| !plan.state.is_final()) {
-                self.judge(plan);
             }
             for task in self.tasks.clone() {
                 let plan = self.plans.iter().find(|plan| Some(plan.id) == task.plan_id);
@@ -344,7 +344,8 @@ impl Course<'_> {
         let as_it_is =
             Intent { status: Status::Active, open: None, announcement: None, coordinator: None, ..self.before.clone() };
         let prepared = plan.prepared(&gate.cause).filter(|_| self.status == Status::Active);
-        let asked = prepared.and_then(|prepared| suspend(&as_it_is, &question(&plan, &gate, prepared), &by, self.now).ok());
+        let asked = prepared.map(|prepared| question(&plan, &gate, prepared, &self.tasks));
+        let asked = asked.and_then(|question| suspend(&as_it_is, &question, &by, self.now).ok());
         let Some(asked) = asked else { return self.decided(plan.id, &gate.cause, false, None) };
         let (plan_id, suspension_id) = (plan.id, plan.next_question());
         let (mut checkpoint_id, mut task_id) = (None, None);
@@ -361,9 +362,16 @@ impl Course<'_> {
     }
 }
 
-/// The question for which a plan waits.
-fn question(plan: &Plan, gate: &Gate, prepared: &Prepared) -> Suspend {
+/// The question for which a plan waits. If the task of a checkpoint was not completed, its people are told.
+fn question(plan: &Plan, gate: &Gate, prepared: &Prepared, tasks: &[Task]) -> Suspend {
     let mut question = prepared.question.clone();
+    if let Cause::Checkpoint(id) = &gate.cause
+        && let Some(checkpoint) = plan.checkpoints.iter().find(|checkpoint| checkpoint.body.id == *id)
+        && let Some(task) = tasks.iter().find(|task| task.id == checkpoint.body.after_task)
+        && task.status != TaskStatus::Completed
+    {
+        question.context.insert("task_status".to_owned(), task.status.as_str().into());
+    }
     if let Cause::Failure(id) = gate.cause {
         question.context.insert("task_id".to_owned(), serde_json::json!(id));
     }

@@ -57,18 +57,11 @@ pub fn permit(intent: &Intent, command: &Command, by: &Principal, handed_for: &[
         Command::Append(event) if !client_may_append(&event.event_type) => {
             Err(Rejection::ReservedEventType { event_type: event.event_type.clone() })
         }
-        // A decision that a person recorded could be taken for an answer.
-        Command::Record(record)
-            if by.role != Role::Agent && matches!(**record, Record::Decision(_) | Record::CoordinatorDecision(_)) =>
-        {
-            Err(Rejection::Forbidden { reason: "agents alone record their decisions; a person answers a question".into() })
-        }
+        Command::Record(record) => recording(intent, record, by),
         Command::Respond(respond) if by.role == Role::Channel => gateway(intent, respond, by, handed_for),
         Command::Access(change) => entries::permit(intent, change, by),
         Command::Join(_) => portfolios::permit_joining(intent, by),
         Command::Assign(assign) => entries::permit_assigning(intent, &assign.agent_id, by),
-        // A policy for failures can assign an agent, so it is judged as an assignment.
-        Command::Record(record) => record.assigns().map_or(Ok(()), |agent| entries::permit_assigning(intent, agent, by)),
         Command::PatchState { .. }
         | Command::Append(_)
         | Command::Unassign { .. }
@@ -99,9 +92,29 @@ pub fn permit(intent: &Intent, command: &Command, by: &Principal, handed_for: &[
     }
 }
 
-/// Refuses a gateway that answers in the name of an agent, and a tied gateway that was handed no message for the person for which
+/// Refuses a record that the caller may not make.
+fn recording(intent: &Intent, record: &Record, by: &Principal) -> Result<(), Rejection> {
+    let forbidden = |reason: &str| Err(Rejection::Forbidden { reason: reason.into() });
+    // A decision that a person recorded could be taken for an answer.
+    if by.role != Role::Agent && matches!(record, Record::Decision(_) | Record::CoordinatorDecision(_)) {
+        return forbidden("agents alone record their decisions; a person answers a question");
+    }
+    // A policy for failures can assign an agent, so it is judged as an assignment.
+    match record.assigns() {
+        Some(_) if by.role != Role::Agent => forbidden("agents alone say which agent takes over from another"),
+        Some(agent) => entries::permit_assigning(intent, agent, by),
+        None => Ok(()),
+    }
+}
+
+/// Refuses a gateway that answers by a checkpoint, or in the name of an agent, and a tied gateway that was handed no message for the person for which
 /// it answers.
 fn gateway(intent: &Intent, respond: &Respond, by: &Principal, handed_for: &[String]) -> Result<(), Rejection> {
+    // The id of a question is a capability, and a gateway gets those of the messages that it passes on.
+    if respond.checkpoint.is_some() {
+        let reason = "a gateway answers a question by the id that came with its message, and not by a checkpoint";
+        return Err(Rejection::Forbidden { reason: reason.into() });
+    }
     let claimed = respond.claimed_responded_by.as_ref();
     let is_agent = |agent: &str| claimed.is_some_and(|claimed| is_at_or_below(claimed, agent));
     let is_owner = |owner: &str| claimed.is_some_and(|claimed| is_alike(claimed, owner));

@@ -15,7 +15,7 @@ use crate::intent::Intent;
 use crate::intent::coordinators;
 use crate::intent::event::Event;
 use crate::intent::refusal::Refusal;
-use crate::people::authority::is_at_one;
+use crate::people::authority::{is_at_one, is_named};
 use crate::people::principal::{Principal, Role};
 use crate::problem::Rejection;
 use crate::suspension::Asker;
@@ -95,8 +95,8 @@ fn stand_behind(checkpoints: &[CheckpointBody], tasks: &[TaskId]) -> Result<(), 
     }
 }
 
-/// Refuses conditions for tasks that are not in the plan, and conditions that read the result of a task for which the conditional task does
-/// not wait: that result may come too late, or never.
+/// Refuses conditions for tasks that are not in the plan, and conditions that read the result of a task for which the conditional task
+/// does not wait: that result may come too late, or never.
 fn judge_by_what_is_known(intent: &Intent, conditions: &[ConditionBody], tasks: &[TaskId]) -> Result<(), Rejection> {
     for (place, condition) in conditions.iter().enumerate() {
         if !tasks.contains(&condition.task_id) {
@@ -201,15 +201,19 @@ pub(super) fn why_not_open(intent: &Intent, checkpoint: &CheckpointId) -> Reject
     found.map_or(Rejection::NotFound, |found| Rejection::CheckpointNotOpen { status: found.status.as_str().into() })
 }
 
-/// Refuses the answer to a question about a plan from the keys that work in it, and from keys of their owners.
+/// Refuses the answer to a question about a plan, or about a task, from the keys that work in the plan or on the task, and from keys of
+/// their owners.
 pub(super) fn may_answer(intent: &Intent, id: SuspensionId, by: &Principal) -> Result<(), Rejection> {
-    let plans = || intent.plans.iter().filter(|plan| plan.asks(id));
+    let is_open = intent.open.as_ref().is_some_and(|open| open.id == id);
+    let escalated = intent.tasks.iter().find(|task| is_open && task.is_escalated());
+    let is_about = |plan: &&Plan| plan.asks(id) || escalated.is_some_and(|task| task.plan_id == Some(plan.id));
+    let plans = || intent.plans.iter().filter(is_about);
     let planned = intent.tasks.iter().filter(|task| plans().any(|plan| plan.tasks.contains(&task.id)));
-    let creators = planned.filter_map(|task| task.created_by.as_ref());
-    match plans().flat_map(|plan| &plan.workers).chain(creators).find(|worker| is_at_one(by, worker)) {
-        Some(_) => Err(Rejection::SelfResponse),
-        None => Ok(()),
-    }
+    let creators = planned.chain(escalated).filter_map(|task| task.created_by.as_ref());
+    let works = plans().flat_map(|plan| &plan.workers).chain(creators).any(|worker| is_at_one(by, worker));
+    // The owner of an agent that holds a task outside any plan is not known here.
+    let holds = escalated.and_then(|task| task.assigned_agent.as_ref()).is_some_and(|agent| is_named(by, agent));
+    if works || holds { Err(Rejection::SelfResponse) } else { Ok(()) }
 }
 
 /// Refuses that an agent takes back a question about a plan: the plan would go on, or be stuck, without the person.

@@ -20,6 +20,7 @@ pub struct Retry {
     /// Whether the fallback agent has taken over.
     pub has_taken_over: bool,
     /// The agents whose work has failed, each by the name of its assignment.
+    #[serde(default)]
     pub agents: Vec<Failing>,
 }
 
@@ -184,8 +185,7 @@ impl Retry {
 
     /// The agent that takes over from this one, if one may.
     fn fallback_of(&self, agent_id: &str) -> Option<String> {
-        let takes_over = |failing: &Failing| matches!(&failing.next, Some(Next { step: Step::TakeOver(_), .. }));
-        let is_taken = self.has_taken_over || self.agents.iter().any(takes_over);
+        let is_taken = self.has_taken_over || self.agents.iter().any(Failing::is_handing_over);
         self.policy.fallback_agent_id.clone().filter(|fallback| !is_taken && !is_same(fallback, agent_id))
     }
 
@@ -226,9 +226,9 @@ impl Retry {
         self.agents.iter().filter_map(next).min_by_key(|(_, next)| next.due_at)
     }
 
-    /// The agent begins anew, unless a step is due for it.
+    /// The agent begins anew, unless its work is about to be handed over. A retry that is due for it is no longer needed.
     pub(crate) fn forget(&mut self, agent_id: &str) {
-        self.agents.retain(|failing| failing.next.is_some() || !is_same(&failing.agent_id, agent_id));
+        self.agents.retain(|failing| failing.is_handing_over() || !is_same(&failing.agent_id, agent_id));
     }
 
     /// Nothing follows any more.
@@ -330,6 +330,11 @@ impl RetryEvent {
 impl Failing {
     fn next(&self) -> Option<&Next> {
         self.next.as_ref()
+    }
+
+    /// Whether another agent is about to take over.
+    fn is_handing_over(&self) -> bool {
+        matches!(&self.next, Some(Next { step: Step::TakeOver(_), .. }))
     }
 }
 

@@ -118,8 +118,7 @@ pub struct DecideCheckpointRequest {
     #[serde(default, alias = "reason", skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 2_000)]
     pub notes: Option<String>,
-    /// The person who decides. A key of the role `channel` must name this person. With a key of another role, the subject of the
-    /// key is the person, and another name here is kept as a claim.
+    /// The person who decides. The subject of the key is this person, and another name here is kept as a claim.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 200)]
     pub decided_by: Option<String>,

@@ -28,12 +28,12 @@ pub(super) fn routes(routes: &mut Routes<'_>) {
     routes.keyed(Surface::OpenIntent, "/checkpoints/{checkpoint_id}/reject", [post(Work::Answer, reject)]);
 }
 
-/// Lets a plan go on that waits at a checkpoint. Agents that work in the plan may not do so, and neither may keys of their owners. The
-/// reply is the plan.
+/// Lets a plan go on that waits at a checkpoint. No agent may do so, nor a key of the owner of an agent that works in the plan, nor a
+/// gateway. The reply is the plan.
 #[utoipa::path(post, path = "/api/v1/checkpoints/{checkpoint_id}/approve", tag = "plans", request_body = DecideCheckpointRequest,
     params(("checkpoint_id" = String, Path), ("Idempotency-Key" = Option<String>, Header)), responses(
     (status = 200, body = PlanView), (status = 403, description = "`self_response`, `forbidden`"), (status = 404),
-    (status = 409, description = "`checkpoint_not_open`, `already_resolved`, `expired`"), (status = 422)))]
+    (status = 409, description = "`checkpoint_not_open`, `expired`, `version_conflict`"), (status = 422)))]
 pub(super) async fn approve(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     decide(&request, &shared, "POST /checkpoints/{id}/approve", true).await
 }
@@ -42,7 +42,7 @@ pub(super) async fn approve(request: HttpRequest, shared: Data<Shared>) -> Resul
 #[utoipa::path(post, path = "/api/v1/checkpoints/{checkpoint_id}/reject", tag = "plans", request_body = DecideCheckpointRequest,
     params(("checkpoint_id" = String, Path), ("Idempotency-Key" = Option<String>, Header)), responses(
     (status = 200, body = PlanView), (status = 403, description = "`self_response`, `forbidden`"), (status = 404),
-    (status = 409, description = "`checkpoint_not_open`, `already_resolved`, `expired`"), (status = 422)))]
+    (status = 409, description = "`checkpoint_not_open`, `expired`, `version_conflict`"), (status = 422)))]
 pub(super) async fn reject(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     decide(&request, &shared, "POST /checkpoints/{id}/reject", false).await
 }

@@ -97,7 +97,7 @@ pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<H
     Ok(HttpResponse::Ok().json(shared.store.plans(caller.principal, intent_id(&request)?).await?))
 }
 
-/// Changes a plan: its state, and the tasks and checkpoints of a draft.
+/// Changes a plan: its state, and the tasks, checkpoints and conditions of a draft.
 #[utoipa::path(patch, path = "/api/v1/plans/{plan_id}", tag = "plans", request_body = UpdatePlanRequest,
     params(("plan_id" = String, Path), ("If-Match" = String, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
     (status = 200, body = PlanView), (status = 403), (status = 404),

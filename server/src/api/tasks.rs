@@ -15,8 +15,9 @@ use domain::wire::{
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use store::{Target, TaskFilter};
+use store::{Outcome, Target, TaskFilter};
 
+use super::records::unreadable;
 use crate::edge::admission::Work;
 use crate::edge::auth::Caller;
 use crate::edge::body::Json;
@@ -208,5 +209,8 @@ pub(super) async fn escalate(request: HttpRequest, shared: Data<Shared>) -> Resu
     let (task, id) = (task_id(&request)?, SuspensionId(shared.entropy.uuid(shared.clock.now())));
     let write = Write { action: Action::Suspend, scope: "POST /tasks/{id}/escalate", if_match_required: false };
     let ask = |body| Ok(Command::Suspend(Box::new(tasking::escalated(&shared.asking, &body, task, id)?)));
-    Ok(respond(write.send_to(Target::Task(task), &request, caller, &shared, Json::of(&request)?, ask).await?))
+    let asked = write.send_to(Target::Task(task), &request, caller, &shared, Json::of(&request)?, ask).await?;
+    // `If-Match` is about the task, so the reply names no version of the intent.
+    let Outcome::Suspension { record, .. } = asked else { return Err(unreadable().into()) };
+    Ok(HttpResponse::Ok().json(record))
 }

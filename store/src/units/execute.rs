@@ -326,15 +326,17 @@ fn by_client_id<R: Rows>(rows: &mut R, loaded: &Loaded, request: &Request) -> Ro
 }
 
 /// Turns a request that answers the question at a checkpoint into the same request with the question's id. `None` for any other request,
-/// and if the question is not open.
+/// and if the question is not open. A gateway must know the id, so it gets none here.
 fn at_checkpoint<R: Rows>(rows: &mut R, request: &Request) -> RowsResult<Option<Request>> {
     let Ok(Command::Respond(respond)) = &request.command else { return Ok(None) };
-    let Some(checkpoint) = &respond.checkpoint else { return Ok(None) };
+    let Some(checkpoint) = respond.checkpoint.as_ref().filter(|_| request.principal.role != Role::Channel) else {
+        return Ok(None);
+    };
     let Some((_, plan)) = rows.reads().plan(checkpoint.plan_id)? else { return Ok(None) };
     let Some(asked) = plan.question_at(&checkpoint.id) else { return Ok(None) };
     let respond = Respond { suspension_id: asked.expose(), checkpoint: None, ..(**respond).clone() };
     let command = Ok(Command::Respond(Box::new(respond)));
-    Ok(Some(Request { target: Target::Suspension(asked), command, ..request.clone() }))
+    Ok(Some(Request { command, ..request.clone() }))
 }
 
 /// The assignment of this agent, as the newest event about the assignment records it.

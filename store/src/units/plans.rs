@@ -1,6 +1,6 @@
 //! The plans of an intent: the rows that an event about one implies, and the reply to a command about one.
 
-use domain::base::ids::PlanId;
+use domain::base::ids::{PlanId, TaskId};
 use domain::base::text::truncated;
 use domain::container::plan::{PlanBody, PlanChange, PlanCommand, PlanStep};
 use domain::container::plan_event::PlanEvent;
@@ -55,7 +55,7 @@ pub(super) fn follow<R: Rows>(rows: &mut R, loaded: &Loaded, change: &PlanEvent)
     }
 }
 
-/// Adds the tasks to the question whether the tasks of a plan may begin, for the person who reviews the plan. `None` if the command asks
+/// Adds the tasks and the conditions to the question whether the tasks of a plan may begin, for the person who reviews the plan. `None` if the command asks
 /// no question of this kind.
 pub(super) fn with_tasks<R: Rows>(rows: &mut R, loaded: &Loaded, command: &PlanCommand) -> RowsResult<Option<Command>> {
     let PlanStep::Change(change) = &command.step else { return Ok(None) };
@@ -73,8 +73,37 @@ pub(super) fn with_tasks<R: Rows>(rows: &mut R, loaded: &Loaded, command: &PlanC
     }
     let mut review = review.clone();
     review.question.context.insert("tasks".to_owned(), names.into());
+    let conditions = conditions(rows, loaded, command.id, change)?;
+    if !conditions.is_empty() {
+        review.question.context.insert("conditions".to_owned(), conditions.into());
+    }
     let step = PlanStep::Change(Box::new(PlanChange { review: Some(review), ..(**change).clone() }));
     Ok(Some(Command::Plan(Box::new(PlanCommand { id: command.id, step }))))
+}
+
+/// The conditions of a plan in words: which task is skipped unless which output of which other task is as it says.
+fn conditions<R: Rows>(rows: &mut R, loaded: &Loaded, plan: PlanId, change: &PlanChange) -> RowsResult<Vec<Value>> {
+    let planned = loaded.intent.plans.iter().find(|known| known.id == plan);
+    let planned = planned.into_iter().flat_map(|plan| &plan.conditions).map(|condition| condition.body.clone()).collect();
+    let mut told = Vec::new();
+    for condition in change.outline.conditions.clone().unwrap_or(planned) {
+        let Some((reads, rest)) = condition.comparison().map(|read| read.reads).zip(condition.when.split_once("].output."))
+        else {
+            continue;
+        };
+        let is_known = |id: TaskId| loaded.intent.tasks.iter().any(|task| task.id == id);
+        // A task that the intent does not have is refused when the command is decided.
+        if is_known(condition.task_id) && is_known(reads) {
+            let (task, reads) = (rows.reads().task_body(condition.task_id)?.name, rows.reads().task_body(reads)?.name);
+            let told_of = format!("{}: only if {}.{}", short(&task), short(&reads), rest.1);
+            told.push(Value::from(truncated(&told_of, 3 * REVIEWED_CHARS_MAX)));
+        }
+    }
+    Ok(told)
+}
+
+fn short(name: &str) -> String {
+    truncated(name, REVIEWED_CHARS_MAX)
 }
 
 /// A plan of the loaded intent, as it is shown.

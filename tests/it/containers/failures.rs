@@ -145,8 +145,9 @@ on_each_store! {
         assert_eq!(last["retry_scheduled_at"], Value::Null);
         app.restart().await;
         let (agent, helper, second) = (app.agent(), of(app, "helper").await, of(app, "second").await);
-        app.advance(0).await;
         let (mut stream, _) = Stream::begin(&second, "agents/second/subscribe").await;
+        app.advance(0).await;
+        assert_eq!(stream.next().await.data["role"], "fallback");
         assert_eq!(second.intent(intent).await["status"], "active");
         let events = agent.events(intent).await;
         let assigned = events.iter().rfind(|event| event["event_type"] == "agent_assigned").unwrap();
@@ -291,6 +292,12 @@ on_each_store! {
         assign(&agent, intent, "helper").await;
         fail(&helper, intent, json!({"error_code": "E1"})).await;
         assert_eq!(told(&agent, intent).await.last().unwrap(), &json!(["scheduled", "helper", 1]));
+        // Its assignment tells it to begin, so the attempt that was due is not told as well.
+        agent.send(agent.request("DELETE", &format!("{INTENTS}/{intent}/agents/helper"))).await;
+        assign(&agent, intent, "helper").await;
+        let before = told(&agent, intent).await.len();
+        app.advance(60).await;
+        assert_eq!(told(&agent, intent).await.len(), before);
     }
 
     /// An agent that takes over does so once a person has answered, whatever else fails meanwhile, and not at all if the intent ends.
@@ -368,7 +375,7 @@ on_each_store! {
         let path = format!("{INTENTS}/{intent}/retry-policy");
         let with = |fallback: &str| json!({"strategy": "none", "fallback_agent_id": fallback});
         let before = agent.everything(intent).await;
-        for (who, api) in [("a write entry", &writer), ("an admin entry that ends", &leader), ("an operator", &app.operator())] {
+        for (who, api) in [("a write entry", &writer), ("an admin entry that ends", &leader), ("an operator", &app.operator()), ("an admin", &app.api(Role::Admin))] {
             assert_eq!(put(api, &path, &with("writer/x")).await.problem(), (403, "forbidden"), "{who}");
         }
         for (fallback, rule) in [("", "length"), ("second\u{200b}", "characters"), ("placet", "reserved"), (&*"x".repeat(201), "length")] {

@@ -1,6 +1,8 @@
 //! Intents that need each other, and how a suspension of one shows in the others.
 
+mod conditions;
 mod coordinators;
+mod escalations;
 mod example;
 mod failures;
 mod graph;

@@ -2,21 +2,22 @@
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
+use chrono::TimeDelta;
 use domain::base::ids::IntentId;
-use domain::container::condition::{CONDITIONS_MAX, WHEN_MAX};
 use domain::container::plan::{
     CHECKPOINT_WORD_MAX, CHECKPOINTS_MAX, ESCALATE_HOURS_MAX, PLAN_TASKS_MAX, PLANS_MAX, TIMEOUT_HOURS_MAX,
 };
 use domain::people::principal::Role;
 use domain::suspension::seeming::SeemingSecret;
 use harness::api::{Api, Reply};
+use harness::app::TestApp;
 use harness::on_each_store;
 use serde_json::{Value, json};
 
-const TASKS: &str = "api/v1/tasks";
-const PLANS: &str = "api/v1/plans";
+pub(super) const TASKS: &str = "api/v1/tasks";
+pub(super) const PLANS: &str = "api/v1/plans";
 
-async fn task(api: &Api, intent: IntentId, change: Value) -> String {
+pub(super) async fn task(api: &Api, intent: IntentId, change: Value) -> String {
     let mut body = json!({"intent_id": intent, "name": "Check the invoice"});
     for (name, value) in change.as_object().unwrap() {
         body[name] = value.clone();
@@ -24,7 +25,7 @@ async fn task(api: &Api, intent: IntentId, change: Value) -> String {
     api.post(TASKS, body).await.ok()["id"].as_str().unwrap().to_owned()
 }
 
-async fn create(api: &Api, intent: IntentId, change: Value) -> Reply {
+pub(super) async fn create(api: &Api, intent: IntentId, change: Value) -> Reply {
     let mut body = json!({"intent_id": intent});
     for (name, value) in change.as_object().unwrap() {
         body[name] = value.clone();
@@ -32,7 +33,7 @@ async fn create(api: &Api, intent: IntentId, change: Value) -> Reply {
     api.post(PLANS, body).await
 }
 
-async fn created(api: &Api, intent: IntentId, change: Value) -> String {
+pub(super) async fn created(api: &Api, intent: IntentId, change: Value) -> String {
     create(api, intent, change).await.ok()["id"].as_str().unwrap().to_owned()
 }
 
@@ -40,55 +41,58 @@ async fn read(api: &Api, path: &str, id: &str) -> Value {
     api.get(&format!("{path}/{id}")).await.ok()
 }
 
-async fn plan(api: &Api, id: &str) -> Value {
+pub(super) async fn plan(api: &Api, id: &str) -> Value {
     read(api, PLANS, id).await
 }
 
-async fn status(api: &Api, task: &str) -> String {
+pub(super) async fn status(api: &Api, task: &str) -> String {
     read(api, TASKS, task).await["status"].as_str().unwrap().to_owned()
 }
 
-async fn update(api: &Api, path: &str, id: &str, body: Value) -> Reply {
+pub(super) async fn update(api: &Api, path: &str, id: &str, body: Value) -> Reply {
     let version = read(api, path, id).await["version"].to_string();
     api.send(api.request("PATCH", &format!("{path}/{id}")).header("if-match", version).json(&body)).await
 }
 
-async fn act(api: &Api, id: &str, verb: &str) -> Reply {
+pub(super) async fn act(api: &Api, id: &str, verb: &str) -> Reply {
     api.post(&format!("{PLANS}/{id}/{verb}"), json!({})).await
 }
 
-async fn run(api: &Api, task: &str) -> Reply {
+pub(super) async fn run(api: &Api, task: &str) -> Reply {
     update(api, TASKS, task, json!({"status": "running"})).await
 }
 
-async fn finish(api: &Api, task: &str, how: &str) {
+pub(super) async fn finish(api: &Api, task: &str, how: &str) {
     run(api, task).await.ok();
     api.post(&format!("{TASKS}/{task}/{how}"), json!({})).await.ok();
 }
 
-fn checkpoint(after: &str) -> Value {
+pub(super) fn checkpoint(after: &str) -> Value {
     json!({"id": "pay", "name": "Pay the invoice", "after_task": after})
 }
 
-/// A condition for `task` by the result of `reads`.
-fn condition(reads: &str, task: &str, rest: &str) -> Value {
-    json!({"id": "large", "task_id": task, "when": format!("tasks['{reads}'].output.{rest}")})
+/// An agent that has worked on a task, and a person who owns it.
+async fn works_for_hugo(app: &TestApp, intent: IntentId, task: &str) -> (Api, Api) {
+    let helper = Api::new(&app.base, Some(&app.new_key_of(Role::Agent, "helper", "hugo").await));
+    app.agent().post(&format!("api/v1/intents/{intent}/agents"), json!({"agent_id": "helper"})).await.ok();
+    update(&helper, TASKS, task, json!({"status": "cancelled"})).await.ok();
+    (helper, Api::new(&app.base, Some(&app.new_key_of(Role::Operator, "hilda", "hugo").await)))
 }
 
 /// The types of the newest events of an intent, oldest first, from the newest one of `from` on, without those about messages.
-async fn since(api: &Api, intent: IntentId, from: &str) -> Vec<String> {
+pub(super) async fn since(api: &Api, intent: IntentId, from: &str) -> Vec<String> {
     let types = api.event_types(intent).await;
     let from = types.iter().rposition(|event_type| event_type == from).unwrap();
     types[from..].iter().filter(|event_type| !event_type.starts_with("delivery.")).cloned().collect()
 }
 
-async fn newest(api: &Api, intent: IntentId, event_type: &str) -> Value {
+pub(super) async fn newest(api: &Api, intent: IntentId, event_type: &str) -> Value {
     let events = api.events(intent).await;
     events.iter().rfind(|event| event["event_type"] == event_type).unwrap()["payload"].clone()
 }
 
 /// The question at the checkpoint of a plan.
-async fn question(api: &Api, id: &str) -> String {
+pub(super) async fn question(api: &Api, id: &str) -> String {
     plan(api, id).await["checkpoints"][0]["suspension_id"].as_str().unwrap().to_owned()
 }
 
@@ -553,21 +557,30 @@ on_each_store! {
         let agent = app.agent();
         let (intent, id, [_, two]) = at_a_checkpoint(&agent, json!({})).await;
         let later = created(&agent, intent, json!({"tasks": [], "checkpoints": []})).await;
-        let before = agent.everything(intent).await;
         let path = "api/v1/checkpoints/pay/approve";
         let body = json!({"plan_id": id});
         let stranger = Api::new(&app.base, Some(&app.new_key(Role::Agent, "stranger").await));
         let same = Api::new(&app.base, Some(&app.new_key_of(Role::Operator, "olga", "test-agent").await));
+        let (helper, hugo) = works_for_hugo(app, intent, &two).await;
+        let gateway = Api::new(&app.base, Some(&app.new_key(Role::Channel, "gateway").await));
+        let before = agent.everything(intent).await;
         let auditor = Api::new(&app.base, Some(&app.new_key(Role::Auditor, "ada").await));
         for (who, api, refusal) in [
             ("the agent", &agent, (403, "self_response")),
             ("a stranger", &stranger, (404, "not_found")),
             ("its owner", &same, (403, "self_response")),
+            ("an agent that works in the plan", &helper, (403, "self_response")),
+            ("the owner of that agent", &hugo, (403, "self_response")),
+            ("a gateway", &gateway, (403, "forbidden")),
             ("an auditor", &auditor, (403, "forbidden")),
         ] {
             assert_eq!(api.post(path, body.clone()).await.problem(), refusal, "{who}");
         }
         let operator = app.operator();
+        let named = json!({"plan_id": id, "decided_by": "ops@example.com"});
+        assert_eq!(gateway.post(path, named).await.problem(), (403, "forbidden"));
+        let stale = operator.send(operator.request("POST", path).header("if-match", "1").json(&body)).await;
+        assert_eq!(stale.problem(), (409, "version_conflict"));
         for (path, body, refusal) in [
             ("api/v1/checkpoints/other/approve", body.clone(), (404, "not_found")),
             (path, json!({"plan_id": later}), (404, "not_found")),
@@ -594,104 +607,24 @@ on_each_store! {
         operator.post(path, json!({"plan_id": id, "notes": "x".repeat(2_000)})).await.ok();
     }
 
-    /// A task is skipped if the result of another one does not satisfy its condition; what waits for it goes on.
-    async fn a_plan_branches_by_the_result_of_a_task(app: &mut TestApp) {
-        for (amount, signed, event) in [(501, "ready", "task.ready"), (500, "skipped", "task.skipped")] {
-            let agent = app.agent();
-            let intent = agent.active_intent().await;
-            let read = task(&agent, intent, json!({})).await;
-            let check = task(&agent, intent, json!({"depends_on": [read]})).await;
-            let sign = task(&agent, intent, json!({"depends_on": [check]})).await;
-            let pay = task(&agent, intent, json!({"depends_on": [sign]})).await;
-            let large = condition(&read, &sign, "amount > 500");
-            let tasks = json!([read, check, sign, pay]);
-            let id = created(&agent, intent, json!({"tasks": tasks, "conditions": [large], "checkpoints": [checkpoint(&sign)]})).await;
-            let draft = plan(&agent, &id).await["conditions"][0].clone();
-            assert_eq!(json!([draft["id"], draft["task_id"], draft["otherwise"], draft["holds"]]), json!(["large", sign, "skip", null]));
-            act(&agent, &id, "activate").await.ok();
-            run(&agent, &read).await.ok();
-            agent.post(&format!("{TASKS}/{read}/complete"), json!({"output": {"amount": amount}})).await.ok();
-            assert_eq!(plan(&agent, &id).await["conditions"][0]["holds"], amount > 500);
-            app.restart().await;
-            let agent = app.agent();
-            finish(&agent, &check, "complete").await;
-            let events = since(&agent, intent, "task.completed").await;
-            assert_eq!(events[1], event, "{events:?}");
-            assert_eq!(status(&agent, &sign).await, signed);
-            if signed == "skipped" {
-                assert_eq!(newest(&agent, intent, "task.skipped").await["reason"], "condition");
-                // The checkpoint behind it is reached all the same: an agent avoids no person by a condition.
-                assert_eq!(plan(&agent, &id).await["state"], "paused");
-                app.operator().respond(intent, &question(&agent, &id).await, "yes").await.ok();
-                assert_eq!(status(&agent, &pay).await, "ready");
-                finish(&agent, &pay, "complete").await;
-                assert_eq!(plan(&agent, &id).await["state"], "completed");
-            }
-        }
-    }
-
-    /// A condition does not hold for a result that is missing, and waits for one that is late.
-    async fn a_condition_needs_a_result(app: &mut TestApp) {
+    /// A decision that comes too late ends nothing, and the same key with another request is refused.
+    async fn a_decision_by_name_comes_once_and_in_time(app: &mut TestApp) {
         let agent = app.agent();
-        let intent = agent.active_intent().await;
-        let read = task(&agent, intent, json!({})).await;
-        let check = task(&agent, intent, json!({"depends_on": [read]})).await;
-        let sign = task(&agent, intent, json!({"depends_on": [check]})).await;
-        let id = created(&agent, intent, json!({"tasks": [read, check, sign], "conditions": [condition(&read, &sign, "amount != 1")]})).await;
-        // The task between the two is given up, so nothing but the condition holds the last one up.
-        update(&agent, TASKS, &check, json!({"status": "skipped"})).await.ok();
-        act(&agent, &id, "activate").await.ok();
-        assert_eq!(status(&agent, &sign).await, "pending");
-        finish(&agent, &read, "complete").await;
-        assert_eq!((status(&agent, &sign).await.as_str(), plan(&agent, &id).await["state"].as_str()), ("skipped", Some("completed")));
-    }
-
-    /// A condition that could never be decided, or that the server cannot read, is refused when the plan is written.
-    async fn a_condition_that_cannot_be_decided_is_refused(app: &mut TestApp) {
-        let agent = app.agent();
-        let intent = agent.active_intent().await;
-        let one = task(&agent, intent, json!({})).await;
-        let two = task(&agent, intent, json!({"depends_on": [one]})).await;
-        let other = task(&agent, intent, json!({})).await;
-        let after_other = task(&agent, intent, json!({"depends_on": [other]})).await;
-        let tasks = json!([one, two, after_other]);
-        let good = condition(&one, &two, "a == 1");
-        let with = |name: &str, value: Value| {
-            let mut changed = good.clone();
-            changed[name] = value;
-            json!({"tasks": tasks, "conditions": [changed]})
+        let late = json!({"timeout_hours": 1, "on_timeout": "fail"});
+        let (intent, id, _) = at_a_checkpoint(&agent, late).await;
+        app.clock.jump(TimeDelta::hours(1));
+        let (path, body) = ("api/v1/checkpoints/pay/approve", json!({"plan_id": id}));
+        assert_eq!(app.operator().post(path, body.clone()).await.problem(), (409, "expired"));
+        assert_eq!((agent.status(intent).await, plan(&agent, &id).await["state"].clone()), ("abandoned".into(), json!("failed")));
+        assert_eq!(app.operator().post(path, body).await.problem(), (409, "checkpoint_not_open"));
+        let (_, id, _) = at_a_checkpoint(&agent, json!({})).await;
+        let version = plan(&agent, &id).await["version"].to_string();
+        let operator = app.operator();
+        let once = |notes: &str| {
+            let body = json!({"plan_id": id, "notes": notes});
+            operator.request("POST", path).header("if-match", &version).header("idempotency-key", "k").json(&body)
         };
-        let long = |length: usize| format!("tasks['{one}'].output.a == '{}'", "x".repeat(length - 60));
-        assert_eq!(long(WHEN_MAX).len(), WHEN_MAX);
-        let many = |count: usize| {
-            let all: Vec<Value> = (0..count).map(|number| json!({"id": number.to_string(), "task_id": two, "when": good["when"]})).collect();
-            json!({"tasks": tasks, "conditions": all})
-        };
-        for (body, field, rule) in [
-            (with("when", json!("amount > 500")), "conditions[0].when", "format"),
-            (with("when", json!(long(WHEN_MAX + 1))), "conditions[0].when", "length"),
-            (with("when", condition(&two, &one, "a == 1")["when"].clone()), "conditions[0].when", "order"),
-            (with("when", condition(&other, &two, "a == 1")["when"].clone()), "conditions[0].when", "order"),
-            (with("task_id", json!(one)), "conditions[0].when", "order"),
-            (with("task_id", json!(other)), "conditions[0].task_id", "unknown"),
-            (with("task_id", json!("x")), "conditions[0].task_id", "unknown"),
-            (with("otherwise", json!("fail")), "conditions[0].otherwise", "unsupported"),
-            (with("id", json!("")), "conditions[0].id", "length"),
-            (with("id", json!("a\nb")), "conditions[0].id", "format"),
-            (with("id", json!("x".repeat(CHECKPOINT_WORD_MAX + 1))), "conditions[0].id", "length"),
-            (json!({"tasks": tasks, "conditions": [good, good]}), "conditions", "unique"),
-            (json!({"tasks": tasks, "conditions": [json!({"id": "c"})]}), "conditions[0].task_id", "required"),
-            (many(CONDITIONS_MAX + 1), "conditions", "count"),
-        ] {
-            let refused = create(&agent, intent, body.clone()).await;
-            assert_eq!(refused.field_problem(), (422, "invalid", field, rule), "{body} {}", refused.text);
-        }
-        let id = created(&agent, intent, many(CONDITIONS_MAX)).await;
-        update(&agent, PLANS, &id, json!({"conditions": [with("when", json!(long(WHEN_MAX)))["conditions"][0]]})).await.ok();
-        // The task whose result is read leaves the plan.
-        let refused = update(&agent, PLANS, &id, json!({"tasks": [two, after_other]})).await;
-        assert_eq!(refused.field_problem(), (422, "invalid", "conditions[0].when", "order"));
-        act(&agent, &id, "activate").await.ok();
-        assert_eq!(update(&agent, PLANS, &id, json!({"conditions": []})).await.problem(), (409, "plan_not_draft"));
+        operator.send(once("a")).await.ok();
+        assert_eq!(operator.send(once("b")).await.problem(), (422, "idempotency_mismatch"));
     }
 }

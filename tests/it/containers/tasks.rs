@@ -2,7 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
-use domain::asking::pressing::Pressing;
 use domain::base::ids::IntentId;
 use domain::base::time::rfc3339;
 use domain::container::task::{ATTEMPTS_MAX, DATA_BYTES_MAX, DEPENDENCIES_MAX, LIST_MAX, NAME_MAX, UNFINISHED_MAX, WORDS_MAX};
@@ -14,10 +13,11 @@ use harness::app::TestApp;
 use harness::on_each_store;
 use serde_json::{Value, json};
 
-const TASKS: &str = "api/v1/tasks";
+pub(super) const TASKS: &str = "api/v1/tasks";
 /// How long an agent holds a task in these tests, in seconds.
 const HELD: i64 = 60;
-const STATUSES: [&str; 9] = ["pending", "ready", "claimed", "running", "blocked", "completed", "failed", "cancelled", "skipped"];
+pub(super) const STATUSES: [&str; 9] =
+    ["pending", "ready", "claimed", "running", "blocked", "completed", "failed", "cancelled", "skipped"];
 
 async fn create(api: &Api, intent: IntentId, change: Value) -> Reply {
     let mut body = json!({"intent_id": intent, "name": "Check the invoice", "timeout_seconds": HELD});
@@ -27,11 +27,11 @@ async fn create(api: &Api, intent: IntentId, change: Value) -> Reply {
     api.post(TASKS, body).await
 }
 
-async fn created(api: &Api, intent: IntentId, change: Value) -> String {
+pub(super) async fn created(api: &Api, intent: IntentId, change: Value) -> String {
     create(api, intent, change).await.ok()["id"].as_str().unwrap().to_owned()
 }
 
-async fn task(api: &Api, id: &str) -> Value {
+pub(super) async fn task(api: &Api, id: &str) -> Value {
     api.get(&format!("{TASKS}/{id}")).await.ok()
 }
 
@@ -41,22 +41,22 @@ async fn update(api: &Api, id: &str, body: Value) -> Reply {
     api.send(api.request("PATCH", &format!("{TASKS}/{id}")).header("if-match", version).json(&body)).await
 }
 
-async fn to(api: &Api, id: &str, status: &str) -> Reply {
+pub(super) async fn to(api: &Api, id: &str, status: &str) -> Reply {
     update(api, id, json!({"status": status})).await
 }
 
-async fn act(api: &Api, id: &str, verb: &str, body: Value) -> Reply {
+pub(super) async fn act(api: &Api, id: &str, verb: &str, body: Value) -> Reply {
     api.post(&format!("{TASKS}/{id}/{verb}"), body).await
 }
 
-async fn running(api: &Api, intent: IntentId) -> String {
+pub(super) async fn running(api: &Api, intent: IntentId) -> String {
     let id = created(api, intent, json!({})).await;
     to(api, &id, "running").await.ok();
     id
 }
 
 /// A task with this status.
-async fn task_that_is(api: &Api, intent: IntentId, status: &str) -> String {
+pub(super) async fn task_that_is(api: &Api, intent: IntentId, status: &str) -> String {
     let needed = if ["pending", "skipped"].contains(&status) { vec![created(api, intent, json!({})).await] } else { Vec::new() };
     let id = created(api, intent, json!({"depends_on": needed})).await;
     let steps: &[&str] = match status {
@@ -72,13 +72,13 @@ async fn task_that_is(api: &Api, intent: IntentId, status: &str) -> String {
 }
 
 /// The part of a task that the mirror of a suspension changes.
-async fn mirror(api: &Api, id: &str) -> Value {
+pub(super) async fn mirror(api: &Api, id: &str) -> Value {
     let task = task(api, id).await;
     json!([task["status"], task["blocked_reason"], task["suspended_intent_id"]])
 }
 
 /// The types of the newest events of an intent, oldest first, from the first one of `from` on, without those about messages.
-async fn since(api: &Api, intent: IntentId, from: &str) -> Vec<String> {
+pub(super) async fn since(api: &Api, intent: IntentId, from: &str) -> Vec<String> {
     let types = api.event_types(intent).await;
     let from = types.iter().rposition(|event_type| event_type == from).unwrap();
     types[from..].iter().filter(|event_type| !event_type.starts_with("delivery.")).cloned().collect()
@@ -90,13 +90,13 @@ async fn newest(api: &Api, intent: IntentId, event_type: &str) -> Value {
     events.iter().rfind(|event| event["event_type"] == event_type).unwrap()["payload"].clone()
 }
 
-async fn helper(app: &TestApp, intent: IntentId) -> Api {
+pub(super) async fn helper(app: &TestApp, intent: IntentId) -> Api {
     let helper = Api::new(&app.base, Some(&app.new_key(Role::Agent, "helper").await));
     app.agent().post(&format!("api/v1/intents/{intent}/agents"), json!({"agent_id": "helper"})).await.ok();
     helper
 }
 
-async fn set_status(api: &Api, intent: IntentId, status: &str) -> Reply {
+pub(super) async fn set_status(api: &Api, intent: IntentId, status: &str) -> Reply {
     let version = api.intent(intent).await["version"].to_string();
     api.post_at(&format!("api/v1/intents/{intent}/status"), &version, json!({"status": status, "reason": "test"})).await
 }
@@ -596,102 +596,5 @@ skipped:
         }
         assert_eq!(create(&agent, intent, json!({"plan_id": "x"})).await.field_problem(), (422, "invalid", "plan_id", "unknown"));
         create(&agent, intent, json!({"plan_id": null, "memory_policy": {}, "requires_tools": [], "retry_policy": null})).await.ok();
-    }
-
-    /// An agent that cannot go on with a task asks a person: the intent waits, the task and the others that run wait with it, and all go
-    /// on with the answer. The reply is the question, so the agent can wait for its end.
-    async fn an_agent_escalates_a_task(app: &mut TestApp) {
-        let agent = app.agent();
-        let intent = agent.active_intent().await;
-        let (stuck, other) = (running(&agent, intent).await, running(&agent, intent).await);
-        let reason = "The archive is closed until noon.";
-        let asked = agent.post_once(&format!("{TASKS}/{stuck}/escalate"), "k", json!({"reason": reason})).await.ok();
-        assert_eq!(asked["question"], format!("The agent asks how to go on. Its reason: {reason}"));
-        assert_eq!(asked["context"], json!({"task": "Check the invoice", "task_id": stuck}));
-        assert_eq!((&asked["response_type"], &asked["fallback_policy"]), (&json!("text"), &json!("fail")));
-        assert_eq!(mirror(&agent, &stuck).await, json!(["blocked", "escalation", intent]));
-        assert_eq!(mirror(&agent, &other).await, json!(["blocked", "intent_suspended", intent]));
-        let types = since(&agent, intent, "intent.suspended").await;
-        assert_eq!(types, ["intent.suspended", "status_changed", "task.blocked"]);
-        app.restart().await;
-        let agent = app.agent();
-        let before = agent.everything(intent).await;
-        let again = agent.post_once(&format!("{TASKS}/{stuck}/escalate"), "k", json!({"reason": reason})).await.ok();
-        assert_eq!((again["id"].clone(), agent.everything(intent).await), (asked["id"].clone(), before));
-        assert_eq!(act(&agent, &stuck, "escalate", json!({"reason": "r"})).await.problem(), (409, "intent_suspended"));
-        assert_eq!(to(&agent, &stuck, "running").await.problem(), (409, "intent_suspended"));
-        let id = asked["id"].as_str().unwrap();
-        assert_eq!(agent.respond(intent, id, "Go on.").await.problem(), (403, "self_response"));
-        app.operator().respond(intent, id, "Use the copy.").await.ok();
-        for task in [&stuck, &other] {
-            assert_eq!(mirror(&agent, task).await, json!(["running", null, null]));
-        }
-        assert_eq!(agent.get(&format!("api/v1/suspensions/{id}")).await.ok()["response"], "Use the copy.");
-        to(&agent, &stuck, "completed").await.ok();
-    }
-
-    /// However the question ends, the escalated task goes on, or ends with its intent.
-    async fn an_escalated_task_is_not_left_behind(app: &mut TestApp) {
-        let agent = app.agent();
-        let intent = agent.active_intent().await;
-        let stuck = running(&agent, intent).await;
-        let asked = act(&agent, &stuck, "escalate", json!({"reason": "r"})).await.ok();
-        agent.post(&format!("api/v1/suspensions/{}/cancel", asked["id"].as_str().unwrap()), json!({})).await.ok();
-        assert_eq!(mirror(&agent, &stuck).await, json!(["running", null, null]));
-        act(&agent, &stuck, "escalate", json!({"reason": "r"})).await.ok();
-        set_status(&agent, intent, "abandoned").await.ok();
-        assert_eq!(task(&agent, &stuck).await["status"], "cancelled");
-    }
-
-    /// Only the agent that works on a task, or the one that created the intent, escalates it, and only while it runs.
-    async fn only_a_running_task_of_ones_own_is_escalated(app: &mut TestApp) {
-        let agent = app.agent();
-        let intent = agent.active_intent().await;
-        let helper = helper(app, intent).await;
-        let reason = json!({"reason": "r"});
-        let stranger = Api::new(&app.base, Some(&app.new_key(Role::Agent, "stranger").await));
-        let mine = running(&agent, intent).await;
-        let before = agent.everything(intent).await;
-        assert_eq!(act(&helper, &mine, "escalate", reason.clone()).await.problem(), (409, "lease_conflict"));
-        assert_eq!(act(&stranger, &mine, "escalate", reason.clone()).await.problem(), (404, "not_found"));
-        assert_eq!(act(&app.operator(), &mine, "escalate", reason.clone()).await.problem(), (403, "forbidden"));
-        for (body, rule) in [
-            (json!({"reason": ""}), "length"),
-            (json!({"reason": " \t"}), "length"),
-            (json!({"reason": "x".repeat(WORDS_MAX + 1)}), "length"),
-            (json!({}), "required"),
-        ] {
-            assert_eq!(act(&agent, &mine, "escalate", body).await.field_problem(), (422, "invalid", "reason", rule));
-        }
-        assert_eq!(agent.everything(intent).await, before);
-        for status in STATUSES.into_iter().filter(|status| *status != "running") {
-            let id = task_that_is(&agent, intent, status).await;
-            assert_eq!(act(&agent, &id, "escalate", reason.clone()).await.problem(), (409, "invalid_transition"), "{status}");
-        }
-        let long = json!({"reason": "ü".repeat(WORDS_MAX)});
-        let asked = act(&agent, &mine, "escalate", long).await.ok();
-        app.operator().respond(intent, asked["id"].as_str().unwrap(), "Go on.").await.ok();
-        set_status(&agent, intent, "blocked").await.ok();
-        assert_eq!(act(&agent, &mine, "escalate", reason).await.problem(), (409, "not_active"));
-    }
-
-    /// A question about a task is bound by the rules for questions: an agent that takes its questions back must not press people by them.
-    async fn escalations_are_limited_like_questions(app: &mut TestApp) {
-        app.restart_with(|config| config.asking.pressing = Pressing::PRODUCTION).await;
-        let agent = app.agent();
-        let intent = agent.active_intent().await;
-        let stuck = running(&agent, intent).await;
-        let mut refused = None;
-        for _ in 0..20 {
-            let asked = act(&agent, &stuck, "escalate", json!({"reason": "r"})).await;
-            if asked.status != 200 {
-                refused = Some(asked);
-                break;
-            }
-            let id = asked.ok()["id"].as_str().unwrap().to_owned();
-            agent.post(&format!("api/v1/suspensions/{id}/cancel"), json!({})).await.ok();
-        }
-        assert_eq!(refused.unwrap().problem(), (429, "rate_limited"));
-        assert_eq!(mirror(&agent, &stuck).await, json!(["running", null, null]));
     }
 }
