@@ -109,6 +109,9 @@ fn of_sets(operation_id: &str) -> Option<Value> {
         "tasks_complete" => json!({ "output": { "valid": true } }),
         "tasks_fail" => json!({ "error": "The archive does not answer." }),
         "tasks_progress" => json!({ "percentage": 40, "message": "Two of five invoices are checked." }),
+        "plans_approve" => json!({ "plan_id": "019ab0f2-7c11-7d3a-9a55-3f1f0d6b2c10", "notes": "Checked by phone." }),
+        "plans_reject" => json!({ "plan_id": "019ab0f2-7c11-7d3a-9a55-3f1f0d6b2c10", "notes": "The IBAN is new." }),
+        "tasks_escalate" => json!({ "reason": "The invoice names a person who is not in the list." }),
         "tasks_delegate" => json!({ "capability": "translate", "payload": { "text": "Rechnung" } }),
         _ => return None,
     })
