@@ -24,6 +24,7 @@ use store::{CreateIntent, Idempotency, Outcome, Request, Target};
 
 use crate::dependents::Dependents;
 use crate::executor::{MILLISECOND, SECOND};
+use crate::grouping;
 use crate::operator::OUTCOME_KEPT;
 use crate::tasker::Tasker;
 use crate::world::{Failed, World};
@@ -47,6 +48,7 @@ pub(crate) fn start(world: &Arc<World>, number: u64) {
     let principal = Principal { owner: Owner(format!("team-{}", number % 2)), ..requests::principal(&name, Role::Agent) };
     world.clone().spawn(name, async move {
         let Some(intent) = begin(&world, &principal).await else { return };
+        grouping::join(&world, &principal, intent).await;
         let dependents = Dependents::begin(&world, &principal, intent).await;
         let mut agent = Agent { world, principal, intent, calls: 0, tasker: Tasker::default(), dependents };
         for question in 0..agent.world.plan.questions {

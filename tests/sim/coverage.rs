@@ -28,6 +28,7 @@ pub(crate) const FLOORS: &[(&str, u64)] = &[
     ("nobody reached", 100),
     ("others asked at once", 50),
     ("people reminded on request", 50),
+    ("portfolio joined", 200),
     ("question cancelled", 50),
     ("question superseded", 50),
     ("restored database released", 80),

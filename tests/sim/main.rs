@@ -10,6 +10,7 @@ mod coverage;
 mod dependents;
 mod endpoint;
 mod executor;
+mod grouping;
 mod mail;
 mod model;
 mod operator;

@@ -51,6 +51,8 @@ pub(crate) struct ModelIntent {
     pub(crate) work: ModelWork,
     /// The intents that it needs and that are not completed.
     pub(crate) needs: BTreeSet<String>,
+    /// The deadline of its portfolio.
+    pub(crate) portfolio_ends: Option<i64>,
 }
 
 /// One suspension according to its events.
@@ -59,6 +61,8 @@ pub(crate) struct ModelIntent {
 pub(crate) struct ModelSuspension {
     pub(crate) suspended_at: i64,
     pub(crate) expires_at: Option<i64>,
+    /// The deadline of the portfolio, if that ends it.
+    pub(crate) portfolio_ends: Option<i64>,
     pub(crate) interval: Option<i64>,
     /// The most time that is given back after an outage: the interval between two attempts, or the whole timeout if there is no
     /// interval.
@@ -155,7 +159,12 @@ impl ModelSuspension {
     }
 
     pub(crate) fn is_expired(&self, now: i64) -> bool {
-        self.expires_at.is_some_and(|at| now >= at)
+        [self.expires_at, self.portfolio_ends].into_iter().flatten().any(|at| now >= at)
+    }
+
+    /// Whether the deadline of the portfolio comes first, and has passed.
+    fn is_ended_by_portfolio(&self, now: i64) -> bool {
+        self.portfolio_ends.is_some_and(|at| now >= at && self.expires_at.is_none_or(|own| at <= own))
     }
 
     /// Whether a value answers the question (RFC-0025 §8).
@@ -273,6 +282,14 @@ impl ModelIntent {
         }
     }
 
+    /// The intent was put into a portfolio with this deadline.
+    pub(crate) fn join(&mut self, deadline: Option<i64>) {
+        self.portfolio_ends = deadline;
+        if let Some(open) = self.open.as_ref().and_then(|id| self.suspensions.get_mut(id)) {
+            open.portfolio_ends = deadline;
+        }
+    }
+
     /// Notes whether the intent needs another one that is not completed. A change of the list of dependencies makes a new version.
     fn depends(&mut self, payload: &Value, needs: bool, versions: i64) -> Checked {
         self.version += versions;
@@ -321,6 +338,7 @@ impl ModelIntent {
         let attempt = |rung: &Value| rung["attempt"].as_i64().unwrap_or(0);
         let hint = |value: &Value| value["channel_hint"].as_str().map(str::to_owned);
         let suspension = ModelSuspension {
+            portfolio_ends: self.portfolio_ends,
             suspended_at: time(&payload["suspended_at"]).ok_or("a question without a time")?,
             expires_at: time(&payload["expires_at"]),
             interval: seconds(&policy["interval_seconds"]),
@@ -462,8 +480,17 @@ impl ModelIntent {
             return Ok(());
         }
         let open = self.open(payload)?;
-        must!(open.is_expired(at), "I3: expired before its deadline");
         must!(payload["attempts"] == open.attempt, "I9: expired after {} attempts", payload["attempts"]);
+        let by_portfolio = payload["reason"] == "portfolio_deadline";
+        let is_over = open.portfolio_ends.is_some_and(|ends| at >= ends);
+        must!(by_portfolio || !open.is_ended_by_portfolio(at), "I45: the deadline of a portfolio came first, and did not decide");
+        // If the server was away, the question's own deadline may have been the earlier one: time is given back to it, not to a portfolio.
+        must!(!by_portfolio || is_over, "I45: ended by its portfolio before the deadline of that");
+        if by_portfolio {
+            must!(payload["fallback_value"].is_null(), "I45: a fallback after the deadline of a portfolio");
+            return self.end(payload, "cancelled", Some("portfolio_deadline"), at, Value::Null, Value::Null);
+        }
+        must!(open.is_expired(at), "I3: expired before its deadline");
         must!(!open.is_owed_time, "I16: expired, and the time of an absence was not given back");
         let is_asked = !open.is_owed_a_link || open.fallback_policy == "fail";
         must!(is_asked, "I20: expired, and nobody whose link ended with a restore was asked afresh");
@@ -496,7 +523,7 @@ impl ModelIntent {
         open.version += 1;
         let goes_on = match (resolution, reason) {
             ("expired", _) => open.fallback_policy != "fail",
-            (_, reason) => reason != Some("undeliverable"),
+            (_, reason) => !matches!(reason, Some("undeliverable" | "portfolio_deadline")),
         };
         self.next_status = match reason {
             Some("superseded") => None,

@@ -206,7 +206,10 @@ pub(crate) fn refused(world: &Arc<World>, rejection: &Rejection, id: &str) {
     let ended = resolved.as_ref().map(|resolved| (resolved.resolution, resolved.reason.as_deref()));
     drop(watch);
     let (is_true, counted) = match rejection.entry().code {
-        "expired" => (matches!(ended, Some(("expired", _) | ("cancelled", Some("undeliverable")))), "answer too late"),
+        "expired" => (
+            matches!(ended, Some(("expired", _) | ("cancelled", Some("undeliverable" | "portfolio_deadline")))),
+            "answer too late",
+        ),
         "already_resolved" => {
             (matches!(ended, Some(("responded", _) | ("cancelled", Some("withdrawn" | "superseded")))), "answer came second")
         }

@@ -49,7 +49,7 @@ const WAITING_NAMED: usize = 3;
 /// The names in each of these three arrays stand in the order of the numbers that the rows hold (`store/src/rows/codes.rs`).
 const STATUSES: [&str; 6] = ["draft", "active", "blocked", "suspended_awaiting_input", "completed", "abandoned"];
 const RESOLUTIONS: [&str; 3] = ["responded", "expired", "cancelled"];
-const REASONS: [&str; 3] = ["withdrawn", "superseded", "undeliverable"];
+const REASONS: [&str; 5] = ["withdrawn", "superseded", "undeliverable", "time_lost", "portfolio_deadline"];
 /// The longest a channel may take, in microseconds.
 const DELIVERY_MAX: i64 = 30 * 1_000_000;
 const QUEUED: i64 = 0;
@@ -59,13 +59,14 @@ const OBSOLETE: i64 = 3;
 const BOUNCED: i64 = 4;
 
 /// Events that a refused call may leave behind: a record of the try, and effects of the time that passed.
-const MAY_FOLLOW_A_REFUSAL: [&str; 9] = [
+const MAY_FOLLOW_A_REFUSAL: [&str; 10] = [
     "coordinator.ended",
     "intent.late_answer",
     "intent.response_rejected",
     "intent.suspension_expired",
     "intent.suspension_undeliverable",
     "lease_released",
+    "portfolio.member_resumed",
     "status_changed",
     "task.cancelled",
     "task.unblocked",
@@ -137,6 +138,8 @@ pub(crate) struct Watch {
     pub(crate) asked: BTreeMap<String, Option<Value>>,
     /// Deliveries whose message the mail server took and acknowledged.
     pub(crate) taken: BTreeSet<String>,
+    /// The deadlines of portfolios, by their ids.
+    pub(crate) deadlines: BTreeMap<String, i64>,
     /// The events that were new when the rows were last checked, oldest first.
     pub(crate) news: Vec<(i64, String)>,
 }
@@ -179,6 +182,7 @@ impl Watch {
             accepted: BTreeMap::new(),
             asked: BTreeMap::new(),
             taken: BTreeSet::new(),
+            deadlines: BTreeMap::new(),
             news: Vec::new(),
         }
     }
@@ -332,7 +336,8 @@ impl Watch {
     /// the database (mails that were taken or came back) stays.
     pub(crate) fn set_back(&mut self, backup: Self, database: &SimulatedDatabase, now: i64) -> Checked {
         let (taken, returned) = (std::mem::take(&mut self.taken), std::mem::take(&mut self.returned));
-        *self = Self { taken, returned, looks: self.looks, ..backup };
+        let deadlines = std::mem::take(&mut self.deadlines);
+        *self = Self { taken, returned, deadlines, looks: self.looks, ..backup };
         let (is_steady, turned) = (self.is_steady, self.turned.map_or(now, |turned| turned.clock));
         for suspension in self.open_suspensions() {
             let is_told = suspension.finished.values().any(|state| *state == "sent");
@@ -359,6 +364,9 @@ impl Watch {
             must!(event["event_type"] == row[3], "I26: a row says {}, its event {}", row[3], event["event_type"]);
             let model = self.intents.entry(intent).or_default();
             model.fold(&event, Hash(hash), &bytes, &self.rules)?;
+            if row[3] == "added_to_portfolio" {
+                model.join(self.deadlines.get(&text(&event["payload"]["portfolio_id"])).copied());
+            }
             if row[3] == "delivery.bounced" {
                 let id = text(&event["payload"]["delivery_id"]);
                 must!(self.returned.contains(&id), "I32: a message counts as come back, and nobody said so");
@@ -441,9 +449,13 @@ impl Watch {
             must!(seen.insert((*suspension, *kind, *attempt)), "I17: one timer twice");
             let model = self.suspension(*suspension).ok_or("I17: a timer of nothing")?;
             if model.resolution.is_none() {
-                let due = if *kind == 0 { model.expires_at } else { Some(model.due_at(*attempt)) };
+                let due = match *kind {
+                    0 => model.expires_at,
+                    1 => Some(model.due_at(*attempt)),
+                    _ => model.portfolio_ends,
+                };
                 must!(Some(*due_at) == due, "I10: a timer of kind {kind} is due at {due_at}, not {due:?}");
-                must!(*kind == 0 || *attempt == model.attempt + 1, "I9: a timer for attempt {attempt} after {}", model.attempt);
+                must!(*kind != 1 || *attempt == model.attempt + 1, "I9: a timer for attempt {attempt} after {}", model.attempt);
             }
         }
         for (rid, (intent, id)) in &self.suspensions {
@@ -452,6 +464,8 @@ impl Watch {
                 continue;
             }
             must!(model.expires_at.is_none() || seen.contains(&(*rid, 0, 0)), "I20: a question waits without a deadline's timer");
+            let is_grouped = model.portfolio_ends.is_some();
+            must!(!is_grouped || seen.contains(&(*rid, 2, 0)), "I45: a question waits without the timer of its portfolio");
             let next = model.interval.is_some() && model.attempt < model.max_attempts;
             must!(!next || seen.contains(&(*rid, 1, model.attempt + 1)), "I20: attempt {} has no timer", model.attempt + 1);
         }
