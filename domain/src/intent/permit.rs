@@ -107,8 +107,8 @@ fn recording(intent: &Intent, record: &Record, by: &Principal) -> Result<(), Rej
     }
 }
 
-/// Refuses a gateway that answers by a checkpoint, or in the name of an agent, and a tied gateway that was handed no message for the person for which
-/// it answers.
+/// Refuses a gateway that answers by a checkpoint, or in the name of an agent, and a tied gateway that was handed no message for the
+/// person for which it answers.
 fn gateway(intent: &Intent, respond: &Respond, by: &Principal, handed_for: &[String]) -> Result<(), Rejection> {
     // The id of a question is a capability, and a gateway gets those of the messages that it passes on.
     if respond.checkpoint.is_some() {

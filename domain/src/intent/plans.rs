@@ -145,8 +145,8 @@ fn change(intent: &Intent, command: &PlanCommand, wanted: &PlanChange, by: &Prin
     Ok(updated.into_iter().chain(moved).chain(reviewed).collect())
 }
 
-/// Changes the tasks, checkpoints and conditions of a draft. Afterwards they are fixed: an agent must not remove a checkpoint, or make it less strict,
-/// once people rely on it.
+/// Changes the tasks, checkpoints and conditions of a draft. Afterwards they are fixed: an agent must not remove a checkpoint, or make it
+/// less strict, once people rely on it.
 fn update(
     intent: &Intent,
     command: &PlanCommand,
