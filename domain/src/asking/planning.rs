@@ -108,25 +108,38 @@ fn tasks(given: &[String], errors: &mut Errors) -> Vec<TaskId> {
 }
 
 fn checkpoints(asking: &AskingPolicy, given: Vec<CheckpointRequest>, errors: &mut Errors) -> Checkpoints {
-    if given.len() > CHECKPOINTS_MAX {
-        errors.push(FieldError::new("checkpoints", "count", format!("must be at most {CHECKPOINTS_MAX}")));
+    let ids: Vec<&String> = given.iter().map(|checkpoint| &checkpoint.id).collect();
+    if !within("checkpoints", &ids, CHECKPOINTS_MAX, errors) {
         return Vec::new();
-    }
-    let ids: HashSet<&String> = given.iter().map(|checkpoint| &checkpoint.id).collect();
-    if ids.len() < given.len() {
-        errors.push(FieldError::new("checkpoints", "unique", "must each have an id of their own"));
     }
     given.into_iter().enumerate().filter_map(|(place, given)| checkpoint(asking, place, given, errors)).collect()
 }
 
-fn conditions(given: Vec<ConditionRequest>, errors: &mut Errors) -> Vec<ConditionBody> {
-    if given.len() > CONDITIONS_MAX {
-        errors.push(FieldError::new("conditions", "count", format!("must be at most {CONDITIONS_MAX}")));
-        return Vec::new();
+/// Checks the ids of a list of a plan. Returns whether the list is short enough to be read.
+fn within(field: &str, ids: &[&String], most: usize, errors: &mut Errors) -> bool {
+    if ids.len() > most {
+        errors.push(FieldError::new(field, "count", format!("must be at most {most}")));
+        return false;
     }
-    let ids: HashSet<&String> = given.iter().map(|condition| &condition.id).collect();
-    if ids.len() < given.len() {
-        errors.push(FieldError::new("conditions", "unique", "must each have an id of their own"));
+    if ids.iter().collect::<HashSet<_>>().len() < ids.len() {
+        errors.push(FieldError::new(field, "unique", "must each have an id of their own"));
+    }
+    true
+}
+
+/// The rule that an id or a name in a plan breaks, with a message.
+fn broken_label(text: &str) -> Option<(&'static str, String)> {
+    if !(1..=CHECKPOINT_WORD_MAX).contains(&text.chars().count()) {
+        return Some(("length", format!("must be 1 to {CHECKPOINT_WORD_MAX} characters")));
+    }
+    // A name stands in a sentence of the server's, and must not begin a paragraph of its own.
+    text.chars().any(char::is_control).then(|| ("format", "must be one line, without control characters".into()))
+}
+
+fn conditions(given: Vec<ConditionRequest>, errors: &mut Errors) -> Vec<ConditionBody> {
+    let ids: Vec<&String> = given.iter().map(|condition| &condition.id).collect();
+    if !within("conditions", &ids, CONDITIONS_MAX, errors) {
+        return Vec::new();
     }
     given.into_iter().enumerate().filter_map(|(place, given)| condition(place, given, errors)).collect()
 }
@@ -135,10 +148,8 @@ fn condition(place: usize, given: ConditionRequest, errors: &mut Errors) -> Opti
     let mut error = |field: &str, rule: &str, message: String| {
         errors.push(FieldError::new(format!("conditions[{place}].{field}"), rule, message));
     };
-    if !(1..=CHECKPOINT_WORD_MAX).contains(&given.id.chars().count()) {
-        error("id", "length", format!("must be 1 to {CHECKPOINT_WORD_MAX} characters"));
-    } else if given.id.chars().any(char::is_control) {
-        error("id", "format", "must be one line, without control characters".into());
+    if let Some((rule, message)) = broken_label(&given.id) {
+        error("id", rule, message);
     }
     if given.otherwise.as_ref().is_some_and(|otherwise| otherwise != OTHERWISE) {
         error("otherwise", UNSUPPORTED, format!("must be {OTHERWISE}, or be left out"));
@@ -165,11 +176,8 @@ fn checkpoint(
     let mut error =
         |field: &str, rule: &str, message: String| errors.push(FieldError::new(format!("{path}.{field}"), rule, message));
     for (field, text) in [("id", &given.id), ("name", &given.name)] {
-        if !(1..=CHECKPOINT_WORD_MAX).contains(&text.chars().count()) {
-            error(field, "length", format!("must be 1 to {CHECKPOINT_WORD_MAX} characters"));
-        } else if text.chars().any(char::is_control) {
-            // The name stands in a sentence of the server's, and must not begin a paragraph of its own.
-            error(field, "format", "must be one line, without control characters".into());
+        if let Some((rule, message)) = broken_label(text) {
+            error(field, rule, message);
         }
     }
     if given.status.as_ref().is_some_and(|status| status != "pending") {

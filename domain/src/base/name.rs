@@ -63,6 +63,11 @@ pub fn is_same_in_any_case(one: &str, other: &str) -> bool {
     one == other || form(one).to_lowercase() == form(other).to_lowercase()
 }
 
+/// Whether a name is another one or stands below it (`a/b` is below `a`); both are in the form of [`form`].
+pub(crate) fn is_at_or_below(name: &str, above: &str) -> bool {
+    name.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 /// The form of a name that may be given to a key. Names in this form never differ only in characters that show nothing.
 ///
 /// # Errors

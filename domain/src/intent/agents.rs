@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::base::name::form;
+use crate::base::name::{form, is_at_or_below};
 use crate::intent::Intent;
 use crate::intent::assignment::{ASSIGNED_MAX, Assign, Unassigned};
 use crate::intent::event::Event;
@@ -48,11 +48,8 @@ pub(super) fn lost_leases(intent: &Intent, agent_id: &str, stays: &[&str], now: 
     let keys = intent.aliases.iter().filter(|alias| form(&alias.subject) == agent_id).map(|alias| form(&alias.name));
     let gone: Vec<String> = keys.chain([agent_id.clone()]).collect();
     let kept: Vec<String> = stays.iter().copied().chain([intent.created_by.name.as_str()]).map(form).collect();
-    let is_below = |holder: &str, name: &String| {
-        holder.strip_prefix(name.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
     let is_lost = |holder: String| {
-        let within = |names: &[String]| names.iter().any(|name| is_below(&holder, name));
+        let within = |names: &[String]| names.iter().any(|name| is_at_or_below(&holder, name));
         within(&gone) && !within(&kept)
     };
     let lost = intent.leases.iter().filter(|lease| is_lost(form(&lease.agent_id)));

@@ -3,7 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::Value;
 
-use crate::base::name::{form, is_same};
+use crate::base::name::{form, is_at_or_below, is_same};
 use crate::intent::Intent;
 use crate::intent::assignment::{ASSIGNED_MAX, Assigned};
 use crate::intent::event::Event;
@@ -36,14 +36,9 @@ pub(super) fn record(intent: &Intent, failure: &Failure, by: &Principal, now: Da
 fn worker<'a>(intent: &'a Intent, reported: &str, by: &Principal) -> Option<&'a str> {
     let creator = Some(&intent.created_by.name).filter(|_| intent.is_created_by(by));
     let names = || creator.into_iter().chain(intent.assigned.iter().filter(|name| by.may_act_for(name))).map(String::as_str);
-    let same = names().find(|name| is_same(name, reported));
-    let below = || names().filter(|name| is_below(reported, name)).max_by_key(|name| name.len());
-    same.or_else(below).or_else(|| names().next())
-}
-
-/// Whether a name is below another one (`a/b` is below `a`).
-fn is_below(name: &str, above: &str) -> bool {
-    form(name).strip_prefix(&form(above)).is_some_and(|rest| rest.starts_with('/'))
+    let reported = form(reported);
+    let nearest = names().filter(|name| is_at_or_below(&reported, &form(name))).max_by_key(|name| name.len());
+    nearest.or_else(|| names().next())
 }
 
 fn event_of(event: RetryEvent) -> Event {

@@ -178,7 +178,7 @@ impl Retry {
         Self { policy, has_taken_over: false, agents: Vec::new() }
     }
 
-    /// What is known of this agent.
+    /// The failures of this agent, if its work has failed.
     fn failing(&self, agent_id: &str) -> Option<&Failing> {
         self.agents.iter().find(|failing| is_same(&failing.agent_id, agent_id))
     }
@@ -222,8 +222,8 @@ impl Retry {
 
     /// The agent whose next step is due first, with this step.
     pub(crate) fn first(&self) -> Option<(&Failing, &Next)> {
-        let next = |failing| Some((failing, Failing::next(failing)?));
-        self.agents.iter().filter_map(next).min_by_key(|(_, next)| next.due_at)
+        let due = self.agents.iter().filter_map(|failing| Some((failing, failing.next.as_ref()?)));
+        due.min_by_key(|(_, next)| next.due_at)
     }
 
     /// The agent begins anew, unless its work is about to be handed over. A retry that is due for it is no longer needed.
@@ -238,7 +238,7 @@ impl Retry {
         }
     }
 
-    /// What is known of this agent, which is added if nothing is.
+    /// The failures of this agent; an agent whose work has not failed yet is added.
     fn failing_mut(&mut self, agent_id: &str) -> &mut Failing {
         let known = self.agents.iter().position(|failing| is_same(&failing.agent_id, agent_id));
         let place = known.unwrap_or_else(|| {
@@ -328,10 +328,6 @@ impl RetryEvent {
 }
 
 impl Failing {
-    fn next(&self) -> Option<&Next> {
-        self.next.as_ref()
-    }
-
     /// Whether another agent is about to take over.
     fn is_handing_over(&self) -> bool {
         matches!(&self.next, Some(Next { step: Step::TakeOver(_), .. }))

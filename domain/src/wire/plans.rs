@@ -86,7 +86,7 @@ pub struct ConditionRequest {
     pub otherwise: Option<String>,
 }
 
-/// What becomes of the task of a condition that does not hold.
+/// The reaction to a condition that does not hold: its task is skipped.
 pub const OTHERWISE: &str = "skip";
 
 /// `PATCH /api/v1/plans/{id}`: an absent member changes nothing. Unknown fields are ignored.
