@@ -1,7 +1,8 @@
-//! The log, which a stranger can verify: canonical bytes and the chain they form (RFC-0019; `docs/http.md` describes both).
+//! The log, which a stranger can verify: what each event says, and how it is sealed (RFC-0019; `docs/log-format.md`).
 
-mod canonical;
 mod chain;
 pub mod payload;
 
-pub use chain::{Broken, Entry, Envelope, Follower, Hash, Sealed, verify_chain};
+pub use chain::{Entry, Envelope};
+
+pub use crate::base::sealed::{Broken, Follower, Hash, Sealed, verify_chain};

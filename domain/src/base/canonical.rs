@@ -8,15 +8,15 @@ use std::borrow::Cow;
 
 use serde_json::Number;
 
-use crate::base::json::{self, DEPTH_MAX, INTEGER_MAX};
+use super::json::{self, DEPTH_MAX, INTEGER_MAX};
 
 /// The member that a served event has besides the stored ones.
-pub(super) const HASH_NAME: &str = "event_hash";
+pub const HASH_NAME: &str = "event_hash";
 /// The members that link a chain.
-pub(super) const SEQUENCE_NAME: &str = "sequence";
-pub(super) const PREVIOUS_NAME: &str = "previous_event_hash";
+pub(crate) const SEQUENCE_NAME: &str = "sequence";
+pub(crate) const PREVIOUS_NAME: &str = "previous_event_hash";
 /// The value of an absent link.
-pub(super) const NULL: &str = "null";
+pub(crate) const NULL: &str = "null";
 /// A number of at most this many digits is always below [`INTEGER_MAX`].
 const DIGITS_SAFE: usize = INTEGER_MAX.ilog10() as usize;
 /// How deep an event may nest: deeper than a request, because the event and its payload are two further objects around the data.
@@ -36,17 +36,15 @@ const PLAIN: [bool; 256] = {
 
 /// The members that link a chain, as they stand in an event's bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Links<'a> {
-    pub(super) sequence: Cow<'a, [u8]>,
-    pub(super) previous: Cow<'a, [u8]>,
+pub(crate) struct Links<'a> {
+    pub(crate) sequence: Cow<'a, [u8]>,
+    pub(crate) previous: Cow<'a, [u8]>,
 }
 
 /// The links of an event in canonical bytes; `None` if the bytes are not canonical, or are in a rare form.
-pub(super) fn links(bytes: &[u8]) -> Option<Links<'_>> {
-    // Bytes beyond ASCII may stand in a text as they are if they are valid UTF-8, which is checked here.
-    let mut walk = Walk { rest: str::from_utf8(bytes).ok()?.as_bytes() };
+pub(crate) fn links(bytes: &[u8]) -> Option<Links<'_>> {
     let (mut sequence, mut previous, mut has_hash) = (NULL.as_bytes(), NULL.as_bytes(), false);
-    walk.members(0, |name, value| {
+    members(bytes, |name, value| {
         if name == SEQUENCE_NAME.as_bytes() {
             sequence = value;
         } else if name == PREVIOUS_NAME.as_bytes() {
@@ -55,7 +53,16 @@ pub(super) fn links(bytes: &[u8]) -> Option<Links<'_>> {
             has_hash = true;
         }
     })?;
-    (walk.rest.is_empty() && !has_hash).then_some(Links { sequence: sequence.into(), previous: previous.into() })
+    (!has_hash).then_some(Links { sequence: sequence.into(), previous: previous.into() })
+}
+
+/// Calls `seen` with each member of the object in canonical bytes: its name, and its value as it stands there. `None` if the bytes
+/// are not canonical, or are in a rare form; `seen` may then have been called for some members.
+pub fn members<'a>(bytes: &'a [u8], seen: impl FnMut(&'a [u8], &'a [u8])) -> Option<()> {
+    // Bytes beyond ASCII may stand in a text as they are if they are valid UTF-8, which is checked here.
+    let mut walk = Walk { rest: str::from_utf8(bytes).ok()?.as_bytes() };
+    walk.members(0, seen)?;
+    walk.rest.is_empty().then_some(())
 }
 
 /// The bytes that are still to be read.

@@ -1,0 +1,72 @@
+//! The leaf of an event: the event without its payload and salt, and with its hash.
+//!
+//! The hash commits to the payload under the salt, so the leaf tells nothing of the payload, and stays as it is when the payload
+//! and the salt are erased.
+
+use domain::base::canonical::{HASH_NAME, members};
+use domain::base::sealed::Sealed;
+
+/// The member of an event that says what happened.
+const PAYLOAD_NAME: &[u8] = b"payload";
+/// The random bytes that keep a payload from being guessed by its hash.
+const SALT_NAME: &[u8] = b"salt";
+
+/// The leaf of an event: canonical JSON of all its members but the payload and the salt, together with its hash. `None` if the
+/// event is not canonical.
+pub fn of(sealed: &Sealed) -> Option<Vec<u8>> {
+    let mut leaf = Vec::with_capacity(512);
+    let hash = format!("\"{}\"", sealed.hash);
+    let mut is_written = false;
+    let add = |leaf: &mut Vec<u8>, name: &[u8], value: &[u8]| {
+        leaf.push(if leaf.is_empty() { b'{' } else { b',' });
+        leaf.push(b'"');
+        leaf.extend_from_slice(name);
+        leaf.extend_from_slice(b"\":");
+        leaf.extend_from_slice(value);
+    };
+    members(&sealed.bytes, |name, value| {
+        if !is_written && name > HASH_NAME.as_bytes() {
+            add(&mut leaf, HASH_NAME.as_bytes(), hash.as_bytes());
+            is_written = true;
+        }
+        if name != PAYLOAD_NAME && name != SALT_NAME {
+            add(&mut leaf, name, value);
+        }
+    })?;
+    leaf.push(b'}');
+    is_written.then_some(leaf)
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::base::sealed::Hash;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn sealed(event: &Value) -> Sealed {
+        let bytes = domain::base::json::canonical(event).unwrap();
+        Sealed { hash: Hash::of(&bytes), bytes }
+    }
+
+    #[test]
+    fn a_leaf_is_the_event_without_payload_and_salt_and_with_its_hash() {
+        let sealed = sealed(&json!({
+            "actor": "bot", "created_at": "2026-01-01T00:00:00.000000", "event_type": "x", "id": "1", "payload": {"secret": 1},
+            "previous_event_hash": null, "salt": "abc", "sequence": 1,
+        }));
+        let leaf: Value = serde_json::from_slice(&of(&sealed).unwrap()).unwrap();
+        assert_eq!(leaf, json!({
+            "actor": "bot", "created_at": "2026-01-01T00:00:00.000000", "event_hash": sealed.hash.to_string(), "event_type": "x",
+            "id": "1", "previous_event_hash": null, "sequence": 1,
+        }));
+        assert_eq!(domain::base::json::canonical(&leaf).unwrap(), of(&sealed).unwrap(), "a leaf is canonical");
+    }
+
+    #[test]
+    fn bytes_that_are_not_canonical_have_no_leaf() {
+        let mut sealed = sealed(&json!({"event_type": "x", "sequence": 1}));
+        sealed.bytes.push(b' ');
+        assert_eq!(of(&sealed), None);
+    }
+}
