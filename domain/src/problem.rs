@@ -303,6 +303,9 @@ pub enum Rejection {
         /// The requested state.
         to: String,
     },
+    /// This server has no key with which it could sign a checkpoint of the log.
+    #[error("this server has no key to sign checkpoints with; its own log says why, and PLACET_LOG_KEY_FILE names the key file")]
+    LogNotSigned,
     /// The question at a checkpoint is not open, so it cannot be answered.
     #[error("no question is open at the checkpoint, which is {status}")]
     CheckpointNotOpen {
@@ -409,6 +412,7 @@ impl Rejection {
             | Self::PortfolioTransition { .. }
             | Self::TaskTransition { .. }
             | Self::PlanTransition { .. } => entry("invalid_transition", 409, "Invalid transition"),
+            Self::LogNotSigned => entry("log_not_signed", 409, "Log not signed"),
             Self::CheckpointNotOpen { .. } => entry("checkpoint_not_open", 409, "Checkpoint not open"),
             Self::TooSoon { .. } | Self::AskedTooOften { .. } => edge::RATE_LIMITED,
             Self::BytesSpent { .. } => entry("bytes_spent", 429, "Too many bytes in a day"),

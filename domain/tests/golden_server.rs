@@ -10,7 +10,7 @@ use domain::base::time::from_micros;
 use domain::log::payload::{Key, KeyRevoked};
 use domain::log::{Entry, Envelope, Sealed, verify_chain};
 use domain::people::client::Client;
-use domain::people::event::{KeyFacts, ServerEvent};
+use domain::people::event::{KeyFacts, LogKeyAdded, ServerEvent};
 use domain::people::principal::{Credential, Role};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -44,6 +44,12 @@ fn events() -> Vec<ServerEvent> {
         ServerEvent::KeyRevoked { key_id: KeyId(Uuid::from_u128(7)), name: "pager \"night\"".into(), credential },
         ServerEvent::KeyRevoked { key_id: KeyId(Uuid::from_u128(7)), name: "pager \"night\"".into(), credential: None },
         ServerEvent::KeyCreated { key: KeyFacts { client: Some(Client::OpenIntent017), ..facts(Role::Agent, None) }, credential },
+        ServerEvent::LogKeyAdded(LogKeyAdded { key: "example.com/log+0a+AQ==".into(), replaces: None, signature: None }),
+        ServerEvent::LogKeyAdded(LogKeyAdded {
+            key: "example.com/log+0b+AQ==".into(),
+            replaces: Some("example.com/log+0a+AQ==".into()),
+            signature: Some("c2lnbmVk".into()),
+        }),
     ]
 }
 
@@ -81,6 +87,7 @@ fn every_payload_of_the_server_is_read_and_written_back() {
         let written = match served["event_type"].as_str().unwrap() {
             "key.created" | "key.imported" | "key.recorded" => again::<Key>(payload),
             "key.revoked" => again::<KeyRevoked>(payload),
+            "log_key.added" => again::<LogKeyAdded>(payload),
             other => panic!("{other} is not read back here"),
         };
         assert_eq!(written, canonical(payload).unwrap(), "{line}");

@@ -119,7 +119,8 @@ impl<'a> Note<'a> {
         let lines = lines.strip_suffix('\n').ok_or(Form("its last line does not end"))?;
         let signature = |line: &'a str| {
             let (name, signature) = line.strip_prefix(SIGNATURE).and_then(|line| line.split_once(' '))?;
-            Some((name, STANDARD.decode(signature).ok().filter(|signature| signature.len() > 4)?)).filter(|(name, _)| !name.is_empty())
+            Some((name, STANDARD.decode(signature).ok().filter(|signature| signature.len() > 4)?))
+                .filter(|(name, _)| !name.is_empty())
         };
         let signatures: Option<Vec<_>> = lines.split('\n').map(signature).collect();
         let signatures = signatures.ok_or(Form("a line of its signatures has another form"))?;
@@ -185,8 +186,7 @@ mod tests {
     fn further_signatures_and_lines_do_not_disturb() {
         let (ours, witness) = (key("ours", 1), key("witness", 2));
         let text = format!("{}an extension\n", TreeHead { origin: "ours".into(), size: 1, root: [0; 32] }.text());
-        let note =
-            format!("{text}\n{}{}", signature_line(&ours, text.as_bytes()), signature_line(&witness, b"another text"));
+        let note = format!("{text}\n{}{}", signature_line(&ours, text.as_bytes()), signature_line(&witness, b"another text"));
         assert!(TreeHead::verify(&note, &[ours.verifying().clone()]).is_ok());
         // A signature that names a trusted key must be right; a witness does not count as the log.
         let both = [ours.verifying().clone(), witness.verifying().clone()];

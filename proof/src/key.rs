@@ -38,8 +38,12 @@ pub enum KeyError {
     Sealed,
 }
 
-/// A name that a signed note can carry.
-fn check_name(name: &str) -> Result<(), KeyError> {
+/// Refuses a name that a signed note cannot carry.
+///
+/// # Errors
+///
+/// [`KeyError::Name`].
+pub fn check_name(name: &str) -> Result<(), KeyError> {
     let is_odd = |character: char| character.is_whitespace() || character.is_control() || character == '+';
     if name.is_empty() || name.chars().count() > NAME_CHARS_MAX || name.chars().any(is_odd) {
         return Err(KeyError::Name);
@@ -71,6 +75,11 @@ impl VerifyingKey {
         [digest[0], digest[1], digest[2], digest[3]]
     }
 
+    /// The same in hexadecimal digits, as it is written.
+    fn hash_text(&self) -> String {
+        format!("{:08x}", u32::from_be_bytes(self.hash()))
+    }
+
     /// Whether `signature` is this key's signature of `text`.
     pub fn verifies(&self, text: &[u8], signature: &[u8]) -> bool {
         UnparsedPublicKey::new(&ED25519, self.public).verify(text, signature).is_ok()
@@ -79,11 +88,9 @@ impl VerifyingKey {
 
 impl fmt::Display for VerifyingKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}+", self.name)?;
-        self.hash().iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
         let mut kind_and_key = vec![ED25519_KIND];
         kind_and_key.extend_from_slice(&self.public);
-        write!(f, "+{}", STANDARD.encode(kind_and_key))
+        write!(f, "{}+{}+{}", self.name, self.hash_text(), STANDARD.encode(kind_and_key))
     }
 }
 
@@ -98,7 +105,9 @@ impl std::str::FromStr for VerifyingKey {
 
     fn from_str(text: &str) -> Result<Self, KeyError> {
         let mut parts = text.trim().splitn(3, '+');
-        let (Some(name), Some(hash), Some(key)) = (parts.next(), parts.next(), parts.next()) else { return Err(KeyError::Public) };
+        let (Some(name), Some(hash), Some(key)) = (parts.next(), parts.next(), parts.next()) else {
+            return Err(KeyError::Public);
+        };
         check_name(name)?;
         let key = STANDARD.decode(key).map_err(|_| KeyError::Public)?;
         let public = match key.split_first() {
@@ -106,7 +115,7 @@ impl std::str::FromStr for VerifyingKey {
             _ => return Err(KeyError::Public),
         };
         let read = Self { name: name.to_owned(), public };
-        if read.hash().iter().map(|byte| format!("{byte:02x}")).collect::<String>() != hash {
+        if read.hash_text() != hash {
             return Err(KeyError::KeyHash);
         }
         Ok(read)
@@ -116,6 +125,7 @@ impl std::str::FromStr for VerifyingKey {
 /// The key that signs the checkpoints of one log.
 pub struct SigningKey {
     pair: Ed25519KeyPair,
+    seed: [u8; 32],
     verifying: VerifyingKey,
 }
 
@@ -135,12 +145,17 @@ impl SigningKey {
         check_name(name)?;
         let pair = Ed25519KeyPair::from_seed_unchecked(seed).map_err(|_| KeyError::File)?;
         let public = pair.public_key().as_ref().try_into().map_err(|_| KeyError::File)?;
-        Ok(Self { pair, verifying: VerifyingKey { name: name.to_owned(), public } })
+        Ok(Self { pair, seed: *seed, verifying: VerifyingKey { name: name.to_owned(), public } })
     }
 
     /// The public half.
     pub fn verifying(&self) -> &VerifyingKey {
         &self.verifying
+    }
+
+    /// The secret 32 bytes.
+    pub fn seed(&self) -> [u8; 32] {
+        self.seed
     }
 
     /// Signs a text.
@@ -181,12 +196,13 @@ impl KeyFile {
             return key.map(Self::Wrapping).ok_or(KeyError::File);
         }
         // PRIVATE+KEY+name+hash+base64: the form in which tools for signed notes write a key.
-        let mut parts = text.strip_prefix(PRIVATE_KIND).and_then(|rest| rest.strip_prefix('+')).ok_or(KeyError::File)?.splitn(3, '+');
+        let mut parts =
+            text.strip_prefix(PRIVATE_KIND).and_then(|rest| rest.strip_prefix('+')).ok_or(KeyError::File)?.splitn(3, '+');
         let (Some(name), Some(hash), Some(key)) = (parts.next(), parts.next(), parts.next()) else { return Err(KeyError::File) };
         let key = STANDARD.decode(key).map_err(|_| KeyError::File)?;
         let Some((&ED25519_KIND, seed)) = key.split_first() else { return Err(KeyError::File) };
         let key = SigningKey::new(name, seed.try_into().map_err(|_| KeyError::File)?)?;
-        if key.verifying.hash().iter().map(|byte| format!("{byte:02x}")).collect::<String>() != hash {
+        if key.verifying.hash_text() != hash {
             return Err(KeyError::KeyHash);
         }
         Ok(Self::Given(Box::new(key)))
@@ -202,7 +218,8 @@ impl KeyFile {
 pub fn seal(wrapping: &[u8; 32], name: &str, seed: &[u8; 32], nonce: [u8; NONCE_LEN]) -> Result<Vec<u8>, KeyError> {
     let key = LessSafeKey::new(UnboundKey::new(&CHACHA20_POLY1305, wrapping).map_err(|_| KeyError::Sealed)?);
     let mut sealed = seed.to_vec();
-    key.seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::from(name), &mut sealed).map_err(|_| KeyError::Sealed)?;
+    key.seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::from(name), &mut sealed)
+        .map_err(|_| KeyError::Sealed)?;
     Ok([&nonce[..], &sealed].concat())
 }
 
@@ -215,7 +232,8 @@ pub fn open(wrapping: &[u8; 32], name: &str, sealed: &[u8]) -> Result<[u8; 32], 
     let key = LessSafeKey::new(UnboundKey::new(&CHACHA20_POLY1305, wrapping).map_err(|_| KeyError::Sealed)?);
     let (nonce, sealed) = sealed.split_first_chunk::<NONCE_LEN>().ok_or(KeyError::Sealed)?;
     let mut opened = sealed.to_vec();
-    let seed = key.open_in_place(Nonce::assume_unique_for_key(*nonce), Aad::from(name), &mut opened).map_err(|_| KeyError::Sealed)?;
+    let seed =
+        key.open_in_place(Nonce::assume_unique_for_key(*nonce), Aad::from(name), &mut opened).map_err(|_| KeyError::Sealed)?;
     (&*seed).try_into().map_err(|_| KeyError::Sealed)
 }
 

@@ -5,7 +5,10 @@
 //! functions.
 #![warn(missing_docs)]
 
+mod cbor;
 pub mod checkpoint;
+pub mod intent_tree;
 pub mod key;
 pub mod leaf;
+pub mod receipt;
 pub mod tree;

@@ -7,9 +7,7 @@
 use std::collections::BTreeMap;
 
 use ct_merkle::digest::Output;
-use ct_merkle::{
-    ConsistencyProof, InclusionProof, RootHash, indices_for_consistency_proof, indices_for_inclusion_proof,
-};
+use ct_merkle::{ConsistencyProof, InclusionProof, RootHash, indices_for_consistency_proof, indices_for_inclusion_proof};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
@@ -65,7 +63,7 @@ pub fn leaf_hash(leaf: &[u8]) -> NodeHash {
 }
 
 /// The hash of a node: SHA-256 of a byte 1 and both hashes below it.
-fn node_hash(left: &NodeHash, right: &NodeHash) -> NodeHash {
+pub(crate) fn node_hash(left: &NodeHash, right: &NodeHash) -> NodeHash {
     Sha256::new_with_prefix([1]).chain_update(left).chain_update(right).finalize().into()
 }
 
@@ -359,7 +357,7 @@ mod tests {
             "ddb89be403809e325750d3d263cd78929c2942b7942a34b77e122c9594a74c8c",
             "5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328",
         ];
-        let hex = |hash: NodeHash| hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let hex = |hash: NodeHash| hash.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
         assert_eq!(hex(empty_root()), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
         let mut rooting = Rooting::default();
         for (leaf, root) in leaves.iter().zip(roots) {
@@ -372,7 +370,9 @@ mod tests {
     fn a_tree_of_tiles_has_the_root_of_its_leaves_at_each_size() {
         for size in (0..300).chain([511, 512, 513, 65_535, 65_536, 65_537]) {
             let (mut rooting, leaves) = (Rooting::default(), (0..size).map(leaf).collect::<Vec<_>>());
-            leaves.iter().for_each(|leaf| rooting.push(leaf_hash(leaf)));
+            for leaf in &leaves {
+                rooting.push(leaf_hash(leaf));
+            }
             assert_eq!(rooting.root(), by_the_words(&leaves));
             let mut tree = Tree::new(grown(size), size);
             assert_eq!(tree.root().unwrap(), rooting.root(), "of {size} leaves");

@@ -34,6 +34,7 @@ use crate::edge::instance::{INSTANCE_SECRET, Instance};
 use crate::edge::settings::Settings;
 use crate::edge::shared::Shared;
 use crate::edge::turns::Turns;
+use crate::log::checkpoints::Checkpoints;
 use crate::observe::Witness;
 use crate::observe::metrics::Metrics;
 use crate::observe::traces::Traces;
@@ -43,7 +44,7 @@ use crate::worker::deliveries::{Deliveries, Resources};
 use crate::worker::lane::Lane;
 use crate::worker::subscriptions::Subscriptions;
 use crate::worker::{streams, upkeep};
-use crate::{api, edge};
+use crate::{api, edge, log};
 
 /// How long requests may take to end when the server stops, in seconds.
 const DRAIN_SECONDS: u64 = 25;
@@ -70,6 +71,7 @@ pub struct App {
     deadlines: Arc<Deadlines>,
     deliveries: Arc<Deliveries>,
     subscriptions: Arc<Subscriptions>,
+    checkpoints: Arc<Checkpoints>,
     traces: Option<Arc<Traces>>,
 }
 
@@ -134,11 +136,13 @@ impl App {
             None => None,
         };
         let pages = web::Data::new(Pages::new(public_url.clone(), nonce_secret, link_secret, api::document, development));
+        let key = log::key::load(&*store, &config.log, &public_url, &*entropy).await?;
+        let checkpoints = Arc::new(Checkpoints::new(store.clone(), key));
         let SubscriptionsConfig { hosts, allow_subnets } = config.subscriptions;
         let subscribers = Arc::new(Subscribers::new(hosts, allow_subnets, &[address]));
         let subscriptions = Arc::new(Subscriptions::new(store.clone(), subscribers.clone(), metrics.clone()));
         let shared = web::Data::new(Shared::new(
-            store.clone(),
+            (store.clone(), checkpoints.clone()),
             config.asking,
             subscribers,
             (clock.clone(), entropy),
@@ -162,6 +166,7 @@ impl App {
             deadlines,
             deliveries,
             subscriptions,
+            checkpoints,
             traces,
         })
     }
@@ -221,6 +226,11 @@ impl App {
         self.subscriptions.clone()
     }
 
+    /// The loop that keeps the tree over all events, for tests that run one turn of it at a time.
+    pub fn checkpoints(&self) -> Arc<Checkpoints> {
+        self.checkpoints.clone()
+    }
+
     /// Serves requests until the handle stops the server. The loops for deadlines and messages do not run: the caller runs them.
     pub fn serve_only(self) -> Serving {
         let handle = self.server.handle();
@@ -260,6 +270,9 @@ impl App {
         let mut subscriptions = spawn_named("subscriptions", async move {
             if is_trial { stopped(stop_subscriptions).await } else { subscriptions.run(stop_subscriptions).await }
         });
+        let (checkpoints, stop_checkpoints) = (self.checkpoints(), stopping());
+        let mut signing = spawn_named("checkpoints", async move { checkpoints.run(stop_checkpoints).await });
+        let checkpoints = self.checkpoints();
         let (store, traces) = (self.store.clone(), self.traces.clone());
         let mut serving = self.serve_only();
         let stopped = tokio::select! {
@@ -270,6 +283,7 @@ impl App {
             _ = &mut deliveries => Err(anyhow::anyhow!("the delivery loop has ended")),
             _ = &mut serving.reader => Err(anyhow::anyhow!("the reader of streams has ended")),
             _ = &mut subscriptions => Err(anyhow::anyhow!("the loop that tells endpoints of events has ended")),
+            _ = &mut signing => Err(anyhow::anyhow!("the loop that signs checkpoints has ended")),
         };
         tracing::info!("stopping: no new requests, waiting for those under way");
         serving.stop_requests().await;
@@ -287,6 +301,11 @@ impl App {
             subscriptions.abort();
         }
         deadlines.abort();
+        if !signing.is_finished() {
+            drop(signing.await);
+        }
+        // The last events of this server are in a checkpoint before it ends.
+        checkpoints.turn_or_say().await;
         depart(&*store).await;
         store.close().await;
         last_spans(traces).await;

@@ -6,6 +6,7 @@ pub mod cli;
 pub mod config;
 mod crypto;
 pub mod edge;
+pub mod log;
 pub mod observe;
 pub mod pages;
 mod terminal;

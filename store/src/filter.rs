@@ -98,3 +98,14 @@ pub struct SubscriptionFilter {
     /// Only those to this intent.
     pub intent: Option<IntentId>,
 }
+
+/// Which checkpoints are wanted.
+#[derive(Clone, Copy, Debug)]
+pub struct CheckpointFilter {
+    /// The newest checkpoint with events of this intent; without it, checkpoints of the tree over all events.
+    pub intent: Option<IntentId>,
+    /// Only checkpoints with fewer leaves.
+    pub before: Option<u64>,
+    /// How many.
+    pub limit: u32,
+}

@@ -26,6 +26,7 @@ mod observer;
 mod portfolios;
 pub mod postgres;
 mod posting;
+mod proofs;
 mod publications;
 mod reads;
 mod request;
@@ -41,24 +42,28 @@ pub mod story;
 mod stream;
 mod surroundings;
 mod tasks;
+mod tree;
+mod tree_columns;
 mod units;
 pub mod work;
 
 pub use self::database::{Database, open};
 pub use self::error::{StoreError, Unit, Wanted};
 pub use self::filter::{
-    DeliveryFilter, EventFilter, FailedFilter, IntentFilter, PortfolioFilter, ServerEventFilter, SubscriptionFilter,
-    SuspensionFilter, TaskFilter,
+    CheckpointFilter, DeliveryFilter, EventFilter, FailedFilter, IntentFilter, PortfolioFilter, ServerEventFilter,
+    SubscriptionFilter, SuspensionFilter, TaskFilter,
 };
 pub use self::graph::{Relation, Relatives};
 pub use self::inspection::{Gateway, Inspection, Schema};
 pub use self::link::LinkView;
 pub use self::observer::{Again, Copied, Observer, Unobserved};
 pub use self::posting::{LeasedPost, LeasedPosts, SUBSCRIPTION_SECRET, subscription_secret};
+pub use self::proofs::CheckpointId;
 pub use self::request::{
     CreateIntent, Idempotency, NewIntent, NewKey, NewPortfolio, NewSubscription, Outcome, Precondition, Redrive, Repeatable,
     Request, SecretOrigin, Target, Unreadable,
 };
+pub use self::rows::tree::{CheckpointRow, LogKeyRow};
 pub use self::sending::{BounceReport, DeliveryResult, Gate, Lane, Leased, LeasedDelivery, LinePlace, Turn};
 pub use self::standing::{Fired, Hold, Recovered, Standing, Swept};
 pub use self::store::Store;

@@ -31,7 +31,7 @@ use crate::rows::{
 };
 
 /// How many events one request may walk over.
-const EVENTS_WALKED_MAX: u32 = 20_000;
+pub(crate) const EVENTS_WALKED_MAX: u32 = 20_000;
 /// The largest offset in a list of intents, for an agent that is assigned to intents of others, or has access to them.
 const MERGED_OFFSET_MAX: u32 = 10_000;
 /// How many intents that wait are counted; [`WAITING_COUNTED_MAX`] and one more.
@@ -83,7 +83,7 @@ fn record<R: ReadRows>(rows: &mut R, intent: &IntentRow, row: &SuspensionRow) ->
 
 /// Whether a principal may do this to an intent. A gateway's permission comes from the messages about
 /// `suspension` that it was handed.
-pub(super) fn may<R: ReadRows>(
+pub(crate) fn may<R: ReadRows>(
     rows: &mut R,
     principal: &Principal,
     action: Action,
@@ -125,7 +125,7 @@ fn own_only(principal: &Principal) -> Option<&str> {
 }
 
 /// Reads an intent that the principal may read. The right to read may come from messages about the intent's newest question.
-pub(super) fn readable<R: ReadRows>(rows: &mut R, principal: &Principal, id: IntentId, now: DateTime<Utc>) -> Decided<IntentRow> {
+pub(crate) fn readable<R: ReadRows>(rows: &mut R, principal: &Principal, id: IntentId, now: DateTime<Utc>) -> Decided<IntentRow> {
     let Some(row) = rows.intent(id)? else { return Ok(Err(Rejection::NotFound)) };
     Ok(may(rows, principal, Action::Read, &row, row.newest_suspension, now)?.map(|()| row))
 }
@@ -318,13 +318,13 @@ pub(super) fn leases<R: ReadRows>(rows: &mut R, principal: &Principal, id: Inten
 }
 
 /// A walk through a log from its end: each event names its predecessor. The walk is bounded.
-struct Walk {
+pub(crate) struct Walk {
     next: Option<i64>,
     walked: u32,
 }
 
 /// One step of a walk.
-enum Step {
+pub(crate) enum Step {
     /// The event in this row.
     Event(i64, EventLink),
     /// The log has no earlier event.
@@ -334,11 +334,11 @@ enum Step {
 }
 
 impl Walk {
-    fn of(row: &IntentRow) -> Self {
+    pub(crate) fn of(row: &IntentRow) -> Self {
         Self { next: (row.last_sequence > 0).then_some(row.last_event), walked: 0 }
     }
 
-    fn step<R: ReadRows>(&mut self, rows: &mut R) -> RowsResult<Step> {
+    pub(crate) fn step<R: ReadRows>(&mut self, rows: &mut R) -> RowsResult<Step> {
         let Some(rid) = self.next else { return Ok(Step::Start) };
         if self.walked >= EVENTS_WALKED_MAX {
             return Ok(Step::TooFar);

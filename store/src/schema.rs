@@ -532,3 +532,65 @@ diesel::allow_tables_to_appear_in_same_query!(assignments, intents);
 diesel::allow_tables_to_appear_in_same_query!(places, outbox);
 diesel::allow_tables_to_appear_in_same_query!(intents, suspensions);
 diesel::allow_tables_to_appear_in_same_query!(intents, subscriptions);
+
+diesel::table! {
+    /// How far the tree over all events reaches: one row.
+    tree (rid) {
+        rid -> BigInt,
+        size -> BigInt,
+        events -> BigInt,
+        signed_size -> BigInt,
+    }
+}
+
+diesel::table! {
+    /// Events that have no leaf yet; in SQLite those of portfolios and of the server alone.
+    unplaced (source, subject, number) {
+        source -> Integer,
+        subject -> BigInt,
+        number -> BigInt,
+    }
+}
+
+diesel::table! {
+    tree_tiles (level, number) {
+        level -> Integer,
+        number -> BigInt,
+        hashes -> Binary,
+    }
+}
+
+diesel::table! {
+    tree_runs (first_leaf) {
+        first_leaf -> BigInt,
+        source -> Integer,
+        subject -> BigInt,
+        number -> BigInt,
+        length -> BigInt,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{BigInt, Binary, Text};
+    use crate::sql::Moment;
+
+    checkpoints (size) {
+        size -> BigInt,
+        root -> Binary,
+        note -> Text,
+        created_at -> Moment,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{BigInt, Binary, Nullable, Text};
+    use crate::sql::Moment;
+
+    log_keys (rid) {
+        rid -> BigInt,
+        name -> Text,
+        public -> Binary,
+        sealed -> Nullable<Binary>,
+        created_at -> Moment,
+    }
+}

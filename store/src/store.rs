@@ -9,17 +9,20 @@ use domain::portfolio::membership::Join;
 use domain::portfolio::{PortfolioStatus, PortfolioUpdate};
 use domain::suspension::lease::Lease;
 use domain::wire::{
-    AclView, CoordinatorView, DeliveryPage, DeliveryView, EventView, GraphView, IntentPage, IntentView, KeyView, PlanView,
-    PortfolioView, SubscriptionView, SuspensionPage, SuspensionRecord, TaskView, WholePortfolioView,
+    AclView, ChainView, ConsistencyView, CoordinatorView, DeliveryPage, DeliveryView, EventView, GraphView, IntentPage,
+    IntentView, KeyView, LogCheckpointView, MerkleProofView, PlanView, PortfolioView, SubscriptionView, SuspensionPage,
+    SuspensionRecord, TaskView, WholePortfolioView,
 };
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use proof::key::SigningKey;
+use uuid::Uuid;
 
 use crate::backend::Backend;
 use crate::error::{StoreError, Unit, Wanted};
 use crate::filter::{
-    DeliveryFilter, EventFilter, FailedFilter, IntentFilter, PortfolioFilter, ServerEventFilter, SubscriptionFilter,
-    SuspensionFilter, TaskFilter,
+    CheckpointFilter, DeliveryFilter, EventFilter, FailedFilter, IntentFilter, PortfolioFilter, ServerEventFilter,
+    SubscriptionFilter, SuspensionFilter, TaskFilter,
 };
 use crate::graph::{Relation, Relatives};
 use crate::host::clock_watch::ClockWatch;
@@ -27,13 +30,15 @@ use crate::hub::Hub;
 use crate::link::{LinkToken, LinkView};
 use crate::mailbox::{MailboxView, mailbox};
 use crate::posting::LeasedPosts;
+use crate::proofs::CheckpointId;
 use crate::request::{CreateIntent, NewKey, NewPortfolio, NewSubscription, Outcome, Redrive, Repeatable, Request};
 use crate::rows::prelude::*;
+use crate::rows::{CheckpointRow, LogKeyRow};
 use crate::sending::{BounceReport, DeliveryResult, Leased, LeasedDelivery, Turn};
 use crate::standing::{Fired, Hold, Recovered, Standing, Swept};
 use crate::stream::{StreamCursor, StreamOf, Streamed};
 use crate::work::WorkView;
-use crate::{PRODUCTION_MARK, coordinators, graph, look, portfolios, reads, tasks, units, work};
+use crate::{PRODUCTION_MARK, coordinators, graph, look, portfolios, proofs, reads, tasks, tree, units, work};
 
 /// The error of [`Store::hold_after_restore`] if a server uses the database: the running server would go on with messages and
 /// deadlines.
@@ -167,6 +172,30 @@ pub trait Store: Send + Sync + 'static {
     fn server_events(&self, principal: Principal, filter: Wanted<ServerEventFilter>) -> Unit<'_, Vec<String>>;
     /// Begins the server's own log with the keys that exist already, unless it has begun; for a server that starts.
     fn begin_server_log(&self) -> Unit<'_, ()>;
+    /// Gives the next events their leaves in the tree over all events; returns whether events without leaves may be left.
+    fn extend_tree(&self) -> Unit<'_, bool>;
+    /// Signs the tree as it is; `None` if the newest checkpoint says as much already.
+    fn sign_tree(&self, key: Arc<SigningKey>) -> Unit<'_, Option<CheckpointRow>>;
+    /// The key that signs checkpoints.
+    fn log_key(&self) -> Unit<'_, Option<LogKeyRow>>;
+    /// Puts a first key in force that signs checkpoints; `text` is the public key as it is written. Returns the key in force, which is
+    /// another one if there was one.
+    fn adopt_log_key(&self, candidate: LogKeyRow, text: String) -> Unit<'_, LogKeyRow>;
+    /// Computes the chain of events of an intent from the stored bytes.
+    fn chain(&self, principal: Principal, id: IntentId) -> Unit<'_, ChainView>;
+    /// Lists checkpoints, newest first.
+    fn checkpoints(&self, principal: Principal, filter: Wanted<CheckpointFilter>) -> Unit<'_, Vec<LogCheckpointView>>;
+    /// Reads a checkpoint.
+    fn checkpoint(&self, principal: Principal, id: Wanted<CheckpointId>) -> Unit<'_, LogCheckpointView>;
+    /// Proves that the log contains an event.
+    fn inclusion(&self, principal: Principal, id: Wanted<CheckpointId>, event: Wanted<Uuid>) -> Unit<'_, MerkleProofView>;
+    /// Proves that one checkpoint's tree is the beginning of another's.
+    fn consistency(
+        &self,
+        principal: Principal,
+        from: Wanted<CheckpointId>,
+        to: Wanted<CheckpointId>,
+    ) -> Unit<'_, ConsistencyView>;
     /// Revokes a key; `NotFound` if there is none with this id.
     fn revoke_key(&self, principal: Principal, id: Wanted<KeyId>) -> Unit<'_, KeyView>;
     /// Notes that the deadline loop runs from now on. If the loop then does no work for more than ten seconds, the server
@@ -469,6 +498,57 @@ impl<B: Backend> Store for B {
 
     fn begin_server_log(&self) -> Unit<'_, ()> {
         self.write("begin_server_log", |rows, env| units::server_log::begin(rows, env))
+    }
+
+    fn extend_tree(&self) -> Unit<'_, bool> {
+        let planned = self.read("next_leaves", tree::next_step);
+        async move {
+            let Some(step) = planned.await? else { return Ok(false) };
+            self.write("extend_tree", move |rows, _| units::tree::extend(rows, &step)).await?;
+            Ok(true)
+        }
+        .boxed()
+    }
+
+    fn sign_tree(&self, key: Arc<SigningKey>) -> Unit<'_, Option<CheckpointRow>> {
+        self.write("sign_tree", move |rows, env| units::tree::sign(rows, env, &key))
+    }
+
+    fn log_key(&self) -> Unit<'_, Option<LogKeyRow>> {
+        self.read("log_key", ReadTree::log_key)
+    }
+
+    fn adopt_log_key(&self, candidate: LogKeyRow, text: String) -> Unit<'_, LogKeyRow> {
+        self.write("adopt_log_key", move |rows, env| units::tree::adopt_key(rows, env, &candidate, &text))
+    }
+
+    fn chain(&self, principal: Principal, id: IntentId) -> Unit<'_, ChainView> {
+        let now = self.clock().now();
+        self.authorized("chain", move |rows| proofs::chain(rows, &principal, id, now))
+    }
+
+    fn checkpoints(&self, principal: Principal, filter: Wanted<CheckpointFilter>) -> Unit<'_, Vec<LogCheckpointView>> {
+        let now = self.clock().now();
+        self.authorized("checkpoints", move |rows| proofs::checkpoints(rows, &principal, filter, now))
+    }
+
+    fn checkpoint(&self, principal: Principal, id: Wanted<CheckpointId>) -> Unit<'_, LogCheckpointView> {
+        let now = self.clock().now();
+        self.authorized("checkpoint", move |rows| proofs::checkpoint(rows, &principal, id, now))
+    }
+
+    fn inclusion(&self, principal: Principal, id: Wanted<CheckpointId>, event: Wanted<Uuid>) -> Unit<'_, MerkleProofView> {
+        let now = self.clock().now();
+        self.authorized("inclusion", move |rows| proofs::inclusion(rows, &principal, (id, event), now))
+    }
+
+    fn consistency(
+        &self,
+        principal: Principal,
+        from: Wanted<CheckpointId>,
+        to: Wanted<CheckpointId>,
+    ) -> Unit<'_, ConsistencyView> {
+        self.authorized("consistency", move |rows| proofs::consistency(rows, &principal, (from, to)))
     }
 
     fn revoke_key(&self, principal: Principal, id: Wanted<KeyId>) -> Unit<'_, KeyView> {

@@ -20,9 +20,10 @@ use domain::suspension::seeming::SeemingSecret;
 use domain::wire::CreateKeyRequest;
 use placet::Client;
 use placet_server::app::{App, Serving, hold_after_restore};
-use placet_server::config::{Config, Limits, MailConfig, Mode, SubscriptionsConfig};
+use placet_server::config::{Config, Limits, LogConfig, MailConfig, Mode, SubscriptionsConfig};
 use placet_server::edge::admission::Admission;
 use placet_server::edge::keys::{generate, new_key};
+use placet_server::log::checkpoints::Checkpoints;
 use placet_server::observe::metrics::Metrics;
 use placet_server::worker::deadlines::Deadlines;
 use placet_server::worker::deliveries::{Deliveries, Resources};
@@ -99,6 +100,7 @@ struct Running {
     deadlines: Arc<Deadlines>,
     deliveries: Arc<Deliveries>,
     subscriptions: Arc<Subscriptions>,
+    checkpoints: Arc<Checkpoints>,
     admission: Arc<Admission>,
     development_address: Option<watch::Receiver<String>>,
 }
@@ -143,6 +145,7 @@ impl TestApp {
                 hosts: vec!["127.0.0.1".to_owned()],
                 allow_subnets: vec!["127.0.0.0/8".parse().unwrap()],
             },
+            log: LogConfig { key_file: Some(folder.path().join("log-key")), origin: Some("log.example".to_owned()) },
             display_time_zone: None,
             otlp_endpoint: None,
             // Tests try more wrong keys from one address than people would.
@@ -180,10 +183,11 @@ impl TestApp {
             }
         };
         let (store, deadlines, deliveries, admission) = (app.store(), app.deadlines(), app.deliveries(), app.admission());
-        let subscriptions = app.subscriptions();
+        let (subscriptions, checkpoints) = (app.subscriptions(), app.checkpoints());
         let development_address = app.development_address();
         let serving = app.serve_only();
-        self.running = Some(Running { serving, store, deadlines, deliveries, subscriptions, admission, development_address });
+        self.running =
+            Some(Running { serving, store, deadlines, deliveries, subscriptions, checkpoints, admission, development_address });
     }
 
     fn running(&self) -> &Running {
@@ -246,6 +250,11 @@ impl TestApp {
                 return;
             }
         }
+    }
+
+    /// The loop that keeps the tree over all events; nothing else runs it in these tests.
+    pub fn checkpoints(&self) -> &Checkpoints {
+        &self.running().checkpoints
     }
 
     /// Waits until a mail is sent, for example about a question that another task is just asking, and returns it.

@@ -35,7 +35,7 @@ async fn a_refused_stream_is_held_for_five_seconds() {
     futures_util::future::join_all(asked).await;
     // Other routes that this server does not have are refused at once, because their clients do not ask again.
     let began = Instant::now();
-    assert_eq!(Api::new(&base, Some(&key)).get(&format!("api/v1/intents/{NOBODYS}/events/verify")).await.status, 501);
+    assert_eq!(Api::new(&base, Some(&key)).get(&format!("api/v1/intents/{NOBODYS}/channels")).await.status, 501);
     assert!(began.elapsed() < HELD_FOR);
     // A server that stops does not wait until it has sent the refusals that it holds back.
     let api = Api::new(&base, Some(&key));

@@ -59,8 +59,10 @@ async fn what_an_older_program_left_is_gone_on_with() {
         let recorded = way("admin").get("api/v1/server/events").await.ok();
         let recorded = recorded.as_array().unwrap();
         let sealed: Vec<Sealed> = recorded.iter().map(|event| Sealed::from_served(event).unwrap()).collect();
-        assert_eq!(verify_chain(&sealed), Ok(3), "one event for each key that was there: {recorded:?}");
-        assert!(recorded.iter().all(|event| event["event_type"] == "key.recorded"), "{recorded:?}");
+        assert_eq!(verify_chain(&sealed), Ok(4), "one event for each key that was there, and the log's own key: {recorded:?}");
+        let (of_log, of_keys) = recorded.split_last().unwrap();
+        assert!(of_keys.iter().all(|event| event["event_type"] == "key.recorded"), "{recorded:?}");
+        assert_eq!(of_log["event_type"], "log_key.added");
         server.signal("TERM").await;
         server.finish().await.succeeded();
         let doctor = site.run(site.command(["doctor"])).await;

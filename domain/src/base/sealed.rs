@@ -72,6 +72,15 @@ impl Sealed {
         Some(Self { bytes: json::canonical(&event).ok()?, hash })
     }
 
+    /// The number of the event in its log; `None` if the event does not have that form.
+    pub fn sequence(&self) -> Option<u64> {
+        let text = |number: &[u8]| str::from_utf8(number).ok()?.parse().ok();
+        match canonical::links(&self.bytes) {
+            Some(links) => text(&links.sequence),
+            None => json::unambiguous(&self.bytes).ok()?.get(SEQUENCE_NAME)?.as_u64(),
+        }
+    }
+
     /// The event as served: the stored object with its `event_hash` added.
     pub fn served(&self) -> String {
         // The stored bytes are a JSON object, so they end in a closing brace.

@@ -73,6 +73,12 @@ pub enum Action {
     ManageKeys,
     /// Read the server's own log.
     ReadServerLog,
+    /// Read checkpoints of the tree over all events, and proofs between them.
+    ReadTree,
+    /// Have a checkpoint signed now.
+    SignTree,
+    /// Export the events of all logs.
+    Export,
     /// Read the server's metrics.
     ReadMetrics,
     /// Report that a message came back.
@@ -85,7 +91,7 @@ pub enum Action {
 
 impl Action {
     /// All actions, for the tests of the matrix of roles and actions.
-    pub const ALL: [Self; 36] = [
+    pub const ALL: [Self; 39] = [
         Self::CreateIntent,
         Self::Read,
         Self::Browse,
@@ -107,6 +113,9 @@ impl Action {
         Self::Remind,
         Self::ManageKeys,
         Self::ReadServerLog,
+        Self::ReadTree,
+        Self::SignTree,
+        Self::Export,
         Self::ReadMetrics,
         Self::ReportBounce,
         Self::ReadDeliveries,
@@ -189,7 +198,7 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
         Action::Read => true,
         // A gateway gets the ids of the questions whose messages it passes on. It must not list other ids, and neither must a
         // person who breaks into it: a gateway that is not tied may answer every question whose id it knows.
-        Action::Browse | Action::ReadPortfolio | Action::ReadSubscription => principal.role != Role::Channel,
+        Action::Browse | Action::ReadPortfolio | Action::ReadSubscription | Action::ReadTree => principal.role != Role::Channel,
         Action::CreatePortfolio
         | Action::Subscribe
         | Action::JoinPortfolio
@@ -223,8 +232,8 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
         Action::Extend | Action::Remind | Action::DecideAccess => matches!(principal.role, Role::Operator | Role::Admin),
         Action::Respond => matches!(principal.role, Role::Operator | Role::Channel),
         Action::Decide => matches!(principal.role, Role::Operator | Role::Admin | Role::Channel),
-        Action::Govern | Action::ManageKeys | Action::Redrive => principal.role == Role::Admin,
-        Action::ReadMetrics | Action::ReadDeliveries | Action::ReadServerLog => {
+        Action::Govern | Action::ManageKeys | Action::Redrive | Action::SignTree => principal.role == Role::Admin,
+        Action::ReadMetrics | Action::ReadDeliveries | Action::ReadServerLog | Action::Export => {
             matches!(principal.role, Role::Admin | Role::Auditor)
         }
         Action::ReportBounce => principal.role == Role::Channel,
@@ -285,6 +294,9 @@ fn within(permission: Option<Permission>, is_assigned: bool, action: Action) -> 
         | Action::Remind
         | Action::ManageKeys
         | Action::ReadServerLog
+        | Action::ReadTree
+        | Action::SignTree
+        | Action::Export
         | Action::ReadMetrics
         | Action::ReportBounce
         | Action::ReadDeliveries
@@ -370,23 +382,23 @@ mod tests {
                 table += &[role.as_str(), " ", whose, ": ", &cells.join(" "), "\n"].concat();
             }
         }
-        // Columns: create read browse patch status append lease assign acl request-access decide-access govern suspend respond decide preview cancel extend remind keys log metrics bounce deliveries redrive; of portfolios: join leave create read change; of subscriptions: create read end; of dependencies: add remove; of tasks: work.
+        // Columns: create read browse patch status append lease assign acl request-access decide-access govern suspend respond decide preview cancel extend remind keys log tree sign export metrics bounce deliveries redrive; of portfolios: join leave create read change; of subscriptions: create read end; of dependencies: add remove; of tasks: work.
         let expected = "\
-agent own: yes yes yes yes yes yes yes yes yes yes 403 yes yes self self yes yes 403 403 403 403 403 403 403 403 yes yes yes yes yes yes yes yes yes yes yes
-agent sibling: 404 404 404 404 404 404 404 404 404 yes 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
-agent foreign: 404 404 404 404 404 404 404 404 404 yes 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
-operator own: 403 yes yes 403 yes yes 403 403 403 403 yes 403 403 self self yes 403 yes yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403 403 yes 403
-operator sibling: 403 yes yes 403 yes yes 403 403 403 403 yes 403 403 self self yes 403 yes yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403 403 yes 403
-operator foreign: 403 yes yes 403 yes yes 403 403 403 403 yes 403 403 yes yes yes 403 yes yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403 403 yes 403
-admin own: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 self yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes 403 yes 403
-admin sibling: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 self yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes 403 yes 403
-admin foreign: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 yes yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes 403 yes 403
-auditor own: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403 403 403 403
-auditor sibling: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403 403 403 403
-auditor foreign: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403 403 403 403
-channel own: 403 yes 403 403 403 403 403 403 403 403 403 403 403 self self 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403
-channel sibling: 403 yes 403 403 403 403 403 403 403 403 403 403 403 self self 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403
-channel foreign: 403 yes 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403
+agent own: yes yes yes yes yes yes yes yes yes yes 403 yes yes self self yes yes 403 403 403 403 yes 403 403 403 403 403 403 yes yes yes yes yes yes yes yes yes yes yes
+agent sibling: 404 404 404 404 404 404 404 404 404 yes 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
+agent foreign: 404 404 404 404 404 404 404 404 404 yes 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
+operator own: 403 yes yes 403 yes yes 403 403 403 403 yes 403 403 self self yes 403 yes yes 403 403 yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403 403 yes 403
+operator sibling: 403 yes yes 403 yes yes 403 403 403 403 yes 403 403 self self yes 403 yes yes 403 403 yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403 403 yes 403
+operator foreign: 403 yes yes 403 yes yes 403 403 403 403 yes 403 403 yes yes yes 403 yes yes 403 403 yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403 403 yes 403
+admin own: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 self yes yes yes yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes 403 yes 403
+admin sibling: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 self yes yes yes yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes 403 yes 403
+admin foreign: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 yes yes yes yes yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes 403 yes 403
+auditor own: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403 403 403 403
+auditor sibling: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403 403 403 403
+auditor foreign: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403 403 403 403
+channel own: 403 yes 403 403 403 403 403 403 403 403 403 403 403 self self 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403
+channel sibling: 403 yes 403 403 403 403 403 403 403 403 403 403 403 self self 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403
+channel foreign: 403 yes 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403
 ";
         assert_eq!(table, expected);
     }
@@ -536,8 +548,14 @@ channel foreign: 403 403 403 403
         let may = |who: &Principal, action, entries: &[Entry], assigned: &[String], asked_by| {
             authorize(who, action, Object::Intent { created_by: &creator, asked_by, assigned, entries, handed_for: &[] })
         };
-        let everywhere =
-            [Action::CreateIntent, Action::CreatePortfolio, Action::ReadPortfolio, Action::ReadSubscription, Action::Unsubscribe];
+        let everywhere = [
+            Action::CreateIntent,
+            Action::CreatePortfolio,
+            Action::ReadPortfolio,
+            Action::ReadSubscription,
+            Action::Unsubscribe,
+            Action::ReadTree,
+        ];
         let reads = [Action::Read, Action::Browse, Action::RequestAccess, Action::Preview, Action::Subscribe];
         let works = [
             Action::PatchState,

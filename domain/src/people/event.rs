@@ -1,11 +1,15 @@
 //! Events of the server itself, about things that belong to no intent.
 
 use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
 
 use crate::base::ids::KeyId;
 use crate::base::name::Owner;
 use crate::people::client::Client;
 use crate::people::principal::{Credential, Role};
+
+/// The type of [`ServerEvent::LogKeyAdded`].
+pub const LOG_KEY_ADDED: &str = "log_key.added";
 
 /// An event of the server's own log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +46,21 @@ pub enum ServerEvent {
         /// The credential that revoked it.
         credential: Option<Credential>,
     },
+    /// A key signs checkpoints of the tree over all events from now on.
+    LogKeyAdded(LogKeyAdded),
+}
+
+/// A key that signs checkpoints from now on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogKeyAdded {
+    /// The public key, in the form of a signed note's key.
+    pub key: String,
+    /// The public key that signed before; absent for the first one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaces: Option<String>,
+    /// The signature of the key before under this change, in base64; absent for the first key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<String>,
 }
 
 /// Everything an auditor must know of a key: the person or service that acts by it, and its permissions. Neither the secret nor
@@ -72,6 +91,7 @@ impl ServerEvent {
             Self::KeyImported { .. } => "key.imported",
             Self::KeyRecorded { .. } => "key.recorded",
             Self::KeyRevoked { .. } => "key.revoked",
+            Self::LogKeyAdded(_) => LOG_KEY_ADDED,
         }
     }
 }

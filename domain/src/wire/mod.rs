@@ -16,6 +16,7 @@ mod plans;
 mod portfolios;
 mod preview;
 mod problem;
+mod proofs;
 mod records;
 mod requests;
 mod signals;
@@ -53,6 +54,9 @@ pub use self::portfolios::{
 };
 pub use self::preview::{AtTheEnd, ScheduledAttempt, SuspensionPreview, What};
 pub use self::problem::ProblemBody;
+pub use self::proofs::{
+    BreakView, ChainView, ConsistencyView, GlobalProofView, LogCheckpointView, MerkleProofView, ProofStepView,
+};
 pub use self::records::{
     AddAttachmentRequest, AttachmentList, AttachmentView, CostList, CostSummary, CostView, DecisionList, DecisionView,
     FailureList, FailureView, RecordCostRequest, RecordDecisionRequest, RecordFailureRequest, RetryPolicyView,

@@ -27,6 +27,7 @@ mod openapi;
 mod plans;
 mod portfolios;
 mod preview;
+mod proofs;
 mod records;
 mod reminders;
 mod requests;
@@ -70,6 +71,7 @@ fn declare(routes: &mut Routes<'_>) {
         coordinators::routes(routes);
         keys::routes(routes);
         server_log::routes(routes);
+        proofs::routes(routes);
         streams::routes(routes);
         subscriptions::routes(routes);
         unsupported::routes(routes);

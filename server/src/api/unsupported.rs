@@ -43,22 +43,8 @@ const OUT_OF_SCOPE: [&str; 34] = [
     "/vaults/{vault}",
 ];
 
-/// Parts of OpenIntent that this version does not have.
-const MISSING: [&str; 5] = [
-    "/checkpoints",
-    "/checkpoints/{checkpoint}",
-    "/checkpoints/{checkpoint}/proof/{event}",
-    "/verify/consistency",
-    "/intents/{intent_id}/events/verify",
-];
-
-const NOT_HERE: &str = "this server does not offer this part of OpenIntent";
-
 pub(super) fn routes(routes: &mut Routes<'_>) {
     for path in OUT_OF_SCOPE {
         routes.unsupported(path, "this part of OpenIntent is no part of this server");
-    }
-    for path in MISSING {
-        routes.unsupported(path, NOT_HERE);
     }
 }

@@ -23,7 +23,7 @@ use tokio::sync::{oneshot, watch};
 
 use super::{say, serve};
 use crate::app::App;
-use crate::config::{Config, Limits, Mode, SubscriptionsConfig};
+use crate::config::{Config, Limits, LogConfig, Mode, SubscriptionsConfig};
 
 /// The person who is asked.
 const OPERATOR: &str = "you@example.com";
@@ -89,9 +89,11 @@ async fn until_shown(mut last_page: watch::Receiver<bool>) -> anyhow::Result<()>
 }
 
 fn config(folder: &tempfile::TempDir) -> anyhow::Result<Config> {
+    let database = Database::Sqlite(folder.path().join("demo.db"));
     Ok(Config {
         listen: "127.0.0.1:0".parse()?,
-        database: Database::Sqlite(folder.path().join("demo.db")),
+        log: LogConfig::beside(&database),
+        database,
         public_url: None,
         mode: Mode::Development,
         mail: None,

@@ -32,6 +32,8 @@ pub(super) struct FileConfig {
     pub(super) notify_allow: Option<Vec<String>>,
     pub(super) display_time_zone: Option<String>,
     pub(super) otlp_endpoint: Option<String>,
+    pub(super) log_key_file: Option<PathBuf>,
+    pub(super) log_origin: Option<String>,
     pub(super) suspension: SuspensionSection,
     pub(super) fallback: FallbackSection,
     pub(super) channels: ChannelsSection,

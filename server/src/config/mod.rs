@@ -10,12 +10,14 @@ mod environment;
 mod file;
 mod help;
 mod limits;
+mod log;
 mod mode;
 mod place;
 mod questions;
 mod subscriptions;
 
 use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use chrono_tz::Tz;
@@ -39,6 +41,7 @@ use self::file::{FallbackSection, FileConfig, SuspensionSection};
 pub use self::file::{holds_secret, secret_files};
 pub use self::help::WITHOUT_FLAGS;
 pub use self::limits::{Limits, raise_files_max, use_small_pages};
+pub use self::log::LogConfig;
 pub use self::mode::Mode;
 pub use self::place::is_only_in_the_file;
 use self::questions::QuestionsSection;
@@ -87,6 +90,13 @@ pub struct ServeArgs {
     /// A collector of OpenTelemetry traces, for example `http://localhost:4318`; none by default.
     #[arg(long, env = "OTEL_EXPORTER_OTLP_ENDPOINT", value_name = "URL", hide_env_values = true)]
     pub otlp_endpoint: Option<String>,
+    /// The file with the key to the log's signing key; beside a database file by default. All servers on one PostgreSQL database share
+    /// one file.
+    #[arg(long, env = "PLACET_LOG_KEY_FILE", value_name = "FILE")]
+    pub log_key_file: Option<PathBuf>,
+    /// The name of the log, given when it begins, for example placet.example.com/log; by default made from the public URL.
+    #[arg(long, env = "PLACET_LOG_ORIGIN", value_name = "NAME")]
+    pub log_origin: Option<String>,
 }
 
 impl ServeArgs {
@@ -132,6 +142,8 @@ pub struct Config {
     pub asking: AskingPolicy,
     /// The endpoints to which agents may have messages about events sent.
     pub subscriptions: SubscriptionsConfig,
+    /// The key to the log, and its name.
+    pub log: LogConfig,
     /// The second time zone in mails, beside UTC, if there is one.
     pub display_time_zone: Option<Tz>,
     /// The address to which spans are exported, if there is one.
@@ -182,6 +194,9 @@ impl Config {
         let display_time_zone = args.display_time_zone.clone().or(file.display_time_zone).filter(|zone| !zone.is_empty());
         let display_time_zone = display_time_zone.map(|zone| time_zone(&zone)).transpose()?;
         let (limits, subscriptions) = (file.limits.resolve()?, file.subscriptions.resolve()?);
+        let key_file = args.log_key_file.clone().or(file.log_key_file).filter(|path| !path.as_os_str().is_empty());
+        let origin = args.log_origin.clone().or(file.log_origin).filter(|name| !name.is_empty());
+        let log = LogConfig::resolve(key_file, origin, &database)?;
         Ok(Self {
             listen,
             database,
@@ -191,6 +206,7 @@ impl Config {
             webhooks,
             asking,
             subscriptions,
+            log,
             display_time_zone,
             otlp_endpoint,
             limits,

@@ -7,9 +7,9 @@ use super::defaults::LISTEN_DEFAULT;
 
 /// The names in the file, which a refusal may repeat.
 #[rustfmt::skip]
-pub(super) const KEYS: [&str; 51] = [
+pub(super) const KEYS: [&str; 53] = [
     "listen", "database_url", "database_connections", "public_url", "smtp_url", "smtp_insecure", "mail_from", "mail_bounce_to", "operators", "notify_allow",
-    "display_time_zone", "otlp_endpoint", "suspension", "fallback", "channels", "questions", "subscriptions", "limits",
+    "display_time_zone", "otlp_endpoint", "log_key_file", "log_origin", "suspension", "fallback", "channels", "questions", "subscriptions", "limits",
     "default_retry_policy", "max_attempts", "interval_seconds", "strategy", "escalation_ladder", "final_fallback_policy",
     "allowed", "min_window_seconds", "requires_delivery", "client_guard_seconds",
     "unknown", "default", "webhook",
@@ -21,9 +21,9 @@ pub(super) const KEYS: [&str; 51] = [
 
 /// The keys that are flags as well.
 #[rustfmt::skip]
-pub(super) const FLAGS: [&str; 11] = [
+pub(super) const FLAGS: [&str; 13] = [
     "listen", "database_url", "database_connections", "public_url", "smtp_insecure", "mail_from", "mail_bounce_to", "operators", "notify_allow", "display_time_zone",
-    "otlp_endpoint",
+    "otlp_endpoint", "log_key_file", "log_origin",
 ];
 
 /// The longest word that a refusal repeats as a setting that may have been meant, in bytes.

@@ -205,6 +205,7 @@ impl From<Rejection> for Failure {
             | Rejection::TaskTransition { .. }
             | Rejection::PlanTransition { .. }
             | Rejection::CheckpointNotOpen { .. }
+            | Rejection::LogNotSigned
             | Rejection::PlanNotDraft { .. }
             | Rejection::PlanNotActive { .. }
             | Rejection::PlanWaits

@@ -19,6 +19,7 @@ use super::problem::Failure;
 use super::rates::Rates;
 use super::streams::Streams;
 use crate::config::Limits;
+use crate::log::checkpoints::Checkpoints;
 use crate::observe::metrics::Metrics;
 
 /// How many long waits one key may hold at a time.
@@ -30,6 +31,7 @@ pub(crate) const HELD_MAX: usize = 2_000;
 /// The parts that every handler uses.
 pub(crate) struct Shared {
     pub(crate) store: Arc<dyn Store>,
+    pub(crate) checkpoints: Arc<Checkpoints>,
     pub(crate) authenticator: Arc<Authenticator>,
     pub(crate) asking: AskingPolicy,
     pub(crate) subscribers: Arc<Subscribers>,
@@ -58,7 +60,7 @@ impl Shared {
     }
 
     pub(crate) fn new(
-        store: Arc<dyn Store>,
+        (store, checkpoints): (Arc<dyn Store>, Arc<Checkpoints>),
         asking: AskingPolicy,
         subscribers: Arc<Subscribers>,
         (clock, entropy): (Arc<dyn Clock>, Arc<dyn Entropy>),
@@ -69,6 +71,7 @@ impl Shared {
         let authenticator = Arc::new(Authenticator::new(store.clone(), clock.clone()));
         Self {
             store,
+            checkpoints,
             authenticator,
             asking,
             subscribers,

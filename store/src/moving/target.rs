@@ -308,11 +308,16 @@ impl Target {
         Ok(())
     }
 
-    /// Removes the mark: from now on servers may start.
+    /// Removes the mark: from now on servers may start. The same transaction lists the events that have no leaf yet; in the file these are
+    /// the events with a higher row id than the last one with a leaf.
     pub(super) fn finish(&self) -> anyhow::Result<()> {
         self.refuse_if_served()?;
         // This commit also makes the rows durable, because their records come before it in PostgreSQL's log.
-        self.run("SET synchronous_commit = on; DROP TABLE moving")?;
+        self.run("SET synchronous_commit = on")?;
+        self.run(
+            "INSERT INTO unplaced SELECT 1, 0, rid FROM events WHERE rid > coalesce((SELECT max(events) FROM tree), 0) \
+             ON CONFLICT DO NOTHING; DROP TABLE moving",
+        )?;
         self.run("ANALYZE")
     }
 

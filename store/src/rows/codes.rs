@@ -56,6 +56,19 @@ code!(Role { Agent = 0, Operator = 1, Admin = 2, Auditor = 3, Channel = 4 });
 code!(TimerKind { Deadline = 0, Attempt = 1, Portfolio = 2 });
 code!(DeliveryState { Queued = 0, Sent = 1, Failed = 2, Obsolete = 3, Bounced = 4 });
 
+code!(Source { Intents = 1, Portfolios = 2, Server = 3 });
+
+/// The tables that hold events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Source {
+    /// The logs of intents.
+    Intents,
+    /// The logs of portfolios.
+    Portfolios,
+    /// The server's own log.
+    Server,
+}
+
 /// The kinds of timers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TimerKind {

@@ -27,12 +27,13 @@ pub(crate) mod suspensions;
 pub(crate) mod tasks;
 pub(crate) mod timers;
 pub(crate) mod tokens;
+pub(crate) mod tree;
 
 pub(crate) use self::access::{AccessRequestRow, EntryRow, ReadAccess, WriteAccess};
 pub(crate) use self::announcements::{ReadAnnouncements, WriteAnnouncements};
 pub(crate) use self::assignments::{ReadAssignments, WriteAssignments};
 pub(crate) use self::bytes::{ReadBytes, WriteBytes};
-pub(crate) use self::codes::{Code, DeliveryState, TimerKind};
+pub(crate) use self::codes::{Code, DeliveryState, Source, TimerKind};
 pub(crate) use self::coordinators::{ReadCoordinators, WriteCoordinators};
 pub(crate) use self::departures::{ReadDepartures, WriteDepartures};
 pub(crate) use self::error::{Decided, RowsError, RowsResult};
@@ -56,6 +57,7 @@ pub(crate) use self::suspensions::{FixedQuestion, Listed, ReadSuspensions, Suspe
 pub(crate) use self::tasks::{ListedTasks, ReadTasks, WriteTasks};
 pub(crate) use self::timers::{ReadTimers, TimerRow, WriteTimers};
 pub(crate) use self::tokens::{ReadTokens, TokenRow, WriteTokens};
+pub(crate) use self::tree::{CheckpointRow, LogKeyRow, Place, ReadTree, Run, TreeRow, WriteTree};
 use crate::hub::Notice;
 
 /// The tables for which [`Rows::next`] gives the id of a new row.
@@ -94,6 +96,7 @@ pub(crate) trait Rows:
     + WriteTasks
     + WriteTimers
     + WriteTokens
+    + WriteTree
 {
     /// The reads in the same transaction.
     type Reads: ReadRows;
@@ -132,6 +135,7 @@ pub(crate) trait ReadRows:
     + ReadTasks
     + ReadTimers
     + ReadTokens
+    + ReadTree
 {
 }
 
@@ -160,6 +164,7 @@ impl<R> ReadRows for R where
         + ReadTasks
         + ReadTimers
         + ReadTokens
+        + ReadTree
 {
 }
 
@@ -169,6 +174,6 @@ pub(crate) mod prelude {
     pub(crate) use super::{
         ReadAccess, ReadAnnouncements, ReadAssignments, ReadBytes, ReadCoordinators, ReadDepartures, ReadEvents, ReadGraph,
         ReadIdempotency, ReadIntents, ReadKeys, ReadLeases, ReadOutbox, ReadPlans, ReadPortfolios, ReadPresence, ReadRetries,
-        ReadRows, ReadSubscriptions, ReadSuspensions, ReadTasks, ReadTimers, ReadTokens, Rows,
+        ReadRows, ReadSubscriptions, ReadSuspensions, ReadTasks, ReadTimers, ReadTokens, ReadTree, Rows,
     };
 }

@@ -32,7 +32,13 @@ use crate::surroundings::Env;
 use crate::{StoreError, Unit};
 
 /// The tables in an order in which they can be emptied.
-const TABLES: [&str; 37] = [
+const TABLES: [&str; 43] = [
+    "tree",
+    "tree_tiles",
+    "tree_runs",
+    "checkpoints",
+    "log_keys",
+    "unplaced",
     "server_events",
     "server_log",
     "departures",

@@ -41,4 +41,5 @@ pub(crate) mod sweep;
 mod task_leases;
 mod tasks;
 pub(crate) mod timers;
+pub(crate) mod tree;
 pub(crate) mod upkeep;

@@ -243,10 +243,11 @@ fn lengthen(events: usize) -> [String; 2] {
 }
 
 /// SQL that removes these events again.
-fn shorten() -> [&'static str; 2] {
+fn shorten() -> [&'static str; 3] {
     [
         "UPDATE intents SET last_event = (SELECT previous FROM events WHERE rid = 1000001) WHERE rid = 1",
         "DELETE FROM events WHERE rid > 1000000",
+        "DELETE FROM unplaced WHERE number > 1000000",
     ]
 }
 

@@ -9,6 +9,7 @@ mod members;
 mod negatives;
 mod openapi;
 mod portfolios;
+mod proof_rows;
 mod records;
 mod streams;
 mod unsupported;

@@ -14,10 +14,12 @@ use harness::on_each_store;
 use placet_server::edge::body::BODY_BYTES_MAX;
 use serde_json::{Value, json};
 
+use super::proof_rows;
+
 const NOBODYS: &str = "019ab0f2-0000-7000-8000-000000000000";
 
 /// The requests that one operation must refuse.
-struct Row {
+pub(super) struct Row {
     operation: String,
     /// A role that may call the operation.
     role: Role,
@@ -35,7 +37,7 @@ struct Row {
 }
 
 impl Row {
-    fn new(operation: impl Into<String>, role: Role) -> Self {
+    pub(super) fn new(operation: impl Into<String>, role: Role) -> Self {
         Self {
             operation: operation.into(),
             role,
@@ -48,7 +50,7 @@ impl Row {
         }
     }
 
-    fn forbidden(self, forbidden: &'static [Role]) -> Self {
+    pub(super) fn forbidden(self, forbidden: &'static [Role]) -> Self {
         Self { forbidden, ..self }
     }
 
@@ -56,7 +58,7 @@ impl Row {
         Self { invalid: Some((body, field)), ..self }
     }
 
-    fn query(self, query: &'static str, field: &'static str) -> Self {
+    pub(super) fn query(self, query: &'static str, field: &'static str) -> Self {
         Self { query: Some((query, field)), ..self }
     }
 
@@ -87,6 +89,7 @@ impl Row {
             .replace("{task_id}", &things.task)
             .replace("{plan_id}", &things.plan)
             .replace("{checkpoint_id}", "c")
+            .replace("{event_id}", NOBODYS)
             .replace("{coordinator_id}", &things.coordinator)
             .replace("{subscription_id}", &things.subscription)
             .replace("{entry_id}", NOBODYS)
@@ -121,6 +124,7 @@ impl Row {
             "/tasks",
             "/plans",
             "/checkpoints",
+            "/verify/consistency",
             "/coordinators",
             "/decisions",
             "/subscriptions",
@@ -206,10 +210,18 @@ impl Things {
 
 /// One row for each operation that needs a key.
 fn rows() -> Vec<Row> {
-    [rows_of_decisions(), rows_of_work(), rows_of_requests(), rows_of_portfolios(), rows_of_graphs(), rows_of_tasks()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        rows_of_decisions(),
+        proof_rows::rows(),
+        rows_of_work(),
+        rows_of_requests(),
+        rows_of_portfolios(),
+        rows_of_graphs(),
+        rows_of_tasks(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// The rows of the operations on policies, and on requests to people that do not suspend the intent.

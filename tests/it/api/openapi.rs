@@ -13,12 +13,16 @@ use sha2::Sha256;
 
 /// Every route and method of the server, except aliases and HTML pages. A new route must be added to this list and to the
 /// description.
-const ROUTES: [&str; 123] = [
+const ROUTES: [&str; 129] = [
     "get /.well-known/openintent-compat.json",
     "get /.well-known/openintent.json",
     "get /.well-known/placet.json",
+    "post /api/v1/admin/checkpoints",
     "get /api/v1/agents/{agent_id}/subscribe",
+    "get /api/v1/checkpoints",
+    "get /api/v1/checkpoints/{checkpoint_id}",
     "post /api/v1/checkpoints/{checkpoint_id}/approve",
+    "get /api/v1/checkpoints/{checkpoint_id}/proof/{event_id}",
     "post /api/v1/checkpoints/{checkpoint_id}/reject",
     "post /api/v1/coordinators",
     "get /api/v1/coordinators/{coordinator_id}",
@@ -70,6 +74,7 @@ const ROUTES: [&str; 123] = [
     "post /api/v1/intents/{intent_id}/escalations",
     "get /api/v1/intents/{intent_id}/events",
     "post /api/v1/intents/{intent_id}/events",
+    "get /api/v1/intents/{intent_id}/events/verify",
     "get /api/v1/intents/{intent_id}/failures",
     "post /api/v1/intents/{intent_id}/failures",
     "delete /api/v1/intents/{intent_id}/governance",
@@ -133,6 +138,7 @@ const ROUTES: [&str; 123] = [
     "post /api/v1/tasks/{task_id}/escalate",
     "post /api/v1/tasks/{task_id}/fail",
     "post /api/v1/tasks/{task_id}/progress",
+    "get /api/v1/verify/consistency",
     "get /healthz",
     "get /metrics",
     "get /openapi.json",
@@ -189,7 +195,7 @@ on_each_store! {
                 let filled = path.replace("{intent_id}", &intent.to_string()).replace("{suspension_id}", &suspension);
                 let reply = admin.send(admin.request(&method.to_uppercase(), &filled[1..])).await;
                 let served = ROUTES.contains(&format!("{method} {path}").as_str());
-                let named = ["{key_id}", "{delivery_id}", "{lease_id}", "{dependency_id}", "{attachment_id}", "{agent_id}", "{entry_id}", "{request_id}", "{approval_id}", "{escalation_id}", "{portfolio_id}", "{task_id}", "{plan_id}", "{coordinator_id}", "{subscription_id}", "/retry-policy"].iter().any(|id| path.contains(id));
+                let named = ["{key_id}", "{delivery_id}", "{lease_id}", "{dependency_id}", "{attachment_id}", "{agent_id}", "{entry_id}", "{request_id}", "{approval_id}", "{escalation_id}", "{portfolio_id}", "{task_id}", "{plan_id}", "{coordinator_id}", "{subscription_id}", "{checkpoint_id}", "/retry-policy"].iter().any(|id| path.contains(id));
                 let unknown = reply.status == 405 || (reply.status == 404 && !named);
                 assert_eq!(!unknown, served, "{method} {path}: {}", reply.status);
             }
@@ -218,12 +224,12 @@ on_each_store! {
         for (operation, described) in operations(&description) {
             let has = |status: &str| described["responses"].get(status).is_some();
             let keyed = operation == "get /metrics" || (operation.contains("/api/v1") && !operation.ends_with("/server/config"));
-            assert!(has("200") || has("204"), "{operation}");
+            assert!(has("200") || has("201") || has("204"), "{operation}");
             assert_eq!(has("401"), keyed, "{operation}");
             assert!(has("404") || !operation.contains('{'), "{operation}");
             assert!(has("422") || described.get("requestBody").is_none(), "{operation}");
-            // A request to send a message again has no body, and neither has a heartbeat, or one that moves a plan: the id is enough.
-            let is_bare = operation.ends_with("/redrive") || operation.ends_with("/heartbeat") || operation.starts_with("post /api/v1/plans/{plan_id}/");
+            // A request to send a message again has no body, and neither has a heartbeat, or one that moves a plan, or one for a checkpoint.
+            let is_bare = operation.ends_with("/redrive") || operation == "post /api/v1/admin/checkpoints" || operation.ends_with("/heartbeat") || operation.starts_with("post /api/v1/plans/{plan_id}/");
             let bodied = (operation.starts_with("post") && !is_bare)
                 || operation.starts_with("patch")
                 || operation.starts_with("put");

@@ -13,8 +13,22 @@ const DOMAIN: &[&str] =
     &["base", "suspension", "problem", "people", "portfolio", "container", "subscription", "intent", "log", "wire", "asking"];
 
 /// The folders and files of the server, in order. Each may import only those before it.
-const SERVER: &[&str] =
-    &["crypto", "terminal", "config", "observe", "edge", "worker", "pages", "inbox", "protocols", "api", "app", "cli", "main"];
+const SERVER: &[&str] = &[
+    "crypto",
+    "terminal",
+    "config",
+    "observe",
+    "log",
+    "edge",
+    "worker",
+    "pages",
+    "inbox",
+    "protocols",
+    "api",
+    "app",
+    "cli",
+    "main",
+];
 /// The server's surfaces. None may import another, since each is a separate way to the same store.
 const SURFACES: &[&str] = &["api", "pages", "inbox", "protocols"];
 /// Imports of a surface from parts of the server other than `edge`. The reasons: `observe` defines the form in which metrics are
@@ -49,6 +63,7 @@ const STORE: &[&str] = &[
     "sql",
     "schema",
     "columns",
+    "tree_columns",
     "surroundings",
     "reads",
     "mailbox",
@@ -56,6 +71,8 @@ const STORE: &[&str] = &[
     "portfolios",
     "tasks",
     "coordinators",
+    "tree",
+    "proofs",
     "work",
     "look",
     "units",

@@ -7,7 +7,7 @@ use crate::base::ids::KeyId;
 use crate::base::name::Owner;
 use crate::base::time;
 use crate::people::client::Client;
-use crate::people::event::{KeyFacts, ServerEvent};
+use crate::people::event::{KeyFacts, LogKeyAdded, ServerEvent};
 use crate::people::principal::{Credential, Role};
 
 /// The payload of an event of the server's own log.
@@ -18,6 +18,8 @@ pub enum ServerPayload {
     Key(Key),
     /// `key.revoked`.
     KeyRevoked(KeyRevoked),
+    /// `log_key.added`.
+    LogKeyAdded(LogKeyAdded),
 }
 
 /// A key as it was made, or as it was found when the log began.
@@ -82,6 +84,7 @@ impl ServerPayload {
             ServerEvent::KeyRevoked { key_id, name, credential } => {
                 Self::KeyRevoked(KeyRevoked { key_id: *key_id, name: name.clone(), credential: *credential })
             }
+            ServerEvent::LogKeyAdded(added) => Self::LogKeyAdded(added.clone()),
         }
     }
 }

@@ -16,7 +16,9 @@ use crate::edge::query::{OFFSET_MAX, PAGE_DEFAULT, PAGE_MAX};
 /// Gives a parameter its bounds and its meaning.
 pub(super) fn complete(path: &str, parameter: &mut Value) {
     let name = text(&parameter["name"]);
-    let Some((schema, description)) = of_one_noun(path, name).or_else(|| meaning(path, name)) else { return };
+    let Some((schema, description)) = of_one_noun(path, name).or_else(|| of_proofs(name)).or_else(|| meaning(path, name)) else {
+        return;
+    };
     parameter["schema"] = schema;
     parameter["description"] = json!(description);
 }
@@ -91,6 +93,25 @@ fn meaning(path: &str, name: &str) -> Option<(Value, &'static str)> {
     Some(meaning)
 }
 
+/// The parameters of proofs of the log.
+fn of_proofs(name: &str) -> Option<(Value, &'static str)> {
+    let one_of = |words: &[&str]| json!({ "type": "string", "enum": words });
+    let meaning = match name {
+        "from_checkpoint" => (json!({ "type": "string" }), "The id of the older checkpoint."),
+        "to_checkpoint" => (json!({ "type": "string" }), "The id of the newer checkpoint."),
+        "event_id" => (json!({ "type": "string", "format": "uuid" }), "The event's id. Any other value answers 404."),
+        "scope" => {
+            (one_of(&["global", "intent"]), "The tree over all events, or the events of the intent that `intent_id` names.")
+        }
+        "before" => (
+            json!({ "type": "integer", "format": "int64", "minimum": 0, "maximum": i64::MAX }),
+            "Only checkpoints with fewer leaves.",
+        ),
+        _ => return None,
+    };
+    Some(meaning)
+}
+
 /// The parameters that have bounds or meanings of their own on the paths of portfolios, tasks and subscriptions.
 fn of_one_noun(path: &str, name: &str) -> Option<(Value, &'static str)> {
     let number = |minimum: u32, maximum: u32, default: u32| json!({ "type": "integer", "minimum": minimum, "maximum": maximum, "default": default });
@@ -107,6 +128,10 @@ fn of_one_noun(path: &str, name: &str) -> Option<(Value, &'static str)> {
         ("/api/v1/intents/{intent_id}/coordinator-decisions", "limit") => {
             (number(1, DECISIONS_MAX, DECISIONS_DEFAULT), "The most decisions in the list.")
         }
+        ("/api/v1/checkpoints/{checkpoint_id}" | "/api/v1/checkpoints/{checkpoint_id}/proof/{event_id}", "checkpoint_id") => (
+            json!({ "type": "string" }),
+            "The number of leaves, and for one intent a dot and the intent. Any other value answers 404.",
+        ),
         (_, "checkpoint_id") => {
             (json!({ "type": "string" }), "The checkpoint's id in its plan, which the body names. An unknown one answers 404.")
         }

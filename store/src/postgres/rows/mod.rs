@@ -24,6 +24,7 @@ mod suspensions;
 mod tasks;
 mod timers;
 mod tokens;
+mod tree;
 
 use crate::hub::Notice;
 use crate::postgres::session::Session;

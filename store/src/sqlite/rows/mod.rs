@@ -24,6 +24,7 @@ mod suspensions;
 mod tasks;
 mod timers;
 mod tokens;
+mod tree;
 
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;

@@ -1,0 +1,135 @@
+//! The key that signs checkpoints: made at the first start, and opened at each start.
+//!
+//! The secret half is in the database, encrypted under a key in a file outside it, so that neither a copy of the database nor a copy of
+//! the file lets anyone sign. Several servers on one database share the file. A server that cannot open the key serves as always, signs
+//! nothing, and says so: a question must not wait for a file.
+
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use domain::base::ids::Entropy;
+use proof::key::{KeyFile, SigningKey, open, seal};
+use store::{LogKeyRow, Store};
+use url::Url;
+
+use crate::config::LogConfig;
+
+/// The number of random bytes that make a log's name unlike that of another deployment at the same address.
+const NAME_BYTES: usize = 4;
+
+/// The key with which this server signs; `None` if it cannot sign, and then a warning says why.
+///
+/// # Errors
+///
+/// A database that fails, or a log that has another name than the settings say.
+pub(crate) async fn load(
+    store: &dyn Store,
+    config: &LogConfig,
+    public_url: &Url,
+    entropy: &dyn Entropy,
+) -> anyhow::Result<Option<Arc<SigningKey>>> {
+    let in_force = store.log_key().await?;
+    if let (Some(in_force), Some(name)) = (&in_force, &config.origin)
+        && in_force.name != *name
+    {
+        bail!(
+            "PLACET_LOG_ORIGIN is {name}, but this database holds the log {}, and a log keeps its name; remove the setting",
+            in_force.name
+        );
+    }
+    let opened = match (read(config, in_force.is_none(), entropy), in_force) {
+        (Err(error), _) => Err(error),
+        (Ok(file), Some(in_force)) => open_with(&file, &in_force),
+        (Ok(file), None) => {
+            let name = config.origin.clone().unwrap_or_else(|| name_at(public_url, entropy));
+            begin(store, file, &name, entropy).await
+        }
+    };
+    match opened {
+        Ok(key) => Ok(Some(Arc::new(key))),
+        Err(error) => {
+            tracing::warn!(error = %format!("{error:#}"), "this server signs no checkpoints of the log; events are written as always");
+            Ok(None)
+        }
+    }
+}
+
+/// Reads the key file. If the log has no key yet, a missing file is made.
+fn read(config: &LogConfig, is_first: bool, entropy: &dyn Entropy) -> anyhow::Result<KeyFile> {
+    let Some(path) = &config.key_file else {
+        bail!("no key file is named; set PLACET_LOG_KEY_FILE to a file that all servers on this database share");
+    };
+    if is_first && !path.exists() {
+        make(path, &KeyFile::write(&entropy.bytes32()))
+            .with_context(|| format!("failed to make the key file {}", path.display()))?;
+    }
+    let text = std::fs::read_to_string(path).with_context(|| format!("failed to read the key file {}", path.display()))?;
+    KeyFile::read(&text).with_context(|| format!("failed to use {}", path.display()))
+}
+
+/// Writes the file as a whole, or finds that another server has just made it.
+fn make(path: &Path, text: &str) -> anyhow::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // A temporary file is open to its owner alone.
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    match file.persist_noclobber(path) {
+        Ok(_) => {
+            tracing::info!(path = %path.display(), "made the key file of the log; keep a copy of it apart from copies of the database");
+            Ok(())
+        }
+        Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error.error.into()),
+    }
+}
+
+/// Opens the key in force.
+fn open_with(file: &KeyFile, in_force: &LogKeyRow) -> anyhow::Result<SigningKey> {
+    let seed = match (file, &in_force.sealed) {
+        (KeyFile::Wrapping(wrapping), Some(sealed)) => open(wrapping, &in_force.name, sealed)?,
+        (KeyFile::Wrapping(_), None) => {
+            bail!("the key file must hold the signing key itself, because an operator made the key of this log")
+        }
+        (KeyFile::Given(key), _) if key.verifying().public() == in_force.public && key.verifying().name() == in_force.name => {
+            key.seed()
+        }
+        (KeyFile::Given(key), _) => bail!("the key file holds the key {}, which is not the one in force", key.verifying()),
+    };
+    let key = SigningKey::new(&in_force.name, &seed)?;
+    if key.verifying().public() != in_force.public {
+        bail!("the log's key in the database was changed");
+    }
+    Ok(key)
+}
+
+/// Puts the first key in force. Another server may be quicker; then its key is opened.
+async fn begin(store: &dyn Store, file: KeyFile, name: &str, entropy: &dyn Entropy) -> anyhow::Result<SigningKey> {
+    let (key, sealed) = match &file {
+        KeyFile::Wrapping(wrapping) => {
+            let seed = entropy.bytes32();
+            let mut nonce = [0; 12];
+            entropy.fill(&mut nonce);
+            (SigningKey::new(name, &seed)?, Some(seal(wrapping, name, &seed, nonce)?))
+        }
+        KeyFile::Given(key) => (SigningKey::new(key.verifying().name(), &key.seed())?, None),
+    };
+    let candidate = LogKeyRow { name: key.verifying().name().to_owned(), public: key.verifying().public(), sealed };
+    let in_force = store.adopt_log_key(candidate, key.verifying().to_string()).await?;
+    if in_force.public == key.verifying().public() {
+        tracing::info!(key = %key.verifying(), "a log begins; give this public key to those who shall check it");
+        return Ok(key);
+    }
+    open_with(&file, &in_force)
+}
+
+/// A name for a log at this address, with a part that tells deployments at one address apart.
+fn name_at(public_url: &Url, entropy: &dyn Entropy) -> String {
+    let mut random = [0; NAME_BYTES];
+    entropy.fill(&mut random);
+    let host = public_url.host_str().unwrap_or("localhost");
+    let port = public_url.port().map(|port| format!(":{port}")).unwrap_or_default();
+    format!("{host}{port}/{:08x}", u32::from_be_bytes(random))
+}

@@ -1,0 +1,172 @@
+//! The tree over all events.
+
+use chrono::{DateTime, Utc};
+use diesel::prelude::*;
+use diesel::sqlite::SqliteConnection;
+use domain::log::Sealed;
+
+use super::Writing;
+use crate::rows::{CheckpointRow, Code, LogKeyRow, Place, ReadTree, RowsError, RowsResult, Run, Source, TreeRow, WriteTree};
+use crate::schema::{checkpoints, events, log_keys, portfolio_events, server_events, tree, tree_runs, tree_tiles, unplaced};
+use crate::sql::At;
+use crate::tree_columns::{
+    CheckpointColumns, LogKeyColumns, RunColumns, STEP_BYTES_MAX, SealedColumns, checkpoint_of, log_key_of, run_of, sealed_of,
+    signed, unsigned,
+};
+
+impl WriteTree for Writing<'_> {
+    /// Takes no lock: there is only one writer.
+    fn lock_tree(&mut self) -> RowsResult<TreeRow> {
+        let first = (tree::rid.eq(1), tree::size.eq(0), tree::events.eq(0), tree::signed_size.eq(0));
+        diesel::insert_into(tree::table).values(first).on_conflict_do_nothing().execute(self.conn)?;
+        self.conn.tree()
+    }
+
+    fn update_tree(&mut self, row: &TreeRow) -> RowsResult<()> {
+        let end = (tree::size.eq(signed(row.size)?), tree::events.eq(row.events), tree::signed_size.eq(signed(row.signed_size)?));
+        diesel::update(tree::table.find(1)).set(end).execute(self.conn)?;
+        Ok(())
+    }
+
+    fn save_tile(&mut self, level: u8, number: u64, hashes: &[u8]) -> RowsResult<()> {
+        let row = (tree_tiles::level.eq(i32::from(level)), tree_tiles::number.eq(signed(number)?), tree_tiles::hashes.eq(hashes));
+        let insert = diesel::insert_into(tree_tiles::table).values(row);
+        let conflict = insert.on_conflict((tree_tiles::level, tree_tiles::number));
+        conflict.do_update().set(tree_tiles::hashes.eq(hashes)).execute(self.conn)?;
+        Ok(())
+    }
+
+    fn insert_run(&mut self, run: &Run) -> RowsResult<()> {
+        let row = (
+            tree_runs::first_leaf.eq(signed(run.first_leaf)?),
+            tree_runs::source.eq(run.place.source.code()),
+            tree_runs::subject.eq(run.place.subject),
+            tree_runs::number.eq(run.place.number),
+            tree_runs::length.eq(signed(run.length)?),
+        );
+        diesel::insert_into(tree_runs::table).values(row).execute(self.conn)?;
+        Ok(())
+    }
+
+    fn placed(&mut self, places: &[Place]) -> RowsResult<()> {
+        for place in places.iter().filter(|place| place.source != Source::Intents) {
+            diesel::delete(unplaced::table.find((place.source.code(), place.subject, place.number))).execute(self.conn)?;
+        }
+        Ok(())
+    }
+
+    fn insert_checkpoint(&mut self, checkpoint: &CheckpointRow) -> RowsResult<()> {
+        let row = (
+            checkpoints::size.eq(signed(checkpoint.size)?),
+            checkpoints::root.eq(checkpoint.root.to_vec()),
+            checkpoints::note.eq(&checkpoint.note),
+            checkpoints::created_at.eq(At(checkpoint.created_at)),
+        );
+        diesel::insert_into(checkpoints::table).values(row).execute(self.conn)?;
+        Ok(())
+    }
+
+    fn insert_log_key(&mut self, key: &LogKeyRow, now: DateTime<Utc>) -> RowsResult<()> {
+        let last = log_keys::table.select(diesel::dsl::max(log_keys::rid)).first::<Option<i64>>(self.conn)?;
+        let row = (
+            log_keys::rid.eq(last.unwrap_or(0) + 1),
+            log_keys::name.eq(&key.name),
+            log_keys::public.eq(key.public.to_vec()),
+            log_keys::sealed.eq(&key.sealed),
+            log_keys::created_at.eq(At(now)),
+        );
+        diesel::insert_into(log_keys::table).values(row).execute(self.conn)?;
+        Ok(())
+    }
+}
+
+impl ReadTree for SqliteConnection {
+    fn tree(&mut self) -> RowsResult<TreeRow> {
+        let row = tree::table.find(1).select((tree::size, tree::events, tree::signed_size));
+        let Some((size, events, signed_size)) = row.first::<(i64, i64, i64)>(self).optional()? else {
+            return Ok(TreeRow::default());
+        };
+        Ok(TreeRow { size: unsigned(size)?, events, signed_size: unsigned(signed_size)? })
+    }
+
+    /// The writer numbers events in the order of commits, so the events of one intent are in their order.
+    fn unplaced(&mut self, tree: &TreeRow, limit: u32) -> RowsResult<Vec<(Place, Sealed)>> {
+        let mut found = Vec::new();
+        let waiting = unplaced::table.order((unplaced::source, unplaced::subject, unplaced::number)).limit(i64::from(limit));
+        for (source, subject, number) in waiting.load::<(i32, i64, i64)>(self)? {
+            let place = Place { source: Source::from_code(source)?, subject, number };
+            let sealed = self.events_from(place, 1)?.pop();
+            found.push((place, sealed.ok_or(RowsError::Inconsistent("an event without a leaf is missing"))?));
+        }
+        let new = events::table.filter(events::rid.gt(tree.events)).order(events::rid).limit(i64::from(limit));
+        let mut bytes_left = STEP_BYTES_MAX;
+        for row in new.select((events::rid, events::bytes, events::hash)).load_iter::<(i64, Vec<u8>, Vec<u8>), _>(self)? {
+            let (rid, bytes, hash) = row?;
+            let place = Place { source: Source::Intents, subject: 0, number: rid };
+            bytes_left = bytes_left.saturating_sub(bytes.len());
+            found.push((place, sealed_of((bytes, hash))?));
+            if bytes_left == 0 {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    fn tile(&mut self, level: u8, number: u64) -> RowsResult<Vec<u8>> {
+        let tile = tree_tiles::table.find((i32::from(level), signed(number)?)).select(tree_tiles::hashes);
+        Ok(tile.first(self).optional()?.unwrap_or_default())
+    }
+
+    fn leaf_of(&mut self, place: Place) -> RowsResult<Option<u64>> {
+        let runs = tree_runs::table.filter(tree_runs::source.eq(place.source.code()));
+        let run = runs.filter(tree_runs::subject.eq(place.subject)).filter(tree_runs::number.le(place.number));
+        let run = run.order(tree_runs::number.desc()).first::<RunColumns>(self).optional()?.map(run_of).transpose()?;
+        Ok(run.and_then(|run| run.leaf_of(place)))
+    }
+
+    fn runs(&mut self, first: u64, limit: u32) -> RowsResult<Vec<Run>> {
+        let begin = tree_runs::table.filter(tree_runs::first_leaf.le(signed(first)?)).order(tree_runs::first_leaf.desc());
+        let begin = begin.select(tree_runs::first_leaf).first::<i64>(self).optional()?.unwrap_or(0);
+        let runs = tree_runs::table.filter(tree_runs::first_leaf.ge(begin)).order(tree_runs::first_leaf).limit(i64::from(limit));
+        runs.load::<RunColumns>(self)?.into_iter().map(run_of).collect()
+    }
+
+    fn events_from(&mut self, place: Place, length: u64) -> RowsResult<Vec<Sealed>> {
+        let (from, to) = (place.number, place.number.saturating_add(signed(length)?));
+        let found: Vec<SealedColumns> = match place.source {
+            Source::Intents => {
+                let of = events::table.filter(events::rid.ge(from)).filter(events::rid.lt(to)).order(events::rid);
+                of.select((events::bytes, events::hash)).load(self)?
+            }
+            Source::Portfolios => {
+                let of = portfolio_events::table.filter(portfolio_events::portfolio.eq(place.subject));
+                let of = of.filter(portfolio_events::sequence.ge(from)).filter(portfolio_events::sequence.lt(to));
+                of.order(portfolio_events::sequence).select((portfolio_events::bytes, portfolio_events::hash)).load(self)?
+            }
+            Source::Server => {
+                let of = server_events::table.filter(server_events::sequence.ge(from)).filter(server_events::sequence.lt(to));
+                of.order(server_events::sequence).select((server_events::bytes, server_events::hash)).load(self)?
+            }
+        };
+        found.into_iter().map(sealed_of).collect()
+    }
+
+    fn checkpoint(&mut self, size: u64) -> RowsResult<Option<CheckpointRow>> {
+        checkpoints::table.find(signed(size)?).first::<CheckpointColumns>(self).optional()?.map(checkpoint_of).transpose()
+    }
+
+    fn checkpoints(&mut self, before: u64, limit: u32) -> RowsResult<Vec<CheckpointRow>> {
+        let before = i64::try_from(before).unwrap_or(i64::MAX);
+        let found = checkpoints::table.filter(checkpoints::size.lt(before)).order(checkpoints::size.desc());
+        found.limit(i64::from(limit)).load::<CheckpointColumns>(self)?.into_iter().map(checkpoint_of).collect()
+    }
+
+    fn log_key(&mut self) -> RowsResult<Option<LogKeyRow>> {
+        let last = log_keys::table.filter(log_keys::rid.gt(0)).order(log_keys::rid.desc()).select((
+            log_keys::name,
+            log_keys::public,
+            log_keys::sealed,
+        ));
+        last.first::<LogKeyColumns>(self).optional()?.map(log_key_of).transpose()
+    }
+}

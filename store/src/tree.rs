@@ -1,0 +1,86 @@
+//! Reads of the tree over all events, and the next step of its growth.
+//!
+//! A step is computed beside the writer, from a snapshot, and saved by a short transaction, which saves nothing if another server took
+//! the step first. So neither decisions nor other servers wait for hashes.
+
+use domain::log::Sealed;
+use proof::leaf;
+use proof::tree::{Damaged, Growth, NodeHash, Tree, leaf_hash};
+
+use crate::rows::prelude::*;
+use crate::rows::{Place, RowsError, RowsResult, Run, TreeRow};
+
+/// About how many events of intents, and at most how many others, one step gives leaves.
+const EVENTS_PER_STEP: u32 = 1_000;
+
+/// The tiles of a database.
+pub(crate) struct StoredTiles<'a, R>(pub(crate) &'a mut R);
+
+impl<R: ReadRows> proof::tree::Tiles for StoredTiles<'_, R> {
+    type Error = RowsError;
+
+    fn tile(&mut self, level: u8, number: u64) -> RowsResult<Vec<u8>> {
+        self.0.tile(level, number)
+    }
+}
+
+impl From<Damaged> for RowsError {
+    fn from(_: Damaged) -> Self {
+        Self::Inconsistent("a tile of the tree lacks hashes")
+    }
+}
+
+/// The tree with the first `size` leaves.
+pub(crate) fn tree_of<R: ReadRows>(rows: &mut R, size: u64) -> Tree<StoredTiles<'_, R>> {
+    Tree::new(StoredTiles(rows), size)
+}
+
+/// The root over the first `size` leaves, computed from the stored hashes.
+pub(crate) fn root<R: ReadRows>(rows: &mut R, size: u64) -> RowsResult<NodeHash> {
+    tree_of(rows, size).root()
+}
+
+/// Leaves to add to the tree.
+pub(crate) struct Step {
+    pub(crate) before: TreeRow,
+    pub(crate) after: TreeRow,
+    pub(crate) places: Vec<Place>,
+    pub(crate) runs: Vec<Run>,
+    pub(crate) tiles: Vec<(u8, u64, Vec<u8>)>,
+}
+
+/// The next step of the tree's growth; `None` if each event has its leaf.
+pub(crate) fn next_step<R: ReadRows>(rows: &mut R) -> RowsResult<Option<Step>> {
+    let before = rows.tree()?;
+    let events = rows.unplaced(&before, EVENTS_PER_STEP)?;
+    if events.is_empty() {
+        return Ok(None);
+    }
+    let mut growth = Growth::begin(&mut StoredTiles(rows), before.size)?;
+    let mut runs: Vec<Run> = Vec::new();
+    let mut after = before;
+    for (place, sealed) in &events {
+        match runs.last_mut() {
+            Some(run) if is_next(run, *place) => run.length += 1,
+            Some(_) | None => runs.push(Run { first_leaf: growth.size(), place: *place, length: 1 }),
+        }
+        if place.source == crate::rows::Source::Intents {
+            after.events = after.events.max(place.number);
+        }
+        growth.push(leaf_hash(&leaf_of(sealed)?));
+    }
+    after.size = growth.size();
+    let places = events.into_iter().map(|(place, _)| place).collect();
+    Ok(Some(Step { before, after, places, runs, tiles: growth.into_tiles().collect() }))
+}
+
+/// The leaf of a stored event.
+pub(crate) fn leaf_of(sealed: &Sealed) -> RowsResult<Vec<u8>> {
+    leaf::of(sealed).ok_or(RowsError::Inconsistent("an event is not canonical"))
+}
+
+/// Whether the event at `place` follows the run's last one.
+fn is_next(run: &Run, place: Place) -> bool {
+    let length = i64::try_from(run.length).unwrap_or(i64::MAX);
+    place == Place { number: run.place.number.saturating_add(length), ..run.place }
+}

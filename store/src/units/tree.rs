@@ -1,0 +1,79 @@
+//! The growth of the tree over all events, its checkpoints, and the key that signs them.
+//!
+//! Guarantee: each event gets one leaf, no two checkpoints have one size, and each checkpoint's tree is the beginning of the next one's,
+//! whatever number of servers sign. Mechanism: a transaction locks the row that says how far the tree reaches. Failure: a crash leaves
+//! the tree as it was, and events without leaves get them later.
+
+use domain::base::name::SERVER;
+use domain::people::event::{LogKeyAdded, ServerEvent};
+use proof::checkpoint::TreeHead;
+use proof::key::SigningKey;
+
+use super::server_log;
+use crate::rows::prelude::*;
+use crate::rows::{CheckpointRow, LogKeyRow, RowsError, RowsResult};
+use crate::surroundings::Env;
+use crate::tree::{Step, root};
+
+/// Saves a step of the tree's growth. Returns false if the tree has grown meanwhile, and then saves nothing.
+pub(crate) fn extend<R: Rows>(rows: &mut R, step: &Step) -> RowsResult<bool> {
+    let tree = rows.lock_tree()?;
+    if (tree.size, tree.events) != (step.before.size, step.before.events) {
+        return Ok(false);
+    }
+    for (level, number, hashes) in &step.tiles {
+        rows.save_tile(*level, *number, hashes)?;
+    }
+    for run in &step.runs {
+        rows.insert_run(run)?;
+    }
+    rows.placed(&step.places)?;
+    let signed_size = tree.signed_size;
+    rows.update_tree(&crate::rows::TreeRow { signed_size, ..step.after })?;
+    Ok(true)
+}
+
+/// Signs the tree as it is; `None` if the newest checkpoint says as much already.
+///
+/// # Errors
+///
+/// `Inconsistent` if the key is not the one in force, or if the stored tree is not an extension of the one that was signed last: then
+/// nothing is signed any more, and people have to find out what changed the database.
+pub(crate) fn sign<R: Rows>(rows: &mut R, env: &Env<'_>, key: &SigningKey) -> RowsResult<Option<CheckpointRow>> {
+    let mut tree = rows.lock_tree()?;
+    let in_force = rows.reads().log_key()?;
+    if in_force.is_none_or(|in_force| in_force.public != key.verifying().public() || in_force.name != key.verifying().name()) {
+        return Err(RowsError::Inconsistent("another key than this server's signs the log"));
+    }
+    if tree.size == tree.signed_size {
+        return Ok(None);
+    }
+    if tree.signed_size > 0 {
+        let last = rows.reads().checkpoint(tree.signed_size)?.ok_or(RowsError::Inconsistent("the last checkpoint is missing"))?;
+        let is_signed = TreeHead::read(&last.note).is_ok_and(|head| (head.size, head.root) == (tree.signed_size, last.root));
+        if !is_signed || tree.signed_size > tree.size || root(rows.reads(), tree.signed_size)? != last.root {
+            return Err(RowsError::Inconsistent(
+                "the tree does not extend the last signed one; the database was changed from outside",
+            ));
+        }
+    }
+    let root = root(rows.reads(), tree.size)?;
+    let note = TreeHead::sign(tree.size, root, key);
+    let checkpoint = CheckpointRow { size: tree.size, root, note, created_at: env.clock.now() };
+    rows.insert_checkpoint(&checkpoint)?;
+    tree.signed_size = tree.size;
+    rows.update_tree(&tree)?;
+    Ok(Some(checkpoint))
+}
+
+/// Puts a first key in force, and records it in the server's own log. Returns the key in force, which is another one if there was one.
+pub(crate) fn adopt_key<R: Rows>(rows: &mut R, env: &Env<'_>, candidate: &LogKeyRow, text: &str) -> RowsResult<LogKeyRow> {
+    rows.lock_tree()?;
+    if let Some(in_force) = rows.reads().log_key()? {
+        return Ok(in_force);
+    }
+    rows.insert_log_key(candidate, env.clock.now())?;
+    let added = LogKeyAdded { key: text.to_owned(), replaces: None, signature: None };
+    server_log::append(rows, env, SERVER, &ServerEvent::LogKeyAdded(added))?;
+    Ok(candidate.clone())
+}
