@@ -10,7 +10,7 @@ use domain::base::time::from_micros;
 use domain::log::payload::{Key, KeyRevoked};
 use domain::log::{Entry, Envelope, Sealed, verify_chain};
 use domain::people::client::Client;
-use domain::people::event::{KeyFacts, LogKeyAdded, ServerEvent};
+use domain::people::event::{KeyFacts, LogExported, LogKeyAdded, ServerEvent};
 use domain::people::principal::{Credential, Role};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -50,6 +50,14 @@ fn events() -> Vec<ServerEvent> {
             replaces: Some("example.com/log+0a+AQ==".into()),
             signature: Some("c2lnbmVk".into()),
         }),
+        ServerEvent::LogExported(LogExported { format: "jsonl".into(), size: 9, after: None, selection: None, credential }),
+        ServerEvent::LogExported(LogExported {
+            format: "csv".into(),
+            size: 9,
+            after: Some(4),
+            selection: Some([("agent".to_owned(), Value::from("bot"))].into_iter().collect()),
+            credential,
+        }),
     ]
 }
 
@@ -87,6 +95,7 @@ fn every_payload_of_the_server_is_read_and_written_back() {
         let written = match served["event_type"].as_str().unwrap() {
             "key.created" | "key.imported" | "key.recorded" => again::<Key>(payload),
             "key.revoked" => again::<KeyRevoked>(payload),
+            "log.exported" => again::<LogExported>(payload),
             "log_key.added" => again::<LogKeyAdded>(payload),
             other => panic!("{other} is not read back here"),
         };

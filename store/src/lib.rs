@@ -12,6 +12,7 @@ mod columns;
 mod coordinators;
 mod database;
 mod error;
+mod export;
 pub mod fact;
 mod filter;
 mod graph;
@@ -49,6 +50,7 @@ pub mod work;
 
 pub use self::database::{Database, open};
 pub use self::error::{StoreError, Unit, Wanted};
+pub use self::export::{ExportFilter, ExportPage, Exported, Outcome as ExportOutcome};
 pub use self::filter::{
     CheckpointFilter, DeliveryFilter, EventFilter, FailedFilter, IntentFilter, PortfolioFilter, ServerEventFilter,
     SubscriptionFilter, SuspensionFilter, TaskFilter,

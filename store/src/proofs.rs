@@ -49,7 +49,7 @@ impl std::str::FromStr for CheckpointId {
 }
 
 /// The events of an intent from the first on, each with its row id; `None` if there are too many to walk.
-fn log_of<R: ReadRows>(rows: &mut R, row: &IntentRow) -> RowsResult<Option<Vec<(i64, Sealed)>>> {
+pub(crate) fn log_of<R: ReadRows>(rows: &mut R, row: &IntentRow) -> RowsResult<Option<Vec<(i64, Sealed)>>> {
     let (mut walk, mut rids) = (Walk::of(row), Vec::new());
     loop {
         match walk.step(rows)? {

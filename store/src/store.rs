@@ -4,6 +4,7 @@ use std::future::ready;
 use std::sync::Arc;
 
 use domain::base::ids::{CoordinatorId, DeliveryId, IntentId, KeyId, PlanId, PortfolioId, SubscriptionId, SuspensionId, TaskId};
+use domain::people::event::LogExported;
 use domain::people::principal::Principal;
 use domain::portfolio::membership::Join;
 use domain::portfolio::{PortfolioStatus, PortfolioUpdate};
@@ -20,6 +21,7 @@ use uuid::Uuid;
 
 use crate::backend::Backend;
 use crate::error::{StoreError, Unit, Wanted};
+use crate::export::{ExportFilter, ExportPage};
 use crate::filter::{
     CheckpointFilter, DeliveryFilter, EventFilter, FailedFilter, IntentFilter, PortfolioFilter, ServerEventFilter,
     SubscriptionFilter, SuspensionFilter, TaskFilter,
@@ -38,7 +40,7 @@ use crate::sending::{BounceReport, DeliveryResult, Leased, LeasedDelivery, Turn}
 use crate::standing::{Fired, Hold, Recovered, Standing, Swept};
 use crate::stream::{StreamCursor, StreamOf, Streamed};
 use crate::work::WorkView;
-use crate::{PRODUCTION_MARK, coordinators, graph, look, portfolios, proofs, reads, tasks, tree, units, work};
+use crate::{PRODUCTION_MARK, coordinators, export, graph, look, portfolios, proofs, reads, tasks, tree, units, work};
 
 /// The error of [`Store::hold_after_restore`] if a server uses the database: the running server would go on with messages and
 /// deadlines.
@@ -196,6 +198,10 @@ pub trait Store: Send + Sync + 'static {
         from: Wanted<CheckpointId>,
         to: Wanted<CheckpointId>,
     ) -> Unit<'_, ConsistencyView>;
+    /// Begins an export of the log, and records it in the server's own log. `about` is what is exported, in words of the request.
+    fn begin_export(&self, principal: Principal, about: Wanted<LogExported>) -> Unit<'_, ()>;
+    /// Reads a page of an export: events of the first `size` leaves, from the leaf `first` on.
+    fn export_page(&self, filter: Arc<ExportFilter>, size: u64, first: u64) -> Unit<'_, ExportPage>;
     /// Revokes a key; `NotFound` if there is none with this id.
     fn revoke_key(&self, principal: Principal, id: Wanted<KeyId>) -> Unit<'_, KeyView>;
     /// Notes that the deadline loop runs from now on. If the loop then does no work for more than ten seconds, the server
@@ -549,6 +555,14 @@ impl<B: Backend> Store for B {
         to: Wanted<CheckpointId>,
     ) -> Unit<'_, ConsistencyView> {
         self.authorized("consistency", move |rows| proofs::consistency(rows, &principal, (from, to)))
+    }
+
+    fn begin_export(&self, principal: Principal, about: Wanted<LogExported>) -> Unit<'_, ()> {
+        self.decide("begin_export", move |rows, env| units::tree::begin_export(rows, env, &principal, &about))
+    }
+
+    fn export_page(&self, filter: Arc<ExportFilter>, size: u64, first: u64) -> Unit<'_, ExportPage> {
+        self.read("export_page", move |rows| export::page(rows, &filter, size, first))
     }
 
     fn revoke_key(&self, principal: Principal, id: Wanted<KeyId>) -> Unit<'_, KeyView> {

@@ -81,6 +81,20 @@ impl Sealed {
         }
     }
 
+    /// The type of the event; `None` if the event does not have that form.
+    pub fn event_type(&self) -> Option<String> {
+        let mut found = None;
+        let seen = canonical::members(&self.bytes, |name, value| {
+            if name == b"event_type" {
+                found = Some(value);
+            }
+        });
+        match seen {
+            Some(()) => serde_json::from_slice(found?).ok(),
+            None => Some(json::unambiguous(&self.bytes).ok()?.get("event_type")?.as_str()?.to_owned()),
+        }
+    }
+
     /// The event as served: the stored object with its `event_hash` added.
     pub fn served(&self) -> String {
         // The stored bytes are a JSON object, so they end in a closing brace.

@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::base::ids::KeyId;
 use crate::base::name::Owner;
@@ -48,6 +49,26 @@ pub enum ServerEvent {
     },
     /// A key signs checkpoints of the tree over all events from now on.
     LogKeyAdded(LogKeyAdded),
+    /// A person exported events of all logs.
+    LogExported(LogExported),
+}
+
+/// An export of events, as it was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogExported {
+    /// The format.
+    pub format: String,
+    /// How many leaves the tree had.
+    pub size: u64,
+    /// The first leaf that was sent, for an export that went on after an interruption.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<u64>,
+    /// The filters by name; absent for an export of everything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selection: Option<Map<String, Value>>,
+    /// The credential of the person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credential: Option<Credential>,
 }
 
 /// A key that signs checkpoints from now on.
@@ -92,6 +113,7 @@ impl ServerEvent {
             Self::KeyRecorded { .. } => "key.recorded",
             Self::KeyRevoked { .. } => "key.revoked",
             Self::LogKeyAdded(_) => LOG_KEY_ADDED,
+            Self::LogExported(_) => "log.exported",
         }
     }
 }

@@ -14,6 +14,7 @@ mod deliveries;
 mod discovery;
 mod escalations;
 mod events;
+mod export;
 mod extensions;
 mod failures;
 mod governance;
@@ -72,6 +73,7 @@ fn declare(routes: &mut Routes<'_>) {
         keys::routes(routes);
         server_log::routes(routes);
         proofs::routes(routes);
+        export::routes(routes);
         streams::routes(routes);
         subscriptions::routes(routes);
         unsupported::routes(routes);

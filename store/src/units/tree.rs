@@ -5,13 +5,16 @@
 //! the tree as it was, and events without leaves get them later.
 
 use domain::base::name::SERVER;
-use domain::people::event::{LogKeyAdded, ServerEvent};
+use domain::people::authority::{Action, Object, authorize};
+use domain::people::event::{LogExported, LogKeyAdded, ServerEvent};
+use domain::people::principal::Principal;
 use proof::checkpoint::TreeHead;
 use proof::key::SigningKey;
 
 use super::server_log;
+use crate::error::Wanted;
 use crate::rows::prelude::*;
-use crate::rows::{CheckpointRow, LogKeyRow, RowsError, RowsResult};
+use crate::rows::{CheckpointRow, Decided, LogKeyRow, RowsError, RowsResult};
 use crate::surroundings::Env;
 use crate::tree::{Step, root};
 
@@ -76,4 +79,22 @@ pub(crate) fn adopt_key<R: Rows>(rows: &mut R, env: &Env<'_>, candidate: &LogKey
     let added = LogKeyAdded { key: text.to_owned(), replaces: None, signature: None };
     server_log::append(rows, env, SERVER, &ServerEvent::LogKeyAdded(added))?;
     Ok(candidate.clone())
+}
+
+/// Records that a principal exports the log: reads by people who read everything leave a trace.
+pub(crate) fn begin_export<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    principal: &Principal,
+    about: &Wanted<LogExported>,
+) -> Decided<()> {
+    if let Err(rejection) = authorize(principal, Action::Export, Object::Server) {
+        return Ok(Err(rejection));
+    }
+    let about = match about {
+        Ok(about) => LogExported { credential: principal.credential, ..about.clone() },
+        Err(rejection) => return Ok(Err(rejection.clone())),
+    };
+    server_log::append(rows, env, &principal.name, &ServerEvent::LogExported(about))?;
+    Ok(Ok(()))
 }

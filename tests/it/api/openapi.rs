@@ -13,7 +13,7 @@ use sha2::Sha256;
 
 /// Every route and method of the server, except aliases and HTML pages. A new route must be added to this list and to the
 /// description.
-const ROUTES: [&str; 129] = [
+const ROUTES: [&str; 130] = [
     "get /.well-known/openintent-compat.json",
     "get /.well-known/openintent.json",
     "get /.well-known/placet.json",
@@ -33,6 +33,7 @@ const ROUTES: [&str; 129] = [
     "post /api/v1/deliveries/{delivery_id}/redrive",
     "get /api/v1/escalations",
     "post /api/v1/escalations/{escalation_id}/resolve",
+    "get /api/v1/export",
     "get /api/v1/intents",
     "post /api/v1/intents",
     "get /api/v1/intents/{intent_id}",

@@ -13,6 +13,7 @@ pub(super) fn rows() -> Vec<Row> {
         Row::new("GET /api/v1/checkpoints/{checkpoint_id}", Agent).forbidden(&[Channel]),
         Row::new("GET /api/v1/checkpoints/{checkpoint_id}/proof/{event_id}", Agent).forbidden(&[Channel]),
         Row::new("GET /api/v1/verify/consistency", Agent).forbidden(&[Channel]).query("from_checkpoint=x", "from_checkpoint"),
+        Row::new("GET /api/v1/export", Auditor).forbidden(&[Agent, Operator, Channel]).query("outcome=x", "outcome"),
         Row::new("POST /api/v1/admin/checkpoints", Admin).forbidden(NOT_ADMINS),
     ]
 }

@@ -1,5 +1,6 @@
 //! The logs that a stranger can verify.
 
 mod events;
+mod export;
 mod server;
 mod tree;

@@ -7,7 +7,7 @@ use crate::base::ids::KeyId;
 use crate::base::name::Owner;
 use crate::base::time;
 use crate::people::client::Client;
-use crate::people::event::{KeyFacts, LogKeyAdded, ServerEvent};
+use crate::people::event::{KeyFacts, LogExported, LogKeyAdded, ServerEvent};
 use crate::people::principal::{Credential, Role};
 
 /// The payload of an event of the server's own log.
@@ -20,6 +20,8 @@ pub enum ServerPayload {
     KeyRevoked(KeyRevoked),
     /// `log_key.added`.
     LogKeyAdded(LogKeyAdded),
+    /// `log.exported`.
+    LogExported(LogExported),
 }
 
 /// A key as it was made, or as it was found when the log began.
@@ -85,6 +87,7 @@ impl ServerPayload {
                 Self::KeyRevoked(KeyRevoked { key_id: *key_id, name: name.clone(), credential: *credential })
             }
             ServerEvent::LogKeyAdded(added) => Self::LogKeyAdded(added.clone()),
+            ServerEvent::LogExported(exported) => Self::LogExported(exported.clone()),
         }
     }
 }

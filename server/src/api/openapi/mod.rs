@@ -17,8 +17,8 @@ use utoipa::OpenApi;
 
 use super::{
     access, agents, approvals, arbitration, attachments, checkpoints, coordinators, costs, decisions, deliveries, discovery,
-    escalations, events, extensions, failures, governance, graph, health, intents, keys, leases, metrics, plans, portfolios,
-    preview, proofs, reminders, retry_policy, server_log, streams, subscriptions, suspensions, tasks,
+    escalations, events, export, extensions, failures, governance, graph, health, intents, keys, leases, metrics, plans,
+    portfolios, preview, proofs, reminders, retry_policy, server_log, streams, subscriptions, suspensions, tasks,
 };
 use crate::edge::problem::Surface;
 use crate::edge::route::{Declared, Routes};
@@ -55,7 +55,7 @@ use crate::edge::route::{Declared, Routes};
         retry_policy::set_retry_policy, retry_policy::read_retry_policy,
         keys::create, keys::list, keys::revoke,
         server_log::events,
-        proofs::chain, proofs::checkpoints, proofs::checkpoint, proofs::proof, proofs::consistency, proofs::sign,
+        proofs::chain, proofs::checkpoints, proofs::checkpoint, proofs::proof, proofs::consistency, proofs::sign, export::export,
         discovery::openintent, discovery::compat, discovery::placet, discovery::server_config, openapi, health::healthz, health::readyz,
         metrics::metrics,
     ),

@@ -16,7 +16,8 @@ use crate::edge::query::{OFFSET_MAX, PAGE_DEFAULT, PAGE_MAX};
 /// Gives a parameter its bounds and its meaning.
 pub(super) fn complete(path: &str, parameter: &mut Value) {
     let name = text(&parameter["name"]);
-    let Some((schema, description)) = of_one_noun(path, name).or_else(|| of_proofs(name)).or_else(|| meaning(path, name)) else {
+    let Some((schema, description)) = of_one_noun(path, name).or_else(|| of_proofs(path, name)).or_else(|| meaning(path, name))
+    else {
         return;
     };
     parameter["schema"] = schema;
@@ -94,9 +95,25 @@ fn meaning(path: &str, name: &str) -> Option<(Value, &'static str)> {
 }
 
 /// The parameters of proofs of the log.
-fn of_proofs(name: &str) -> Option<(Value, &'static str)> {
+fn of_proofs(path: &str, name: &str) -> Option<(Value, &'static str)> {
+    let number_of_leaves = json!({ "type": "integer", "format": "int64", "minimum": 0, "maximum": i64::MAX });
     let one_of = |words: &[&str]| json!({ "type": "string", "enum": words });
     let meaning = match name {
+        "format" => (one_of(&["jsonl"]), "The format; `jsonl` if it is absent."),
+        "from" => (json!({ "type": "string", "format": "date-time" }), "Only events from this time on."),
+        "to" => (json!({ "type": "string", "format": "date-time" }), "Only events before this time."),
+        "agent" => (json!({ "type": "string", "maxLength": 200 }), "Only events of intents that this agent created."),
+        "person" => (
+            json!({ "type": "string", "maxLength": 200 }),
+            "Only events that this person or key caused, or that name it as recipient or as the one who answered.",
+        ),
+        "outcome" => {
+            (one_of(&["answered", "expired", "undeliverable", "cancelled"]), "Only events that ended a question in this way.")
+        }
+        "size" => (number_of_leaves, "The checkpoint of the export, by its number of leaves; a new checkpoint if it is absent."),
+        "after" if path == "/api/v1/export" => {
+            (number_of_leaves, "The last leaf that the caller has: the export goes on behind it. Needs `size`.")
+        }
         "from_checkpoint" => (json!({ "type": "string" }), "The id of the older checkpoint."),
         "to_checkpoint" => (json!({ "type": "string" }), "The id of the newer checkpoint."),
         "event_id" => (json!({ "type": "string", "format": "uuid" }), "The event's id. Any other value answers 404."),

@@ -1,0 +1,244 @@
+//! An export of the log: every event, or a selection, each with the way to a signed checkpoint (`docs/log-format.md`).
+//!
+//! An export is the same bytes whenever it is made for one checkpoint and one selection. So one that broke off goes on with `after`, and
+//! the hash in its manifest is that of the whole export.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use actix_web::web::{Bytes, Data};
+use actix_web::{HttpRequest, HttpResponse};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use domain::base::ids::IntentId;
+use domain::base::time;
+use domain::people::authority::{Action, Object, authorize};
+use domain::people::event::LogExported;
+use domain::problem::Rejection;
+use domain::wire::LogCheckpointView;
+use futures_util::stream;
+use proof::checkpoint::TreeHead;
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+use store::{CheckpointFilter, CheckpointId, ExportFilter, ExportOutcome, Exported, StoreError};
+
+use crate::edge::admission::Work;
+use crate::edge::auth::Caller;
+use crate::edge::problem::{Problem, Surface};
+use crate::edge::query::Query;
+use crate::edge::route::{Routes, get};
+use crate::edge::shared::Shared;
+
+/// The version of the format of an export.
+const VERSION: u32 = 1;
+/// The longest name of an agent or a person in a filter, in characters.
+const NAME_CHARS_MAX: usize = 200;
+/// The type of a body of several JSON objects, one to a line.
+const JSON_LINES: &str = "application/x-ndjson";
+
+pub(super) fn routes(routes: &mut Routes<'_>) {
+    routes.keyed(Surface::Ours, "/export", [get(Work::List, export)]);
+}
+
+/// What a request wants.
+struct Wanted {
+    filter: ExportFilter,
+    selection: Option<Map<String, Value>>,
+    /// The number of leaves of the checkpoint; the newest checkpoint if it is absent.
+    size: Option<u64>,
+    /// The last leaf that the caller has.
+    after: Option<u64>,
+}
+
+impl Wanted {
+    fn of(request: &HttpRequest) -> Result<Self, Rejection> {
+        let mut query = Query::new(request.query_string());
+        let mut selection = Map::new();
+        let name = |text: &str| (text.chars().count() <= NAME_CHARS_MAX).then(|| text.to_owned());
+        let from = query.parsed("from", "a time", time::parse);
+        let to = query.parsed("to", "a time", time::parse);
+        let intent = query.parsed("intent_id", "the id of an intent", |text| text.parse().ok().map(IntentId));
+        let agent = query.parsed("agent", "a name of at most 200 characters", name);
+        let person = query.parsed("person", "a name of at most 200 characters", name);
+        let outcome = query.parsed("outcome", "answered, expired, undeliverable or cancelled", |text| {
+            ExportOutcome::ALL.into_iter().find(|outcome| outcome.as_str() == text)
+        });
+        let size = query.parsed("size", "the number of leaves of a checkpoint", |text| text.parse().ok());
+        let after = query.parsed("after", "the number of a leaf", |text| text.parse().ok());
+        query.parsed("format", "jsonl", |text| (text == "jsonl").then_some(()));
+        query.finish(true)?;
+        if after.is_some() && size.is_none() {
+            return Err(Rejection::invalid("size", "required", "must name the checkpoint of the export that goes on"));
+        }
+        let mut add = |name: &str, value: Option<String>| {
+            selection.extend(value.map(|value| (name.to_owned(), Value::from(value))));
+        };
+        add("from", from.map(time::rfc3339));
+        add("to", to.map(time::rfc3339));
+        add("intent_id", intent.map(|id| id.to_string()));
+        add("agent", agent.clone());
+        add("person", person.clone());
+        add("outcome", outcome.map(|outcome| outcome.as_str().to_owned()));
+        let selection = (!selection.is_empty()).then_some(selection);
+        Ok(Self { filter: ExportFilter { from, to, intent, agent, person, outcome }, selection, size, after })
+    }
+}
+
+/// Exports the events of all logs as lines of JSON. For admins and auditors. Each export is an event of the server's own log.
+#[utoipa::path(get, path = "/api/v1/export", tag = "proofs",
+    params(("format" = Option<String>, Query), ("from" = Option<String>, Query), ("to" = Option<String>, Query),
+    ("intent_id" = Option<String>, Query), ("agent" = Option<String>, Query), ("person" = Option<String>, Query),
+    ("outcome" = Option<String>, Query), ("size" = Option<u64>, Query), ("after" = Option<u64>, Query)),
+    responses((status = 200, content_type = "application/x-ndjson", body = String), (status = 403),
+    (status = 404, description = "`not_found`: no checkpoint has this size"),
+    (status = 409, description = "`log_not_signed`: this server has no key to sign with"), (status = 422)))]
+pub(super) async fn export(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+    let caller = Caller::of(&request)?;
+    authorize(&caller.principal, Action::Export, Object::Server)?;
+    let wanted = Wanted::of(&request)?;
+    let Some(key) = shared.checkpoints.key().map(|key| key.verifying().to_string()) else {
+        return Err(Rejection::LogNotSigned.into());
+    };
+    let checkpoint = checkpoint(&shared, &caller, wanted.size).await?;
+    let about = LogExported {
+        format: "jsonl".to_owned(),
+        size: checkpoint.event_count,
+        after: wanted.after,
+        selection: wanted.selection.clone(),
+        credential: None,
+    };
+    shared.store.begin_export(caller.principal, Ok(about)).await?;
+    let lines = Lines::new(&shared, wanted, &checkpoint, &key);
+    let body =
+        stream::try_unfold(
+            lines,
+            |mut lines| async move { Ok::<_, StoreError>(lines.next().await?.map(|bytes| (bytes, lines))) },
+        );
+    Ok(HttpResponse::Ok().content_type(JSON_LINES).streaming(body))
+}
+
+/// The checkpoint with so many leaves, or one that is signed now.
+async fn checkpoint(shared: &Shared, caller: &Caller, size: Option<u64>) -> Result<LogCheckpointView, Problem> {
+    if let Some(size) = size {
+        let id = CheckpointId { size, intent: None };
+        return Ok(shared.store.checkpoint(caller.principal.clone(), Ok(id)).await?);
+    }
+    shared.checkpoints.turn().await?;
+    let newest = Ok(CheckpointFilter { intent: None, before: None, limit: 1 });
+    let newest = shared.store.checkpoints(caller.principal.clone(), newest).await?.pop();
+    Ok(newest.ok_or(Rejection::NotFound)?)
+}
+
+/// The lines of an export, made page by page.
+struct Lines {
+    shared: Data<Shared>,
+    filter: Arc<ExportFilter>,
+    size: u64,
+    checkpoint: String,
+    after: Option<u64>,
+    /// The leaf at which the next page begins; absent when the manifest is due.
+    next: Option<u64>,
+    header: Option<String>,
+    is_done: bool,
+    hash: Sha256,
+    counts: Counts,
+}
+
+/// What the manifest counts.
+#[derive(Default)]
+struct Counts {
+    events: u64,
+    first_leaf: Option<u64>,
+    last_leaf: Option<u64>,
+    by_type: BTreeMap<String, u64>,
+}
+
+impl Lines {
+    fn new(shared: &Data<Shared>, wanted: Wanted, checkpoint: &LogCheckpointView, key: &str) -> Self {
+        let origin = checkpoint.note.lines().next().unwrap_or_default();
+        let header = json!({
+            "placet_export": VERSION,
+            "origin": origin,
+            "key": key,
+            "checkpoint": checkpoint.note,
+            "size": checkpoint.event_count,
+            "selection": wanted.selection,
+            "exported_at": time::rfc3339(checkpoint.created_at),
+        });
+        Self {
+            shared: shared.clone(),
+            filter: Arc::new(wanted.filter),
+            size: checkpoint.event_count,
+            checkpoint: checkpoint.note.clone(),
+            after: wanted.after,
+            next: Some(0),
+            header: Some(format!("{header}\n")),
+            is_done: false,
+            hash: Sha256::new(),
+            counts: Counts::default(),
+        }
+    }
+
+    /// The next bytes; `None` at the end. All lines count for the manifest, also those that the caller has already.
+    async fn next(&mut self) -> Result<Option<Bytes>, StoreError> {
+        let mut chunk = String::new();
+        if let Some(header) = self.header.take() {
+            self.hash.update(&header);
+            if self.after.is_none() {
+                chunk = header;
+            }
+        }
+        while chunk.is_empty() {
+            let Some(first) = self.next else {
+                if std::mem::replace(&mut self.is_done, true) {
+                    return Ok(None);
+                }
+                return Ok(Some(Bytes::from(self.manifest())));
+            };
+            let page = self.shared.store.export_page(self.filter.clone(), self.size, first).await?;
+            self.next = page.next;
+            for exported in page.events {
+                let line = line(&exported);
+                self.hash.update(&line);
+                self.counts.add(&exported);
+                if self.after.is_none_or(|after| exported.leaf > after) {
+                    chunk.push_str(&line);
+                }
+            }
+        }
+        Ok(Some(Bytes::from(chunk)))
+    }
+
+    fn manifest(&mut self) -> String {
+        let Counts { events, first_leaf, last_leaf, by_type } = std::mem::take(&mut self.counts);
+        let root = TreeHead::read(&self.checkpoint).map(|head| STANDARD.encode(head.root)).unwrap_or_default();
+        let digest = std::mem::take(&mut self.hash).finalize();
+        let sha256 = digest.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
+        let manifest = json!({ "manifest": {
+            "events": events, "redacted": 0, "first_leaf": first_leaf, "last_leaf": last_leaf, "by_type": by_type,
+            "size": self.size, "root": root, "checkpoint": self.checkpoint, "sha256": sha256,
+        }});
+        format!("{manifest}\n")
+    }
+}
+
+impl Counts {
+    fn add(&mut self, exported: &Exported) {
+        self.events += 1;
+        self.first_leaf = self.first_leaf.or(Some(exported.leaf));
+        self.last_leaf = Some(exported.leaf);
+        *self.by_type.entry(exported.sealed.event_type().unwrap_or_default()).or_default() += 1;
+    }
+}
+
+fn line(exported: &Exported) -> String {
+    let Exported { leaf, sealed, proof } = exported;
+    let event = sealed.served();
+    match proof {
+        None => format!("{{\"leaf\":{leaf},\"event\":{event}}}\n"),
+        Some(path) => {
+            let path = Value::from(path.iter().map(|hash| STANDARD.encode(hash)).collect::<Vec<_>>());
+            format!("{{\"leaf\":{leaf},\"event\":{event},\"proof\":{path}}}\n")
+        }
+    }
+}

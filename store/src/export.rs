@@ -1,0 +1,221 @@
+//! The events of the tree over all events, in the order of their leaves, for an export.
+
+use std::collections::HashMap;
+
+use chrono::{DateTime, Utc};
+use domain::base::ids::IntentId;
+use domain::base::name::is_same;
+use domain::base::time;
+use domain::log::Sealed;
+use proof::tree::NodeHash;
+use serde_json::Value;
+
+use crate::proofs::log_of;
+use crate::rows::prelude::*;
+use crate::rows::{Place, RowsError, RowsResult, Source};
+use crate::tree::tree_of;
+
+/// The most events on one page.
+const PAGE_EVENTS_MAX: usize = 500;
+/// The most bytes of events on one page, apart from the last event.
+const PAGE_BYTES_MAX: usize = 1024 * 1024;
+/// How many events one page looks at, at most, to find those that are wanted.
+const LOOKED_AT_MAX: u64 = 2_000;
+/// How many runs of leaves are read at a time.
+const RUNS_AT_ONCE: u32 = 256;
+
+/// Which events are exported. The server's own log is always exported whole, because it says who was allowed to do what.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ExportFilter {
+    /// Only events from this time on.
+    pub from: Option<DateTime<Utc>>,
+    /// Only events before this time.
+    pub to: Option<DateTime<Utc>>,
+    /// Only events of this intent.
+    pub intent: Option<IntentId>,
+    /// Only events of intents that this agent created.
+    pub agent: Option<String>,
+    /// Only events that this person or key caused, or that name it as a recipient or as the one who answered.
+    pub person: Option<String>,
+    /// Only events that ended a question in this way.
+    pub outcome: Option<Outcome>,
+}
+
+/// How a question ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// A person answered.
+    Answered,
+    /// Nobody answered in time.
+    Expired,
+    /// Nobody could be reached.
+    Undeliverable,
+    /// The question was withdrawn or replaced.
+    Cancelled,
+}
+
+impl Outcome {
+    /// All outcomes.
+    pub const ALL: [Self; 4] = [Self::Answered, Self::Expired, Self::Undeliverable, Self::Cancelled];
+
+    /// The word in requests.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Answered => "answered",
+            Self::Expired => "expired",
+            Self::Undeliverable => "undeliverable",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    fn event_type(self) -> &'static str {
+        match self {
+            Self::Answered => "intent.resumed",
+            Self::Expired => "intent.suspension_expired",
+            Self::Undeliverable => "intent.suspension_undeliverable",
+            Self::Cancelled => "intent.suspension_cancelled",
+        }
+    }
+}
+
+impl ExportFilter {
+    /// Whether all events are exported.
+    pub fn is_whole(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// An event of an export.
+#[derive(Clone, Debug)]
+pub struct Exported {
+    /// The number of its leaf, from 0.
+    pub leaf: u64,
+    /// The event.
+    pub sealed: Sealed,
+    /// The inclusion path, if the export is a selection.
+    pub proof: Option<Vec<NodeHash>>,
+}
+
+/// A page of an export.
+#[derive(Clone, Debug)]
+pub struct ExportPage {
+    /// The events, by ascending leaf.
+    pub events: Vec<Exported>,
+    /// The leaf at which the next page begins; absent after the last.
+    pub next: Option<u64>,
+}
+
+/// The events of the first `size` leaves that are wanted, from the leaf `first` on.
+pub(crate) fn page<R: ReadRows>(rows: &mut R, filter: &ExportFilter, size: u64, first: u64) -> RowsResult<ExportPage> {
+    let (mut found, mut bytes, mut at) = (Vec::new(), 0, first);
+    let mut wanted = Wanted { filter, created: HashMap::new() };
+    let mut looked_at = 0;
+    'runs: while at < size && looked_at < LOOKED_AT_MAX {
+        let next = leaves(rows, filter, size, at)?;
+        if next.is_empty() {
+            at = size;
+        }
+        for (leaf, place, length) in next {
+            for (leaf, sealed) in (leaf..).zip(rows.events_from(place, length)?) {
+                (at, looked_at) = (leaf + 1, looked_at + 1);
+                if wanted.is(rows, place.source, &sealed)? {
+                    bytes += sealed.bytes.len();
+                    found.push((leaf, sealed));
+                }
+                if found.len() >= PAGE_EVENTS_MAX || bytes >= PAGE_BYTES_MAX || looked_at >= LOOKED_AT_MAX {
+                    break 'runs;
+                }
+            }
+        }
+    }
+    let mut tree = tree_of(rows, size);
+    let mut events = Vec::with_capacity(found.len());
+    for (leaf, sealed) in found {
+        let proof = if filter.is_whole() { None } else { tree.inclusion(leaf)?.ok() };
+        events.push(Exported { leaf, sealed, proof });
+    }
+    Ok(ExportPage { events, next: (at < size).then_some(at) })
+}
+
+/// Where the next events are, from the leaf `first` on: the first leaf, its event's place, and how many follow.
+fn leaves<R: ReadRows>(rows: &mut R, filter: &ExportFilter, size: u64, first: u64) -> RowsResult<Vec<(u64, Place, u64)>> {
+    if let Some(intent) = filter.intent {
+        return leaves_of(rows, intent, size, first);
+    }
+    let mut found = Vec::new();
+    for run in rows.runs(first, RUNS_AT_ONCE)? {
+        let skipped = first.saturating_sub(run.first_leaf);
+        let end = (run.first_leaf + run.length).min(size);
+        let leaf = run.first_leaf + skipped;
+        if leaf < end {
+            let number = run.place.number + i64::try_from(skipped).unwrap_or(i64::MAX);
+            let length = (end - leaf).min(PAGE_EVENTS_MAX as u64);
+            found.push((leaf, Place { number, ..run.place }, length));
+            // The rest of a long run comes with the next call.
+            if leaf + length < end {
+                break;
+            }
+        }
+    }
+    if found.is_empty() && first < size {
+        return Err(RowsError::Inconsistent("a leaf of the tree belongs to no event"));
+    }
+    Ok(found)
+}
+
+/// The same for one intent and the server's log, each event by itself.
+fn leaves_of<R: ReadRows>(rows: &mut R, intent: IntentId, size: u64, first: u64) -> RowsResult<Vec<(u64, Place, u64)>> {
+    let mut places = Vec::new();
+    if let Some(row) = rows.intent(intent)? {
+        let rids = log_of(rows, &row)?.unwrap_or_default();
+        places.extend(rids.into_iter().map(|(number, _)| Place { source: Source::Intents, subject: 0, number }));
+    }
+    let of_server = rows.events_from(Place { source: Source::Server, subject: 0, number: 1 }, size)?.len();
+    let of_server = 1..=i64::try_from(of_server).unwrap_or(0);
+    places.extend(of_server.map(|number| Place { source: Source::Server, subject: 0, number }));
+    let mut found = Vec::with_capacity(places.len());
+    for place in places {
+        if let Some(leaf) = rows.leaf_of(place)?.filter(|leaf| (first..size).contains(leaf)) {
+            found.push((leaf, place, 1));
+        }
+    }
+    found.sort_unstable_by_key(|(leaf, ..)| *leaf);
+    Ok(found)
+}
+
+/// Decides which events are wanted, and remembers which intents an agent created.
+struct Wanted<'a> {
+    filter: &'a ExportFilter,
+    created: HashMap<IntentId, bool>,
+}
+
+impl Wanted<'_> {
+    fn is<R: ReadRows>(&mut self, rows: &mut R, source: Source, sealed: &Sealed) -> RowsResult<bool> {
+        let ExportFilter { from, to, intent: _, agent, person, outcome } = self.filter;
+        if source == Source::Server || self.filter.is_whole() {
+            return Ok(true);
+        }
+        let event: Value = serde_json::from_slice(&sealed.bytes)?;
+        let at = event["created_at"].as_str().and_then(time::parse);
+        if from.is_some_and(|from| at.is_none_or(|at| at < from)) || to.is_some_and(|to| at.is_none_or(|at| at >= to)) {
+            return Ok(false);
+        }
+        if outcome.is_some_and(|outcome| event["event_type"] != outcome.event_type()) {
+            return Ok(false);
+        }
+        let payload = &event["payload"];
+        let named = [&event["actor"], &payload["responded_by"], &payload["recipient"], &payload["cancelled_by"]];
+        if person.as_deref().is_some_and(|person| !named.iter().any(|one| one.as_str().is_some_and(|one| is_same(one, person)))) {
+            return Ok(false);
+        }
+        let Some(agent) = agent else { return Ok(true) };
+        let intent = event["intent_id"].as_str().and_then(|id| id.parse().ok()).map(IntentId);
+        let Some(intent) = intent else { return Ok(false) };
+        if let Some(known) = self.created.get(&intent) {
+            return Ok(*known);
+        }
+        let created = rows.intent(intent)?.is_some_and(|row| is_same(&row.intent.created_by.name, agent));
+        self.created.insert(intent, created);
+        Ok(created)
+    }
+}

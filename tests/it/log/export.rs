@@ -1,0 +1,180 @@
+//! Exports of the log: whole or a selection, each checked here by the definition in `docs/log-format.md`.
+
+#![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
+
+use std::collections::BTreeMap;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use domain::log::{Follower, Sealed};
+use domain::people::principal::Role;
+use futures_util::future::join_all;
+use harness::app::TestApp;
+use harness::on_each_store;
+use proof::checkpoint::TreeHead;
+use proof::tree::{NodeHash, Rooting, is_included, leaf_hash};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+/// An export as it came, and its lines.
+struct Export {
+    text: String,
+    lines: Vec<Value>,
+}
+
+impl Export {
+    async fn get(app: &TestApp, query: &str) -> Self {
+        let reply = app.api(Role::Auditor).get(&format!("api/v1/export?{query}")).await;
+        assert_eq!(reply.status, 200, "{}", reply.text);
+        let lines = reply.text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        Self { text: reply.text, lines }
+    }
+
+    fn header(&self) -> &Value {
+        self.lines.first().unwrap()
+    }
+
+    fn manifest(&self) -> &Value {
+        &self.lines.last().unwrap()["manifest"]
+    }
+
+    fn events(&self) -> &[Value] {
+        &self.lines[1..self.lines.len() - 1]
+    }
+
+    fn head(&self, app: &TestApp) -> TreeHead {
+        let key = app.checkpoints().key().unwrap().verifying().clone();
+        TreeHead::verify(self.header()["checkpoint"].as_str().unwrap(), &[key]).unwrap()
+    }
+}
+
+async fn some_traffic(app: &TestApp) {
+    let agent = app.agent();
+    let questions = (0..20).map(|number| {
+        let (agent, operator) = (agent.clone(), app.operator());
+        async move {
+            let (intent, suspension) = agent.ask(json!({})).await;
+            if number % 3 > 0 {
+                operator.respond(intent, &suspension, "approve").await.ok();
+            }
+        }
+    });
+    join_all(questions).await;
+    agent.post("api/v1/portfolios", json!({"name": "a portfolio"})).await.ok();
+    app.settle().await;
+}
+
+on_each_store! {
+    /// A whole export has every leaf in its order, each log in the order of its events, and leads to the signed root.
+    async fn a_whole_export_leads_to_the_signed_root(app: &mut TestApp) {
+        some_traffic(app).await;
+        let export = Export::get(app, "").await;
+        let head = export.head(app);
+        assert_eq!(export.header()["selection"], json!(null));
+        let (mut rooting, mut logs) = (Rooting::default(), BTreeMap::<String, Follower>::new());
+        for (leaf, line) in export.events().iter().enumerate() {
+            assert_eq!(line["leaf"], leaf);
+            let sealed = Sealed::from_served(&line["event"]).unwrap();
+            let log = ["intent_id", "portfolio_id", "log"].iter().find_map(|name| line["event"][name].as_str()).unwrap();
+            logs.entry(log.to_owned()).or_default().follow(&sealed).unwrap();
+            rooting.push(leaf_hash(&proof::leaf::of(&sealed).unwrap()));
+        }
+        assert_eq!((rooting.size(), rooting.root()), (head.size, head.root));
+        assert!(logs.len() >= 22, "intents, a portfolio and the server: {}", logs.len());
+        let manifest = export.manifest();
+        assert_eq!((&manifest["events"], &manifest["last_leaf"]), (&json!(head.size), &json!(head.size - 1)));
+        let before = export.text.trim_end().rfind('\n').unwrap() + 1;
+        let digest = Sha256::digest(&export.text[..before]);
+        let digest = digest.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
+        assert_eq!(manifest["sha256"], digest);
+    }
+
+    /// An export that broke off goes on behind its last line, also after a restart and beside new events.
+    async fn an_export_goes_on_where_it_broke_off(app: &mut TestApp) {
+        some_traffic(app).await;
+        let whole = Export::get(app, "").await;
+        let size = whole.head(app).size;
+        some_traffic(app).await;
+        app.restart().await;
+        for after in [0, 7, size - 1] {
+            let rest = Export::get(app, &format!("size={size}&after={after}")).await;
+            let had: usize = whole.text.split_inclusive('\n').take(usize::try_from(after).unwrap() + 2).map(str::len).sum();
+            assert_eq!([&whole.text[..had], &rest.text].concat(), whole.text, "after {after}");
+        }
+        assert_eq!(Export::get(app, &format!("size={size}")).await.text, whole.text, "one size, one export");
+        assert!(Export::get(app, "").await.head(app).size > size);
+    }
+
+    /// In a selection each event brings its own way to the root, and the server's log is whole.
+    async fn each_event_of_a_selection_brings_its_proof(app: &mut TestApp) {
+        some_traffic(app).await;
+        let (intent, suspension) = app.ask(json!({})).await;
+        app.operator().respond(intent, &suspension, "approve").await.ok();
+        let count = |export: &Export, wanted: &dyn Fn(&Value) -> bool| export.events().iter().filter(|line| wanted(&line["event"])).count();
+        let is_servers = |event: &Value| event["log"] == "server";
+        let of_server = app.api(Role::Auditor).get("api/v1/server/events?limit=1000").await.ok().as_array().unwrap().len();
+        for query in [
+            format!("intent_id={intent}"),
+            "agent=test-agent".to_owned(),
+            "person=test-operator".to_owned(),
+            "outcome=answered".to_owned(),
+            "from=2020-01-01T00:00:00Z&to=2020-01-02T00:00:00Z".to_owned(),
+        ] {
+            let export = Export::get(app, &query).await;
+            let head = export.head(app);
+            assert!(count(&export, &is_servers) >= of_server, "the log of the server is whole: {query}");
+            for line in export.events() {
+                let sealed = Sealed::from_served(&line["event"]).unwrap();
+                let path: Vec<NodeHash> = line["proof"].as_array().unwrap().iter().map(|hash| STANDARD.decode(hash.as_str().unwrap()).unwrap().try_into().unwrap()).collect();
+                let leaf = proof::leaf::of(&sealed).unwrap();
+                assert!(is_included(&leaf, line["leaf"].as_u64().unwrap(), &path, head.size, head.root), "{query}");
+            }
+        }
+        let of_intent = Export::get(app, &format!("intent_id={intent}")).await;
+        let listed = app.agent().get(&format!("intents/{intent}/events?include=all")).await.ok().as_array().unwrap().len();
+        assert_eq!(count(&of_intent, &|event| event["intent_id"] == intent.to_string()), listed);
+        let answered = Export::get(app, "outcome=answered").await;
+        assert!(answered.events().iter().all(|line| is_servers(&line["event"]) || line["event"]["event_type"] == "intent.resumed"));
+        assert_eq!(count(&answered, &|event| event["event_type"] == "intent.resumed"), 14);
+        let none = Export::get(app, "to=2020-01-02T00:00:00Z").await;
+        assert_eq!(count(&none, &|event| !is_servers(event)), 0);
+        assert_eq!(Export::get(app, &format!("intent_id={}", uuid::Uuid::from_u128(1))).await.manifest()["events"], of_server + 8);
+    }
+
+    /// Reads of everything leave a trace: the export is an event, with the key and the filters.
+    async fn an_export_is_an_event(app: &mut TestApp) {
+        Export::get(app, "agent=bot").await;
+        let events = app.api(Role::Auditor).get("api/v1/server/events").await.ok();
+        let last = events.as_array().unwrap().last().unwrap();
+        assert_eq!((&last["event_type"], &last["actor"]), (&json!("log.exported"), &json!("test-auditor")));
+        assert_eq!(last["payload"]["selection"], json!({"agent": "bot"}));
+        assert_eq!(last["payload"]["credential"]["kind"], "api_key");
+    }
+
+    /// Wrong parameters are named, and nothing is recorded for them.
+    async fn wrong_parameters_are_named(app: &mut TestApp) {
+        let auditor = app.api(Role::Auditor);
+        let size = Export::get(app, "").await.head(app).size;
+        let before = auditor.get("api/v1/server/events").await.ok().as_array().unwrap().len();
+        for (query, field) in [
+            ("from=yesterday", "from"),
+            ("intent_id=x", "intent_id"),
+            ("outcome=perhaps", "outcome"),
+            ("format=xml", "format"),
+            ("after=1", "size"),
+            ("size=-1", "size"),
+            ("colour=red", "colour"),
+        ] {
+            let refused = auditor.get(&format!("api/v1/export?{query}")).await;
+            assert_eq!(refused.field_problem().2, field, "{query}: {}", refused.text);
+        }
+        let long = "x".repeat(201);
+        assert_eq!(auditor.get(&format!("api/v1/export?agent={long}")).await.status, 422);
+        assert_eq!(auditor.get(&format!("api/v1/export?agent={}", &long[1..])).await.status, 200);
+        assert_eq!(auditor.get(&format!("api/v1/export?size={}", size + 1_000)).await.status, 404);
+        for role in [Role::Agent, Role::Operator, Role::Channel] {
+            assert_eq!(app.api(role).get("api/v1/export").await.status, 403, "{role}");
+        }
+        assert_eq!(auditor.get("api/v1/server/events").await.ok().as_array().unwrap().len(), before + 1);
+    }
+}
