@@ -534,12 +534,16 @@ diesel::allow_tables_to_appear_in_same_query!(intents, suspensions);
 diesel::allow_tables_to_appear_in_same_query!(intents, subscriptions);
 
 diesel::table! {
+    use diesel::sql_types::{BigInt, Nullable};
+    use crate::sql::Moment;
+
     /// How far the tree over all events reaches: one row.
     tree (rid) {
         rid -> BigInt,
         size -> BigInt,
         events -> BigInt,
         signed_size -> BigInt,
+        latest_at -> Nullable<Moment>,
     }
 }
 

@@ -67,6 +67,7 @@ pub(crate) fn next_step<R: ReadRows>(rows: &mut R) -> RowsResult<Option<Step>> {
         if place.source == crate::rows::Source::Intents {
             after.events = after.events.max(place.number);
         }
+        after.latest_at = after.latest_at.max(sealed.created_at());
         growth.push(leaf_hash(&leaf_of(sealed)?));
     }
     after.size = growth.size();

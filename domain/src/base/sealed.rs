@@ -4,12 +4,13 @@ use std::borrow::Cow;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use chrono::{DateTime, Utc};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use super::canonical::{self, HASH_NAME, Links, NULL, PREVIOUS_NAME, SEQUENCE_NAME};
-use super::json;
+use super::{json, time};
 
 /// The prefix of every hash.
 const HASH_KIND: &str = "sha256:";
@@ -83,15 +84,25 @@ impl Sealed {
 
     /// The type of the event; `None` if the event does not have that form.
     pub fn event_type(&self) -> Option<String> {
+        self.text("event_type")
+    }
+
+    /// When the event happened; `None` if the event does not have that form.
+    pub fn created_at(&self) -> Option<DateTime<Utc>> {
+        self.text("created_at").as_deref().and_then(time::parse)
+    }
+
+    /// A member of the event that is a text.
+    fn text(&self, wanted: &str) -> Option<String> {
         let mut found = None;
         let seen = canonical::members(&self.bytes, |name, value| {
-            if name == b"event_type" {
+            if name == wanted.as_bytes() {
                 found = Some(value);
             }
         });
         match seen {
             Some(()) => serde_json::from_slice(found?).ok(),
-            None => Some(json::unambiguous(&self.bytes).ok()?.get("event_type")?.as_str()?.to_owned()),
+            None => Some(json::unambiguous(&self.bytes).ok()?.get(wanted)?.as_str()?.to_owned()),
         }
     }
 

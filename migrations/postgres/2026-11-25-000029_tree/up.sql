@@ -1,13 +1,14 @@
 -- The Merkle tree over all events. `docs/log-format.md` defines leaves, nodes and checkpoints.
 --
 -- Events get their leaves after they are committed, in batches, so that a decision does not wait for the tree. One row says how far
--- the tree reaches: `size` is the number of leaves. A server locks the row before it adds leaves or signs, so several servers make one
+-- the tree reaches: `size` is the number of leaves, `latest_at` the latest time of their events. A server locks the row before it adds leaves or signs, so several servers make one
 -- tree. `events` is used by SQLite alone.
 CREATE TABLE tree (
     rid bigint PRIMARY KEY,
     size bigint NOT NULL,
     events bigint NOT NULL,
-    signed_size bigint NOT NULL
+    signed_size bigint NOT NULL,
+    latest_at timestamptz
 );
 
 -- The events that have no leaf yet. Row ids of events are drawn in blocks and transactions commit in any order, so no row id says up to

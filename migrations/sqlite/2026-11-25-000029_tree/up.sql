@@ -1,13 +1,14 @@
 -- The Merkle tree over all events. `docs/log-format.md` defines leaves, nodes and checkpoints.
 --
 -- Events get their leaves after they are committed, in batches, so that a decision does not wait for the tree. One row says how far
--- the tree reaches: `size` is the number of leaves. The writer gives row ids in the order of commits, so events up to row id `events`
+-- the tree reaches: `size` is the number of leaves, `latest_at` the latest time of their events. The writer gives row ids in the order of commits, so events up to row id `events`
 -- have leaves and the others have none.
 CREATE TABLE tree (
     rid INTEGER PRIMARY KEY NOT NULL,
     size BIGINT NOT NULL,
     events BIGINT NOT NULL,
-    signed_size BIGINT NOT NULL
+    signed_size BIGINT NOT NULL,
+    latest_at BIGINT
 );
 
 -- Events of portfolios and of the server that have no leaf yet. `source` says which table: 1 events, 2 portfolio_events,

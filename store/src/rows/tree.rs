@@ -16,6 +16,8 @@ pub(crate) struct TreeRow {
     pub(crate) events: i64,
     /// The size of the newest checkpoint; 0 before the first.
     pub(crate) signed_size: u64,
+    /// The latest time of an event with a leaf. A clock that is set back may date later events earlier.
+    pub(crate) latest_at: Option<DateTime<Utc>>,
 }
 
 /// An event's place in its table.

@@ -62,7 +62,9 @@ pub(crate) fn sign<R: Rows>(rows: &mut R, env: &Env<'_>, key: &SigningKey) -> Ro
     }
     let root = root(rows.reads(), tree.size)?;
     let note = TreeHead::sign(tree.size, root, key);
-    let checkpoint = CheckpointRow { size: tree.size, root, note, created_at: env.clock.now() };
+    // A checkpoint is not dated before the events that it covers, whatever the clock shows.
+    let created_at = tree.latest_at.map_or(env.clock.now(), |latest| latest.max(env.clock.now()));
+    let checkpoint = CheckpointRow { size: tree.size, root, note, created_at };
     rows.insert_checkpoint(&checkpoint)?;
     tree.signed_size = tree.size;
     rows.update_tree(&tree)?;

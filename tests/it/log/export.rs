@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use chrono::TimeDelta;
 use domain::log::{Follower, Sealed};
 use domain::people::principal::Role;
 use futures_util::future::join_all;
@@ -139,6 +140,20 @@ on_each_store! {
         let none = Export::get(app, "to=2020-01-02T00:00:00Z").await;
         assert_eq!(count(&none, &|event| !is_servers(event)), 0);
         assert_eq!(Export::get(app, &format!("intent_id={}", uuid::Uuid::from_u128(1))).await.manifest()["events"], of_server + 8);
+    }
+
+    /// A clock that is set back dates no export before the events in it: otherwise an honest export would look forged.
+    async fn an_export_is_not_dated_before_its_events(app: &mut TestApp) {
+        app.advance(3_600).await;
+        app.ask(json!({})).await;
+        app.checkpoints().turn().await.unwrap();
+        app.clock.set_by(TimeDelta::seconds(-1_800));
+        app.agent().active_intent().await;
+        let export = Export::get(app, "").await;
+        let exported_at = export.header()["exported_at"].as_str().unwrap().trim_end_matches('Z');
+        for line in export.events() {
+            assert!(line["event"]["created_at"].as_str().unwrap() <= exported_at, "{line}");
+        }
     }
 
     /// Reads of everything leave a trace: the export is an event, with the key and the filters.

@@ -19,13 +19,18 @@ impl WriteTree for Writing<'_> {
     fn lock_tree(&mut self) -> RowsResult<TreeRow> {
         let first = (tree::rid.eq(1), tree::size.eq(0), tree::events.eq(0), tree::signed_size.eq(0));
         diesel::insert_into(tree::table).values(first).on_conflict_do_nothing().execute(self.session.conn()?)?;
-        let row = tree::table.find(1).select((tree::size, tree::events, tree::signed_size)).for_update();
-        let (size, events, signed_size) = row.first::<(i64, i64, i64)>(self.session.conn()?)?;
-        Ok(TreeRow { size: unsigned(size)?, events, signed_size: unsigned(signed_size)? })
+        let row = tree::table.find(1).select((tree::size, tree::events, tree::signed_size, tree::latest_at)).for_update();
+        let (size, events, signed_size, latest_at) = row.first::<(i64, i64, i64, Option<At>)>(self.session.conn()?)?;
+        Ok(TreeRow { size: unsigned(size)?, events, signed_size: unsigned(signed_size)?, latest_at: latest_at.map(|at| at.0) })
     }
 
     fn update_tree(&mut self, row: &TreeRow) -> RowsResult<()> {
-        let end = (tree::size.eq(signed(row.size)?), tree::events.eq(row.events), tree::signed_size.eq(signed(row.signed_size)?));
+        let end = (
+            tree::size.eq(signed(row.size)?),
+            tree::events.eq(row.events),
+            tree::signed_size.eq(signed(row.signed_size)?),
+            tree::latest_at.eq(row.latest_at.map(At)),
+        );
         diesel::update(tree::table.find(1)).set(end).execute(self.session.conn()?)?;
         Ok(())
     }
@@ -88,11 +93,12 @@ impl WriteTree for Writing<'_> {
 
 impl ReadTree for Session {
     fn tree(&mut self) -> RowsResult<TreeRow> {
-        let row = tree::table.find(1).select((tree::size, tree::events, tree::signed_size));
-        let Some((size, events, signed_size)) = row.first::<(i64, i64, i64)>(self.conn()?).optional()? else {
+        let row = tree::table.find(1).select((tree::size, tree::events, tree::signed_size, tree::latest_at));
+        let Some((size, events, signed_size, latest_at)) = row.first::<(i64, i64, i64, Option<At>)>(self.conn()?).optional()?
+        else {
             return Ok(TreeRow::default());
         };
-        Ok(TreeRow { size: unsigned(size)?, events, signed_size: unsigned(signed_size)? })
+        Ok(TreeRow { size: unsigned(size)?, events, signed_size: unsigned(signed_size)?, latest_at: latest_at.map(|at| at.0) })
     }
 
     /// Row ids do not tell the order of the events of an intent. So events that come before a found one are found as well, and all are

@@ -23,7 +23,12 @@ impl WriteTree for Writing<'_> {
     }
 
     fn update_tree(&mut self, row: &TreeRow) -> RowsResult<()> {
-        let end = (tree::size.eq(signed(row.size)?), tree::events.eq(row.events), tree::signed_size.eq(signed(row.signed_size)?));
+        let end = (
+            tree::size.eq(signed(row.size)?),
+            tree::events.eq(row.events),
+            tree::signed_size.eq(signed(row.signed_size)?),
+            tree::latest_at.eq(row.latest_at.map(At)),
+        );
         diesel::update(tree::table.find(1)).set(end).execute(self.conn)?;
         Ok(())
     }
@@ -82,11 +87,11 @@ impl WriteTree for Writing<'_> {
 
 impl ReadTree for SqliteConnection {
     fn tree(&mut self) -> RowsResult<TreeRow> {
-        let row = tree::table.find(1).select((tree::size, tree::events, tree::signed_size));
-        let Some((size, events, signed_size)) = row.first::<(i64, i64, i64)>(self).optional()? else {
+        let row = tree::table.find(1).select((tree::size, tree::events, tree::signed_size, tree::latest_at));
+        let Some((size, events, signed_size, latest_at)) = row.first::<(i64, i64, i64, Option<At>)>(self).optional()? else {
             return Ok(TreeRow::default());
         };
-        Ok(TreeRow { size: unsigned(size)?, events, signed_size: unsigned(signed_size)? })
+        Ok(TreeRow { size: unsigned(size)?, events, signed_size: unsigned(signed_size)?, latest_at: latest_at.map(|at| at.0) })
     }
 
     /// The writer numbers events in the order of commits, so the events of one intent are in their order.
