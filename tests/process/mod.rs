@@ -8,6 +8,7 @@ mod ask;
 mod balancer;
 mod boot;
 mod commands;
+mod export;
 mod demo;
 mod desk;
 mod doctor;

@@ -7,6 +7,7 @@ mod demo;
 mod doctor;
 mod door;
 mod ending;
+mod export;
 mod keys;
 mod look;
 mod meant;
@@ -71,6 +72,8 @@ enum Command {
     Remind(question::QuestionArgs),
     /// Give people more time for a question, with an operator's or an admin's key.
     Extend(steer::ExtendArgs),
+    /// Fetch the log, whole or a selection, into a file that placet-verify checks offline; with an auditor's or an admin's key.
+    Export(Box<export::ExportArgs>),
     /// Tell whether a server is ready, and how many questions are open there.
     Status(look::StatusArgs),
     /// Let deadlines and messages go on after `serve --after-restore`; works beside a running server and before the next start.
@@ -148,6 +151,7 @@ impl Cli {
             | Command::Withdraw(_)
             | Command::Remind(_)
             | Command::Extend(_)
+            | Command::Export(_)
             | Command::Status(_)
             | Command::Completions { .. }
             | Command::Man { .. } => SPEAKING_FILTER,
@@ -171,6 +175,7 @@ impl Cli {
             Command::Withdraw(args) => return Ok(steer::withdraw(args).await),
             Command::Remind(args) => return Ok(steer::remind(args).await),
             Command::Extend(args) => return Ok(steer::extend(args).await),
+            Command::Export(args) => return Ok(export::run(*args).await),
             Command::Status(args) => return Ok(look::status(args).await),
             Command::Completions { shell } => clap_complete::generate(shell, &mut Self::command(), NAME, &mut std::io::stdout()),
             Command::Man { command } => manual(command.as_deref())?,

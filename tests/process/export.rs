@@ -1,0 +1,117 @@
+//! The log as a file: `placet export`, and the tree after servers that were killed.
+
+use std::path::Path;
+use std::time::Duration;
+
+use domain::log::Sealed;
+use harness::process::{Finished, Site};
+use proof::checkpoint::TreeHead;
+use proof::key::VerifyingKey;
+use proof::tree::{Rooting, leaf_hash};
+use serde_json::{Value, json};
+use tokio::process::Command;
+
+/// How often the server is killed.
+const KILLS: u32 = 4;
+
+/// Fetches the log with a key of an auditor.
+async fn export(site: &Site, key: &str, out: &Path, more: &[&str]) -> Finished {
+    let mut command: Command = site.command(["export", "--out", out.to_str().unwrap(), "--url", &site.base()]);
+    command.args(more).env("PLACET_API_KEY", key);
+    site.run(command).await
+}
+
+/// Computes the root over a whole export at each of these sizes, and compares it with the signed one.
+fn check(text: &str, checkpoints: &[TreeHead]) -> u64 {
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let mut rooting = Rooting::default();
+    let mut compared = 0;
+    for line in &lines[1..lines.len() - 1] {
+        assert_eq!(line["leaf"], rooting.size(), "no leaf is missing and none comes twice");
+        rooting.push(leaf_hash(&proof::leaf::of(&Sealed::from_served(&line["event"]).unwrap()).unwrap()));
+        for head in checkpoints.iter().filter(|head| head.size == rooting.size()) {
+            assert_eq!(head.root, rooting.root(), "the tree of {} leaves", head.size);
+            compared += 1;
+        }
+    }
+    assert_eq!(compared, checkpoints.len(), "each checkpoint is one of this tree's");
+    rooting.size()
+}
+
+fn head_of(text: &str) -> TreeHead {
+    let header: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    let key: VerifyingKey = header["key"].as_str().unwrap().parse().unwrap();
+    TreeHead::verify(header["checkpoint"].as_str().unwrap(), &[key]).unwrap()
+}
+
+/// A download that broke off goes on behind its last whole line, and gives the file that an unbroken one would have given.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_export_is_fetched_and_goes_on_where_it_broke_off() {
+    let site = Site::development();
+    let server = site.serve().await;
+    let (_, auditor) = site.key("auditor", "carol").await;
+    let agent = site.api("agent", "bot").await;
+    for _ in 0..5 {
+        agent.ask(json!({})).await;
+    }
+    let (first, second) = (site.folder().join("first.jsonl"), site.folder().join("second.jsonl"));
+    let done = export(&site, &auditor, &first, &[]).await;
+    assert!(done.succeeded().contains("events.") && done.stdout.contains("placet-verify"), "{done:?}");
+    let whole = std::fs::read_to_string(&first).unwrap();
+    check(&whole, &[head_of(&whole)]);
+    let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&first).unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600, "it holds questions and answers");
+    for cut in [0, 10, whole.len() / 2, whole.len() - 5] {
+        std::fs::write(site.folder().join("second.jsonl.part"), &whole[..cut]).unwrap();
+        export(&site, &auditor, &second, &[]).await.succeeded();
+        let again = std::fs::read_to_string(&second).unwrap();
+        let goes_on = head_of(&again) == head_of(&whole);
+        assert!(if goes_on { again == whole } else { cut <= 10 }, "cut at {cut}");
+        std::fs::remove_file(&second).unwrap();
+    }
+    let refused = |done: &Finished, words: &str| {
+        assert!(done.status.code() == Some(3) && done.stderr.contains(words), "{words}: {done:?}");
+    };
+    refused(&export(&site, &auditor, &first, &[]).await, "exists; name another file");
+    refused(&export(&site, &auditor, &second, &["--outcome", "maybe"]).await, "refused the export (422)");
+    refused(&export(&site, agent.key(), &second, &[]).await, "refused the export (403)");
+    server.kill().await;
+}
+
+/// Killed at any instant, a server leaves one tree: the next one goes on with it, and each checkpoint stays true.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn servers_that_are_killed_leave_one_tree() {
+    let site = Site::development();
+    let mut server = site.serve().await;
+    let (agent, admin) = (site.api("agent", "bot").await, site.api("admin", "root").await);
+    let (_, auditor) = site.key("auditor", "carol").await;
+    let mut heads = Vec::new();
+    for round in 0..KILLS {
+        let load = async {
+            for _ in 0..40 {
+                // The server may be gone by then.
+                drop(agent.try_send(agent.request("POST", "api/v1/intents").json(&json!({"title": "t", "description": "d"}))).await);
+                drop(admin.try_send(admin.request("POST", "api/v1/admin/checkpoints")).await);
+            }
+        };
+        let killed = async {
+            tokio::time::sleep(Duration::from_millis(u64::from(30 + 70 * round))).await;
+            server.kill().await;
+        };
+        tokio::join!(load, killed);
+        server = site.serve().await;
+        let signed = admin.post("api/v1/admin/checkpoints", json!({})).await;
+        assert_eq!(signed.status, 201, "{}", signed.text);
+        let listed = admin.get("api/v1/checkpoints?limit=1000").await.ok();
+        let notes = listed.as_array().unwrap().iter().map(|one| TreeHead::read(one["note"].as_str().unwrap()).unwrap());
+        heads.extend(notes);
+    }
+    heads.sort_by_key(|head| head.size);
+    heads.dedup();
+    assert!(heads.windows(2).all(|two| two[0].size < two[1].size), "no size has two roots");
+    let out = site.folder().join("log.jsonl");
+    export(&site, &auditor, &out, &[]).await.succeeded();
+    let size = check(&std::fs::read_to_string(&out).unwrap(), &heads);
+    assert!(size > 20, "{size} events survived");
+    server.kill().await;
+}
