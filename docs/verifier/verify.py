@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+"""Verifies exports of Placet's log, as docs/log-format.md defines them. Needs Python 3.9, and standards.py beside it.
+
+    verify.py --key NAME+HASH+KEY [--checkpoint KEPT]... FILE...
+
+Checks the header, the form and hash of each event, the chain of each log, the tree or the proofs, the signatures, erased events, the
+manifest, kept checkpoints, and that several exports of one log agree. It does not replay decisions: whether an answer was allowed is not
+checked. It stops at the first fault of a file, and holds the end of each log in memory. Prints a line for each file. Exit codes: 0 all
+files are verified, 1 one is not, 2 one cannot be read.
+"""
+import argparse, base64, collections, hashlib, re, sys
+from standards import Fault, canonical, check_note, decoded, is_number, parse, read_key, require, root_of, root_over, sha256
+
+LINE_MAX = 4 * 1024 * 1024
+BYTES_32, UUID, ANY = "[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]", "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "(?s:.*)"
+HASH = "sha256:" + BYTES_32
+TIME = "[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9][.][0-9]{6}"
+TEXTS = {"id": UUID, "event_type": ANY, "actor": ANY, "created_at": TIME}
+LOGS = {"intent_id": UUID, "portfolio_id": UUID, "log": "server"}
+OPTIONAL = {"trace_id": ANY, "parent_event_id": ANY, "claimed_actor": ANY}
+HEADER = {"placet_export", "origin", "key", "checkpoint", "size", "selection", "exported_at"}
+MANIFEST = {"events", "redacted", "first_leaf", "last_leaf", "by_type", "size", "root", "checkpoint", "sha256"}
+
+def check_members(event, is_erased):
+    optional = {name: form for name, form in {**LOGS, **OPTIONAL}.items() if name in event}
+    forms = {**TEXTS, **optional, **({} if is_erased else {"salt": BYTES_32})}
+    known = {*forms, "sequence", "previous_event_hash", *([] if is_erased else ["payload"])}
+    require(not set(event) - known, "unknown_member")
+    right = all(isinstance(event.get(name), str) and re.fullmatch(form, event[name]) for name, form in forms.items())
+    previous = event.get("previous_event_hash", "")
+    right = right and (previous is None or re.fullmatch(HASH, str(previous))) and (is_erased or "payload" in event)
+    require(right and len(LOGS.keys() & event) == 1 and is_number(event.get("sequence"), 1), "event_form")
+
+class Export:
+    """One export while it is read. The first fault ends it."""
+
+    def __init__(self, file, keys, trusts=False):
+        """Reads and checks the header."""
+        require(not file.peek(2).startswith(b"\x1f\x8b"), "compressed")
+        self.file, self.keys, self.line, self.raw, self.before = file, keys, 0, b"", hashlib.sha256()
+        self.due, self.leaves, self.full, self.roots, self.types = 0, [], [], {0: sha256()}, collections.Counter()
+        self.logs, self.erased, self.named = {}, [], set()
+        self.header = header = parse(self.next_line() or b"null")
+        require(isinstance(header, dict) and "placet_export" in header, "no_header")
+        require(is_number(header["placet_export"]) and header["placet_export"] == 1, "unknown_version")
+        right = all(isinstance(header.get(name), str) for name in ("origin", "key", "checkpoint", "exported_at"))
+        right = right and re.fullmatch(TIME + "Z?", header["exported_at"]) and is_number(header.get("size"))
+        require(right and isinstance(header.get("selection", 0), (dict, type(None))), "header_form")
+        require(not set(header) - HEADER, "unknown_member")
+        self.origin, self.is_selection, own = header["origin"], header["selection"] is not None, read_key(header["key"])
+        self.keys = keys + (own if trusts else [])
+        self.size, self.root = check_note(header["checkpoint"], self.keys, self.origin)
+        require(attempt(lambda: check_note(header["checkpoint"], own, self.origin))[0], "key_differs")
+        require(header["size"] == self.size, "size_differs")
+
+    def next_line(self):
+        """The next line without its end; empty at the end of the file."""
+        self.before.update(self.raw)
+        self.raw, self.line = self.file.readline(), self.line + 1
+        line = self.raw[:-1] if self.raw.endswith(b"\n") else self.raw
+        require(len(line) <= LINE_MAX, "line_too_long")
+        require(line != self.raw or not line, "truncated_line")
+        require(self.line > 1 or not line.startswith(b"\xef\xbb\xbf"), "byte_order_mark")
+        require(not line.endswith(b"\r"), "crlf")
+        require(line or not self.raw, "blank_line")
+        return line
+
+    def read(self, kept, others):
+        """Checks everything behind the header. `others` are the sizes and roots of other exports of this log."""
+        targets, refused = [(size, root, "exports_disagree") for size, root in others], []
+        for note in kept:
+            try:
+                targets.insert(0, (*check_note(note, self.keys, self.origin), "kept_differs"))
+            except Fault as fault:
+                refused.append({"checkpoint_form": "kept_form", "wrong_origin": "kept_origin"}.get(str(fault), "kept_signature"))
+        self.roots.update((size, None) for size, _, _ in targets if size > 0)
+        manifest = None
+        while not manifest:
+            line = self.next_line()
+            require(line, "no_manifest")
+            value = parse(line)
+            require(isinstance(value, dict), "line_form")
+            require("placet_export" not in value, "second_header")
+            manifest = value if "manifest" in value else self.event(value, line)
+        before, line = self.before.hexdigest(), self.next_line()
+        require(not line, "concatenated" if b'"placet_export":' in line else "after_manifest")
+        require(self.is_selection or self.due == self.size, "events_missing")
+        require(self.is_selection or root_over(self.full) == self.root, "root_differs")
+        require(not set(self.erased) - self.named, "erased_without_event")
+        require(not refused, next(iter(refused), None))
+        for size, root, code in sorted(targets, key=lambda target: target[0]):
+            require(size <= self.size or code == "exports_disagree", "kept_newer")
+            own = self.root if size == self.size else self.roots[size]
+            require(size > self.size or own in (None, root), code)
+        self.check_manifest(manifest, before)
+
+    def event(self, value, line):
+        require(not set(value) - {"leaf", "event", "redacted", *(["proof"] if self.is_selection else [])}, "unknown_member")
+        leaf, is_erased = value.get("leaf"), "redacted" in value
+        event = value.get("redacted" if is_erased else "event")
+        require(is_number(leaf) and isinstance(event, dict) and not {"event", "redacted"} <= set(value), "line_form")
+        require(not self.is_selection or "proof" in value, "proof_missing")
+        claimed = event.pop("event_hash", None)
+        require(isinstance(claimed, str) and re.fullmatch(HASH, claimed), "event_form")
+        stored = canonical(event)
+        kept = {name: item for name, item in event.items() if is_erased or name not in ("payload", "salt")}
+        leaf_text = canonical({**kept, "event_hash": claimed})
+        text = leaf_text if is_erased else stored[:-1] + b',"event_hash":' + canonical(claimed) + b"}"
+        proof = b',"proof":' + canonical(value["proof"]) if self.is_selection else b""
+        one_form = b'{"leaf":%d,"%s":%s%s}' % (leaf, b"redacted" if is_erased else b"event", text, proof)
+        require(line == one_form, "not_canonical")
+        computed = "sha256:" + base64.urlsafe_b64encode(sha256(stored)).decode()[:-1]
+        require(is_erased or computed == claimed, "wrong_hash")
+        check_members(event, is_erased)
+        require(leaf >= self.due, "leaf_order")
+        require(leaf == self.due or self.is_selection, "leaf_gap")
+        require(leaf < self.size, "leaf_beyond")
+        self.check_chain(event, claimed)
+        require(event["created_at"] <= self.header["exported_at"].rstrip("Z"), "time_after_export")
+        self.check_tree(leaf, sha256(b"\0", leaf_text), value.get("proof"))
+        self.leaves, self.due = [*self.leaves[:1], leaf], leaf + 1
+        self.types[event["event_type"]] += 1
+        if is_erased:
+            self.erased.append(event["id"])
+        elif "log" in event and event["event_type"] == "payload.redacted" and isinstance(event["payload"], dict):
+            self.named.add(str(event["payload"].get("event")))
+
+    def check_chain(self, event, claimed):
+        log = event.get("intent_id"), event.get("portfolio_id")
+        last, time, head = self.logs.get(log, (0, "", None))
+        is_next, may_skip = event["sequence"] == last + 1, self.is_selection and "log" not in event
+        require(is_next or (may_skip and event["sequence"] > last), "wrong_sequence")
+        previous = event["previous_event_hash"]
+        require(previous == head if is_next else previous is not None, "wrong_previous")
+        require(event["created_at"] >= time, "time_backwards")
+        self.logs[log] = event["sequence"], event["created_at"], claimed
+
+    def check_tree(self, leaf, node, proof):
+        if self.is_selection:
+            steps = [decoded(step) for step in proof] if isinstance(proof, list) else [b""]
+            right = all(len(step) == 32 for step in steps)
+            return require(right and root_of(leaf, self.size, node, steps) == self.root, "wrong_proof")
+        place = leaf
+        while place & 1:
+            node, place = sha256(b"\1", self.full.pop(), node), place >> 1
+        self.full.append(node)
+        if leaf + 1 in self.roots:
+            self.roots[leaf + 1] = root_over(self.full)
+
+    def check_manifest(self, value, before):
+        inner, root = value["manifest"] if isinstance(value["manifest"], dict) else {}, base64.b64encode(self.root).decode()
+        require(set(value) == {"manifest"} and not set(inner) - MANIFEST, "unknown_member")
+        require(not MANIFEST - set(inner), "manifest_form")
+        first, last = (self.leaves[0], self.leaves[-1]) if self.leaves else (None, None)
+        counts = {"events": sum(self.types.values()), "redacted": len(self.erased), "first_leaf": first, "last_leaf": last, "by_type": self.types}
+        of_header = {"size": self.size, "checkpoint": self.header["checkpoint"], "root": root}
+        for code, right in [("manifest_differs", of_header), ("manifest_counts", counts), ("manifest_hash", {"sha256": before})]:
+            require(all(canonical(inner[name]) == canonical(item) for name, item in right.items()), code)
+
+def attempt(call):
+    """The result of a call with the verdict that it means, or the verdict and the code of the fault."""
+    try:
+        return call(), "verified", None
+    except Fault as fault:
+        return None, "failed" if str(fault) in ("compressed", "unreadable") else "not_verified", str(fault)
+    except OSError:
+        return None, "failed", "unreadable"
+
+def verify(paths, keys, kept=(), trusts=False):
+    """The verdict of each file, and the code and the line of its first fault. `keys` are results of read_key, `kept` checkpoints."""
+    results = [attempt(lambda: Export(open(path, "rb"), keys, trusts)) for path in paths]
+    exports = [export for export, _, _ in results if export]
+    for place, (export, verdict, code) in enumerate(results):
+        if export:
+            others = [(other.size, other.root) for other in exports if other is not export and other.origin == export.origin]
+            # A checkpoint of another of these logs is compared with that log alone.
+            elsewhere = {other.origin for other in exports} - {export.origin}
+            mine = [note for note in kept if note.split("\n")[0] not in elsewhere]
+            _, verdict, code = attempt(lambda: export.read(mine, others))
+        results[place] = (verdict, code, export.line if export and code else None)
+    return results
+
+def main():
+    parser = argparse.ArgumentParser(description="Verifies exports of Placet's log.")
+    parser.add_argument("files", nargs="+", metavar="FILE")
+    parser.add_argument("--key", action="append", default=[], help="a public key that you trust; may be repeated")
+    parser.add_argument("--checkpoint", action="append", default=[], help="a file with a checkpoint that you kept; may be repeated")
+    parser.add_argument("--trust-export-key", action="store_true", help="trust the key that the export itself names")
+    options = parser.parse_args()
+    keys = [key for text in options.key for key in read_key(text)]
+    if len(keys) < len(options.key) or not (keys or options.trust_export_key):
+        parser.error("give the log's public key: --key NAME+HASH+KEY")
+    kept = [open(path, encoding="utf-8", newline="").read() for path in options.checkpoint]
+    results = verify(options.files, keys, kept, options.trust_export_key)
+    for path, (verdict, code, line) in zip(options.files, results):
+        print(f"{verdict}  {path}" + (f": {code}, line {line}" if line else f": {code}" if code else ""))
+    return max(["verified", "not_verified", "failed"].index(verdict) for verdict, _, _ in results)
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,97 @@
+//! Verifies files: several exports of one log are compared with one another.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use domain::base::json;
+use proof::checkpoint::TreeHead;
+use serde::Serialize;
+
+use crate::export::{BYTE_ORDER_MARK, Options, Verification, Watchers};
+use crate::finding::{Code, Finding};
+use crate::header::Header;
+use crate::kept::{Kept, OtherExport};
+use crate::line::LINE_BYTES_MAX;
+use crate::report::{Report, Verdict};
+
+/// How many bytes are read from a file at once.
+const BUFFER_BYTES: usize = 256 * 1024;
+
+/// The result of a verification of several files.
+#[derive(Debug, Serialize)]
+pub struct Outcome {
+    /// The version of this report.
+    pub placet_verify: u32,
+    /// The worst verdict of all files.
+    pub verdict: Verdict,
+    /// The files, in the order in which they were given.
+    pub exports: Vec<Report>,
+}
+
+/// Verifies one export alone.
+pub fn verify(file: &str, reader: impl BufRead, options: &Options, watchers: Watchers<'_>) -> Report {
+    Verification::new(file, options, &[], watchers).run(reader)
+}
+
+/// Verifies files, and compares exports of the same log with one another. `progress` hears the file, how many of its bytes were
+/// read, and how many it has.
+pub fn verify_files(files: &[PathBuf], options: &Options, mut progress: impl FnMut(&Path, u64, u64)) -> Outcome {
+    let heads: Vec<_> = files.iter().map(|file| if files.len() > 1 { head(file, options) } else { None }).collect();
+    let mut exports = Vec::new();
+    for (place, (file, own)) in files.iter().zip(&heads).enumerate() {
+        let others = heads.iter().enumerate().filter(|(other, _)| *other != place).filter_map(|(_, head)| head.as_ref());
+        // A smaller export has nothing to be compared with in a larger one; the larger one is compared with it.
+        let is_comparable = |other: &&OtherExport| {
+            own.as_ref().is_some_and(|own| own.head.origin == other.head.origin && own.head.size >= other.head.size)
+        };
+        let (kept, own) = (kept_for(options, own.as_ref(), &heads), others.filter(is_comparable).cloned().collect::<Vec<_>>());
+        let options = Options { kept, ..options.clone() };
+        let name = file.display().to_string();
+        let report = match File::open(file).and_then(|opened| opened.metadata().map(|about| (opened, about.len()))) {
+            Ok((opened, length)) => {
+                let mut progress = |read: u64| progress(file, read, length);
+                let watchers = Watchers { progress: Some(&mut progress), ..Watchers::default() };
+                Verification::new(&name, &options, &own, watchers).run(BufReader::with_capacity(BUFFER_BYTES, opened))
+            }
+            Err(error) => unreadable(&name, &error),
+        };
+        exports.push(report);
+    }
+    let verdict = exports.iter().map(|report| report.verdict).max().unwrap_or(Verdict::Failed);
+    Outcome { placet_verify: 1, verdict, exports }
+}
+
+/// The kept checkpoints for one export: those of its log, and those that belong to none of the exports.
+fn kept_for(options: &Options, own: Option<&OtherExport>, heads: &[Option<OtherExport>]) -> Vec<Kept> {
+    let belongs_elsewhere = |kept: &&Kept| {
+        TreeHead::read(&kept.note).is_ok_and(|kept| {
+            own.is_none_or(|own| own.head.origin != kept.origin)
+                && heads.iter().flatten().any(|other| other.head.origin == kept.origin)
+        })
+    };
+    options.kept.iter().filter(|kept| !belongs_elsewhere(kept)).cloned().collect()
+}
+
+fn unreadable(name: &str, error: &io::Error) -> Report {
+    let mut report = Report::new(name);
+    report.verdict = Verdict::Failed;
+    report.findings_count = 1;
+    let text = format!("The file cannot be opened: {error}.");
+    report.findings.push(Finding { code: Code::Unreadable, line: None, leaf: None, log: None, sequence: None, text });
+    report
+}
+
+/// The checkpoint in the header of a file, if a trusted key has signed it.
+fn head(file: &Path, options: &Options) -> Option<OtherExport> {
+    // A pipe can be read only once.
+    if !file.metadata().is_ok_and(|about| about.is_file()) {
+        return None;
+    }
+    let mut line = Vec::new();
+    BufReader::new(File::open(file).ok()?).take(LINE_BYTES_MAX as u64).read_until(b'\n', &mut line).ok()?;
+    let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&line);
+    let header = Header::read(&json::unambiguous(line).ok()?).ok()?;
+    let head = TreeHead::verify(&header.checkpoint, &options.keys_for(&header.key)).ok()?;
+    Some(OtherExport { file: file.display().to_string(), head })
+}

@@ -1,0 +1,197 @@
+//! Every kind of tampering is found, and honest logs never are.
+#![expect(clippy::unwrap_used, reason = "a test ends when it cannot go on")]
+
+mod forge;
+
+use domain::base::sealed::Sealed;
+use forge::tampering::{Case, cases};
+use forge::{Chance, Export, Log, SMALL, Shape};
+use verify::finding::{Code, Findings, Place};
+use verify::report::{Comparison, Kind, Report, Verdict};
+use verify::{Kept, Options, Replay, Watchers, verify};
+
+/// How many honest logs are verified here; `tests/verifier/run` verifies more.
+const HONEST: u64 = 200;
+
+fn options(keys: &[String], kept: &[String]) -> Options {
+    let mut options = Options::with_keys(keys.iter().map(|key| key.parse().unwrap()).collect());
+    options.kept = kept.iter().map(|note| Kept { file: "kept".into(), note: note.clone() }).collect();
+    options
+}
+
+fn check(text: &[u8], options: &Options) -> Report {
+    verify("export", text, options, Watchers::default())
+}
+
+/// The worst report of a case, and the first finding of all its files.
+fn judge(case: &Case) -> Report {
+    let folder = tempfile::tempdir().unwrap();
+    let files: Vec<_> = (0..case.files.len()).map(|number| folder.path().join(number.to_string())).collect();
+    files.iter().zip(&case.files).for_each(|(file, bytes)| std::fs::write(file, bytes).unwrap());
+    let outcome = verify::verify_files(&files, &options(&case.keys, &case.kept), |_, _, _| {});
+    outcome.exports.into_iter().max_by_key(|report| report.verdict).unwrap()
+}
+
+/// If one of these is not found, a log can be changed and still verify.
+#[test]
+fn every_kind_of_tampering_is_found_for_the_right_reason() {
+    let (mut count, mut right) = (0, 0);
+    for seed in 0..3 {
+        for case in cases(seed) {
+            let report = judge(&case);
+            let first = report.findings.first().map(|finding| finding.code.text());
+            assert_ne!(report.verdict, Verdict::Verified, "{} (seed {seed}) is not found", case.name);
+            count += 1;
+            if first.is_some_and(|first| case.expected.contains(&first)) {
+                right += 1;
+            } else {
+                println!("{}: {first:?} instead of {:?}: {:?}", case.name, case.expected, report.findings);
+            }
+        }
+    }
+    let kinds = cases(0).len();
+    println!("{kinds} kinds of tampering; {count} cases, all found; {right} for the right reason");
+    assert!(kinds >= 40);
+    assert!(right * 100 >= count * 95, "{right} of {count}");
+}
+
+/// A verifier that accuses an honest server is not believed when it accuses another one.
+#[test]
+fn honest_logs_are_verified() {
+    for seed in 0..HONEST {
+        let mut chance = Chance::new(seed);
+        let log = Log::random(&mut chance, SMALL);
+        for (export, kept) in honest(&mut chance, &log) {
+            let options = options(&[log.key.verifying().to_string()], &[kept]);
+            let report = check(export.write().as_bytes(), &options);
+            assert_eq!(report.verdict, Verdict::Verified, "seed {seed}: {:?}", report.findings);
+            assert_eq!(report.events, export.lines.len() as u64);
+        }
+    }
+}
+
+/// A whole export and a selection of it, each with a checkpoint from before.
+fn honest(chance: &mut Chance, log: &Log) -> Vec<(Export, String)> {
+    let size = log.events.len();
+    let whole = (log.export(size, None), log.checkpoint(chance.place(size + 1)));
+    let chosen = log.choose(chance, size);
+    vec![whole, (log.export(size, Some(&chosen)), log.checkpoint(size))]
+}
+
+/// The order of the file decides which finding comes first, and no state is lost, however few logs fit into memory.
+#[test]
+fn tampering_is_found_however_few_logs_fit_into_memory() {
+    let shape = Shape { events_max: 300, logs_max: 40, has_erasures: true };
+    for seed in 0..8 {
+        let mut chance = Chance::new(seed);
+        let log = Log::random(&mut chance, shape);
+        let mut export = log.export(log.events.len(), None);
+        let key = log.key.verifying().to_string();
+        let mut few = options(&[key], &[]);
+        few.logs_in_memory = 5;
+        let text = export.write();
+        let report = check(text.as_bytes(), &few);
+        assert_eq!(report.verdict, Verdict::Verified, "seed {seed}: {:?}", report.findings);
+        let logs: std::collections::BTreeSet<_> = log.events.iter().map(|event| event.log().1.to_string()).collect();
+        assert_eq!(report.logs, logs.len() as u64);
+        // An event is missing and the leaves are numbered anew, so that only its chain shows it.
+        let Some(place) = log.events.iter().position(|event| event.members["sequence"] == 2) else { continue };
+        if !log.events.iter().any(|event| event.log() == log.events[place].log() && event.members["sequence"] == 3) {
+            continue;
+        }
+        export.lines.remove(place);
+        (0..).zip(&mut export.lines).for_each(|(leaf, line)| line.leaf = leaf);
+        let report = check(export.write_anew().as_bytes(), &few);
+        let codes: Vec<_> = report.findings.iter().map(|finding| finding.code.text()).collect();
+        assert!(codes.contains(&"wrong_sequence"), "seed {seed}: {codes:?}");
+    }
+}
+
+/// No byte of an export is without meaning: each that is changed is found, and none makes the verifier panic.
+#[test]
+fn each_changed_byte_is_found() {
+    let mut chance = Chance::new(7);
+    let log = Log::random(&mut chance, Shape { events_max: 7, logs_max: 3, has_erasures: true });
+    let options = options(&[log.key.verifying().to_string()], &[]);
+    for (export, _) in honest(&mut chance, &log) {
+        let text = export.write().into_bytes();
+        for place in 0..text.len() {
+            let mut changed = text.clone();
+            changed[place] ^= [1, 0x20, 0x80][place % 3];
+            let report = check(&changed, &options);
+            assert_ne!(report.verdict, Verdict::Verified, "byte {place}: {}", String::from_utf8_lossy(&changed));
+            if place % 16 == 0 {
+                let report = check(&text[..place], &options);
+                assert_ne!(report.verdict, Verdict::Verified, "cut at {place}");
+            }
+        }
+    }
+}
+
+/// The calls that a replay has seen.
+#[derive(Default)]
+struct Seen {
+    events: Vec<(Option<u64>, String)>,
+    erased: u64,
+    ends: u32,
+}
+
+impl Replay for Seen {
+    fn event(&mut self, event: &Sealed, place: Place, findings: &mut Findings) {
+        if self.events.is_empty() {
+            findings.add(place, Code::EventForm, "a finding of the replay");
+        }
+        self.events.push((place.leaf, event.hash.to_string()));
+    }
+
+    fn erased(&mut self, _: Place, _: &mut Findings) {
+        self.erased += 1;
+    }
+
+    fn end(&mut self, _: &mut Findings) {
+        self.ends += 1;
+    }
+}
+
+#[test]
+fn a_replay_sees_the_right_events_in_order_and_may_find_faults() {
+    let mut chance = Chance::new(11);
+    let log = Log::random(&mut chance, SMALL);
+    let mut export = log.export(log.events.len(), None);
+    let right = export.lines.iter().filter(|line| !line.is_erased);
+    let mut expected: Vec<_> =
+        right.map(|line| (Some(line.leaf), log.events[usize::try_from(line.leaf).unwrap()].hash.clone())).collect();
+    // An event that was changed is not shown.
+    let (changed, hash) = expected.remove(2);
+    let line = &mut export.lines[usize::try_from(changed.unwrap()).unwrap()];
+    let mut event = line.event();
+    event["payload"] = serde_json::json!({"changed": true});
+    line.set_event(event, Some(&hash));
+    let mut seen = Seen::default();
+    let watchers = Watchers { replay: Some(&mut seen), progress: None };
+    let options = options(&[log.key.verifying().to_string()], &[]);
+    let report = verify("export", export.write_anew().as_bytes(), &options, watchers);
+    assert_eq!((seen.events, seen.ends), (expected, 1));
+    assert_eq!(seen.erased, report.redacted);
+    let codes: Vec<_> = report.findings.iter().map(|finding| finding.code).collect();
+    assert_eq!(codes, [Code::EventForm, Code::WrongHash]);
+}
+
+#[test]
+fn checkpoints_are_compared_and_what_cannot_be_compared_is_said() {
+    let mut chance = Chance::new(3);
+    let log = Log::random(&mut chance, Shape { events_max: 60, logs_max: 8, has_erasures: false });
+    let size = log.events.len();
+    let options =
+        options(&[log.key.verifying().to_string()], &[log.checkpoint(size / 2), log.checkpoint(size), log.checkpoint(0)]);
+    let whole = check(log.export(size, None).write().as_bytes(), &options);
+    assert_eq!(whole.checkpoints.iter().map(|compared| compared.result).collect::<Vec<_>>(), [Comparison::Consistent; 3]);
+    let chosen = log.choose(&mut chance, size);
+    let selection = check(log.export(size, Some(&chosen)).write().as_bytes(), &options);
+    assert_eq!((selection.verdict, selection.kind), (Verdict::Verified, Some(Kind::Selection)));
+    let results: Vec<_> = selection.checkpoints.iter().map(|compared| compared.result).collect();
+    // The empty tree is the beginning of each.
+    assert_eq!(results, [Comparison::Consistent, Comparison::NotCheckable, Comparison::Consistent]);
+    assert!(selection.not_checkable.iter().any(|remark| remark.code == "kept_checkpoint"));
+    assert!(selection.not_checkable.iter().any(|remark| remark.code == "omissions"));
+}

@@ -1,0 +1,115 @@
+//! The program as a person or a script starts it.
+#![expect(clippy::unwrap_used, reason = "a test ends when it cannot go on")]
+
+#[expect(dead_code, reason = "other tests need the rest")]
+mod forge;
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use forge::{Chance, Log, SMALL};
+use serde_json::Value;
+
+fn run(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_placet-verify")).args(arguments).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+struct Site {
+    folder: tempfile::TempDir,
+    key: String,
+}
+
+impl Site {
+    /// A folder with a whole export, a selection, an older export, and one that was tampered with.
+    fn new() -> Self {
+        let mut chance = Chance::new(2);
+        let log = Log::random(&mut chance, SMALL);
+        let site = Self { folder: tempfile::tempdir().unwrap(), key: log.key.verifying().to_string() };
+        let count = log.events.len();
+        let chosen = log.choose(&mut chance, count);
+        let whole = log.export(count, None).write();
+        std::fs::write(site.file("whole"), &whole).unwrap();
+        std::fs::write(site.file("selection"), log.export(count, Some(&chosen)).write()).unwrap();
+        std::fs::write(site.file("older"), log.export(count / 2, None).write()).unwrap();
+        std::fs::write(site.file("tampered"), whole.replacen("bot", "bat", 1)).unwrap();
+        std::fs::write(site.file("checkpoint"), log.checkpoint(count / 3)).unwrap();
+        std::fs::write(site.file("keys"), format!("# the log of our server\n\n{}\n", site.key)).unwrap();
+        site
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn name(&self, name: &str) -> String {
+        self.file(name).display().to_string()
+    }
+}
+
+#[test]
+fn the_exit_code_says_what_a_script_must_know() {
+    let site = Site::new();
+    let (key, keys) = (format!("--key={}", site.key), format!("--key-file={}", site.name("keys")));
+    let (whole, tampered) = (site.name("whole"), site.name("tampered"));
+    let code = |arguments: &[&str]| run(arguments).status.code();
+    assert_eq!(code(&[&key, &whole]), Some(0));
+    assert_eq!(code(&[&keys, &whole, &site.name("older"), &site.name("selection")]), Some(0));
+    assert_eq!(code(&["--trust-export-key", &whole]), Some(0));
+    assert_eq!(code(&[&key, "--checkpoint", &site.name("checkpoint"), &whole]), Some(0));
+    assert_eq!(code(&[&key, &tampered]), Some(1));
+    assert_eq!(code(&[&key, &whole, &tampered]), Some(1));
+    for arguments in [
+        vec![&*key],
+        vec![&*whole],
+        vec!["--key=x", &*whole],
+        vec![&*key, "/nowhere"],
+        vec![&*key, &*whole, "/nowhere"],
+        vec![&*key, "--checkpoint=/nowhere", &*whole],
+        vec![&*key, "/"],
+    ] {
+        assert_eq!(code(&arguments), Some(2), "{arguments:?}");
+    }
+}
+
+/// A person who knows nothing of hashes reads what was checked, what was not, and what to do.
+#[test]
+fn a_report_says_what_was_checked_and_what_not() {
+    let site = Site::new();
+    let key = format!("--key={}", site.key);
+    let whole = run(&[&key, &format!("--checkpoint={}", site.name("checkpoint")), &site.name("whole")]);
+    let report = text(&whole.stdout);
+    for words in
+        ["VERIFIED", "The whole log of placet.example/", "none was changed, added, removed or moved", "still begins", "Next: "]
+    {
+        assert!(report.contains(words), "{words}: {report}");
+    }
+    assert!(whole.stderr.is_empty(), "no progress is shown without a terminal: {}", text(&whole.stderr));
+    let report = text(&run(&[&key, &site.name("selection")]).stdout);
+    assert!(report.contains("This export is a selection: it does not show that nothing was left out."), "{report}");
+    let report = text(&run(&[&key, &site.name("tampered")]).stdout);
+    assert!(
+        report.starts_with("NOT VERIFIED") && report.contains("The event was changed") && report.contains("(wrong_hash)"),
+        "{report}"
+    );
+    let report = text(&run(&["--trust-export-key", &site.name("whole")]).stdout);
+    assert!(report.contains("Warning: The key comes from the export itself"), "{report}");
+    let usage = text(&run(&[&site.name("whole")]).stderr);
+    assert!(usage.contains("no key is given") && usage.contains("--key-file"), "{usage}");
+}
+
+#[test]
+fn a_program_reads_the_report_as_json() {
+    let site = Site::new();
+    let files = [site.name("whole"), site.name("tampered")];
+    let outcome: Value = serde_json::from_slice(&run(&["--json", "--key", &site.key, &files[0], &files[1]]).stdout).unwrap();
+    assert_eq!((&outcome["placet_verify"], &outcome["verdict"]), (&1.into(), &"not_verified".into()));
+    let [whole, tampered] = outcome["exports"].as_array().unwrap().as_slice() else { panic!("{outcome}") };
+    assert_eq!((&whole["verdict"], &whole["kind"], &whole["findings_count"]), (&"verified".into(), &"whole".into(), &0.into()));
+    let first = &tampered["findings"][0];
+    assert_eq!((&first["code"], first["line"].is_u64(), first["leaf"].is_u64()), (&"wrong_hash".into(), true, true), "{first}");
+    assert!(first["log"].is_string() && first["sequence"].is_u64() && first["text"].is_string(), "{first}");
+}
