@@ -90,7 +90,11 @@ async fn servers_that_are_killed_leave_one_tree() {
         let load = async {
             for _ in 0..40 {
                 // The server may be gone by then.
-                drop(agent.try_send(agent.request("POST", "api/v1/intents").json(&json!({"title": "t", "description": "d"}))).await);
+                drop(
+                    agent
+                        .try_send(agent.request("POST", "api/v1/intents").json(&json!({"title": "t", "description": "d"})))
+                        .await,
+                );
                 drop(admin.try_send(admin.request("POST", "api/v1/admin/checkpoints")).await);
             }
         };
@@ -111,7 +115,7 @@ async fn servers_that_are_killed_leave_one_tree() {
     assert!(heads.windows(2).all(|two| two[0].size < two[1].size), "no size has two roots");
     let out = site.folder().join("log.jsonl");
     export(&site, &auditor, &out, &[]).await.succeeded();
-    let size = check(&std::fs::read_to_string(&out).unwrap(), &heads);
-    assert!(size > 20, "{size} events survived");
+    let events = check(&std::fs::read_to_string(&out).unwrap(), &heads);
+    assert!(events > 20, "{events} events survived");
     server.kill().await;
 }

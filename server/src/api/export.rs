@@ -12,6 +12,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use domain::base::ids::IntentId;
 use domain::base::time;
+use domain::log::export::{Format, cef, csv, ocsf};
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::event::LogExported;
 use domain::problem::Rejection;
@@ -33,8 +34,6 @@ use crate::edge::shared::Shared;
 const VERSION: u32 = 1;
 /// The longest name of an agent or a person in a filter, in characters.
 const NAME_CHARS_MAX: usize = 200;
-/// The type of a body of several JSON objects, one to a line.
-const JSON_LINES: &str = "application/x-ndjson";
 
 pub(super) fn routes(routes: &mut Routes<'_>) {
     routes.keyed(Surface::Ours, "/export", [get(Work::List, export)]);
@@ -48,6 +47,9 @@ struct Wanted {
     size: Option<u64>,
     /// The last leaf that the caller has.
     after: Option<u64>,
+    format: Format,
+    /// Whether the manifest alone is wanted.
+    manifest_only: bool,
 }
 
 impl Wanted {
@@ -65,10 +67,14 @@ impl Wanted {
         });
         let size = query.parsed("size", "the number of leaves of a checkpoint", |text| text.parse().ok());
         let after = query.parsed("after", "the number of a leaf", |text| text.parse().ok());
-        query.parsed("format", "jsonl", |text| (text == "jsonl").then_some(()));
+        let format = query.parsed("format", "jsonl, csv, ocsf or cef", Format::parse).unwrap_or(Format::Jsonl);
+        let manifest_only = query.parsed("manifest", "only", |text| (text == "only").then_some(())).is_some();
         query.finish(true)?;
         if after.is_some() && size.is_none() {
             return Err(Rejection::invalid("size", "required", "must name the checkpoint of the export that goes on"));
+        }
+        if after.is_some() && format != Format::Jsonl {
+            return Err(Rejection::invalid("after", "range", "is for the format jsonl alone; other formats begin anew"));
         }
         let mut add = |name: &str, value: Option<String>| {
             selection.extend(value.map(|value| (name.to_owned(), Value::from(value))));
@@ -80,15 +86,22 @@ impl Wanted {
         add("person", person.clone());
         add("outcome", outcome.map(|outcome| outcome.as_str().to_owned()));
         let selection = (!selection.is_empty()).then_some(selection);
-        Ok(Self { filter: ExportFilter { from, to, intent, agent, person, outcome }, selection, size, after })
+        Ok(Self {
+            filter: ExportFilter { from, to, intent, agent, person, outcome },
+            selection,
+            size,
+            after,
+            format,
+            manifest_only,
+        })
     }
 }
 
-/// Exports the events of all logs as lines of JSON. For admins and auditors. Each export is an event of the server's own log.
+/// Exports the events of all logs, one to a line. Only `jsonl` can be verified. For admins and auditors. Each export is an event of the server's own log.
 #[utoipa::path(get, path = "/api/v1/export", tag = "proofs",
     params(("format" = Option<String>, Query), ("from" = Option<String>, Query), ("to" = Option<String>, Query),
     ("intent_id" = Option<String>, Query), ("agent" = Option<String>, Query), ("person" = Option<String>, Query),
-    ("outcome" = Option<String>, Query), ("size" = Option<u64>, Query), ("after" = Option<u64>, Query)),
+    ("outcome" = Option<String>, Query), ("manifest" = Option<String>, Query), ("size" = Option<u64>, Query), ("after" = Option<u64>, Query)),
     responses((status = 200, content_type = "application/x-ndjson", body = String), (status = 403),
     (status = 404, description = "`not_found`: no checkpoint has this size"),
     (status = 409, description = "`log_not_signed`: this server has no key to sign with"), (status = 422)))]
@@ -101,20 +114,27 @@ pub(super) async fn export(request: HttpRequest, shared: Data<Shared>) -> Result
     };
     let checkpoint = checkpoint(&shared, &caller, wanted.size).await?;
     let about = LogExported {
-        format: "jsonl".to_owned(),
+        format: wanted.format.as_str().to_owned(),
         size: checkpoint.event_count,
         after: wanted.after,
         selection: wanted.selection.clone(),
         credential: None,
     };
     shared.store.begin_export(caller.principal, Ok(about)).await?;
-    let lines = Lines::new(&shared, wanted, &checkpoint, &key);
+    let (format, manifest_only) = (wanted.format, wanted.manifest_only);
+    let mut lines = Lines::new(&shared, wanted, &checkpoint, &key);
+    if manifest_only {
+        while lines.next.is_some() {
+            lines.next().await?;
+        }
+        return Ok(HttpResponse::Ok().content_type("application/json").body(lines.manifest()));
+    }
     let body =
         stream::try_unfold(
             lines,
             |mut lines| async move { Ok::<_, StoreError>(lines.next().await?.map(|bytes| (bytes, lines))) },
         );
-    Ok(HttpResponse::Ok().content_type(JSON_LINES).streaming(body))
+    Ok(HttpResponse::Ok().content_type(format.content_type()).streaming(body))
 }
 
 /// The checkpoint with so many leaves, or one that is signed now.
@@ -133,6 +153,7 @@ async fn checkpoint(shared: &Shared, caller: &Caller, size: Option<u64>) -> Resu
 struct Lines {
     shared: Data<Shared>,
     filter: Arc<ExportFilter>,
+    format: Format,
     size: u64,
     checkpoint: String,
     after: Option<u64>,
@@ -165,14 +186,20 @@ impl Lines {
             "selection": wanted.selection,
             "exported_at": time::rfc3339(checkpoint.created_at),
         });
+        let header = match wanted.format {
+            Format::Jsonl => format!("{header}\n"),
+            Format::Csv => csv::HEADER.to_owned(),
+            Format::Ocsf | Format::Cef => String::new(),
+        };
         Self {
             shared: shared.clone(),
+            format: wanted.format,
             filter: Arc::new(wanted.filter),
             size: checkpoint.event_count,
             checkpoint: checkpoint.note.clone(),
             after: wanted.after,
             next: Some(0),
-            header: Some(format!("{header}\n")),
+            header: Some(header),
             is_done: false,
             hash: Sha256::new(),
             counts: Counts::default(),
@@ -193,12 +220,13 @@ impl Lines {
                 if std::mem::replace(&mut self.is_done, true) {
                     return Ok(None);
                 }
-                return Ok(Some(Bytes::from(self.manifest())));
+                // The other formats are for programs that take each line for an event; their manifest is asked for by itself.
+                return Ok((self.format == Format::Jsonl).then(|| Bytes::from(self.manifest())));
             };
             let page = self.shared.store.export_page(self.filter.clone(), self.size, first).await?;
             self.next = page.next;
             for exported in page.events {
-                let line = line(&exported);
+                let line = line(self.format, &exported)?;
                 self.hash.update(&line);
                 self.counts.add(&exported);
                 if self.after.is_none_or(|after| exported.leaf > after) {
@@ -231,14 +259,21 @@ impl Counts {
     }
 }
 
-fn line(exported: &Exported) -> String {
+fn line(format: Format, exported: &Exported) -> Result<String, StoreError> {
     let Exported { leaf, sealed, proof } = exported;
     let event = sealed.served();
-    match proof {
+    let read = |text: &str| serde_json::from_str::<Value>(text).map_err(|error| StoreError::Failed(error.into()));
+    match format {
+        Format::Jsonl => {}
+        Format::Csv => return Ok(csv::line(*leaf, &read(&event)?)),
+        Format::Ocsf => return Ok(ocsf::line(*leaf, &read(&event)?)),
+        Format::Cef => return Ok(cef::line(*leaf, &read(&event)?)),
+    }
+    Ok(match proof {
         None => format!("{{\"leaf\":{leaf},\"event\":{event}}}\n"),
         Some(path) => {
             let path = Value::from(path.iter().map(|hash| STANDARD.encode(hash)).collect::<Vec<_>>());
             format!("{{\"leaf\":{leaf},\"event\":{event},\"proof\":{path}}}\n")
         }
-    }
+    })
 }

@@ -156,6 +156,28 @@ on_each_store! {
         }
     }
 
+    /// The formats for people and for a SIEM have a line for each event, and a manifest of their own to compare.
+    async fn each_format_has_a_line_for_each_event(app: &mut TestApp) {
+        let agent = app.agent();
+        let (intent, _) = agent.ask(json!({"question": "=HYPERLINK(\"http://evil.example\")\nsecond line"})).await;
+        agent.post(&format!("intents/{intent}/events"), json!({"event_type": "comment", "payload": {"text": "a\r\nb|c=d"}})).await.ok();
+        let size = Export::get(app, "").await.head(app).size;
+        for (format, header, ending) in [("csv", 1, "\r\n"), ("ocsf", 0, "\n"), ("cef", 0, "\n")] {
+            let path = format!("api/v1/export?format={format}&size={size}");
+            let reply = app.api(Role::Auditor).get(&path).await;
+            assert_eq!(reply.status, 200, "{}", reply.text);
+            let manifest = app.api(Role::Auditor).get(&format!("{path}&manifest=only")).await.ok()["manifest"].clone();
+            let digest = Sha256::digest(&reply.text).iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
+            assert_eq!((&manifest["events"], &manifest["sha256"]), (&json!(size), &json!(digest)), "{format}");
+            assert!(!reply.text.contains(",=HYPERLINK") && !reply.text.contains(",\"=HYPERLINK"), "{format}");
+            if format != "csv" {
+                assert_eq!(reply.text.matches(ending).count() as u64, size + header, "{format}");
+            }
+        }
+        let refused = app.api(Role::Auditor).get(&format!("api/v1/export?format=csv&size={size}&after=1")).await;
+        assert_eq!(refused.field_problem().2, "after");
+    }
+
     /// Reads of everything leave a trace: the export is an event, with the key and the filters.
     async fn an_export_is_an_event(app: &mut TestApp) {
         Export::get(app, "agent=bot").await;

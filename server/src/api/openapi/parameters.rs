@@ -99,7 +99,10 @@ fn of_proofs(path: &str, name: &str) -> Option<(Value, &'static str)> {
     let number_of_leaves = json!({ "type": "integer", "format": "int64", "minimum": 0, "maximum": i64::MAX });
     let one_of = |words: &[&str]| json!({ "type": "string", "enum": words });
     let meaning = match name {
-        "format" => (one_of(&["jsonl"]), "The format; `jsonl` if it is absent."),
+        "format" => {
+            (one_of(&["jsonl", "csv", "ocsf", "cef"]), "The format; `jsonl`, the one that can be verified, if it is absent.")
+        }
+        "manifest" => (one_of(&["only"]), "Only the manifest of this export, with counts and the hash of its bytes."),
         "from" => (json!({ "type": "string", "format": "date-time" }), "Only events from this time on."),
         "to" => (json!({ "type": "string", "format": "date-time" }), "Only events before this time."),
         "agent" => (json!({ "type": "string", "maxLength": 200 }), "Only events of intents that this agent created."),
