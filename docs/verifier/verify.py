@@ -11,9 +11,8 @@ files are verified, 1 one is not, 2 one cannot be read.
 import argparse, base64, collections, hashlib, re, sys
 from standards import Fault, canonical, check_note, decoded, is_number, parse, read_key, require, root_of, root_over, sha256
 
-LINE_MAX = 4 * 1024 * 1024
 BYTES_32, UUID, ANY = "[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]", "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "(?s:.*)"
-HASH = "sha256:" + BYTES_32
+HASH, LINE_MAX = "sha256:" + BYTES_32, 4 * 1024 * 1024
 TIME = "[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9][.][0-9]{6}"
 TEXTS = {"id": UUID, "event_type": ANY, "actor": ANY, "created_at": TIME}
 LOGS = {"intent_id": UUID, "portfolio_id": UUID, "log": "server"}
@@ -44,7 +43,7 @@ class Export:
         require(isinstance(header, dict) and "placet_export" in header, "no_header")
         require(is_number(header["placet_export"]) and header["placet_export"] == 1, "unknown_version")
         right = all(isinstance(header.get(name), str) for name in ("origin", "key", "checkpoint", "exported_at"))
-        right = right and re.fullmatch(TIME + "Z?", header["exported_at"]) and is_number(header.get("size"))
+        right = right and re.fullmatch(TIME + "Z", header["exported_at"]) and is_number(header.get("size"))
         require(right and isinstance(header.get("selection", 0), (dict, type(None))), "header_form")
         require(not set(header) - HEADER, "unknown_member")
         self.origin, self.is_selection, own = header["origin"], header["selection"] is not None, read_key(header["key"])
@@ -112,17 +111,19 @@ class Export:
         computed = "sha256:" + base64.urlsafe_b64encode(sha256(stored)).decode()[:-1]
         require(is_erased or computed == claimed, "wrong_hash")
         check_members(event, is_erased)
+        is_redaction = "log" in event and event["event_type"] == "payload.redacted"
+        require(not (is_erased and is_redaction), "redaction_erased")
         require(leaf >= self.due, "leaf_order")
         require(leaf == self.due or self.is_selection, "leaf_gap")
         require(leaf < self.size, "leaf_beyond")
         self.check_chain(event, claimed)
-        require(event["created_at"] <= self.header["exported_at"].rstrip("Z"), "time_after_export")
+        require(event["created_at"] <= self.header["exported_at"][:-1], "time_after_export")
         self.check_tree(leaf, sha256(b"\0", leaf_text), value.get("proof"))
         self.leaves, self.due = [*self.leaves[:1], leaf], leaf + 1
         self.types[event["event_type"]] += 1
         if is_erased:
             self.erased.append(event["id"])
-        elif "log" in event and event["event_type"] == "payload.redacted" and isinstance(event["payload"], dict):
+        elif is_redaction and isinstance(event["payload"], dict):
             self.named.add(str(event["payload"].get("event")))
 
     def check_chain(self, event, claimed):
@@ -140,12 +141,11 @@ class Export:
             steps = [decoded(step) for step in proof] if isinstance(proof, list) else [b""]
             right = all(len(step) == 32 for step in steps)
             return require(right and root_of(leaf, self.size, node, steps) == self.root, "wrong_proof")
-        place = leaf
-        while place & 1:
-            node, place = sha256(b"\1", self.full.pop(), node), place >> 1
+        while leaf & 1:
+            node, leaf = sha256(b"\1", self.full.pop(), node), leaf >> 1
         self.full.append(node)
-        if leaf + 1 in self.roots:
-            self.roots[leaf + 1] = root_over(self.full)
+        if self.due + 1 in self.roots:
+            self.roots[self.due + 1] = root_over(self.full)
 
     def check_manifest(self, value, before):
         inner, root = value["manifest"] if isinstance(value["manifest"], dict) else {}, base64.b64encode(self.root).decode()
