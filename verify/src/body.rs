@@ -98,6 +98,10 @@ impl Body {
         if let Err(misshapen) = &line.facts {
             findings.add(place, misshapen.code, misshapen.text.clone());
         }
+        if line.is_erased && line.facts.as_ref().is_ok_and(is_redaction) {
+            let text = "The event says which event was erased, and was erased itself; no server does that.";
+            findings.add(place, Code::RedactionErased, text);
+        }
         self.check_leaf(line.number, place, findings);
         if let Ok(facts) = &line.facts {
             self.check_chain(line, facts, computed, place, findings)?;
@@ -165,7 +169,7 @@ impl Body {
         if line.is_erased {
             return self.erased.erased(facts.id, place.line.unwrap_or_default(), line.number);
         }
-        if facts.log == LogId::SERVER && facts.event_type == REDACTED {
+        if is_redaction(facts) {
             let payload = json::unambiguous(facts.payload).unwrap_or_default();
             if let Some(id) = payload.get("event").and_then(Value::as_str).and_then(|id| uuid(id.as_bytes())) {
                 return self.erased.named(id);
@@ -230,6 +234,11 @@ impl Body {
         remark(report, self.header.kind, erased, skipped_links, is_computed);
         Ok(())
     }
+}
+
+/// Whether the event says which event was erased.
+fn is_redaction(facts: &Facts<'_>) -> bool {
+    facts.log == LogId::SERVER && facts.event_type == REDACTED
 }
 
 /// Checks the bytes of an event alone; returns the hash that they have.

@@ -110,6 +110,8 @@ codes! {
     RootDiffers = "root_differs",
     /// An event was erased and no event says so.
     ErasedWithoutEvent = "erased_without_event",
+    /// An event that names an erased one was erased itself.
+    RedactionErased = "redaction_erased",
     /// A kept checkpoint has another form.
     KeptForm = "kept_form",
     /// A kept checkpoint belongs to another log.

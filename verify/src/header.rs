@@ -45,8 +45,8 @@ impl Header {
         let text = |name: &'static str| value.get(name).and_then(Value::as_str).map(str::to_owned).ok_or(name);
         let unknown = value.as_object().and_then(|members| members.keys().find(|name| !MEMBERS.contains(&name.as_str())));
         let exported_at_text = text("exported_at")?;
-        // Times outside of events end with a Z in Placet's own interfaces, and those in events do not; both say the same here.
-        let exported_at = exported_at_text.strip_suffix('Z').unwrap_or(&exported_at_text);
+        // A time in an event is in UTC without saying so, and this one ends with a Z.
+        let exported_at = exported_at_text.strip_suffix('Z').ok_or("exported_at")?;
         Ok(Self {
             origin: text("origin")?,
             key: text("key")?,

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use domain::base::text::visible_line;
+
 use crate::finding::Finding;
 use crate::report::{Comparison, Kind, Report, Verdict};
 
@@ -24,7 +26,7 @@ fn write(out: &mut String, report: &Report) -> std::fmt::Result {
         Verdict::NotVerified => "NOT VERIFIED",
         Verdict::Failed => "NOT READ",
     };
-    writeln!(out, "{verdict}  {}", report.file)?;
+    writeln!(out, "{verdict}  {}", visible_line(&report.file))?;
     write_subject(out, report)?;
     if report.verdict == Verdict::Verified {
         write_checked(out, report)?;
@@ -51,21 +53,21 @@ fn counted(count: u64, word: &str) -> String {
 fn write_subject(out: &mut String, report: &Report) -> std::fmt::Result {
     let (Some(origin), Some(kind), Some(size)) = (&report.origin, report.kind, report.size) else { return Ok(()) };
     let (events, logs) = (counted(report.events, "event"), counted(report.logs, "log"));
-    let (origin, is_verified) = (shown(origin), report.verdict == Verdict::Verified);
+    let (origin, is_verified) = (visible_line(origin), report.verdict == Verdict::Verified);
     match kind {
         Kind::Whole if is_verified => write!(out, "  The whole log of {origin}: {events} in {logs}")?,
         Kind::Whole => write!(out, "  It should be the whole log of {origin}, {size} events; read were {events} in {logs}")?,
         Kind::Selection => write!(out, "  A selection of the log of {origin}: {events} of {size}, in {logs}")?,
     }
     match &report.exported_at {
-        Some(time) => writeln!(out, ", exported at {} (UTC).", shown(time.trim_end_matches('Z'))),
+        Some(time) => writeln!(out, ", exported at {} (UTC).", visible_line(time.trim_end_matches('Z'))),
         None => writeln!(out, "."),
     }
 }
 
 fn write_checked(out: &mut String, report: &Report) -> std::fmt::Result {
     if let Some(key) = &report.key {
-        writeln!(out, "  Its checkpoint is signed by the key {}.", shown(key))?;
+        writeln!(out, "  Its checkpoint is signed by the key {}.", visible_line(key))?;
     }
     match report.kind {
         Some(Kind::Selection) => {
@@ -78,14 +80,14 @@ fn write_checked(out: &mut String, report: &Report) -> std::fmt::Result {
     }
     for compared in report.checkpoints.iter().filter(|compared| compared.result == Comparison::Consistent) {
         let size = counted(compared.size.unwrap_or_default(), "event");
-        writeln!(out, "  The log still begins with the {size} of the checkpoint in {}.", shown(&compared.file))?;
+        writeln!(out, "  The log still begins with the {size} of the checkpoint in {}.", visible_line(&compared.file))?;
     }
     Ok(())
 }
 
 fn write_findings(out: &mut String, report: &Report) -> std::fmt::Result {
     for finding in report.findings.iter().take(SHOWN_MAX) {
-        writeln!(out, "  - {}{} ({})", place(finding), shown(&finding.text), finding.code.text())?;
+        writeln!(out, "  - {}{} ({})", place(finding), visible_line(&finding.text), finding.code.text())?;
     }
     let further = report.findings_count.saturating_sub(SHOWN_MAX as u64);
     if further > 0 {
@@ -103,11 +105,6 @@ fn place(finding: &Finding) -> String {
     ];
     let parts: Vec<_> = parts.into_iter().flatten().collect();
     if parts.is_empty() { String::new() } else { format!("{}: ", parts.join(", ")) }
-}
-
-/// Foreign words without characters that a terminal would act on.
-fn shown(text: &str) -> String {
-    text.chars().map(|character| if character.is_control() { '\u{fffd}' } else { character }).collect()
 }
 
 fn next(report: &Report) -> &'static str {

@@ -203,10 +203,7 @@ impl Log {
             let place = chance.place(log.events.len());
             log.erase(chance, place, micros);
         }
-        log.exported_at = time(micros + chance.below(1_000_000));
-        if chance.one_in(2) {
-            log.exported_at.push('Z');
-        }
+        log.exported_at = format!("{}Z", time(micros + chance.below(1_000_000)));
         log
     }
 

@@ -120,7 +120,7 @@ impl Scene {
         let now = add(&mut chance, &mut log, 1);
         log.erase(&mut chance, erased, now);
         let last = [0, 2, 3, 4, 1].map(|place| add(&mut chance, &mut log, place))[4];
-        log.exported_at = time(last + 1_000_000);
+        log.exported_at = format!("{}Z", time(last + 1_000_000));
         let intent = of(&log, (logs[1].0, &logs[1].1));
         Self { chance, log, intent, erased }
     }

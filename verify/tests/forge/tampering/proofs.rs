@@ -150,6 +150,11 @@ pub(super) fn erasures() -> Vec<Kind> {
         ("an erased event has no hash", &["event_form"], |scene| {
             with(scene, Scene::whole, |leaf| drop(leaf.as_object_mut().unwrap().remove("event_hash")))
         }),
+        ("the event that names an erased one is erased", &["redaction_erased"], |scene| {
+            let place = scene.log.events.iter().position(|event| event.members["event_type"] == "payload.redacted").unwrap();
+            scene.log.events[place].is_erased = true;
+            scene.whole().write_anew().into()
+        }),
         ("the event that names an erased one is changed", &["wrong_hash"], |scene| {
             let mut export = scene.whole();
             let line = export.lines.iter_mut().find(|line| line.event()["event_type"] == "payload.redacted").unwrap();
@@ -198,12 +203,13 @@ pub(super) fn header() -> Vec<Kind> {
             with(scene, |export| export.header.key.clone_from(&other))
         }),
         ("the header has another size", &["size_differs"], |scene| with(scene, |export| export.header.size -= 1)),
+        ("the header's time has no zone", &["header_form"], |scene| with(scene, |export| export.header.exported_at.truncate(26))),
         ("the header has another time", &["manifest_hash"], |scene| {
             let time = scene.log.exported_at.clone();
-            replaced(scene, &time, "2026-12-01T00:00:00.000000")
+            replaced(scene, &time, "2026-12-01T00:00:00.000000Z")
         }),
         ("the header has a time before the events", &["time_after_export"], |scene| {
-            with(scene, |export| export.header.exported_at = "2026-11-01T00:50:30.000000".into())
+            with(scene, |export| export.header.exported_at = "2026-11-01T00:50:30.000000Z".into())
         }),
         ("a whole export passes for a selection", &["proof_missing"], |scene| {
             with(scene, |export| export.header.selection = json!({}))
