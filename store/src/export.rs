@@ -7,12 +7,14 @@ use domain::base::ids::IntentId;
 use domain::base::name::is_same;
 use domain::base::time;
 use domain::log::Sealed;
+use domain::people::authority::{Action, Object, authorize};
+use domain::people::principal::Principal;
 use proof::tree::NodeHash;
 use serde_json::Value;
 
 use crate::proofs::log_of;
 use crate::rows::prelude::*;
-use crate::rows::{Place, RowsError, RowsResult, Source};
+use crate::rows::{Decided, Place, RowsError, RowsResult, Source};
 use crate::tree::tree_of;
 
 /// The most events on one page.
@@ -106,7 +108,15 @@ pub struct ExportPage {
 }
 
 /// The events of the first `size` leaves that are wanted, from the leaf `first` on.
-pub(crate) fn page<R: ReadRows>(rows: &mut R, filter: &ExportFilter, size: u64, first: u64) -> RowsResult<ExportPage> {
+pub(crate) fn page<R: ReadRows>(
+    rows: &mut R,
+    principal: &Principal,
+    filter: &ExportFilter,
+    (size, first): (u64, u64),
+) -> Decided<ExportPage> {
+    if let Err(rejection) = authorize(principal, Action::Export, Object::Server) {
+        return Ok(Err(rejection));
+    }
     let (mut found, mut bytes, mut at) = (Vec::new(), 0, first);
     let mut wanted = Wanted { filter, created: HashMap::new() };
     let mut looked_at = 0;
@@ -134,7 +144,7 @@ pub(crate) fn page<R: ReadRows>(rows: &mut R, filter: &ExportFilter, size: u64, 
         let proof = if filter.is_whole() { None } else { tree.inclusion(leaf)?.ok() };
         events.push(Exported { leaf, sealed, proof });
     }
-    Ok(ExportPage { events, next: (at < size).then_some(at) })
+    Ok(Ok(ExportPage { events, next: (at < size).then_some(at) }))
 }
 
 /// Where the next events are, from the leaf `first` on: the first leaf, its event's place, and how many follow.

@@ -201,7 +201,7 @@ pub trait Store: Send + Sync + 'static {
     /// Begins an export of the log, and records it in the server's own log. `about` is what is exported, in words of the request.
     fn begin_export(&self, principal: Principal, about: Wanted<LogExported>) -> Unit<'_, ()>;
     /// Reads a page of an export: events of the first `size` leaves, from the leaf `first` on.
-    fn export_page(&self, filter: Arc<ExportFilter>, size: u64, first: u64) -> Unit<'_, ExportPage>;
+    fn export_page(&self, principal: Principal, filter: Arc<ExportFilter>, size: u64, first: u64) -> Unit<'_, ExportPage>;
     /// Revokes a key; `NotFound` if there is none with this id.
     fn revoke_key(&self, principal: Principal, id: Wanted<KeyId>) -> Unit<'_, KeyView>;
     /// Notes that the deadline loop runs from now on. If the loop then does no work for more than ten seconds, the server
@@ -561,8 +561,8 @@ impl<B: Backend> Store for B {
         self.decide("begin_export", move |rows, env| units::tree::begin_export(rows, env, &principal, &about))
     }
 
-    fn export_page(&self, filter: Arc<ExportFilter>, size: u64, first: u64) -> Unit<'_, ExportPage> {
-        self.read("export_page", move |rows| export::page(rows, &filter, size, first))
+    fn export_page(&self, principal: Principal, filter: Arc<ExportFilter>, size: u64, first: u64) -> Unit<'_, ExportPage> {
+        self.authorized("export_page", move |rows| export::page(rows, &principal, &filter, (size, first)))
     }
 
     fn revoke_key(&self, principal: Principal, id: Wanted<KeyId>) -> Unit<'_, KeyView> {

@@ -15,6 +15,7 @@ use domain::base::time;
 use domain::log::export::{Format, cef, csv, ocsf};
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::event::LogExported;
+use domain::people::principal::Principal;
 use domain::problem::Rejection;
 use domain::wire::LogCheckpointView;
 use futures_util::stream;
@@ -120,9 +121,10 @@ pub(super) async fn export(request: HttpRequest, shared: Data<Shared>) -> Result
         selection: wanted.selection.clone(),
         credential: None,
     };
-    shared.store.begin_export(caller.principal, Ok(about)).await?;
+    let principal = caller.principal;
+    shared.store.begin_export(principal.clone(), Ok(about)).await?;
     let (format, manifest_only) = (wanted.format, wanted.manifest_only);
-    let mut lines = Lines::new(&shared, wanted, &checkpoint, &key);
+    let mut lines = Lines::new((&shared, principal), wanted, &checkpoint, &key);
     if manifest_only {
         while lines.next.is_some() {
             lines.next().await?;
@@ -152,6 +154,7 @@ async fn checkpoint(shared: &Shared, caller: &Caller, size: Option<u64>) -> Resu
 /// The lines of an export, made page by page.
 struct Lines {
     shared: Data<Shared>,
+    principal: Principal,
     filter: Arc<ExportFilter>,
     format: Format,
     size: u64,
@@ -175,7 +178,7 @@ struct Counts {
 }
 
 impl Lines {
-    fn new(shared: &Data<Shared>, wanted: Wanted, checkpoint: &LogCheckpointView, key: &str) -> Self {
+    fn new((shared, principal): (&Data<Shared>, Principal), wanted: Wanted, checkpoint: &LogCheckpointView, key: &str) -> Self {
         let origin = checkpoint.note.lines().next().unwrap_or_default();
         let header = json!({
             "placet_export": VERSION,
@@ -193,6 +196,7 @@ impl Lines {
         };
         Self {
             shared: shared.clone(),
+            principal,
             format: wanted.format,
             filter: Arc::new(wanted.filter),
             size: checkpoint.event_count,
@@ -223,7 +227,7 @@ impl Lines {
                 // The other formats are for programs that take each line for an event; their manifest is asked for by itself.
                 return Ok((self.format == Format::Jsonl).then(|| Bytes::from(self.manifest())));
             };
-            let page = self.shared.store.export_page(self.filter.clone(), self.size, first).await?;
+            let page = self.shared.store.export_page(self.principal.clone(), self.filter.clone(), self.size, first).await?;
             self.next = page.next;
             for exported in page.events {
                 let line = line(self.format, &exported)?;
