@@ -94,19 +94,41 @@ impl TreeHead {
 
 /// The line of a note with the key's signature of `text`.
 fn signature_line(key: &SigningKey, text: &[u8]) -> String {
-    let signature = [&key.verifying().hash()[..], &key.sign(text)].concat();
-    format!("{SIGNATURE}{} {}\n", key.verifying().name(), STANDARD.encode(signature))
+    line(key.verifying().name(), &[&key.verifying().hash()[..], &key.sign(text)].concat())
+}
+
+/// The line of a note with this signature, which begins with the key's hash.
+pub(crate) fn line(name: &str, signature: &[u8]) -> String {
+    format!("{SIGNATURE}{name} {}\n", STANDARD.encode(signature))
+}
+
+/// Reads the lines of signatures of a note: of each, the key's name, and the bytes, of which the first four are the key's hash.
+pub(crate) fn signatures(lines: &str) -> Result<Vec<(&str, Vec<u8>)>, CheckpointError> {
+    use CheckpointError::{Form, TooLong};
+    let lines = lines.strip_suffix('\n').ok_or(Form("its last line does not end"))?;
+    let is_odd = |character: char| character.is_whitespace() || character == '+';
+    let signature = |line| {
+        let (name, signature) = str::strip_prefix(line, SIGNATURE)?.split_once(' ')?;
+        Some((name, STANDARD.decode(signature).ok().filter(|signature| signature.len() > 4)?))
+            .filter(|(name, _)| !name.is_empty() && !name.contains(is_odd))
+    };
+    let signatures: Option<Vec<_>> = lines.split('\n').map(signature).collect();
+    let signatures = signatures.ok_or(Form("a line of its signatures has another form"))?;
+    if signatures.len() > SIGNATURES_MAX { Err(TooLong) } else { Ok(signatures) }
 }
 
 /// A signed note, taken apart.
-struct Note<'a> {
-    text: &'a str,
-    signatures: Vec<(&'a str, Vec<u8>)>,
-    head: TreeHead,
+pub(crate) struct Note<'a> {
+    /// The lines that are signed.
+    pub(crate) text: &'a str,
+    /// The lines of signatures: the key's name, and the bytes, of which the first four are the key's hash.
+    pub(crate) signatures: Vec<(&'a str, Vec<u8>)>,
+    /// What the lines say.
+    pub(crate) head: TreeHead,
 }
 
 impl<'a> Note<'a> {
-    fn read(note: &'a str) -> Result<Self, CheckpointError> {
+    pub(crate) fn read(note: &'a str) -> Result<Self, CheckpointError> {
         use CheckpointError::{Form, TooLong};
         if note.len() > CHECKPOINT_BYTES_MAX {
             return Err(TooLong);
@@ -116,17 +138,7 @@ impl<'a> Note<'a> {
         }
         let end = note.rfind("\n\n").ok_or(Form("no empty line stands before the signatures"))?;
         let (text, lines) = (&note[..=end], &note[end + 2..]);
-        let lines = lines.strip_suffix('\n').ok_or(Form("its last line does not end"))?;
-        let signature = |line: &'a str| {
-            let (name, signature) = line.strip_prefix(SIGNATURE).and_then(|line| line.split_once(' '))?;
-            Some((name, STANDARD.decode(signature).ok().filter(|signature| signature.len() > 4)?))
-                .filter(|(name, _)| !name.is_empty())
-        };
-        let signatures: Option<Vec<_>> = lines.split('\n').map(signature).collect();
-        let signatures = signatures.ok_or(Form("a line of its signatures has another form"))?;
-        if signatures.len() > SIGNATURES_MAX {
-            return Err(TooLong);
-        }
+        let signatures = signatures(lines)?;
         let mut lines = text.lines();
         let (Some(origin), Some(size), Some(root)) = (lines.next(), lines.next(), lines.next()) else {
             return Err(Form("it has fewer than three lines"));

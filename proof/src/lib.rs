@@ -12,3 +12,4 @@ pub mod key;
 pub mod leaf;
 pub mod receipt;
 pub mod tree;
+pub mod witness;
