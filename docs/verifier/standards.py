@@ -9,7 +9,7 @@ INTEGER_MAX, DEPTH_MAX = 2**53 - 1, 127
 NOTE_MAX, SIGNATURES_MAX, CONTROL = 16 * 1024, 64, "\x00-\x1f\x7f-\x9f"
 BASE64 = "(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?"
 KEY = f"([^+{CONTROL}\\s]{{1,200}})[+]([0-9a-f]{{8}})[+]({BASE64})"
-NOTE = f"(([^{CONTROL}]+)\n(0|[1-9][0-9]*)\n({BASE64})\n(?:[^{CONTROL}]*\n)*)\n((?:\u2014 [^{CONTROL} ]+ {BASE64}\n)+)"
+NOTE = f"(([^{CONTROL}]+)\n(0|[1-9][0-9]*)\n({BASE64})\n(?:[^{CONTROL}]*\n)*)\n((?:\u2014 [^+{CONTROL}\\s]+ {BASE64}\n)+)"
 FIELD, ORDER = 2**255 - 19, 2**252 + 27742317777372353535851937790883648493
 D, ROOT_OF_MINUS_1 = -121665 * pow(121666, -1, FIELD) % FIELD, pow(2, (FIELD - 1) // 4, FIELD)
 
