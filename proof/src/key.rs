@@ -125,7 +125,6 @@ impl std::str::FromStr for VerifyingKey {
 /// The key that signs the checkpoints of one log.
 pub struct SigningKey {
     pair: Ed25519KeyPair,
-    seed: [u8; 32],
     verifying: VerifyingKey,
 }
 
@@ -145,17 +144,12 @@ impl SigningKey {
         check_name(name)?;
         let pair = Ed25519KeyPair::from_seed_unchecked(seed).map_err(|_| KeyError::File)?;
         let public = pair.public_key().as_ref().try_into().map_err(|_| KeyError::File)?;
-        Ok(Self { pair, seed: *seed, verifying: VerifyingKey { name: name.to_owned(), public } })
+        Ok(Self { pair, verifying: VerifyingKey { name: name.to_owned(), public } })
     }
 
     /// The public half.
     pub fn verifying(&self) -> &VerifyingKey {
         &self.verifying
-    }
-
-    /// The secret 32 bytes.
-    pub fn seed(&self) -> [u8; 32] {
-        self.seed
     }
 
     /// Signs a text.

@@ -12,7 +12,7 @@ use domain::people::principal::Principal;
 use proof::tree::NodeHash;
 use serde_json::Value;
 
-use crate::proofs::log_of;
+use crate::proofs::rids_of;
 use crate::rows::prelude::*;
 use crate::rows::{Decided, Place, RowsError, RowsResult, Source};
 use crate::tree::tree_of;
@@ -48,9 +48,9 @@ pub struct ExportFilter {
 pub enum Outcome {
     /// A person answered.
     Answered,
-    /// Nobody answered in time.
+    /// No person answered in time.
     Expired,
-    /// Nobody could be reached.
+    /// No person could be reached.
     Undeliverable,
     /// The question was withdrawn or replaced.
     Cancelled,
@@ -149,8 +149,10 @@ pub(crate) fn page<R: ReadRows>(
 
 /// Where the next events are, from the leaf `first` on: the first leaf, its event's place, and how many follow.
 fn leaves<R: ReadRows>(rows: &mut R, filter: &ExportFilter, size: u64, first: u64) -> RowsResult<Vec<(u64, Place, u64)>> {
-    if let Some(intent) = filter.intent {
-        return leaves_of(rows, intent, size, first);
+    if let Some(intent) = filter.intent
+        && let Some(found) = leaves_of(rows, intent, size, first)?
+    {
+        return Ok(found);
     }
     let mut found = Vec::new();
     for run in rows.runs(first, RUNS_AT_ONCE)? {
@@ -173,24 +175,28 @@ fn leaves<R: ReadRows>(rows: &mut R, filter: &ExportFilter, size: u64, first: u6
     Ok(found)
 }
 
-/// The same for one intent and the server's log, each event by itself.
-fn leaves_of<R: ReadRows>(rows: &mut R, intent: IntentId, size: u64, first: u64) -> RowsResult<Vec<(u64, Place, u64)>> {
-    let mut places = Vec::new();
-    if let Some(row) = rows.intent(intent)? {
-        let rids = log_of(rows, &row)?.unwrap_or_default();
-        places.extend(rids.into_iter().map(|(number, _)| Place { source: Source::Intents, subject: 0, number }));
-    }
-    let of_server = rows.events_from(Place { source: Source::Server, subject: 0, number: 1 }, size)?.len();
-    let of_server = 1..=i64::try_from(of_server).unwrap_or(0);
-    places.extend(of_server.map(|number| Place { source: Source::Server, subject: 0, number }));
-    let mut found = Vec::with_capacity(places.len());
-    for place in places {
-        if let Some(leaf) = rows.leaf_of(place)?.filter(|leaf| (first..size).contains(leaf)) {
-            found.push((leaf, place, 1));
+/// The same for one intent and the server's log, each event by itself. `None` if the intent has too many events to walk; then all leaves
+/// are looked at.
+fn leaves_of<R: ReadRows>(rows: &mut R, intent: IntentId, size: u64, first: u64) -> RowsResult<Option<Vec<(u64, Place, u64)>>> {
+    let rids = match rows.intent(intent)? {
+        Some(row) => rids_of(rows, &row)?,
+        None => Some(Vec::new()),
+    };
+    let Some(rids) = rids else { return Ok(None) };
+    let of_intent = rids.into_iter().map(|number| Place { source: Source::Intents, subject: 0, number });
+    let of_server = (1..).map(|number| Place { source: Source::Server, subject: 0, number });
+    let mut found = Vec::new();
+    for places in [&mut of_intent.into_iter() as &mut dyn Iterator<Item = Place>, &mut of_server.into_iter()] {
+        for place in places {
+            // The leaves of one log are in the order of its events, so behind an event without a leaf here there are none.
+            let Some(leaf) = rows.leaf_of(place)?.filter(|leaf| *leaf < size) else { break };
+            if leaf >= first {
+                found.push((leaf, place, 1));
+            }
         }
     }
     found.sort_unstable_by_key(|(leaf, ..)| *leaf);
-    Ok(found)
+    Ok(Some(found))
 }
 
 /// Decides which events are wanted, and remembers which intents an agent created.
@@ -201,11 +207,15 @@ struct Wanted<'a> {
 
 impl Wanted<'_> {
     fn is<R: ReadRows>(&mut self, rows: &mut R, source: Source, sealed: &Sealed) -> RowsResult<bool> {
-        let ExportFilter { from, to, intent: _, agent, person, outcome } = self.filter;
+        let ExportFilter { from, to, intent: wanted, agent, person, outcome } = self.filter;
         if source == Source::Server || self.filter.is_whole() {
             return Ok(true);
         }
         let event: Value = serde_json::from_slice(&sealed.bytes)?;
+        let intent = event["intent_id"].as_str().and_then(|id| id.parse().ok()).map(IntentId);
+        if wanted.is_some() && *wanted != intent {
+            return Ok(false);
+        }
         let at = event["created_at"].as_str().and_then(time::parse);
         if from.is_some_and(|from| at.is_none_or(|at| at < from)) || to.is_some_and(|to| at.is_none_or(|at| at >= to)) {
             return Ok(false);
@@ -219,7 +229,6 @@ impl Wanted<'_> {
             return Ok(false);
         }
         let Some(agent) = agent else { return Ok(true) };
-        let intent = event["intent_id"].as_str().and_then(|id| id.parse().ok()).map(IntentId);
         let Some(intent) = intent else { return Ok(false) };
         if let Some(known) = self.created.get(&intent) {
             return Ok(*known);

@@ -48,8 +48,8 @@ impl std::str::FromStr for CheckpointId {
     }
 }
 
-/// The events of an intent from the first on, each with its row id; `None` if there are too many to walk.
-pub(crate) fn log_of<R: ReadRows>(rows: &mut R, row: &IntentRow) -> RowsResult<Option<Vec<(i64, Sealed)>>> {
+/// The row ids of an intent's events from the first on; `None` if there are too many to walk.
+pub(crate) fn rids_of<R: ReadRows>(rows: &mut R, row: &IntentRow) -> RowsResult<Option<Vec<i64>>> {
     let (mut walk, mut rids) = (Walk::of(row), Vec::new());
     loop {
         match walk.step(rows)? {
@@ -58,7 +58,14 @@ pub(crate) fn log_of<R: ReadRows>(rows: &mut R, row: &IntentRow) -> RowsResult<O
             Step::TooFar => return Ok(None),
         }
     }
-    rids.into_iter().rev().map(|rid| Ok((rid, rows.event(rid)?))).collect::<RowsResult<_>>().map(Some)
+    rids.reverse();
+    Ok(Some(rids))
+}
+
+/// The events of an intent from the first on, each with its row id; `None` if there are too many to walk.
+fn log_of<R: ReadRows>(rows: &mut R, row: &IntentRow) -> RowsResult<Option<Vec<(i64, Sealed)>>> {
+    let Some(rids) = rids_of(rows, row)? else { return Ok(None) };
+    rids.into_iter().map(|rid| Ok((rid, rows.event(rid)?))).collect::<RowsResult<_>>().map(Some)
 }
 
 /// The log of an intent that the principal may browse.

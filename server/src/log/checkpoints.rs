@@ -63,7 +63,7 @@ impl Checkpoints {
             Ok(None) => {}
             Err(StoreError::Failed(why)) => tracing::error!(
                 error = %format!("{why:#}"),
-                "failed to add events to the tree of the log, or to sign it; `placet doctor --deep` looks for damage"
+                "failed to add events to the tree of the log, or to sign it; trying again"
             ),
             Err(error) => tracing::warn!(error = %error, "failed to add events to the tree of the log; trying again"),
         }

@@ -41,7 +41,7 @@ pub(crate) async fn load(
     }
     let opened = match (read(config, in_force.is_none(), entropy), in_force) {
         (Err(error), _) => Err(error),
-        (Ok(file), Some(in_force)) => open_with(&file, &in_force),
+        (Ok(file), Some(in_force)) => open_with(file, &in_force),
         (Ok(file), None) => {
             let name = config.origin.clone().unwrap_or_else(|| name_at(public_url, entropy));
             begin(store, file, &name, entropy).await
@@ -87,42 +87,40 @@ fn make(path: &Path, text: &str) -> anyhow::Result<()> {
 }
 
 /// Opens the key in force.
-fn open_with(file: &KeyFile, in_force: &LogKeyRow) -> anyhow::Result<SigningKey> {
-    let seed = match (file, &in_force.sealed) {
-        (KeyFile::Wrapping(wrapping), Some(sealed)) => open(wrapping, &in_force.name, sealed)?,
+fn open_with(file: KeyFile, in_force: &LogKeyRow) -> anyhow::Result<SigningKey> {
+    let key = match (file, &in_force.sealed) {
+        (KeyFile::Wrapping(wrapping), Some(sealed)) => {
+            SigningKey::new(&in_force.name, &open(&wrapping, &in_force.name, sealed)?)?
+        }
         (KeyFile::Wrapping(_), None) => {
             bail!("the key file must hold the signing key itself, because an operator made the key of this log")
         }
-        (KeyFile::Given(key), _) if key.verifying().public() == in_force.public && key.verifying().name() == in_force.name => {
-            key.seed()
-        }
-        (KeyFile::Given(key), _) => bail!("the key file holds the key {}, which is not the one in force", key.verifying()),
+        (KeyFile::Given(key), _) => *key,
     };
-    let key = SigningKey::new(&in_force.name, &seed)?;
-    if key.verifying().public() != in_force.public {
-        bail!("the log's key in the database was changed");
+    let verifying = key.verifying();
+    if verifying.public() != in_force.public || verifying.name() != in_force.name {
+        bail!("the key file gives the key {verifying}, which is not the one in force");
     }
     Ok(key)
 }
 
 /// Puts the first key in force. Another server may be quicker; then its key is opened.
 async fn begin(store: &dyn Store, file: KeyFile, name: &str, entropy: &dyn Entropy) -> anyhow::Result<SigningKey> {
-    let (key, sealed) = match &file {
+    let (verifying, sealed) = match &file {
         KeyFile::Wrapping(wrapping) => {
             let seed = entropy.bytes32();
             let mut nonce = [0; 12];
             entropy.fill(&mut nonce);
-            (SigningKey::new(name, &seed)?, Some(seal(wrapping, name, &seed, nonce)?))
+            (SigningKey::new(name, &seed)?.verifying().clone(), Some(seal(wrapping, name, &seed, nonce)?))
         }
-        KeyFile::Given(key) => (SigningKey::new(key.verifying().name(), &key.seed())?, None),
+        KeyFile::Given(key) => (key.verifying().clone(), None),
     };
-    let candidate = LogKeyRow { name: key.verifying().name().to_owned(), public: key.verifying().public(), sealed };
-    let in_force = store.adopt_log_key(candidate, key.verifying().to_string()).await?;
-    if in_force.public == key.verifying().public() {
-        tracing::info!(key = %key.verifying(), "a log begins; give this public key to those who shall check it");
-        return Ok(key);
+    let candidate = LogKeyRow { name: verifying.name().to_owned(), public: verifying.public(), sealed };
+    let in_force = store.adopt_log_key(candidate, verifying.to_string()).await?;
+    if in_force.public == verifying.public() {
+        tracing::info!(key = %verifying, "a log begins; give this public key to those who shall check it");
     }
-    open_with(&file, &in_force)
+    open_with(file, &in_force)
 }
 
 /// A name for a log at this address, with a part that tells deployments at one address apart.
