@@ -11,24 +11,13 @@ use domain::base::json::canonical;
 use domain::base::sealed::{Hash, Sealed};
 use proof::key::SigningKey;
 use proof::receipt::{Inclusion, Statement, receipt, transparent, verify_cose};
-use proof::tree::{Damaged, Growth, Tiles, Tree, leaf_hash};
+use proof::tree::{Growth, TilesInMemory, Tree, leaf_hash};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 use serde_json::{Value, json};
 
 /// The most receipts of one tree.
 const RECEIPTS_PER_TREE: usize = 50;
-
-#[derive(Clone, Default)]
-struct Kept(BTreeMap<(u8, u64), Vec<u8>>);
-
-impl Tiles for Kept {
-    type Error = Damaged;
-
-    fn tile(&mut self, level: u8, number: u64) -> Result<Vec<u8>, Damaged> {
-        Ok(self.0.get(&(level, number)).cloned().unwrap_or_default())
-    }
-}
 
 /// One answered question: its statement, and the event that carries the statement's hash.
 struct Decision {
@@ -92,13 +81,13 @@ fn print(random: &mut ChaCha8Rng, out: &mut impl Write, number: usize, receipts:
         let index = below(random, leaves);
         decisions.insert(index, decision(random, &key, index)?);
     }
-    let mut growth = Growth::begin(&mut Kept::default(), 0)?;
+    let mut growth = Growth::begin(&mut TilesInMemory::new(), 0)?;
     for index in 0..leaves {
         let mut other = [0; 32];
         random.fill_bytes(&mut other);
         growth.push(decisions.get(&index).map_or(other, |decision| leaf_hash(&decision.leaf)));
     }
-    let kept = Kept(growth.into_tiles().map(|(level, number, hashes)| ((level, number), hashes)).collect());
+    let kept = growth.into_tiles();
     let places: Vec<u64> = decisions.keys().copied().collect();
     for turn in 0..receipts {
         let index = places[turn % places.len()];

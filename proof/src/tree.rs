@@ -37,6 +37,17 @@ pub trait Tiles {
     fn tile(&mut self, level: u8, number: u64) -> Result<Vec<u8>, Self::Error>;
 }
 
+/// The tiles of a tree that is not stored, by level and number.
+pub type TilesInMemory = BTreeMap<(u8, u64), Vec<u8>>;
+
+impl Tiles for TilesInMemory {
+    type Error = Damaged;
+
+    fn tile(&mut self, level: u8, number: u64) -> Result<Vec<u8>, Damaged> {
+        Ok(self.get(&(level, number)).cloned().unwrap_or_default())
+    }
+}
+
 /// The stored tiles are not those of a tree of that size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("tile {number} of level {level} of the stored tree lacks hashes")]
@@ -85,7 +96,7 @@ fn fold(hashes: &[u8]) -> NodeHash {
 pub struct Tree<T: Tiles> {
     tiles: T,
     size: u64,
-    read: BTreeMap<(u8, u64), Vec<u8>>,
+    read: TilesInMemory,
 }
 
 impl<T: Tiles> Tree<T> {
@@ -181,7 +192,7 @@ impl<T: Tiles> Tree<T> {
 #[derive(Debug)]
 pub struct Growth {
     size: u64,
-    tiles: BTreeMap<(u8, u64), Vec<u8>>,
+    tiles: TilesInMemory,
 }
 
 impl Growth {
@@ -228,9 +239,9 @@ impl Growth {
         self.size
     }
 
-    /// The tiles to store: level, number, hashes.
-    pub fn into_tiles(self) -> impl Iterator<Item = (u8, u64, Vec<u8>)> {
-        self.tiles.into_iter().map(|((level, number), hashes)| (level, number, hashes))
+    /// The tiles to store.
+    pub fn into_tiles(self) -> TilesInMemory {
+        self.tiles
     }
 }
 
@@ -292,17 +303,6 @@ pub fn is_consistent((old, old_root): (u64, NodeHash), (size, root): (u64, NodeH
 mod tests {
     use super::*;
 
-    #[derive(Clone, Default)]
-    struct Kept(BTreeMap<(u8, u64), Vec<u8>>);
-
-    impl Tiles for Kept {
-        type Error = Damaged;
-
-        fn tile(&mut self, level: u8, number: u64) -> Result<Vec<u8>, Damaged> {
-            Ok(self.0.get(&(level, number)).cloned().unwrap_or_default())
-        }
-    }
-
     fn leaf(index: u64) -> Vec<u8> {
         index.to_be_bytes().to_vec()
     }
@@ -320,13 +320,13 @@ mod tests {
     }
 
     /// Builds a tree in growths of unequal length.
-    fn grown(size: u64) -> Kept {
-        let (mut kept, mut at) = (Kept::default(), 0);
+    fn grown(size: u64) -> TilesInMemory {
+        let (mut kept, mut at) = (TilesInMemory::new(), 0);
         for step in (1..).map(|step| step * 37 % 300 + 1) {
             let mut growth = Growth::begin(&mut kept, at).unwrap();
             (at..size.min(at + step)).for_each(|index| growth.push(leaf_hash(&leaf(index))));
             at = growth.size();
-            kept.0.extend(growth.into_tiles().map(|(level, number, hashes)| ((level, number), hashes)));
+            kept.extend(growth.into_tiles());
             if at == size {
                 break;
             }
@@ -424,7 +424,7 @@ mod tests {
     #[test]
     fn a_tile_that_lacks_hashes_is_an_error_and_no_root() {
         let mut kept = grown(300);
-        kept.0.get_mut(&(0, 1)).unwrap().pop();
+        kept.get_mut(&(0, 1)).unwrap().pop();
         assert_eq!(Tree::new(kept.clone(), 300).root(), Err(Damaged { level: 0, number: 1 }));
         assert_eq!(Growth::begin(&mut kept, 300).map(|growth| growth.size()), Err(Damaged { level: 0, number: 1 }));
     }

@@ -4,11 +4,9 @@
 //! `PyPI`; its answers to our requests stand here as it gave them.
 #![expect(clippy::unwrap_used, reason = "a test ends when it cannot go on")]
 
-use std::collections::BTreeMap;
-
 use proof::checkpoint::{CHECKPOINT_BYTES_MAX, TreeHead};
 use proof::key::{KeyFile, SigningKey, VerifyingKey};
-use proof::tree::{Damaged, Growth, NodeHash, Tiles, Tree, is_consistent, is_included, leaf_hash};
+use proof::tree::{Growth, NodeHash, TilesInMemory, Tree, is_consistent, is_included, leaf_hash};
 use proof::witness::{Answer, WitnessKey, append, request, verify_cosigned};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
@@ -22,27 +20,16 @@ const LEAVES: u64 = 3000;
 /// The key of the documentation of Go's package for signed notes, and of `signed_note`.
 const THEIRS: &str = "PRIVATE+KEY+PeterNeumann+c74f20a3+AYEKFALVFGyNhPJEMzD1QIDr+Y7hfZx09iUvxdXHKDFz";
 
-#[derive(Clone, Default)]
-struct Kept(BTreeMap<(u8, u64), Vec<u8>>);
-
-impl Tiles for Kept {
-    type Error = Damaged;
-
-    fn tile(&mut self, level: u8, number: u64) -> Result<Vec<u8>, Damaged> {
-        Ok(self.0.get(&(level, number)).cloned().unwrap_or_default())
-    }
-}
-
 fn leaf(index: u64) -> [u8; 8] {
     index.to_be_bytes()
 }
 
 /// Our tree of the numbers from 0.
-fn ours(leaves: u64) -> Kept {
-    let mut kept = Kept::default();
+fn ours(leaves: u64) -> TilesInMemory {
+    let mut kept = TilesInMemory::new();
     let mut growth = Growth::begin(&mut kept, 0).unwrap();
     (0..leaves).for_each(|index| growth.push(leaf_hash(&leaf(index))));
-    kept.0.extend(growth.into_tiles().map(|(level, number, hashes)| ((level, number), hashes)));
+    kept.extend(growth.into_tiles());
     kept
 }
 

@@ -12,6 +12,7 @@ use domain::intent::Intent;
 use domain::intent::access::OpenRequest;
 use domain::intent::announcement::Announcement;
 use domain::intent::body::IntentBody;
+use domain::log::{Hash, Sealed};
 use domain::people::access::Entry;
 use domain::people::client::Client;
 use domain::people::principal::{Assurance, Credential, Principal};
@@ -642,4 +643,12 @@ impl MemberColumns {
         let membership = Membership { id: MembershipId(id.0), role: Code::from_code(role)?, priority, added_at: added_at.0 };
         Ok(MemberRow { intent, membership })
     }
+}
+
+/// An event's bytes and hash, in whichever log it stands.
+pub(crate) type SealedColumns = (Vec<u8>, Vec<u8>);
+
+pub(crate) fn sealed_of((bytes, hash): SealedColumns) -> RowsResult<Sealed> {
+    let hash = hash.try_into().map_err(|_| RowsError::Inconsistent("a hash of the wrong length"))?;
+    Ok(Sealed { bytes, hash: Hash(hash) })
 }

@@ -5,10 +5,10 @@
 
 use domain::log::Sealed;
 use proof::leaf;
-use proof::tree::{Damaged, Growth, NodeHash, Tree, leaf_hash};
+use proof::tree::{Damaged, Growth, NodeHash, TilesInMemory, Tree, leaf_hash};
 
 use crate::rows::prelude::*;
-use crate::rows::{Place, RowsError, RowsResult, Run, TreeRow};
+use crate::rows::{Place, RowsError, RowsResult, Run, Source, TreeRow};
 
 /// About how many events of intents, and at most how many others, one step gives leaves.
 const EVENTS_PER_STEP: u32 = 1_000;
@@ -46,7 +46,7 @@ pub(crate) struct Step {
     pub(crate) after: TreeRow,
     pub(crate) places: Vec<Place>,
     pub(crate) runs: Vec<Run>,
-    pub(crate) tiles: Vec<(u8, u64, Vec<u8>)>,
+    pub(crate) tiles: TilesInMemory,
 }
 
 /// The next step of the tree's growth; `None` if each event has its leaf.
@@ -64,7 +64,7 @@ pub(crate) fn next_step<R: ReadRows>(rows: &mut R) -> RowsResult<Option<Step>> {
             Some(run) if is_next(run, *place) => run.length += 1,
             Some(_) | None => runs.push(Run { first_leaf: growth.size(), place: *place, length: 1 }),
         }
-        if place.source == crate::rows::Source::Intents {
+        if place.source == Source::Intents {
             after.events = after.events.max(place.number);
         }
         after.latest_at = after.latest_at.max(sealed.created_at());
@@ -72,7 +72,7 @@ pub(crate) fn next_step<R: ReadRows>(rows: &mut R) -> RowsResult<Option<Step>> {
     }
     after.size = growth.size();
     let places = events.into_iter().map(|(place, _)| place).collect();
-    Ok(Some(Step { before, after, places, runs, tiles: growth.into_tiles().collect() }))
+    Ok(Some(Step { before, after, places, runs, tiles: growth.into_tiles() }))
 }
 
 /// The leaf of a stored event.

@@ -1,7 +1,5 @@
 //! How the rows of the tree are read and written, once for both databases.
 
-use domain::log::{Hash, Sealed};
-
 use crate::rows::{CheckpointRow, Code, LogKeyRow, Place, RowsError, RowsResult, Run};
 use crate::sql::At;
 
@@ -14,8 +12,6 @@ pub(crate) type RunColumns = (i64, i32, i64, i64, i64);
 pub(crate) type CheckpointColumns = (i64, Vec<u8>, String, At);
 /// The name of a log's key and its two halves.
 pub(crate) type LogKeyColumns = (String, Vec<u8>, Option<Vec<u8>>);
-/// An event's bytes and hash.
-pub(crate) type SealedColumns = (Vec<u8>, Vec<u8>);
 
 /// A number for a column.
 pub(crate) fn signed(number: u64) -> RowsResult<i64> {
@@ -40,9 +36,4 @@ pub(crate) fn checkpoint_of((size, root, note, at): CheckpointColumns) -> RowsRe
 pub(crate) fn log_key_of((name, public, sealed): LogKeyColumns) -> RowsResult<LogKeyRow> {
     let public = public.try_into().map_err(|_| RowsError::Inconsistent("a public key of the wrong length"))?;
     Ok(LogKeyRow { name, public, sealed })
-}
-
-pub(crate) fn sealed_of((bytes, hash): SealedColumns) -> RowsResult<Sealed> {
-    let hash = hash.try_into().map_err(|_| RowsError::Inconsistent("a hash of the wrong length"))?;
-    Ok(Sealed { bytes, hash: Hash(hash) })
 }

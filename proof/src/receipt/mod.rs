@@ -161,22 +161,11 @@ mod tests {
     use rand_chacha::rand_core::{RngCore, SeedableRng};
 
     use super::*;
-    use crate::tree::{Damaged, Growth, LEAVES_MAX, Tiles, Tree, leaf_hash};
+    use crate::tree::{Growth, LEAVES_MAX, TilesInMemory, Tree, leaf_hash};
 
     const CONTENT: &[u8] = br#"{"question":"Deploy?","value":true}"#;
     const ORIGIN: &str = "example.com/log";
     const ABOUT: &str = "0198b7c4-7d0a-7c39-9c0e-3f1f2a6f5d11";
-
-    #[derive(Clone, Default)]
-    struct Kept(std::collections::BTreeMap<(u8, u64), Vec<u8>>);
-
-    impl Tiles for Kept {
-        type Error = Damaged;
-
-        fn tile(&mut self, level: u8, number: u64) -> Result<Vec<u8>, Damaged> {
-            Ok(self.0.get(&(level, number)).cloned().unwrap_or_default())
-        }
-    }
 
     fn key(name: &str, seed: u8) -> SigningKey {
         SigningKey::new(name, &[seed; 32]).unwrap()
@@ -190,13 +179,13 @@ mod tests {
         format!("leaf {index}").into_bytes()
     }
 
-    fn kept(size: u64) -> Kept {
-        let mut growth = Growth::begin(&mut Kept::default(), 0).unwrap();
+    fn kept(size: u64) -> TilesInMemory {
+        let mut growth = Growth::begin(&mut TilesInMemory::new(), 0).unwrap();
         (0..size).for_each(|index| growth.push(leaf_hash(&leaf(index))));
-        Kept(growth.into_tiles().map(|(level, number, hashes)| ((level, number), hashes)).collect())
+        growth.into_tiles()
     }
 
-    fn inclusion(kept: &Kept, size: u64, index: u64) -> Inclusion {
+    fn inclusion(kept: &TilesInMemory, size: u64, index: u64) -> Inclusion {
         let mut tree = Tree::new(kept.clone(), size);
         Inclusion { size, index, path: tree.inclusion(index).unwrap().unwrap(), root: tree.root().unwrap() }
     }

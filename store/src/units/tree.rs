@@ -14,7 +14,7 @@ use proof::key::SigningKey;
 use super::server_log;
 use crate::error::Wanted;
 use crate::rows::prelude::*;
-use crate::rows::{CheckpointRow, Decided, LogKeyRow, RowsError, RowsResult};
+use crate::rows::{CheckpointRow, Decided, LogKeyRow, RowsError, RowsResult, TreeRow};
 use crate::surroundings::Env;
 use crate::tree::{Step, root};
 
@@ -24,7 +24,7 @@ pub(crate) fn extend<R: Rows>(rows: &mut R, step: &Step) -> RowsResult<bool> {
     if (tree.size, tree.events) != (step.before.size, step.before.events) {
         return Ok(false);
     }
-    for (level, number, hashes) in &step.tiles {
+    for ((level, number), hashes) in &step.tiles {
         rows.save_tile(*level, *number, hashes)?;
     }
     for run in &step.runs {
@@ -32,7 +32,7 @@ pub(crate) fn extend<R: Rows>(rows: &mut R, step: &Step) -> RowsResult<bool> {
     }
     rows.placed(&step.places)?;
     let signed_size = tree.signed_size;
-    rows.update_tree(&crate::rows::TreeRow { signed_size, ..step.after })?;
+    rows.update_tree(&TreeRow { signed_size, ..step.after })?;
     Ok(true)
 }
 

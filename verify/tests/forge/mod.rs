@@ -11,7 +11,7 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use domain::base::json::canonical;
 use proof::checkpoint::TreeHead;
 use proof::key::SigningKey;
-use proof::tree::{Damaged, Growth, NodeHash, Tiles, Tree, leaf_hash};
+use proof::tree::{Growth, NodeHash, TilesInMemory, Tree, leaf_hash};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 use serde_json::{Map, Value, json};
@@ -152,17 +152,6 @@ impl Event {
     }
 }
 
-#[derive(Clone, Default)]
-struct Kept(BTreeMap<(u8, u64), Vec<u8>>);
-
-impl Tiles for Kept {
-    type Error = Damaged;
-
-    fn tile(&mut self, level: u8, number: u64) -> Result<Vec<u8>, Damaged> {
-        Ok(self.0.get(&(level, number)).cloned().unwrap_or_default())
-    }
-}
-
 /// All events of a deployment in the order of their leaves, and the key that signs its checkpoints.
 pub(crate) struct Log {
     pub(crate) events: Vec<Event>,
@@ -266,10 +255,10 @@ impl Log {
         }
     }
 
-    fn tree(&self, size: usize) -> Tree<Kept> {
-        let mut growth = Growth::begin(&mut Kept::default(), 0).unwrap();
+    fn tree(&self, size: usize) -> Tree<TilesInMemory> {
+        let mut growth = Growth::begin(&mut TilesInMemory::new(), 0).unwrap();
         self.events[..size].iter().for_each(|event| growth.push(leaf_hash(&event.leaf())));
-        Tree::new(Kept(growth.into_tiles().map(|(level, number, hashes)| ((level, number), hashes)).collect()), size as u64)
+        Tree::new(growth.into_tiles(), size as u64)
     }
 
     pub(crate) fn root(&self, size: usize) -> NodeHash {

@@ -2,13 +2,14 @@
 
 use chrono::{DateTime, Utc};
 use diesel::prelude::*;
-use domain::log::{Hash, Sealed};
+use domain::log::Sealed;
 
 use super::Writing;
+use crate::columns::sealed_of;
 use crate::postgres::proof::Proof;
 use crate::postgres::session::Session;
 use crate::postgres::statements as hot;
-use crate::rows::{EventLink, NewEvent, ReadEvents, RowsError, RowsResult, WriteEvents};
+use crate::rows::{EventLink, NewEvent, ReadEvents, RowsResult, WriteEvents};
 use crate::schema::events;
 use crate::sql::At;
 
@@ -38,10 +39,7 @@ impl ReadEvents for Session {
     }
 
     fn event(&mut self, rid: i64) -> RowsResult<Sealed> {
-        let kept = events::table.find(rid).select((events::bytes, events::hash));
-        let (bytes, hash) = kept.first::<(Vec<u8>, Vec<u8>)>(self.conn()?)?;
-        let hash = hash.try_into().map_err(|_| RowsError::Inconsistent("a hash of the wrong length"))?;
-        Ok(Sealed { bytes, hash: Hash(hash) })
+        sealed_of(events::table.find(rid).select((events::bytes, events::hash)).first(self.conn()?)?)
     }
 
     /// Compares the times of all events: ids are drawn in blocks, so the newest event need not have the highest id. That is slow,

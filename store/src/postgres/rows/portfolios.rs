@@ -4,13 +4,13 @@ use diesel::dsl::count_star;
 use diesel::prelude::*;
 use domain::base::ids::{PortfolioId, SuspensionId};
 use domain::intent::status::Status;
-use domain::log::{Hash, Sealed};
+use domain::log::Sealed;
 use domain::portfolio::membership::{MemberOf, Membership};
 use domain::portfolio::{EVENTS_MAX, MEMBERS_MAX, Portfolio, PortfolioPolicy, PortfolioStatus};
 use domain::suspension::Asker;
 
 use super::Writing;
-use crate::columns::{MemberColumns, PortfolioColumns};
+use crate::columns::{MemberColumns, PortfolioColumns, sealed_of};
 use crate::postgres::session::Session;
 use crate::rows::{Code, ListedPortfolios, MemberRow, PortfolioRow, ReadPortfolios, RowsError, RowsResult, WritePortfolios};
 use crate::schema::{intents, portfolio_events, portfolio_members, portfolios, suspensions};
@@ -132,12 +132,8 @@ impl ReadPortfolios for Session {
     fn portfolio_events(&mut self, portfolio: i64) -> RowsResult<Vec<Sealed>> {
         let log = portfolio_events::table.filter(portfolio_events::portfolio.eq(portfolio));
         let log = log.order(portfolio_events::sequence).limit(i64::try_from(EVENTS_MAX).unwrap_or(i64::MAX));
-        let found = log.select((portfolio_events::bytes, portfolio_events::hash)).load::<(Vec<u8>, Vec<u8>)>(self.conn()?)?;
-        let sealed = found.into_iter().map(|(bytes, hash)| {
-            let hash = hash.try_into().map_err(|_| RowsError::Inconsistent("a hash of the wrong length"))?;
-            Ok(Sealed { bytes, hash: Hash(hash) })
-        });
-        sealed.collect()
+        let log = log.select((portfolio_events::bytes, portfolio_events::hash));
+        log.load(self.conn()?)?.into_iter().map(sealed_of).collect()
     }
 
     fn members(&mut self, portfolio: i64, offset: u32) -> RowsResult<Vec<MemberRow>> {

@@ -5,6 +5,7 @@ use diesel::prelude::*;
 use domain::log::{Hash, Sealed};
 
 use super::Writing;
+use crate::columns::sealed_of;
 use crate::postgres::session::Session;
 use crate::rows::{ReadServerLog, RowsError, RowsResult, ServerHead, WriteServerLog};
 use crate::schema::{server_events, server_log};
@@ -54,10 +55,6 @@ impl ReadServerLog for Session {
         let after = i64::try_from(after).unwrap_or(i64::MAX);
         let found = server_events::table.filter(server_events::sequence.gt(after)).order(server_events::sequence);
         let found = found.limit(i64::from(limit)).select((server_events::bytes, server_events::hash));
-        let sealed = found.load::<(Vec<u8>, Vec<u8>)>(self.conn()?)?.into_iter().map(|(bytes, hash)| {
-            let hash = hash.try_into().map_err(|_| RowsError::Inconsistent("a hash of the wrong length"))?;
-            Ok(Sealed { bytes, hash: Hash(hash) })
-        });
-        sealed.collect()
+        found.load(self.conn()?)?.into_iter().map(sealed_of).collect()
     }
 }

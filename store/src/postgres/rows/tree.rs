@@ -7,13 +7,12 @@ use diesel::prelude::*;
 use domain::log::Sealed;
 
 use super::Writing;
+use crate::columns::{SealedColumns, sealed_of};
 use crate::postgres::session::Session;
 use crate::rows::{CheckpointRow, Code, LogKeyRow, Place, ReadTree, RowsError, RowsResult, Run, Source, TreeRow, WriteTree};
 use crate::schema::{checkpoints, events, log_keys, portfolio_events, server_events, tree, tree_runs, tree_tiles, unplaced};
 use crate::sql::At;
-use crate::tree_columns::{
-    CheckpointColumns, LogKeyColumns, RunColumns, SealedColumns, checkpoint_of, log_key_of, run_of, sealed_of, signed, unsigned,
-};
+use crate::tree_columns::{CheckpointColumns, LogKeyColumns, RunColumns, checkpoint_of, log_key_of, run_of, signed, unsigned};
 
 impl WriteTree for Writing<'_> {
     fn lock_tree(&mut self) -> RowsResult<TreeRow> {

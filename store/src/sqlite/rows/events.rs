@@ -3,10 +3,11 @@
 use chrono::{DateTime, Utc};
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
-use domain::log::{Hash, Sealed};
+use domain::log::Sealed;
 
 use super::Writing;
-use crate::rows::{EventLink, NewEvent, ReadEvents, RowsError, RowsResult, WriteEvents};
+use crate::columns::sealed_of;
+use crate::rows::{EventLink, NewEvent, ReadEvents, RowsResult, WriteEvents};
 use crate::schema::events;
 use crate::sql::At;
 use crate::sqlite::statements as hot;
@@ -36,10 +37,7 @@ impl ReadEvents for SqliteConnection {
     }
 
     fn event(&mut self, rid: i64) -> RowsResult<Sealed> {
-        let (bytes, hash) =
-            events::table.find(rid).select((events::bytes, events::hash)).get_result::<(Vec<u8>, Vec<u8>)>(self)?;
-        let hash = hash.try_into().map_err(|_| RowsError::Inconsistent("a hash of the wrong length"))?;
-        Ok(Sealed { bytes, hash: Hash(hash) })
+        sealed_of(events::table.find(rid).select((events::bytes, events::hash)).get_result(self)?)
     }
 
     fn newest_event_at(&mut self) -> RowsResult<Option<DateTime<Utc>>> {

@@ -6,12 +6,12 @@ use diesel::sqlite::SqliteConnection;
 use domain::log::Sealed;
 
 use super::Writing;
+use crate::columns::{SealedColumns, sealed_of};
 use crate::rows::{CheckpointRow, Code, LogKeyRow, Place, ReadTree, RowsError, RowsResult, Run, Source, TreeRow, WriteTree};
 use crate::schema::{checkpoints, events, log_keys, portfolio_events, server_events, tree, tree_runs, tree_tiles, unplaced};
 use crate::sql::At;
 use crate::tree_columns::{
-    CheckpointColumns, LogKeyColumns, RunColumns, STEP_BYTES_MAX, SealedColumns, checkpoint_of, log_key_of, run_of, sealed_of,
-    signed, unsigned,
+    CheckpointColumns, LogKeyColumns, RunColumns, STEP_BYTES_MAX, checkpoint_of, log_key_of, run_of, signed, unsigned,
 };
 
 impl WriteTree for Writing<'_> {
