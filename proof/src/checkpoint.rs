@@ -123,7 +123,7 @@ pub(crate) struct Note<'a> {
     pub(crate) text: &'a str,
     /// The lines of signatures: the key's name, and the bytes, of which the first four are the key's hash.
     pub(crate) signatures: Vec<(&'a str, Vec<u8>)>,
-    /// What the lines say.
+    /// The head that the lines state.
     pub(crate) head: TreeHead,
 }
 

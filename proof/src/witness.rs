@@ -1,4 +1,4 @@
-//! What a log says to a witness and hears from it (C2SP `tlog-witness`), and the cosignatures that come of it (C2SP
+//! The messages between a log and a witness (C2SP `tlog-witness`), and the cosignatures that come of it (C2SP
 //! `tlog-cosignature`).
 //!
 //! A witness cosigns a checkpoint if the tree extends the one that it cosigned before. So a log that shows two readers two histories
@@ -193,7 +193,7 @@ pub fn request(old: u64, proof: &[NodeHash], note: &str) -> Result<String, Witne
     Ok(format!("old {old}\n{proof}\n{note}"))
 }
 
-/// What a witness answers.
+/// The answer of a witness.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// It has cosigned. These are lines of signatures, which [`append`] checks.
@@ -504,7 +504,7 @@ CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=
         assert_eq!(verify_cosigned(&note, &[], 1), Err(WitnessError::NotEnough { found: 0, needed: 1 }));
     }
 
-    /// What is signed does not name the witness, so anybody can write one cosignature under two names.
+    /// The signed text does not name the witness, so anyone who has a cosignature can write one cosignature under two names.
     #[test]
     fn one_witness_counts_once() {
         let (note, _) = ours();

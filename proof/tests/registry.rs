@@ -1,4 +1,4 @@
-//! Checkpoints, proofs, requests and cosignatures of ours in the hands of programs that nobody here wrote, and theirs in ours.
+//! Checkpoints, proofs, requests and cosignatures of ours in the hands of programs of other authors, and theirs in ours.
 //!
 //! `signed_note` and `tlog_tiles` are crates of Cloudflare's, after the Go packages of that name. `aics-witness` is a witness from
 //! `PyPI`; its answers to our requests stand here as it gave them.
@@ -144,7 +144,7 @@ fn each_changed_byte_of_a_checkpoint_is_refused_by_both() {
     }
 }
 
-/// What one side refuses as no note at all, the other does too, whoever signed it.
+/// A text that one side refuses as no note at all is refused by the other as well, whichever key signed it.
 #[test]
 fn both_agree_on_what_is_a_note() {
     let note = TreeHead::sign(70, [3; 32], &our_key());

@@ -32,7 +32,7 @@ pub struct ChainView {
 pub struct BreakView {
     /// The number of the event.
     pub sequence: u64,
-    /// What is wrong with it.
+    /// The fault of the event.
     pub reason: String,
 }
 

@@ -35,8 +35,8 @@ const CLAIMS: i64 = 15;
 const RECEIPTS: i64 = 394;
 const TREE_KIND: i64 = 395;
 const PROOFS: i64 = 396;
-/// The label of the signed number of leaves, from the range for private use (RFC 9052 §11.1). Its bytes spell PLCT, so that it is
-/// nobody else's first choice.
+/// The label of the signed number of leaves, from the range for private use (RFC 9052 §11.1). Its bytes spell PLCT, which makes
+/// it unlikely that another product chose the same label.
 const SIGNED_SIZE: i64 = -1 - 0x504c_4354;
 /// The algorithm `EdDSA` (RFC 9053 §2.2). Readers of receipts know it, and do not yet know the newer number of Ed25519 alone.
 const EDDSA: i64 = -8;
@@ -115,7 +115,7 @@ fn receipts_start(message: Writer) -> Writer {
     message.map(1).integer(RECEIPTS).array(1)
 }
 
-/// Who signed, and what about: the part of a protected header that statements and receipts have alike.
+/// The signer and the subject: the part of a protected header that statements and receipts have alike.
 pub(super) struct Claims<'a> {
     key: [u8; 4],
     /// The name of the log.

@@ -6,7 +6,7 @@
 //! the leaf to the root, the root's signature. This module checks the last two links: [`verify_cose`] is given the leaf, and its
 //! caller, who has the event, checks that the leaf is that event's and that the event carries [`Verified::statement_hash`].
 //!
-//! What RFC 9942 signs is the root alone. One path can lead to one root in trees of several sizes, so the size in a proof could
+//! RFC 9942 signs the root alone. One path can lead to one root in trees of several sizes, so the size in a proof could
 //! be changed unnoticed. Therefore the receipt's protected header repeats the size, and a size and a root together fix the index.
 //!
 //! Each statement and each receipt has one encoding. The reader walks along the form that the writer writes and takes no other,
@@ -106,7 +106,7 @@ pub fn transparent(statement: &[u8], receipt: &[u8]) -> Result<Vec<u8>, ReceiptE
     Ok(signed.write(Some(receipt)))
 }
 
-/// What a transparent statement proves.
+/// The facts that a transparent statement proves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verified {
     /// The content, as it was signed.

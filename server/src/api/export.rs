@@ -40,7 +40,7 @@ pub(super) fn routes(routes: &mut Routes<'_>) {
     routes.keyed(Surface::Ours, "/export", [get(Work::List, export)]);
 }
 
-/// What a request wants.
+/// The wishes of a request.
 struct Wanted {
     filter: ExportFilter,
     selection: Option<Map<String, Value>>,
@@ -168,7 +168,7 @@ struct Lines {
     counts: Counts,
 }
 
-/// What the manifest counts.
+/// The counts of the manifest.
 #[derive(Default)]
 struct Counts {
     events: u64,

@@ -6,7 +6,7 @@ use anyhow::bail;
 use store::Database;
 use store::sqlite::beside;
 
-/// What is added to the name of a database file for the key file beside it.
+/// The ending that a database file's name gets for the key file beside it.
 const KEY_FILE_ENDING: &str = ".log-key";
 
 /// Where the key to the log is, and what the log is called.

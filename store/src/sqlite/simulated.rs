@@ -38,7 +38,6 @@ const TABLES: [&str; 43] = [
     "tree_runs",
     "checkpoints",
     "log_keys",
-    "unplaced",
     "server_events",
     "server_log",
     "departures",
@@ -74,6 +73,8 @@ const TABLES: [&str; 43] = [
     "events",
     "intent_bodies",
     "intents",
+    // Last, see `copy`.
+    "unplaced",
     "temp.fault",
     "temp.written",
 ];
@@ -198,6 +199,10 @@ impl SimulatedDatabase {
         let conn = &mut self.engine().conn;
         // Rows that refer to each other are copied one after the other, so references are not checked meanwhile.
         conn.batch_execute("PRAGMA foreign_keys = OFF")?;
+        for table in kept_tables() {
+            conn.batch_execute(&format!("DELETE FROM {to}.{table}"))?;
+        }
+        // A trigger adds a row to `unplaced` for each event that is copied. So `unplaced` is copied last, and emptied again before.
         for table in kept_tables() {
             conn.batch_execute(&format!("DELETE FROM {to}.{table}; INSERT INTO {to}.{table} SELECT * FROM {from}.{table};"))?;
         }

@@ -83,7 +83,7 @@ impl Format {
     }
 }
 
-/// What an event is about, as far as the formats distinguish it.
+/// The subject of an event, as far as the formats distinguish it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Question,
@@ -179,7 +179,7 @@ impl Kind {
     }
 }
 
-/// What the formats say of an event. A text that the event does not have is empty.
+/// The facts of an event that the formats show. A text that the event does not have is empty.
 struct Facts<'a> {
     kind: Kind,
     id: &'a str,

@@ -146,7 +146,7 @@ fn entity(facts: &Facts<'_>) -> Value {
     entity
 }
 
-/// What the schema has no attribute for. The names are ours alone; the names in a payload stay in `raw_data`, because an agent
+/// The facts for which the schema has no attribute. The names are ours alone; the names in a payload stay in `raw_data`, because an agent
 /// chooses them, and a SIEM would make a field of each.
 fn unmapped(leaf: u64, facts: &Facts<'_>) -> Value {
     let mut unmapped = json!({"leaf": leaf, "event_hash": facts.event_hash, "payload_erased": facts.payload.is_none()});
