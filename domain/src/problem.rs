@@ -306,6 +306,29 @@ pub enum Rejection {
     /// This server has no key with which it could sign a checkpoint of the log.
     #[error("this server has no key to sign checkpoints with; its own log says why, and PLACET_LOG_KEY_FILE names the key file")]
     LogNotSigned,
+    /// The question has no answer of a person that a receipt could show.
+    #[error("no person has answered this question, or the answer is older than receipts")]
+    NotAnswered,
+    /// The receipt was used before.
+    #[error("this receipt was used at {}", rfc3339(*.at))]
+    ReceiptUsed {
+        /// When.
+        #[serde(with = "crate::base::time::z")]
+        at: DateTime<Utc>,
+    },
+    /// The receipt was revoked.
+    #[error("this receipt was revoked at {}", rfc3339(*.at))]
+    ReceiptRevoked {
+        /// When.
+        #[serde(with = "crate::base::time::z")]
+        at: DateTime<Utc>,
+    },
+    /// The receipt is about another action, or says another answer.
+    #[error("{field}: the receipt has another {field} than the request")]
+    ReceiptMismatch {
+        /// The member that differs.
+        field: String,
+    },
     /// The question at a checkpoint is not open, so it cannot be answered.
     #[error("no question is open at the checkpoint, which is {status}")]
     CheckpointNotOpen {
@@ -413,6 +436,10 @@ impl Rejection {
             | Self::TaskTransition { .. }
             | Self::PlanTransition { .. } => entry("invalid_transition", 409, "Invalid transition"),
             Self::LogNotSigned => entry("log_not_signed", 409, "Log not signed"),
+            Self::NotAnswered => entry("not_answered", 409, "Not answered"),
+            Self::ReceiptUsed { .. } => entry("receipt_used", 409, "Receipt used"),
+            Self::ReceiptRevoked { .. } => entry("receipt_revoked", 409, "Receipt revoked"),
+            Self::ReceiptMismatch { .. } => entry("receipt_mismatch", 409, "Receipt of another decision"),
             Self::CheckpointNotOpen { .. } => entry("checkpoint_not_open", 409, "Checkpoint not open"),
             Self::TooSoon { .. } | Self::AskedTooOften { .. } => edge::RATE_LIMITED,
             Self::BytesSpent { .. } => entry("bytes_spent", 429, "Too many bytes in a day"),

@@ -276,6 +276,7 @@ impl Walk {
                     metadata: None,
                     checkpoint: None,
                     expects: None,
+                    evidence: None,
                 };
                 return Some((Command::Respond(Box::new(respond)), principal(Role::Operator, "olga")));
             }

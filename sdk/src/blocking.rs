@@ -44,14 +44,15 @@ use std::thread;
 use std::time::Duration;
 
 use domain::asking::engagement::EngagementSignals;
-use domain::base::ids::{IntentId, SuspensionId};
+use domain::base::ids::{IntentId, ReceiptId, SuspensionId};
+use domain::base::sealed::Hash;
 use domain::intent::governance::Policy;
 use domain::intent::status::Status;
 use domain::suspension::lease::Lease as LeaseView;
 use domain::suspension::retry::PartialRetryPolicy;
 use domain::wire::{
-    AssignmentView, EventView, IntentView, RespondResponse, ServerConfigView, ServerEventView, SuspensionPage, SuspensionPreview,
-    SuspensionRecord,
+    AssignmentView, EventView, IntentView, ReceiptView, RespondResponse, ServerConfigView, ServerEventView, SuspensionPage,
+    SuspensionPreview, SuspensionRecord,
 };
 use secrecy::SecretString;
 use serde_json::{Map, Value};
@@ -239,6 +240,26 @@ impl Client {
     /// Reminds people of a question, now; see [`crate::Client::remind`].
     pub fn remind(&self, id: SuspensionId) -> Result<SuspensionRecord, CallError> {
         self.driver.run(self.client.remind(id))
+    }
+
+    /// Gives the receipt of an answered question; see [`crate::Client::receipt_of`].
+    pub fn receipt_of(&self, question: SuspensionId) -> Result<ReceiptView, CallError> {
+        self.driver.run(self.client.receipt_of(question))
+    }
+
+    /// Reads a receipt; see [`crate::Client::receipt`].
+    pub fn receipt(&self, id: ReceiptId) -> Result<ReceiptView, CallError> {
+        self.driver.run(self.client.receipt(id))
+    }
+
+    /// Uses a receipt; see [`crate::Client::consume_receipt`].
+    pub fn consume_receipt(&self, id: ReceiptId, action_digest: Hash, value: Value) -> Result<ReceiptView, CallError> {
+        self.driver.run(self.client.consume_receipt(id, action_digest, value))
+    }
+
+    /// Revokes a receipt; see [`crate::Client::revoke_receipt`].
+    pub fn revoke_receipt(&self, id: ReceiptId, reason: Option<&str>) -> Result<ReceiptView, CallError> {
+        self.driver.run(self.client.revoke_receipt(id, reason))
     }
 
     /// Follows the events of an agent's intents; see [`crate::Client::subscribe`].

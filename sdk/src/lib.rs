@@ -76,6 +76,7 @@ mod plan;
 mod portfolio;
 mod problem;
 mod question;
+mod receipt;
 mod seconds;
 mod sse;
 mod subscription;
@@ -84,11 +85,13 @@ mod transport;
 
 pub use domain::asking::engagement::{EngagementDecision, EngagementMode, EngagementSignals};
 pub use domain::base::field::FieldError;
-pub use domain::base::ids::{CoordinatorId, IntentId, PlanId, PortfolioId, SuspensionId, TaskId};
+pub use domain::base::ids::{CoordinatorId, IntentId, PlanId, PortfolioId, ReceiptId, SuspensionId, TaskId};
+pub use domain::base::sealed::Hash;
 pub use domain::container::coordinator::{CoordinatorStatus, CoordinatorType, SuspensionPolicy};
 pub use domain::container::plan::{CheckpointStatus, FailureAction, PlanState, TimeoutAction};
 pub use domain::container::task::TaskStatus;
 pub use domain::intent::governance::{CompletionMode, Policy as GovernancePolicy, WriteScope};
+pub use domain::intent::receipt::Decision;
 pub use domain::intent::record::RetryStrategy;
 pub use domain::intent::status::Status;
 pub use domain::portfolio::membership::MembershipRole;
@@ -98,10 +101,13 @@ pub use domain::suspension::retry::{HumanRetryPolicy, OneOrMany, PartialRetryPol
 pub use domain::suspension::{FallbackPolicy, Resolution, ResolutionReason, ResponseType, Style};
 pub use domain::wire::{
     AggregateStatus, AssignmentView, AtTheEnd, CoordinatorDecisionView, CoordinatorView, EventView, FailureView, GraphView,
-    GuardrailsRequest as Guardrails, IntentView, MemberView, MembershipView, PlanView, PortfolioView,
-    RecordFailureRequest as Failure, RespondResponse, RetryPolicyView, ScheduledAttempt, ServerConfigView, ServerEventView,
-    SetRetryPolicyRequest as AgentRetryPolicy, SuspensionPage, SuspensionPreview, SuspensionRecord, TaskView, What,
+    GuardrailsRequest as Guardrails, IntentView, MemberView, MembershipView, PlanView, PortfolioView, ReceiptFileView,
+    ReceiptState, ReceiptView, RecordFailureRequest as Failure, RespondResponse, RetryPolicyView, ScheduledAttempt,
+    ServerConfigView, ServerEventView, SetRetryPolicyRequest as AgentRetryPolicy, SuspensionPage, SuspensionPreview,
+    SuspensionRecord, TaskView, What,
 };
+pub use proof::key::VerifyingKey;
+pub use proof::receipt::FileError as ReceiptError;
 pub use secrecy::SecretString;
 
 pub use crate::answer::{Answer, Source};
@@ -120,6 +126,7 @@ pub use crate::plan::{Checkpoint, CreatePlan, Plan};
 pub use crate::portfolio::{CreatePortfolio, Portfolio};
 pub use crate::problem::Problem;
 pub use crate::question::Question;
+pub use crate::receipt::{action_digest, verify_receipt};
 pub use crate::subscription::{StreamEvent, Streamed, Subscription};
 pub use crate::task::{CreateTask, Task};
 

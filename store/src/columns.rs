@@ -6,12 +6,13 @@
 use diesel::Queryable;
 use diesel::expression::Expression;
 use domain::base::ids::{
-    AccessId, DeliveryId, IntentId, KeyId, LeaseId, MembershipId, PortfolioId, SubscriptionId, SuspensionId,
+    AccessId, DeliveryId, IntentId, KeyId, LeaseId, MembershipId, PortfolioId, ReceiptId, SubscriptionId, SuspensionId,
 };
 use domain::intent::Intent;
 use domain::intent::access::OpenRequest;
 use domain::intent::announcement::Announcement;
 use domain::intent::body::IntentBody;
+use domain::intent::receipt::Standing;
 use domain::log::{Hash, Sealed};
 use domain::people::access::Entry;
 use domain::people::client::Client;
@@ -27,8 +28,8 @@ use serde_json::Value;
 
 use crate::rows::{
     AccessRequestRow, BounceRow, Code, DeliveryState, EntryRow, IntentRow, MemberRow, OutboxRow, PortfolioRow, PresenceRow,
-    Recovery, Restore, RowsError, RowsResult, SubscriptionPlace, SubscriptionRow, SuspensionRow, TimerRow, TokenRow, last_hash,
-    names,
+    ReceiptRow, Recovery, Restore, RowsError, RowsResult, SubscriptionPlace, SubscriptionRow, SuspensionRow, TimerRow, TokenRow,
+    last_hash, names,
 };
 use crate::schema;
 use crate::sql::{At, Json, Key, Owned, Said};
@@ -303,6 +304,7 @@ columns!(
         metadata: Option<Json<serde_json::Map<String, Value>>>,
         reminded_at: Option<At>,
         fixed_deadline: bool,
+        ending_event: Option<i64>,
     }
 );
 
@@ -318,6 +320,7 @@ impl SuspensionColumns {
             rid: self.rid,
             intent: self.intent,
             event: self.event,
+            ending_event: self.ending_event,
             suspension: Suspension {
                 id: SuspensionId(self.id.0),
                 intent_id,
@@ -352,6 +355,40 @@ impl SuspensionColumns {
             by: self.resolved_by.take(),
             metadata: self.metadata.take().map(|metadata| metadata.0),
         }))
+    }
+}
+
+columns!(
+    ReceiptColumns of receipts {
+        suspension: i64,
+        id: Key,
+        event: i64,
+        statement: Vec<u8>,
+        standing: i32,
+        closed_by: Option<String>,
+        closed_at: Option<At>,
+    }
+);
+
+impl ReceiptColumns {
+    pub(crate) fn into_row(self) -> RowsResult<ReceiptRow> {
+        let standing = match (self.standing, self.closed_by, self.closed_at) {
+            (0, _, _) => Standing::Unused,
+            (1, Some(by), Some(at)) => Standing::Consumed { by, at: at.0 },
+            (2, Some(by), Some(at)) => Standing::Revoked { by, at: at.0 },
+            _ => return Err(RowsError::Inconsistent("a receipt is closed, and the row does not say how")),
+        };
+        let Self { suspension, id, event, statement, .. } = self;
+        Ok(ReceiptRow { suspension, id: ReceiptId(id.0), event, statement, standing })
+    }
+}
+
+/// How far a receipt has come, as its row says it: the code, and the name of the key and the time if it is closed.
+pub(crate) fn closed(standing: &Standing) -> (i32, Option<&str>, Option<At>) {
+    match standing {
+        Standing::Unused => (0, None, None),
+        Standing::Consumed { by, at } => (1, Some(by), Some(At(*at))),
+        Standing::Revoked { by, at } => (2, Some(by), Some(At(*at))),
     }
 }
 

@@ -30,6 +30,7 @@ mod posting;
 mod proofs;
 mod publications;
 mod reads;
+mod receipts;
 mod request;
 mod rows;
 mod schema;
@@ -61,6 +62,7 @@ pub use self::link::LinkView;
 pub use self::observer::{Again, Copied, Observer, Unobserved};
 pub use self::posting::{LeasedPost, LeasedPosts, SUBSCRIPTION_SECRET, subscription_secret};
 pub use self::proofs::CheckpointId;
+pub use self::receipts::ProvedReceipt;
 pub use self::request::{
     CreateIntent, Idempotency, NewIntent, NewKey, NewPortfolio, NewSubscription, Outcome, Precondition, Redrive, Repeatable,
     Request, SecretOrigin, Target, Unreadable,

@@ -80,6 +80,21 @@ diesel::table! {
 }
 
 diesel::table! {
+    use diesel::sql_types::{BigInt, Binary, Integer, Nullable, Text};
+    use crate::sql::{Id, Moment};
+
+    receipts (suspension) {
+        suspension -> BigInt,
+        id -> Id,
+        event -> BigInt,
+        statement -> Binary,
+        standing -> Integer,
+        closed_by -> Nullable<Text>,
+        closed_at -> Nullable<Moment>,
+    }
+}
+
+diesel::table! {
     use diesel::sql_types::{BigInt, Nullable};
     use crate::sql::{Document, Moment};
 
@@ -161,6 +176,7 @@ diesel::table! {
         metadata -> Nullable<Document>,
         reminded_at -> Nullable<Moment>,
         fixed_deadline -> Bool,
+        ending_event -> Nullable<BigInt>,
     }
 }
 

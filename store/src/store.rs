@@ -3,7 +3,10 @@
 use std::future::ready;
 use std::sync::Arc;
 
-use domain::base::ids::{CoordinatorId, DeliveryId, IntentId, KeyId, PlanId, PortfolioId, SubscriptionId, SuspensionId, TaskId};
+use domain::base::ids::{
+    CoordinatorId, DeliveryId, IntentId, KeyId, PlanId, PortfolioId, ReceiptId, SubscriptionId, SuspensionId, TaskId,
+};
+use domain::intent::receipt::Use;
 use domain::people::event::LogExported;
 use domain::people::principal::Principal;
 use domain::portfolio::membership::Join;
@@ -33,6 +36,7 @@ use crate::link::{LinkToken, LinkView};
 use crate::mailbox::{MailboxView, mailbox};
 use crate::posting::LeasedPosts;
 use crate::proofs::CheckpointId;
+use crate::receipts::ProvedReceipt;
 use crate::request::{CreateIntent, NewKey, NewPortfolio, NewSubscription, Outcome, Redrive, Repeatable, Request};
 use crate::rows::prelude::*;
 use crate::rows::{CheckpointRow, LogKeyRow};
@@ -40,7 +44,7 @@ use crate::sending::{BounceReport, DeliveryResult, Leased, LeasedDelivery, Turn}
 use crate::standing::{Fired, Hold, Recovered, Standing, Swept};
 use crate::stream::{StreamCursor, StreamOf, Streamed};
 use crate::work::WorkView;
-use crate::{PRODUCTION_MARK, coordinators, export, graph, look, portfolios, proofs, reads, tasks, tree, units, work};
+use crate::{PRODUCTION_MARK, coordinators, export, graph, look, portfolios, proofs, reads, receipts, tasks, tree, units, work};
 
 /// The error of [`Store::hold_after_restore`] if a server uses the database: the running server would go on with messages and
 /// deadlines.
@@ -198,6 +202,14 @@ pub trait Store: Send + Sync + 'static {
         from: Wanted<CheckpointId>,
         to: Wanted<CheckpointId>,
     ) -> Unit<'_, ConsistencyView>;
+    /// Makes the receipt of an answered question, unless it has one. Returns the receipt's id. `key` signs it.
+    fn issue_receipt(&self, principal: Principal, id: SuspensionId, key: Option<Arc<SigningKey>>) -> Unit<'_, ReceiptId>;
+    /// Reads a receipt with its proof; `None` if no checkpoint covers it yet.
+    fn receipt(&self, principal: Principal, id: ReceiptId) -> Unit<'_, Option<ProvedReceipt>>;
+    /// Uses a receipt: one of all calls succeeds.
+    fn consume_receipt(&self, principal: Principal, id: ReceiptId, used: Wanted<Use>) -> Unit<'_, ReceiptId>;
+    /// Revokes a receipt that was not used.
+    fn revoke_receipt(&self, principal: Principal, id: ReceiptId, reason: Wanted<Option<String>>) -> Unit<'_, ReceiptId>;
     /// Begins an export of the log, and records it in the server's own log. `about` is what is exported, in words of the request.
     fn begin_export(&self, principal: Principal, about: Wanted<LogExported>) -> Unit<'_, ()>;
     /// Reads a page of an export: events of the first `size` leaves, from the leaf `first` on.
@@ -555,6 +567,23 @@ impl<B: Backend> Store for B {
         to: Wanted<CheckpointId>,
     ) -> Unit<'_, ConsistencyView> {
         self.authorized("consistency", move |rows| proofs::consistency(rows, &principal, (from, to)))
+    }
+
+    fn issue_receipt(&self, principal: Principal, id: SuspensionId, key: Option<Arc<SigningKey>>) -> Unit<'_, ReceiptId> {
+        self.decide("issue_receipt", move |rows, env| units::receipts::issue(rows, env, &principal, id, key.as_deref()))
+    }
+
+    fn receipt(&self, principal: Principal, id: ReceiptId) -> Unit<'_, Option<ProvedReceipt>> {
+        let now = self.clock().now();
+        self.authorized("receipt", move |rows| receipts::receipt(rows, &principal, id, now))
+    }
+
+    fn consume_receipt(&self, principal: Principal, id: ReceiptId, used: Wanted<Use>) -> Unit<'_, ReceiptId> {
+        self.decide("consume_receipt", move |rows, env| units::receipts::consume(rows, env, &principal, id, &used))
+    }
+
+    fn revoke_receipt(&self, principal: Principal, id: ReceiptId, reason: Wanted<Option<String>>) -> Unit<'_, ReceiptId> {
+        self.decide("revoke_receipt", move |rows, env| units::receipts::revoke(rows, env, &principal, id, &reason))
     }
 
     fn begin_export(&self, principal: Principal, about: Wanted<LogExported>) -> Unit<'_, ()> {

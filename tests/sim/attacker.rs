@@ -81,6 +81,7 @@ fn draw_trespass(world: &World, creator: &str, named: String) -> (&'static str, 
             metadata: None,
             checkpoint: None,
             expects: None,
+            evidence: None,
         }))
     };
     match world.draw(|chance| chance.below(8)) {

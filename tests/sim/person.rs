@@ -154,6 +154,7 @@ pub(crate) fn request(
             metadata: None,
             checkpoint: None,
             expects: None,
+            evidence: None,
         }))),
     }
 }

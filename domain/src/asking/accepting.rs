@@ -190,6 +190,7 @@ pub fn answer(body: RespondRequest) -> Result<Respond, Errors> {
         metadata: body.metadata,
         checkpoint: None,
         expects: None,
+        evidence: None,
     })
 }
 

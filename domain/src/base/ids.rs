@@ -107,6 +107,10 @@ id!(
     SubscriptionId
 );
 id!(
+    /// Names a receipt of a decision.
+    ReceiptId
+);
+id!(
     /// Names an event of a log.
     EventId
 );

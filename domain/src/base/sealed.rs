@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, Utc};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
@@ -27,8 +29,26 @@ impl Hash {
         Self(Sha256::digest(bytes).into())
     }
 
+    /// Reads a hash as it is written; `None` for any other text.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::of_base64(text.strip_prefix(HASH_KIND)?.as_bytes())
+    }
+
     fn of_base64(text: &[u8]) -> Option<Self> {
         URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok().map(Self)
+    }
+}
+
+impl Serialize for Hash {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        out.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Hash {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        Self::parse(&String::deserialize(input)?)
+            .ok_or_else(|| D::Error::custom("not a hash: sha256: and 43 characters of base64url"))
     }
 }
 

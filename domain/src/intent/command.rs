@@ -20,6 +20,7 @@ use crate::people::authority::Action;
 use crate::portfolio::membership::Join;
 use crate::suspension::FallbackPolicy;
 use crate::suspension::delivery::{Asked, Delivery, DeliveryRecord};
+use crate::suspension::evidence::Evidence;
 use crate::suspension::retry::Schedule;
 use crate::suspension::seeming::SeemingSecret;
 use crate::suspension::{Kind, Question, ResponseType, SuspensionChoice};
@@ -119,6 +120,8 @@ pub struct Respond {
     pub metadata: Option<Map<String, Value>>,
     /// The kind that the suspension must have, if the answer came by a call that answers only requests of one kind.
     pub expects: Option<Kind>,
+    /// The hashes of the open question; the store computes them, because only the store holds the question's text.
+    pub evidence: Option<Evidence>,
 }
 
 /// A later deadline, as requested.

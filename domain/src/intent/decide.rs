@@ -281,6 +281,7 @@ fn respond(intent: &Intent, respond: &Respond, by: &Principal, now: DateTime<Utc
         assurance: by.assurance,
         credential: by.credential,
         claimed_responded_by: respond.claimed_responded_by.clone().filter(|claimed| *claimed != responded_by),
+        evidence: respond.evidence,
         ending: Ending {
             resolution: Resolution::Responded,
             reason: None,

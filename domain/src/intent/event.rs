@@ -14,6 +14,7 @@ use crate::intent::assignment::{Assigned, Unassigned};
 use crate::intent::body::{IntentBody, Patch};
 use crate::intent::dependency::{BlockedReason, DependencyEvent};
 use crate::intent::governance::{POLICY_REMOVED, POLICY_SET, Policy, VIOLATION};
+use crate::intent::receipt::ReceiptEvent;
 use crate::intent::record::Record;
 use crate::intent::retry::RetryEvent;
 use crate::intent::status::Status;
@@ -23,6 +24,7 @@ use crate::suspension::FallbackPolicy;
 use crate::suspension::Kind;
 use crate::suspension::channel::Way;
 use crate::suspension::delivery::{Delivery, Failover};
+use crate::suspension::evidence::Evidence;
 use crate::suspension::lease::Lease;
 use crate::suspension::requested::APPROVE;
 use crate::suspension::{Ending, PortfolioDeadline, Question, ResolutionReason, Suspension};
@@ -169,6 +171,8 @@ pub enum Event {
     Coordinator(Box<CoordinatorEvent>),
     /// Work on the intent failed, and is repeated or not (RFC-0010).
     Retry(Box<RetryEvent>),
+    /// A receipt of a decision was made, used or revoked.
+    Receipt(Box<ReceiptEvent>),
     /// The policy was set, or removed.
     PolicyChanged {
         /// The policy from now on; absent if it was removed.
@@ -305,6 +309,8 @@ pub struct Resumed {
     pub credential: Option<Credential>,
     /// The person that the body claimed, if the credential names another one.
     pub claimed_responded_by: Option<String>,
+    /// The hashes of what was decided and of what was shown for it.
+    pub evidence: Option<Evidence>,
 }
 
 /// An answer to an announced question that had not come.
@@ -450,6 +456,7 @@ impl Event {
             Self::Plan(change) => change.event_type(),
             Self::Coordinator(change) => change.event_type(),
             Self::Retry(change) => change.event_type(),
+            Self::Receipt(change) => change.event_type(),
             Self::PolicyChanged { policy: Some(_), .. } => POLICY_SET,
             Self::PolicyChanged { policy: None, .. } => POLICY_REMOVED,
             Self::Violated(_) => VIOLATION,
@@ -535,6 +542,7 @@ pub fn ending_of(event: &Event, now: DateTime<Utc>) -> Option<(SuspensionId, End
         | Event::Plan(_)
         | Event::Coordinator(_)
         | Event::Retry(_)
+        | Event::Receipt(_)
         | Event::PolicyChanged { .. }
         | Event::Violated(_)
         | Event::Recorded(_)

@@ -27,6 +27,7 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>, dated: Dat
         // A new intent has version 1 already; see `Intent::born`.
         Event::IntentCreated(..)
         | Event::Violated(_)
+        | Event::Receipt(_)
         | Event::AnsweredUnasked(_)
         | Event::Adopted { .. }
         | Event::AskerWentOn { .. }

@@ -26,6 +26,7 @@ mod operator;
 pub mod permit;
 mod plans;
 mod portfolios;
+pub mod receipt;
 pub mod record;
 pub mod refusal;
 mod retries;

@@ -132,7 +132,7 @@ const OPENINTENT: [&str; 126] = [
 
 /// Types that only the server writes and that the OpenIntent client does not know, beside those that begin with `intent.` or
 /// `delivery.`.
-const OURS: [&str; 23] = [
+const OURS: [&str; 26] = [
     "arbitration_resolved",
     "attachment_removed",
     "coordinator.ended",
@@ -151,6 +151,9 @@ const OURS: [&str; 23] = [
     "plan.reviewed",
     "plan.updated",
     "plan.worker_joined",
+    "receipt.consumed",
+    "receipt.issued",
+    "receipt.revoked",
     "retry.exhausted",
     "retry.handed_over",
     "retry.scheduled",

@@ -87,11 +87,19 @@ pub enum Action {
     ReadDeliveries,
     /// Send a failed message again.
     Redrive,
+    /// Have the receipt of a decision made.
+    IssueReceipt,
+    /// Read a receipt.
+    ReadReceipt,
+    /// Use a receipt for an action.
+    ConsumeReceipt,
+    /// Revoke a receipt.
+    RevokeReceipt,
 }
 
 impl Action {
     /// All actions, for the tests of the matrix of roles and actions.
-    pub const ALL: [Self; 39] = [
+    pub const ALL: [Self; 43] = [
         Self::CreateIntent,
         Self::Read,
         Self::Browse,
@@ -131,6 +139,10 @@ impl Action {
         Self::AddDependency,
         Self::RemoveDependency,
         Self::WorkOnTask,
+        Self::IssueReceipt,
+        Self::ReadReceipt,
+        Self::ConsumeReceipt,
+        Self::RevokeReceipt,
     ];
 }
 
@@ -195,10 +207,14 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
         }
     }
     let allowed = match action {
-        Action::Read => true,
+        Action::Read => principal.role != Role::Verifier,
+        Action::ReadReceipt => true,
         // A gateway gets the ids of the questions whose messages it passes on. It must not list other ids, and neither must a
         // person who breaks into it: a gateway that is not tied may answer every question whose id it knows.
-        Action::Browse | Action::ReadPortfolio | Action::ReadSubscription | Action::ReadTree => principal.role != Role::Channel,
+        Action::Browse | Action::ReadPortfolio | Action::ReadSubscription => {
+            !matches!(principal.role, Role::Channel | Role::Verifier)
+        }
+        Action::ReadTree => principal.role != Role::Channel,
         Action::CreatePortfolio
         | Action::Subscribe
         | Action::JoinPortfolio
@@ -226,10 +242,12 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
         Action::AppendEvent => matches!(principal.role, Role::Agent | Role::Operator),
         // An agent that gets here may read the question, so the refusal can say why it must not answer.
         Action::Respond | Action::Decide if principal.role == Role::Agent => return Err(Rejection::SelfResponse),
-        Action::Preview => matches!(principal.role, Role::Agent | Role::Operator | Role::Admin),
+        Action::Preview | Action::IssueReceipt => matches!(principal.role, Role::Agent | Role::Operator | Role::Admin),
         // No agent may do these, not even the asker: a deadline would be no limit for an agent that could move it, and an agent
         // could press people with reminders. Requests for access are made by agents and decided by people.
-        Action::Extend | Action::Remind | Action::DecideAccess => matches!(principal.role, Role::Operator | Role::Admin),
+        Action::Extend | Action::Remind | Action::DecideAccess | Action::RevokeReceipt => {
+            matches!(principal.role, Role::Operator | Role::Admin)
+        }
         Action::Respond => matches!(principal.role, Role::Operator | Role::Channel),
         Action::Decide => matches!(principal.role, Role::Operator | Role::Admin | Role::Channel),
         Action::Govern | Action::ManageKeys | Action::Redrive | Action::SignTree => principal.role == Role::Admin,
@@ -237,15 +255,26 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
             matches!(principal.role, Role::Admin | Role::Auditor)
         }
         Action::ReportBounce => principal.role == Role::Channel,
+        // A gateway may use a receipt only of a question that it was handed.
+        Action::ConsumeReceipt => principal.role == Role::Verifier || principal.tied_to.is_some(),
     };
     if !allowed {
         return Err(Rejection::Forbidden { reason: format!("a key with the role {} may not do this", principal.role) });
     }
-    if matches!(action, Action::Respond | Action::Decide)
+    not_its_own(principal, action, object)
+}
+
+/// Refuses to let an agent, or a key of its owner, answer the agent's question or use the receipt of an answer to it.
+fn not_its_own(principal: &Principal, action: Action, object: Object<'_>) -> Result<(), Rejection> {
+    if matches!(action, Action::Respond | Action::Decide | Action::ConsumeReceipt)
         && let Object::Intent { created_by, asked_by, .. } = object
         && [Some(created_by), asked_by].into_iter().flatten().any(|asker| is_at_one(principal, asker))
     {
-        return Err(Rejection::SelfResponse);
+        if action != Action::ConsumeReceipt {
+            return Err(Rejection::SelfResponse);
+        }
+        let reason = "the agent that asked, the agent that created the intent, and keys of their owners may not use its receipts";
+        return Err(Rejection::Forbidden { reason: reason.to_owned() });
     }
     Ok(())
 }
@@ -301,6 +330,10 @@ fn within(permission: Option<Permission>, is_assigned: bool, action: Action) -> 
         | Action::ReportBounce
         | Action::ReadDeliveries
         | Action::Redrive
+        | Action::IssueReceipt
+        | Action::ReadReceipt
+        | Action::ConsumeReceipt
+        | Action::RevokeReceipt
         | Action::LeavePortfolio
         | Action::CreatePortfolio
         | Action::ReadPortfolio
@@ -382,23 +415,26 @@ mod tests {
                 table += &[role.as_str(), " ", whose, ": ", &cells.join(" "), "\n"].concat();
             }
         }
-        // Columns: create read browse patch status append lease assign acl request-access decide-access govern suspend respond decide preview cancel extend remind keys log tree sign export metrics bounce deliveries redrive; of portfolios: join leave create read change; of subscriptions: create read end; of dependencies: add remove; of tasks: work.
+        // Columns: create read browse patch status append lease assign acl request-access decide-access govern suspend respond decide preview cancel extend remind keys log tree sign export metrics bounce deliveries redrive; of portfolios: join leave create read change; of subscriptions: create read end; of dependencies: add remove; of tasks: work; of receipts: issue read consume revoke.
         let expected = "\
-agent own: yes yes yes yes yes yes yes yes yes yes 403 yes yes self self yes yes 403 403 403 403 yes 403 403 403 403 403 403 yes yes yes yes yes yes yes yes yes yes yes
-agent sibling: 404 404 404 404 404 404 404 404 404 yes 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
-agent foreign: 404 404 404 404 404 404 404 404 404 yes 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
-operator own: 403 yes yes 403 yes yes 403 403 403 403 yes 403 403 self self yes 403 yes yes 403 403 yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403 403 yes 403
-operator sibling: 403 yes yes 403 yes yes 403 403 403 403 yes 403 403 self self yes 403 yes yes 403 403 yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403 403 yes 403
-operator foreign: 403 yes yes 403 yes yes 403 403 403 403 yes 403 403 yes yes yes 403 yes yes 403 403 yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403 403 yes 403
-admin own: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 self yes yes yes yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes 403 yes 403
-admin sibling: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 self yes yes yes yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes 403 yes 403
-admin foreign: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 yes yes yes yes yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes 403 yes 403
-auditor own: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403 403 403 403
-auditor sibling: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403 403 403 403
-auditor foreign: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403 403 403 403
-channel own: 403 yes 403 403 403 403 403 403 403 403 403 403 403 self self 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403
-channel sibling: 403 yes 403 403 403 403 403 403 403 403 403 403 403 self self 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403
-channel foreign: 403 yes 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403
+agent own: yes yes yes yes yes yes yes yes yes yes 403 yes yes self self yes yes 403 403 403 403 yes 403 403 403 403 403 403 yes yes yes yes yes yes yes yes yes yes yes yes yes 403 403
+agent sibling: 404 404 404 404 404 404 404 404 404 yes 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
+agent foreign: 404 404 404 404 404 404 404 404 404 yes 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
+operator own: 403 yes yes 403 yes yes 403 403 403 403 yes 403 403 self self yes 403 yes yes 403 403 yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403 403 yes 403 yes yes 403 yes
+operator sibling: 403 yes yes 403 yes yes 403 403 403 403 yes 403 403 self self yes 403 yes yes 403 403 yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403 403 yes 403 yes yes 403 yes
+operator foreign: 403 yes yes 403 yes yes 403 403 403 403 yes 403 403 yes yes yes 403 yes yes 403 403 yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403 403 yes 403 yes yes 403 yes
+admin own: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 self yes yes yes yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes 403 yes 403 yes yes 403 yes
+admin sibling: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 self yes yes yes yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes 403 yes 403 yes yes 403 yes
+admin foreign: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 yes yes yes yes yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes 403 yes 403 yes yes 403 yes
+auditor own: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403 403 403 403 403 yes 403 403
+auditor sibling: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403 403 403 403 403 yes 403 403
+auditor foreign: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403 403 403 403 403 yes 403 403
+channel own: 403 yes 403 403 403 403 403 403 403 403 403 403 403 self self 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403
+channel sibling: 403 yes 403 403 403 403 403 403 403 403 403 403 403 self self 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403
+channel foreign: 403 yes 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403
+verifier own: 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403
+verifier sibling: 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403
+verifier foreign: 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403
 ";
         assert_eq!(table, expected);
     }

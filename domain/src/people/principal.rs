@@ -25,11 +25,13 @@ pub enum Role {
     Auditor,
     /// Answers for the people it names: a gateway.
     Channel,
+    /// Checks receipts of decisions, and uses them before it acts.
+    Verifier,
 }
 
 impl Role {
     /// All roles, for tables and help texts.
-    pub const ALL: [Self; 5] = [Self::Agent, Self::Operator, Self::Admin, Self::Auditor, Self::Channel];
+    pub const ALL: [Self; 6] = [Self::Agent, Self::Operator, Self::Admin, Self::Auditor, Self::Channel, Self::Verifier];
 
     /// The name of the role in the API, in the log and on the command line.
     pub fn as_str(self) -> &'static str {
@@ -39,6 +41,7 @@ impl Role {
             Self::Admin => "admin",
             Self::Auditor => "auditor",
             Self::Channel => "channel",
+            Self::Verifier => "verifier",
         }
     }
 }
@@ -55,7 +58,7 @@ impl FromStr for Role {
         Self::ALL
             .into_iter()
             .find(|role| role.as_str() == text)
-            .ok_or_else(|| "expected agent, operator, admin, auditor or channel".to_owned())
+            .ok_or_else(|| "expected agent, operator, admin, auditor, channel or verifier".to_owned())
     }
 }
 

@@ -4,6 +4,7 @@
 pub mod absence;
 pub mod channel;
 pub mod delivery;
+pub mod evidence;
 mod fallback;
 pub mod lease;
 pub mod plan;

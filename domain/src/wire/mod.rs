@@ -17,6 +17,7 @@ mod portfolios;
 mod preview;
 mod problem;
 mod proofs;
+mod receipts;
 mod records;
 mod requests;
 mod signals;
@@ -57,6 +58,7 @@ pub use self::problem::ProblemBody;
 pub use self::proofs::{
     BreakView, ChainView, ConsistencyView, GlobalProofView, LogCheckpointView, MerkleProofView, ProofStepView,
 };
+pub use self::receipts::{ConsumeReceiptRequest, ReceiptFileView, ReceiptState, ReceiptView, RevokeReceiptRequest};
 pub use self::records::{
     AddAttachmentRequest, AttachmentList, AttachmentView, CostList, CostSummary, CostView, DecisionList, DecisionView,
     FailureList, FailureView, RecordCostRequest, RecordDecisionRequest, RecordFailureRequest, RetryPolicyView,

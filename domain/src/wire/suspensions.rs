@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 use crate::base::ids::{IntentId, SuspensionId};
 use crate::base::json::present;
 use crate::suspension::FallbackPolicy;
+use crate::suspension::evidence::Evidence;
 use crate::suspension::requested::Requested;
 use crate::suspension::retry::{HumanRetryPolicy, PartialRetryPolicy};
 use crate::suspension::{AskedBefore, Kind, Question, Resolution, ResolutionReason, ResponseType, Suspension, SuspensionChoice};
@@ -319,6 +320,9 @@ pub struct RespondResponse {
     #[serde(with = "crate::base::time::naive_form")]
     #[schema(value_type = String, pattern = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}$", examples("2026-11-24T08:00:00.000000"))]
     pub responded_at: DateTime<Utc>,
+    /// The hashes of what was decided and of what was shown for the decision; absent for an answer that came before its question.
+    #[serde(flatten)]
+    pub evidence: Option<Evidence>,
 }
 
 /// `POST /api/v1/suspensions/{id}/cancel`. Unknown fields are refused.

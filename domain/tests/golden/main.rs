@@ -16,7 +16,7 @@ mod three_calls;
 use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
-use domain::base::ids::{DeliveryId, EventId, IntentId, KeyId, LeaseId, SuspensionId};
+use domain::base::ids::{DeliveryId, EventId, IntentId, KeyId, LeaseId, ReceiptId, SuspensionId};
 use domain::base::json::canonical;
 use domain::base::name::Owner;
 use domain::base::time::from_micros;
@@ -26,14 +26,16 @@ use domain::intent::event::{
     ClientEvent, Event, Expired, ExpiryReason, Extended, ExtensionCause, RefusedAnswer, Reminded, Renotified, Resumed, Violation,
 };
 use domain::intent::governance::Policy;
+use domain::intent::receipt::{Consumed, Issued, ReceiptEvent, Revoked};
 use domain::intent::record::{Attachment, AttachmentRemoved, Cost, Decision, Failure, Record, RetryPolicy, RetryStrategy};
 use domain::intent::status::Status;
 use domain::intent::vocabulary::{client_may_append, is_a_type};
 use domain::log::payload::Payload;
-use domain::log::{Entry, Envelope, Sealed, verify_chain};
+use domain::log::{Entry, Envelope, Hash, Sealed, verify_chain};
 use domain::people::principal::{Assurance, Credential, Role};
 use domain::suspension::channel::Way;
 use domain::suspension::delivery::{Delivery, Failover};
+use domain::suspension::evidence::Evidence;
 use domain::suspension::lease::{Lease, LeaseStatus};
 use domain::suspension::requested::Requested;
 use domain::suspension::{
@@ -212,6 +214,7 @@ fn answered() -> Vec<Event> {
         assurance: Assurance::EmailLink,
         credential: Some(Credential::EmailLink(DeliveryId(Uuid::from_u128(4)))),
         claimed_responded_by: None,
+        evidence: None,
     };
     let by_key = Resumed {
         ending: Ending { response: Some(json!({"cap": 5})), metadata: None, ..ending },
@@ -237,6 +240,28 @@ fn answered() -> Vec<Event> {
         Event::Resumed(Box::new(before_credentials)),
         Event::LateAnswer(refused("expired", Some(json!("deny")), Some(key()))),
         Event::ResponseRejected(refused("already_resolved", None, None)),
+    ]
+}
+
+fn with_evidence() -> Event {
+    let Some(Event::Resumed(mut resumed)) = answered().into_iter().next() else { panic!("the first answer is no answer") };
+    resumed.evidence = Some(Evidence { action_digest: Hash([7; 32]), presented_hash: Hash([8; 32]) });
+    Event::Resumed(resumed)
+}
+
+fn receipts() -> Vec<Event> {
+    let (receipt_id, suspension_id, credential) = (ReceiptId(Uuid::from_u128(70)), asked_id(), Some(key()));
+    let issued = Issued { receipt_id, suspension_id, statement_hash: Hash([9; 32]), credential };
+    let (action_digest, consumed_by) = (Hash([7; 32]), "payments".to_owned());
+    let consumed = Consumed { receipt_id, suspension_id, action_digest, consumed_by, credential };
+    let (reason, revoked_by) = (Some("a second thought".to_owned()), "alice".to_owned());
+    let revoked = Revoked { receipt_id, suspension_id, reason, revoked_by, credential };
+    let event = |event| Event::Receipt(Box::new(event));
+    vec![
+        event(ReceiptEvent::Issued(issued)),
+        event(ReceiptEvent::Consumed(consumed)),
+        event(ReceiptEvent::Revoked(revoked.clone())),
+        event(ReceiptEvent::Revoked(Revoked { reason: None, credential: None, ..revoked })),
     ]
 }
 
@@ -531,6 +556,8 @@ fn kinds() -> Vec<Event> {
             coordinators::events(),
             retries::events(),
             tasks::branches(),
+            vec![with_evidence()],
+            receipts(),
         ])
         .flatten()
         .collect()
@@ -620,6 +647,7 @@ fn every_kind_of_event_is_pinned() {
         Event::Plan(change) => change.event_type(),
         Event::Coordinator(change) => change.event_type(),
         Event::Retry(change) => change.event_type(),
+        Event::Receipt(change) => change.event_type(),
         Event::PolicyChanged { policy: Some(_), .. } => "governance.policy_set",
         Event::PolicyChanged { policy: None, .. } => "governance.policy_removed",
         Event::Violated(_) => "governance.violation",
@@ -628,7 +656,7 @@ fn every_kind_of_event_is_pinned() {
     };
     let kinds = kinds();
     let pinned: BTreeSet<&str> = kinds.iter().map(name).collect();
-    assert_eq!(pinned.len(), 99, "{pinned:?}");
+    assert_eq!(pinned.len(), 102, "{pinned:?}");
     for event in kinds.iter().filter(|event| !matches!(event, Event::Appended(_))) {
         assert_eq!(event.event_type(), name(event));
         assert!(is_a_type(event.event_type()), "no endpoint could subscribe to {}", event.event_type());

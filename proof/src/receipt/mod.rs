@@ -13,8 +13,10 @@
 //! so no byte can be changed, added or left out. The same key signs checkpoints: those begin with the log's name, which is a
 //! text, and what is signed here begins with the byte 0x84, with which no text begins.
 
+mod file;
 mod form;
 
+pub use self::file::{FILE_BYTES_MAX, FileError, VerifiedFile, verify_file};
 pub use self::form::{
     CONTENT_BYTES_MAX, CONTENT_TYPE, COSE_BYTES_MAX, PATH_HASHES_MAX, RECEIPT_BYTES_MAX, ReceiptError, SUBJECT_BYTES_MAX,
 };
@@ -45,6 +47,27 @@ impl Statement {
         let protected = Claims::of(key.verifying(), subject).statement_header();
         let signature = key.sign(&to_sign(&protected, content));
         Ok(Self { bytes: Signed { protected: &protected, content, signature: &signature }.write(None) })
+    }
+
+    /// Takes a statement without receipts as it was kept.
+    ///
+    /// # Errors
+    ///
+    /// Another form.
+    pub fn read(bytes: &[u8]) -> Result<Self, ReceiptError> {
+        match Signed::read(bytes)? {
+            (_, None) => Ok(Self { bytes: bytes.to_vec() }),
+            (_, Some(_)) => Err(Form("the statement has a receipt already")),
+        }
+    }
+
+    /// The content, and the signature.
+    ///
+    /// # Errors
+    ///
+    /// None for a statement that was signed or read.
+    pub fn parts(&self) -> Result<(&[u8], &[u8]), ReceiptError> {
+        Signed::read(&self.bytes).map(|(signed, _)| (signed.content, signed.signature))
     }
 
     /// The bytes.

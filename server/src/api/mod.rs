@@ -29,6 +29,7 @@ mod plans;
 mod portfolios;
 mod preview;
 mod proofs;
+mod receipts;
 mod records;
 mod reminders;
 mod requests;
@@ -73,6 +74,7 @@ fn declare(routes: &mut Routes<'_>) {
         keys::routes(routes);
         server_log::routes(routes);
         proofs::routes(routes);
+        receipts::routes(routes);
         export::routes(routes);
         streams::routes(routes);
         subscriptions::routes(routes);

@@ -37,7 +37,7 @@ pub(super) enum KeysCommand {
 
 #[derive(Args)]
 pub(super) struct Identity {
-    /// The role of the key: agent, operator, admin, auditor or channel.
+    /// The role of the key: agent, operator, admin, auditor, channel or verifier.
     #[arg(long)]
     role: Role,
     /// The name in the log; for an agent it is its identity.
@@ -191,7 +191,7 @@ async fn list(args: ListArgs) -> anyhow::Result<()> {
             let reach = match (key.role, &key.tied_to) {
                 (Role::Channel, Some(names)) => format!("  for {}", names.join(", ")),
                 (Role::Channel, None) => "  unbound".to_owned(),
-                (Role::Agent | Role::Operator | Role::Admin | Role::Auditor, _) => String::new(),
+                (Role::Agent | Role::Operator | Role::Admin | Role::Auditor | Role::Verifier, _) => String::new(),
             };
             let client = key.client.map(|client| format!("  client {client}")).unwrap_or_default();
             say(format!(

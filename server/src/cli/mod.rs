@@ -14,6 +14,7 @@ mod meant;
 mod migrate;
 mod question;
 mod reach;
+mod receipt;
 mod release;
 mod remote;
 mod serve;
@@ -74,6 +75,9 @@ enum Command {
     Extend(steer::ExtendArgs),
     /// Fetch the log, whole or a selection, into a file that placet-verify checks offline; with an auditor's or an admin's key.
     Export(Box<export::ExportArgs>),
+    /// Fetch the receipt of a decision, or check one without a server.
+    #[command(subcommand)]
+    Receipt(receipt::ReceiptCommand),
     /// Tell whether a server is ready, and how many questions are open there.
     Status(look::StatusArgs),
     /// Let deadlines and messages go on after `serve --after-restore`; works beside a running server and before the next start.
@@ -152,6 +156,7 @@ impl Cli {
             | Command::Remind(_)
             | Command::Extend(_)
             | Command::Export(_)
+            | Command::Receipt(_)
             | Command::Status(_)
             | Command::Completions { .. }
             | Command::Man { .. } => SPEAKING_FILTER,
@@ -176,6 +181,7 @@ impl Cli {
             Command::Remind(args) => return Ok(steer::remind(args).await),
             Command::Extend(args) => return Ok(steer::extend(args).await),
             Command::Export(args) => return Ok(export::run(*args).await),
+            Command::Receipt(command) => return Ok(receipt::run(command).await),
             Command::Status(args) => return Ok(look::status(args).await),
             Command::Completions { shell } => clap_complete::generate(shell, &mut Self::command(), NAME, &mut std::io::stdout()),
             Command::Man { command } => manual(command.as_deref())?,

@@ -129,6 +129,17 @@ impl More {
         }
     }
 
+    /// Adds why a receipt cannot be used.
+    fn add_receipt(&mut self, rejection: &Rejection) {
+        if let Rejection::ReceiptUsed { at } = rejection {
+            self.times.push(("used_at", Some(*at)));
+        } else if let Rejection::ReceiptRevoked { at } = rejection {
+            self.times.push(("revoked_at", Some(*at)));
+        } else if let Rejection::ReceiptMismatch { field } = rejection {
+            self.members.insert("field".to_owned(), json!(field));
+        }
+    }
+
     /// Adds the members that the OpenIntent client's own errors about the contract of a phase have (RFC-0024, RFC-0026).
     fn add_contract(&mut self, rejection: &Rejection) {
         let mut add = |error: &str, rule: &str, (intent_id, title): (&IntentId, &String), facts: &[(&str, Value)]| {
@@ -159,11 +170,12 @@ impl From<Rejection> for Failure {
             Rejection::InvalidChoice { valid_choices, .. } => {
                 member("valid_choices", json!(valid_choices));
             }
-            Rejection::VersionConflict { current_version } => {
-                member("current_version", json!(current_version));
-            }
+            Rejection::VersionConflict { current_version } => drop(member("current_version", json!(current_version))),
             Rejection::Expired { expired_at } => more.times.push(("expired_at", *expired_at)),
             Rejection::PortfolioDeadlinePassed { deadline } => more.times.push(("deadline", Some(*deadline))),
+            Rejection::ReceiptUsed { .. } | Rejection::ReceiptRevoked { .. } | Rejection::ReceiptMismatch { .. } => {
+                more.add_receipt(&rejection);
+            }
             Rejection::AlreadyResolved { .. } => more.add_ending(&rejection),
             Rejection::LeaseConflict { existing } => {
                 member("existing_lease", json!(existing));
@@ -174,9 +186,7 @@ impl From<Rejection> for Failure {
             | Rejection::BytesSpent { retry_after_seconds, .. } => {
                 more.retry_after = Some(*retry_after_seconds);
             }
-            Rejection::GovernanceViolation { rule, .. } => {
-                member("rule", json!(rule));
-            }
+            Rejection::GovernanceViolation { rule, .. } => drop(member("rule", json!(rule))),
             Rejection::DependencyCycle { .. }
             | Rejection::DependenciesIncomplete { .. }
             | Rejection::UpstreamSuspended { .. }
@@ -206,6 +216,7 @@ impl From<Rejection> for Failure {
             | Rejection::PlanTransition { .. }
             | Rejection::CheckpointNotOpen { .. }
             | Rejection::LogNotSigned
+            | Rejection::NotAnswered
             | Rejection::PlanNotDraft { .. }
             | Rejection::PlanNotActive { .. }
             | Rejection::PlanWaits

@@ -93,7 +93,7 @@ macro_rules! tuples {
     };
 }
 
-tuples!(A B C D E F G H I J K L M N O P Q R S T U V W X Y Z);
+tuples!(A B C D E F G H I J K L M N O P Q R S T U V W X Y Z Aa Bb);
 
 /// A table of both databases.
 #[derive(Clone, Copy, Debug)]
@@ -147,6 +147,7 @@ pub(super) const TABLES: &[Table] = &[
     table!(graph_edges, intent, kind, needs),
     table!(completions, intent),
     table!(retries, intent),
+    table!(receipts, suspension),
     table!(suspensions, rid).draws_from("suspensions_rid"),
     table!(suspension_keys, key_hash),
     table!(suspension_traces, suspension),

@@ -9,7 +9,7 @@ use super::key_lock::lock_of;
 use super::prefetched::{About, OutcomeColumns};
 use super::session::Session;
 use super::statements as hot;
-use crate::columns::{IntentColumns, OutboxColumns, SuspensionColumns};
+use crate::columns::{IntentColumns, OutboxColumns, SuspensionColumns, sealed_of};
 use crate::rows::{RowsResult, day};
 use crate::sql::Key;
 
@@ -27,7 +27,7 @@ impl Session {
         let today = day(self.time.expected());
         self.time.asks();
         let conn: &AsyncPgConnection = &self.conn;
-        let [mut first, mut second, mut third, mut fourth, mut fifth, mut sixth, mut seventh, mut eighth] = [conn; 8];
+        let [mut first, mut second, mut third, mut fourth, mut fifth, mut sixth, mut seventh, mut eighth, mut ninth] = [conn; 9];
         let ids = || intents.clone();
         let begun = async {
             let opened = first.batch_execute("BEGIN");
@@ -36,6 +36,7 @@ impl Session {
             let open = RunQueryDsl::load::<(SuspensionColumns, Key)>(hot::SelectOpen { ids: ids() }, &mut fourth);
             let taken = RunQueryDsl::load::<i64>(hot::LockMessages { ids: ids() }, &mut fifth);
             let messages = RunQueryDsl::load::<OutboxColumns>(hot::SelectMessages { ids: ids() }, &mut sixth);
+            let questions = RunQueryDsl::load::<(i64, Vec<u8>, Vec<u8>)>(hot::SelectAsked { ids: ids() }, &mut ninth);
             let outcomes = async {
                 if keys.is_empty() {
                     return Ok((Vec::new(), Vec::new()));
@@ -45,9 +46,9 @@ impl Session {
                 try_join!(locked, RunQueryDsl::load::<OutcomeColumns>(kept, &mut eighth))
             };
             // The statement polled first is sent first.
-            try_join!(opened, locked, asked, open, taken, messages, outcomes)
+            try_join!(opened, locked, asked, open, taken, messages, questions, outcomes)
         };
-        let ((), locked, (time, number), open, taken, messages, (ours, outcomes)) = self.pump.block_on(begun)?;
+        let ((), locked, (time, number), open, taken, messages, questions, (ours, outcomes)) = self.pump.block_on(begun)?;
         self.time.saw(time);
         for columns in locked {
             let row = columns.into_row()?;
@@ -55,6 +56,9 @@ impl Session {
             self.prefetched.intents.insert(row.intent.id.0, row);
         }
         self.prefetched.fill(open, taken, messages)?;
+        for (rid, bytes, hash) in questions {
+            self.prefetched.questions.insert(rid, sealed_of((bytes, hash))?);
+        }
         self.prefetched.keys = ours.into_iter().collect();
         self.prefetched.day = today;
         self.prefetched.outcomes = keys.into_iter().map(|key| (key, Vec::new())).collect();

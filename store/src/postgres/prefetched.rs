@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use chrono::{DateTime, TimeDelta, Utc};
 use diesel::Queryable;
 use domain::base::ids::IntentId;
+use domain::base::sealed::Sealed;
 use uuid::Uuid;
 
 use super::key_lock::{IDEMPOTENCY_HOURS, lock_of};
@@ -17,6 +18,8 @@ use crate::sql::{At, Key};
 pub(super) struct Prefetched {
     pub(super) intents: HashMap<Uuid, IntentRow>,
     suspensions: HashMap<i64, SuspensionRow>,
+    /// The events that asked the questions in `suspensions`, by their rows.
+    pub(super) questions: HashMap<i64, Sealed>,
     messages: HashMap<i64, Vec<(OutboxRow, DeliveryState)>>,
     /// For each message in `messages`: whether this transaction has locked it. Only queued messages without a lease are locked.
     taken: HashMap<i64, bool>,
@@ -60,6 +63,10 @@ impl Prefetched {
 
     pub(super) fn suspension(&mut self, rid: i64) -> Option<SuspensionRow> {
         self.suspensions.remove(&rid)
+    }
+
+    pub(super) fn question(&mut self, event: i64) -> Option<Sealed> {
+        self.questions.remove(&event)
     }
 
     /// All messages about a suspension, oldest first.

@@ -165,6 +165,14 @@ statement!(
 );
 
 statement!(
+    /// The events that asked the open questions of some intents.
+    SelectAsked {
+        "SELECT asked_by.* FROM unnest(" ids: Vec<Uuid> = Array<SqlUuid>,
+    } ") AS asked (id) CROSS JOIN LATERAL (SELECT e.rid, e.bytes, e.hash FROM intents i JOIN suspensions s ON s.rid = i.open_suspension \
+       JOIN events e ON e.rid = s.event WHERE i.id = asked.id OFFSET 0) AS asked_by" -> (BigInt, Binary, Binary)
+);
+
+statement!(
     /// Locks the queued messages without a lease about the open suspensions of some intents. An intent that another transaction
     /// holds is skipped, because that transaction must be able to lock its messages. The condition is `state < 1` and not `state
     /// = 0`: for `state = 0` PostgreSQL might choose the index of all queued messages, which may be long.
@@ -296,6 +304,7 @@ statement!(
         ", response = " response: Option<Written> = Nullable<Document>,
         ", resolved_by = " resolved_by: Option<String> = Nullable<Text>,
         ", metadata = " metadata: Option<Written> = Nullable<Document>,
+        ", ending_event = " ending_event: i64 = BigInt,
         ", version = " version: i32 = Integer,
         " WHERE rid = " rid: i64 = BigInt,
     } " AND resolution IS NULL"

@@ -52,7 +52,7 @@ code!(LeaseStatus { Active = 0, Released = 1, Expired = 2 });
 code!(Permission { Read = 0, Write = 1, Admin = 2 });
 code!(PortfolioStatus { Active = 0, Completed = 1, Abandoned = 2 });
 code!(MembershipRole { Primary = 0, Member = 1, Dependency = 2 });
-code!(Role { Agent = 0, Operator = 1, Admin = 2, Auditor = 3, Channel = 4 });
+code!(Role { Agent = 0, Operator = 1, Admin = 2, Auditor = 3, Channel = 4, Verifier = 5 });
 code!(TimerKind { Deadline = 0, Attempt = 1, Portfolio = 2 });
 code!(DeliveryState { Queued = 0, Sent = 1, Failed = 2, Obsolete = 3, Bounced = 4 });
 

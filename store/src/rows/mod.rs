@@ -20,6 +20,7 @@ pub(crate) mod plans;
 pub(crate) mod portfolios;
 pub(crate) mod presence;
 pub(crate) mod published;
+pub(crate) mod receipts;
 pub(crate) mod retries;
 pub(crate) mod server_log;
 pub(crate) mod subscriptions;
@@ -48,6 +49,7 @@ pub(crate) use self::plans::{ReadPlans, WritePlans};
 pub(crate) use self::portfolios::{ListedPortfolios, MemberRow, PortfolioRow, ReadPortfolios, WritePortfolios};
 pub(crate) use self::presence::{PresenceRow, ReadPresence, Recovery, Restore, WritePresence};
 pub(crate) use self::published::{ReadPublished, WritePublished};
+pub(crate) use self::receipts::{ReadReceipts, ReceiptRow, WriteReceipts};
 pub(crate) use self::retries::{ReadRetries, WriteRetries};
 pub(crate) use self::server_log::{ReadServerLog, ServerHead, WriteServerLog};
 pub(crate) use self::subscriptions::{
@@ -89,6 +91,7 @@ pub(crate) trait Rows:
     + WritePortfolios
     + WritePresence
     + WritePublished
+    + WriteReceipts
     + WriteRetries
     + WriteServerLog
     + WriteSubscriptions
@@ -128,6 +131,7 @@ pub(crate) trait ReadRows:
     + ReadPortfolios
     + ReadPresence
     + ReadPublished
+    + ReadReceipts
     + ReadRetries
     + ReadServerLog
     + ReadSubscriptions
@@ -157,6 +161,7 @@ impl<R> ReadRows for R where
         + ReadPortfolios
         + ReadPresence
         + ReadPublished
+        + ReadReceipts
         + ReadRetries
         + ReadServerLog
         + ReadSubscriptions
@@ -173,7 +178,7 @@ impl<R> ReadRows for R where
 pub(crate) mod prelude {
     pub(crate) use super::{
         ReadAccess, ReadAnnouncements, ReadAssignments, ReadBytes, ReadCoordinators, ReadDepartures, ReadEvents, ReadGraph,
-        ReadIdempotency, ReadIntents, ReadKeys, ReadLeases, ReadOutbox, ReadPlans, ReadPortfolios, ReadPresence, ReadRetries,
-        ReadRows, ReadSubscriptions, ReadSuspensions, ReadTasks, ReadTimers, ReadTokens, ReadTree, Rows,
+        ReadIdempotency, ReadIntents, ReadKeys, ReadLeases, ReadOutbox, ReadPlans, ReadPortfolios, ReadPresence, ReadReceipts,
+        ReadRetries, ReadRows, ReadSubscriptions, ReadSuspensions, ReadTasks, ReadTimers, ReadTokens, ReadTree, Rows,
     };
 }

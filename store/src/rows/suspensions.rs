@@ -2,8 +2,8 @@
 
 use chrono::{DateTime, Utc};
 use domain::base::ids::SuspensionId;
-use domain::log::payload::Suspended;
-use domain::suspension::{Kind, Question, Suspension};
+use domain::log::payload::{Resumed, Suspended};
+use domain::suspension::{Kind, Question, Resolution, Suspension};
 
 use super::error::RowsResult;
 use super::events::ReadEvents;
@@ -17,6 +17,8 @@ pub(crate) struct SuspensionRow {
     pub(crate) intent: i64,
     /// The event by which the question was asked, and which holds its text.
     pub(crate) event: i64,
+    /// The event by which it ended; absent while it is open, and if it ended before this was kept.
+    pub(crate) ending_event: Option<i64>,
     pub(crate) suspension: Suspension,
 }
 
@@ -40,8 +42,8 @@ pub(crate) struct Listed<'a> {
 /// Writes suspensions, in one transaction.
 pub(crate) trait WriteSuspensions {
     fn insert_suspension(&mut self, row: &SuspensionRow) -> RowsResult<()>;
-    /// Ends a suspension that is open; false if it has already ended. No other method ends one.
-    fn end_suspension(&mut self, rid: i64, ended: &Suspension) -> RowsResult<bool>;
+    /// Ends a suspension that is open, by the event in the row `event`; false if it has already ended. No other method ends one.
+    fn end_suspension(&mut self, rid: i64, ended: &Suspension, event: i64) -> RowsResult<bool>;
     /// Writes the columns that may change while a suspension is open, or after: `version`, `attempt`, `reached` and `refusals`.
     fn touch_suspension(&mut self, rid: i64, suspension: &Suspension) -> RowsResult<()>;
     /// Writes when people were last reminded on request.
@@ -89,5 +91,17 @@ pub(crate) trait ReadSuspensions: ReadEvents {
         }
         let asked: Asked = serde_json::from_slice(&self.event(row.event)?.bytes)?;
         Ok(asked.payload.into_question())
+    }
+    /// The accepted answer of a suspension, read from the event that recorded it; `None` if the suspension has none, or if it ended
+    /// before that event was kept.
+    fn answer(&mut self, row: &SuspensionRow) -> RowsResult<Option<Resumed>> {
+        #[derive(serde::Deserialize)]
+        struct Answered {
+            payload: Resumed,
+        }
+        let is_answered = row.suspension.ending.as_ref().is_some_and(|ending| ending.resolution == Resolution::Responded);
+        let Some(event) = row.ending_event.filter(|_| is_answered) else { return Ok(None) };
+        let answered: Answered = serde_json::from_slice(&self.event(event)?.bytes)?;
+        Ok(Some(answered.payload))
     }
 }

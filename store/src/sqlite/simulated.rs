@@ -32,7 +32,7 @@ use crate::surroundings::Env;
 use crate::{StoreError, Unit};
 
 /// The tables in an order in which they can be emptied.
-const TABLES: [&str; 43] = [
+const TABLES: [&str; 44] = [
     "tree",
     "tree_tiles",
     "tree_runs",
@@ -45,6 +45,7 @@ const TABLES: [&str; 43] = [
     "agent_bytes",
     "bounces",
     "presence",
+    "receipts",
     "suspension_traces",
     "suspension_keys",
     "idempotency",

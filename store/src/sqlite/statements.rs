@@ -221,6 +221,7 @@ statement!(
         ", response = " response: Option<Written> = Nullable<Document>,
         ", resolved_by = " resolved_by: Option<String> = Nullable<Text>,
         ", metadata = " metadata: Option<Written> = Nullable<Document>,
+        ", ending_event = " ending_event: i64 = BigInt,
         ", version = " version: i32 = Integer,
         " WHERE rid = " rid: i64 = BigInt,
     } " AND resolution IS NULL"

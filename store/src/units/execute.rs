@@ -31,6 +31,7 @@ use domain::people::authority::{Action, Object, authorize};
 use domain::people::principal::{Principal, Role};
 use domain::problem::Rejection;
 use domain::suspension::delivery::Asked;
+use domain::suspension::evidence::Evidence;
 use domain::suspension::{AskedBefore, Question, Suspension};
 use domain::wire::{EventView, SuspensionRecord};
 
@@ -242,10 +243,12 @@ fn completed<'a, R: Rows>(
     command: &'a Command,
 ) -> RowsResult<Cow<'a, Command>> {
     if let Command::Respond(respond) = command {
-        return Ok(match handed_for {
-            [] => Cow::Borrowed(command),
-            _ => Cow::Owned(Command::Respond(Box::new(named_as_handed(respond, handed_for)))),
-        });
+        let named = match handed_for {
+            [] => (**respond).clone(),
+            _ => named_as_handed(respond, handed_for),
+        };
+        let respond = Respond { evidence: evidence(rows, loaded, respond)?, ..named };
+        return Ok(Cow::Owned(Command::Respond(Box::new(respond))));
     }
     if let Command::Suspend(suspend) = command
         && suspend.kind.stops_intent()
@@ -285,6 +288,15 @@ fn completed<'a, R: Rows>(
     let question = rows.reads().question(open)?;
     let asked = Asked { question, messages: siblings(rows, open.rid)?, channels: env.channels.clone() };
     Ok(Cow::Owned(Command::Remind { suspension_id: *suspension_id, asked: Some(Box::new(asked)) }))
+}
+
+/// The hashes of the open question that an answer names; `None` if it names none.
+fn evidence<R: Rows>(rows: &mut R, loaded: &Loaded, respond: &Respond) -> RowsResult<Option<Evidence>> {
+    let Some(open) = SuspensionId::parse(&respond.suspension_id).and_then(|id| loaded.intent.opened(id)) else {
+        return Ok(None);
+    };
+    let question = rows.reads().question(loaded.suspension_row(open.id)?)?;
+    Ok(Evidence::of(open, &question))
 }
 
 /// Completes the record by which a client asks a question (it writes the record into the intent's state) with the facts that

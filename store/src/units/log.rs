@@ -163,8 +163,7 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
             retries::follow(rows, loaded)
         }
         Event::PolicyChanged { policy, .. } => {
-            let policy = policy.as_ref().map(|policy| Value::Object(policy.to_object()));
-            rows.update_policy(loaded.row.rid, policy.as_ref())
+            rows.update_policy(loaded.row.rid, policy.as_ref().map(|policy| Value::Object(policy.to_object())).as_ref())
         }
         Event::AgentUnassigned(unassigned) => rows.delete_assignment(loaded.row.rid, &unassigned.agent_id),
         Event::Access(change) => change_access(rows, loaded, change),
@@ -178,6 +177,7 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
         | Event::DeliveryRedriven { .. }
         | Event::Member(_)
         | Event::Violated(_)
+        | Event::Receipt(_)
         | Event::Appended(_) => Ok(()),
     }
 }
@@ -240,7 +240,13 @@ fn asked<R: Rows>(
     now: DateTime<Utc>,
 ) -> RowsResult<()> {
     let rid = rows.next(Table::Suspensions)?;
-    let row = SuspensionRow { rid, intent: loaded.row.rid, event: loaded.row.last_event, suspension: suspension.clone() };
+    let row = SuspensionRow {
+        rid,
+        intent: loaded.row.rid,
+        event: loaded.row.last_event,
+        ending_event: None,
+        suspension: suspension.clone(),
+    };
     rows.insert_suspension(&row)?;
     if let Some(client_id) = &question.client_id {
         rows.insert_client_id(loaded.row.rid, client_id, rid)?;
@@ -359,7 +365,7 @@ fn end<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Event,
     if ended.kind.stops_intent() {
         loaded.row.open_suspension = None;
     }
-    if !rows.end_suspension(rid, ended)? {
+    if !rows.end_suspension(rid, ended, loaded.row.last_event)? {
         return Err(RowsError::Inconsistent("an open suspension has already ended"));
     }
     rows.notice(Notice::Ended(Arc::new(ended.clone())));

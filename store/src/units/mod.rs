@@ -30,6 +30,7 @@ mod plans;
 pub(crate) mod portfolios;
 pub(crate) mod presence;
 mod queue;
+pub(crate) mod receipts;
 pub(crate) mod redrive;
 mod repeatable;
 mod retries;

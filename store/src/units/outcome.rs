@@ -8,6 +8,7 @@ use domain::intent::command::{Command, Suspend};
 use domain::intent::event::{Event, UnaskedAnswer};
 use domain::log::Sealed;
 use domain::problem::Rejection;
+use domain::suspension::evidence::Evidence;
 use domain::suspension::{Question, Resolution, Suspension};
 use domain::wire::{AccessRequestView, AccessView, MembershipView, RespondResponse, SuspensionRecord};
 use serde::{Deserialize, Serialize};
@@ -44,7 +45,8 @@ pub(super) fn outcome<R: Rows>(
             Some(Event::AnsweredUnasked(answer)) => Ok(answered_unasked(loaded, answer, now)),
             Some(Event::Resumed(resumed)) => {
                 let ended = loaded.intent.suspension(resumed.suspension_id);
-                responded(ended.ok_or(RowsError::Inconsistent("an answer ended nothing"))?, loaded.intent.version)
+                let ended = ended.ok_or(RowsError::Inconsistent("an answer ended nothing"))?;
+                responded(ended, resumed.evidence, loaded.intent.version)
             }
             _ => Err(RowsError::Inconsistent("an accepted answer without its event")),
         },
@@ -157,8 +159,8 @@ fn asked<'a>(events: &'a [Event], suspend: &'a Suspend) -> &'a Question {
     asked.unwrap_or(&suspend.question)
 }
 
-/// The response to an accepted answer. Everything in it but the intent's version follows from the ending.
-fn responded(ended: &Suspension, version: u32) -> RowsResult<Outcome> {
+/// The response to an accepted answer.
+fn responded(ended: &Suspension, evidence: Option<Evidence>, version: u32) -> RowsResult<Outcome> {
     let ending = ended.ending.as_ref().ok_or(RowsError::Inconsistent("an answer left its suspension open"))?;
     let value = ending.response.clone().unwrap_or_default();
     let choice = ended.choice(&value);
@@ -171,6 +173,7 @@ fn responded(ended: &Suspension, version: u32) -> RowsResult<Outcome> {
         responded_by: ending.by.clone().unwrap_or_default(),
         responded_at: ending.at,
         value,
+        evidence,
     };
     Ok(Outcome::Responded { response: Box::new(response), version })
 }
@@ -186,6 +189,7 @@ fn answered_unasked(loaded: &Loaded, answer: &UnaskedAnswer, now: DateTime<Utc>)
         choice_description: None,
         responded_by: answer.responded_by.clone(),
         responded_at: now,
+        evidence: None,
     };
     Outcome::Responded { response: Box::new(response), version: loaded.intent.version }
 }
@@ -196,7 +200,7 @@ fn answered_unasked(loaded: &Loaded, answer: &UnaskedAnswer, now: DateTime<Utc>)
 #[serde(rename_all = "snake_case")]
 enum Kept {
     /// An accepted answer: the row of the suspension it ended, and the version of the intent after it. That row
-    /// holds everything else in the response.
+    /// and the event that ended it hold everything else in the response.
     Answered(i64, u32),
     #[serde(untagged)]
     Whole(Outcome),
@@ -226,7 +230,11 @@ pub(super) fn kept(loaded: &Loaded, outcome: &Outcome) -> RowsResult<String> {
 /// The outcome that was stored in this form.
 pub(super) fn recalled<R: Rows>(rows: &mut R, kept: &str) -> RowsResult<Outcome> {
     match serde_json::from_str(kept)? {
-        Kept::Answered(suspension, version) => responded(&rows.reads().suspension_at(suspension)?.suspension, version),
+        Kept::Answered(suspension, version) => {
+            let row = rows.reads().suspension_at(suspension)?;
+            let evidence = rows.reads().answer(&row)?.and_then(|answer| answer.evidence);
+            responded(&row.suspension, evidence, version)
+        }
         Kept::Whole(outcome) => Ok(outcome),
     }
 }

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
+mod receipts;
 mod work;
 
 use std::collections::BTreeSet;
@@ -14,7 +15,7 @@ use harness::on_each_store;
 use serde_json::{Map, Value, json};
 
 /// Members whose values differ even between the results of two equal requests. The comparison leaves them out.
-const OWN: [&str; 18] = [
+const OWN: [&str; 22] = [
     "id",
     "coordinator_id",
     "portfolio_id",
@@ -29,6 +30,10 @@ const OWN: [&str; 18] = [
     "approval_id",
     "delivery_id",
     "event_hash",
+    "action_digest",
+    "receipt_id",
+    "statement_hash",
+    "presented_hash",
     "previous_event_hash",
     "salt",
     "secret",
@@ -551,7 +556,10 @@ async fn outcome(app: &mut TestApp, member: &Member, mut body: Value) -> (u16, V
         written = written.replace(stands, value);
     }
     body = serde_json::from_str(&written).unwrap();
-    let reply = sent(app, member.schema, intent, &open, body).await;
+    let reply = match member.schema {
+        "ConsumeReceiptRequest" | "RevokeReceiptRequest" => receipts::sent(app, member.schema, intent, body).await,
+        schema => sent(app, schema, intent, &open, body).await,
+    };
     let status = reply.status;
     let made: Value = serde_json::from_str(&reply.text).unwrap();
     let log_of =
@@ -573,7 +581,7 @@ async fn outcome(app: &mut TestApp, member: &Member, mut body: Value) -> (u16, V
 on_each_store! {
     /// A member that is accepted without any effect misleads its caller, who counts on the effect.
     async fn each_member_has_an_effect_or_is_shown_or_refused(app: &mut TestApp) {
-        let all = [members_of_intents(), members_of_access(), members_of_portfolios(), work::members_of_tasks(), work::members_of_plans(), work::members_of_coordinators(), members_of_subscriptions(), members_of_requests(), members_of_records(), members_of_questions(), members_of_endings(), members_of_keys_and_messages()].concat();
+        let all = [members_of_intents(), members_of_access(), members_of_portfolios(), work::members_of_tasks(), work::members_of_plans(), work::members_of_coordinators(), members_of_subscriptions(), members_of_requests(), members_of_records(), members_of_questions(), members_of_endings(), members_of_keys_and_messages(), receipts::members()].concat();
         let description = app.anonymous().get("openapi.json").await.ok();
         let listed = all.iter().map(|member| (member.schema.to_owned(), member.name.to_owned())).collect();
         assert_eq!(described(&description), listed, "the members of the description, and those below");

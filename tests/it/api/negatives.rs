@@ -54,7 +54,7 @@ impl Row {
         Self { forbidden, ..self }
     }
 
-    fn invalid(self, body: Value, field: &'static str) -> Self {
+    pub(super) fn invalid(self, body: Value, field: &'static str) -> Self {
         Self { invalid: Some((body, field)), ..self }
     }
 
@@ -92,6 +92,7 @@ impl Row {
             .replace("{event_id}", NOBODYS)
             .replace("{coordinator_id}", &things.coordinator)
             .replace("{subscription_id}", &things.subscription)
+            .replace("{receipt_id}", &things.receipt)
             .replace("{entry_id}", NOBODYS)
             .replace("{request_id}", NOBODYS)
             .replace("{dependency_id}", NOBODYS)
@@ -109,6 +110,7 @@ impl Row {
             "{plan_id}",
             "{coordinator_id}",
             "{subscription_id}",
+            "{receipt_id}",
         ]
         .iter()
         .any(|id| self.operation.contains(id))
@@ -147,6 +149,7 @@ struct Things {
     plan: String,
     coordinator: String,
     subscription: String,
+    receipt: String,
 }
 
 impl Things {
@@ -163,6 +166,7 @@ impl Things {
             plan: id(),
             coordinator: id(),
             subscription: id(),
+            receipt: id(),
         }
     }
 
@@ -170,8 +174,11 @@ impl Things {
         Self::all(NOBODYS)
     }
 
-    /// An intent of the usual agent, with a lease and an open question.
-    async fn of(agent: &Api) -> Self {
+    /// An intent of the usual agent, with a lease and an open question, and the receipt of a decision about another intent.
+    async fn of(agent: &Api, operator: &Api) -> Self {
+        let (decided, question) = agent.ask(json!({})).await;
+        operator.respond(decided, &question, "approve").await.ok();
+        let receipt = agent.post(&format!("api/v1/suspensions/{question}/receipt"), json!({})).await.ok()["receipt_id"].clone();
         let intent = agent.active_intent().await;
         let lease = agent.post(&format!("api/v1/intents/{intent}/leases"), json!({"scope": "refund"})).await.ok();
         let approval = agent.post(&format!("api/v1/intents/{intent}/approvals"), json!({"action": "complete"})).await.ok();
@@ -188,7 +195,6 @@ impl Things {
         let id = |thing: Value| thing["id"].as_str().unwrap().to_owned();
         let (lease, approval, escalation) = (id(lease), id(approval), id(escalation));
         let (portfolio, task, plan, coordinator) = (id(portfolio), id(task), id(plan), id(coordinator));
-        let subscription = id(subscription);
         Self {
             intent: intent.to_string(),
             suspension,
@@ -199,7 +205,8 @@ impl Things {
             task,
             plan,
             coordinator,
-            subscription,
+            subscription: id(subscription),
+            receipt: receipt.as_str().unwrap().to_owned(),
         }
     }
 
@@ -524,7 +531,7 @@ on_each_store! {
 
     /// 401 is decided before the body, the ids or the headers of the request are checked.
     async fn without_a_key_that_counts_everything_is_401(app: &mut TestApp) {
-        let things = Things::of(&app.agent()).await;
+        let things = Things::of(&app.agent(), &app.operator()).await;
         let before = app.agent().everything(things.id()).await;
         let keys = [None, Some(""), Some("placet_agent_000000000000000000000000000000000"), Some("no key"), Some("\u{e9}")];
         let huge = vec![b'['; BODY_BYTES_MAX + 1];
@@ -548,7 +555,7 @@ on_each_store! {
 
     /// 413, 415 and the 422 for malformed JSON come before any check of roles or records.
     async fn a_body_is_read_before_anything_is_looked_up(app: &mut TestApp) {
-        let things = Things::of(&app.agent()).await;
+        let things = Things::of(&app.agent(), &app.operator()).await;
         let before = app.agent().everything(things.id()).await;
         for row in rows().into_iter().filter(|row| row.invalid.is_some()) {
             for role in row.forbidden.iter().chain([&row.role]) {
@@ -571,7 +578,7 @@ on_each_store! {
 
     /// A record that a caller may not read looks exactly like one that does not exist, even if the request has other mistakes.
     async fn what_may_not_be_read_does_not_exist(app: &mut TestApp) {
-        let things = Things::of(&app.agent()).await;
+        let things = Things::of(&app.agent(), &app.operator()).await;
         let before = app.agent().everything(things.id()).await;
         let stranger = Api::new(&app.base, Some(&app.new_key(Role::Agent, "stranger").await));
         for row in rows().into_iter().filter(|row| row.on_an_intent() && !row.told_to_strangers) {
@@ -591,7 +598,7 @@ on_each_store! {
 
     /// A caller who may read but not act gets 403 before any other mistake of the request is named, and nothing changes.
     async fn who_may_read_but_not_act_is_403(app: &mut TestApp) {
-        let things = Things::of(&app.agent()).await;
+        let things = Things::of(&app.agent(), &app.operator()).await;
         let before = app.agent().everything(things.id()).await;
         for row in rows() {
             for role in row.forbidden {
@@ -611,7 +618,7 @@ on_each_store! {
 
     /// The order is: 400 for a missing version, 422 for wrong fields, and 409 for a stale version once the fields are right.
     async fn if_match_comes_before_the_fields_and_a_stale_one_after(app: &mut TestApp) {
-        let things = Things::of(&app.agent()).await;
+        let things = Things::of(&app.agent(), &app.operator()).await;
         let before = app.agent().everything(things.id()).await;
         for row in rows() {
             let Some((invalid, field)) = &row.invalid else { continue };
@@ -654,7 +661,7 @@ on_each_store! {
 
     /// A query that breaks a rule is refused with the field's name. If a limit were silently ignored, the page would be wrong.
     async fn a_query_that_breaks_a_rule_is_named(app: &mut TestApp) {
-        let things = Things::of(&app.agent()).await;
+        let things = Things::of(&app.agent(), &app.operator()).await;
         for row in rows() {
             let Some((query, field)) = row.query else { continue };
             let reply = app.api(row.role).get(&format!("{}?{query}", row.path(&things))).await;
@@ -665,7 +672,7 @@ on_each_store! {
 
     /// The 405 of a path lists the methods that the description lists, so that a client can correct its call.
     async fn a_method_a_path_does_not_know_is_405_and_names_those_it_knows(app: &mut TestApp) {
-        let things = Things::of(&app.agent()).await;
+        let things = Things::of(&app.agent(), &app.operator()).await;
         let before = app.agent().everything(things.id()).await;
         let mut paths: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for operation in described(app).await.into_keys() {

@@ -13,7 +13,7 @@ use sha2::Sha256;
 
 /// Every route and method of the server, except aliases and HTML pages. A new route must be added to this list and to the
 /// description.
-const ROUTES: [&str; 130] = [
+const ROUTES: [&str; 134] = [
     "get /.well-known/openintent-compat.json",
     "get /.well-known/openintent.json",
     "get /.well-known/placet.json",
@@ -117,6 +117,9 @@ const ROUTES: [&str; 130] = [
     "delete /api/v1/portfolios/{portfolio_id}/intents/{intent_id}",
     "patch /api/v1/portfolios/{portfolio_id}/status",
     "get /api/v1/portfolios/{portfolio_id}/subscribe",
+    "get /api/v1/receipts/{receipt_id}",
+    "post /api/v1/receipts/{receipt_id}/consume",
+    "post /api/v1/receipts/{receipt_id}/revoke",
     "get /api/v1/server/config",
     "get /api/v1/server/events",
     "get /api/v1/subscribe/intents/{intent_id}",
@@ -129,6 +132,7 @@ const ROUTES: [&str; 130] = [
     "post /api/v1/suspensions/{suspension_id}/cancel",
     "get /api/v1/suspensions/{suspension_id}/deliveries",
     "post /api/v1/suspensions/{suspension_id}/extend",
+    "post /api/v1/suspensions/{suspension_id}/receipt",
     "post /api/v1/suspensions/{suspension_id}/remind",
     "post /api/v1/tasks",
     "get /api/v1/tasks/{task_id}",
@@ -196,7 +200,7 @@ on_each_store! {
                 let filled = path.replace("{intent_id}", &intent.to_string()).replace("{suspension_id}", &suspension);
                 let reply = admin.send(admin.request(&method.to_uppercase(), &filled[1..])).await;
                 let served = ROUTES.contains(&format!("{method} {path}").as_str());
-                let named = ["{key_id}", "{delivery_id}", "{lease_id}", "{dependency_id}", "{attachment_id}", "{agent_id}", "{entry_id}", "{request_id}", "{approval_id}", "{escalation_id}", "{portfolio_id}", "{task_id}", "{plan_id}", "{coordinator_id}", "{subscription_id}", "{checkpoint_id}", "/retry-policy"].iter().any(|id| path.contains(id));
+                let named = ["{key_id}", "{delivery_id}", "{lease_id}", "{dependency_id}", "{attachment_id}", "{agent_id}", "{entry_id}", "{request_id}", "{approval_id}", "{escalation_id}", "{portfolio_id}", "{task_id}", "{plan_id}", "{coordinator_id}", "{subscription_id}", "{receipt_id}", "{checkpoint_id}", "/retry-policy"].iter().any(|id| path.contains(id));
                 let unknown = reply.status == 405 || (reply.status == 404 && !named);
                 assert_eq!(!unknown, served, "{method} {path}: {}", reply.status);
             }
@@ -230,7 +234,7 @@ on_each_store! {
             assert!(has("404") || !operation.contains('{'), "{operation}");
             assert!(has("422") || described.get("requestBody").is_none(), "{operation}");
             // A request to send a message again has no body, and neither has a heartbeat, or one that moves a plan, or one for a checkpoint.
-            let is_bare = operation.ends_with("/redrive") || operation == "post /api/v1/admin/checkpoints" || operation.ends_with("/heartbeat") || operation.starts_with("post /api/v1/plans/{plan_id}/");
+            let is_bare = operation.ends_with("/redrive") || operation.ends_with("/receipt") || operation == "post /api/v1/admin/checkpoints" || operation.ends_with("/heartbeat") || operation.starts_with("post /api/v1/plans/{plan_id}/");
             let bodied = (operation.starts_with("post") && !is_bare)
                 || operation.starts_with("patch")
                 || operation.starts_with("put");

@@ -73,6 +73,7 @@ const STORE: &[&str] = &[
     "coordinators",
     "tree",
     "proofs",
+    "receipts",
     "export",
     "work",
     "look",

@@ -2,5 +2,6 @@
 
 mod events;
 mod export;
+mod receipts;
 mod server;
 mod tree;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use domain::base::field::FieldError;
-use domain::base::ids::{CoordinatorId, IntentId, PlanId, PortfolioId, SuspensionId, TaskId};
+use domain::base::ids::{CoordinatorId, IntentId, PlanId, PortfolioId, ReceiptId, SuspensionId, TaskId};
 use domain::base::name::Owner;
 use domain::intent::command::Command;
 use domain::people::authority::Action;
@@ -17,7 +17,7 @@ use store::{Relation, Repeatable, Store, StoreError, StreamOf, Target, Unit};
 
 /// The units of the store (methods that run one transaction) that a caller asks for. Each takes the caller as a parameter, and
 /// each has a line in the table below.
-const ASKED_FOR: [&str; 45] = [
+const ASKED_FOR: [&str; 49] = [
     "execute",
     "create",
     "intent",
@@ -61,6 +61,10 @@ const ASKED_FOR: [&str; 45] = [
     "checkpoint",
     "inclusion",
     "consistency",
+    "issue_receipt",
+    "receipt",
+    "consume_receipt",
+    "revoke_receipt",
     "begin_export",
     "export_page",
 ];
@@ -162,6 +166,7 @@ async fn column(
     store: &dyn Store,
     who: &Principal,
     (intent, question, portfolio): (IntentId, SuspensionId, PortfolioId),
+    (answered, receipt): (SuspensionId, ReceiptId),
     (task, plan, coordinator): (TaskId, PlanId, CoordinatorId),
 ) -> Vec<(String, String)> {
     let me = || who.clone();
@@ -215,6 +220,10 @@ async fn column(
     push("checkpoint", cell(store.checkpoint(me(), wrong())).await);
     push("inclusion", cell(store.inclusion(me(), wrong(), wrong())).await);
     push("consistency", cell(store.consistency(me(), wrong(), wrong())).await);
+    push("issue_receipt", cell(store.issue_receipt(me(), answered, None)).await);
+    push("receipt", cell(store.receipt(me(), receipt)).await);
+    push("consume_receipt", cell(store.consume_receipt(me(), receipt, wrong())).await);
+    push("revoke_receipt", cell(store.revoke_receipt(me(), receipt, wrong())).await);
     push("begin_export", cell(store.begin_export(me(), wrong())).await);
     push("export_page", cell(store.export_page(me(), Arc::default(), 0, 0)).await);
     cells
@@ -246,81 +255,90 @@ on_each_store! {
         let plan = plan["id"].as_str().unwrap().parse().unwrap();
         let coordinator = app.agent().post("api/v1/coordinators", json!({"agent_id": "test-agent", "intent_id": intent})).await.ok();
         let coordinator = coordinator["id"].as_str().unwrap().parse().unwrap();
+        let (decided, answered) = app.ask(json!({})).await;
+        app.operator().respond(decided, &answered, "approve").await.ok();
+        let receipt = app.agent().post(&format!("api/v1/suspensions/{answered}/receipt"), json!({})).await.ok();
+        let receipt = receipt["receipt_id"].as_str().unwrap().parse().unwrap();
+        let answered = SuspensionId::parse(&answered).unwrap();
         let store = app.store();
         let asker = store.intent(requests::principal("admin", Role::Admin), intent).await.unwrap().created_by;
         let mut tried = Vec::new();
         for role in Role::ALL {
             for (name, owner) in [(&*asker, &*asker), ("other", &*asker), ("other", "other")] {
                 let who = Principal { owner: Owner(owner.to_owned()), ..requests::principal(name, role) };
-                tried.push(column(&*store, &who, (intent, question, portfolio), (task, plan, coordinator)).await);
+                tried.push(column(&*store, &who, (intent, question, portfolio), (answered, receipt), (task, plan, coordinator)).await);
             }
         }
         let shown: BTreeSet<&str> = tried[0].iter().filter_map(|(unit, _)| unit.split(' ').next()).collect();
         assert_eq!(shown, ASKED_FOR.into_iter().collect(), "each unit that a caller asks for has a line");
         let expected = "\
-own, sibling, foreign  | agent          | operator       | admin          | auditor        | channel
-execute PatchState     | yes  404  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
-execute SetStatus      | yes  404  404  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
-execute AppendEvent    | yes  404  404  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
-execute Lease          | yes  404  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
-execute Assign         | yes  404  404  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403
-execute ManageAccess   | yes  404  404  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403
-execute RequestAccess  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
-execute DecideAccess   | 403  404  404  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
-execute JoinPortfolio  | yes  404  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
-execute LeavePortfolio | yes  404  404  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403
-execute AddDependency  | yes  404  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
-execute RemoveDependency | yes  404  404  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
-execute WorkOnTask     | yes  404  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
-execute Suspend        | yes  404  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
-execute Respond        | self 404  404  | self self yes  | 403  403  403  | 403  403  403  | self self yes
-execute Cancel         | yes  404  404  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403
-execute Extend         | 403  404  404  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
-execute Remind         | 403  404  404  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
-create                 | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
-intent                 | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes
-intents                | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
-events                 | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
-records                | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
-leases                 | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes
-acl                    | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
-stream                 | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
-relatives              | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
-graph                  | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
-task                   | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
-tasks                  | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
-plan                   | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
-plans                  | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
-coordinator            | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
-coordinators           | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
-create_portfolio       | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
-update_portfolio       | yes  404  404  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403
-set_portfolio_status   | yes  404  404  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403
-add_to_portfolio       | yes  404  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
-portfolio              | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
-portfolios             | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
-portfolio_events       | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
-subscribe              | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
-unsubscribe            | yes  yes  yes  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403
-subscriptions          | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
-suspension             | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes
-suspensions            | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
-deliveries             | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
-report_bounce          | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403  | yes  yes  yes
-failed_deliveries      | 403  403  403  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | 403  403  403
-redrive                | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403
-create_key             | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403
-keys                   | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403
-revoke_key             | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403
-standing               | 403  403  403  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | 403  403  403
-server_events          | 403  403  403  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | 403  403  403
-chain                  | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
-checkpoints            | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
-checkpoint             | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
-inclusion              | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
-consistency            | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
-begin_export           | 403  403  403  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | 403  403  403
-export_page            | 403  403  403  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | 403  403  403";
+own, sibling, foreign  | agent          | operator       | admin          | auditor        | channel        | verifier
+execute PatchState     | yes  404  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
+execute SetStatus      | yes  404  404  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
+execute AppendEvent    | yes  404  404  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
+execute Lease          | yes  404  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
+execute Assign         | yes  404  404  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
+execute ManageAccess   | yes  404  404  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
+execute RequestAccess  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
+execute DecideAccess   | 403  404  404  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
+execute JoinPortfolio  | yes  404  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
+execute LeavePortfolio | yes  404  404  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
+execute AddDependency  | yes  404  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
+execute RemoveDependency | yes  404  404  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
+execute WorkOnTask     | yes  404  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
+execute Suspend        | yes  404  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
+execute Respond        | self 404  404  | self self yes  | 403  403  403  | 403  403  403  | self self yes  | 403  403  403
+execute Cancel         | yes  404  404  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
+execute Extend         | 403  404  404  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
+execute Remind         | 403  404  404  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
+create                 | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
+intent                 | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
+intents                | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
+events                 | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
+records                | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
+leases                 | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
+acl                    | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
+stream                 | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
+relatives              | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
+graph                  | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
+task                   | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
+tasks                  | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
+plan                   | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
+plans                  | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
+coordinator            | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
+coordinators           | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
+create_portfolio       | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
+update_portfolio       | yes  404  404  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
+set_portfolio_status   | yes  404  404  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
+add_to_portfolio       | yes  404  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
+portfolio              | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
+portfolios             | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
+portfolio_events       | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
+subscribe              | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
+unsubscribe            | yes  yes  yes  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
+subscriptions          | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
+suspension             | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
+suspensions            | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
+deliveries             | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
+report_bounce          | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403
+failed_deliveries      | 403  403  403  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
+redrive                | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
+create_key             | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
+keys                   | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
+revoke_key             | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
+standing               | 403  403  403  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
+server_events          | 403  403  403  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
+chain                  | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
+checkpoints            | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | yes  yes  yes
+checkpoint             | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | yes  yes  yes
+inclusion              | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | yes  yes  yes
+consistency            | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | yes  yes  yes
+issue_receipt          | yes  404  404  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
+receipt                | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes
+consume_receipt        | 403  404  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  yes
+revoke_receipt         | 403  404  404  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
+begin_export           | 403  403  403  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
+export_page            | 403  403  403  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403";
         assert_eq!(table(&tried), expected);
     }
 

@@ -4,10 +4,13 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::base::ids::{PortfolioId, SuspensionId};
+use crate::base::ids::{PortfolioId, ReceiptId, SuspensionId};
+use crate::base::sealed::Hash;
 use crate::intent::event::{self, ExpiryReason};
+use crate::intent::receipt::{DECISION_VERSION, Decision};
 use crate::people::principal::{Assurance, Credential, Role};
-use crate::suspension::{FallbackPolicy, Kind, ResolutionReason};
+use crate::suspension::evidence::Evidence;
+use crate::suspension::{FallbackPolicy, Kind, Question, ResolutionReason, Suspension};
 
 /// An accepted answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -45,6 +48,9 @@ pub struct Resumed {
     /// The credential; absent in older events, which do not name it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credential: Option<Credential>,
+    /// The hashes of what was decided and of what was shown; absent in older events.
+    #[serde(flatten)]
+    pub evidence: Option<Evidence>,
 }
 
 impl Resumed {
@@ -61,6 +67,7 @@ impl Resumed {
             assurance,
             credential,
             claimed_responded_by,
+            evidence,
         } = resumed.clone();
         Self {
             suspension_id,
@@ -76,7 +83,34 @@ impl Resumed {
             choice_description,
             claimed_responded_by,
             credential,
+            evidence,
         }
+    }
+}
+
+impl Resumed {
+    /// What was decided about an ended question by this answer, which the event with this hash recorded. `None` if the answer has no
+    /// hashes, because it is older than they are.
+    pub fn decision(&self, receipt_id: ReceiptId, ended: &Suspension, question: &Question, event: Hash) -> Option<Decision> {
+        let Evidence { action_digest, presented_hash } = self.evidence?;
+        Some(Decision {
+            version: DECISION_VERSION,
+            receipt_id,
+            intent_id: ended.intent_id,
+            suspension_id: ended.id,
+            question: question.question.clone(),
+            asked_by: ended.asked_by.name.clone(),
+            asked_at: ended.suspended_at,
+            value: self.value.clone()?,
+            meaning: self.decision.clone().or_else(|| self.choice_label.clone()),
+            responded_by: self.responded_by.clone()?,
+            responded_at: self.responded_at,
+            role: self.role,
+            assurance: self.assurance,
+            action_digest,
+            presented_hash,
+            answer_event_hash: event,
+        })
     }
 }
 

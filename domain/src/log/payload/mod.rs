@@ -34,6 +34,7 @@ use crate::intent::event::{
     ESCALATION_RESOLVED, Event, Violation,
 };
 use crate::intent::governance::{POLICY_REMOVED, POLICY_SET, Policy, VIOLATION};
+use crate::intent::receipt::ReceiptEvent;
 use crate::intent::record::Record;
 use crate::intent::retry::RetryEvent;
 use crate::portfolio::membership::{self, MemberEvent};
@@ -120,6 +121,8 @@ pub enum Payload {
     Coordinator(Box<CoordinatorEvent>),
     /// The events about retries, each under its own type.
     Retry(Box<RetryEvent>),
+    /// The events about receipts, each under its own type.
+    Receipt(Box<ReceiptEvent>),
     /// `governance.policy_set`.
     PolicySet(PolicySet),
     /// `governance.policy_removed`.
@@ -195,6 +198,7 @@ impl Payload {
             Event::Plan(change) => Self::Plan(change.clone()),
             Event::Coordinator(change) => Self::Coordinator(change.clone()),
             Event::Retry(change) => Self::Retry(change.clone()),
+            Event::Receipt(change) => Self::Receipt(change.clone()),
             Event::PolicyChanged { policy, version } => Self::of_policy(policy.clone(), *version),
             Event::Violated(violation) => Self::Violated(violation.clone()),
             Event::Recorded(record) => Self::Recorded(record.clone()),
@@ -298,6 +302,9 @@ impl Payload {
         }
         if let Some(retry) = RetryEvent::read(event_type, &payload) {
             return retry.map(|retry| Self::Retry(Box::new(retry)));
+        }
+        if let Some(receipt) = ReceiptEvent::read(event_type, &payload) {
+            return receipt.map(|receipt| Self::Receipt(Box::new(receipt)));
         }
         serde_json::from_value(payload).map(Self::Appended)
     }

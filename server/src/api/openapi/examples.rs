@@ -24,7 +24,10 @@ pub(super) fn body(operation_id: &str) -> Option<Value> {
         "suspensions_extend" => json!({ "seconds": 3_600, "reason": "The lawyer is back at noon." }),
         "suspensions_remind" | "approvals_approve" => json!({}),
         "suspensions_respond_to" => json!({ "suspension_id": "019ab0f2-7c11-7d3a-9a55-3f1f0d6b2c10", "value": "approve" }),
-        "suspensions_cancel" => json!({ "reason": "The customer withdrew the order." }),
+        "suspensions_cancel" | "receipts_revoke" => json!({ "reason": "The customer withdrew the order." }),
+        "receipts_consume" => {
+            json!({ "action_digest": "sha256:RBNvo1WzZ4oRRq0W9-hknpT7T8If536DEMBg9hyq_4o", "value": "approve" })
+        }
         "deliveries_report_bounce" => json!({
             "returned_to": "bounces+1f.4a0d5be1c3f2a7986e5d4c3b@example.com", "kind": "hard", "detail": "550 5.1.1 no such mailbox",
         }),

@@ -18,7 +18,7 @@ use utoipa::OpenApi;
 use super::{
     access, agents, approvals, arbitration, attachments, checkpoints, coordinators, costs, decisions, deliveries, discovery,
     escalations, events, export, extensions, failures, governance, graph, health, intents, keys, leases, metrics, plans,
-    portfolios, preview, proofs, reminders, retry_policy, server_log, streams, subscriptions, suspensions, tasks,
+    portfolios, preview, proofs, receipts, reminders, retry_policy, server_log, streams, subscriptions, suspensions, tasks,
 };
 use crate::edge::problem::Surface;
 use crate::edge::route::{Declared, Routes};
@@ -56,6 +56,7 @@ use crate::edge::route::{Declared, Routes};
         keys::create, keys::list, keys::revoke,
         server_log::events,
         proofs::chain, proofs::checkpoints, proofs::checkpoint, proofs::proof, proofs::consistency, proofs::sign, export::export,
+        receipts::issue, receipts::read, receipts::consume, receipts::revoke,
         discovery::openintent, discovery::compat, discovery::placet, discovery::server_config, openapi, health::healthz, health::readyz,
         metrics::metrics,
     ),
@@ -81,6 +82,7 @@ use crate::edge::route::{Declared, Routes};
         (name = "subscriptions", description = "Endpoints that are told of the events of an intent (RFC-0006)."),
         (name = "keys", description = "API keys, for admins."),
         (name = "server", description = "The server's own log: who made, imported and revoked keys, in one chain. For admins and auditors."),
+        (name = "receipts", description = "Receipts of decisions: a third party checks one offline before it acts, and uses it once."),
         (name = "proofs", description = "Checkpoints of one tree over all events, and proofs that lead from an event to them (RFC-0019, RFC 9162)."),
         (name = "discovery", description = "What this server is. No key is needed."),
         (name = "health", description = "Whether the server lives and can do its work, and its metrics. Only the metrics need a key."),

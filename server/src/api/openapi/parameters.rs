@@ -99,6 +99,9 @@ fn of_proofs(path: &str, name: &str) -> Option<(Value, &'static str)> {
     let number_of_leaves = json!({ "type": "integer", "format": "int64", "minimum": 0, "maximum": i64::MAX });
     let one_of = |words: &[&str]| json!({ "type": "string", "enum": words });
     let meaning = match name {
+        "format" if path == "/api/v1/receipts/{receipt_id}" => {
+            (one_of(&["json", "cose", ""]), "JSON with the state of the receipt, or the transparent statement in COSE.")
+        }
         "format" => {
             (one_of(&["jsonl", "csv", "ocsf", "cef"]), "The format; `jsonl`, the one that can be verified, if it is absent.")
         }
@@ -117,8 +120,13 @@ fn of_proofs(path: &str, name: &str) -> Option<(Value, &'static str)> {
         "after" if path == "/api/v1/export" => {
             (number_of_leaves, "The last leaf that the caller has: the export goes on behind it. Needs `size`.")
         }
-        "from_checkpoint" => (json!({ "type": "string" }), "The id of the older checkpoint."),
-        "to_checkpoint" => (json!({ "type": "string" }), "The id of the newer checkpoint."),
+        "receipt_id" => (json!({ "type": "string", "format": "uuid" }), "The receipt's id. Any other value answers 404."),
+        "intent_id" if path == "/api/v1/checkpoints" => (
+            json!({ "anyOf": [{ "type": "string", "format": "uuid" }, { "type": "string", "maxLength": 0 }] }),
+            "Only the newest checkpoint with events of this intent; empty means all checkpoints.",
+        ),
+        "from_checkpoint" => (json!({ "type": "string", "minLength": 1 }), "The id of the older checkpoint."),
+        "to_checkpoint" => (json!({ "type": "string", "minLength": 1 }), "The id of the newer checkpoint."),
         "event_id" => (json!({ "type": "string", "format": "uuid" }), "The event's id. Any other value answers 404."),
         "scope" => {
             (one_of(&["global", "intent"]), "The tree over all events, or the events of the intent that `intent_id` names.")
@@ -148,7 +156,11 @@ fn of_one_noun(path: &str, name: &str) -> Option<(Value, &'static str)> {
         ("/api/v1/intents/{intent_id}/coordinator-decisions", "limit") => {
             (number(1, DECISIONS_MAX, DECISIONS_DEFAULT), "The most decisions in the list.")
         }
-        ("/api/v1/checkpoints/{checkpoint_id}" | "/api/v1/checkpoints/{checkpoint_id}/proof/{event_id}", "checkpoint_id") => (
+        ("/api/v1/checkpoints/{checkpoint_id}/proof/{event_id}", "checkpoint_id") => (
+            json!({ "type": "string", "pattern": "\\." }),
+            "The number of leaves, a dot and the intent of the event. An unknown one answers 404.",
+        ),
+        ("/api/v1/checkpoints/{checkpoint_id}", "checkpoint_id") => (
             json!({ "type": "string" }),
             "The number of leaves, and for one intent a dot and the intent. Any other value answers 404.",
         ),

@@ -39,6 +39,9 @@ impl ReadEvents for Session {
     }
 
     fn event(&mut self, rid: i64) -> RowsResult<Sealed> {
+        if let Some(asked) = self.prefetched.question(rid) {
+            return Ok(asked);
+        }
         sealed_of(events::table.find(rid).select((events::bytes, events::hash)).first(self.conn()?)?)
     }
 

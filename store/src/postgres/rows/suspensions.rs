@@ -42,7 +42,7 @@ impl WriteSuspensions for Writing<'_> {
         self.session.later(write, None)
     }
 
-    fn end_suspension(&mut self, rid: i64, ended: &Suspension) -> RowsResult<bool> {
+    fn end_suspension(&mut self, rid: i64, ended: &Suspension, event: i64) -> RowsResult<bool> {
         let ending = ended.ending.as_ref().ok_or(RowsError::Inconsistent("an ending without its words"))?;
         let write = hot::EndSuspension {
             resolution: ending.resolution.code(),
@@ -51,6 +51,7 @@ impl WriteSuspensions for Writing<'_> {
             response: written(ending.response.as_ref())?,
             resolved_by: ending.by.clone(),
             metadata: written(ending.metadata.as_ref())?,
+            ending_event: event,
             version: signed(ended.version),
             rid,
         };

@@ -17,6 +17,7 @@ mod plans;
 mod portfolios;
 mod presence;
 mod published;
+mod receipts;
 mod retries;
 mod server_log;
 mod subscriptions;

@@ -43,7 +43,7 @@ impl WriteSuspensions for Writing<'_> {
         Ok(())
     }
 
-    fn end_suspension(&mut self, rid: i64, ended: &Suspension) -> RowsResult<bool> {
+    fn end_suspension(&mut self, rid: i64, ended: &Suspension, event: i64) -> RowsResult<bool> {
         let ending = ended.ending.as_ref().ok_or(RowsError::Inconsistent("an ending without its words"))?;
         let changed = hot::EndSuspension {
             resolution: &ending.resolution.code(),
@@ -52,6 +52,7 @@ impl WriteSuspensions for Writing<'_> {
             response: &written(ending.response.as_ref())?,
             resolved_by: &ending.by,
             metadata: &written(ending.metadata.as_ref())?,
+            ending_event: &event,
             version: &signed(ended.version),
             rid: &rid,
         }

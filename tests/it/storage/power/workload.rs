@@ -144,6 +144,7 @@ pub(super) fn answer(record: &SuspensionRecord, value: &Value, call: u64) -> Wri
         metadata: None,
         checkpoint: None,
         expects: None,
+        evidence: None,
     };
     let target = Target::Intent(record.intent_id);
     execute(&principal("operator", Role::Operator), Action::Respond, target, Command::Respond(Box::new(respond)), call)

@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Verifies the file of a decision receipt, as docs/log-format.md defines it. Needs Python 3.9, and standards.py beside it.
+
+    receipt.py --key NAME+HASH+KEY FILE...
+
+Does not say whether a receipt was used or revoked: only the server knows that. Prints a line for each file. Exit codes: 0 all receipts
+are genuine, 1 one is not, 2 one cannot be read.
+"""
+import argparse, base64, sys
+from standards import Fault, canonical, check_note, decoded, is_number, is_signed, parse, read_key, require, root_of, sha256
+
+MEMBERS = {"placet_receipt", "decision", "signature", "event", "leaf", "proof", "checkpoint"}
+CONTENT_TYPE, FILE_MAX, CONTENT_MAX, PATH_MAX = b"application/placet-decision+json", 1024 * 1024, 512 * 1024, 48
+
+
+def hash_text(data):
+    return "sha256:" + base64.urlsafe_b64encode(sha256(data)).decode().rstrip("=")
+
+
+def cbor(major, data):
+    """A byte string (2) or a text (3) of CBOR, or the beginning of an array (4) or a map (5) of `data` items."""
+    number, behind = (data, b"") if isinstance(data, int) else (len(data), data)
+    if number < 24:
+        return bytes([major << 5 | number]) + behind
+    code, size = next((code, size) for code, size in ((24, 1), (25, 2), (26, 4)) if number < 256**size)
+    return bytes([major << 5 | code]) + number.to_bytes(size, "big") + behind
+
+
+def statement_of(decision, signature, origin, keys):
+    """The signed statement (RFC 9943), if one of the keys has signed it."""
+    content, subject = canonical(decision), str(decision.get("suspension_id")).encode()
+    require(len(content) <= CONTENT_MAX, "too_long")
+    for name, digest, public in keys:
+        claims = b"\x0f" + cbor(5, 2) + b"\1" + cbor(3, name.encode()) + b"\2" + cbor(3, subject)
+        header = cbor(5, 4) + b"\1\x27\3" + cbor(3, CONTENT_TYPE) + b"\4" + cbor(2, digest) + claims
+        signed = cbor(4, 4) + cbor(3, b"Signature1") + cbor(2, header) + cbor(2, b"") + cbor(2, content)
+        if name == origin and is_signed(public, signed, signature):
+            return b"\xd2" + cbor(4, 4) + cbor(2, header) + cbor(5, 0) + cbor(2, content) + cbor(2, signature)
+    raise Fault("statement_signature")
+
+
+def verify(data, keys):
+    """The decision, if the file proves it."""
+    require(len(data) <= FILE_MAX, "too_long")
+    file = parse(data)
+    require(isinstance(file, dict) and set(file) == MEMBERS, "form")
+    require(is_number(file["placet_receipt"]) and file["placet_receipt"] == 1, "unknown_version")
+    decision, event, proof = file["decision"], file["event"], file["proof"]
+    require(isinstance(decision, dict) and isinstance(event, dict) and isinstance(proof, list) and is_number(file["leaf"]), "form")
+    require(isinstance(file["checkpoint"], str) and isinstance(file["signature"], str), "form")
+    origin = file["checkpoint"].split("\n")[0]
+    size, root = check_note(file["checkpoint"], keys, origin)
+    statement = statement_of(decision, decoded(file["signature"]), origin, keys)
+    require(event.get("event_hash") == hash_text(canonical({k: v for k, v in event.items() if k != "event_hash"})), "event_changed")
+    payload = event.get("payload")
+    require(event.get("event_type") == "receipt.issued" and isinstance(payload, dict), "other_event")
+    require(payload.get("statement_hash") == hash_text(statement), "other_event")
+    require(all(payload.get(name) == decision.get(name) for name in ("receipt_id", "suspension_id")), "other_event")
+    leaf = canonical({k: v for k, v in event.items() if k not in ("payload", "salt")})
+    path = [decoded(node) for node in proof]
+    require(len(path) <= PATH_MAX and all(len(node) == 32 for node in path) and file["leaf"] < size, "path")
+    require(root_of(file["leaf"], size, sha256(b"\0", leaf), path) == root, "path")
+    return decision
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--key", action="append", required=True)
+    arguments.add_argument("files", nargs="+", metavar="FILE")
+    given, code = arguments.parse_args(), 0
+    keys = [key for text in given.key for key in read_key(text)]
+    for name in given.files:
+        try:
+            with open(name, "rb") as file:
+                decision = verify(file.read(FILE_MAX + 1), keys)
+            said = f"genuine: {decision.get('value')!a} by {decision.get('responded_by')!a} at {decision.get('responded_at')!a}"
+        except OSError as error:
+            said, code = f"cannot be read: {error.strerror}", 2
+        except Fault as fault:
+            said, code = f"not genuine: {fault}", max(code, 1)
+        print(f"{name}: {said}")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+ALTER TABLE suspensions DROP COLUMN ending_event;

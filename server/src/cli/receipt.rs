@@ -1,0 +1,108 @@
+//! `placet receipt get | verify`: fetches the receipt of a decision, and checks one without a server.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::{Args, Subcommand};
+use placet::{Decision, VerifyingKey, verify_receipt};
+
+use super::remote::{self, EXIT_CODES, RemoteArgs, inert_line, print, print_json, print_laid_out};
+
+/// The exit code for a receipt that is not genuine.
+const NOT_GENUINE: u8 = 1;
+
+#[derive(Subcommand)]
+pub(super) enum ReceiptCommand {
+    /// Fetch the receipt of an answered question into a file that a third party checks; with an agent's, operator's or admin's key.
+    Get(GetArgs),
+    /// Check the file of a receipt without a server and without a network.
+    Verify(CheckArgs),
+}
+
+#[derive(Args)]
+#[command(after_help = EXIT_CODES)]
+pub(super) struct GetArgs {
+    /// The question's id.
+    id: String,
+    /// The file to write.
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+    #[command(flatten)]
+    remote: RemoteArgs,
+}
+
+#[derive(Args)]
+#[command(after_help = "Ends with 0 if the receipt is genuine, with 1 if it is not, and with 3 if it could not be checked.")]
+pub(super) struct CheckArgs {
+    /// The file of the receipt.
+    file: PathBuf,
+    /// A public key that you trust, as the log's holder gave it to you: NAME+HASH+KEY. May be repeated.
+    #[arg(long = "key", value_name = "VKEY", required = true)]
+    keys: Vec<VerifyingKey>,
+    /// Print the decision as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) async fn run(command: ReceiptCommand) -> ExitCode {
+    match command {
+        ReceiptCommand::Get(args) => remote::exit_code(got(&args).await),
+        ReceiptCommand::Verify(args) => match read(&args.file) {
+            Ok(file) => checked(&args, &file),
+            Err(error) => remote::exit_code(Err(error)),
+        },
+    }
+}
+
+async fn got(args: &GetArgs) -> anyhow::Result<()> {
+    let remote = args.remote.connect("receipt", "agent, operator or admin")?;
+    let id = domain::base::ids::SuspensionId::parse(&args.id).context("this is not the id of a question")?;
+    let receipt = remote.heard(remote.client.receipt_of(id)).await;
+    let receipt = receipt.map_err(|error| remote.failed(error).context("there is no receipt"))?;
+    let text = serde_json::to_string_pretty(&receipt.receipt)?;
+    let mut open = std::fs::OpenOptions::new();
+    // A file of another receipt is not overwritten.
+    let mut file =
+        open.write(true).create_new(true).open(&args.out).with_context(|| format!("failed to make {}", args.out.display()))?;
+    std::io::Write::write_all(&mut file, text.as_bytes()).with_context(|| format!("failed to write {}", args.out.display()))?;
+    let next = "A third party checks it with the log's public key: placet receipt verify --key KEY FILE";
+    print_laid_out(&format!("{}: the receipt {}.\n{next}", args.out.display(), receipt.receipt_id))
+}
+
+fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
+    std::fs::read(path).with_context(|| format!("failed to read {}", path.display()))
+}
+
+fn checked(args: &CheckArgs, file: &[u8]) -> ExitCode {
+    match verify_receipt(file, &args.keys) {
+        Ok(decision) => remote::exit_code(shown(&decision, args.json)),
+        Err(error) => {
+            remote::tell(format!("{}: not genuine: {error}", args.file.display()));
+            ExitCode::from(NOT_GENUINE)
+        }
+    }
+}
+
+fn shown(decision: &Decision, json: bool) -> anyhow::Result<()> {
+    if json {
+        return print_json(&serde_json::to_value(decision)?);
+    }
+    let line = |name: &str, text: &str| format!("{name:<14} {}", inert_line(text));
+    let answer = match &decision.meaning {
+        Some(meaning) => format!("{} ({meaning})", decision.value),
+        None => decision.value.to_string(),
+    };
+    let lines = [
+        "The receipt is genuine.".to_owned(),
+        line("question", &decision.question),
+        line("asked by", &decision.asked_by),
+        line("answer", &answer),
+        line("answered by", &format!("{} ({})", decision.responded_by, decision.role)),
+        line("answered at", &domain::base::time::rfc3339(decision.responded_at)),
+        line("action digest", &decision.action_digest.to_string()),
+        line("receipt", &decision.receipt_id.to_string()),
+        "Only the server knows whether the receipt was used or revoked: use it there before you act.".to_owned(),
+    ];
+    print(&lines.join("\n"))
+}
