@@ -32,11 +32,12 @@ use crate::surroundings::Env;
 use crate::{StoreError, Unit};
 
 /// The tables in an order in which they can be emptied.
-const TABLES: [&str; 43] = [
+const TABLES: [&str; 44] = [
     "tree",
     "tree_tiles",
     "tree_runs",
     "checkpoints",
+    "witnesses",
     "log_keys",
     "server_events",
     "server_log",

@@ -2,5 +2,6 @@
 
 mod events;
 mod export;
+mod second_places;
 mod server;
 mod tree;
