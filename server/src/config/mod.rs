@@ -571,7 +571,7 @@ mod tests {
     }
 
     /// The tables of the file.
-    const SECTIONS: [&str; 9] = [
+    const SECTIONS: [&str; 12] = [
         "",
         "[suspension]",
         "[suspension.default_retry_policy]",
@@ -581,6 +581,9 @@ mod tests {
         "[questions]",
         "[subscriptions]",
         "[limits]",
+        "[log]",
+        "[[log.witness]]",
+        "[log.webhook]",
     ];
 
     /// `KEYS`, the names that an error message about the file may always repeat, holds exactly the keys that the parser accepts.

@@ -67,7 +67,7 @@ mod tests {
         let note = TreeHead::sign(7, [3; 32], &SigningKey::new("log.example", &[1; 32]).unwrap());
         std::fs::write(&path, format!("{note}\n")).unwrap();
         found("covers 7 events", Level::Ok);
-        std::fs::write(&path, format!("something else\n\n{note}\n")).unwrap();
+        std::fs::write(&path, "something else\n\n\u{2014} log.example AAAAAAAA\n\nmore").unwrap();
         found("cannot be used", Level::Warn);
         std::fs::remove_file(&path).unwrap();
         std::fs::create_dir(&path).unwrap();
