@@ -27,8 +27,8 @@ pub use self::{
     session::SessionError,
     smtp_server::SettingsError,
     webhook::{
-        Notification, NotificationData, Refusal, Subscribers, TOTAL_TIMEOUT, Template, Unresolved, WebhookChannel,
-        WebhookSettings, WebhookSettingsError,
+        CheckpointHook, Notification, NotificationData, Refusal, Subscribers, TOTAL_TIMEOUT, Template, Unresolved,
+        WebhookChannel, WebhookSettings, WebhookSettingsError, WitnessAnswer, WitnessEndpoint,
     },
 };
 

@@ -180,17 +180,29 @@ def verify(paths, keys, kept=(), trusts=False):
         results[place] = (verdict, code, export.line if export and code else None)
     return results
 
+def pieces(text):
+    """The checkpoints of a file that may hold several, each with an empty line behind its signatures."""
+    notes, is_behind_signature = [""], False
+    for line in re.findall("[^\n]*\n|[^\n]+", text):
+        if line == "\n" and is_behind_signature:
+            notes.append("")
+        else:
+            notes[-1] += line
+        is_behind_signature = line.startswith("\u2014 ")
+    return list(filter(None, notes)) or [""]
+
 def main():
     parser = argparse.ArgumentParser(description="Verifies exports of Placet's log.")
     parser.add_argument("files", nargs="+", metavar="FILE")
     parser.add_argument("--key", action="append", default=[], help="a public key that you trust; may be repeated")
-    parser.add_argument("--checkpoint", action="append", default=[], help="a file with a checkpoint that you kept; may be repeated")
+    parser.add_argument("--checkpoint", action="append", default=[], help="a file with checkpoints that you kept; may be repeated")
     parser.add_argument("--trust-export-key", action="store_true", help="trust the key that the export itself names")
     options = parser.parse_args()
     keys = [key for text in options.key for key in read_key(text)]
     if len(keys) < len(options.key) or not (keys or options.trust_export_key):
         parser.error("give the log's public key: --key NAME+HASH+KEY")
-    kept = [open(path, encoding="utf-8", newline="").read() for path in options.checkpoint]
+    texts = [open(path, encoding="utf-8", newline="").read() for path in options.checkpoint]
+    kept = [note for text in texts for note in pieces(text)]
     results = verify(options.files, keys, kept, options.trust_export_key)
     for path, (verdict, code, line) in zip(options.files, results):
         print(f"{verdict}  {path}" + (f": {code}, line {line}" if line else f": {code}" if code else ""))

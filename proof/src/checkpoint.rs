@@ -117,6 +117,30 @@ pub(crate) fn signatures(lines: &str) -> Result<Vec<(&str, Vec<u8>)>, Checkpoint
     if signatures.len() > SIGNATURES_MAX { Err(TooLong) } else { Ok(signatures) }
 }
 
+/// The checkpoints of a file that may hold several, each with an empty line behind it. The pieces are not looked at otherwise: the last
+/// one may be the beginning of a checkpoint.
+pub fn pieces(text: &str) -> Vec<&str> {
+    let (mut pieces, mut start, mut at, mut is_behind_signature) = (Vec::new(), 0, 0, false);
+    for line in text.split_inclusive('\n') {
+        if line == "\n" && is_behind_signature {
+            pieces.push(&text[start..at]);
+            start = at + 1;
+        }
+        is_behind_signature = line.starts_with(SIGNATURE);
+        at += line.len();
+    }
+    if start < text.len() {
+        pieces.push(&text[start..]);
+    }
+    pieces
+}
+
+/// The part of a checkpoint up to its first signature, which is the log's own: a log adds those of witnesses behind it.
+pub fn without_cosignatures(note: &str) -> &str {
+    let own = note.find("\n\n").map(|end| end + 2).and_then(|from| note[from..].find('\n').map(|line| from + line + 1));
+    own.map_or(note, |end| &note[..end])
+}
+
 /// A signed note, taken apart.
 pub(crate) struct Note<'a> {
     /// The lines that are signed.
@@ -192,6 +216,25 @@ mod tests {
         assert_eq!(verify(&note, &key("ours", 2)), CheckpointError::NotSigned);
         let forged = note.replacen('7', "8", 1);
         assert_eq!(verify(&forged, &ours), CheckpointError::WrongSignature(ours.verifying().to_string()));
+    }
+
+    /// A file of checkpoints is read as it was written, also if it ends within one.
+    #[test]
+    fn a_file_of_checkpoints_is_taken_apart() {
+        let (ours, witness) = (key("ours", 1), key("witness", 2));
+        let (first, second) = (TreeHead::sign(7, [3; 32], &ours), TreeHead::sign(9, [4; 32], &ours));
+        let cosigned = format!("{second}{}", signature_line(&witness, b"text"));
+        assert_eq!(pieces(&first), [&first], "one checkpoint, without an empty line behind it");
+        assert_eq!(pieces(&format!("{first}\n{cosigned}\n")), [&first, &cosigned]);
+        let whole = format!("{first}\n{second}\n");
+        for end in first.len() + 2..whole.len() {
+            let Some(begun) = whole.get(..end) else { continue };
+            assert_eq!(pieces(begun), [first.as_str(), &begun[first.len() + 1..]]);
+        }
+        assert!(pieces("").is_empty());
+        assert_eq!(without_cosignatures(&cosigned), second);
+        assert_eq!(without_cosignatures(&second), second);
+        assert_eq!(without_cosignatures("no note"), "no note");
     }
 
     #[test]

@@ -66,6 +66,7 @@ use crate::approval::Approval;
 use crate::client::ClientBuilder;
 use crate::engagement::Engagement;
 use crate::error::{CallError, RequestInputError, SetupError};
+use crate::log::{LogCheckpoint, LogError};
 use crate::question::Question;
 use crate::subscription::Streamed;
 
@@ -195,6 +196,11 @@ impl Client {
     /// All events of an intent, oldest first; see [`crate::Client::events`].
     pub fn events(&self, id: IntentId) -> Result<Vec<EventView>, CallError> {
         self.driver.run(self.client.events(id))
+    }
+
+    /// Checks that the server's log extends the checkpoint that was seen last; see [`crate::Client::check_log`].
+    pub fn check_log(&self) -> Result<LogCheckpoint, LogError> {
+        self.driver.run(self.client.check_log())
     }
 
     /// All events of the server's own log, oldest first; see [`crate::Client::server_events`].

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,6 +27,7 @@ use crate::engagement::Engagement;
 use crate::error::{CallError, RequestInputError, SetupError};
 use crate::hooks::{HookList, Hooks};
 use crate::intent::{CreateIntent, Intent};
+use crate::log::LogMemory;
 use crate::pending::Pending;
 use crate::problem::Problem;
 use crate::question::{Prepared, Question};
@@ -80,6 +82,7 @@ pub struct Client {
     transport: Arc<Transport>,
     outage_tolerance: Option<Duration>,
     default_retry_policy: Option<PartialRetryPolicy>,
+    pub(crate) log: Arc<LogMemory>,
 }
 
 /// Collects the settings of a client, from [`Client::builder`].
@@ -91,6 +94,8 @@ pub struct ClientBuilder {
     hooks: Vec<Arc<dyn Hooks>>,
     outage_tolerance: Option<Duration>,
     default_retry_policy: Option<PartialRetryPolicy>,
+    log_key: Option<String>,
+    log_file: Option<PathBuf>,
 }
 
 impl ClientBuilder {
@@ -130,6 +135,18 @@ impl ClientBuilder {
         self
     }
 
+    /// Sets the public key of the server's log, `NAME+HASH+KEY`, which [`Client::check_log`] trusts. The operator of the server has it.
+    pub fn log_key(mut self, key: impl Into<String>) -> Self {
+        self.log_key = Some(key.into());
+        self
+    }
+
+    /// Names a file in which [`Client::check_log`] keeps the last checkpoint that it saw, so that later processes compare with it, too.
+    pub fn log_file(mut self, file: impl Into<PathBuf>) -> Self {
+        self.log_file = Some(file.into());
+        self
+    }
+
     /// Registers `hooks`; several may be registered, and then all of them are called.
     pub fn hooks(mut self, hooks: impl Hooks) -> Self {
         self.hooks.push(Arc::new(hooks));
@@ -147,8 +164,9 @@ impl ClientBuilder {
     pub fn build(self) -> Result<Client, SetupError> {
         let hooks = HookList::new(self.hooks);
         let transport = Arc::new(Transport::new(&self.base_url, self.api_key, &self.options, hooks)?);
-        let Self { outage_tolerance, default_retry_policy, .. } = self;
-        Ok(Client { transport, outage_tolerance, default_retry_policy })
+        let Self { outage_tolerance, default_retry_policy, log_key, log_file, .. } = self;
+        let log = Arc::new(LogMemory::new(log_key.as_deref(), log_file)?);
+        Ok(Client { transport, outage_tolerance, default_retry_policy, log })
     }
 }
 
@@ -172,6 +190,8 @@ impl Client {
             hooks: Vec::new(),
             outage_tolerance: None,
             default_retry_policy: None,
+            log_key: None,
+            log_file: None,
         }
     }
 

@@ -15,6 +15,9 @@ pub enum SetupError {
     /// The address is not a URL.
     #[error("the server's address is not a URL")]
     InvalidAddress(#[source] url::ParseError),
+    /// The key of the log is written differently.
+    #[error("the log's key is not written as NAME+HASH+KEY, or a part of it was lost")]
+    InvalidLogKey,
     /// The address is a URL, but not that of a server: it has the wrong scheme, or a user, a query or a fragment.
     #[error("the server's address must be a plain https:// or http:// URL, without user, query or fragment")]
     UnsuitableAddress,

@@ -14,7 +14,9 @@ use actix_web::middleware::{DefaultHeaders, from_fn};
 use actix_web::rt::net::TcpStream;
 use actix_web::{App as ActixApp, web};
 use anyhow::Context;
-use channels::{Channel, EmailChannel, EmailSettings, MemoryMailbox, Subscribers, WebhookChannel, Withheld};
+use channels::{
+    Channel, CheckpointHook, EmailChannel, EmailSettings, MemoryMailbox, Subscribers, WebhookChannel, Withheld, WitnessEndpoint,
+};
 use domain::base::clock::Clock;
 use domain::base::ids::Entropy;
 use domain::base::time::rfc3339;
@@ -35,6 +37,9 @@ use crate::edge::settings::Settings;
 use crate::edge::shared::Shared;
 use crate::edge::turns::Turns;
 use crate::log::checkpoints::Checkpoints;
+use crate::log::hook::Hook;
+use crate::log::second_places::SecondPlaces;
+use crate::log::witness::Witness as LogWitness;
 use crate::observe::Witness;
 use crate::observe::metrics::Metrics;
 use crate::observe::traces::Traces;
@@ -74,6 +79,7 @@ pub struct App {
     deliveries: Arc<Deliveries>,
     subscriptions: Arc<Subscriptions>,
     checkpoints: Arc<Checkpoints>,
+    second_places: Arc<SecondPlaces>,
     traces: Option<Arc<Traces>>,
 }
 
@@ -108,8 +114,7 @@ impl App {
         let lanes = lanes(&config, mailbox.as_ref(), address)?;
         let metrics = Arc::new(Metrics::new(clock.now()));
         let traces = config.otlp_endpoint.as_ref().map(Traces::start).transpose()?.map(Arc::new);
-        let asking = (config.asking.channels.clone(), config.asking.pressing);
-        let limits = &config.limits;
+        let (asking, limits) = ((config.asking.channels.clone(), config.asking.pressing), &config.limits);
         let allowance = Allowance::new(limits.agent_bytes_per_day, config.database.file(), limits.reserve_bytes);
         let observer = Arc::new(Witness { metrics: metrics.clone(), traces: traces.clone() });
         let surroundings = Surroundings::observed(clock.clone(), entropy.clone(), asking, allowance, observer);
@@ -119,7 +124,7 @@ impl App {
         recover(&*store).await?;
         store.begin_server_log().await?;
         let settings = Settings::of(&config, address);
-        let public_url = match config.public_url {
+        let public_url = match config.public_url.clone() {
             Some(url) => url,
             None => own_url(address)?,
         };
@@ -138,8 +143,8 @@ impl App {
             None => None,
         };
         let pages = web::Data::new(Pages::new(public_url.clone(), nonce_secret, link_secret, api::document, development));
-        let key = log::key::load(&*store, &config.log, &public_url, &*entropy).await?;
-        let checkpoints = Arc::new(Checkpoints::new(store.clone(), key));
+        let (checkpoints, second_places) =
+            keepers_of_the_log(&config, address, &public_url, (&store, &clock, &metrics), &*entropy).await?;
         let SubscriptionsConfig { hosts, allow_subnets } = config.subscriptions;
         let subscribers = Arc::new(Subscribers::new(hosts, allow_subnets, &[address]));
         let subscriptions = Arc::new(Subscriptions::new(store.clone(), subscribers.clone(), metrics.clone()));
@@ -169,6 +174,7 @@ impl App {
             deliveries,
             subscriptions,
             checkpoints,
+            second_places,
             traces,
         })
     }
@@ -233,6 +239,11 @@ impl App {
         self.checkpoints.clone()
     }
 
+    /// The loops that send checkpoints to second places, for tests that run one turn of them at a time.
+    pub fn second_places(&self) -> Arc<SecondPlaces> {
+        self.second_places.clone()
+    }
+
     /// Serves requests until the handle stops the server. The loops for deadlines and messages do not run: the caller runs them.
     pub fn serve_only(self) -> Serving {
         let handle = self.server.handle();
@@ -274,6 +285,8 @@ impl App {
         });
         let (checkpoints, stop_checkpoints) = (self.checkpoints(), stopping());
         let mut signing = spawn_named("checkpoints", async move { checkpoints.run(stop_checkpoints).await });
+        let (second_places, stop_places) = (self.second_places(), stopping());
+        let mut sending = spawn_named("second-places", async move { second_places.run(stop_places).await });
         let checkpoints = self.checkpoints();
         let (store, traces) = (self.store.clone(), self.traces.clone());
         let mut serving = self.serve_only();
@@ -286,6 +299,7 @@ impl App {
             _ = &mut serving.reader => Err(anyhow::anyhow!("the reader of streams has ended")),
             _ = &mut subscriptions => Err(anyhow::anyhow!("the loop that tells endpoints of events has ended")),
             _ = &mut signing => Err(anyhow::anyhow!("the loop that signs checkpoints has ended")),
+            _ = &mut sending => Err(anyhow::anyhow!("the loop that sends checkpoints to second places has ended")),
         };
         tracing::info!("stopping: no new requests, waiting for those under way");
         serving.stop_requests().await;
@@ -304,6 +318,7 @@ impl App {
         }
         deadlines.abort();
         signing.abort();
+        sending.abort();
         // The last events of this server are in a checkpoint before it ends, unless so many events have no leaves yet that it would take long.
         if tokio::time::timeout(LAST_TURN_MAX, checkpoints.turn_or_say()).await.is_err() {
             tracing::info!("the last events are not in a checkpoint yet; the next server signs one");
@@ -359,6 +374,47 @@ fn lanes(config: &Config, mailbox: Option<&MemoryMailbox>, address: SocketAddr) 
         lanes.push(Lane::webhook(name.clone(), channel));
     }
     Ok(lanes)
+}
+
+/// Opens the key of the log, and makes the loop that signs its checkpoints and those that send them on.
+async fn keepers_of_the_log(
+    config: &Config,
+    address: SocketAddr,
+    public_url: &Url,
+    (store, clock, metrics): (&Arc<dyn Store>, &Arc<dyn Clock>, &Arc<Metrics>),
+    entropy: &dyn Entropy,
+) -> anyhow::Result<(Arc<Checkpoints>, Arc<SecondPlaces>)> {
+    let key = log::key::load(&**store, &config.log, public_url, entropy).await?;
+    let checkpoints = Checkpoints::new(store.clone(), key, config.log.checkpoint_file.clone(), metrics.clone());
+    let second_places = second_places(config, address, store, clock, metrics)?;
+    Ok((Arc::new(checkpoints), Arc::new(second_places)))
+}
+
+/// Makes the ways to the witnesses and to the auditor's webhook. In development there are none: a copy of a production database has the
+/// key of the log, and would show a witness a second history of it.
+fn second_places(
+    config: &Config,
+    address: SocketAddr,
+    store: &Arc<dyn Store>,
+    clock: &Arc<dyn Clock>,
+    metrics: &Arc<Metrics>,
+) -> anyhow::Result<SecondPlaces> {
+    let log = &config.log;
+    if config.mode.is_development() {
+        if log.webhook.is_some() || !log.witnesses.is_empty() {
+            tracing::info!("in development mode the server sends no checkpoints of the log to witnesses and to the webhook");
+        }
+        return Ok(SecondPlaces::new(Vec::new(), None, metrics.clone()));
+    }
+    let mut witnesses = Vec::new();
+    for witness in &log.witnesses {
+        let endpoint = WitnessEndpoint::new(&witness.url, &witness.allow_subnets, &[address])
+            .with_context(|| format!("failed to use the witness {}", witness.key.name()))?;
+        witnesses.push(LogWitness::new(witness.key.clone(), endpoint, store.clone()));
+    }
+    let hook = log.webhook.as_ref().map(|settings| CheckpointHook::new(settings, &[address])).transpose();
+    let hook = hook.context("failed to use the webhook of the log")?.map(|hook| Hook::new(hook, store.clone(), clock.clone()));
+    Ok(SecondPlaces::new(witnesses, hook, metrics.clone()))
 }
 
 /// In development mode, refuses a database that was used in production, or only warns if the operator asked for that mode. A

@@ -73,6 +73,7 @@ pub use self::standing::{Fired, Hold, Recovered, Standing, Swept};
 pub use self::store::Store;
 pub use self::stream::{StreamCursor, StreamOf, Streamed};
 pub use self::surroundings::Surroundings;
+pub use self::tree::ForWitness;
 pub use self::units::sweep::QUESTIONS_PER_LOOK;
 
 /// The mark of a database that a server in production has served. The mark is stored as one of the server's own secrets, and its

@@ -614,3 +614,11 @@ diesel::table! {
         created_at -> Moment,
     }
 }
+
+diesel::table! {
+    /// How far the tree reaches that each witness cosigned.
+    witnesses (key) {
+        key -> Text,
+        size -> BigInt,
+    }
+}

@@ -20,6 +20,8 @@ use domain::wire::{
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use proof::key::SigningKey;
+use proof::tree::NodeHash;
+use proof::witness::{Cosignature, WitnessError, WitnessKey};
 use uuid::Uuid;
 
 use crate::backend::Backend;
@@ -43,6 +45,7 @@ use crate::rows::{CheckpointRow, LogKeyRow};
 use crate::sending::{BounceReport, DeliveryResult, Leased, LeasedDelivery, Turn};
 use crate::standing::{Fired, Hold, Recovered, Standing, Swept};
 use crate::stream::{StreamCursor, StreamOf, Streamed};
+use crate::tree::ForWitness;
 use crate::work::WorkView;
 use crate::{PRODUCTION_MARK, coordinators, export, graph, look, portfolios, proofs, reads, receipts, tasks, tree, units, work};
 
@@ -182,6 +185,17 @@ pub trait Store: Send + Sync + 'static {
     fn extend_tree(&self) -> Unit<'_, bool>;
     /// Signs the tree as it is; `None` if the newest checkpoint says as much already.
     fn sign_tree(&self, key: Arc<SigningKey>) -> Unit<'_, Option<CheckpointRow>>;
+    /// Whether the tree has at least `size` leaves, and the first of them have this root.
+    fn extends(&self, size: u64, root: NodeHash) -> Unit<'_, bool>;
+    /// The checkpoints of sizes above `after`, oldest first, at most `limit`.
+    fn checkpoints_after(&self, after: u64, limit: u32) -> Unit<'_, Vec<CheckpointRow>>;
+    /// The newest checkpoint, if there is one.
+    fn newest_checkpoint(&self) -> Unit<'_, Option<CheckpointRow>>;
+    /// The newest checkpoint, and how a witness that has `old` leaves is shown that the tree grew to it. Without `old`, the number of
+    /// leaves counts that is stored for the witness. `None` if there is no checkpoint.
+    fn for_witness(&self, witness: WitnessKey, old: Option<u64>) -> Unit<'_, Option<ForWitness>>;
+    /// Adds the cosignature of a witness to the checkpoint of `size` leaves, from the lines of its answer.
+    fn add_cosignature(&self, size: u64, lines: String, witness: WitnessKey) -> Unit<'_, Result<Cosignature, WitnessError>>;
     /// The key that signs checkpoints.
     fn log_key(&self) -> Unit<'_, Option<LogKeyRow>>;
     /// Puts a first key in force that signs checkpoints; `text` is the public key as it is written. Returns the key in force, which is
@@ -530,6 +544,26 @@ impl<B: Backend> Store for B {
 
     fn sign_tree(&self, key: Arc<SigningKey>) -> Unit<'_, Option<CheckpointRow>> {
         self.write("sign_tree", move |rows, env| units::tree::sign(rows, env, &key))
+    }
+
+    fn extends(&self, size: u64, root: NodeHash) -> Unit<'_, bool> {
+        self.read("extends", move |rows| tree::extends(rows, size, &root))
+    }
+
+    fn checkpoints_after(&self, after: u64, limit: u32) -> Unit<'_, Vec<CheckpointRow>> {
+        self.read("checkpoints_after", move |rows| rows.checkpoints_after(after, limit))
+    }
+
+    fn newest_checkpoint(&self) -> Unit<'_, Option<CheckpointRow>> {
+        self.read("newest_checkpoint", tree::newest_checkpoint)
+    }
+
+    fn for_witness(&self, witness: WitnessKey, old: Option<u64>) -> Unit<'_, Option<ForWitness>> {
+        self.read("for_witness", move |rows| tree::for_witness(rows, &witness, old))
+    }
+
+    fn add_cosignature(&self, size: u64, lines: String, witness: WitnessKey) -> Unit<'_, Result<Cosignature, WitnessError>> {
+        self.write("add_cosignature", move |rows, _| units::tree::add_cosignature(rows, (size, &lines), &witness))
     }
 
     fn log_key(&self) -> Unit<'_, Option<LogKeyRow>> {

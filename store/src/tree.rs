@@ -3,12 +3,15 @@
 //! A step is computed beside the writer, from a snapshot, and saved by a short transaction, which saves nothing if another server took
 //! the step first. So neither decisions nor other servers wait for hashes.
 
+use std::cmp::Ordering;
+
 use domain::log::Sealed;
 use proof::leaf;
 use proof::tree::{Damaged, Growth, NodeHash, TilesInMemory, Tree, leaf_hash};
+use proof::witness::WitnessKey;
 
 use crate::rows::prelude::*;
-use crate::rows::{Place, RowsError, RowsResult, Run, Source, TreeRow};
+use crate::rows::{CheckpointRow, Place, RowsError, RowsResult, Run, Source, TreeRow};
 
 /// About how many events of intents, and at most how many others, one step gives leaves.
 const EVENTS_PER_STEP: u32 = 1_000;
@@ -38,6 +41,43 @@ pub(crate) fn tree_of<R: ReadRows>(rows: &mut R, size: u64) -> Tree<StoredTiles<
 /// The root over the first `size` leaves, computed from the stored hashes.
 pub(crate) fn root<R: ReadRows>(rows: &mut R, size: u64) -> RowsResult<NodeHash> {
     tree_of(rows, size).root()
+}
+
+/// Whether the tree has at least `size` leaves, and the first of them have this root.
+pub(crate) fn extends<R: ReadRows>(rows: &mut R, size: u64, expected: &NodeHash) -> RowsResult<bool> {
+    Ok(size <= rows.tree()?.size && root(rows, size)? == *expected)
+}
+
+/// The newest checkpoint, if there is one.
+pub(crate) fn newest_checkpoint<R: ReadRows>(rows: &mut R) -> RowsResult<Option<CheckpointRow>> {
+    Ok(rows.checkpoints(u64::MAX, 1)?.pop())
+}
+
+/// A checkpoint for a witness.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForWitness {
+    /// How many leaves the tree has that the witness cosigned last.
+    pub old: u64,
+    /// The checkpoint.
+    pub checkpoint: CheckpointRow,
+    /// The proof that the checkpoint's tree extends the old one; absent if the old one is larger.
+    pub proof: Option<Vec<NodeHash>>,
+}
+
+/// The newest checkpoint, and how a witness that has `old` leaves is shown that the tree grew to it.
+pub(crate) fn for_witness<R: ReadRows>(rows: &mut R, witness: &WitnessKey, old: Option<u64>) -> RowsResult<Option<ForWitness>> {
+    let Some(checkpoint) = newest_checkpoint(rows)? else { return Ok(None) };
+    let old = match old {
+        Some(old) => old,
+        None => rows.witness_size(&witness.to_string())?.unwrap_or_default(),
+    };
+    let proof = match old.cmp(&checkpoint.size) {
+        Ordering::Greater => None,
+        Ordering::Equal => Some(Vec::new()),
+        Ordering::Less if old == 0 => Some(Vec::new()),
+        Ordering::Less => tree_of(rows, checkpoint.size).consistency(old)?.ok(),
+    };
+    Ok(Some(ForWitness { old, checkpoint, proof }))
 }
 
 /// Leaves to add to the tree.

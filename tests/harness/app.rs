@@ -24,6 +24,7 @@ use placet_server::config::{Config, Limits, LogConfig, MailConfig, Mode, Subscri
 use placet_server::edge::admission::Admission;
 use placet_server::edge::keys::{generate, new_key};
 use placet_server::log::checkpoints::Checkpoints;
+use placet_server::log::second_places::SecondPlaces;
 use placet_server::observe::metrics::Metrics;
 use placet_server::worker::deadlines::Deadlines;
 use placet_server::worker::deliveries::{Deliveries, Resources};
@@ -101,6 +102,7 @@ struct Running {
     deliveries: Arc<Deliveries>,
     subscriptions: Arc<Subscriptions>,
     checkpoints: Arc<Checkpoints>,
+    second_places: Arc<SecondPlaces>,
     admission: Arc<Admission>,
     development_address: Option<watch::Receiver<String>>,
 }
@@ -145,7 +147,11 @@ impl TestApp {
                 hosts: vec!["127.0.0.1".to_owned()],
                 allow_subnets: vec!["127.0.0.0/8".parse().unwrap()],
             },
-            log: LogConfig { key_file: Some(folder.path().join("log-key")), origin: Some("log.example".to_owned()) },
+            log: LogConfig {
+                key_file: Some(folder.path().join("log-key")),
+                origin: Some("log.example".to_owned()),
+                ..LogConfig::default()
+            },
             display_time_zone: None,
             otlp_endpoint: None,
             // Tests try more wrong keys from one address than people would.
@@ -183,11 +189,20 @@ impl TestApp {
             }
         };
         let (store, deadlines, deliveries, admission) = (app.store(), app.deadlines(), app.deliveries(), app.admission());
-        let (subscriptions, checkpoints) = (app.subscriptions(), app.checkpoints());
+        let (subscriptions, checkpoints, second_places) = (app.subscriptions(), app.checkpoints(), app.second_places());
         let development_address = app.development_address();
         let serving = app.serve_only();
-        self.running =
-            Some(Running { serving, store, deadlines, deliveries, subscriptions, checkpoints, admission, development_address });
+        self.running = Some(Running {
+            serving,
+            store,
+            deadlines,
+            deliveries,
+            subscriptions,
+            checkpoints,
+            second_places,
+            admission,
+            development_address,
+        });
     }
 
     fn running(&self) -> &Running {
@@ -255,6 +270,11 @@ impl TestApp {
     /// The loop that keeps the tree over all events; nothing else runs it in these tests.
     pub fn checkpoints(&self) -> &Checkpoints {
         &self.running().checkpoints
+    }
+
+    /// The loops that send checkpoints to second places; nothing else runs them in these tests.
+    pub fn second_places(&self) -> &SecondPlaces {
+        &self.running().second_places
     }
 
     /// Waits until a mail is sent, for example about a question that another task is just asking, and returns it.

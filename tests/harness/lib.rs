@@ -21,3 +21,4 @@ pub mod smtp;
 pub mod stream;
 pub mod tls;
 pub mod wire;
+pub mod witness;

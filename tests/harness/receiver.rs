@@ -196,7 +196,7 @@ async fn wait_until_gone(stream: &mut BufStream<TcpStream>) -> io::Result<()> {
     Ok(())
 }
 
-async fn read(stream: &mut BufStream<TcpStream>) -> io::Result<Posted> {
+pub(crate) async fn read(stream: &mut BufStream<TcpStream>) -> io::Result<Posted> {
     let mut first = String::new();
     stream.read_line(&mut first).await?;
     let path = first.split(' ').nth(1).unwrap_or_default().to_owned();

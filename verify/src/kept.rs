@@ -1,6 +1,6 @@
 //! Checkpoints with which an export is compared: those that the user kept, and those of other exports of the same log.
 
-use proof::checkpoint::TreeHead;
+use proof::checkpoint::{TreeHead, pieces};
 use proof::key::VerifyingKey;
 use proof::tree::{NodeHash, Rooting, empty_root};
 
@@ -14,6 +14,14 @@ pub struct Kept {
     pub file: String,
     /// The text of the signed note.
     pub note: String,
+}
+
+impl Kept {
+    /// The checkpoints of a file. A file without any counts as one that cannot be read.
+    pub fn all(file: &str, text: &str) -> Vec<Self> {
+        let notes = if text.is_empty() { vec![""] } else { pieces(text) };
+        notes.into_iter().map(|note| Self { file: file.to_owned(), note: note.to_owned() }).collect()
+    }
 }
 
 /// The checkpoint of another export, with a trusted signature.

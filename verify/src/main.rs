@@ -32,7 +32,7 @@ struct Arguments {
     /// A file with public keys that you trust, one on each line. May be repeated.
     #[arg(long = "key-file", value_name = "FILE")]
     key_files: Vec<PathBuf>,
-    /// A checkpoint of the log that you kept earlier. May be repeated.
+    /// A file with checkpoints of the log that you kept earlier: one, or several with an empty line behind each. May be repeated.
     #[arg(long = "checkpoint", value_name = "FILE")]
     checkpoints: Vec<PathBuf>,
     /// Trusts the key that the export itself names. This does not show which server the export comes from.
@@ -78,7 +78,7 @@ fn run(arguments: Arguments) -> Result<Verdict> {
     }
     for file in &arguments.checkpoints {
         let note = std::fs::read_to_string(file).with_context(|| format!("failed to read {}", file.display()))?;
-        options.kept.push(Kept { file: file.display().to_string(), note });
+        options.kept.extend(Kept::all(&file.display().to_string(), &note));
     }
     let mut progress = Progress::new();
     let outcome = verify_files(&arguments.files, &options, |file, read, length| progress.show(file, read, length));

@@ -1,5 +1,6 @@
 //! The result of a verification, as people read it.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use domain::base::text::visible_line;
@@ -78,9 +79,21 @@ fn write_checked(out: &mut String, report: &Report) -> std::fmt::Result {
             "  These are all events that the log had when the checkpoint was signed: none was changed, added, removed or moved."
         )?,
     }
+    // A file of a server holds thousands of checkpoints. The newest one covers the others, which are counted.
+    let mut of_files: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     for compared in report.checkpoints.iter().filter(|compared| compared.result == Comparison::Consistent) {
-        let size = counted(compared.size.unwrap_or_default(), "event");
-        writeln!(out, "  The log still begins with the {size} of the checkpoint in {}.", visible_line(&compared.file))?;
+        let (size, count) = of_files.entry(&compared.file).or_default();
+        (*size, *count) = ((*size).max(compared.size.unwrap_or_default()), *count + 1);
+    }
+    for (file, (size, count)) in of_files {
+        let (size, file) = (counted(size, "event"), visible_line(file));
+        match count {
+            1 => writeln!(out, "  The log still begins with the {size} of the checkpoint in {file}.")?,
+            _ => writeln!(
+                out,
+                "  The log still begins with the {size} of the newest of {count} checkpoints in {file}, and with those of the others."
+            )?,
+        }
     }
     Ok(())
 }

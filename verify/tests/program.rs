@@ -37,6 +37,12 @@ impl Site {
         std::fs::write(site.file("older"), log.export(count / 2, None).write()).unwrap();
         std::fs::write(site.file("tampered"), whole.replacen("bot", "bat", 1)).unwrap();
         std::fs::write(site.file("checkpoint"), log.checkpoint(count / 3)).unwrap();
+        let several = format!("{}\n{}\n", log.checkpoint(count / 3), log.checkpoint(count / 2));
+        std::fs::write(site.file("checkpoints"), &several).unwrap();
+        // A digit of the second checkpoint's size is changed, so its signature is wrong.
+        let (first, second) = several.split_at(log.checkpoint(count / 3).len() + 1);
+        let changed = second.replacen(&format!("\n{}\n", count / 2), &format!("\n{}\n", count / 2 + 1), 1);
+        std::fs::write(site.file("changed"), format!("{first}{changed}")).unwrap();
         std::fs::write(site.file("keys"), format!("# the log of our server\n\n{}\n", site.key)).unwrap();
         site
     }
@@ -60,6 +66,8 @@ fn the_exit_code_says_what_a_script_must_know() {
     assert_eq!(code(&[&keys, &whole, &site.name("older"), &site.name("selection")]), Some(0));
     assert_eq!(code(&["--trust-export-key", &whole]), Some(0));
     assert_eq!(code(&[&key, "--checkpoint", &site.name("checkpoint"), &whole]), Some(0));
+    assert_eq!(code(&[&key, "--checkpoint", &site.name("checkpoints"), &whole]), Some(0));
+    assert_eq!(code(&[&key, "--checkpoint", &site.name("changed"), &whole]), Some(1), "also the last one of a file counts");
     assert_eq!(code(&[&key, &tampered]), Some(1));
     assert_eq!(code(&[&key, &whole, &tampered]), Some(1));
     for arguments in [
@@ -87,6 +95,8 @@ fn a_report_says_what_was_checked_and_what_not() {
     {
         assert!(report.contains(words), "{words}: {report}");
     }
+    let several = run(&[&key, &format!("--checkpoint={}", site.name("checkpoints")), &site.name("whole")]);
+    assert!(text(&several.stdout).contains("of the newest of 2 checkpoints in "), "{}", text(&several.stdout));
     assert!(whole.stderr.is_empty(), "no progress is shown without a terminal: {}", text(&whole.stderr));
     let report = text(&run(&[&key, &site.name("selection")]).stdout);
     assert!(report.contains("This export is a selection: it does not show that nothing was left out."), "{report}");

@@ -74,14 +74,20 @@ impl Endpoint {
         }
     }
 
+    /// Checks an address that stands in the URL itself, about which the HTTP client does not ask the resolver.
+    pub(super) async fn check_literal(&self) -> Result<(), DeliveryError> {
+        if !matches!(self.url.host(), Some(Host::Domain(_))) {
+            self.addresses().await.map_err(|error| DeliveryError::retry(&error.to_string()))?;
+        }
+        Ok(())
+    }
+
     /// Posts a message, signed at `timestamp`, in seconds since 1970. The id stays the same over all tries.
     pub(super) async fn post(&self, id: &str, timestamp: i64, body: Vec<u8>) -> Result<StatusCode, DeliveryError> {
         if body.len() > PAYLOAD_BYTES_MAX {
             return Err(DeliveryError::permanent("the message is larger than 20 KB"));
         }
-        if !matches!(self.url.host(), Some(Host::Domain(_))) {
-            self.addresses().await.map_err(|error| DeliveryError::retry(&error.to_string()))?;
-        }
+        self.check_literal().await?;
         let request = self.client.post(self.url.clone());
         let request = request.header(CONTENT_TYPE, "application/json").header("webhook-id", id);
         let request = request.header("webhook-timestamp", timestamp);
@@ -207,7 +213,7 @@ async fn finish(mut response: Response) {
 }
 
 /// Why there was no response, without the URL, whose path may be a secret.
-fn why(error: &reqwest::Error) -> String {
+pub(super) fn why(error: &reqwest::Error) -> String {
     let mut cause = error.source();
     let mut last = None;
     while let Some(this) = cause {

@@ -145,7 +145,7 @@ impl ChannelsSection {
 }
 
 /// The secret of an endpoint, from the file itself or from a file of its own.
-fn secret(what: &str, text: Option<SecretString>, file: Option<&Path>) -> anyhow::Result<Option<SecretString>> {
+pub(super) fn secret(what: &str, text: Option<SecretString>, file: Option<&Path>) -> anyhow::Result<Option<SecretString>> {
     match (text, file) {
         (Some(_), Some(_)) => bail!("{what} and {what}_file are both set; keep one of them"),
         (text, None) => Ok(text),

@@ -12,6 +12,7 @@ use serde::Deserialize;
 use super::channels::ChannelsSection;
 use super::environment::secret_file;
 use super::limits::LimitsSection;
+use super::log::LogSection;
 use super::place::{Place, without_values};
 use super::questions::QuestionsSection;
 use super::subscriptions::SubscriptionsSection;
@@ -34,6 +35,8 @@ pub(super) struct FileConfig {
     pub(super) otlp_endpoint: Option<String>,
     pub(super) log_key_file: Option<PathBuf>,
     pub(super) log_origin: Option<String>,
+    pub(super) log_checkpoint_file: Option<PathBuf>,
+    pub(super) log: LogSection,
     pub(super) suspension: SuspensionSection,
     pub(super) fallback: FallbackSection,
     pub(super) channels: ChannelsSection,
@@ -80,11 +83,15 @@ pub(super) fn read_file(path: &Path) -> anyhow::Result<FileConfig> {
 pub fn holds_secret(path: &Path) -> bool {
     let postgres = |url: &String| url.starts_with("postgres");
     read_file(path).map_or(true, |file| {
-        file.smtp_url.is_some() || !file.channels.webhook.is_empty() || file.database_url.as_ref().is_some_and(postgres)
+        file.smtp_url.is_some()
+            || !file.channels.webhook.is_empty()
+            || file.log.names_addresses()
+            || file.database_url.as_ref().is_some_and(postgres)
     })
 }
 
 /// The files from which secrets of the endpoints in a file are read; none if the file cannot be understood.
 pub fn secret_files(path: &Path) -> Vec<PathBuf> {
-    read_file(path).map_or_else(|_| Vec::new(), |file| file.channels.secret_files(&secret_file))
+    let of = |file: FileConfig| file.channels.secret_files(&secret_file).into_iter().chain(file.log.secret_file()).collect();
+    read_file(path).map_or_else(|_| Vec::new(), of)
 }

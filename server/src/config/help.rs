@@ -6,7 +6,8 @@ pub const WITHOUT_FLAGS: &str = "\
 Environment only:
   PLACET_SMTP_URL               The mail server: smtps://user:password@mail.example.com, or smtp://host?tls=required
   PLACET_WEBHOOK_NAME_SECRET    The secret of the webhook NAME: whsec_ and base64
-  PLACET_SMTP_URL_FILE, PLACET_DATABASE_URL_FILE, PLACET_WEBHOOK_NAME_SECRET_FILE
+  PLACET_LOG_WEBHOOK_SECRET     The secret of the auditor's endpoint for checkpoints of the log, likewise
+  PLACET_SMTP_URL_FILE, PLACET_DATABASE_URL_FILE, PLACET_WEBHOOK_NAME_SECRET_FILE, PLACET_LOG_WEBHOOK_SECRET_FILE
                                 A file that holds the value instead
   OTEL_EXPORTER_OTLP_HEADERS    Credentials for the collector; OTEL_RESOURCE_ATTRIBUTES describes this server to it
   RUST_LOG                      The filter of the log on standard error [default: info]
@@ -20,5 +21,7 @@ In the file (--config), in TOML: the flags above but --config, --dev and --after
   [questions]           secrets = \"warn\" or \"refuse\", min_distance_seconds, asks_per_hour, min_interval_seconds
   [subscriptions]       hosts, allow_subnets
   [limits]              concurrent_requests, connections, key_requests_per_minute, agent_bytes_per_day, reserve_bytes
+  [[log.witness]]       url, key, allow_subnets
+  [log.webhook]         url, secret, secret_file, allow_subnets
 
 docs/operating.md explains each of them";

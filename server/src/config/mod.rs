@@ -41,7 +41,8 @@ use self::file::{FallbackSection, FileConfig, SuspensionSection};
 pub use self::file::{holds_secret, secret_files};
 pub use self::help::WITHOUT_FLAGS;
 pub use self::limits::{Limits, raise_files_max, use_small_pages};
-pub use self::log::LogConfig;
+use self::log::LogArgs;
+pub use self::log::{LogConfig, WitnessConfig};
 pub use self::mode::Mode;
 pub use self::place::is_only_in_the_file;
 use self::questions::QuestionsSection;
@@ -97,6 +98,9 @@ pub struct ServeArgs {
     /// The name of the log, given when it begins, for example placet.example.com/log; by default made from the public URL.
     #[arg(long, env = "PLACET_LOG_ORIGIN", value_name = "NAME")]
     pub log_origin: Option<String>,
+    /// A file to which each signed checkpoint of the log is appended, best on another volume; none by default.
+    #[arg(long, env = "PLACET_LOG_CHECKPOINT_FILE", value_name = "FILE")]
+    pub log_checkpoint_file: Option<PathBuf>,
 }
 
 impl ServeArgs {
@@ -194,9 +198,13 @@ impl Config {
         let display_time_zone = args.display_time_zone.clone().or(file.display_time_zone).filter(|zone| !zone.is_empty());
         let display_time_zone = display_time_zone.map(|zone| time_zone(&zone)).transpose()?;
         let (limits, subscriptions) = (file.limits.resolve()?, file.subscriptions.resolve()?);
-        let key_file = args.log_key_file.clone().or(file.log_key_file).filter(|path| !path.as_os_str().is_empty());
-        let origin = args.log_origin.clone().or(file.log_origin).filter(|name| !name.is_empty());
-        let log = LogConfig::resolve(key_file, origin, &database)?;
+        let named = |flag: &Option<PathBuf>, file| flag.clone().or(file).filter(|path: &PathBuf| !path.as_os_str().is_empty());
+        let of_log = LogArgs {
+            key_file: named(&args.log_key_file, file.log_key_file),
+            origin: args.log_origin.clone().or(file.log_origin).filter(|name| !name.is_empty()),
+            checkpoint_file: named(&args.log_checkpoint_file, file.log_checkpoint_file),
+        };
+        let log = LogConfig::resolve(of_log, file.log, &database, &secret_from_environment)?;
         Ok(Self {
             listen,
             database,
@@ -563,7 +571,7 @@ mod tests {
     }
 
     /// The tables of the file.
-    const SECTIONS: [&str; 9] = [
+    const SECTIONS: [&str; 12] = [
         "",
         "[suspension]",
         "[suspension.default_retry_policy]",
@@ -573,6 +581,9 @@ mod tests {
         "[questions]",
         "[subscriptions]",
         "[limits]",
+        "[log]",
+        "[[log.witness]]",
+        "[log.webhook]",
     ];
 
     /// `KEYS`, the names that an error message about the file may always repeat, holds exactly the keys that the parser accepts.

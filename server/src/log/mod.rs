@@ -1,4 +1,10 @@
-//! The log as a whole: its signing key, and the loop that gives events their leaves and signs checkpoints.
+//! The log as a whole: its signing key, the loop that gives events their leaves and signs checkpoints, and the second places that keep
+//! checkpoints where the server cannot change them.
 
 pub mod checkpoints;
+pub mod failure;
+pub mod file;
+pub(crate) mod hook;
 pub(crate) mod key;
+pub mod second_places;
+pub(crate) mod witness;

@@ -76,6 +76,19 @@ struct ChannelLabel {
     channel: String,
 }
 
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct PlaceLabel {
+    place: String,
+}
+
+/// The series of second places for checkpoints of the log, by place.
+#[derive(Default)]
+struct LogPlaces {
+    size: Family<PlaceLabel, Gauge>,
+    contradicts: Family<PlaceLabel, Gauge>,
+    failures: Family<PlaceLabel, Counter>,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct StateLabel {
     state: &'static str,
@@ -234,6 +247,7 @@ pub struct Metrics {
     open: Gauge,
     pending: Family<StateLabel, Gauge>,
     held: Family<CauseLabel, Gauge>,
+    log_places: LogPlaces,
     deadline_overdue: Seconds,
     delivery_overdue: Seconds,
 }
@@ -279,6 +293,7 @@ impl Metrics {
             open: Gauge::default(),
             pending: Family::default(),
             held: Family::default(),
+            log_places: LogPlaces::default(),
             deadline_overdue: Seconds::default(),
             delivery_overdue: Seconds::default(),
         };
@@ -405,7 +420,27 @@ impl Metrics {
         self.registered_process(started)
     }
 
+    fn registered_log_places(&mut self) {
+        let (it, places) = (&mut self.registry, &self.log_places);
+        it.register(
+            "placet_log_place_size",
+            "How many events the newest checkpoint covers that a second place has, since the server started",
+            places.size.clone(),
+        );
+        it.register(
+            "placet_log_place_contradicts",
+            "Whether a second place has a checkpoint that the log does not extend: the log was rolled back or rewritten",
+            places.contradicts.clone(),
+        );
+        it.register(
+            "placet_log_place_failures",
+            "How often a checkpoint could not be brought to a second place",
+            places.failures.clone(),
+        );
+    }
+
     fn registered_process(mut self, started: DateTime<Utc>) -> Self {
+        self.registered_log_places();
         let it = &mut self.registry;
         let writer = &self.writer;
         it.register("placet_writer_queue_jobs", "Writes that wait for the batch under way", writer.queue.clone());
@@ -503,6 +538,30 @@ impl Metrics {
         for state in Settled::ALL {
             drop(self.deliveries.get_or_create(&DeliveryLabels { channel: channel.to_owned(), state: state.as_str() }));
         }
+    }
+
+    /// Begins the series of a second place for checkpoints at zero.
+    pub(crate) fn log_place_known(&self, place: &str) {
+        self.log_place_holds(place, 0);
+        self.log_place_contradicts(place, false);
+        drop(self.log_places.failures.get_or_create(&PlaceLabel { place: place.to_owned() }));
+    }
+
+    /// Notes how many events the newest checkpoint covers that a second place has.
+    pub(crate) fn log_place_holds(&self, place: &str, size: u64) {
+        let size = i64::try_from(size).unwrap_or(i64::MAX);
+        self.log_places.size.get_or_create(&PlaceLabel { place: place.to_owned() }).set(size);
+    }
+
+    /// Notes whether a second place has a checkpoint that the log does not extend.
+    pub(crate) fn log_place_contradicts(&self, place: &str, contradicts: bool) {
+        let contradicts = i64::from(contradicts);
+        self.log_places.contradicts.get_or_create(&PlaceLabel { place: place.to_owned() }).set(contradicts);
+    }
+
+    /// Counts a checkpoint that could not be brought to a second place.
+    pub(crate) fn log_place_failed(&self, place: &str) {
+        self.log_places.failures.get_or_create(&PlaceLabel { place: place.to_owned() }).inc();
     }
 
     /// Counts a message to the endpoint of a subscription.

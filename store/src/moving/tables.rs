@@ -185,6 +185,7 @@ pub(super) const TABLES: &[Table] = &[
     table!(tree_tiles, level, number),
     table!(tree_runs, first_leaf),
     table!(checkpoints, size),
+    table!(witnesses, key),
     table!(log_keys, rid).tells_runs_apart(),
     table!(agent_bytes, day, agent, part),
     table!(secrets, name).tells_runs_apart(),

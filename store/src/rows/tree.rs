@@ -81,6 +81,10 @@ pub(crate) trait WriteTree {
     /// Notes that these events have leaves.
     fn placed(&mut self, places: &[Place]) -> RowsResult<()>;
     fn insert_checkpoint(&mut self, checkpoint: &CheckpointRow) -> RowsResult<()>;
+    /// Replaces the signed note of a checkpoint, for one with more signatures.
+    fn update_note(&mut self, size: u64, note: &str) -> RowsResult<()>;
+    /// Notes how many leaves the newest checkpoint has that the witness with this key cosigned.
+    fn save_witness(&mut self, key: &str, size: u64) -> RowsResult<()>;
     /// Puts a key in force behind those that are there.
     fn insert_log_key(&mut self, key: &LogKeyRow, now: DateTime<Utc>) -> RowsResult<()>;
 }
@@ -102,6 +106,10 @@ pub(crate) trait ReadTree {
     fn checkpoint(&mut self, size: u64) -> RowsResult<Option<CheckpointRow>>;
     /// The checkpoints of sizes below `before`, newest first.
     fn checkpoints(&mut self, before: u64, limit: u32) -> RowsResult<Vec<CheckpointRow>>;
+    /// The checkpoints of sizes above `after`, oldest first.
+    fn checkpoints_after(&mut self, after: u64, limit: u32) -> RowsResult<Vec<CheckpointRow>>;
+    /// How many leaves the newest checkpoint has that the witness with this key cosigned.
+    fn witness_size(&mut self, key: &str) -> RowsResult<Option<u64>>;
     /// The key in force.
     fn log_key(&mut self) -> RowsResult<Option<LogKeyRow>>;
 }

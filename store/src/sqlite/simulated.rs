@@ -37,6 +37,7 @@ const TABLES: [&str; 44] = [
     "tree_tiles",
     "tree_runs",
     "checkpoints",
+    "witnesses",
     "log_keys",
     "server_events",
     "server_log",

@@ -10,6 +10,7 @@ use domain::people::event::{LogExported, LogKeyAdded, ServerEvent};
 use domain::people::principal::Principal;
 use proof::checkpoint::TreeHead;
 use proof::key::SigningKey;
+use proof::witness::{Cosignature, WitnessError, WitnessKey, append};
 
 use super::server_log;
 use crate::error::Wanted;
@@ -69,6 +70,26 @@ pub(crate) fn sign<R: Rows>(rows: &mut R, env: &Env<'_>, key: &SigningKey) -> Ro
     tree.signed_size = tree.size;
     rows.update_tree(&tree)?;
     Ok(Some(checkpoint))
+}
+
+/// Adds the cosignature of a witness to a checkpoint, and notes how far the witness is. Lines that hold no right cosignature change
+/// nothing.
+pub(crate) fn add_cosignature<R: Rows>(
+    rows: &mut R,
+    (size, lines): (u64, &str),
+    witness: &WitnessKey,
+) -> RowsResult<Result<Cosignature, WitnessError>> {
+    // Two witnesses may answer at once, and each answer changes the same note.
+    rows.lock_tree()?;
+    let checkpoint = rows.reads().checkpoint(size)?.ok_or(RowsError::Inconsistent("a cosigned checkpoint is missing"))?;
+    let (note, cosignature) = match append(&checkpoint.note, lines, witness) {
+        Ok(added) => added,
+        Err(error) => return Ok(Err(error)),
+    };
+    rows.update_note(size, &note)?;
+    let known = rows.reads().witness_size(&witness.to_string())?.unwrap_or_default();
+    rows.save_witness(&witness.to_string(), known.max(size))?;
+    Ok(Ok(cosignature))
 }
 
 /// Puts a first key in force, and records it in the server's own log. Returns the key in force, which is another one if there was one.

@@ -3,5 +3,6 @@
 mod events;
 mod export;
 mod receipts;
+mod second_places;
 mod server;
 mod tree;

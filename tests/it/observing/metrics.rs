@@ -12,6 +12,7 @@ use harness::app::TestApp;
 use harness::on_each_store;
 use harness::receiver::{self, Receiver};
 use harness::smtp::Fault;
+use placet_server::config::Config;
 use serde_json::json;
 
 /// How often a link is opened until the limit must have been reached. A slow machine needs more, since the limit recovers
@@ -374,7 +375,12 @@ on_each_store! {
 /// A server with every kind of channel, so that the series of each kind exist.
 async fn with_a_webhook() -> TestApp {
     let pager = Receiver::start().await;
-    TestApp::start_with(|config| receiver::add(config, vec![(receiver::webhook("pager", &pager), Reach::People)], &[EMAIL])).await
+    let change = |config: &mut Config| {
+        receiver::add(config, vec![(receiver::webhook("pager", &pager), Reach::People)], &[EMAIL]);
+        // The series of second places begin with the places.
+        config.log.checkpoint_file = config.log.key_file.as_ref().map(|file| file.with_file_name("checkpoints"));
+    };
+    TestApp::start_with(change).await
 }
 
 /// A panel over a series that does not exist would stay empty and look as if all were well.

@@ -70,9 +70,14 @@ const ASKED_FOR: [&str; 49] = [
 ];
 
 /// The units that no caller asks for: the server's own work, and units that a secret (a link) opens or that exist only in development.
-const OWN: [&str; 31] = [
+const OWN: [&str; 36] = [
     "extend_tree",
     "sign_tree",
+    "extends",
+    "checkpoints_after",
+    "newest_checkpoint",
+    "for_witness",
+    "add_cosignature",
     "log_key",
     "adopt_log_key",
     "link",

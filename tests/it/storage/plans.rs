@@ -33,7 +33,8 @@ const WHOLE: &[(&str, &str)] = &[
 const PARTIAL: &[&str] = &["outbox_due", "outbox_failed", "suspensions_open", "tasks_by_due_at"];
 
 /// Tables that never have more than a few rows.
-const SMALL: &[&str] = &["__diesel_schema_migrations", "log_keys", "presence", "published_offset", "secrets", "server_log"];
+const SMALL: &[&str] =
+    &["__diesel_schema_migrations", "log_keys", "presence", "published_offset", "secrets", "server_log", "witnesses"];
 /// SQL for rows that one does not get by copying the rows of one day. Idempotency keys may be used again, and the tables of
 /// returned messages, of agents' bytes, assignments and access, of portfolios, tasks, coordinators, retries and subscriptions become large.
 const ANOTHER_DAY: &str = "DELETE FROM suspension_keys WHERE suspension < 1000000; \

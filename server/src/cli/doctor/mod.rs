@@ -1,6 +1,7 @@
 //! `placet doctor`: examines everything that a server needs, beside a running server if there is one, and changes nothing.
 
 mod beside;
+mod checkpoint_file;
 mod clock;
 mod configuration;
 mod database;
@@ -81,6 +82,7 @@ pub(super) async fn run(mut args: DoctorArgs) -> anyhow::Result<()> {
     if let Ok(config) = &config {
         findings.extend(mail::check(config, running.as_ref().map(|(_, settings)| settings)).await);
         findings.extend(webhooks::check(config).await);
+        findings.extend(checkpoint_file::check(config));
     }
     let settings = match (&running, &config) {
         (Some((_, settings)), _) => Some(settings.clone()),

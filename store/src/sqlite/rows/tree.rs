@@ -8,7 +8,9 @@ use domain::log::Sealed;
 use super::Writing;
 use crate::columns::{SealedColumns, sealed_of};
 use crate::rows::{CheckpointRow, Code, LogKeyRow, Place, ReadTree, RowsError, RowsResult, Run, Source, TreeRow, WriteTree};
-use crate::schema::{checkpoints, events, log_keys, portfolio_events, server_events, tree, tree_runs, tree_tiles, unplaced};
+use crate::schema::{
+    checkpoints, events, log_keys, portfolio_events, server_events, tree, tree_runs, tree_tiles, unplaced, witnesses,
+};
 use crate::sql::At;
 use crate::tree_columns::{
     CheckpointColumns, LogKeyColumns, RunColumns, STEP_BYTES_MAX, checkpoint_of, log_key_of, run_of, signed, unsigned,
@@ -68,6 +70,18 @@ impl WriteTree for Writing<'_> {
             checkpoints::created_at.eq(At(checkpoint.created_at)),
         );
         diesel::insert_into(checkpoints::table).values(row).execute(self.conn)?;
+        Ok(())
+    }
+
+    fn update_note(&mut self, size: u64, note: &str) -> RowsResult<()> {
+        diesel::update(checkpoints::table.find(signed(size)?)).set(checkpoints::note.eq(note)).execute(self.conn)?;
+        Ok(())
+    }
+
+    fn save_witness(&mut self, key: &str, size: u64) -> RowsResult<()> {
+        let size = witnesses::size.eq(signed(size)?);
+        let row = diesel::insert_into(witnesses::table).values((witnesses::key.eq(key), size));
+        row.on_conflict(witnesses::key).do_update().set(size).execute(self.conn)?;
         Ok(())
     }
 
@@ -164,6 +178,16 @@ impl ReadTree for SqliteConnection {
         let before = i64::try_from(before).unwrap_or(i64::MAX);
         let found = checkpoints::table.filter(checkpoints::size.lt(before)).order(checkpoints::size.desc());
         found.limit(i64::from(limit)).load::<CheckpointColumns>(self)?.into_iter().map(checkpoint_of).collect()
+    }
+
+    fn checkpoints_after(&mut self, after: u64, limit: u32) -> RowsResult<Vec<CheckpointRow>> {
+        let found = checkpoints::table.filter(checkpoints::size.gt(signed(after)?)).order(checkpoints::size);
+        found.limit(i64::from(limit)).load::<CheckpointColumns>(self)?.into_iter().map(checkpoint_of).collect()
+    }
+
+    fn witness_size(&mut self, key: &str) -> RowsResult<Option<u64>> {
+        let size = witnesses::table.find(key).select(witnesses::size).first::<i64>(self).optional()?;
+        size.map(unsigned).transpose()
     }
 
     fn log_key(&mut self) -> RowsResult<Option<LogKeyRow>> {

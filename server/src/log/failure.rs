@@ -1,0 +1,10 @@
+//! Why a second place does not have the newest checkpoint.
+
+/// Why a place does not have the newest checkpoint.
+#[derive(Debug)]
+pub enum Failure {
+    /// It may succeed later.
+    Later(String),
+    /// The place knows a larger or another tree: the log was rolled back or rewritten, and a person must find out why.
+    Contradicts(String),
+}
