@@ -3,7 +3,6 @@
 use std::io;
 
 use domain::base::json;
-use domain::base::sealed::{Hash, Sealed};
 use proof::checkpoint::TreeHead;
 use proof::key::VerifyingKey;
 use proof::tree::{Rooting, is_included, leaf_hash};
@@ -13,11 +12,12 @@ use sha2::{Digest, Sha256};
 use crate::chains::{Chains, Faults, Link};
 use crate::erased::Erased;
 use crate::event::{Facts, Hash32, LogId, hash_text, uuid};
-use crate::export::{Options, Watchers};
+use crate::export::Options;
 use crate::finding::{Code, Findings, Place};
 use crate::form::{Line, Proof};
 use crate::header::Header;
 use crate::kept::{OtherExport, Targets};
+use crate::replay::Replay;
 use crate::report::{Comparison, Kind, Report};
 use crate::tally::{Seen, Tally};
 
@@ -32,6 +32,7 @@ pub(crate) struct Body {
     chains: Chains,
     targets: Targets,
     erased: Erased,
+    replay: Replay,
     tree: Rooting,
     /// The leaf that comes next in a whole export, and the least one that may come next in a selection.
     due: u64,
@@ -59,6 +60,7 @@ impl Body {
             chains: Chains::new(header.kind == Kind::Selection, options.logs_in_memory),
             targets,
             erased: Erased::new(),
+            replay: Replay::new(),
             tree,
             due: 0,
             is_gapless: true,
@@ -83,13 +85,7 @@ impl Body {
 
     /// Checks the line of an event. The event's own bytes come first, then its place among others. So a changed event is reported
     /// as that, and not by what follows from it.
-    pub(crate) fn event(
-        &mut self,
-        line: &Line<'_>,
-        mut place: Place,
-        findings: &mut Findings,
-        watchers: &mut Watchers<'_>,
-    ) -> io::Result<()> {
+    pub(crate) fn event(&mut self, line: &Line<'_>, mut place: Place, findings: &mut Findings) -> io::Result<()> {
         place.leaf = Some(line.number);
         if let Ok(facts) = &line.facts {
             (place.log, place.sequence) = (Some(facts.log), Some(facts.sequence));
@@ -110,17 +106,14 @@ impl Body {
             }
             self.check_erasure(line, facts, place)?;
             self.tally.count(line.number, line.is_erased, facts.event_type);
+            // The decisions of an export with a fault are not replayed.
+            if findings.count() == 0 {
+                if line.is_erased { self.replay.erased(facts, place)? } else { self.replay.event(facts, line.event, place)? }
+            }
         } else {
             self.has_lost = true;
         }
         self.check_tree(line, place, findings);
-        if let Some(replay) = &mut watchers.replay {
-            if line.is_erased {
-                replay.erased(place, findings);
-            } else if computed == line.hash && line.facts.is_ok() {
-                replay.event(&Sealed { bytes: line.event.to_vec(), hash: Hash(line.hash) }, place, findings);
-            }
-        }
         Ok(())
     }
 
@@ -199,7 +192,7 @@ impl Body {
     }
 
     /// Checks what only the end of the export shows.
-    pub(crate) fn end(self, findings: &mut Findings, report: &mut Report, watchers: &mut Watchers<'_>) -> io::Result<()> {
+    pub(crate) fn end(self, findings: &mut Findings, report: &mut Report) -> io::Result<()> {
         if self.manifest.is_none() {
             let text = "The export has no last line with a manifest: the file was cut off, or the export was interrupted.";
             findings.add(Place::default(), Code::NoManifest, text);
@@ -224,8 +217,12 @@ impl Body {
         if let Some(manifest) = &self.manifest {
             self.tally.check(manifest, &self.header, self.head.as_ref(), findings);
         }
-        if let Some(replay) = &mut watchers.replay {
-            replay.end(findings);
+        // A fault of the export makes decisions look wrong that are right, so it alone is reported.
+        if findings.count() == 0 {
+            self.replay.end(findings)?.report(report);
+        } else {
+            let text = "The decisions were not replayed, because the export has other faults.";
+            report.not_checkable("decisions", None, text);
         }
         if self.tally.has_more_types() {
             let text = "The export has too many types of events to compare their counts with the manifest.";
@@ -336,5 +333,4 @@ fn remark(report: &mut Report, kind: Kind, erased: u64, skipped_links: u64, is_c
         let text = "No older checkpoint was compared. A log that its holder rewrote before this export would not be noticed.";
         report.not_checkable("history", None, text);
     }
-    report.not_checkable("decisions", None, "Whether each decision was allowed is not part of this verification.");
 }

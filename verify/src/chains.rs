@@ -172,6 +172,7 @@ impl Chains {
                 }
             }
             before = Some((log, end));
+            Ok(())
         })?;
         Ok(logs)
     }

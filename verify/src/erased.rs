@@ -62,7 +62,7 @@ impl Erased {
         let mut named: Option<[u8; 16]> = None;
         self.records.merge(|record| {
             let (id, rest) = record.split_first_chunk::<16>().unwrap_or((&[0; 16], &[]));
-            let Some((is_erased, rest)) = rest.split_first() else { return };
+            let Some((is_erased, rest)) = rest.split_first() else { return Ok(()) };
             // The records of one id come together, and the event that names it comes first.
             if *is_erased == 0 {
                 named = Some(*id);
@@ -70,6 +70,7 @@ impl Erased {
                 let number = |bytes: &[u8]| bytes.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
                 found(number(&rest[..8]), number(&rest[8..]));
             }
+            Ok(())
         })
     }
 }

@@ -13,7 +13,6 @@ use crate::form::{Line, Other, Scratch, read};
 use crate::header::Header;
 use crate::kept::{Kept, OtherExport};
 use crate::line::{End, LINE_BYTES_MAX, Lines};
-use crate::replay::Replay;
 use crate::report::{Kind, Remark, Report, Verdict};
 use crate::tally::Seen;
 
@@ -51,8 +50,6 @@ impl Options {
 /// The parts of a verification that its caller wants to see.
 #[derive(Default)]
 pub struct Watchers<'w> {
-    /// Looks at the events.
-    pub replay: Option<&'w mut dyn Replay>,
     /// Hears after each line how many bytes were read.
     pub progress: Option<&'w mut dyn FnMut(u64)>,
 }
@@ -118,7 +115,7 @@ impl<'a, 'w> Verification<'a, 'w> {
             }
         }
         match self.body.take() {
-            Some(body) => body.end(&mut self.findings, &mut self.report, &mut self.watchers)?,
+            Some(body) => body.end(&mut self.findings, &mut self.report)?,
             None if is_ended => {}
             None => {
                 let text = "The file has no header, so it is not an export of a log.";
@@ -152,7 +149,7 @@ impl<'a, 'w> Verification<'a, 'w> {
             return Ok(Next::End);
         }
         match line {
-            Ok(line) => body.event(&line, place, &mut self.findings, &mut self.watchers)?,
+            Ok(line) => body.event(&line, place, &mut self.findings)?,
             Err(Other::Header(_)) => {
                 self.findings.add(place, Code::SecondHeader, "A second header stands among the events.");
             }

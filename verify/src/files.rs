@@ -51,7 +51,7 @@ pub fn verify_files(files: &[PathBuf], options: &Options, mut progress: impl FnM
         let report = match File::open(file).and_then(|opened| opened.metadata().map(|about| (opened, about.len()))) {
             Ok((opened, length)) => {
                 let mut progress = |read: u64| progress(file, read, length);
-                let watchers = Watchers { progress: Some(&mut progress), ..Watchers::default() };
+                let watchers = Watchers { progress: Some(&mut progress) };
                 Verification::new(&name, &options, &own, watchers).run(BufReader::with_capacity(BUFFER_BYTES, opened))
             }
             Err(error) => unreadable(&name, &error),

@@ -136,6 +136,34 @@ codes! {
     ManifestHash = "manifest_hash",
     /// Lines follow behind the manifest.
     AfterManifest = "after_manifest",
+    /// An answer is none of the choices, or not of the kind that the question asked for.
+    AnswerInvalid = "answer_invalid",
+    /// An answer came after the deadline.
+    AnswerLate = "answer_late",
+    /// An answer came from someone who may not give it.
+    AnswerNotAllowed = "answer_not_allowed",
+    /// An answer in time is recorded as refused.
+    RefusedInTime = "refused_in_time",
+    /// A decision was made with a key that the server's log does not know, that is another one's, or that was not valid then.
+    UnknownCredential = "unknown_credential",
+    /// A decision is about a question that the intent never asked.
+    UnknownQuestion = "unknown_question",
+    /// A decision is about a question that had ended.
+    AlreadyEnded = "already_ended",
+    /// The time to answer was declared over before it was.
+    ExpiredEarly = "expired_early",
+    /// Silence had another effect than the question's policy says.
+    FallbackDiffers = "fallback_differs",
+    /// People were asked again in another way than the question's policy says.
+    AttemptDiffers = "attempt_differs",
+    /// A question was withdrawn, or its deadline moved, after the deadline.
+    ChangeLate = "change_late",
+    /// A question was withdrawn, or its deadline moved, by someone who may not do this.
+    ChangeNotAllowed = "change_not_allowed",
+    /// The intent went on, or asked anew, while its question was open.
+    QuestionOpen = "question_open",
+    /// An event of a decision says something else than follows from the rules.
+    DecisionDiffers = "decision_differs",
 }
 
 impl Code {

@@ -1,96 +1,21 @@
 //! `placet-verify`: checks an export of Placet's log, offline.
 
-mod progress;
-
-use std::io::Write;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
 use clap::Parser;
-use proof::key::VerifyingKey;
-use verify::report::Verdict;
-use verify::{Kept, Options, verify_files, words};
+use verify::command::{VerifyArgs, run};
 
-use crate::progress::Progress;
+/// The name of the program.
+const NAME: &str = "placet-verify";
 
-/// The exit code for a file that cannot be read, and for wrong arguments.
-const UNREADABLE: u8 = 2;
-
-/// Checks an export of Placet's log without a server and without a network.
-///
-/// Ends with 0 if everything is right, with 1 if something is wrong, and with 2 if a file cannot be read.
+/// Checks exports of Placet's log without a server and without a network, and replays the decisions in them.
 #[derive(Parser)]
-#[command(name = "placet-verify", version)]
-struct Arguments {
-    /// Exports. Several exports of the same log are also compared with one another.
-    #[arg(required = true, value_name = "FILE")]
-    files: Vec<PathBuf>,
-    /// A public key that you trust, as the log's holder gave it to you: NAME+HASH+KEY. May be repeated.
-    #[arg(long = "key", value_name = "VKEY")]
-    keys: Vec<VerifyingKey>,
-    /// A file with public keys that you trust, one on each line. May be repeated.
-    #[arg(long = "key-file", value_name = "FILE")]
-    key_files: Vec<PathBuf>,
-    /// A file with checkpoints of the log that you kept earlier: one, or several with an empty line behind each. May be repeated.
-    #[arg(long = "checkpoint", value_name = "FILE")]
-    checkpoints: Vec<PathBuf>,
-    /// Trusts the key that the export itself names. This does not show which server the export comes from.
-    #[arg(long)]
-    trust_export_key: bool,
-    /// Prints the report as JSON.
-    #[arg(long)]
-    json: bool,
+#[command(name = NAME, version)]
+struct Program {
+    #[command(flatten)]
+    arguments: VerifyArgs,
 }
 
 fn main() -> ExitCode {
-    match run(Arguments::parse()) {
-        Ok(Verdict::Verified) => ExitCode::SUCCESS,
-        Ok(Verdict::NotVerified) => ExitCode::FAILURE,
-        Ok(Verdict::Failed) => ExitCode::from(UNREADABLE),
-        Err(error) => {
-            tell(&format!("placet-verify: {error:#}"));
-            ExitCode::from(UNREADABLE)
-        }
-    }
-}
-
-#[expect(clippy::print_stderr, reason = "the program talks to the person who started it")]
-fn tell(text: &str) {
-    eprintln!("{text}");
-}
-
-fn run(arguments: Arguments) -> Result<Verdict> {
-    let mut options = Options::with_keys(arguments.keys);
-    options.trusts_export_key = arguments.trust_export_key;
-    for file in &arguments.key_files {
-        let text = std::fs::read_to_string(file).with_context(|| format!("failed to read {}", file.display()))?;
-        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-        for line in lines {
-            options.keys.push(line.parse().with_context(|| format!("failed to read a key of {}", file.display()))?);
-        }
-    }
-    if options.keys.is_empty() && !options.trusts_export_key {
-        anyhow::bail!(
-            "no key is given, and without one anyone could have made the export. Give the log's public key with --key or \
-             --key-file; --trust-export-key takes the key from the export, which does not show where the export comes from"
-        );
-    }
-    for file in &arguments.checkpoints {
-        let note = std::fs::read_to_string(file).with_context(|| format!("failed to read {}", file.display()))?;
-        options.kept.extend(Kept::all(&file.display().to_string(), &note));
-    }
-    let mut progress = Progress::new();
-    let outcome = verify_files(&arguments.files, &options, |file, read, length| progress.show(file, read, length));
-    progress.end();
-    let mut out = std::io::stdout().lock();
-    if arguments.json {
-        serde_json::to_writer_pretty(&mut out, &outcome)?;
-        writeln!(out)?;
-    } else {
-        let texts: Vec<_> = outcome.exports.iter().map(words).collect();
-        write!(out, "{}", texts.join("\n"))?;
-    }
-    out.flush()?;
-    Ok(outcome.verdict)
+    run(NAME, Program::parse().arguments)
 }

@@ -97,6 +97,8 @@ pub struct Report {
     pub logs: u64,
     /// The number of events whose payload was erased.
     pub redacted: u64,
+    /// The number of decisions that were replayed and are right in all respects.
+    pub decisions: u64,
     /// The comparisons with kept checkpoints and other exports.
     pub checkpoints: Vec<Compared>,
     /// The number of all findings.
@@ -123,6 +125,7 @@ impl Report {
             events: 0,
             logs: 0,
             redacted: 0,
+            decisions: 0,
             checkpoints: Vec::new(),
             findings_count: 0,
             findings: Vec::new(),

@@ -1,21 +1,27 @@
-//! Records of one length that are sorted in bounded memory: beyond a bound, sorted runs go to temporary files.
+//! Records of one length that are sorted in bounded memory: beyond a bound, sorted runs go to one temporary file.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
+
+/// How many bytes of each run are in memory while runs are merged.
+const CHUNK_BYTES: usize = 64 * 1024;
 
 /// Records of `N` bytes.
 pub(crate) struct Runs<const N: usize> {
     pending: Vec<[u8; N]>,
     pending_max: usize,
-    files: Vec<File>,
+    /// All runs, one behind the other: a file for each run would be too many for one process.
+    file: Option<BufWriter<File>>,
+    /// Where each run ends in the file.
+    ends: Vec<u64>,
 }
 
 impl<const N: usize> Runs<N> {
     /// No records; at most `pending_max` are held in memory.
     pub(crate) fn new(pending_max: usize) -> Self {
-        Self { pending: Vec::new(), pending_max: pending_max.max(1), files: Vec::new() }
+        Self { pending: Vec::new(), pending_max: pending_max.max(1), file: None, ends: Vec::new() }
     }
 
     /// Adds a record.
@@ -33,11 +39,13 @@ impl<const N: usize> Runs<N> {
 
     fn spill(&mut self) -> io::Result<()> {
         self.pending.sort_unstable();
-        let mut out = BufWriter::new(tempfile::tempfile()?);
+        let out = match &mut self.file {
+            Some(out) => out,
+            None => self.file.insert(BufWriter::new(tempfile::tempfile()?)),
+        };
         self.pending.iter().try_for_each(|record| out.write_all(record))?;
-        let mut file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
-        file.rewind()?;
-        self.files.push(file);
+        let begin = self.ends.last().copied().unwrap_or_default();
+        self.ends.push(begin + (self.pending.len() * N) as u64);
         self.pending.clear();
         Ok(())
     }
@@ -46,42 +54,62 @@ impl<const N: usize> Runs<N> {
     ///
     /// # Errors
     ///
-    /// A temporary file cannot be read.
-    pub(crate) fn merge(mut self, mut each: impl FnMut(&[u8; N])) -> io::Result<()> {
+    /// A temporary file cannot be read, or an error of `each`.
+    pub(crate) fn merge(mut self, mut each: impl FnMut(&[u8; N]) -> io::Result<()>) -> io::Result<()> {
         self.pending.sort_unstable();
-        if self.files.is_empty() {
-            self.pending.iter().for_each(each);
-            return Ok(());
-        }
-        let mut sources: Vec<Box<dyn Iterator<Item = io::Result<[u8; N]>>>> = Vec::new();
-        for file in self.files {
-            let mut file = BufReader::new(file);
-            sources.push(Box::new(std::iter::from_fn(move || read(&mut file).transpose())));
-        }
-        sources.push(Box::new(self.pending.into_iter().map(Ok)));
+        let Some(out) = self.file else { return self.pending.iter().try_for_each(each) };
+        let mut file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+        let begins = std::iter::once(0).chain(self.ends.iter().copied());
+        let mut runs: Vec<_> = begins.zip(&self.ends).map(|(begin, end)| Run::<N>::new(begin, *end)).collect();
+        let last = runs.len();
+        let mut pending = self.pending.into_iter();
+        let mut next = |place: usize| match runs.get_mut(place) {
+            Some(run) => run.next(&mut file),
+            None => Ok(pending.next()),
+        };
         let mut heads = BinaryHeap::new();
-        for (place, source) in sources.iter_mut().enumerate() {
-            if let Some(record) = source.next().transpose()? {
+        for place in 0..=last {
+            if let Some(record) = next(place)? {
                 heads.push(Reverse((record, place)));
             }
         }
         while let Some(Reverse((record, place))) = heads.pop() {
-            each(&record);
-            if let Some(next) = sources[place].next().transpose()? {
-                heads.push(Reverse((next, place)));
+            each(&record)?;
+            if let Some(record) = next(place)? {
+                heads.push(Reverse((record, place)));
             }
         }
         Ok(())
     }
 }
 
-/// The next record of a file; `None` at its end.
-fn read<const N: usize>(file: &mut impl Read) -> io::Result<Option<[u8; N]>> {
-    let mut record = [0; N];
-    match file.read_exact(&mut record) {
-        Ok(()) => Ok(Some(record)),
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
-        Err(error) => Err(error),
+/// One sorted run in the file, while it is read.
+struct Run<const N: usize> {
+    at: u64,
+    end: u64,
+    chunk: Vec<u8>,
+    /// How many bytes of the chunk were read.
+    read: usize,
+}
+
+impl<const N: usize> Run<N> {
+    fn new(at: u64, end: u64) -> Self {
+        Self { at, end, chunk: Vec::new(), read: 0 }
+    }
+
+    /// The next record; `None` at the end of the run.
+    fn next(&mut self, file: &mut File) -> io::Result<Option<[u8; N]>> {
+        if self.read == self.chunk.len() {
+            let records = (CHUNK_BYTES / N).max(1) as u64;
+            let bytes = (self.end - self.at).min(records * N as u64);
+            self.chunk.resize(usize::try_from(bytes).map_err(io::Error::other)?, 0);
+            file.seek(SeekFrom::Start(self.at))?;
+            file.read_exact(&mut self.chunk)?;
+            (self.at, self.read) = (self.at + bytes, 0);
+        }
+        let record = self.chunk[self.read..].first_chunk().copied();
+        self.read += if record.is_some() { N } else { 0 };
+        Ok(record)
     }
 }
 
@@ -96,15 +124,15 @@ mod tests {
         expected.sort_unstable();
         for pending_max in [0, 1, 7, 999, 1_000, 1_001, 5_000] {
             let mut runs = Runs::new(pending_max);
-            // A file for each of 1000 records would be more than a process may open.
-            let records = if pending_max < 2 { &records[..50] } else { &records };
-            for record in records {
+            for record in &records {
                 runs.push(*record).unwrap();
             }
             let mut merged = Vec::new();
-            runs.merge(|record| merged.push(*record)).unwrap();
-            let mut expected: Vec<_> = records.to_vec();
-            expected.sort_unstable();
+            runs.merge(|record| {
+                merged.push(*record);
+                Ok(())
+            })
+            .unwrap();
             assert_eq!(merged, expected, "{pending_max} in memory");
         }
     }

@@ -79,6 +79,13 @@ fn write_checked(out: &mut String, report: &Report) -> std::fmt::Result {
             "  These are all events that the log had when the checkpoint was signed: none was changed, added, removed or moved."
         )?,
     }
+    if report.decisions > 0 {
+        writeln!(
+            out,
+            "  {} replayed, each valid, in time, and by someone allowed or as the question's policy says.",
+            counted(report.decisions, "decision")
+        )?;
+    }
     // A file of a server holds thousands of checkpoints. The newest one covers the others, which are counted.
     let mut of_files: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     for compared in report.checkpoints.iter().filter(|compared| compared.result == Comparison::Consistent) {

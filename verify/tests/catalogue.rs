@@ -3,12 +3,10 @@
 
 mod forge;
 
-use domain::base::sealed::Sealed;
 use forge::tampering::{Case, cases};
 use forge::{Chance, Export, Log, SMALL, Shape};
-use verify::finding::{Code, Findings, Place};
 use verify::report::{Comparison, Kind, Report, Verdict};
-use verify::{Kept, Options, Replay, Watchers, verify};
+use verify::{Kept, Options, Watchers, verify};
 
 /// How many honest logs are verified here; `tests/verifier/run` verifies more.
 const HONEST: u64 = 200;
@@ -126,55 +124,6 @@ fn each_changed_byte_is_found() {
             }
         }
     }
-}
-
-/// The calls that a replay has seen.
-#[derive(Default)]
-struct Seen {
-    events: Vec<(Option<u64>, String)>,
-    erased: u64,
-    ends: u32,
-}
-
-impl Replay for Seen {
-    fn event(&mut self, event: &Sealed, place: Place, findings: &mut Findings) {
-        if self.events.is_empty() {
-            findings.add(place, Code::EventForm, "a finding of the replay");
-        }
-        self.events.push((place.leaf, event.hash.to_string()));
-    }
-
-    fn erased(&mut self, _: Place, _: &mut Findings) {
-        self.erased += 1;
-    }
-
-    fn end(&mut self, _: &mut Findings) {
-        self.ends += 1;
-    }
-}
-
-#[test]
-fn a_replay_sees_the_right_events_in_order_and_may_find_faults() {
-    let mut chance = Chance::new(11);
-    let log = Log::random(&mut chance, SMALL);
-    let mut export = log.export(log.events.len(), None);
-    let right = export.lines.iter().filter(|line| !line.is_erased);
-    let mut expected: Vec<_> =
-        right.map(|line| (Some(line.leaf), log.events[usize::try_from(line.leaf).unwrap()].hash.clone())).collect();
-    // An event that was changed is not shown.
-    let (changed, hash) = expected.remove(2);
-    let line = &mut export.lines[usize::try_from(changed.unwrap()).unwrap()];
-    let mut event = line.event();
-    event["payload"] = serde_json::json!({"changed": true});
-    line.set_event(event, Some(&hash));
-    let mut seen = Seen::default();
-    let watchers = Watchers { replay: Some(&mut seen), progress: None };
-    let options = options(&[log.key.verifying().to_string()], &[]);
-    let report = verify("export", export.write_anew().as_bytes(), &options, watchers);
-    assert_eq!((seen.events, seen.ends), (expected, 1));
-    assert_eq!(seen.erased, report.redacted);
-    let codes: Vec<_> = report.findings.iter().map(|finding| finding.code).collect();
-    assert_eq!(codes, [Code::EventForm, Code::WrongHash]);
 }
 
 #[test]

@@ -32,7 +32,7 @@ use crate::surroundings::Env;
 use crate::{StoreError, Unit};
 
 /// The tables in an order in which they can be emptied.
-const TABLES: [&str; 44] = [
+const TABLES: [&str; 45] = [
     "tree",
     "tree_tiles",
     "tree_runs",

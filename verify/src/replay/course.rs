@@ -1,0 +1,321 @@
+//! The course of one intent: its state so far, and how its next event is judged.
+
+use std::collections::{HashMap, VecDeque};
+
+use chrono::{DateTime, Utc};
+use domain::base::ids::{DeliveryId, IntentId, SuspensionId};
+use domain::intent::Intent;
+use domain::intent::event::Event;
+use domain::intent::evolve::evolve;
+use domain::intent::status::Status;
+use domain::log::payload::{Expired, Payload, Renotified};
+use domain::portfolio::membership::MemberOf;
+use domain::suspension::requested::REQUESTS_OPEN_MAX;
+use domain::suspension::{Asker, CHOICES_MAX, Question, Suspension};
+use uuid::Uuid;
+
+use super::doubt::{Decisions, Doubt, Doubts, Fault, Judged};
+use super::keys::{Keys, Read, stranger};
+use super::kind::Kind;
+use super::{Held, Record};
+use crate::event::{LogId, LogKind, Time};
+use crate::finding::{Code, Findings, Place};
+
+/// How many ended questions of an intent are kept; an answer to an older one is not judged.
+const ENDED_MAX: usize = 5_000;
+/// How many messages, agents and portfolios of an intent are kept.
+const OTHERS_MAX: usize = 10_000;
+/// The most bytes of the name of a person or an agent that is kept. A name in an event that is longer was forged.
+const NAME_BYTES_MAX: usize = 2_000;
+
+/// An event that is judged.
+#[derive(Debug)]
+pub(super) struct Happened {
+    pub(super) actor: String,
+    pub(super) event_type: String,
+    /// When it happened, as the event says. That is not before the event before it, even if the clock was set back.
+    pub(super) at: DateTime<Utc>,
+    /// Whether the server's clock showed this time: the event before it is older.
+    pub(super) is_exact: bool,
+    pub(super) leaf: u64,
+}
+
+/// An event that must follow, because it belongs to the same decision.
+#[derive(Debug)]
+pub(super) enum Due {
+    /// The time was over, and no person had been reached.
+    Expired(Expired),
+    /// A further attempt that became due as well.
+    Renotified(Renotified),
+    /// The other people who are asked at an attempt.
+    Escalated(domain::log::payload::Escalated),
+    /// The intent goes on, or is abandoned.
+    Status {
+        /// Whether it is abandoned.
+        is_abandoned: bool,
+    },
+    /// The question that replaces the one before.
+    Asked,
+}
+
+/// The course of one intent.
+pub(super) struct Course<'k> {
+    pub(super) keys: &'k Keys,
+    pub(super) intent: Intent,
+    /// Whether the event by which the intent began is known.
+    pub(super) knows_creator: bool,
+    /// The questions that are open, without their texts.
+    pub(super) questions: HashMap<SuspensionId, Question>,
+    /// The messages: their questions and recipients.
+    pub(super) messages: HashMap<DeliveryId, (SuspensionId, String)>,
+    pub(super) due: VecDeque<Due>,
+    /// Why questions may exist that are not known here.
+    pub(super) hole: Option<Doubt>,
+    /// Whether it is not known for sure if people were reached.
+    pub(super) is_reach_unsure: bool,
+    sequence: u64,
+    time: Option<Time>,
+}
+
+impl<'k> Course<'k> {
+    pub(super) fn new(intent: [u8; 16], keys: &'k Keys) -> Self {
+        let nobody = Asker { name: stranger().0, owner: stranger() };
+        Self {
+            keys,
+            intent: Intent::born(IntentId(Uuid::from_bytes(intent)), Status::Draft, nobody, DateTime::UNIX_EPOCH),
+            knows_creator: false,
+            questions: HashMap::new(),
+            messages: HashMap::new(),
+            due: VecDeque::new(),
+            hole: None,
+            is_reach_unsure: false,
+            sequence: 0,
+            time: None,
+        }
+    }
+
+    pub(super) fn is_of(&self, intent: [u8; 16]) -> bool {
+        *self.intent.id.0.as_bytes() == intent
+    }
+
+    /// Judges the next event of the log, and applies it.
+    pub(super) fn follow(&mut self, record: &Record, bytes: &[u8], findings: &mut Findings, decisions: &mut Decisions) {
+        if record.sequence != self.sequence + 1 {
+            self.forget(Doubt::Selection);
+        }
+        let is_exact = record.sequence == self.sequence + 1 && self.time.is_none_or(|before| record.time > before);
+        (self.sequence, self.time) = (record.sequence, Some(record.time));
+        if record.kind == Kind::Other {
+            return;
+        }
+        let judged = match record.held {
+            Held::Bytes => self.judge(record, bytes, is_exact),
+            Held::Erased => Ok(self.miss(record.kind, Doubt::Erased)),
+            Held::TooLarge => Ok(self.miss(record.kind, Doubt::Unknown)),
+        };
+        match judged {
+            Ok(doubts) if record.kind.is_decision() => decisions.count(&doubts),
+            Ok(_) => {}
+            Err(fault) => {
+                let log = LogId { kind: LogKind::Intent, id: record.intent };
+                let (line, leaf, sequence) = (Some(record.line), Some(record.leaf), Some(record.sequence));
+                findings.add(Place { line, leaf, log: Some(log), sequence }, fault.code, fault.text);
+            }
+        }
+        self.shorten();
+    }
+
+    /// Forgets all questions: events may be missing that changed them.
+    fn forget(&mut self, doubt: Doubt) {
+        self.hole = Some(doubt);
+        (self.intent.open, self.is_reach_unsure) = (None, false);
+        self.intent.beside.clear();
+        self.intent.ended.clear();
+        self.questions.clear();
+        self.due.clear();
+    }
+
+    /// Notes that an event of this kind cannot be read.
+    fn miss(&mut self, kind: Kind, doubt: Doubt) -> Doubts {
+        self.due.clear();
+        if kind.leaves_a_hole() {
+            self.forget(doubt);
+        }
+        self.is_reach_unsure |= kind == Kind::Delivered;
+        Doubts::from([doubt])
+    }
+
+    /// Keeps the state of a forged log as small as that of an honest one.
+    fn shorten(&mut self) {
+        if self.intent.ended.len() > ENDED_MAX {
+            self.intent.ended.drain(..ENDED_MAX / 2);
+            self.hole = Some(Doubt::Unknown);
+        }
+        if let Some(ended) = self.intent.ended.last_mut() {
+            // Nothing depends on these parts of a question that has ended.
+            ended.choices = Vec::new();
+            ended.fallback_value = None;
+            if let Some(ending) = &mut ended.ending {
+                (ending.response, ending.by) = (None, None);
+                ending.metadata = None;
+            }
+        }
+        self.intent.assigned.truncate(OTHERS_MAX);
+        self.intent.member_of.truncate(OTHERS_MAX);
+        if self.intent.open.is_none() && self.intent.beside.is_empty() {
+            self.is_reach_unsure = false;
+        }
+    }
+
+    fn judge(&mut self, record: &Record, bytes: &[u8], is_exact: bool) -> Judged {
+        let Ok(Read { actor, created_at, event_type, payload }) = serde_json::from_slice(bytes) else {
+            return Ok(self.miss(record.kind, Doubt::Unknown));
+        };
+        let (Some(at), Ok(payload)) = (domain::base::time::parse(&created_at), Payload::read(&event_type, payload)) else {
+            return Ok(self.miss(record.kind, Doubt::Unknown));
+        };
+        let event = Happened { actor, event_type, at, is_exact, leaf: record.leaf };
+        let due = self.due.pop_front();
+        let judged = match (due, &payload) {
+            (Some(due), payload) => self.judge_due(due, &event, payload),
+            (None, payload) => self.judge_free(&event, payload),
+        };
+        self.apply(&event, payload);
+        judged
+    }
+
+    /// Judges an event that follows from the one before it.
+    fn judge_due(&mut self, due: Due, event: &Happened, payload: &Payload) -> Judged {
+        let (name, is_right) = match (due, payload) {
+            (Due::Expired(due), Payload::Expired(logged)) => ("intent.suspension_expired", due == *logged),
+            (Due::Renotified(due), Payload::Renotified(logged)) => ("intent.suspension_renotified", due == *logged),
+            (Due::Escalated(due), Payload::Escalated(logged)) => ("intent.suspension_escalated", due == *logged),
+            (Due::Status { is_abandoned }, Payload::StatusChanged(logged)) => {
+                let name =
+                    if is_abandoned { "status_changed to abandoned" } else { "status_changed to a status other than abandoned" };
+                (name, is_abandoned == (logged.new_status == Status::Abandoned))
+            }
+            (Due::Asked, Payload::Suspended(logged)) => ("intent.suspended", logged.kind.stops_intent()),
+            (due, _) => (due.name(), false),
+        };
+        if is_right {
+            return Ok(Doubts::new());
+        }
+        self.due.clear();
+        let text = format!(
+            "After the event before it, an event {name} with other contents is due, and this is {}: the decision did not have the effect that its rules say.",
+            event.event_type
+        );
+        Err(Fault::new(Code::DecisionDiffers, text))
+    }
+
+    /// Judges an event that begins a decision of its own, or is none.
+    fn judge_free(&mut self, event: &Happened, payload: &Payload) -> Judged {
+        #[expect(clippy::wildcard_enum_match_arm, reason = "most events are no decisions")]
+        match payload {
+            Payload::StatusChanged(changed) => self.status(changed.new_status),
+            Payload::Suspended(asked) => self.asked(event, asked),
+            Payload::Resumed(answer) => self.answered(event, answer),
+            Payload::RefusedAnswer(refused) => self.refused(event, refused),
+            Payload::Undeliverable(ended) => self.undeliverable(event, ended.suspension_id),
+            Payload::Expired(expired) => self.expired(event, expired),
+            Payload::Renotified(renotified) => self.renotified(event, renotified),
+            Payload::Escalated(escalated) => self.escalated(escalated),
+            Payload::Cancelled(cancelled) => self.cancelled(event, cancelled),
+            Payload::Extended(extended) => self.extended(event, extended),
+            _ => Ok(Doubts::new()),
+        }
+    }
+
+    /// A status changes only after the question that holds the intent has ended.
+    fn status(&self, new: Status) -> Judged {
+        if self.intent.open.is_none() || new == Status::SuspendedAwaitingInput {
+            return Ok(Doubts::new());
+        }
+        let text = format!(
+            "The status of the intent became {}, although its question was open and no event says how that ended.",
+            new.as_str()
+        );
+        Err(Fault::new(Code::QuestionOpen, text))
+    }
+
+    /// Applies an event to the state, whatever the judgement on it was.
+    fn apply(&mut self, event: &Happened, payload: Payload) {
+        #[expect(clippy::wildcard_enum_match_arm, reason = "the state of a course depends on few of the events")]
+        match payload {
+            Payload::IntentCreated(_) => {
+                self.knows_creator = true;
+                self.intent.created_by = self.asker(&event.actor);
+            }
+            Payload::Suspended(asked) => {
+                let has_room = self.intent.beside.len() < REQUESTS_OPEN_MAX;
+                if !has_room || asked.choices.len() > CHOICES_MAX || asked.asked_by.len() > NAME_BYTES_MAX {
+                    return self.forget(Doubt::Unknown);
+                }
+                let (suspension, question) = self.rebuilt(*asked);
+                self.questions.retain(|id, _| self.intent.opened(*id).is_some());
+                self.questions.insert(suspension.id, question.clone());
+                self.evolve(event, &Event::Suspended(Box::new(suspension), Box::new(question)));
+            }
+            Payload::Tracked(tracked) => {
+                let (id, message) = (tracked.delivery.suspension_id, tracked.delivery.delivery_id);
+                if self.messages.len() < OTHERS_MAX && tracked.delivery.recipient.len() <= NAME_BYTES_MAX {
+                    self.messages.insert(message, (id, tracked.delivery.recipient.clone()));
+                }
+                // If the clock was set back, the server may have taken the report as one from before the deadline.
+                self.is_reach_unsure |= !event.is_exact && self.intent.opened(id).is_some_and(|open| open.is_expired(event.at));
+                self.evolve(event, &super::rebuilt::delivered(tracked));
+            }
+            Payload::Joined(added) => {
+                self.intent.member_of.retain(|known| known.portfolio_id != added.portfolio_id);
+                self.intent.member_of.push(MemberOf { portfolio_id: added.portfolio_id, deadline: None });
+            }
+            Payload::Left(removed) => self.intent.member_of.retain(|known| known.portfolio_id != removed.portfolio_id),
+            Payload::Assigned(assigned) if assigned.agent_id.len() > NAME_BYTES_MAX => {}
+            other => {
+                if let Some(rebuilt) = super::rebuilt::event(&self.intent, other) {
+                    self.evolve(event, &rebuilt);
+                }
+            }
+        }
+    }
+
+    fn evolve(&mut self, event: &Happened, rebuilt: &Event) {
+        evolve(&mut self.intent, rebuilt, event.at, event.at);
+    }
+
+    /// The intent with one open question alone, for a decision about that question.
+    pub(super) fn with_only(&self, open: &Suspension) -> Intent {
+        let mut alone = Intent::born(self.intent.id, self.intent.status, self.intent.created_by.clone(), self.intent.created_at);
+        alone.assigned.clone_from(&self.intent.assigned);
+        if open.kind.stops_intent() {
+            alone.open = Some(open.clone());
+        } else {
+            alone.beside = vec![open.clone()];
+        }
+        alone
+    }
+
+    /// The judgement on a decision about a question that is not open.
+    pub(super) fn not_open(&self, id: SuspensionId) -> Judged {
+        if self.intent.ended.iter().any(|ended| ended.id == id) {
+            return Err(Fault::new(Code::AlreadyEnded, "The question had ended before: a question ends once."));
+        }
+        match self.hole {
+            Some(doubt) => Ok(Doubts::from([doubt])),
+            None => Err(Fault::new(Code::UnknownQuestion, "The intent never asked the question that the event names.")),
+        }
+    }
+}
+
+impl Due {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Expired(_) => "intent.suspension_expired",
+            Self::Renotified(_) => "intent.suspension_renotified",
+            Self::Escalated(_) => "intent.suspension_escalated",
+            Self::Status { .. } => "status_changed",
+            Self::Asked => "intent.suspended",
+        }
+    }
+}

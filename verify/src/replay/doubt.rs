@@ -1,0 +1,113 @@
+//! Why a decision cannot be checked, or not in all respects.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::finding::Code;
+use crate::report::Report;
+
+/// The reason for which a decision cannot be checked in all respects. No doubt is a sign of tampering.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Doubt {
+    /// Events of the intent are not in the selection.
+    Selection,
+    /// Events of the intent were erased.
+    Erased,
+    /// Events of the intent have a form that this program does not know, or are too many or too large.
+    Unknown,
+    /// The event does not name the credential.
+    Credential,
+    /// The owner of the agent that asked is not known.
+    Owner,
+    /// The server's clock was set back, or several events have one time.
+    Clock,
+    /// A gateway answered that is tied to channels.
+    Gateway,
+    /// The question is about a plan or a task.
+    Plan,
+    /// The intent is in a portfolio, which may have a deadline of its own.
+    Portfolio,
+}
+
+impl Doubt {
+    /// The stable code, and the remark for people.
+    fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Selection => (
+                "decisions_selection",
+                "Decisions depend on events that are not in the selection, for example on the question. Verify a whole export.",
+            ),
+            Self::Erased => ("decisions_erased", "Decisions depend on events that were erased."),
+            Self::Unknown => (
+                "decisions_unknown",
+                "Decisions depend on events whose form this program does not know, or that are too large. A newer version may know them.",
+            ),
+            Self::Credential => (
+                "decisions_credential",
+                "Decisions do not name the key or the message by which they were made, as in logs of older servers: who made them is not checked.",
+            ),
+            Self::Owner => (
+                "decisions_owner",
+                "The name of the agent that asked or that created the intent does not lead to one owner, so it is not checked that the decision was not its owner's.",
+            ),
+            Self::Clock => (
+                "decisions_clock",
+                "Decisions have the same time as the event before them, as after a clock was set back: whether they were in time is not checked.",
+            ),
+            Self::Gateway => (
+                "decisions_gateway",
+                "Decisions came through a gateway that is tied to channels: the log does not say for which people it was handed messages.",
+            ),
+            Self::Plan => (
+                "decisions_plan",
+                "Decisions are about plans or tasks: it is not checked that those who work on these did not answer.",
+            ),
+            Self::Portfolio => {
+                ("decisions_portfolio", "Decisions belong to intents in portfolios: the deadlines of portfolios are not checked.")
+            }
+        }
+    }
+}
+
+/// The doubts about one decision.
+pub(super) type Doubts = BTreeSet<Doubt>;
+
+/// A decision that breaks a rule.
+#[derive(Debug)]
+pub(super) struct Fault {
+    pub(super) code: Code,
+    pub(super) text: String,
+}
+
+impl Fault {
+    pub(super) fn new(code: Code, text: impl Into<String>) -> Self {
+        Self { code, text: text.into() }
+    }
+}
+
+/// The judgement on one decision: the doubts that are left, or the rule that it breaks.
+pub(super) type Judged = Result<Doubts, Fault>;
+
+/// The counts of the decisions that were replayed.
+#[derive(Debug, Default)]
+pub(crate) struct Decisions {
+    /// The decisions that are right in all respects.
+    right: u64,
+    doubts: BTreeMap<Doubt, u64>,
+}
+
+impl Decisions {
+    pub(super) fn count(&mut self, doubts: &Doubts) {
+        self.right += u64::from(doubts.is_empty());
+        for doubt in doubts {
+            *self.doubts.entry(*doubt).or_default() += 1;
+        }
+    }
+
+    pub(crate) fn report(self, report: &mut Report) {
+        report.decisions = self.right;
+        for (doubt, count) in self.doubts {
+            let (code, text) = doubt.words();
+            report.not_checkable(code, Some(count), text);
+        }
+    }
+}

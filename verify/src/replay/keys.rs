@@ -1,0 +1,242 @@
+//! The keys that the server's log knows, and the principals that acted.
+
+use std::collections::HashMap;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::base::ids::KeyId;
+use domain::base::name::{DEVELOPMENT, LOCAL, Owner, SERVER, form};
+use domain::base::text::quoted;
+use domain::log::payload::{Key, KeyRevoked};
+use domain::people::principal::{Assurance, Credential, Principal, Role};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::course::Happened;
+use super::doubt::{Doubt, Doubts, Fault};
+use crate::event::Facts;
+use crate::finding::Code;
+
+/// The most bytes of keys that are kept; a key beyond them counts as unknown.
+const KEYS_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// How far the time of a decision may lie behind the revocation of its key, in seconds: the request came before, and was decided
+/// after it. The clocks of several servers differ, too.
+const SLACK_SECONDS: i64 = 300;
+/// The longest name that a finding quotes, in characters.
+pub(super) const SHOWN_MAX: usize = 100;
+
+/// An event of the server's log, with its payload.
+#[derive(Deserialize)]
+struct Envelope<P> {
+    created_at: String,
+    payload: P,
+}
+
+/// A time and the leaf of the event that has it.
+#[derive(Clone, Copy, Debug)]
+struct Moment {
+    at: DateTime<Utc>,
+    leaf: u64,
+}
+
+/// A key.
+#[derive(Debug)]
+struct Known {
+    principal: Principal,
+    /// When it was made; absent for keys that are older than the log.
+    made: Option<Moment>,
+    revoked: Option<Moment>,
+}
+
+/// The keys of the server's log.
+#[derive(Debug, Default)]
+pub(super) struct Keys {
+    by_id: HashMap<KeyId, Known>,
+    /// The owners of agents' keys by the form of the key's name.
+    owners: HashMap<String, Vec<Owner>>,
+    /// About how many bytes the keys take.
+    bytes: usize,
+    /// Whether a key may exist that is not known here.
+    has_gaps: bool,
+}
+
+/// The principal that acted, and what is not sure about it.
+#[derive(Debug)]
+pub(super) struct Who {
+    pub(super) principal: Principal,
+    pub(super) doubts: Doubts,
+}
+
+/// The parts of an event that say by whom it was.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Acted<'a> {
+    pub(super) event: &'a Happened,
+    /// The person or service, as the event names it.
+    pub(super) subject: &'a str,
+    /// The role, if the event names it, or else one that may do this.
+    pub(super) role: Role,
+    pub(super) assurance: Assurance,
+    pub(super) credential: Option<Credential>,
+}
+
+impl Keys {
+    /// Adds an event of the server's log.
+    pub(super) fn event(&mut self, facts: &Facts<'_>, bytes: &[u8], leaf: u64) {
+        match facts.event_type {
+            b"\"key.created\"" | b"\"key.imported\"" => match serde_json::from_slice::<Envelope<Key>>(bytes) {
+                Ok(Envelope { created_at, payload }) => {
+                    let made = domain::base::time::parse(&created_at).map(|at| Moment { at, leaf });
+                    self.add(payload, made);
+                }
+                Err(_) => self.has_gaps = true,
+            },
+            b"\"key.recorded\"" => match serde_json::from_slice::<Envelope<Key>>(bytes) {
+                Ok(Envelope { payload, .. }) => self.add(payload, None),
+                Err(_) => self.has_gaps = true,
+            },
+            b"\"key.revoked\"" => match serde_json::from_slice::<Envelope<KeyRevoked>>(bytes) {
+                Ok(Envelope { created_at, payload }) => {
+                    if let (Some(key), Some(at)) = (self.by_id.get_mut(&payload.key_id), domain::base::time::parse(&created_at)) {
+                        key.revoked = key.revoked.or(Some(Moment { at, leaf }));
+                    }
+                }
+                Err(_) => self.has_gaps = true,
+            },
+            _ => {}
+        }
+    }
+
+    /// Adds an event of the server's log without payload.
+    pub(super) fn erased(&mut self, facts: &Facts<'_>) {
+        self.has_gaps |= facts.event_type.starts_with(b"\"key.");
+    }
+
+    fn add(&mut self, key: Key, made: Option<Moment>) {
+        let tied: usize = key.tied_to.iter().flatten().map(|name| name.len() + size_of::<String>()).sum();
+        self.bytes += 2 * size_of::<Known>() + 2 * (key.name.len() + key.subject.len() + key.owner.as_str().len()) + tied;
+        if self.bytes > KEYS_BYTES_MAX {
+            self.has_gaps = true;
+            return;
+        }
+        if key.role == Role::Agent {
+            let owners = self.owners.entry(form(&key.name)).or_default();
+            if !owners.contains(&key.owner) {
+                owners.push(key.owner.clone());
+            }
+        }
+        let revoked = key.revoked_at.map(|at| Moment { at, leaf: 0 });
+        let Key { key_id, name, role, subject, owner, tied_to, client, .. } = key;
+        let principal = Principal {
+            credential: Some(Credential::ApiKey(key_id)),
+            name,
+            subject,
+            owner,
+            role,
+            tied_to,
+            client,
+            assurance: Assurance::ApiKey,
+        };
+        self.by_id.entry(key_id).or_insert(Known { principal, made, revoked });
+    }
+
+    /// The possible owners of an agent with this name; empty if none is known for sure.
+    pub(super) fn owners(&self, name: &str) -> Vec<Owner> {
+        if name == DEVELOPMENT {
+            return vec![Owner(DEVELOPMENT.to_owned())];
+        }
+        if self.has_gaps {
+            return Vec::new();
+        }
+        self.owners.get(&form(name)).cloned().unwrap_or_default()
+    }
+
+    /// Finds the principal that acted.
+    ///
+    /// # Errors
+    ///
+    /// The credential does not exist, is another one's, or was not valid then.
+    pub(super) fn who(&self, acted: &Acted<'_>) -> Result<Who, Fault> {
+        let actor = &acted.event.actor;
+        let sure = |principal| Ok(Who { principal, doubts: Doubts::new() });
+        let id = match acted.credential {
+            Some(Credential::ApiKey(id)) => id,
+            Some(Credential::EmailLink(message)) => return sure(Principal::link_holder(actor, Some(message))),
+            None if actor == SERVER => return sure(Principal::server()),
+            None => {
+                if let Some(account) = actor.strip_prefix(LOCAL) {
+                    return sure(Principal::local(account));
+                }
+                return Ok(Who { principal: acted.stand_in(), doubts: Doubts::from([Doubt::Credential]) });
+            }
+        };
+        let Some(known) = self.by_id.get(&id) else {
+            if self.has_gaps {
+                return Ok(Who { principal: acted.stand_in(), doubts: Doubts::from([Doubt::Credential]) });
+            }
+            let text = format!("It was made with the key {id}, which the server's log does not know.");
+            return Err(Fault::new(Code::UnknownCredential, text));
+        };
+        if known.principal.name != *actor {
+            let text = format!(
+                "It was made with the key {id}, whose name is {}, and the event names {} as the one who acted.",
+                quoted(&known.principal.name, SHOWN_MAX),
+                quoted(actor, SHOWN_MAX)
+            );
+            return Err(Fault::new(Code::UnknownCredential, text));
+        }
+        known.was_valid(acted.event)?;
+        sure(known.principal.clone())
+    }
+}
+
+impl Known {
+    /// Refuses an event that was made long before or after the time in which the key was valid. Both the times and the leaves must
+    /// say so, because a clock may have been set back.
+    fn was_valid(&self, event: &Happened) -> Result<(), Fault> {
+        let slack = TimeDelta::seconds(SLACK_SECONDS);
+        if let Some(Moment { at, leaf }) = self.revoked
+            && event.at > at + slack
+            && event.leaf > leaf
+        {
+            let text = format!("It was made with a key of {} that had been revoked.", quoted(&self.principal.name, SHOWN_MAX));
+            return Err(Fault::new(Code::UnknownCredential, text));
+        }
+        if let Some(Moment { at, leaf }) = self.made
+            && event.at < at - slack
+            && event.leaf < leaf
+        {
+            let text = format!("It was made with a key of {} that did not exist yet.", quoted(&self.principal.name, SHOWN_MAX));
+            return Err(Fault::new(Code::UnknownCredential, text));
+        }
+        Ok(())
+    }
+}
+
+impl Acted<'_> {
+    /// A principal of whom only the words of the event are known.
+    fn stand_in(&self) -> Principal {
+        Principal {
+            credential: self.credential,
+            name: self.event.actor.clone(),
+            subject: self.subject.to_owned(),
+            owner: stranger(),
+            role: self.role,
+            tied_to: None,
+            client: None,
+            assurance: self.assurance,
+        }
+    }
+}
+
+/// An owner that no key has: it is longer than a name may be.
+pub(super) fn stranger() -> Owner {
+    Owner("?".repeat(domain::base::name::NAME_MAX + 1))
+}
+
+/// The payload of an event, before its kind is known.
+#[derive(Deserialize)]
+pub(super) struct Read {
+    pub(super) actor: String,
+    pub(super) created_at: String,
+    pub(super) event_type: String,
+    pub(super) payload: Value,
+}

@@ -1,0 +1,175 @@
+//! Replays the decisions of an export: was each answer valid, in time, and by someone allowed, and did silence have the effect
+//! that the question says?
+//!
+//! The rules are those of the server, [`domain::intent::decide`]: a command is rebuilt from each event, and must lead to that
+//! event. An event that lacks what its command needs is *not checkable*, and counted under its [`Doubt`].
+//!
+//! Events of different intents alternate in an export, and an answer may stand before the event of the key that gave it. So the
+//! pass over the export only keeps them: a record of each event of an intent, which is sorted, and the bytes of those events that
+//! decisions depend on. At the end the intents are replayed one after the other, so that the state of one alone is in memory.
+
+mod answer;
+mod asking;
+mod change;
+mod course;
+mod deadline;
+mod doubt;
+mod keys;
+mod kind;
+mod rebuilt;
+mod spool;
+
+use std::io;
+
+use self::course::Course;
+pub(crate) use self::doubt::Decisions;
+use self::keys::Keys;
+use self::kind::Kind;
+use self::spool::Spool;
+use crate::event::{Facts, LogId, LogKind, Time};
+use crate::finding::{Findings, Place};
+use crate::runs::Runs;
+
+/// How many records are kept in memory.
+const RECORDS_IN_MEMORY: usize = 400_000;
+/// The most bytes of an event that is replayed. A request has at most 256 KiB, and its numbers become at most four times as long.
+const EVENT_BYTES_MAX: usize = 1_100_000;
+/// An id, four numbers, the place and the length of the bytes, the kind, and whether the event can be read.
+const RECORD_BYTES: usize = 16 + 4 * 8 + 8 + 4 + 1 + 1;
+
+/// The events of an export, until they are replayed.
+pub(crate) struct Replay {
+    keys: Keys,
+    records: Runs<RECORD_BYTES>,
+    spool: Spool,
+}
+
+/// An event of an intent, as the pass over the export kept it.
+#[derive(Clone, Copy, Debug)]
+struct Record {
+    intent: [u8; 16],
+    sequence: u64,
+    line: u64,
+    leaf: u64,
+    time: Time,
+    offset: u64,
+    length: u32,
+    kind: Kind,
+    held: Held,
+}
+
+/// What is kept of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Held {
+    /// Its bytes, if decisions depend on events of its kind.
+    Bytes = 0,
+    /// Nothing: its payload was erased.
+    Erased = 1,
+    /// Nothing: it is too large.
+    TooLarge = 2,
+}
+
+impl Replay {
+    pub(crate) fn new() -> Self {
+        Self { keys: Keys::default(), records: Runs::new(RECORDS_IN_MEMORY), spool: Spool::default() }
+    }
+
+    /// Adds an event without a fault of its own: its bytes give its hash.
+    ///
+    /// # Errors
+    ///
+    /// A temporary file cannot be written.
+    pub(crate) fn event(&mut self, facts: &Facts<'_>, bytes: &[u8], place: Place) -> io::Result<()> {
+        if facts.log == LogId::SERVER {
+            self.keys.event(facts, bytes, place.leaf.unwrap_or_default());
+            return Ok(());
+        }
+        let kind = Kind::of(facts.event_type);
+        let held = if bytes.len() > EVENT_BYTES_MAX { Held::TooLarge } else { Held::Bytes };
+        let bytes = if kind == Kind::Other || held == Held::TooLarge { &[] } else { bytes };
+        self.keep(facts, place, kind, held, bytes)
+    }
+
+    /// Adds an event whose payload was erased.
+    ///
+    /// # Errors
+    ///
+    /// A temporary file cannot be written.
+    pub(crate) fn erased(&mut self, facts: &Facts<'_>, place: Place) -> io::Result<()> {
+        if facts.log == LogId::SERVER {
+            self.keys.erased(facts);
+            return Ok(());
+        }
+        self.keep(facts, place, Kind::of(facts.event_type), Held::Erased, &[])
+    }
+
+    fn keep(&mut self, facts: &Facts<'_>, place: Place, kind: Kind, held: Held, bytes: &[u8]) -> io::Result<()> {
+        // No decision is an event of a portfolio.
+        if facts.log.kind != LogKind::Intent {
+            return Ok(());
+        }
+        let (offset, length) = self.spool.push(bytes)?;
+        let (line, leaf) = (place.line.unwrap_or_default(), place.leaf.unwrap_or_default());
+        let &Facts { log, sequence, created_at: time, .. } = facts;
+        self.records.push(Record { intent: log.id, sequence, line, leaf, time, offset, length, kind, held }.to_bytes())
+    }
+
+    /// Replays all decisions.
+    ///
+    /// # Errors
+    ///
+    /// A temporary file cannot be read.
+    pub(crate) fn end(self, findings: &mut Findings) -> io::Result<Decisions> {
+        let (mut decisions, mut spool, keys) = (Decisions::default(), self.spool.reading()?, self.keys);
+        let mut course: Option<Course<'_>> = None;
+        self.records.merge(|record| {
+            let record = Record::read(record);
+            let course = match &mut course {
+                Some(course) if course.is_of(record.intent) => course,
+                course => course.insert(Course::new(record.intent, &keys)),
+            };
+            let bytes = spool.read(record.offset, record.length)?;
+            course.follow(&record, bytes, findings, &mut decisions);
+            Ok(())
+        })?;
+        Ok(decisions)
+    }
+}
+
+impl Record {
+    /// Bytes that sort by intents, and within one by the order of its log.
+    fn to_bytes(self) -> [u8; RECORD_BYTES] {
+        let (mut bytes, mut at) = ([0; RECORD_BYTES], 0);
+        let mut add = |part: &[u8]| {
+            bytes[at..at + part.len()].copy_from_slice(part);
+            at += part.len();
+        };
+        add(&self.intent);
+        for number in [self.sequence, self.line, self.leaf, self.time.0, self.offset] {
+            add(&number.to_be_bytes());
+        }
+        add(&self.length.to_be_bytes());
+        add(&[self.kind as u8, self.held as u8]);
+        bytes
+    }
+
+    fn read(bytes: &[u8; RECORD_BYTES]) -> Self {
+        fn take<const N: usize>(rest: &mut &[u8]) -> [u8; N] {
+            let (first, behind) = rest.split_first_chunk().unwrap_or((&[0; N], &[]));
+            *rest = behind;
+            *first
+        }
+        let rest = &mut bytes.as_slice();
+        let intent = take(rest);
+        let [sequence, line, leaf, time, offset] = std::array::from_fn(|_| u64::from_be_bytes(take(rest)));
+        let length = u32::from_be_bytes(take(rest));
+        let [kind, held] = take(rest);
+        let kind = Kind::ALL.get(usize::from(kind)).copied().unwrap_or(Kind::Other);
+        let held = match held {
+            0 => Held::Bytes,
+            1 => Held::Erased,
+            _ => Held::TooLarge,
+        };
+        Self { intent, sequence, line, leaf, time: Time(time), offset, length, kind, held }
+    }
+}
