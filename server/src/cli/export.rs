@@ -1,4 +1,4 @@
-//! `placet export`: fetches the log, whole or a selection, into a file that `placet-verify` checks without this server.
+//! `placet export`: fetches the log, whole or a selection, into a file that `placet verify` checks without this server.
 //!
 //! The file is written beside its place under another name until it is whole. If the download breaks off, the next try goes on behind the
 //! last line that arrived.
@@ -86,7 +86,7 @@ async fn exported(args: &ExportArgs) -> anyhow::Result<()> {
     }
     let manifest = part.finish(&args.out)?;
     let events = manifest["events"].as_u64().unwrap_or_default();
-    let next = "Verify it with the program placet-verify and the log's public key, which its holder gives you: placet-verify --key KEY FILE";
+    let next = "Verify it with the log's public key, which its holder gives you: placet verify --key KEY FILE (or the program placet-verify)";
     print_laid_out(&format!("{}: {events} events.\n{next}", args.out.display()))
 }
 

@@ -30,6 +30,8 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 use domain::base::text::visible;
+use tokio::task::spawn_blocking;
+use verify::command::VerifyArgs;
 
 pub use self::remote::tell;
 use self::remote::{FAILED, REMOTE_COMMANDS};
@@ -73,11 +75,13 @@ enum Command {
     Remind(question::QuestionArgs),
     /// Give people more time for a question, with an operator's or an admin's key.
     Extend(steer::ExtendArgs),
-    /// Fetch the log, whole or a selection, into a file that placet-verify checks offline; with an auditor's or an admin's key.
+    /// Fetch the log, whole or a selection, into a file that `placet verify` checks offline; with an auditor's or an admin's key.
     Export(Box<export::ExportArgs>),
     /// Fetch the receipt of a decision, or check one without a server.
     #[command(subcommand)]
     Receipt(receipt::ReceiptCommand),
+    /// Check exported logs without a server and without a network: hashes, chains, the tree, signatures, and each decision.
+    Verify(VerifyArgs),
     /// Tell whether a server is ready, and how many questions are open there.
     Status(look::StatusArgs),
     /// Let deadlines and messages go on after `serve --after-restore`; works beside a running server and before the next start.
@@ -157,6 +161,7 @@ impl Cli {
             | Command::Extend(_)
             | Command::Export(_)
             | Command::Receipt(_)
+            | Command::Verify(_)
             | Command::Status(_)
             | Command::Completions { .. }
             | Command::Man { .. } => SPEAKING_FILTER,
@@ -182,6 +187,8 @@ impl Cli {
             Command::Extend(args) => return Ok(steer::extend(args).await),
             Command::Export(args) => return Ok(export::run(*args).await),
             Command::Receipt(command) => return Ok(receipt::run(command).await),
+            // It reads files and computes for as long as they take, so it does not run among the tasks of the runtime.
+            Command::Verify(args) => return Ok(spawn_blocking(|| verify::command::run("placet verify", args)).await?),
             Command::Status(args) => return Ok(look::status(args).await),
             Command::Completions { shell } => clap_complete::generate(shell, &mut Self::command(), NAME, &mut std::io::stdout()),
             Command::Man { command } => manual(command.as_deref())?,
