@@ -5,6 +5,7 @@
 //! logs honest FOLDER SEED COUNT      honest logs, each as a whole export and as a selection
 //! logs mutated FOLDER SEED COUNT     honest exports with a few bytes changed at random
 //! logs large FILE EVENTS LOGS        one whole export with events of about 1 KB, and its key on standard output
+//! logs decisions FILE EVENTS LOGS    the same, in which each event is a request for approval or the answer to one
 //! ```
 //!
 //! The first three write a file `cases.jsonl`: `{"name", "files", "keys", "kept", "expected"}` on each line.
@@ -20,20 +21,24 @@ use std::path::Path;
 
 use forge::tampering::{Case, cases};
 use forge::{Chance, Log, SMALL};
+use large::{Contents, large};
 use serde_json::json;
 
 fn main() {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
     let number = |place: usize| arguments.get(place).map_or(0, |text| text.parse::<u64>().expect("a number"));
     let Some(target) = arguments.get(1).map(Path::new) else {
-        panic!("logs tampered|honest|mutated|large FOLDER|FILE NUMBER…")
+        panic!("logs tampered|honest|mutated|large|decisions FOLDER|FILE NUMBER…")
     };
     match arguments[0].as_str() {
         "tampered" => write(target, cases(number(2))),
         "honest" => write(target, (0..number(3)).flat_map(|place| honest(number(2) + place))),
         "mutated" => write(target, (0..number(3)).map(|place| mutated(number(2) + place))),
-        "large" => println!("{}", large::large(BufWriter::new(File::create(target).unwrap()), number(2), number(3).max(1))),
-        other => panic!("{other} is none of tampered, honest, mutated, large"),
+        name @ ("large" | "decisions") => {
+            let contents = if name == "large" { Contents::Notes } else { Contents::Decisions };
+            println!("{}", large(BufWriter::new(File::create(target).unwrap()), number(2), number(3).max(1), contents));
+        }
+        other => panic!("{other} is none of tampered, honest, mutated, large, decisions"),
     }
 }
 

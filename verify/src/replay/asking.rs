@@ -68,7 +68,7 @@ impl Course<'_> {
             fallback_policy: asked.fallback_policy,
             fallback_value: asked.fallback_value.clone(),
             reached: asked.reached,
-            // The log does not say this; whoever judges a deadline tries both.
+            // The log does not say this, so the judgement on a deadline tries both.
             requires_delivery: false,
             fixed_deadline: asked.fixed_deadline,
             refusals: 0,
@@ -103,7 +103,7 @@ impl Course<'_> {
     ) -> Result<Doubts, Rejection> {
         let mut doubts = Doubts::new();
         let claimed = if let Command::Respond(respond) = command { respond.claimed_responded_by.clone() } else { None };
-        // The log does not say for whom a gateway was handed messages.
+        // The log does not say for which people a gateway was handed messages.
         let handed_for: Vec<String> = claimed.into_iter().collect();
         if by.tied_to.is_some() {
             doubts.insert(Doubt::Gateway);

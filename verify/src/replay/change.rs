@@ -33,7 +33,7 @@ impl Course<'_> {
         }
         let (subject, role, assurance) = (&*logged.cancelled_by, Role::Agent, Assurance::ApiKey);
         let who = self.keys.who(&Acted { event, subject, role, assurance, credential: logged.credential })?;
-        // The requests beside an intent end with it, whoever ended it.
+        // The requests beside an intent end with it: that is no decision of its own.
         if !open.kind.stops_intent() && self.intent.status.is_final() {
             return Ok(who.doubts);
         }

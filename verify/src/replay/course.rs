@@ -79,10 +79,10 @@ pub(super) struct Course<'k> {
 
 impl<'k> Course<'k> {
     pub(super) fn new(intent: [u8; 16], keys: &'k Keys) -> Self {
-        let nobody = Asker { name: stranger().0, owner: stranger() };
+        let unknown = Asker { name: stranger().0, owner: stranger() };
         Self {
             keys,
-            intent: Intent::born(IntentId(Uuid::from_bytes(intent)), Status::Draft, nobody, DateTime::UNIX_EPOCH),
+            intent: Intent::born(IntentId(Uuid::from_bytes(intent)), Status::Draft, unknown, DateTime::UNIX_EPOCH),
             knows_creator: false,
             questions: HashMap::new(),
             messages: HashMap::new(),

@@ -66,7 +66,7 @@ pub(super) struct Who {
     pub(super) doubts: Doubts,
 }
 
-/// The parts of an event that say by whom it was.
+/// The parts of an event that say who acted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Acted<'a> {
     pub(super) event: &'a Happened,
@@ -212,7 +212,7 @@ impl Known {
 }
 
 impl Acted<'_> {
-    /// A principal of whom only the words of the event are known.
+    /// A principal that is known by the words of the event alone.
     fn stand_in(&self) -> Principal {
         Principal {
             credential: self.credential,

@@ -97,7 +97,7 @@ impl Kind {
         }
     }
 
-    /// Whether the questions of an intent are not known any more if such an event cannot be read.
+    /// Whether the questions of an intent are not known any more if an event of this kind cannot be read.
     pub(super) fn leaves_a_hole(self) -> bool {
         self == Self::Asked || (self.is_decision() && self != Self::Refused && self != Self::Escalated)
     }
