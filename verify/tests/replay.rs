@@ -200,6 +200,15 @@ fn an_honest_log_is_replayed_whole() {
     assert_eq!((report.decisions, remarks(&report)), (DECISIONS, vec![]));
 }
 
+#[test]
+fn a_form_may_be_answered_with_null() {
+    let mut world = World::honest();
+    world.payload(Tale::Written, "intent.suspended")["response_type"] = json!("form");
+    world.payload(Tale::Written, RESUMED)["value"] = Value::Null;
+    let report = judge(&world, None);
+    assert_eq!((report.verdict, report.decisions), (Verdict::Verified, DECISIONS), "{:#?}", report.findings);
+}
+
 /// The holder of a log can chain and sign everything anew. If one of these is not found, the holder can make up a person's yes.
 #[test]
 fn every_kind_of_forged_decision_is_found_for_the_right_reason() {

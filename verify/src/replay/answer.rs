@@ -35,7 +35,8 @@ impl Course<'_> {
         let respond = Respond {
             suspension_id: open.id.expose(),
             checkpoint: None,
-            value: answer.value.clone(),
+            // An accepted answer has a value; a form may be answered with null.
+            value: Some(answer.value.clone().unwrap_or_default()),
             claimed_responded_by: claimed.clone(),
             metadata: Some(answer.metadata.clone()),
             expects: (!open.kind.stops_intent()).then_some(open.kind),
@@ -149,6 +150,7 @@ fn compare(decided: &[Event], event: &Happened, answer: &Resumed, open: &Suspens
         return differs("The answer does not have the effect of an answer.".to_owned());
     };
     let (Payload::Resumed(mut wanted), mut logged) = (Payload::of(due), answer.clone()) else { return Ok(()) };
+    logged.value.get_or_insert_default();
     // Older servers did not write these members.
     for (wanted, logged) in [
         (&mut wanted.choice_label, &mut logged.choice_label),
