@@ -91,6 +91,7 @@ pub(super) fn resumed(answer: domain::log::payload::Resumed, kind: Kind) -> Resu
         assurance: answer.assurance,
         credential: answer.credential,
         claimed_responded_by: answer.claimed_responded_by,
+        evidence: answer.evidence,
     }
 }
 
