@@ -44,6 +44,28 @@ fn head_of(text: &str) -> TreeHead {
     TreeHead::verify(header["checkpoint"].as_str().unwrap(), &[key]).unwrap()
 }
 
+/// `placet verify` reads what `placet export` wrote, and ends as `placet-verify` does.
+async fn check_with_the_program(site: &Site, file: &Path, text: &str) {
+    let header: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    let (key, name) = (header["key"].as_str().unwrap(), file.to_str().unwrap());
+    let verified = site.run(site.command(["verify", "--key", key, name])).await;
+    assert!(verified.succeeded().starts_with("VERIFIED"), "{verified:?}");
+    let json = site.run(site.command(["verify", "--json", "--trust-export-key", name])).await;
+    let report: Value = serde_json::from_str(json.succeeded()).unwrap();
+    assert_eq!(report["exports"][0]["verdict"], "verified");
+    let changed = site.folder().join("changed.jsonl");
+    std::fs::write(&changed, text.replacen("\"bot\"", "\"bat\"", 1)).unwrap();
+    for (arguments, code, words) in [
+        (vec!["verify", "--key", key, changed.to_str().unwrap()], 1, "NOT VERIFIED"),
+        (vec!["verify", "--key", key, "/nowhere"], 2, "NOT READ"),
+        (vec!["verify", name], 2, "placet verify: no key is given"),
+    ] {
+        let done = site.run(site.command(arguments)).await;
+        assert_eq!(done.status.code(), Some(code), "{done:?}");
+        assert!(done.stdout.contains(words) || done.stderr.contains(words), "{done:?}");
+    }
+}
+
 /// A download that broke off goes on behind its last whole line, and gives the file that an unbroken one would have given.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_export_is_fetched_and_goes_on_where_it_broke_off() {
@@ -56,8 +78,9 @@ async fn an_export_is_fetched_and_goes_on_where_it_broke_off() {
     }
     let (first, second) = (site.folder().join("first.jsonl"), site.folder().join("second.jsonl"));
     let done = export(&site, &auditor, &first, &[]).await;
-    assert!(done.succeeded().contains("events.") && done.stdout.contains("placet-verify"), "{done:?}");
+    assert!(done.succeeded().contains("events.") && done.stdout.contains("placet verify --key"), "{done:?}");
     let whole = std::fs::read_to_string(&first).unwrap();
+    check_with_the_program(&site, &first, &whole).await;
     check(&whole, &[head_of(&whole)]);
     let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&first).unwrap().permissions());
     assert_eq!(mode & 0o777, 0o600, "it holds questions and answers");

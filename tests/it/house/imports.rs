@@ -282,6 +282,24 @@ fn the_server_has_no_circles_and_its_surfaces_do_not_know_each_other() {
     }
 }
 
+/// The imports of the domain's rules, that is of anything but `domain::base`, outside of these folders.
+fn of_rules(sources: &Sources, apart_from: &str) -> Vec<String> {
+    let imports_rules = |source: &str| {
+        let code = code(source);
+        code.match_indices("domain::").any(|(at, name)| !code[at + name.len()..].starts_with("base"))
+    };
+    let outside = sources.iter().filter(|(file, source)| !file.starts_with(apart_from) && imports_rules(source));
+    outside.map(|(file, _)| file.clone()).collect()
+}
+
+#[test]
+fn the_verifier_shares_rules_with_the_server_for_the_replay_alone() {
+    let sources = sources("verify/src");
+    assert!(sources.keys().any(|file| file.starts_with("replay/")), "the walk found no replay");
+    assert_eq!(of_rules(&sources, "replay/"), [""; 0]);
+    assert!(of_rules(&sources, "nothing/").len() > 5, "a file that imports rules is found");
+}
+
 #[test]
 fn a_circle_and_an_arrow_upwards_are_found() {
     let planted =
