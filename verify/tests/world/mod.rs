@@ -91,27 +91,28 @@ impl World {
         for (place, (name, role, owner)) in KEYS.into_iter().enumerate() {
             let payload =
                 json!({"key_id": id(0xc00 + place as u64), "name": name, "role": role, "subject": name, "owner": owner});
-            world.add(("log", &json!("server")), "placet", 1, "key.created", &payload);
+            world.add(("log", &json!("server")), "placet", 1, "key.created", payload);
         }
         let payload = json!({"key_id": key("gone")["id"], "name": "gone"});
-        world.add(("log", &json!("server")), "placet", 2, "key.revoked", &payload);
+        world.add(("log", &json!("server")), "placet", 2, "key.revoked", payload);
         for tale in Tale::ALL {
             world.tell(tale);
         }
         world
     }
 
-    fn add(&mut self, (name, of): (&str, &Value), actor: &str, at: u64, event_type: &str, payload: &Value) {
-        let event = json!({
+    fn add(&mut self, (name, of): (&str, &Value), actor: &str, at: u64, event_type: &str, payload: Value) {
+        let mut event = json!({
             "id": self.chance.id(), "actor": actor, "created_at": time(at * SECOND), "event_type": event_type, name: of,
-            "payload": payload, "salt": "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+            "salt": "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
         });
+        event["payload"] = payload;
         self.events.push(event.as_object().unwrap().clone());
     }
 
     /// Adds an event of an intent.
     pub(crate) fn happen(&mut self, tale: Tale, actor: &str, at: u64, event_type: &str, payload: Value) {
-        self.add(("intent_id", &json!(tale.intent())), actor, at, event_type, &payload);
+        self.add(("intent_id", &json!(tale.intent())), actor, at, event_type, payload);
     }
 
     fn status(&mut self, tale: Tale, actor: &str, at: u64, (old, new): (&str, &str), reason: &str) {
