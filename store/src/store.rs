@@ -32,7 +32,6 @@ use crate::filter::{
     SubscriptionFilter, SuspensionFilter, TaskFilter,
 };
 use crate::graph::{Relation, Relatives};
-use crate::host::clock_watch::ClockWatch;
 use crate::hub::Hub;
 use crate::link::{LinkToken, LinkView};
 use crate::mailbox::{MailboxView, mailbox};
@@ -48,11 +47,6 @@ use crate::stream::{StreamCursor, StreamOf, Streamed};
 use crate::tree::ForWitness;
 use crate::work::WorkView;
 use crate::{PRODUCTION_MARK, coordinators, export, graph, look, portfolios, proofs, reads, receipts, tasks, tree, units, work};
-
-/// The error of [`Store::hold_after_restore`] if a server uses the database: the running server would go on with messages and
-/// deadlines.
-const IN_USE: &str = "the database is in use by a running placet; stop every server on it first, and start one with --after-restore \
-                      (a server whose machine or network has failed still counts as running for half a minute)";
 
 /// Where intents live, with their event logs and the work those events cause.
 ///
@@ -479,7 +473,8 @@ impl<B: Backend> Store for B {
     }
 
     fn fire_deadlines(&self) -> Unit<'_, Fired> {
-        noted(self.watch().clone(), self.write("fire_deadlines", |rows, env| units::timers::fire_deadlines(rows, env)))
+        let fired = self.write("fire_deadlines", |rows, env| units::timers::fire_deadlines(rows, env));
+        units::timers::noted(self.watch().clone(), fired)
     }
 
     fn lease_deliveries(&self, turn: Turn) -> Unit<'_, Leased> {
@@ -645,13 +640,8 @@ impl<B: Backend> Store for B {
     }
 
     fn hold_after_restore(&self) -> Unit<'_, ()> {
-        let held = self.write("hold_after_restore", |rows, env| {
-            // A starting server takes its lock before it reads the presence. So either this transaction finds that server, or the
-            // server finds the hold.
-            let is_alone = rows.reads().is_alone()?;
-            is_alone.then(|| units::presence::hold_after_restore(rows, env)).transpose()
-        });
-        async move { held.await?.ok_or_else(|| StoreError::Failed(anyhow::anyhow!(IN_USE))) }.boxed()
+        let held = self.write("hold_after_restore", |rows, env| units::presence::hold_if_alone(rows, env));
+        async move { held.await?.ok_or_else(|| StoreError::Failed(anyhow::anyhow!(units::presence::IN_USE))) }.boxed()
     }
 
     fn release(&self) -> Unit<'_, bool> {
@@ -707,16 +697,4 @@ impl<B: Backend> Store for B {
     fn closed(&self) -> BoxFuture<'_, ()> {
         self.finished()
     }
-}
-
-/// Notes the time of a turn of the deadline loop (one run of its work) once the turn's transaction is on the disk.
-fn noted(watch: Arc<ClockWatch>, fired: Unit<'_, Fired>) -> Unit<'_, Fired> {
-    async move {
-        let fired = fired.await?;
-        if let Some(began) = fired.turned {
-            watch.turned(began);
-        }
-        Ok(fired)
-    }
-    .boxed()
 }

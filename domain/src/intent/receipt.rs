@@ -21,7 +21,7 @@ pub const DECISION_VERSION: u32 = 1;
 /// The longest reason for revoking a receipt, in characters.
 pub const REASON_MAX: usize = 2_000;
 
-/// What was decided: the content of the signed statement, in canonical JSON. A receipt is verified for as long as anybody keeps it, so a
+/// What was decided: the content of the signed statement, in canonical JSON. A receipt is verified for as long as a copy of it exists, so a
 /// member never changes its name or its form.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

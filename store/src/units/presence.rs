@@ -32,6 +32,11 @@ use crate::rows::{
 use crate::standing::{Fired, Hold, Recovered};
 use crate::surroundings::Env;
 
+/// The error of [`hold_if_alone`] if a server uses the database: the running server would go on with messages and
+/// deadlines.
+pub(crate) const IN_USE: &str = "the database is in use by a running placet; stop every server on it first, and start one with --after-restore \
+                      (a server whose machine or network has failed still counts as running for half a minute)";
+
 /// How old a sign of life may get before the next one, in seconds.
 const BEAT_SECONDS: i64 = 10;
 /// The least time, in seconds, by which the clock must be behind the last sign of life for a warning. A time service may set a
@@ -361,8 +366,16 @@ fn ask_afresh<R: Rows>(rows: &mut R, env: &Env<'_>, mut open: OpenQuestion, now:
     Ok(())
 }
 
+/// Holds the database as [`hold_after_restore`] does, if no server uses it; `None` otherwise.
+pub(crate) fn hold_if_alone<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<Option<()>> {
+    // A starting server takes its lock before it reads the presence. So either this transaction finds that server, or the server finds
+    // the hold.
+    let is_alone = rows.reads().is_alone()?;
+    is_alone.then(|| hold_after_restore(rows, env)).transpose()
+}
+
 /// Holds deadlines and messages until they are released, and invalidates every answer link there is.
-pub(crate) fn hold_after_restore<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<()> {
+fn hold_after_restore<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<()> {
     let now = env.clock.now();
     let presence = last_presence(rows, now)?;
     let tokens_void_to = rows.reads().newest_token()?;

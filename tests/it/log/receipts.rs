@@ -198,7 +198,7 @@ on_each_store! {
         assert_eq!(consumed[0]["payload"]["action_digest"], answer["action_digest"]);
     }
 
-    /// A receipt of a refusal, or of another action, does not let anybody act; and it stays unused.
+    /// A receipt of a refusal, or of another action, permits no action, and stays unused.
     async fn another_action_and_another_answer_are_refused(app: &mut TestApp) {
         let (_, id, answer) = decided(app, "deny").await;
         let receipt = issued(&app.agent(), &id).await.ok();

@@ -219,13 +219,14 @@ on_each_store! {
             row([200, 200, 200, 200, 200, 200, 403, 403, 403, 403, 403, 403, 403, 200, 200, 404, 200], "admin"),
             row([200, 200, 200, 200, 200, 200, 403, 403, 403, 403, 403, 403, 403, 403, 403, 403, 403], "auditor"),
             row([403, 200, 403, 200, 403, 200, 403, 403, 403, 403, 403, 200, 403, 403, 403, 403, 403], "channel"),
+            row([403; 17], "verifier"),
         ];
         assert_eq!(table, expected.concat());
     }
 
     /// 403 comes before any error about fields, so that a caller who may not create keys learns nothing about their fields.
     async fn who_may_not_manage_keys_learns_nothing_of_them(app: &mut TestApp) {
-        for role in [Role::Agent, Role::Operator, Role::Auditor, Role::Channel] {
+        for role in [Role::Agent, Role::Operator, Role::Auditor, Role::Channel, Role::Verifier] {
             let api = app.api(role);
             assert_eq!(api.post("api/v1/keys", json!({})).await.problem(), (403, "forbidden"), "{role}");
             let existing = app.api(Role::Admin).get("api/v1/keys").await.ok()["keys"][0]["id"].as_str().unwrap().to_owned();
