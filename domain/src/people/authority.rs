@@ -475,6 +475,9 @@ auditor foreign: yes 403 403 403
 channel own: 403 403 403 403
 channel sibling: 403 403 403 403
 channel foreign: 403 403 403 403
+verifier own: 403 403 403 403
+verifier sibling: 403 403 403 403
+verifier foreign: 403 403 403 403
 ";
         assert_eq!(table, expected);
         let tied = Principal { tied_to: Some(vec!["pager".into()]), ..principal(Role::Channel, "pager", "ops") };
@@ -513,11 +516,20 @@ channel foreign: 403 403 403 403
         let alice = ["alice@example.com".to_owned()];
         for action in Action::ALL {
             assert_eq!(authorize(&gateway, action, handed(&[])), Err(Rejection::NotFound), "{action:?}");
-            let expected = matches!(action, Action::Read | Action::Respond | Action::Decide | Action::ReportBounce);
+            let expected = [
+                Action::Read,
+                Action::Respond,
+                Action::Decide,
+                Action::ReportBounce,
+                Action::ReadReceipt,
+                Action::ConsumeReceipt,
+            ]
+            .contains(&action);
             assert_eq!(authorize(&gateway, action, handed(&alice)).is_ok(), expected, "{action:?}");
         }
         let own = Principal { owner: Owner("team-a".into()), ..gateway.clone() };
         assert_eq!(authorize(&own, Action::Respond, handed(&alice)), Err(Rejection::SelfResponse));
+        assert!(authorize(&own, Action::ConsumeReceipt, handed(&alice)).is_err());
         let route = |channel| Route { channel, recipient: "alice@example.com" };
         assert!(gateway.is_handed(&route("pager")) && !gateway.is_handed(&route("room")) && !gateway.is_handed(&route(EMAIL)));
         let mail = Principal { tied_to: Some(vec![EMAIL.into()]), ..gateway };
@@ -592,7 +604,15 @@ channel foreign: 403 403 403 403
             Action::Unsubscribe,
             Action::ReadTree,
         ];
-        let reads = [Action::Read, Action::Browse, Action::RequestAccess, Action::Preview, Action::Subscribe];
+        let reads = [
+            Action::Read,
+            Action::Browse,
+            Action::RequestAccess,
+            Action::Preview,
+            Action::Subscribe,
+            Action::IssueReceipt,
+            Action::ReadReceipt,
+        ];
         let works = [
             Action::PatchState,
             Action::SetStatus,
