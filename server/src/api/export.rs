@@ -103,7 +103,7 @@ impl Wanted {
     params(("format" = Option<String>, Query), ("from" = Option<String>, Query), ("to" = Option<String>, Query),
     ("intent_id" = Option<String>, Query), ("agent" = Option<String>, Query), ("person" = Option<String>, Query),
     ("outcome" = Option<String>, Query), ("manifest" = Option<String>, Query), ("size" = Option<u64>, Query), ("after" = Option<u64>, Query)),
-    responses((status = 200, content_type = "application/x-ndjson", body = String), (status = 403),
+    responses((status = 200, content((String = "application/x-ndjson"), (String = "text/csv"), (String = "text/plain"), (Object = "application/json"))), (status = 403),
     (status = 404, description = "`not_found`: no checkpoint has this size"),
     (status = 409, description = "`log_not_signed`: this server has no key to sign with"), (status = 422)))]
 pub(super) async fn export(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {

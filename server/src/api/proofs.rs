@@ -49,7 +49,7 @@ pub(super) async fn checkpoints(request: HttpRequest, shared: Data<Shared>) -> R
     let caller = Caller::of(&request)?;
     let mut query = Query::new(request.query_string());
     let limit = query.number("limit", 1..=PAGE_MAX, PAGE_DEFAULT);
-    let before = query.parsed("before", "a number of leaves", |text| text.parse().ok());
+    let before = query.parsed("before", "a number of leaves", |text| text.parse::<i64>().ok()?.try_into().ok());
     let intent = query.parsed("intent_id", "the id of an intent", |text| text.parse().ok().map(IntentId));
     let scope = query.parsed("scope", "global or intent", |text| ["global", "intent"].contains(&text).then(|| text.to_owned()));
     let filter = CheckpointFilter { intent: intent.filter(|_| scope.as_deref() != Some("global")), before, limit };

@@ -48,7 +48,7 @@ pub(super) async fn issue(request: HttpRequest, shared: Data<Shared>) -> Result<
 /// checkpoint. For callers that may read the intent, and for keys with the role `verifier`.
 #[utoipa::path(get, path = "/api/v1/receipts/{receipt_id}", tag = "receipts",
     params(("receipt_id" = String, Path), ("format" = Option<String>, Query)),
-    responses((status = 200, body = ReceiptView), (status = 403), (status = 404),
+    responses((status = 200, content((ReceiptView = "application/json"), (Vec<u8> = "application/cose"))), (status = 403), (status = 404),
     (status = 409, description = "`log_not_signed`: this server has no key to sign with"), (status = 422)))]
 pub(super) async fn read(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
