@@ -97,6 +97,7 @@ pub use domain::intent::record::RetryStrategy;
 pub use domain::intent::status::Status;
 pub use domain::portfolio::membership::MembershipRole;
 pub use domain::portfolio::{PortfolioPolicy, PortfolioStatus};
+pub use domain::suspension::evidence::action_digest;
 pub use domain::suspension::lease::{Lease as LeaseView, LeaseStatus};
 pub use domain::suspension::retry::{HumanRetryPolicy, OneOrMany, PartialRetryPolicy, Rung};
 pub use domain::suspension::{FallbackPolicy, Resolution, ResolutionReason, ResponseType, Style};
@@ -128,7 +129,7 @@ pub use crate::plan::{Checkpoint, CreatePlan, Plan};
 pub use crate::portfolio::{CreatePortfolio, Portfolio};
 pub use crate::problem::Problem;
 pub use crate::question::Question;
-pub use crate::receipt::{action_digest, verify_receipt};
+pub use crate::receipt::verify_receipt;
 pub use crate::subscription::{StreamEvent, Streamed, Subscription};
 pub use crate::task::{CreateTask, Task};
 

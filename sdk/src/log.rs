@@ -69,7 +69,7 @@ pub enum LogError {
     Call(#[from] CallError),
 }
 
-/// What a client remembers of the log. Clones of the client share it.
+/// The memory that a client has of the log. Clones of the client share it.
 #[derive(Debug, Default)]
 pub(crate) struct LogMemory {
     key: Option<VerifyingKey>,

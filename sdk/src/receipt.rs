@@ -7,7 +7,7 @@ use domain::intent::receipt::Decision;
 use domain::wire::{ConsumeReceiptRequest, ReceiptView, RevokeReceiptRequest};
 use proof::key::VerifyingKey;
 use proof::receipt::{FileError, verify_file};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::backoff::Repeat;
 use crate::client::Client;
@@ -40,7 +40,7 @@ impl Client {
     ///
     /// `Refused` with `receipt_used`, `receipt_revoked`, or `receipt_mismatch` if the receipt is about another action or says another answer.
     pub async fn consume_receipt(&self, id: ReceiptId, action_digest: Hash, value: Value) -> Result<ReceiptView, CallError> {
-        let request = ConsumeReceiptRequest { action_digest, value: Some(value) };
+        let request = ConsumeReceiptRequest { action_digest, value };
         self.send(Call::write("/api/v1/receipts/{id}/consume", [id.to_string()], &request, Repeat::Unsafe)?).await
     }
 
@@ -58,7 +58,7 @@ impl Client {
 /// Checks the file of a receipt without a server, and gives the decision. `keys` are the log's public keys, as its holder gave them to
 /// the caller, and not as the receipt's bearer did.
 ///
-/// This does not show whether the receipt was used or revoked. Compare [`Decision::action_digest`] with [`action_digest`] of the action.
+/// This does not show whether the receipt was used or revoked. Compare [`Decision::action_digest`] with [`action_digest`](crate::action_digest) of the action, which is the context of its question.
 ///
 /// # Errors
 ///
@@ -66,9 +66,4 @@ impl Client {
 pub fn verify_receipt(file: &[u8], keys: &[VerifyingKey]) -> Result<Decision, FileError> {
     let verified = verify_file(file, keys)?;
     serde_json::from_value(verified.decision).map_err(|error| FileError::Form(error.to_string()))
-}
-
-/// SHA-256 of the RFC 8785 bytes of an action, which is the context of its question.
-pub fn action_digest(action: &Map<String, Value>) -> Option<Hash> {
-    domain::base::json::canonical(&json!(action)).ok().map(|bytes| Hash::of(&bytes))
 }

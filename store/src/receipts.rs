@@ -11,11 +11,11 @@ use domain::people::principal::Principal;
 use domain::problem::Rejection;
 use domain::wire::{ReceiptFileView, ReceiptView};
 use proof::leaf;
-use proof::receipt::{Inclusion, Statement};
+use proof::receipt::{FILE_VERSION, Inclusion, parts};
 
 use crate::reads::may;
 use crate::rows::{CheckpointRow, Decided, Place, ReadRows, ReceiptRow, RowsError, RowsResult, Source};
-use crate::tree::tree_of;
+use crate::tree::{newest_checkpoint, tree_of};
 
 /// A receipt with everything that proves it.
 #[derive(Clone, Debug)]
@@ -34,8 +34,7 @@ const UNREADABLE: RowsError = RowsError::Inconsistent("a receipt is not in the f
 
 /// The receipt in a row, as far as its use needs it.
 pub(crate) fn decision_of(row: &ReceiptRow) -> RowsResult<Receipt> {
-    let statement = Statement::read(&row.statement).map_err(|_| UNREADABLE)?;
-    let (content, _) = statement.parts().map_err(|_| UNREADABLE)?;
+    let (content, _) = parts(&row.statement).map_err(|_| UNREADABLE)?;
     let decision: Decision = serde_json::from_slice(content)?;
     Ok(Receipt { decision, standing: row.standing.clone() })
 }
@@ -55,7 +54,7 @@ pub(crate) fn receipt<R: ReadRows>(
     }
     let event = rows.event(row.event)?;
     let place = Place { source: Source::Intents, subject: 0, number: row.event };
-    let (Some(index), Some(newest)) = (rows.leaf_of(place)?, rows.checkpoints(u64::MAX, 1)?.pop()) else { return Ok(Ok(None)) };
+    let (Some(index), Some(newest)) = (rows.leaf_of(place)?, newest_checkpoint(rows)?) else { return Ok(Ok(None)) };
     if index >= newest.size {
         return Ok(Ok(None));
     }
@@ -65,10 +64,9 @@ pub(crate) fn receipt<R: ReadRows>(
 }
 
 fn proved(row: ReceiptRow, event: &Sealed, inclusion: Inclusion, checkpoint: CheckpointRow) -> RowsResult<ProvedReceipt> {
-    let statement = Statement::read(&row.statement).map_err(|_| UNREADABLE)?;
-    let (content, signature) = statement.parts().map_err(|_| UNREADABLE)?;
+    let (content, signature) = parts(&row.statement).map_err(|_| UNREADABLE)?;
     let file = ReceiptFileView {
-        placet_receipt: 1,
+        placet_receipt: FILE_VERSION,
         decision: serde_json::from_slice(content)?,
         signature: STANDARD.encode(signature),
         event: serde_json::from_str(&event.served())?,

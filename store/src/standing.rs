@@ -1,8 +1,13 @@
 //! The state of the server: how much is open, why work is held back, and the results of its regular work.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use futures_util::FutureExt;
+
+use crate::error::Unit;
+use crate::host::clock_watch::ClockWatch;
 
 /// How much is open, read from the same rows as the lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +70,18 @@ pub struct Fired {
     /// When this turn of the deadline loop (one run of its work) began, as time since boot. Absent if the turn does not count,
     /// because deadlines were held back by the clock or a restore, or because an absence was left unrecorded.
     pub turned: Option<Duration>,
+}
+
+/// Notes the time of a turn of the deadline loop (one run of its work) once the turn's transaction is on the disk.
+pub(crate) fn noted(watch: Arc<ClockWatch>, fired: Unit<'_, Fired>) -> Unit<'_, Fired> {
+    async move {
+        let fired = fired.await?;
+        if let Some(began) = fired.turned {
+            watch.turned(began);
+        }
+        Ok(fired)
+    }
+    .boxed()
 }
 
 /// The result of a sweep over a page of open questions.

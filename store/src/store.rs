@@ -42,7 +42,7 @@ use crate::request::{CreateIntent, NewKey, NewPortfolio, NewSubscription, Outcom
 use crate::rows::prelude::*;
 use crate::rows::{CheckpointRow, LogKeyRow};
 use crate::sending::{BounceReport, DeliveryResult, Leased, LeasedDelivery, Turn};
-use crate::standing::{Fired, Hold, Recovered, Standing, Swept};
+use crate::standing::{Fired, Hold, Recovered, Standing, Swept, noted};
 use crate::stream::{StreamCursor, StreamOf, Streamed};
 use crate::tree::ForWitness;
 use crate::work::WorkView;
@@ -474,7 +474,7 @@ impl<B: Backend> Store for B {
 
     fn fire_deadlines(&self) -> Unit<'_, Fired> {
         let fired = self.write("fire_deadlines", |rows, env| units::timers::fire_deadlines(rows, env));
-        units::timers::noted(self.watch().clone(), fired)
+        noted(self.watch().clone(), fired)
     }
 
     fn lease_deliveries(&self, turn: Turn) -> Unit<'_, Leased> {

@@ -18,7 +18,7 @@ use crate::words::words;
 /// The exit code for a file that cannot be read, and for wrong arguments.
 const UNREADABLE: u8 = 2;
 
-/// What the exit codes mean, for the help of both programs.
+/// The meaning of the exit codes, for the help of both programs.
 pub const EXIT_CODES: &str =
     "Exit codes: 0 if everything is right, 1 if something is wrong, 2 if a file cannot be read or the arguments are wrong.";
 

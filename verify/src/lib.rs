@@ -8,8 +8,8 @@
 //! The crate knows neither store nor server.
 //!
 //! Guarantee: memory does not grow with the export, and no export makes the verifier panic. Mechanism: one pass in the order of
-//! the file; the ends of too many chains, and the events on which decisions depend, go to temporary files. Failure: a file that cannot be read, or a temporary file that
-//! cannot be written, gives the verdict `failed`.
+//! the file; the ends of too many chains, and the events on which decisions depend, go to temporary files. Failure: a file that
+//! cannot be read, or a temporary file that cannot be written, gives the verdict `failed`.
 //!
 //! The order of the checks decides which finding comes first, and the first finding should name the cause. So each line is
 //! checked from the inside to the outside: it is a line, it is JSON, the event has its one form and its hash; then its leaf's

@@ -18,10 +18,8 @@ use crate::problem::Rejection;
 
 /// The version of the form of [`Decision`].
 pub const DECISION_VERSION: u32 = 1;
-/// The longest reason for revoking a receipt, in characters.
-pub const REASON_MAX: usize = 2_000;
 
-/// What was decided: the content of the signed statement, in canonical JSON. A receipt is verified for as long as a copy of it exists, so a
+/// The decision that a receipt proves: the content of the signed statement, in canonical JSON. A receipt is verified for as long as a copy of it exists, so a
 /// member never changes its name or its form.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -190,6 +188,10 @@ impl ReceiptEvent {
     }
 
     /// Reads a payload; `None` if the event is not about a receipt.
+    ///
+    /// # Errors
+    ///
+    /// A member that is missing or has another form.
     pub fn read(event_type: &str, payload: &Value) -> Option<Result<Self, serde_json::Error>> {
         fn of<T: DeserializeOwned>(payload: &Value, kind: fn(T) -> ReceiptEvent) -> Result<ReceiptEvent, serde_json::Error> {
             T::deserialize(payload).map(kind)

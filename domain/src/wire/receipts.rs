@@ -6,7 +6,6 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::base::ids::ReceiptId;
-use crate::base::json::present;
 use crate::base::sealed::Hash;
 use crate::intent::receipt::Standing;
 
@@ -80,9 +79,7 @@ pub struct ConsumeReceiptRequest {
     #[schema(value_type = String, pattern = r"^sha256:[A-Za-z0-9_-]{43}$")]
     pub action_digest: Hash,
     /// The answer that the action needs, for example `approve`.
-    #[serde(deserialize_with = "present")]
-    #[schema(value_type = Value)]
-    pub value: Option<Value>,
+    pub value: Value,
 }
 
 /// `POST /api/v1/receipts/{id}/revoke`. Unknown fields are refused.

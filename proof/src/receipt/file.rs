@@ -17,7 +17,7 @@ use crate::leaf;
 use crate::tree::{NodeHash, is_included};
 
 /// The version of the file's form.
-const FILE_VERSION: u32 = 1;
+pub const FILE_VERSION: u32 = 1;
 /// The longest file, in bytes.
 pub const FILE_BYTES_MAX: usize = 2 * CONTENT_BYTES_MAX;
 /// The type of the events that carry the hash of a statement.

@@ -16,7 +16,7 @@
 mod file;
 mod form;
 
-pub use self::file::{FILE_BYTES_MAX, FileError, VerifiedFile, verify_file};
+pub use self::file::{FILE_BYTES_MAX, FILE_VERSION, FileError, VerifiedFile, verify_file};
 pub use self::form::{
     CONTENT_BYTES_MAX, CONTENT_TYPE, COSE_BYTES_MAX, PATH_HASHES_MAX, RECEIPT_BYTES_MAX, ReceiptError, SUBJECT_BYTES_MAX,
 };
@@ -49,27 +49,6 @@ impl Statement {
         Ok(Self { bytes: Signed { protected: &protected, content, signature: &signature }.write(None) })
     }
 
-    /// Takes a statement without receipts as it was kept.
-    ///
-    /// # Errors
-    ///
-    /// Another form.
-    pub fn read(bytes: &[u8]) -> Result<Self, ReceiptError> {
-        match Signed::read(bytes)? {
-            (_, None) => Ok(Self { bytes: bytes.to_vec() }),
-            (_, Some(_)) => Err(Form("the statement has a receipt already")),
-        }
-    }
-
-    /// The content, and the signature.
-    ///
-    /// # Errors
-    ///
-    /// None for a statement that was signed or read.
-    pub fn parts(&self) -> Result<(&[u8], &[u8]), ReceiptError> {
-        Signed::read(&self.bytes).map(|(signed, _)| (signed.content, signed.signature))
-    }
-
     /// The bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
@@ -78,6 +57,18 @@ impl Statement {
     /// The hash of the bytes, which the event of the answer carries.
     pub fn hash(&self) -> Hash {
         Hash::of(&self.bytes)
+    }
+}
+
+/// The content and the signature of a statement without receipts, as it was kept.
+///
+/// # Errors
+///
+/// Another form.
+pub fn parts(statement: &[u8]) -> Result<(&[u8], &[u8]), ReceiptError> {
+    match Signed::read(statement)? {
+        (signed, None) => Ok((signed.content, signed.signature)),
+        (_, Some(_)) => Err(Form("the statement has a receipt already")),
     }
 }
 

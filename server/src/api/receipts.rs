@@ -3,7 +3,6 @@
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
 use domain::asking::accepting::reason;
-use domain::base::field::FieldError;
 use domain::base::ids::ReceiptId;
 use domain::intent::receipt::Use;
 use domain::problem::Rejection;
@@ -91,14 +90,10 @@ pub(super) async fn consume(request: HttpRequest, shared: Data<Shared>) -> Resul
     let caller = Caller::of(&request)?;
     let body = Json::of(&request)?;
     let id = receipt_id(&request)?;
-    let used = body.into().and_then(used).map_err(|errors| Rejection::Invalid { errors });
+    let used = body.into().map(|body: ConsumeReceiptRequest| Use { action_digest: body.action_digest, value: body.value });
+    let used = used.map_err(|errors| Rejection::Invalid { errors });
     let id = shared.store.consume_receipt(caller.principal.clone(), id, used).await?;
     Ok(HttpResponse::Ok().json(proved(&shared, &caller, id).await?.view))
-}
-
-fn used(body: ConsumeReceiptRequest) -> Result<Use, Vec<FieldError>> {
-    let required = || vec![FieldError::new("value", "required", "value is required")];
-    Ok(Use { action_digest: body.action_digest, value: body.value.ok_or_else(required)? })
 }
 
 /// Revokes a receipt that was not used. For admins, and for the person who answered.

@@ -36,7 +36,7 @@ pub(crate) struct End {
     is_open: bool,
 }
 
-/// What the comparison of the file with the tree has shown.
+/// The result of comparing the file with the tree.
 #[derive(Debug)]
 pub(crate) enum Compared {
     /// The tree extends the last checkpoint of the file.

@@ -30,13 +30,12 @@ impl Hook {
 
     /// Posts the newest checkpoint, unless it was posted; returns its size.
     pub(super) async fn turn(&self) -> Result<u64, Failure> {
-        let later = |error: &dyn std::error::Error| Failure::Later(error.to_string());
         let posted = *self.posted.lock().unwrap_or_else(PoisonError::into_inner);
-        let newest = self.store.newest_checkpoint().await.map_err(|error| later(&error))?;
+        let newest = self.store.newest_checkpoint().await.map_err(|error| Failure::later(&error))?;
         let Some(newest) = newest.filter(|newest| (newest.size, newest.root) != posted) else { return Ok(posted.0) };
-        let body = serde_json::to_vec(&body(&newest)).map_err(|error| later(&error))?;
+        let body = serde_json::to_vec(&body(&newest)).map_err(|error| Failure::later(&error))?;
         let id = format!("log-checkpoint-{}", newest.size);
-        self.endpoint.post(&id, self.clock.now().timestamp(), body).await.map_err(|error| later(&error))?;
+        self.endpoint.post(&id, self.clock.now().timestamp(), body).await.map_err(|error| Failure::later(&error))?;
         *self.posted.lock().unwrap_or_else(PoisonError::into_inner) = (newest.size, newest.root);
         Ok(newest.size)
     }

@@ -34,7 +34,7 @@ impl Witness {
     pub(super) async fn turn(&self) -> Result<u64, Failure> {
         let mut old = None;
         for _ in 0..ASKED_MAX {
-            let Some(asked) = self.store.for_witness(self.key.clone(), old).await.map_err(|error| later(&error))? else {
+            let Some(asked) = self.store.for_witness(self.key.clone(), old).await.map_err(|error| Failure::later(&error))? else {
                 return Ok(0);
             };
             let (size, root) = (asked.checkpoint.size, asked.checkpoint.root);
@@ -43,8 +43,12 @@ impl Witness {
             }
             match self.ask(&asked).await? {
                 Answer::Cosigned(lines) => {
-                    let kept = self.store.add_cosignature(size, lines, self.key.clone()).await.map_err(|error| later(&error))?;
-                    let cosigned = kept.map_err(|error| later(&error))?;
+                    let kept = self
+                        .store
+                        .add_cosignature(size, lines, self.key.clone())
+                        .await
+                        .map_err(|error| Failure::later(&error))?;
+                    let cosigned = kept.map_err(|error| Failure::later(&error))?;
                     tracing::debug!(witness = cosigned.witness, size, "a witness cosigned a checkpoint of the log");
                     *self.has.lock().unwrap_or_else(PoisonError::into_inner) = (size, root);
                     return Ok(size);
@@ -72,12 +76,8 @@ impl Witness {
                 asked.old, asked.checkpoint.size
             )));
         };
-        let body = request(asked.old, proof, &asked.checkpoint.note).map_err(|error| later(&error))?;
-        let answer = self.endpoint.post(body, ANSWER_BYTES_MAX).await.map_err(|error| later(&error))?;
-        Answer::read(answer.status, answer.content_type.as_deref(), &answer.body).map_err(|error| later(&error))
+        let body = request(asked.old, proof, &asked.checkpoint.note).map_err(|error| Failure::later(&error))?;
+        let answer = self.endpoint.post(body, ANSWER_BYTES_MAX).await.map_err(|error| Failure::later(&error))?;
+        Answer::read(answer.status, answer.content_type.as_deref(), &answer.body).map_err(|error| Failure::later(&error))
     }
-}
-
-fn later(error: &dyn std::error::Error) -> Failure {
-    Failure::Later(error.to_string())
 }

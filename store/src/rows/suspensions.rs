@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use domain::base::ids::SuspensionId;
+use domain::log::Hash;
 use domain::log::payload::{Resumed, Suspended};
 use domain::suspension::{Kind, Question, Resolution, Suspension};
 
@@ -92,16 +93,17 @@ pub(crate) trait ReadSuspensions: ReadEvents {
         let asked: Asked = serde_json::from_slice(&self.event(row.event)?.bytes)?;
         Ok(asked.payload.into_question())
     }
-    /// The accepted answer of a suspension, read from the event that recorded it; `None` if the suspension has none, or if it ended
-    /// before that event was kept.
-    fn answer(&mut self, row: &SuspensionRow) -> RowsResult<Option<Resumed>> {
+    /// The accepted answer of a suspension, read from the event that recorded it, with the hash of that event; `None` if the suspension
+    /// has none, or if it ended before that event was kept.
+    fn answer(&mut self, row: &SuspensionRow) -> RowsResult<Option<(Resumed, Hash)>> {
         #[derive(serde::Deserialize)]
         struct Answered {
             payload: Resumed,
         }
         let is_answered = row.suspension.ending.as_ref().is_some_and(|ending| ending.resolution == Resolution::Responded);
         let Some(event) = row.ending_event.filter(|_| is_answered) else { return Ok(None) };
-        let answered: Answered = serde_json::from_slice(&self.event(event)?.bytes)?;
-        Ok(Some(answered.payload))
+        let event = self.event(event)?;
+        let answered: Answered = serde_json::from_slice(&event.bytes)?;
+        Ok(Some((answered.payload, event.hash)))
     }
 }

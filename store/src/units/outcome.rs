@@ -232,7 +232,7 @@ pub(super) fn recalled<R: Rows>(rows: &mut R, kept: &str) -> RowsResult<Outcome>
     match serde_json::from_str(kept)? {
         Kept::Answered(suspension, version) => {
             let row = rows.reads().suspension_at(suspension)?;
-            let evidence = rows.reads().answer(&row)?.and_then(|answer| answer.evidence);
+            let evidence = rows.reads().answer(&row)?.and_then(|(answer, _)| answer.evidence);
             responded(&row.suspension, evidence, version)
         }
         Kept::Whole(outcome) => Ok(outcome),

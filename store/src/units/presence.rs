@@ -34,8 +34,8 @@ use crate::surroundings::Env;
 
 /// The error of [`hold_if_alone`] if a server uses the database: the running server would go on with messages and
 /// deadlines.
-pub(crate) const IN_USE: &str = "the database is in use by a running placet; stop every server on it first, and start one with --after-restore \
-                      (a server whose machine or network has failed still counts as running for half a minute)";
+pub(crate) const IN_USE: &str = "the database is in use by a running placet; stop every server on it first, and start one with \
+                                 --after-restore (a server whose machine or network has failed still counts as running for half a minute)";
 
 /// How old a sign of life may get before the next one, in seconds.
 const BEAT_SECONDS: i64 = 10;

@@ -66,10 +66,9 @@ fn event(event: ReceiptEvent) -> Event {
 
 /// The decision about a question; `None` if no person answered it, or before receipts were possible.
 fn decided<R: Rows>(rows: &mut R, row: &SuspensionRow, receipt_id: ReceiptId) -> RowsResult<Option<Decision>> {
-    let (Some(answer), Some(event)) = (rows.reads().answer(row)?, row.ending_event) else { return Ok(None) };
+    let Some((answer, event)) = rows.reads().answer(row)? else { return Ok(None) };
     let question = rows.reads().question(row)?;
-    let answered = rows.reads().event(event)?;
-    Ok(answer.decision(receipt_id, &row.suspension, &question, answered.hash))
+    Ok(answer.decision(receipt_id, &row.suspension, &question, event))
 }
 
 /// Uses a receipt for an action.

@@ -1,12 +1,9 @@
 //! Due timers, each applied in the transaction that removes it.
 
-use std::sync::Arc;
-
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::base::time::seconds;
 use domain::intent::announcement::{RECORD_WITHIN_SECONDS, record_until};
 use domain::intent::command::Command;
-use futures_util::FutureExt;
 
 use super::act::act;
 use super::announcements::take_back;
@@ -16,9 +13,7 @@ use super::retry_steps::take_steps;
 use super::task_leases::look_at_leases;
 use super::{graph, presence};
 use crate::Fired;
-use crate::error::Unit;
 use crate::fact::Fact;
-use crate::host::clock_watch::ClockWatch;
 use crate::hub::Notice;
 use crate::rows::prelude::*;
 use crate::rows::{RowsError, RowsResult, TimerKind, TimerRow};
@@ -112,16 +107,4 @@ fn put_off<R: Rows>(rows: &mut R, timer: TimerRow, now: DateTime<Utc>, error: Ro
         return rows.insert_portfolio_timer(timer.suspension, due_at);
     }
     rows.insert_timer(TimerRow { due_at, ..timer })
-}
-
-/// Notes the time of a turn of the deadline loop (one run of its work) once the turn's transaction is on the disk.
-pub(crate) fn noted(watch: Arc<ClockWatch>, fired: Unit<'_, Fired>) -> Unit<'_, Fired> {
-    async move {
-        let fired = fired.await?;
-        if let Some(began) = fired.turned {
-            watch.turned(began);
-        }
-        Ok(fired)
-    }
-    .boxed()
 }

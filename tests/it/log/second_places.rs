@@ -81,7 +81,7 @@ async fn with_witness(app: &mut TestApp) -> Witness {
     witness
 }
 
-/// What one turn for the only second place has come to.
+/// Takes one turn for the only second place, and returns its result.
 async fn turn(app: &TestApp) -> Result<u64, Failure> {
     let mut turns = app.second_places().turn().await;
     assert_eq!(turns.len(), 1);

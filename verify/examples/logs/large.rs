@@ -16,7 +16,7 @@ use crate::forge::{Chance, Event, Export, Header, Line, Members, hex, time};
 /// A sentence of the question's context.
 const CONTEXT: &str = "The customer wrote twice and asks for the whole amount. ";
 
-/// What the events of a large export are.
+/// The kind of events that a large export has.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Contents {
     /// Events on which no decision depends.

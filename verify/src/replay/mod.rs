@@ -58,7 +58,7 @@ struct Record {
     held: Held,
 }
 
-/// What is kept of an event.
+/// The part of an event that is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Held {
     /// Its bytes, if decisions depend on events of its kind.

@@ -89,7 +89,7 @@ impl Resumed {
 }
 
 impl Resumed {
-    /// What was decided about an ended question by this answer, which the event with this hash recorded. `None` if the answer has no
+    /// The decision that this answer made about an ended question; the event with the hash `event` recorded it. `None` if the answer has no
     /// hashes, because it is older than they are.
     pub fn decision(&self, receipt_id: ReceiptId, ended: &Suspension, question: &Question, event: Hash) -> Option<Decision> {
         let Evidence { action_digest, presented_hash } = self.evidence?;
