@@ -1,0 +1,272 @@
+//! An export of the log: every event, or a selection, each with the way to a signed checkpoint (`docs/log-format.md`).
+//!
+//! An export is the same bytes whenever it is made for one checkpoint and one selection. So one that broke off goes on with `after`, and
+//! the hash in its manifest is that of the whole export.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use actix_web::HttpResponse;
+use actix_web::web::{Bytes, Data};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use domain::base::ids::IntentId;
+use domain::base::time;
+use domain::log::export::{Format, cef, csv, ocsf};
+use domain::people::authority::{Action, Object, authorize};
+use domain::people::event::LogExported;
+use domain::people::principal::Principal;
+use domain::problem::Rejection;
+use domain::wire::LogCheckpointView;
+use futures_util::stream;
+use proof::checkpoint::TreeHead;
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+use store::{CheckpointFilter, CheckpointId, ExportFilter, ExportOutcome, Exported, StoreError};
+
+use super::problem::Problem;
+use super::query::Query;
+use super::shared::Shared;
+
+/// The version of the format of an export.
+const VERSION: u32 = 1;
+/// The longest name of an agent or a person in a filter, in characters.
+const NAME_CHARS_MAX: usize = 200;
+
+/// The wishes of a request.
+struct Wanted {
+    filter: ExportFilter,
+    selection: Option<Map<String, Value>>,
+    /// The number of leaves of the checkpoint; the newest checkpoint if it is absent.
+    size: Option<u64>,
+    /// The last leaf that the caller has.
+    after: Option<u64>,
+    format: Format,
+    /// Whether the manifest alone is wanted.
+    manifest_only: bool,
+}
+
+impl Wanted {
+    fn of(query: &str) -> Result<Self, Rejection> {
+        let mut query = Query::new(query);
+        let mut selection = Map::new();
+        let name = |text: &str| (text.chars().count() <= NAME_CHARS_MAX).then(|| text.to_owned());
+        let from = query.parsed("from", "a time", time::parse);
+        let to = query.parsed("to", "a time", time::parse);
+        let intent = query.parsed("intent_id", "the id of an intent", |text| text.parse().ok().map(IntentId));
+        let agent = query.parsed("agent", "a name of at most 200 characters", name);
+        let person = query.parsed("person", "a name of at most 200 characters", name);
+        let outcome = query.parsed("outcome", "answered, expired, undeliverable or cancelled", |text| {
+            ExportOutcome::ALL.into_iter().find(|outcome| outcome.as_str() == text)
+        });
+        let size = query.parsed("size", "the number of leaves of a checkpoint", |text| text.parse().ok());
+        let after = query.parsed("after", "the number of a leaf", |text| text.parse().ok());
+        let format = query.parsed("format", "jsonl, csv, ocsf or cef", Format::parse).unwrap_or(Format::Jsonl);
+        let manifest_only = query.parsed("manifest", "only", |text| (text == "only").then_some(())).is_some();
+        query.finish(true)?;
+        if after.is_some() && size.is_none() {
+            return Err(Rejection::invalid("size", "required", "must name the checkpoint of the export that goes on"));
+        }
+        if after.is_some() && format != Format::Jsonl {
+            return Err(Rejection::invalid("after", "range", "is for the format jsonl alone; other formats begin anew"));
+        }
+        let mut add = |name: &str, value: Option<String>| {
+            selection.extend(value.map(|value| (name.to_owned(), Value::from(value))));
+        };
+        add("from", from.map(time::rfc3339));
+        add("to", to.map(time::rfc3339));
+        add("intent_id", intent.map(|id| id.to_string()));
+        add("agent", agent.clone());
+        add("person", person.clone());
+        add("outcome", outcome.map(|outcome| outcome.as_str().to_owned()));
+        let selection = (!selection.is_empty()).then_some(selection);
+        Ok(Self {
+            filter: ExportFilter { from, to, intent, agent, person, outcome },
+            selection,
+            size,
+            after,
+            format,
+            manifest_only,
+        })
+    }
+}
+
+/// Exports the events of all logs for the principal; `query` names the format and the selection. Each export is an event of the server's
+/// own log.
+///
+/// # Errors
+///
+/// The principal may not export, the query breaks a rule, or the store failed.
+pub(crate) async fn export(query: &str, shared: &Data<Shared>, principal: Principal) -> Result<HttpResponse, Problem> {
+    authorize(&principal, Action::Export, Object::Server)?;
+    let wanted = Wanted::of(query)?;
+    let Some(key) = shared.checkpoints.key().map(|key| key.verifying().to_string()) else {
+        return Err(Rejection::LogNotSigned.into());
+    };
+    let checkpoint = checkpoint(shared, &principal, wanted.size).await?;
+    let about = LogExported {
+        format: wanted.format.as_str().to_owned(),
+        size: checkpoint.event_count,
+        after: wanted.after,
+        selection: wanted.selection.clone(),
+        credential: None,
+    };
+    shared.store.begin_export(principal.clone(), Ok(about)).await?;
+    let (format, manifest_only) = (wanted.format, wanted.manifest_only);
+    let mut lines = Lines::new((shared, principal), wanted, &checkpoint, &key);
+    if manifest_only {
+        while lines.next.is_some() {
+            lines.next().await?;
+        }
+        return Ok(HttpResponse::Ok().content_type("application/json").body(lines.manifest()));
+    }
+    let body =
+        stream::try_unfold(
+            lines,
+            |mut lines| async move { Ok::<_, StoreError>(lines.next().await?.map(|bytes| (bytes, lines))) },
+        );
+    Ok(HttpResponse::Ok().content_type(format.content_type()).streaming(body))
+}
+
+/// The checkpoint with so many leaves, or one that is signed now.
+async fn checkpoint(shared: &Shared, principal: &Principal, size: Option<u64>) -> Result<LogCheckpointView, Problem> {
+    if let Some(size) = size {
+        let id = CheckpointId { size, intent: None };
+        return Ok(shared.store.checkpoint(principal.clone(), Ok(id)).await?);
+    }
+    shared.checkpoints.turn().await?;
+    let newest = Ok(CheckpointFilter { intent: None, before: None, limit: 1 });
+    let newest = shared.store.checkpoints(principal.clone(), newest).await?.pop();
+    Ok(newest.ok_or(Rejection::NotFound)?)
+}
+
+/// The lines of an export, made page by page.
+struct Lines {
+    shared: Data<Shared>,
+    principal: Principal,
+    filter: Arc<ExportFilter>,
+    format: Format,
+    size: u64,
+    checkpoint: String,
+    after: Option<u64>,
+    /// The leaf at which the next page begins; absent when the manifest is due.
+    next: Option<u64>,
+    header: Option<String>,
+    is_done: bool,
+    hash: Sha256,
+    counts: Counts,
+}
+
+/// The counts of the manifest.
+#[derive(Default)]
+struct Counts {
+    events: u64,
+    first_leaf: Option<u64>,
+    last_leaf: Option<u64>,
+    by_type: BTreeMap<String, u64>,
+}
+
+impl Lines {
+    fn new((shared, principal): (&Data<Shared>, Principal), wanted: Wanted, checkpoint: &LogCheckpointView, key: &str) -> Self {
+        let origin = checkpoint.note.lines().next().unwrap_or_default();
+        let header = json!({
+            "placet_export": VERSION,
+            "origin": origin,
+            "key": key,
+            "checkpoint": checkpoint.note,
+            "size": checkpoint.event_count,
+            "selection": wanted.selection,
+            "exported_at": time::rfc3339(checkpoint.created_at),
+        });
+        let header = match wanted.format {
+            Format::Jsonl => format!("{header}\n"),
+            Format::Csv => csv::HEADER.to_owned(),
+            Format::Ocsf | Format::Cef => String::new(),
+        };
+        Self {
+            shared: shared.clone(),
+            principal,
+            format: wanted.format,
+            filter: Arc::new(wanted.filter),
+            size: checkpoint.event_count,
+            checkpoint: checkpoint.note.clone(),
+            after: wanted.after,
+            next: Some(0),
+            header: Some(header),
+            is_done: false,
+            hash: Sha256::new(),
+            counts: Counts::default(),
+        }
+    }
+
+    /// The next bytes; `None` at the end. All lines count for the manifest, also those that the caller has already.
+    async fn next(&mut self) -> Result<Option<Bytes>, StoreError> {
+        let mut chunk = String::new();
+        if let Some(header) = self.header.take() {
+            self.hash.update(&header);
+            if self.after.is_none() {
+                chunk = header;
+            }
+        }
+        while chunk.is_empty() {
+            let Some(first) = self.next else {
+                if std::mem::replace(&mut self.is_done, true) {
+                    return Ok(None);
+                }
+                // The other formats are for programs that take each line for an event; their manifest is asked for by itself.
+                return Ok((self.format == Format::Jsonl).then(|| Bytes::from(self.manifest())));
+            };
+            let page = self.shared.store.export_page(self.principal.clone(), self.filter.clone(), self.size, first).await?;
+            self.next = page.next;
+            for exported in page.events {
+                let line = line(self.format, &exported)?;
+                self.hash.update(&line);
+                self.counts.add(&exported);
+                if self.after.is_none_or(|after| exported.leaf > after) {
+                    chunk.push_str(&line);
+                }
+            }
+        }
+        Ok(Some(Bytes::from(chunk)))
+    }
+
+    fn manifest(&mut self) -> String {
+        let Counts { events, first_leaf, last_leaf, by_type } = std::mem::take(&mut self.counts);
+        let root = TreeHead::read(&self.checkpoint).map(|head| STANDARD.encode(head.root)).unwrap_or_default();
+        let digest = std::mem::take(&mut self.hash).finalize();
+        let sha256 = digest.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
+        let manifest = json!({ "manifest": {
+            "events": events, "redacted": 0, "first_leaf": first_leaf, "last_leaf": last_leaf, "by_type": by_type,
+            "size": self.size, "root": root, "checkpoint": self.checkpoint, "sha256": sha256,
+        }});
+        format!("{manifest}\n")
+    }
+}
+
+impl Counts {
+    fn add(&mut self, exported: &Exported) {
+        self.events += 1;
+        self.first_leaf = self.first_leaf.or(Some(exported.leaf));
+        self.last_leaf = Some(exported.leaf);
+        *self.by_type.entry(exported.sealed.event_type().unwrap_or_default()).or_default() += 1;
+    }
+}
+
+fn line(format: Format, exported: &Exported) -> Result<String, StoreError> {
+    let Exported { leaf, sealed, proof } = exported;
+    let event = sealed.served();
+    let read = |text: &str| serde_json::from_str::<Value>(text).map_err(|error| StoreError::Failed(error.into()));
+    match format {
+        Format::Jsonl => {}
+        Format::Csv => return Ok(csv::line(*leaf, &read(&event)?)),
+        Format::Ocsf => return Ok(ocsf::line(*leaf, &read(&event)?)),
+        Format::Cef => return Ok(cef::line(*leaf, &read(&event)?)),
+    }
+    Ok(match proof {
+        None => format!("{{\"leaf\":{leaf},\"event\":{event}}}\n"),
+        Some(path) => {
+            let path = Value::from(path.iter().map(|hash| STANDARD.encode(hash)).collect::<Vec<_>>());
+            format!("{{\"leaf\":{leaf},\"event\":{event},\"proof\":{path}}}\n")
+        }
+    })
+}
