@@ -7,12 +7,12 @@ use lettre::{
     Address,
     address::Envelope,
     message::{
-        Body, Mailbox, Message as Mail, MultiPart, SinglePart,
+        Body, Mailbox, Message as Mail, MessageBuilder, MultiPart, SinglePart,
         header::{ContentTransferEncoding, ContentType, HeaderName, HeaderValue},
     },
 };
 
-use crate::{DeliveryError, Message, Occasion, Rendered, SettingsError, render};
+use crate::{DeliveryError, LoginMail, Message, Occasion, Rendered, SettingsError, login, render};
 
 /// The boundary cannot occur in a part: both parts are quoted-printable, which writes every `=` as `=3D` (RFC 2045 §6.7).
 const BOUNDARY: &str = "=_placet_parts";
@@ -33,25 +33,51 @@ pub(crate) struct Composed {
 /// Every string that goes into a header is free of control characters before lettre sees it: lettre panics on a line break in a
 /// display name. A mail that cannot be made is [`DeliveryError::Permanent`], because a later try would give the same bytes.
 pub(crate) fn compose(message: &Message, from: &Mailbox) -> Result<Composed, DeliveryError> {
-    let to = address(&message.recipient).ok_or_else(|| DeliveryError::permanent(NO_PLAIN_ADDRESS))?;
     let rendered = render(message).map_err(|error| DeliveryError::permanent(&error.to_string()))?;
-    let envelope = Envelope::new(Some(from.email.clone()), vec![to.clone()])
-        .map_err(|error| DeliveryError::permanent(&error.to_string()))?;
-    let mut builder = Mail::builder()
-        .raw_header(id_header("Message-ID", &message.message_id)?)
-        .date(date(message.sent_at)?)
-        .from(from.clone())
-        .to(Mailbox::new(None, to))
-        .subject(&rendered.subject)
+    let begun = begin(from, &message.recipient, &message.message_id, message.sent_at, &rendered.subject)?
         // The token stands in a header too, because some providers replace our return address by one of their own. Their
         // report of a returned mail still holds the mail's headers.
-        .raw_header(bounce_header(&message.bounce_token)?)
-        .raw_header(text_header("Auto-Submitted", "auto-generated"))
-        .raw_header(text_header("X-Auto-Response-Suppress", "All"))
-        .envelope(envelope);
+        .raw_header(bounce_header(&message.bounce_token)?);
+    let mut builder = generated(begun);
     if let (Occasion::Reminder { .. } | Occasion::RemindedOnRequest, Some(first)) = (&message.occasion, &message.in_reply_to) {
         builder = builder.raw_header(id_header("In-Reply-To", first)?).raw_header(id_header("References", first)?);
     }
+    finish(builder, rendered)
+}
+
+/// Makes the mail with a login link.
+pub(crate) fn compose_login(mail: &LoginMail, from: &Mailbox) -> Result<Composed, DeliveryError> {
+    let rendered = login::render(mail).map_err(|error| DeliveryError::permanent(&error.to_string()))?;
+    let begun = begin(from, &mail.recipient, &mail.message_id, mail.sent_at, &rendered.subject)?;
+    finish(generated(begun), rendered)
+}
+
+/// The headers with which every mail begins, and its envelope.
+fn begin(
+    from: &Mailbox,
+    recipient: &str,
+    message_id: &str,
+    sent_at: DateTime<Utc>,
+    subject: &str,
+) -> Result<MessageBuilder, DeliveryError> {
+    let to = address(recipient).ok_or_else(|| DeliveryError::permanent(NO_PLAIN_ADDRESS))?;
+    let envelope = Envelope::new(Some(from.email.clone()), vec![to.clone()])
+        .map_err(|error| DeliveryError::permanent(&error.to_string()))?;
+    Ok(Mail::builder()
+        .raw_header(id_header("Message-ID", message_id)?)
+        .date(date(sent_at)?)
+        .from(from.clone())
+        .to(Mailbox::new(None, to))
+        .subject(subject)
+        .envelope(envelope))
+}
+
+/// Adds the headers by which a program knows that a program wrote the mail.
+fn generated(builder: MessageBuilder) -> MessageBuilder {
+    builder.raw_header(text_header("Auto-Submitted", "auto-generated")).raw_header(text_header("X-Auto-Response-Suppress", "All"))
+}
+
+fn finish(builder: MessageBuilder, rendered: Rendered) -> Result<Composed, DeliveryError> {
     let parts = MultiPart::alternative()
         .boundary(BOUNDARY)
         .singlepart(part(ContentType::TEXT_PLAIN, &rendered.text)?)

@@ -14,8 +14,8 @@ use lettre::{
 use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::{
-    Channel, DeliveryError, Message, Receipt, SettingsError,
-    compose::{BounceAddress, compose, sender},
+    Channel, DeliveryError, LoginMail, Message, Postbox, Receipt, SettingsError,
+    compose::{BounceAddress, compose, compose_login, sender},
     smtp_server::SmtpServer,
 };
 
@@ -82,14 +82,30 @@ impl Channel for EmailChannel {
     }
 
     async fn deliver(&self, message: &Message) -> Result<Receipt, DeliveryError> {
-        // A spam filter may quote the mail that it refused, with the link, which must not get into the log.
-        let hide = |reply: &str| without_link(reply, &message.link);
-        match self.try_deliver(message).await {
-            Ok(reply) => Ok(Receipt::new(&hide(&reply))),
-            Err(DeliveryError::Retry { reason, after }) => Err(DeliveryError::Retry { reason: hide(&reason), after }),
-            Err(DeliveryError::Permanent { reason }) => Err(DeliveryError::Permanent { reason: hide(&reason) }),
-            Err(DeliveryError::Gone { reason }) => Err(DeliveryError::Gone { reason: hide(&reason) }),
-        }
+        told(self.try_deliver(message).await, &message.link)
+    }
+}
+
+#[async_trait]
+impl Postbox for EmailChannel {
+    async fn send_login(&self, mail: &LoginMail) -> Result<Receipt, DeliveryError> {
+        let sent = match compose_login(mail, &self.from) {
+            Ok(composed) => self.send(&composed.mail, self.from.email.clone()).await,
+            Err(error) => Err(error),
+        };
+        told(sent, &mail.link)
+    }
+}
+
+/// The result of sending a mail, without its link: a spam filter may quote the mail that it refused, and the link must not get into the
+/// log.
+fn told(sent: Result<String, DeliveryError>, link: &str) -> Result<Receipt, DeliveryError> {
+    let hide = |reply: &str| without_link(reply, link);
+    match sent {
+        Ok(reply) => Ok(Receipt::new(&hide(&reply))),
+        Err(DeliveryError::Retry { reason, after }) => Err(DeliveryError::Retry { reason: hide(&reason), after }),
+        Err(DeliveryError::Permanent { reason }) => Err(DeliveryError::Permanent { reason: hide(&reason) }),
+        Err(DeliveryError::Gone { reason }) => Err(DeliveryError::Gone { reason: hide(&reason) }),
     }
 }
 
@@ -116,7 +132,11 @@ impl EmailChannel {
             Some(bounce_to) => bounce_to.of(&message.bounce_token)?,
             None => self.from.email.clone(),
         };
-        let handed_over = tokio::time::timeout(self.timeout, self.hand_over(&mail, return_to)).await;
+        self.send(&mail, return_to).await
+    }
+
+    async fn send(&self, mail: &Mail, return_to: Address) -> Result<String, DeliveryError> {
+        let handed_over = tokio::time::timeout(self.timeout, self.hand_over(mail, return_to)).await;
         let offered = handed_over.unwrap_or_else(|_| {
             // The server may have accepted the mail although its reply is late. The error lets the mail be sent again: a mail
             // that comes twice is better than none.

@@ -8,6 +8,7 @@
 mod columns;
 mod compose;
 mod email;
+mod login;
 mod memory;
 mod message;
 mod rendered;
@@ -21,6 +22,7 @@ use async_trait::async_trait;
 
 pub use self::{
     email::{DELIVERY_TIMEOUT, EmailChannel, EmailSettings},
+    login::{LoginMail, Postbox},
     memory::{MAILS_KEPT_MAX, MemoryMailbox, StoredMail, Withheld},
     message::{Answers, Message, Occasion},
     rendered::{RenderError, Rendered, render},

@@ -11,8 +11,8 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
 use crate::{
-    Channel, DeliveryError, Message, Receipt,
-    compose::{compose, sender},
+    Channel, DeliveryError, LoginMail, Message, Postbox, Receipt,
+    compose::{Composed, compose, compose_login, sender},
 };
 
 /// How many mails the mailbox keeps; beyond that the oldest one is dropped.
@@ -93,23 +93,26 @@ impl MemoryMailbox {
     /// Fails if no mail can be made of the message.
     pub fn keep(&self, message: &Message) -> Result<Arc<StoredMail>, DeliveryError> {
         let from = sender(FROM).map_err(|error| DeliveryError::permanent(&error.to_string()))?;
-        let composed = compose(message, &from)?;
+        Ok(self.put(&message.message_id, &message.recipient, message.sent_at, compose(message, &from)?))
+    }
+
+    fn put(&self, message_id: &str, to: &str, sent_at: DateTime<Utc>, composed: Composed) -> Arc<StoredMail> {
         let mail = Arc::new(StoredMail {
-            message_id: message.message_id.clone(),
+            message_id: message_id.to_owned(),
             from: FROM.to_owned(),
-            to: message.recipient.clone(),
+            to: to.to_owned(),
             subject: composed.rendered.subject,
             text: composed.rendered.text,
             html: composed.rendered.html,
             headers: composed.mail.headers().to_string(),
-            sent_at: message.sent_at,
+            sent_at,
         });
         let mut mails = self.mails();
         if mails.len() == MAILS_KEPT_MAX {
             mails.pop_front();
         }
         mails.push_back(mail.clone());
-        Ok(mail)
+        mail
     }
 
     fn mails(&self) -> MutexGuard<'_, VecDeque<Arc<StoredMail>>> {
@@ -129,6 +132,15 @@ impl Channel for MemoryMailbox {
         if self.reaches_nobody.load(Ordering::Relaxed) {
             return Err(DeliveryError::permanent(REACHES_NOBODY));
         }
+        Ok(Receipt::new("250 kept in memory"))
+    }
+}
+
+#[async_trait]
+impl Postbox for MemoryMailbox {
+    async fn send_login(&self, mail: &LoginMail) -> Result<Receipt, DeliveryError> {
+        let from = sender(FROM).map_err(|error| DeliveryError::permanent(&error.to_string()))?;
+        self.put(&mail.message_id, &mail.recipient, mail.sent_at, compose_login(mail, &from)?);
         Ok(Receipt::new("250 kept in memory"))
     }
 }

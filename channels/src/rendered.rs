@@ -14,7 +14,7 @@ const SUBJECT_CHARS_MAX: usize = 120;
 /// The most characters of an agent's name or title inside our sentences.
 const AGENT_CHARS_MAX: usize = 80;
 /// The most characters of the host beside our name.
-const HOST_CHARS_MAX: usize = 80;
+pub(crate) const HOST_CHARS_MAX: usize = 80;
 /// The most lines of the question that are shown.
 const QUESTION_LINES_MAX: usize = 40;
 /// The most rows of the plan that are shown; a policy may have twenty attempts.
@@ -328,7 +328,7 @@ fn in_zone(utc: String, at: DateTime<Utc>, message: &Message) -> String {
 }
 
 /// Whether an address needs no escaping anywhere; no other link is put into a mail.
-fn is_usable(link: &str) -> bool {
+pub(crate) fn is_usable(link: &str) -> bool {
     let rest = link.strip_prefix("https://").or_else(|| link.strip_prefix("http://"));
     let host_is_named = rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '['));
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._~:/?#[]@!$()*+,;=%".contains(c);

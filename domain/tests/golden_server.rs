@@ -3,14 +3,16 @@
 
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
-use domain::base::ids::KeyId;
+use domain::base::ids::{KeyId, PersonId, SessionId};
 use domain::base::json::canonical;
 use domain::base::name::Owner;
 use domain::base::time::from_micros;
 use domain::log::payload::{Key, KeyRevoked};
 use domain::log::{Entry, Envelope, Sealed, verify_chain};
 use domain::people::client::Client;
-use domain::people::event::{KeyFacts, LogExported, LogKeyAdded, ServerEvent};
+use domain::people::event::{
+    KeyFacts, LogExported, LogKeyAdded, PersonAdded, PersonNamed, ServerEvent, SessionBegan, SessionEnded,
+};
 use domain::people::principal::{Credential, Role};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -59,6 +61,36 @@ fn events() -> Vec<ServerEvent> {
             credential,
         }),
     ]
+    .into_iter()
+    .chain(events_of_people(credential))
+    .collect()
+}
+
+fn events_of_people(credential: Option<Credential>) -> Vec<ServerEvent> {
+    let (person_id, session_id) = (PersonId(Uuid::from_u128(8)), SessionId(Uuid::from_u128(9)));
+    let session = Some(Credential::Session(session_id));
+    let address = || "ada@example.com".to_owned();
+    let added = |role, credential| ServerEvent::PersonAdded(PersonAdded { person_id, address: address(), role, credential });
+    let named = |credential| PersonNamed { person_id, address: address(), credential };
+    let began = |replaces| ServerEvent::SessionBegan(SessionBegan { session_id, person_id, role: Role::Auditor, replaces });
+    let ended = |everywhere| ServerEvent::SessionEnded(SessionEnded { session_id, person_id, everywhere });
+    vec![
+        added(Role::Auditor, None),
+        added(Role::Operator, credential),
+        ServerEvent::PersonConfirmed(named(None)),
+        began(None),
+        began(Some(SessionId(Uuid::from_u128(10)))),
+        ended(false),
+        ended(true),
+        ServerEvent::PersonRemoved(named(credential)),
+        ServerEvent::LogExported(LogExported {
+            format: "csv".into(),
+            size: 9,
+            after: None,
+            selection: None,
+            credential: session,
+        }),
+    ]
 }
 
 fn chain() -> Vec<Sealed> {
@@ -97,6 +129,10 @@ fn every_payload_of_the_server_is_read_and_written_back() {
             "key.revoked" => again::<KeyRevoked>(payload),
             "log.exported" => again::<LogExported>(payload),
             "log_key.added" => again::<LogKeyAdded>(payload),
+            "person.added" => again::<PersonAdded>(payload),
+            "person.confirmed" | "person.removed" => again::<PersonNamed>(payload),
+            "session.began" => again::<SessionBegan>(payload),
+            "session.ended" => again::<SessionEnded>(payload),
             other => panic!("{other} is not read back here"),
         };
         assert_eq!(written, canonical(payload).unwrap(), "{line}");

@@ -59,6 +59,16 @@ pub struct VerifyingKey {
 }
 
 impl VerifyingKey {
+    /// The key with these bytes, of the log with this name.
+    ///
+    /// # Errors
+    ///
+    /// [`KeyError::Name`].
+    pub fn new(name: &str, public: [u8; 32]) -> Result<Self, KeyError> {
+        check_name(name)?;
+        Ok(Self { name: name.to_owned(), public })
+    }
+
     /// The name of the log, which is also the origin of its checkpoints.
     pub fn name(&self) -> &str {
         &self.name

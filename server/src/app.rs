@@ -15,7 +15,8 @@ use actix_web::rt::net::TcpStream;
 use actix_web::{App as ActixApp, web};
 use anyhow::Context;
 use channels::{
-    Channel, CheckpointHook, EmailChannel, EmailSettings, MemoryMailbox, Subscribers, WebhookChannel, Withheld, WitnessEndpoint,
+    Channel, CheckpointHook, EmailChannel, EmailSettings, MemoryMailbox, Postbox, Subscribers, WebhookChannel, Withheld,
+    WitnessEndpoint,
 };
 use domain::base::clock::Clock;
 use domain::base::ids::Entropy;
@@ -47,6 +48,7 @@ use crate::pages::{self, DEVELOPMENT_SECRET, Development, Pages};
 use crate::worker::deadlines::Deadlines;
 use crate::worker::deliveries::{Deliveries, Resources};
 use crate::worker::lane::Lane;
+use crate::worker::logins::Logins;
 use crate::worker::subscriptions::Subscriptions;
 use crate::worker::{streams, upkeep};
 use crate::{api, edge, log};
@@ -111,7 +113,7 @@ impl App {
         // database file.
         let mailbox = config.mode.is_development().then(MemoryMailbox::new);
         let address = listener.local_addr()?;
-        let lanes = lanes(&config, mailbox.as_ref(), address)?;
+        let (lanes, postbox) = lanes(&config, mailbox.as_ref(), address)?;
         let metrics = Arc::new(Metrics::new(clock.now()));
         let traces = config.otlp_endpoint.as_ref().map(Traces::start).transpose()?.map(Arc::new);
         let (asking, limits) = ((config.asking.channels.clone(), config.asking.pressing), &config.limits);
@@ -134,7 +136,8 @@ impl App {
         let resources =
             Resources { store: store.clone(), clock: clock.clone(), entropy: entropy.clone(), metrics: metrics.clone() };
         let deliveries = Deliveries::new(resources, lanes, public_url.clone(), &config.asking);
-        let deliveries = Arc::new(deliveries.in_time_zone(config.display_time_zone));
+        let logins = postbox.map(|postbox| Logins::new(postbox, store.clone(), public_url.clone()));
+        let deliveries = Arc::new(deliveries.in_time_zone(config.display_time_zone).with_logins(logins));
         let development = match &mailbox {
             Some(mailbox) => {
                 let secret = store.secret(DEVELOPMENT_SECRET).await?;
@@ -142,7 +145,9 @@ impl App {
             }
             None => None,
         };
-        let pages = web::Data::new(Pages::new(public_url.clone(), nonce_secret, link_secret, api::document, development));
+        let sends_logins = deliveries.sends_logins();
+        let pages =
+            web::Data::new(Pages::new(public_url.clone(), nonce_secret, link_secret, api::document, development, sends_logins));
         let (checkpoints, second_places) =
             keepers_of_the_log(&config, address, &public_url, (&store, &clock, &metrics), &*entropy).await?;
         let SubscriptionsConfig { hosts, allow_subnets } = config.subscriptions;
@@ -337,19 +342,31 @@ async fn stopped(mut stopping: watch::Receiver<bool>) {
     drop(stopping.wait_for(|stopping| *stopping).await);
 }
 
-/// Makes one [`Lane`] per channel, through which the channel's messages are sent. In development no message leaves this machine:
+/// Makes one [`Lane`] per channel, through which the channel's messages are sent, and the way for login links. In development no message leaves this machine:
 /// a person who tries Placet out must not reach people by accident.
-fn lanes(config: &Config, mailbox: Option<&MemoryMailbox>, address: SocketAddr) -> anyhow::Result<Vec<Lane>> {
+fn lanes(
+    config: &Config,
+    mailbox: Option<&MemoryMailbox>,
+    address: SocketAddr,
+) -> anyhow::Result<(Vec<Lane>, Option<Arc<dyn Postbox>>)> {
     let mut lanes = Vec::new();
+    let mut postbox: Option<Arc<dyn Postbox>> = None;
     match (&config.mail, mailbox) {
-        (_, Some(mailbox)) => lanes.push(Lane::email(Arc::new(mailbox.clone()))),
-        (Some(mail), None) => lanes.push(Lane::email(Arc::new(EmailChannel::new(&EmailSettings {
-            smtp_url: mail.smtp_url.clone(),
-            from: mail.from.clone(),
-            bounce_to: mail.bounce_to.clone(),
-            allow_insecure: mail.allow_insecure,
-            timeout: channels::DELIVERY_TIMEOUT,
-        })?))),
+        (_, Some(mailbox)) => {
+            lanes.push(Lane::email(Arc::new(mailbox.clone())));
+            postbox = Some(Arc::new(mailbox.clone()));
+        }
+        (Some(mail), None) => {
+            let email = Arc::new(EmailChannel::new(&EmailSettings {
+                smtp_url: mail.smtp_url.clone(),
+                from: mail.from.clone(),
+                bounce_to: mail.bounce_to.clone(),
+                allow_insecure: mail.allow_insecure,
+                timeout: channels::DELIVERY_TIMEOUT,
+            })?);
+            lanes.push(Lane::email(email.clone()));
+            postbox = Some(email);
+        }
         (None, None) if config.webhooks.is_empty() => anyhow::bail!("there is no channel to reach people by"),
         (None, None) => {}
     }
@@ -373,7 +390,7 @@ fn lanes(config: &Config, mailbox: Option<&MemoryMailbox>, address: SocketAddr) 
         }
         lanes.push(Lane::webhook(name.clone(), channel));
     }
-    Ok(lanes)
+    Ok((lanes, postbox))
 }
 
 /// Opens the key of the log, and makes the loop that signs its checkpoints and those that send them on.

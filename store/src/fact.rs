@@ -161,8 +161,8 @@ impl Method {
             (Role::Channel, _) => Self::Channel,
             (_, Assurance::EmailLink) => Self::EmailLink,
             (_, Assurance::ApiKey) => Self::ApiKey,
-            // Principals of the server and of the machine answer no questions.
-            (_, Assurance::Server | Assurance::Local) => Self::Server,
+            // A person who logged in, the server and the accounts of the machine answer no questions.
+            (_, Assurance::Session | Assurance::Server | Assurance::Local) => Self::Server,
         }
     }
 }

@@ -6,6 +6,8 @@
 //! crate knows HTTP, pages or metrics; the crate reports its work to an [`Observer`].
 
 pub mod allowance;
+pub mod audit;
+mod audits;
 mod backend;
 pub mod bounce;
 mod columns;
@@ -20,10 +22,14 @@ pub mod host;
 pub mod hub;
 mod inspection;
 pub mod link;
+mod logins;
 mod look;
 pub mod mailbox;
 pub mod moving;
 mod observer;
+pub mod overview;
+mod person;
+mod person_columns;
 mod portfolios;
 pub mod postgres;
 mod posting;
@@ -49,6 +55,7 @@ mod tree_columns;
 mod units;
 pub mod work;
 
+pub use self::audits::Audits;
 pub use self::database::{Database, open};
 pub use self::error::{StoreError, Unit, Wanted};
 pub use self::export::{ExportFilter, ExportPage, Exported, Outcome as ExportOutcome};
@@ -59,7 +66,12 @@ pub use self::filter::{
 pub use self::graph::{Relation, Relatives};
 pub use self::inspection::{Gateway, Inspection, Schema};
 pub use self::link::LinkView;
+pub use self::logins::Logins;
 pub use self::observer::{Again, Copied, Observer, Unobserved};
+pub use self::person::{
+    LOGIN_LASTS, LOGINS_COUNTED, LOGINS_MAX, LeasedLogin, LeasedLogins, LoginResult, LoginToken, NewPerson, OpenSession,
+    SESSION_IDLE, SESSION_LASTS, SessionToken,
+};
 pub use self::posting::{LeasedPost, LeasedPosts, SUBSCRIPTION_SECRET, subscription_secret};
 pub use self::proofs::CheckpointId;
 pub use self::receipts::ProvedReceipt;

@@ -63,7 +63,7 @@ pub(crate) fn rids_of<R: ReadRows>(rows: &mut R, row: &IntentRow) -> RowsResult<
 }
 
 /// The events of an intent from the first on, each with its row id; `None` if there are too many to walk.
-fn log_of<R: ReadRows>(rows: &mut R, row: &IntentRow) -> RowsResult<Option<Vec<(i64, Sealed)>>> {
+pub(crate) fn log_of<R: ReadRows>(rows: &mut R, row: &IntentRow) -> RowsResult<Option<Vec<(i64, Sealed)>>> {
     let Some(rids) = rids_of(rows, row)? else { return Ok(None) };
     rids.into_iter().map(|rid| Ok((rid, rows.event(rid)?))).collect::<RowsResult<_>>().map(Some)
 }

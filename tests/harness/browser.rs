@@ -139,6 +139,11 @@ impl Browser {
         text_of(&self.get("/title").await)
     }
 
+    /// Sets a cookie of the site of the present page.
+    pub async fn set_cookie(&self, name: &str, value: &str) {
+        self.post("/cookie", json!({ "cookie": { "name": name, "value": value, "path": "/" } })).await;
+    }
+
     /// The address of the present page.
     pub async fn url(&self) -> String {
         text_of(&self.get("/url").await)

@@ -10,7 +10,7 @@ use crate::crawler::http_client_builder;
 #[derive(Clone)]
 pub struct Person {
     http: Client,
-    /// `name=value`, as it is sent back.
+    /// `name=value; name=value`, as they are sent back.
     pub cookie: Option<String>,
     /// The origin that the browser names when it sends a form.
     pub origin: String,
@@ -89,9 +89,19 @@ impl Person {
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let page = Page { status, headers, html: response.text().await.unwrap() };
         if let Some(cookie) = page.set_cookie() {
-            self.cookie = cookie.split(';').next().map(str::to_owned);
+            self.keep(cookie);
         }
         page
+    }
+
+    /// Keeps a cookie in place of an earlier one of the same name; a cookie without a value goes.
+    fn keep(&mut self, set: &str) {
+        let pair = set.split(';').next().unwrap_or_default();
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let kept = self.cookie.take().unwrap_or_default();
+        let others = kept.split("; ").filter(|other| !other.is_empty() && other.split('=').next() != Some(name));
+        let all: Vec<&str> = others.chain((!value.is_empty()).then_some(pair)).collect();
+        self.cookie = (!all.is_empty()).then(|| all.join("; "));
     }
 
     /// Opens a link.

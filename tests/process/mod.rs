@@ -22,6 +22,7 @@ mod ledger;
 mod log;
 mod migrate;
 mod overload;
+mod people;
 mod postgres;
 mod replicas;
 mod restore;

@@ -111,6 +111,14 @@ id!(
     ReceiptId
 );
 id!(
+    /// Names a person who may log in.
+    PersonId
+);
+id!(
+    /// Names a session of a person; not its secret.
+    SessionId
+);
+id!(
     /// Names an event of a log.
     EventId
 );

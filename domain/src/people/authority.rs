@@ -69,7 +69,7 @@ pub enum Action {
     Extend,
     /// Tell people of a question again, now.
     Remind,
-    /// Create, list, revoke and import keys.
+    /// Create, list, revoke and import keys; add, list and remove people.
     ManageKeys,
     /// Read the server's own log.
     ReadServerLog,
@@ -77,7 +77,7 @@ pub enum Action {
     ReadTree,
     /// Have a checkpoint signed now.
     SignTree,
-    /// Export the events of all logs.
+    /// Read the events of all logs: export them, or look at them on the audit page.
     Export,
     /// Read the server's metrics.
     ReadMetrics,

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::base::ids::KeyId;
+use crate::base::ids::{KeyId, PersonId, SessionId};
 use crate::base::name::Owner;
 use crate::people::client::Client;
 use crate::people::principal::{Credential, Role};
@@ -51,6 +51,67 @@ pub enum ServerEvent {
     LogKeyAdded(LogKeyAdded),
     /// A person exported events of all logs.
     LogExported(LogExported),
+    /// A person may log in from now on.
+    PersonAdded(PersonAdded),
+    /// A person used the first login link: the address is that person's.
+    PersonConfirmed(PersonNamed),
+    /// A person may log in no longer, and the person's sessions have ended.
+    PersonRemoved(PersonNamed),
+    /// A person logged in.
+    SessionBegan(SessionBegan),
+    /// A person logged out, in one browser or in all.
+    SessionEnded(SessionEnded),
+}
+
+/// A person who may log in from now on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PersonAdded {
+    /// The person's id.
+    pub person_id: PersonId,
+    /// The address to which login links are sent.
+    pub address: String,
+    /// The role that says what the person may do.
+    pub role: Role,
+    /// The credential that added the person; absent for an account that works on the database itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credential: Option<Credential>,
+}
+
+/// A person who was confirmed or removed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PersonNamed {
+    /// The person's id.
+    pub person_id: PersonId,
+    /// The person's address.
+    pub address: String,
+    /// The credential that did this; absent if it was the person's login link, and for an account that works on the database itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credential: Option<Credential>,
+}
+
+/// A login.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionBegan {
+    /// The session's id; its secret is in no log.
+    pub session_id: SessionId,
+    /// The person.
+    pub person_id: PersonId,
+    /// The person's role at this time.
+    pub role: Role,
+    /// The session of the same browser that this one replaced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaces: Option<SessionId>,
+}
+
+/// A logout.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionEnded {
+    /// The session from which the person logged out.
+    pub session_id: SessionId,
+    /// The person.
+    pub person_id: PersonId,
+    /// Whether all other sessions of the person ended with it.
+    pub everywhere: bool,
 }
 
 /// An export of events, as it was asked for.
@@ -114,6 +175,11 @@ impl ServerEvent {
             Self::KeyRevoked { .. } => "key.revoked",
             Self::LogKeyAdded(_) => LOG_KEY_ADDED,
             Self::LogExported(_) => "log.exported",
+            Self::PersonAdded(_) => "person.added",
+            Self::PersonConfirmed(_) => "person.confirmed",
+            Self::PersonRemoved(_) => "person.removed",
+            Self::SessionBegan(_) => "session.began",
+            Self::SessionEnded(_) => "session.ended",
         }
     }
 }

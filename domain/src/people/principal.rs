@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::base::ids::{DeliveryId, KeyId};
+use crate::base::ids::{DeliveryId, KeyId, SessionId};
 use crate::base::name::{LOCAL, Owner, SERVER, form};
 use crate::people::client::Client;
 use crate::suspension::channel::{EMAIL, Route};
@@ -70,6 +70,8 @@ pub enum Assurance {
     EmailLink,
     /// Possession of an API key.
     ApiKey,
+    /// A session that began with a login.
+    Session,
     /// The server itself, on a timer.
     Server,
     /// An account of a machine that can open the database.
@@ -84,6 +86,8 @@ pub enum Credential {
     ApiKey(KeyId),
     /// The answer link of this message.
     EmailLink(DeliveryId),
+    /// This session of a person who logged in.
+    Session(SessionId),
 }
 
 /// The caller, as its credential says; nothing in a request's body changes it.
@@ -170,11 +174,34 @@ impl Principal {
         }
     }
 
+    /// The person with this address and role who logged in.
+    pub fn person(address: &str, role: Role, session: SessionId) -> Self {
+        Self {
+            credential: Some(Credential::Session(session)),
+            name: address.to_owned(),
+            subject: address.to_owned(),
+            // The same person who follows an answer link has the same owner.
+            owner: Owner(format!("mailbox:{address}")),
+            role,
+            tied_to: None,
+            client: None,
+            assurance: Assurance::Session,
+        }
+    }
+
     /// The id of the key, if the caller presented one.
     pub fn key_id(&self) -> Option<KeyId> {
         match self.credential {
             Some(Credential::ApiKey(id)) => Some(id),
-            Some(Credential::EmailLink(_)) | None => None,
+            Some(Credential::EmailLink(_) | Credential::Session(_)) | None => None,
+        }
+    }
+
+    /// The id of the session, if the caller logged in.
+    pub fn session_id(&self) -> Option<SessionId> {
+        match self.credential {
+            Some(Credential::Session(id)) => Some(id),
+            Some(Credential::ApiKey(_) | Credential::EmailLink(_)) | None => None,
         }
     }
 

@@ -133,12 +133,12 @@ async fn id(store: &dyn Store, typed: &str) -> anyhow::Result<KeyId> {
 
 /// Like [`open`], but makes no database. A new database would show an empty list, or lack the named key, and hide that it is not
 /// the server's database.
-async fn open_existing(database: &DatabaseArgs) -> anyhow::Result<Arc<dyn Store>> {
+pub(super) async fn open_existing(database: &DatabaseArgs) -> anyhow::Result<Arc<dyn Store>> {
     database.database()?.must_exist().await?;
     open(database).await
 }
 
-async fn open(settings: &DatabaseArgs) -> anyhow::Result<Arc<dyn Store>> {
+pub(super) async fn open(settings: &DatabaseArgs) -> anyhow::Result<Arc<dyn Store>> {
     let database = settings.database()?;
     // A database that cannot be reached is reported when it is opened.
     let is_new = database.is_new().await.unwrap_or(false);

@@ -170,13 +170,17 @@ fn verify(events: &[Value], json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A line for an event of the server's own log: its time, its type, the key that changed, and the credential that did it.
+/// A line for an event of the server's own log: its time, its type, the key or the person that it is about, and the one who did it.
 fn in_a_line_of_the_server(event: &ServerEventView) -> String {
     let word = |word: &str| text::truncated(&inert_line(word), WORD_CHARS_MAX);
     let of_key = |member: &str| word(event.payload.get(member).and_then(Value::as_str).unwrap_or_default());
     let role = event.payload.get("role").and_then(Value::as_str).map(|role| format!(", {}", word(role))).unwrap_or_default();
-    let key = format!("{} ({}{role})", of_key("key_id"), of_key("name"));
-    let about = format!("{}  {}  {key}, by {}", event.created_at, text::visible_line(&event.event_type), word(&event.actor));
+    let subject = match (of_key("address"), of_key("session_id")) {
+        (address, _) if !address.is_empty() => format!("{address}{role}"),
+        (_, session) if !session.is_empty() => format!("session {session}{role}"),
+        _ => format!("{} ({}{role})", of_key("key_id"), of_key("name")),
+    };
+    let about = format!("{}  {}  {subject}, by {}", event.created_at, text::visible_line(&event.event_type), word(&event.actor));
     line_of_result(&format!("{:>4}  ", event.sequence), &about, "      ")
 }
 

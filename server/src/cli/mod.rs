@@ -1,4 +1,4 @@
-//! The command line: `placet serve | keys | ask | answer | list | show | …`; `placet --help` names them all.
+//! The command line: `placet serve | keys | people | ask | answer | list | show | …`; `placet --help` names them all.
 
 mod answer;
 mod ask;
@@ -12,6 +12,7 @@ mod keys;
 mod look;
 mod meant;
 mod migrate;
+mod people;
 mod question;
 mod reach;
 mod receipt;
@@ -59,6 +60,9 @@ enum Command {
     /// Create, list, revoke and import API keys; works beside a running server.
     #[command(subcommand)]
     Keys(keys::KeysCommand),
+    /// Add, list and remove the people who may log in; works beside a running server.
+    #[command(subcommand)]
+    People(people::PeopleCommand),
     /// Ask a person a question and wait for the answer: exit 0 is yes, 1 is no, 2 means that no person answered, 3 is an error.
     Ask(Box<ask::AskArgs>),
     /// List the questions that are open, show one, or answer it, with an operator's key.
@@ -148,9 +152,12 @@ impl Cli {
     pub fn log_filter(&self) -> &'static str {
         match self.command {
             Command::Serve(_) => SERVER_FILTER,
-            Command::Keys(_) | Command::Release(_) | Command::Migrate(_) | Command::Doctor(_) | Command::Demo(_) => {
-                COMMAND_FILTER
-            }
+            Command::Keys(_)
+            | Command::People(_)
+            | Command::Release(_)
+            | Command::Migrate(_)
+            | Command::Doctor(_)
+            | Command::Demo(_) => COMMAND_FILTER,
             Command::Ask(_)
             | Command::Answer(_)
             | Command::List(_)
@@ -177,6 +184,7 @@ impl Cli {
         match self.command {
             Command::Serve(args) => serve::run(*args).await?,
             Command::Keys(command) => keys::run(command).await?,
+            Command::People(command) => people::run(command).await?,
             Command::Ask(args) => return Ok(Box::pin(ask::run(*args)).await),
             Command::Answer(args) => return Ok(answer::run(args).await),
             Command::List(args) => return Ok(look::list(args).await),

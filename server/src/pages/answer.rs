@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use actix_web::http::header::{HeaderValue, RETRY_AFTER};
-use actix_web::http::{ConnectionType, StatusCode};
+use actix_web::http::{ConnectionType, Method, StatusCode};
 use actix_web::web::{Data, Path, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use askama::Template;
@@ -26,6 +26,7 @@ use domain::suspension::{
 };
 use domain::wire::RespondRequest;
 use serde_json::{Map, Value};
+use store::host::task::spawn_named;
 use store::link::LinkToken;
 use store::{LinkView, Precondition, Request, StoreError, Target, Unreadable};
 
@@ -85,6 +86,9 @@ pub(super) async fn show(request: HttpRequest, token: Path<String>, shared: Data
         Err(refusal) => return refusal,
     };
     if link.is_open {
+        if request.method() == Method::GET {
+            note_view(&shared, &link);
+        }
         let reading = Reading::of_query(request.query_string());
         open_page(&request, &shared, &pages, &token, &link, Shown { form: &Form::default(), reading, error: None })
     } else {
@@ -92,6 +96,16 @@ pub(super) async fn show(request: HttpRequest, token: Path<String>, shared: Data
         pages.outcome_shown.send_replace(true);
         pages.live_page(StatusCode::OK, outcome(&pages, &link, tried).render())
     }
+}
+
+/// Notes for the audit pages that the link opened the page. The page does not wait for the note, and is shown without it.
+fn note_view(shared: &Shared, link: &LinkView) {
+    let (store, id, recipient) = (shared.store.clone(), link.suspension.id, link.recipient.clone());
+    drop(spawn_named("view", async move {
+        if let Err(error) = store.note_view(id, recipient).await {
+            tracing::debug!(error = %error, "failed to note that a page was opened");
+        }
+    }));
 }
 
 /// The question behind an opened link, or the page that refuses the link. Each opening counts towards the limit on

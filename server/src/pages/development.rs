@@ -33,6 +33,8 @@ use crate::worker::deliveries::Deliveries;
 pub(crate) const DEVELOPMENT_SECRET: &str = "development-cookie";
 /// The domain separation prefix of the proofs: a proof made with another prefix is not valid here.
 const PROOF_DOMAIN: &[u8] = b"placet.development.v1";
+/// The beginning of the message id of a mail with a login link.
+pub(super) const LOGIN_PREFIX: &str = "login-";
 /// The random bytes of a cookie, and of an address.
 const RANDOM_BYTES: usize = 16;
 /// How many used addresses are remembered, so that a second use can be explained.

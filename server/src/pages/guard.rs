@@ -16,6 +16,27 @@ use crate::config::is_loopback;
 /// The cookie's random bytes.
 const COOKIE_BYTES: usize = 16;
 
+/// A form that is tied to a cookie alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// The form of development mode.
+    Development,
+    /// The forms that ask for a login link, and that use one.
+    Login,
+    /// The forms of a session.
+    Session,
+}
+
+impl Form {
+    fn prefix(self) -> &'static [u8] {
+        match self {
+            Self::Development => b"placet.development.form.v1\0",
+            Self::Login => b"placet.login.form.v1\0",
+            Self::Session => b"placet.session.form.v1\0",
+        }
+    }
+}
+
 impl Pages {
     fn cookie_name(&self) -> &'static str {
         // Browsers accept the prefix `__Host-` only with https, which a server on a loopback address need not have.
@@ -65,22 +86,22 @@ impl Pages {
         mac
     }
 
-    /// The nonce of the form of development mode, shown under its cookie.
-    pub(super) fn development_nonce(&self, cookie: &str) -> String {
-        URL_SAFE_NO_PAD.encode(self.development_mac(cookie).finalize().into_bytes())
+    /// The nonce of a form that is tied to a cookie alone, for its purpose.
+    pub(super) fn form_nonce(&self, form: Form, cookie: &str) -> String {
+        URL_SAFE_NO_PAD.encode(self.form_mac(form, cookie).finalize().into_bytes())
     }
 
-    /// Like [`Pages::nonce_fits`], for the form of development mode.
-    pub(super) fn development_nonce_fits(&self, nonce: &str, cookie: &str) -> bool {
-        URL_SAFE_NO_PAD.decode(nonce).is_ok_and(|bytes| self.development_mac(cookie).verify_slice(&bytes).is_ok())
+    /// Like [`Pages::nonce_fits`], for a form that is tied to a cookie alone.
+    pub(super) fn form_nonce_fits(&self, nonce: &str, form: Form, cookie: &str) -> bool {
+        URL_SAFE_NO_PAD.decode(nonce).is_ok_and(|bytes| self.form_mac(form, cookie).verify_slice(&bytes).is_ok())
     }
 
-    fn development_mac(&self, cookie: &str) -> Hmac<Sha256> {
+    fn form_mac(&self, form: Form, cookie: &str) -> Hmac<Sha256> {
         // Unwrap safety: HMAC takes a key of any length.
         let mac = Hmac::<Sha256>::new_from_slice(&self.nonce_secret).unwrap_or_else(|_| unreachable!("HMAC takes any key"));
         // The prefix keeps this nonce apart from that of an answer form, which is made with the same secret: the input for that
         // one begins with the 22 characters of a cookie, and none of them is a dot.
-        mac.chain_update(b"placet.development.form.v1\0").chain_update(cookie)
+        mac.chain_update(form.prefix()).chain_update(cookie)
     }
 
     /// Whether a browser has opened a page under another name of this machine: `localhost` for `127.0.0.1`. An answer from that

@@ -5,6 +5,7 @@ use actix_web::http::StatusCode;
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use askama::Template;
+use channels::StoredMail;
 use chrono::{DateTime, Utc};
 use domain::base::ids::{IntentId, SuspensionId};
 use domain::base::name::{DEVELOPMENT, Owner};
@@ -22,10 +23,10 @@ use serde_json::json;
 use store::mailbox::{Asked, MailboxView, Mailed};
 use store::{CreateIntent, NewIntent, Precondition, Request, StoreError, Target};
 
-use super::Pages;
-use super::development::{Development, Holder, home, not_here};
+use super::development::{Development, Holder, LOGIN_PREFIX, home, not_here};
 use super::scripts::{HOME, TIMES};
 use super::view::{Page, STYLESHEET, Trouble, line, machine, second};
+use super::{Pages, guard};
 use crate::edge::admission::Class;
 use crate::edge::body;
 use crate::edge::problem::RETRY_AFTER_SECONDS;
@@ -33,6 +34,8 @@ use crate::edge::shared::Shared;
 
 /// How many mails, and how many open questions, the page shows.
 const SHOWN_MAX: u32 = 50;
+/// How many login links the page shows.
+const LOGINS_SHOWN_MAX: usize = 5;
 /// How long a question asked on this page waits, in seconds.
 const TRY_SECONDS: u32 = 600;
 /// The longest answer shown in a list, in characters.
@@ -50,6 +53,8 @@ struct HomePage {
 struct Inside {
     waiting: Vec<WaitingRow>,
     mails: Vec<MailRow>,
+    /// The mails with login links that this process remembers.
+    logins: Vec<LoginRow>,
     /// Ties the form to the browser.
     nonce: String,
     /// The text in the form.
@@ -59,6 +64,13 @@ struct Inside {
     operators: Vec<String>,
     times_path: String,
     script_path: String,
+}
+
+/// A mail with a login link.
+struct LoginRow {
+    recipient: String,
+    href: String,
+    at: DateTime<Utc>,
 }
 
 /// An open question.
@@ -108,7 +120,8 @@ async fn inside(holder: &Holder<'_>, shared: &Shared, pages: &Pages, tried: Trie
     let inside = Inside {
         waiting: view.waiting.iter().map(|asked| WaitingRow::of(asked, &view, holder.development, now)).collect(),
         mails: view.messages.iter().map(|mailed| MailRow::of(mailed, href(mailed, &view, holder.development), now)).collect(),
-        nonce: pages.development_nonce(&holder.cookie),
+        logins: logins(holder.development),
+        nonce: pages.form_nonce(guard::Form::Development, &holder.cookie),
         question: tried.question.unwrap_or_else(|| words::TRY_QUESTION.to_owned()),
         problem: tried.problem,
         operators: shared.asking.operators.clone(),
@@ -117,6 +130,14 @@ async fn inside(holder: &Holder<'_>, shared: &Shared, pages: &Pages, tried: Trie
     };
     let page = HomePage { page: pages.plain(), development: true, inside: Some(inside) };
     pages.live_page(status, page.render())
+}
+
+fn logins(development: &Development) -> Vec<LoginRow> {
+    let row = |mail: &StoredMail| {
+        let id = mail.message_id.strip_prefix(LOGIN_PREFIX)?.split('@').next()?;
+        Some(LoginRow { recipient: line(&mail.to), href: format!("/mailbox/{id}"), at: mail.sent_at })
+    };
+    development.mailbox.messages().iter().filter_map(|mail| row(mail)).take(LOGINS_SHOWN_MAX).collect()
 }
 
 fn busy(pages: &Pages, trouble: Trouble) -> HttpResponse {
@@ -235,7 +256,7 @@ pub(super) async fn ask(request: HttpRequest, payload: Payload, shared: Data<Sha
     }
     let form = Form::read(&body.bytes);
     let again = |problem: String| Tried { question: Some(form.question.clone()), problem: Some(problem) };
-    if !pages.development_nonce_fits(&form.nonce, &holder.cookie) {
+    if !pages.form_nonce_fits(&form.nonce, guard::Form::Development, &holder.cookie) {
         return inside(&holder, &shared, &pages, again(words::PAGE_WAS_OPEN_TOO_LONG.to_owned())).await;
     }
     let question = SuspendRequest {

@@ -11,7 +11,7 @@ use domain::base::ids::DeliveryId;
 use uuid::Uuid;
 
 use super::Pages;
-use super::development::not_here;
+use super::development::{LOGIN_PREFIX, not_here};
 use super::view::{Page, STYLESHEET, Trouble, line};
 use crate::edge::admission::Class;
 use crate::edge::problem::RETRY_AFTER_SECONDS;
@@ -38,7 +38,8 @@ pub(super) async fn text(request: HttpRequest, id: Path<String>, shared: Data<Sh
         Ok(mail) => mail,
         Err(refusal) => return refusal,
     };
-    let prefix = format!("{}a/", pages.public_url);
+    let way = if mail.message_id.starts_with(LOGIN_PREFIX) { "login" } else { "a" };
+    let prefix = format!("{}{way}/", pages.public_url);
     let (before_link, link, after_link) = around_link(&mail.text, &prefix);
     let page = MailPage { page: pages.plain(), mail: &mail, id: id.into_inner(), before_link, link, after_link };
     pages.page(StatusCode::OK, page.render())
@@ -63,7 +64,9 @@ impl Pages {
     async fn mail(&self, request: &HttpRequest, id: &str, shared: &Shared) -> Result<Arc<StoredMail>, HttpResponse> {
         let development = self.holder(request).ok_or_else(not_here)?.development;
         let id = Uuid::parse_str(id).map(DeliveryId).map_err(|_| not_here())?;
-        if let Some(mail) = development.mailbox.get(&development.deliveries.message_id(id)) {
+        let message_id = development.deliveries.message_id(id);
+        let login = || development.mailbox.get(&format!("{LOGIN_PREFIX}{message_id}"));
+        if let Some(mail) = development.mailbox.get(&message_id).or_else(login) {
             return Ok(mail);
         }
         let unreadable = |()| self.later(RETRY_AFTER_SECONDS, StatusCode::SERVICE_UNAVAILABLE, Trouble::CannotRead, None);
@@ -76,7 +79,7 @@ impl Pages {
     }
 }
 
-/// Splits a text at its first answer link, so that the page can make the link clickable.
+/// Splits a text at its first link of ours, so that the page can make the link clickable.
 fn around_link<'a>(text: &'a str, prefix: &str) -> (&'a str, &'a str, &'a str) {
     let Some(start) = text.find(prefix) else { return (text, "", "") };
     let end = text[start..].find(char::is_whitespace).map_or(text.len(), |length| start + length);

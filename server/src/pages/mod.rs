@@ -1,15 +1,18 @@
 //! The pages for people: the answer page behind a link, the first page about this server, and in development the mails.
 
 mod answer;
+mod audit;
 mod context;
 mod development;
 mod fold;
 mod guard;
 mod home;
 mod live;
+mod login;
 mod mailbox;
 mod reference;
 mod scripts;
+mod session;
 mod view;
 mod work;
 
@@ -32,7 +35,7 @@ use tokio::sync::watch;
 use url::Url;
 
 pub(crate) use self::development::{DEVELOPMENT_SECRET, Development};
-use self::view::{Again, STYLESHEET, Trouble, TroublePage};
+use self::view::{Again, INSIDE_STYLESHEET, STYLESHEET, Trouble, TroublePage};
 use crate::edge::address::host_with_port;
 use crate::edge::admission::Class;
 use crate::edge::body::{Bodies, PAGE_BODIES_BYTES_MAX};
@@ -46,6 +49,9 @@ pub const POSTS_PER_MINUTE: u32 = 10;
 
 /// How many links that lead to no question are answered in a minute, all together.
 pub const MISSES_PER_MINUTE: u32 = 600;
+
+/// The first page behind the login.
+const AUDIT: &str = "/audit";
 
 /// The parts that the pages share.
 pub(crate) struct Pages {
@@ -67,7 +73,11 @@ pub(crate) struct Pages {
     description: fn() -> &'static Value,
     /// The content security policy of the reference, which has a style of its own.
     reference_policy: String,
+    /// The content security policy of the pages behind the login.
+    inside_policy: String,
     development: Option<Development>,
+    /// Whether the server can send login links.
+    sends_logins: bool,
     /// Whether a browser was shown how a question had ended.
     outcome_shown: watch::Sender<bool>,
 }
@@ -79,6 +89,7 @@ impl Pages {
         link_secret: [u8; 32],
         description: fn() -> &'static Value,
         development: Option<Development>,
+        sends_logins: bool,
     ) -> Self {
         let quota = |times| Quota::per_minute(NonZeroU32::new(times).unwrap_or(NonZeroU32::MIN));
         Self {
@@ -93,7 +104,9 @@ impl Pages {
             policy: policy(STYLESHEET),
             description,
             reference_policy: policy(reference::STYLESHEET),
+            inside_policy: policy(INSIDE_STYLESHEET),
             development,
+            sends_logins,
             outcome_shown: watch::Sender::new(false),
         }
     }
@@ -121,6 +134,15 @@ impl Pages {
     fn live_page(&self, status: StatusCode, html: askama::Result<String>) -> HttpResponse {
         let mut page = self.page(status, html);
         if let Ok(policy) = HeaderValue::from_str(&self.live_policy) {
+            page.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
+        }
+        page
+    }
+
+    /// A page behind the login.
+    fn inside_page(&self, status: StatusCode, html: askama::Result<String>) -> HttpResponse {
+        let mut page = self.page(status, html);
+        if let Ok(policy) = HeaderValue::from_str(&self.inside_policy) {
             page.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
         }
         page
@@ -204,6 +226,19 @@ pub(crate) fn routes(config: &mut ServiceConfig) {
         .service(resource("/work/{intent_id}", [(M::GET, web::to(work::show_inside)), (M::HEAD, web::to(work::show_inside))]))
         .service(resource("/assets/{name}", [(M::GET, web::to(scripts::serve))]))
         .service(resource("/docs", [(M::GET, web::to(reference::show)), (M::HEAD, web::to(reference::show))]))
+        .service(resource(
+            "/login",
+            [(M::GET, web::to(login::show)), (M::HEAD, web::to(login::show)), (M::POST, web::to(login::ask))],
+        ))
+        .service(resource(
+            "/login/{token}",
+            [(M::GET, web::to(login::open)), (M::HEAD, web::to(login::open)), (M::POST, web::to(login::enter))],
+        ))
+        .service(resource("/logout", [(M::POST, web::to(login::leave))]))
+        .service(resource("/audit/export", [(M::POST, web::to(audit::export))]))
+        .service(resource("/audit/overview", [(M::GET, web::to(audit::overview)), (M::HEAD, web::to(audit::overview))]))
+        .service(resource("/audit/{intent_id}", [(M::GET, web::to(audit::record)), (M::HEAD, web::to(audit::record))]))
+        .service(resource(AUDIT, [(M::GET, web::to(audit::show)), (M::HEAD, web::to(audit::show))]))
         .service(resource("/", [(M::GET, web::to(home::show)), (M::HEAD, web::to(home::show))]))
         .service(resource("/ask", [(M::POST, web::to(home::ask))]))
         .service(resource("/dev/{secret}", [(M::GET, web::to(development::enter))]))

@@ -32,6 +32,7 @@ use url::Url;
 
 use super::circuit::Outcome;
 use super::lane::{Change, Lane};
+use super::logins::Logins;
 use super::results::{Kept, Results};
 use crate::observe::metrics::Metrics;
 
@@ -63,6 +64,8 @@ pub struct Deliveries {
     operators: Vec<String>,
     channels: Channels,
     display_time_zone: Option<Tz>,
+    /// Sends login links; absent on a server that sends no mail.
+    logins: Option<Arc<Logins>>,
 }
 
 impl Deliveries {
@@ -75,13 +78,33 @@ impl Deliveries {
             }
         }
         let (operators, channels) = (asking.operators.clone(), asking.channels.clone());
-        Self { resources, lanes, results: Results::default(), public_url, operators, channels, display_time_zone: None }
+        Self {
+            resources,
+            lanes,
+            results: Results::default(),
+            public_url,
+            operators,
+            channels,
+            display_time_zone: None,
+            logins: None,
+        }
     }
 
     /// Adds this time zone to the times in mails.
     #[must_use]
     pub fn in_time_zone(self, display_time_zone: Option<Tz>) -> Self {
         Self { display_time_zone, ..self }
+    }
+
+    /// Sends login links too.
+    #[must_use]
+    pub fn with_logins(self, logins: Option<Logins>) -> Self {
+        Self { logins: logins.map(Arc::new), ..self }
+    }
+
+    /// Whether the server sends login links.
+    pub(crate) fn sends_logins(&self) -> bool {
+        self.logins.is_some()
     }
 
     /// Sends everything that is due; returns the number of messages, and when the next one is due.
@@ -204,7 +227,12 @@ impl Deliveries {
             sent += 1;
             under_way.spawn(async move { this.send(&this.lanes[lane], delivery).await });
         }
-        let next_due = leased.next_due.into_iter().chain(self.result_due()).min();
+        let (logins, login_due) = match &self.logins {
+            Some(logins) => logins.step(under_way).await?,
+            None => (0, None),
+        };
+        sent += logins;
+        let next_due = leased.next_due.into_iter().chain(self.result_due()).chain(login_due).min();
         Ok(Step { sent, untried: leased.untried, next_due })
     }
 

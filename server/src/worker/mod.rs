@@ -5,6 +5,7 @@ mod circuit;
 pub mod deadlines;
 pub mod deliveries;
 pub mod lane;
+pub mod logins;
 mod results;
 pub(crate) mod streams;
 pub mod subscriptions;

@@ -4,6 +4,7 @@
 pub(crate) mod access;
 pub(crate) mod announcements;
 pub(crate) mod assignments;
+pub(crate) mod audit;
 pub(crate) mod bytes;
 pub(crate) mod codes;
 pub(crate) mod coordinators;
@@ -16,6 +17,7 @@ pub(crate) mod intents;
 pub(crate) mod keys;
 pub(crate) mod leases;
 pub(crate) mod outbox;
+pub(crate) mod people;
 pub(crate) mod plans;
 pub(crate) mod portfolios;
 pub(crate) mod presence;
@@ -33,6 +35,7 @@ pub(crate) mod tree;
 pub(crate) use self::access::{AccessRequestRow, EntryRow, ReadAccess, WriteAccess};
 pub(crate) use self::announcements::{ReadAnnouncements, WriteAnnouncements};
 pub(crate) use self::assignments::{ReadAssignments, WriteAssignments};
+pub(crate) use self::audit::{ReadAudit, WriteAudit};
 pub(crate) use self::bytes::{ReadBytes, WriteBytes};
 pub(crate) use self::codes::{Code, DeliveryState, Source, TimerKind};
 pub(crate) use self::coordinators::{ReadCoordinators, WriteCoordinators};
@@ -45,6 +48,7 @@ pub(crate) use self::intents::{IntentRow, ReadIntents, WriteIntents, last_hash};
 pub(crate) use self::keys::{ReadKeys, WriteKeys, names};
 pub(crate) use self::leases::{ReadLeases, WriteLeases};
 pub(crate) use self::outbox::{BounceRow, IS_NOT_REPLACED, OutboxRow, QueuedChannel, ReadOutbox, TryRow, WriteOutbox};
+pub(crate) use self::people::{LoginRow, ReadPeople, SessionRow, WritePeople};
 pub(crate) use self::plans::{ReadPlans, WritePlans};
 pub(crate) use self::portfolios::{ListedPortfolios, MemberRow, PortfolioRow, ReadPortfolios, WritePortfolios};
 pub(crate) use self::presence::{PresenceRow, ReadPresence, Recovery, Restore, WritePresence};
@@ -77,6 +81,7 @@ pub(crate) trait Rows:
     WriteAccess
     + WriteAnnouncements
     + WriteAssignments
+    + WriteAudit
     + WriteBytes
     + WriteCoordinators
     + WriteDepartures
@@ -87,6 +92,7 @@ pub(crate) trait Rows:
     + WriteKeys
     + WriteLeases
     + WriteOutbox
+    + WritePeople
     + WritePlans
     + WritePortfolios
     + WritePresence
@@ -117,6 +123,7 @@ pub(crate) trait ReadRows:
     ReadAccess
     + ReadAnnouncements
     + ReadAssignments
+    + ReadAudit
     + ReadBytes
     + ReadCoordinators
     + ReadDepartures
@@ -127,6 +134,7 @@ pub(crate) trait ReadRows:
     + ReadKeys
     + ReadLeases
     + ReadOutbox
+    + ReadPeople
     + ReadPlans
     + ReadPortfolios
     + ReadPresence
@@ -147,6 +155,7 @@ impl<R> ReadRows for R where
     R: ReadAccess
         + ReadAnnouncements
         + ReadAssignments
+        + ReadAudit
         + ReadBytes
         + ReadCoordinators
         + ReadDepartures
@@ -157,6 +166,7 @@ impl<R> ReadRows for R where
         + ReadKeys
         + ReadLeases
         + ReadOutbox
+        + ReadPeople
         + ReadPlans
         + ReadPortfolios
         + ReadPresence
@@ -178,7 +188,8 @@ impl<R> ReadRows for R where
 pub(crate) mod prelude {
     pub(crate) use super::{
         ReadAccess, ReadAnnouncements, ReadAssignments, ReadBytes, ReadCoordinators, ReadDepartures, ReadEvents, ReadGraph,
-        ReadIdempotency, ReadIntents, ReadKeys, ReadLeases, ReadOutbox, ReadPlans, ReadPortfolios, ReadPresence, ReadReceipts,
-        ReadRetries, ReadRows, ReadSubscriptions, ReadSuspensions, ReadTasks, ReadTimers, ReadTokens, ReadTree, Rows,
+        ReadIdempotency, ReadIntents, ReadKeys, ReadLeases, ReadOutbox, ReadPeople, ReadPlans, ReadPortfolios, ReadPresence,
+        ReadReceipts, ReadRetries, ReadRows, ReadSubscriptions, ReadSuspensions, ReadTasks, ReadTimers, ReadTokens, ReadTree,
+        Rows,
     };
 }

@@ -32,7 +32,7 @@ use crate::surroundings::Env;
 use crate::{StoreError, Unit};
 
 /// The tables in an order in which they can be emptied.
-const TABLES: [&str; 45] = [
+const TABLES: [&str; 49] = [
     "tree",
     "tree_tiles",
     "tree_runs",
@@ -69,6 +69,10 @@ const TABLES: [&str; 45] = [
     "portfolio_members",
     "portfolio_events",
     "portfolios",
+    "views",
+    "sessions",
+    "logins",
+    "people",
     "api_keys",
     "secrets",
     "suspensions",

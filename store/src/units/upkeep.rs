@@ -1,11 +1,12 @@
 //! Deletes records that are kept for a limited time.
 
+use crate::person::LOGINS_COUNTED;
 use crate::reads::hold;
 use crate::rows::prelude::*;
 use crate::rows::{RowsResult, day};
 use crate::surroundings::Env;
 
-/// How many idempotency records, and how many ended subscriptions, one transaction deletes at most.
+/// How many records of each kind one transaction deletes at most.
 const FORGOTTEN_PER_UNIT: u32 = 500;
 
 pub(crate) fn forget_expired<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<u64> {
@@ -15,5 +16,14 @@ pub(crate) fn forget_expired<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult
     // back.
     let is_held = hold(rows.reads(), env.watch)?.is_some();
     let ended = if is_held { 0 } else { rows.delete_ended_subscriptions(env.clock.now(), FORGOTTEN_PER_UNIT)? };
-    Ok(ended + rows.forget_idempotent_before(yesterday, FORGOTTEN_PER_UNIT)?)
+    // The same holds for login links and sessions.
+    let logins = if is_held { 0 } else { forget_logins(rows, env)? };
+    Ok(ended + logins + rows.forget_idempotent_before(yesterday, FORGOTTEN_PER_UNIT)?)
+}
+
+/// Deletes login links that no longer count, and sessions that have lasted for the longest time.
+fn forget_logins<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<u64> {
+    let now = env.clock.now();
+    let links = rows.delete_logins_before(now - LOGINS_COUNTED, FORGOTTEN_PER_UNIT)?;
+    Ok(links + rows.delete_ended_sessions(now, FORGOTTEN_PER_UNIT)?)
 }

@@ -1,6 +1,7 @@
 //! Pages in a browser: the answer page, the first page, the reference.
 
 mod answer;
+mod audit;
 pub(crate) mod browser;
 mod development;
 mod geometry;

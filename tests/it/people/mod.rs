@@ -6,4 +6,5 @@ mod authority;
 mod gateways;
 mod governance;
 mod keys;
+pub(crate) mod logins;
 pub(crate) mod secrets;

@@ -30,7 +30,7 @@ const WHOLE: &[(&str, &str)] = &[
     ("SELECT __diesel_schema_migrations.version", "at a start, and there are few migrations"),
 ];
 /// Indexes of open, queued or failed rows only. They stay small, however many rows the table has.
-const PARTIAL: &[&str] = &["outbox_due", "outbox_failed", "suspensions_open", "tasks_by_due_at"];
+const PARTIAL: &[&str] = &["logins_by_due", "outbox_due", "outbox_failed", "suspensions_open", "tasks_by_due_at"];
 
 /// Tables that never have more than a few rows.
 const SMALL: &[&str] =
@@ -64,6 +64,11 @@ const ANOTHER_DAY: &str = "DELETE FROM suspension_keys WHERE suspension < 100000
                            INSERT INTO plans (id, intent, state, facts, body) SELECT id, rid, 3, '{}', '{}' FROM intents ON CONFLICT DO NOTHING; ANALYZE plans; \
                            INSERT INTO coordinators (id, intent, facts, body) SELECT id, rid, '{}', '{}' FROM intents ON CONFLICT DO NOTHING; ANALYZE coordinators; \
                             INSERT INTO retries (intent, facts) SELECT rid, '{}' FROM intents ON CONFLICT DO NOTHING; ANALYZE retries; \
+                           INSERT INTO people (id, address, role, added_at, added_by) SELECT id, 'person-' || rid, 3, now(), 'a' FROM intents; ANALYZE people; \
+                           INSERT INTO logins (id, person, asked_at, expires_at) SELECT id, id, now() + interval '9 years', now() FROM intents; ANALYZE logins; \
+                           INSERT INTO sessions (id, person, hash, began_at, used_at, ends_at) SELECT id, id, id::text::bytea, now(), now(), \
+                           now() + interval '9 years' FROM intents; ANALYZE sessions; \
+                           INSERT INTO views SELECT rid, 'person-' || rid, now() FROM suspensions ON CONFLICT DO NOTHING; ANALYZE views; \
                            INSERT INTO bounces (outbox, hard, reported_at) SELECT rid, true, now() FROM outbox; ANALYZE bounces";
 
 /// Asks for an approval, lists approvals and escalations, and works on an intent under a policy.

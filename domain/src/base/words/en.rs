@@ -339,6 +339,31 @@ pub const LINK_IS_YOURS: &str = "The link is yours alone; please don’t forward
 /// The last words of a mail.
 pub const REPLIES_ARE_NOT_READ: &str = "Replies to this mail are not read.";
 
+/// The subject of a mail with a login link.
+pub const LOGIN_SUBJECT: &str = "[Placet] Your login link";
+
+/// The heading of a mail with a login link.
+pub const LOGIN_HEADING: &str = "Your login link";
+
+/// Why a mail with a login link is sent.
+pub fn a_login_was_asked_for(host: &str) -> String {
+    format!("A login with your address was asked for at {host}. Opening the link logs no one in; you confirm on the page.")
+}
+
+/// The button of a mail with a login link.
+pub const TO_THE_LOGIN: &str = "Go to the login";
+
+/// How long a login link can be used.
+pub fn login_link_lasts(minutes: i64) -> String {
+    format!("The link works once, within {minutes} minutes.")
+}
+
+/// Why no login link is sent: the text in the form is no address.
+pub const NOT_AN_ADDRESS: &str = "Type one e-mail address, for example ada@example.com.";
+
+/// The last words of a mail with a login link.
+pub const LOGIN_WAS_NOT_YOU: &str = "If you did not ask for it, you need not do anything.";
+
 // Pages. Titles, and parts of sentences in the templates.
 
 /// The label of the first choice of a yes-or-no question whose agent named no choices; it also stands for a `true` that the
@@ -590,3 +615,17 @@ pub const WAS_WITHDRAWN: &str = "withdrawn";
 
 /// A question that ended because the server was away.
 pub const LOST_TIME: &str = "ended, because the server was away";
+
+// The audit pages.
+
+/// A day in the search that is no day.
+pub const NOT_A_DATE: &str = "A day must be a date, for example 2026-11-24.";
+
+/// An outcome in the search that does not exist.
+pub const NO_SUCH_OUTCOME: &str = "Choose one of the outcomes in the list.";
+
+/// An id in the search that is none.
+pub const NOT_AN_INTENT_ID: &str = "The intent id must be a whole id, for example 019ab0f2-0000-7000-8000-000000000000.";
+
+/// The heading of a page about an export that was not made.
+pub const COULD_NOT_BE_EXPORTED: &str = "The log could not be exported";

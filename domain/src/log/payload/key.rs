@@ -1,4 +1,4 @@
-//! Payloads of the server's own log: its keys.
+//! Payloads of the server's own log: its keys, and the people who log in.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,9 @@ use crate::base::ids::KeyId;
 use crate::base::name::Owner;
 use crate::base::time;
 use crate::people::client::Client;
-use crate::people::event::{KeyFacts, LogExported, LogKeyAdded, ServerEvent};
+use crate::people::event::{
+    KeyFacts, LogExported, LogKeyAdded, PersonAdded, PersonNamed, ServerEvent, SessionBegan, SessionEnded,
+};
 use crate::people::principal::{Credential, Role};
 
 /// The payload of an event of the server's own log.
@@ -22,6 +24,14 @@ pub enum ServerPayload {
     LogKeyAdded(LogKeyAdded),
     /// `log.exported`.
     LogExported(LogExported),
+    /// `person.added`.
+    PersonAdded(PersonAdded),
+    /// `person.confirmed` and `person.removed`.
+    PersonNamed(PersonNamed),
+    /// `session.began`.
+    SessionBegan(SessionBegan),
+    /// `session.ended`.
+    SessionEnded(SessionEnded),
 }
 
 /// A key as it was made, or as it was found when the log began.
@@ -88,6 +98,10 @@ impl ServerPayload {
             }
             ServerEvent::LogKeyAdded(added) => Self::LogKeyAdded(added.clone()),
             ServerEvent::LogExported(exported) => Self::LogExported(exported.clone()),
+            ServerEvent::PersonAdded(added) => Self::PersonAdded(added.clone()),
+            ServerEvent::PersonConfirmed(named) | ServerEvent::PersonRemoved(named) => Self::PersonNamed(named.clone()),
+            ServerEvent::SessionBegan(began) => Self::SessionBegan(began.clone()),
+            ServerEvent::SessionEnded(ended) => Self::SessionEnded(ended.clone()),
         }
     }
 }

@@ -11,6 +11,8 @@ mod given;
 mod moment;
 mod open;
 mod outcome;
+mod overview;
+mod record;
 #[cfg(test)]
 mod samples;
 mod trouble;
@@ -25,6 +27,8 @@ pub(super) use self::given::{Given, Silence};
 pub(super) use self::moment::{machine, second};
 pub(super) use self::open::{Answers, FormError, OpenQuestion, Reading};
 pub(super) use self::outcome::{Ending, Outcome};
+pub(super) use self::overview::OverviewPage;
+pub(super) use self::record::RecordPage;
 pub(super) use self::trouble::{Again, Trouble, TroublePage, Typed, UnknownLink};
 use super::context::Cell;
 pub(super) use super::context::{FieldError, FieldKind, FieldProblem, Fields};
@@ -35,6 +39,9 @@ use super::fold::{Folding, Folds, Length};
 /// A page contains exactly these bytes between `<style>` and `</style>`: their SHA-256 is the `style-src` of the
 /// content security policy.
 pub(super) const STYLESHEET: &str = include_str!("../assets/placet.css");
+
+/// The style sheet of the pages behind the login: the one of all pages, and what only these pages need.
+pub(super) const INSIDE_STYLESHEET: &str = concat!(include_str!("../assets/placet.css"), include_str!("../assets/inside.css"));
 
 /// An agent's words inside one of our sentences are never longer than this.
 const PHRASE_CHARS_MAX: usize = 80;
@@ -52,6 +59,19 @@ pub(super) struct Page {
     pub host: String,
     /// The person this link belongs to.
     pub answering_as: Option<String>,
+}
+
+/// The parts of every page behind the login: the person who logged in.
+#[derive(Debug, Clone)]
+pub(super) struct Visitor {
+    /// The person's address.
+    pub address: String,
+    /// The person's role.
+    pub role: &'static str,
+    /// Whether the person may see the audit pages.
+    pub sees_audit: bool,
+    /// Ties the forms of the session to it.
+    pub nonce: String,
 }
 
 /// A question as the agent asked it.

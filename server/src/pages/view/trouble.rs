@@ -86,6 +86,8 @@ pub(in crate::pages) enum Trouble {
     AnotherName,
     /// The browser, or a program, sent a method that a page does not know (405).
     NoMethod,
+    /// The log cannot be exported now, because the server has no key to sign with or the selection breaks a rule (409).
+    NoExport,
     /// The form was too large, too slow or broken (413, 408, 422).
     Unreadable,
 }
@@ -104,6 +106,7 @@ impl TroublePage {
             Trouble::ForeignForm => words::NOT_FROM_OUR_PAGE,
             Trouble::AnotherName => words::OPENED_UNDER_ANOTHER_NAME,
             Trouble::NoMethod => words::NOT_DONE_HERE,
+            Trouble::NoExport => words::COULD_NOT_BE_EXPORTED,
             Trouble::Unreadable => words::COULD_NOT_BE_READ,
         }
     }

@@ -3,6 +3,7 @@
 mod access;
 mod announcements;
 mod assignments;
+mod audit;
 mod bytes;
 mod coordinators;
 mod departures;
@@ -13,6 +14,7 @@ mod intents;
 mod keys;
 mod leases;
 mod outbox;
+mod people;
 mod plans;
 mod portfolios;
 mod presence;

@@ -1,0 +1,75 @@
+//! People who may log in.
+
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+
+use crate::base::address;
+use crate::base::ids::PersonId;
+use crate::people::principal::Role;
+use crate::problem::Rejection;
+
+/// The roles that a person can have.
+pub const ROLES: [Role; 3] = [Role::Auditor, Role::Operator, Role::Admin];
+
+/// A person who may log in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Person {
+    /// The person's id.
+    pub id: PersonId,
+    /// The address to which login links are sent, in small letters: two spellings are one person.
+    pub address: String,
+    /// The role that says what the person may do.
+    pub role: Role,
+    /// When the person was added.
+    pub added_at: DateTime<Utc>,
+    /// The name of the account that added the person.
+    pub added_by: String,
+    /// When the person used the first login link; absent before.
+    pub confirmed_at: Option<DateTime<Utc>>,
+}
+
+/// Reads the address of a person.
+///
+/// # Errors
+///
+/// The text is no plain address.
+pub fn read_address(text: &str) -> Result<String, Rejection> {
+    let rule = || format!("must be one plain e-mail address ({})", address::PLAIN_RULE);
+    let address = address::exact(text.trim()).ok_or_else(|| Rejection::invalid("address", "format", rule()))?;
+    Ok(address.to_lowercase())
+}
+
+/// Checks that a person can have this role.
+///
+/// # Errors
+///
+/// The role is for keys of programs.
+pub fn check_role(role: Role) -> Result<Role, Rejection> {
+    let is_for_people = ROLES.contains(&role);
+    let message = "must be auditor, operator or admin; other roles are for keys of programs";
+    if is_for_people { Ok(role) } else { Err(Rejection::invalid("role", "choice", message)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_spellings_of_an_address_are_one_person() {
+        for typed in ["Ada@Example.com", " ada@example.COM "] {
+            assert_eq!(read_address(typed).as_deref(), Ok("ada@example.com"));
+        }
+        for wrong in
+            ["", "ada", "ada@", "Ada <ada@example.com>", "ada@example.com, bob@example.com", "ada@127.0.0.1", "a da@example.com"]
+        {
+            assert!(read_address(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_person_has_a_role_of_people() {
+        for role in Role::ALL {
+            assert_eq!(check_role(role).is_ok(), ROLES.contains(&role), "{role}");
+        }
+    }
+}

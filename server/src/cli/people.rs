@@ -1,0 +1,117 @@
+//! `placet people add | list | remove`: who may log in; works beside a running server.
+
+use anyhow::Context;
+use clap::{Args, Subcommand};
+use domain::base::clock::Clock;
+use domain::base::ids::{Entropy, PersonId};
+use domain::people::person::{Person, check_role, read_address};
+use domain::people::principal::Role;
+use domain::problem::Rejection;
+use store::host::account;
+use store::host::clock::{SystemClock, SystemEntropy};
+use store::{NewPerson, StoreError};
+
+use super::keys::{open, open_existing};
+use super::say;
+use crate::config::DatabaseArgs;
+
+#[derive(Subcommand)]
+pub(super) enum PeopleCommand {
+    /// List a person by the e-mail address; from then on that address gets login links.
+    Add(AddArgs),
+    /// List the people who may log in.
+    List(ListArgs),
+    /// Remove a person; the person's sessions end at once.
+    Remove(RemoveArgs),
+}
+
+#[derive(Args)]
+pub(super) struct AddArgs {
+    /// The e-mail address of the person.
+    address: String,
+    /// The role of the person: auditor, operator or admin.
+    #[arg(long)]
+    role: Role,
+    #[command(flatten)]
+    database: DatabaseArgs,
+}
+
+#[derive(Args)]
+pub(super) struct ListArgs {
+    /// Print JSON, one person per line.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    database: DatabaseArgs,
+}
+
+#[derive(Args)]
+pub(super) struct RemoveArgs {
+    /// The e-mail address of the person.
+    address: String,
+    #[command(flatten)]
+    database: DatabaseArgs,
+}
+
+pub(super) async fn run(command: PeopleCommand) -> anyhow::Result<()> {
+    match command {
+        PeopleCommand::Add(args) => add(args).await,
+        PeopleCommand::List(args) => list(args).await,
+        PeopleCommand::Remove(args) => remove(args).await,
+    }
+}
+
+async fn add(AddArgs { address, role, database }: AddArgs) -> anyhow::Result<()> {
+    let id = PersonId(SystemEntropy.uuid(SystemClock.now()));
+    let address = read_address(&address).map_err(told)?;
+    let person = NewPerson { id, address, role: check_role(role).map_err(told)? };
+    match open(&database).await?.add_person(account::principal(), Ok(person)).await {
+        Ok(person) => Ok(say(format!(
+            "Added {} with the role {}; the person logs in at /login on the server's public address.",
+            person.address, person.role
+        ))?),
+        Err(StoreError::Rejected(rejection)) => Err(told(rejection)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn list(args: ListArgs) -> anyhow::Result<()> {
+    for person in open_existing(&args.database).await?.people(account::principal()).await? {
+        if args.json {
+            say(serde_json::to_string(&person)?)?;
+        } else {
+            say(line(&person))?;
+        }
+    }
+    Ok(())
+}
+
+fn line(person: &Person) -> String {
+    let state = person.confirmed_at.map_or_else(|| "not confirmed".to_owned(), |at| format!("confirmed {}", at.date_naive()));
+    format!(
+        "{}  {:<8}  added {} by {}  {state}",
+        person.address,
+        person.role.as_str(),
+        person.added_at.date_naive(),
+        person.added_by
+    )
+}
+
+async fn remove(args: RemoveArgs) -> anyhow::Result<()> {
+    let address = read_address(&args.address).map_err(told)?;
+    let store = open_existing(&args.database).await?;
+    match store.remove_person(account::principal(), Ok(address.clone())).await {
+        Ok(person) => Ok(say(format!("Removed {}; the person's sessions have ended.", person.address))?),
+        Err(StoreError::Rejected(Rejection::NotFound)) => {
+            anyhow::bail!("{address} is not listed; placet people list shows the people who may log in")
+        }
+        Err(error) => Err(error).with_context(|| format!("failed to remove {address}")),
+    }
+}
+
+/// The words of a refusal, with the name of the argument that they are about.
+fn told(rejection: Rejection) -> anyhow::Error {
+    let Rejection::Invalid { errors } = &rejection else { return rejection.into() };
+    let errors: Vec<String> = errors.iter().map(|error| format!("{} {}", error.field, error.message)).collect();
+    anyhow::anyhow!(errors.join("; "))
+}

@@ -1,0 +1,329 @@
+//! The audit pages: what was asked, who was asked, and how it ended, for auditors and admins who logged in. They change nothing.
+
+use actix_web::http::StatusCode;
+use actix_web::http::header::CONTENT_DISPOSITION;
+use actix_web::web::{Data, Path, Payload};
+use actix_web::{HttpRequest, HttpResponse};
+use askama::Template;
+use chrono::{DateTime, Days, NaiveDate, NaiveTime, Utc};
+use domain::base::ids::IntentId;
+use domain::base::time::rfc3339;
+use domain::base::words;
+use domain::people::authority::{Action, Object, authorize};
+use domain::problem::Rejection;
+use store::StoreError;
+use store::audit::{AuditFilter, Found, FoundQuestion, Outcome};
+use store::overview::{Overview, OverviewFilter};
+
+use super::answer::see_other;
+use super::session::Session;
+use super::view::{INSIDE_STYLESHEET as STYLESHEET, OverviewPage, Page, RecordPage, Trouble, Visitor, line, machine, second};
+use super::{AUDIT, Pages};
+use crate::edge::admission::Class;
+use crate::edge::body;
+use crate::edge::export;
+use crate::edge::problem::RETRY_AFTER_SECONDS;
+use crate::edge::shared::Shared;
+
+/// The longest text of one field of the search, in characters.
+const FIELD_CHARS_MAX: usize = 200;
+/// How many people one line of the list names.
+const PEOPLE_MAX: usize = 5;
+/// The outcomes by their names in the search.
+const OUTCOMES: [(&str, Outcome); 6] = [
+    ("waiting", Outcome::Waiting),
+    ("answered", Outcome::Answered),
+    ("not_answered", Outcome::NotAnswered),
+    ("withdrawn", Outcome::Withdrawn),
+    ("replaced", Outcome::Replaced),
+    ("not_reached", Outcome::NotReached),
+];
+
+#[derive(Template)]
+#[template(path = "refused.html")]
+struct RefusedPage {
+    page: Page,
+    visitor: Visitor,
+}
+
+#[derive(Template)]
+#[template(path = "norecord.html")]
+struct NoRecordPage {
+    page: Page,
+    visitor: Visitor,
+    /// Whether there is an intent, with a log too long for a page.
+    is_too_long: bool,
+}
+
+#[derive(Template)]
+#[template(path = "audit.html")]
+struct AuditPage {
+    page: Page,
+    visitor: Visitor,
+    typed: Typed,
+    problems: Vec<&'static str>,
+    rows: Vec<Row>,
+    looked_at: u32,
+    looked_to: Option<DateTime<Utc>>,
+    /// Where the search goes on.
+    next: Option<String>,
+    /// The fields of the export of this search.
+    exported: Vec<(&'static str, String)>,
+}
+
+/// A question in the list.
+struct Row {
+    intent_id: IntentId,
+    question: String,
+    agent: String,
+    at: DateTime<Utc>,
+    outcome: Outcome,
+    ended_at: Option<DateTime<Utc>>,
+    by: Option<String>,
+    asked: String,
+}
+
+impl Row {
+    fn of(found: FoundQuestion) -> Self {
+        let FoundQuestion { suspension, question, asked } = found;
+        let outcome = Outcome::of(&suspension);
+        let names: Vec<String> = asked.iter().take(PEOPLE_MAX).map(|name| line(name)).collect();
+        let headline = line(question.trim().lines().next().unwrap_or_default());
+        Self {
+            intent_id: suspension.intent_id,
+            question: if headline.is_empty() { words::EMPTY.to_owned() } else { headline },
+            agent: line(&suspension.asked_by.name),
+            at: suspension.suspended_at,
+            outcome,
+            ended_at: suspension.ending.as_ref().map(|ending| ending.at),
+            by: suspension.ending.and_then(|ending| ending.by).map(|by| line(&by)),
+            asked: if asked.is_empty() { String::new() } else { words::people(&names, asked.len() - names.len()) },
+        }
+    }
+}
+
+/// The fields of the search as they were typed.
+#[derive(Clone, Default)]
+struct Typed {
+    from: String,
+    to: String,
+    agent: String,
+    person: String,
+    outcome: String,
+    words: String,
+    intent: String,
+    before: String,
+}
+
+impl Typed {
+    fn read(query: &str) -> Self {
+        let mut typed = Self::default();
+        for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
+            let value: String = value.trim().chars().take(FIELD_CHARS_MAX).collect();
+            match name.as_ref() {
+                "from" => typed.from = value,
+                "to" => typed.to = value,
+                "agent" => typed.agent = value,
+                "person" => typed.person = value,
+                "outcome" => typed.outcome = value,
+                "words" => typed.words = value,
+                "intent" => typed.intent = value,
+                "before" => typed.before = value,
+                _ => {}
+            }
+        }
+        typed
+    }
+
+    /// The search, and the sentences about fields that say nothing.
+    fn filter(&self) -> (AuditFilter, Vec<&'static str>) {
+        let mut problems = Vec::new();
+        let mut day = |text: &str, days: u64| {
+            let day = text.parse::<NaiveDate>().ok().and_then(|day| day.checked_add_days(Days::new(days)));
+            if !text.is_empty() && day.is_none() {
+                problems.push(words::NOT_A_DATE);
+            }
+            day.map(|day| day.and_time(NaiveTime::MIN).and_utc())
+        };
+        // The last day of a search belongs to it.
+        let (from, to) = (day(&self.from, 0), day(&self.to, 1));
+        let named = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
+        let outcome = OUTCOMES.iter().find(|(name, _)| *name == self.outcome).map(|(_, outcome)| *outcome);
+        if !self.outcome.is_empty() && outcome.is_none() {
+            problems.push(words::NO_SUCH_OUTCOME);
+        }
+        let filter = AuditFilter {
+            from,
+            to,
+            agent: named(&self.agent),
+            person: named(&self.person),
+            outcome,
+            words: self.words.split_whitespace().map(str::to_owned).collect(),
+            before: self.before.parse().ok(),
+        };
+        (filter, problems)
+    }
+
+    /// The address at which the search goes on.
+    fn next(&self, before: i64) -> String {
+        let fields = [
+            ("from", &self.from),
+            ("to", &self.to),
+            ("agent", &self.agent),
+            ("person", &self.person),
+            ("outcome", &self.outcome),
+            ("words", &self.words),
+        ];
+        let mut query = url::form_urlencoded::Serializer::new(String::new());
+        query.extend_pairs(fields.into_iter().filter(|(_, value)| !value.is_empty()));
+        query.append_pair("before", &before.to_string());
+        format!("{AUDIT}?{}", query.finish())
+    }
+}
+
+/// The fields of an export that selects what the search selects, as far as an export can.
+fn exported(filter: &AuditFilter) -> Vec<(&'static str, String)> {
+    let outcome = match filter.outcome {
+        Some(Outcome::Answered) => Some("answered"),
+        Some(Outcome::NotAnswered) => Some("expired"),
+        Some(Outcome::NotReached) => Some("undeliverable"),
+        Some(Outcome::Withdrawn | Outcome::Replaced) => Some("cancelled"),
+        Some(Outcome::Waiting) | None => None,
+    };
+    let fields = [
+        ("from", filter.from.map(rfc3339)),
+        ("to", filter.to.map(rfc3339)),
+        ("agent", filter.agent.clone()),
+        ("person", filter.person.clone()),
+        ("outcome", outcome.map(str::to_owned)),
+    ];
+    fields.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+}
+
+/// The session of an auditor or an admin. Other people get a page that says why they see nothing.
+async fn admitted(request: &HttpRequest, shared: &Shared, pages: &Pages) -> Result<Session, HttpResponse> {
+    let session = pages.session(request, shared).await?;
+    if authorize(&session.principal, Action::Export, Object::Server).is_err() {
+        let page = RefusedPage { page: pages.plain(), visitor: session.visitor(pages) };
+        return Err(pages.inside_page(StatusCode::FORBIDDEN, page.render()));
+    }
+    Ok(session)
+}
+
+fn later(pages: &Pages) -> HttpResponse {
+    pages.later(RETRY_AFTER_SECONDS, StatusCode::SERVICE_UNAVAILABLE, Trouble::CannotRead, None)
+}
+
+/// Shows the search and what it found. An id of an intent leads to its record.
+pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+    let session = match admitted(&request, &shared, &pages).await {
+        Ok(session) => session,
+        Err(response) => return response,
+    };
+    let typed = Typed::read(request.query_string());
+    if let Ok(id) = typed.intent.parse::<IntentId>() {
+        return see_other(&format!("{AUDIT}/{id}"));
+    }
+    let (filter, mut problems) = typed.filter();
+    if !typed.intent.is_empty() {
+        problems.push(words::NOT_AN_INTENT_ID);
+    }
+    let Ok(_place) = shared.admission.enter(Class::List).await else { return later(&pages) };
+    let found = if problems.is_empty() {
+        match shared.store.search(session.principal.clone(), Ok(filter.clone())).await {
+            Ok(found) => found,
+            Err(_) => return later(&pages),
+        }
+    } else {
+        Found::default()
+    };
+    let Found { questions, looked_at, looked_to, next } = found;
+    let status = if problems.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
+    let page = AuditPage {
+        page: pages.plain(),
+        visitor: session.visitor(&pages),
+        problems,
+        rows: questions.into_iter().map(Row::of).collect(),
+        looked_at,
+        looked_to,
+        next: next.map(|before| typed.next(before)),
+        exported: exported(&filter),
+        typed,
+    };
+    pages.inside_page(status, page.render())
+}
+
+/// Shows the newest questions in numbers.
+pub(super) async fn overview(request: HttpRequest, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+    let session = match admitted(&request, &shared, &pages).await {
+        Ok(session) => session,
+        Err(response) => return response,
+    };
+    let typed = Typed::read(request.query_string());
+    let (AuditFilter { to, agent, .. }, problems) = typed.filter();
+    let problem = problems.first().copied();
+    let Ok(_place) = shared.admission.enter(Class::List).await else { return later(&pages) };
+    let found = match problem {
+        None => shared.store.overview(session.principal.clone(), Ok(OverviewFilter { to, agent })).await,
+        Some(_) => Ok(Overview::default()),
+    };
+    let Ok(found) = found else { return later(&pages) };
+    let status = if problem.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
+    let page = OverviewPage::new((pages.plain(), session.visitor(&pages)), (typed.to, typed.agent, problem), &found);
+    pages.inside_page(status, page.render())
+}
+
+/// Shows the record of one intent, verified while the page is made.
+pub(super) async fn record(request: HttpRequest, id: Path<String>, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+    let session = match admitted(&request, &shared, &pages).await {
+        Ok(session) => session,
+        Err(response) => return response,
+    };
+    let Ok(_place) = shared.admission.enter(Class::List).await else { return later(&pages) };
+    let record = match id.parse::<IntentId>() {
+        Ok(id) => shared.store.record(session.principal.clone(), id).await,
+        Err(_) => Err(StoreError::Rejected(Rejection::NotFound)),
+    };
+    let visitor = session.visitor(&pages);
+    let (status, is_too_long) = match record {
+        Ok(Some(record)) => {
+            return pages.inside_page(StatusCode::OK, RecordPage::new(pages.plain(), visitor, record).render());
+        }
+        Ok(None) => (StatusCode::OK, true),
+        Err(StoreError::Rejected(_)) => (StatusCode::NOT_FOUND, false),
+        Err(_) => return later(&pages),
+    };
+    pages.inside_page(status, NoRecordPage { page: pages.plain(), visitor, is_too_long }.render())
+}
+
+/// Sends an export as a file. It is asked for by a form of the session, because each export is an event of the server's log.
+pub(super) async fn export(request: HttpRequest, payload: Payload, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+    let Ok(sent) = body::read(&pages.bodies, &request, payload).await else {
+        return pages.trouble(StatusCode::BAD_REQUEST, Trouble::Unreadable);
+    };
+    if !pages.is_from_our_page(request.headers()) {
+        return pages.trouble(StatusCode::FORBIDDEN, Trouble::ForeignForm);
+    }
+    let session = match admitted(&request, &shared, &pages).await {
+        Ok(session) => session,
+        Err(response) => return response,
+    };
+    let fields = url::form_urlencoded::parse(&sent.bytes);
+    let (nonces, wishes): (Vec<_>, Vec<_>) = fields.partition(|(name, _)| name == "nonce");
+    if !nonces.iter().any(|(_, nonce)| session.fits(nonce, &pages)) {
+        return pages.trouble(StatusCode::FORBIDDEN, Trouble::ForeignForm);
+    }
+    let query = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(&wishes).finish();
+    let ending = wishes.iter().find(|(name, _)| name == "format").map_or("jsonl", |(_, format)| format);
+    let name = if ending == "csv" { "attachment; filename=\"placet.csv\"" } else { "attachment; filename=\"placet.jsonl\"" };
+    let Ok(_place) = shared.admission.enter(Class::List).await else { return later(&pages) };
+    match export::export(&query, &shared, session.principal).await {
+        Ok(mut download) => {
+            if let Ok(name) = name.parse() {
+                download.headers_mut().insert(CONTENT_DISPOSITION, name);
+            }
+            download
+        }
+        Err(_) => pages.trouble(StatusCode::CONFLICT, Trouble::NoExport),
+    }
+}

@@ -1,0 +1,265 @@
+//! The login: a person asks for a link, and confirms on the page behind it. There is no password.
+//!
+//! Guarantee: the replies do not tell whether an address is listed, and opening a link logs no one in. Mechanism: each request for a link
+//! gets the same reply and writes one row; only the form behind a link uses it. Failure: a link that was used, is too old or was replaced
+//! says so, and leads to the form for another one.
+
+use actix_web::http::StatusCode;
+use actix_web::web::{Data, Path, Payload};
+use actix_web::{HttpRequest, HttpResponse};
+use askama::Template;
+use domain::base::words;
+use domain::people::person::read_address;
+use store::LoginToken;
+
+use super::answer::see_other;
+use super::guard::Form as Purpose;
+use super::session::LOGIN;
+use super::view::{Page, STYLESHEET, Trouble, line};
+use super::{AUDIT, Pages};
+use crate::edge::admission::Class;
+use crate::edge::body;
+use crate::edge::problem::RETRY_AFTER_SECONDS;
+use crate::edge::shared::Shared;
+
+/// The query by which the page says that a link was asked for.
+const ASKED: &str = "asked";
+
+#[derive(Template)]
+#[template(path = "login.html")]
+struct LoginPage {
+    page: Page,
+    state: State,
+    /// The address in the form.
+    address: String,
+    /// Why no link was asked for.
+    problem: Option<String>,
+    nonce: String,
+}
+
+/// The part of the login that is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// The form.
+    Form,
+    /// A link was asked for.
+    Asked,
+    /// The server sends no links.
+    NoMail,
+}
+
+#[derive(Template)]
+#[template(path = "enter.html")]
+struct EnterPage {
+    page: Page,
+    /// The person who can log in with the link; absent if the link cannot be used.
+    address: Option<String>,
+    form_action: String,
+    nonce: String,
+    /// Why the login was not confirmed.
+    problem: Option<String>,
+}
+
+/// The fields of the forms.
+#[derive(Default)]
+struct Form {
+    nonce: String,
+    address: String,
+    everywhere: bool,
+}
+
+impl Form {
+    fn read(body: &[u8]) -> Self {
+        let mut form = Self::default();
+        for (name, value) in url::form_urlencoded::parse(body) {
+            match name.as_ref() {
+                "nonce" => form.nonce = value.into_owned(),
+                "address" => form.address = value.into_owned(),
+                "where" => form.everywhere = value == "everywhere",
+                _ => {}
+            }
+        }
+        form
+    }
+}
+
+/// The form of a request, if it came from our own page.
+async fn sent(request: &HttpRequest, payload: Payload, pages: &Pages) -> Result<Form, HttpResponse> {
+    let Ok(body) = body::read(&pages.bodies, request, payload).await else {
+        return Err(pages.trouble(StatusCode::BAD_REQUEST, Trouble::Unreadable));
+    };
+    if !pages.is_from_our_page(request.headers()) {
+        return Err(pages.trouble(StatusCode::FORBIDDEN, Trouble::ForeignForm));
+    }
+    Ok(Form::read(&body.bytes))
+}
+
+fn later(pages: &Pages) -> HttpResponse {
+    pages.later(RETRY_AFTER_SECONDS, StatusCode::SERVICE_UNAVAILABLE, Trouble::CannotRead, None)
+}
+
+/// A page with a form that is tied to the browser's cookie, which is set if it is missing.
+fn with_form(
+    request: &HttpRequest,
+    shared: &Shared,
+    pages: &Pages,
+    status: StatusCode,
+    page: impl FnOnce(String) -> askama::Result<String>,
+) -> HttpResponse {
+    let (cookie, fresh) = pages.cookie(request, &*shared.entropy);
+    let mut response = pages.page(status, page(pages.form_nonce(Purpose::Login, &cookie)));
+    if let Some(fresh) = fresh
+        && let Err(error) = response.add_cookie(&fresh)
+    {
+        tracing::error!(error = %error, "failed to set the cookie of the login");
+    }
+    response
+}
+
+/// Whether a form was made for the browser that sent it.
+fn fits(request: &HttpRequest, pages: &Pages, nonce: &str) -> bool {
+    pages.brought_cookie(request).is_some_and(|cookie| pages.form_nonce_fits(nonce, Purpose::Login, &cookie))
+}
+
+fn form(request: &HttpRequest, shared: &Shared, pages: &Pages, address: String, problem: Option<String>) -> HttpResponse {
+    let status = if problem.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
+    let state = match (request.query_string(), pages.sends_logins) {
+        (_, false) => State::NoMail,
+        (ASKED, true) if problem.is_none() => State::Asked,
+        (_, true) => State::Form,
+    };
+    with_form(request, shared, pages, status, |nonce| {
+        LoginPage { page: pages.plain(), state, address: line(&address), problem, nonce }.render()
+    })
+}
+
+/// Shows the form that asks for a login link.
+pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+    if pages.is_under_another_name(&request) {
+        return pages.trouble(StatusCode::MISDIRECTED_REQUEST, Trouble::AnotherName);
+    }
+    form(&request, &shared, &pages, String::new(), None)
+}
+
+/// Has a link sent, if the address is listed. The reply does not tell.
+pub(super) async fn ask(request: HttpRequest, payload: Payload, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+    if let Err(refused) = pages.misses.check() {
+        return pages.too_many(&refused);
+    }
+    let sent = match sent(&request, payload, &pages).await {
+        Ok(sent) => sent,
+        Err(refusal) => return refusal,
+    };
+    if !fits(&request, &pages, &sent.nonce) {
+        return form(&request, &shared, &pages, sent.address, Some(words::PAGE_WAS_OPEN_TOO_LONG.to_owned()));
+    }
+    let Ok(address) = read_address(&sent.address) else {
+        return form(&request, &shared, &pages, sent.address, Some(words::NOT_AN_ADDRESS.to_owned()));
+    };
+    let Ok(_place) = shared.admission.enter(Class::Write).await else { return later(&pages) };
+    match shared.store.request_login(address).await {
+        Ok(()) => see_other(&format!("{LOGIN}?{ASKED}")),
+        Err(_) => later(&pages),
+    }
+}
+
+/// The page behind a link.
+fn behind(
+    request: &HttpRequest,
+    shared: &Shared,
+    pages: &Pages,
+    address: Option<String>,
+    problem: Option<String>,
+) -> HttpResponse {
+    let status = match (&address, &problem) {
+        (None, _) => StatusCode::NOT_FOUND,
+        (Some(_), Some(_)) => StatusCode::FORBIDDEN,
+        (Some(_), None) => StatusCode::OK,
+    };
+    let form_action = request.path().to_owned();
+    with_form(request, shared, pages, status, |nonce| {
+        EnterPage { page: pages.plain(), address, form_action, nonce, problem }.render()
+    })
+}
+
+/// The address of the person who can log in with a link; `None` if it cannot be used.
+async fn opened(token: &str, shared: &Shared, pages: &Pages) -> Result<Option<(LoginToken, String)>, HttpResponse> {
+    let Some(token) = LoginToken::parse(token) else { return Ok(None) };
+    let _place = shared.admission.enter(Class::Read).await.map_err(|_| later(pages))?;
+    let address = shared.store.login(token.clone()).await.map_err(|_| later(pages))?;
+    Ok(address.map(|address| (token, address)))
+}
+
+/// Shows who can log in with a link, and the button that does it. A program that opens the links in mails logs no one in.
+pub(super) async fn open(request: HttpRequest, token: Path<String>, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+    if pages.is_under_another_name(&request) {
+        return pages.trouble(StatusCode::MISDIRECTED_REQUEST, Trouble::AnotherName);
+    }
+    match opened(&token, &shared, &pages).await {
+        Ok(Some((_, address))) => behind(&request, &shared, &pages, Some(address), None),
+        Ok(None) => unusable(&request, &shared, &pages),
+        Err(refusal) => refusal,
+    }
+}
+
+/// The page of a link that cannot be used: the same for every reason.
+fn unusable(request: &HttpRequest, shared: &Shared, pages: &Pages) -> HttpResponse {
+    if let Err(refused) = pages.misses.check() {
+        return pages.too_many(&refused);
+    }
+    behind(request, shared, pages, None, None)
+}
+
+/// Uses a link, and begins a session in place of the one that the browser may have.
+pub(super) async fn enter(
+    request: HttpRequest,
+    token: Path<String>,
+    payload: Payload,
+    shared: Data<Shared>,
+    pages: Data<Pages>,
+) -> HttpResponse {
+    let sent = match sent(&request, payload, &pages).await {
+        Ok(sent) => sent,
+        Err(refusal) => return refusal,
+    };
+    let (token, address) = match opened(&token, &shared, &pages).await {
+        Ok(Some(found)) => found,
+        Ok(None) => return unusable(&request, &shared, &pages),
+        Err(refusal) => return refusal,
+    };
+    if !fits(&request, &pages, &sent.nonce) {
+        return behind(&request, &shared, &pages, Some(address), Some(words::PAGE_WAS_OPEN_TOO_LONG.to_owned()));
+    }
+    let Ok(_place) = shared.admission.enter(Class::Write).await else { return later(&pages) };
+    match shared.store.log_in(token, pages.brought_session(&request)).await {
+        Ok(Some(session)) => {
+            let mut response = see_other(AUDIT);
+            pages.give_session(&mut response, &session);
+            response
+        }
+        Ok(None) => unusable(&request, &shared, &pages),
+        Err(_) => later(&pages),
+    }
+}
+
+/// Ends the session, or all sessions of the person.
+pub(super) async fn leave(request: HttpRequest, payload: Payload, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+    let sent = match sent(&request, payload, &pages).await {
+        Ok(sent) => sent,
+        Err(refusal) => return refusal,
+    };
+    let session = match pages.session(&request, &shared).await {
+        Ok(session) => session,
+        Err(response) => return response,
+    };
+    if !session.fits(&sent.nonce, &pages) {
+        return pages.trouble(StatusCode::FORBIDDEN, Trouble::ForeignForm);
+    }
+    let Ok(_place) = shared.admission.enter(Class::Write).await else { return later(&pages) };
+    if shared.store.log_out(session.principal, sent.everywhere).await.is_err() {
+        return later(&pages);
+    }
+    let mut response = see_other(LOGIN);
+    pages.take_session(&mut response);
+    response
+}

@@ -1,0 +1,99 @@
+//! The session of a person who logged in: its cookie, and the person behind it.
+//!
+//! Guarantee: only the browser that logged in acts as the person, and only while the person is listed. Mechanism: the cookie holds 256
+//! random bits whose hash the database finds, together with the person, at every request; a form of the session holds a nonce that is made
+//! from the cookie. Failure: a session that ended leads to the login.
+
+use actix_web::cookie::time::Duration;
+use actix_web::cookie::{Cookie, SameSite};
+use actix_web::http::StatusCode;
+use actix_web::{HttpRequest, HttpResponse};
+use domain::people::principal::{Principal, Role};
+use store::{OpenSession, SessionToken};
+
+use super::Pages;
+use super::answer::see_other;
+use super::guard::Form;
+use super::view::{Trouble, Visitor};
+use crate::edge::admission::Class;
+use crate::edge::problem::RETRY_AFTER_SECONDS;
+use crate::edge::shared::Shared;
+
+/// Where a browser without a session is sent.
+pub(super) const LOGIN: &str = "/login";
+
+/// A person who logged in, with the cookie of the session.
+pub(super) struct Session {
+    pub(super) principal: Principal,
+    cookie: String,
+}
+
+impl Session {
+    /// The parts of every page that name the person.
+    pub(super) fn visitor(&self, pages: &Pages) -> Visitor {
+        Visitor {
+            address: self.principal.name.clone(),
+            role: self.principal.role.as_str(),
+            sees_audit: matches!(self.principal.role, Role::Auditor | Role::Admin),
+            nonce: pages.form_nonce(Form::Session, &self.cookie),
+        }
+    }
+
+    /// Whether a form was made for this session.
+    pub(super) fn fits(&self, nonce: &str, pages: &Pages) -> bool {
+        pages.form_nonce_fits(nonce, Form::Session, &self.cookie)
+    }
+}
+
+impl Pages {
+    /// The name of the cookie. On a loopback address it holds the port, because browsers do not keep cookies apart by port.
+    fn session_cookie_name(&self) -> String {
+        if self.is_https() {
+            return "__Host-session".to_owned();
+        }
+        format!("session-{}", self.public_url.port_or_known_default().unwrap_or_default())
+    }
+
+    /// The secret of the session that a browser says it has.
+    pub(super) fn brought_session(&self, request: &HttpRequest) -> Option<SessionToken> {
+        SessionToken::parse(request.cookie(&self.session_cookie_name())?.value())
+    }
+
+    /// Gives the cookie of a session to the browser.
+    pub(super) fn give_session(&self, response: &mut HttpResponse, session: &SessionToken) {
+        self.set(response, Cookie::new(self.session_cookie_name(), session.expose()));
+    }
+
+    /// Takes the cookie of a session from the browser.
+    pub(super) fn take_session(&self, response: &mut HttpResponse) {
+        let mut cookie = Cookie::new(self.session_cookie_name(), "");
+        cookie.set_max_age(Duration::ZERO);
+        self.set(response, cookie);
+    }
+
+    fn set(&self, response: &mut HttpResponse, mut cookie: Cookie<'static>) {
+        cookie.set_path("/");
+        cookie.set_http_only(true);
+        cookie.set_secure(self.is_https());
+        cookie.set_same_site(SameSite::Lax);
+        if let Err(error) = response.add_cookie(&cookie) {
+            tracing::error!(error = %error, "failed to set the cookie of a session");
+        }
+    }
+
+    /// The session of a request. Without one, the response that leads to the login.
+    pub(super) async fn session(&self, request: &HttpRequest, shared: &Shared) -> Result<Session, HttpResponse> {
+        let Some(token) = self.brought_session(request) else { return Err(see_other(LOGIN)) };
+        let later = || self.later(RETRY_AFTER_SECONDS, StatusCode::SERVICE_UNAVAILABLE, Trouble::CannotRead, None);
+        let place = shared.admission.enter(Class::Read).await.map_err(|_| later())?;
+        let cookie = token.expose();
+        let found = shared.store.session(token).await.map_err(|_| later())?;
+        drop(place);
+        let Some(OpenSession { id, principal, is_stale }) = found else { return Err(see_other(LOGIN)) };
+        // The session goes on for this request in any case; if its use cannot be noted, it ends earlier.
+        if is_stale && let Err(error) = shared.store.touch_session(id).await {
+            tracing::debug!(error = %error, "failed to note the use of a session");
+        }
+        Ok(Session { principal, cookie })
+    }
+}

@@ -1,0 +1,288 @@
+//! The record of one intent: what happened in its log in plain words, what people were shown, and what verification found.
+
+use askama::Template;
+use chrono::{DateTime, Utc};
+use domain::base::text::{quoted, visible, visible_line};
+use domain::base::time;
+use domain::suspension::delivery::DeliveryState;
+use domain::suspension::{FallbackPolicy, Suspension, SuspensionChoice};
+use serde_json::Value;
+use store::audit::{Outcome, Record, RecordedQuestion, Sealing};
+
+use super::super::context::{Cell, Table, entries};
+use super::super::fold::{Folds, Length};
+use super::moment::{machine, second};
+use super::{INSIDE_STYLESHEET as STYLESHEET, Page, Visitor, line};
+
+/// The longest answer in a sentence, in characters.
+const ANSWER_CHARS_MAX: usize = 80;
+
+/// The page of one intent's record.
+#[derive(Template, Debug)]
+#[template(path = "record.html")]
+pub(in crate::pages) struct RecordPage {
+    page: Page,
+    visitor: Visitor,
+    intent_id: String,
+    title: String,
+    agent: String,
+    status: &'static str,
+    events: u64,
+    broken: Option<(u64, String)>,
+    sealing: Sealing,
+    is_whole: bool,
+    entries: Vec<Entry>,
+    questions: Vec<Asked>,
+    questions_left_out: usize,
+}
+
+/// An event, in plain words.
+#[derive(Debug)]
+struct Entry {
+    sequence: u64,
+    at: Option<DateTime<Utc>>,
+    happened: Happened,
+}
+
+/// What an event says.
+#[derive(Debug, PartialEq, Eq)]
+enum Happened {
+    Created {
+        by: String,
+    },
+    Asked {
+        by: String,
+    },
+    Sent {
+        to: String,
+        channel: String,
+    },
+    NotSent {
+        to: String,
+        why: String,
+    },
+    CameBack {
+        to: String,
+        why: String,
+    },
+    Reminded,
+    Escalated {
+        to: String,
+    },
+    Answered {
+        by: String,
+        answer: String,
+        comment: Option<String>,
+    },
+    Refused {
+        by: String,
+    },
+    NobodyAnswered {
+        instead: Option<String>,
+    },
+    Withdrawn {
+        by: String,
+        reason: Option<String>,
+    },
+    NotReached,
+    MoreTime {
+        by: String,
+        until: Option<DateTime<Utc>>,
+    },
+    /// Any other event, by the name of its type.
+    Other {
+        kind: String,
+        by: String,
+    },
+    /// An event whose bytes are damaged.
+    Unreadable,
+}
+
+impl Happened {
+    fn of(event: &Value) -> Self {
+        let payload = &event["payload"];
+        let text = |member: &str| payload[member].as_str().map(line).unwrap_or_default();
+        let some = |member: &str| Some(text(member)).filter(|text| !text.is_empty());
+        let actor = event["actor"].as_str().map(line).unwrap_or_default();
+        match event["event_type"].as_str() {
+            None => Self::Unreadable,
+            Some("intent_created") => Self::Created { by: actor },
+            Some("intent.suspended") => Self::Asked { by: some("asked_by").unwrap_or(actor) },
+            Some("delivery.sent") => Self::Sent { to: text("recipient"), channel: text("channel") },
+            Some("delivery.failed") => Self::NotSent { to: text("recipient"), why: text("detail") },
+            Some("delivery.bounced") => Self::CameBack { to: text("recipient"), why: text("detail") },
+            Some("intent.suspension_renotified" | "intent.suspension_reminded") => Self::Reminded,
+            Some("intent.suspension_escalated") => Self::Escalated { to: names(&payload["notify_to"]) },
+            Some("intent.resumed") => Self::Answered {
+                by: some("responded_by").unwrap_or(actor),
+                answer: some("choice_label").unwrap_or_else(|| answer(&payload["value"])),
+                comment: payload["metadata"]["comment"].as_str().map(line),
+            },
+            Some("intent.response_rejected" | "intent.late_answer") => {
+                Self::Refused { by: some("responded_by").unwrap_or(actor) }
+            }
+            Some("intent.suspension_expired") => {
+                Self::NobodyAnswered { instead: Some(answer(&payload["fallback_value"])).filter(|answer| !answer.is_empty()) }
+            }
+            Some("intent.suspension_cancelled") => {
+                Self::Withdrawn { by: some("cancelled_by").unwrap_or(actor), reason: some("reason") }
+            }
+            Some("intent.suspension_undeliverable") => Self::NotReached,
+            Some("intent.suspension_extended") => Self::MoreTime {
+                by: some("extended_by").unwrap_or(actor),
+                until: payload["new_expires_at"].as_str().and_then(time::parse),
+            },
+            Some(kind) => Self::Other { kind: visible_line(kind), by: actor },
+        }
+    }
+
+    /// The shape and the colour of its mark.
+    fn mark(&self) -> (&'static str, &'static str) {
+        match self {
+            Self::Asked { .. } => ("said", ""),
+            Self::Sent { .. } => ("sent", ""),
+            Self::NotSent { .. } | Self::CameBack { .. } | Self::NotReached => ("envelope", "stop"),
+            Self::Reminded | Self::Escalated { .. } | Self::NobodyAnswered { .. } => ("clock", "time"),
+            Self::Answered { .. } => ("tick", "act"),
+            Self::Refused { .. } | Self::Unreadable => ("warning", "stop"),
+            Self::Created { .. } | Self::Withdrawn { .. } | Self::MoreTime { .. } | Self::Other { .. } => ("bar", ""),
+        }
+    }
+
+    fn icon(&self) -> &'static str {
+        self.mark().0
+    }
+
+    fn class(&self) -> &'static str {
+        self.mark().1
+    }
+}
+
+/// A value that a person sent, or that stood for an answer.
+fn answer(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => quoted(text, ANSWER_CHARS_MAX),
+        other => quoted(&other.to_string(), ANSWER_CHARS_MAX),
+    }
+}
+
+fn names(list: &Value) -> String {
+    let names: Vec<String> = list.as_array().into_iter().flatten().filter_map(Value::as_str).map(line).collect();
+    names.join(", ")
+}
+
+/// A question as it was shown, and the people who were asked.
+#[derive(Debug)]
+struct Asked {
+    agent: String,
+    /// The text; absent if its event cannot be read.
+    question: Option<String>,
+    asked_at: DateTime<Utc>,
+    expires_at: Option<DateTime<Utc>>,
+    /// The choices: label, value, description.
+    choices: Vec<(String, String, String)>,
+    context: Option<Table>,
+    fallback: Option<String>,
+    outcome: Outcome,
+    people: Vec<Person>,
+}
+
+/// A person who was asked.
+#[derive(Debug)]
+struct Person {
+    name: String,
+    reached_at: Option<DateTime<Utc>>,
+    opened_at: Option<DateTime<Utc>>,
+    came_back: bool,
+    answered: bool,
+}
+
+impl Asked {
+    /// `prefix` keeps the anchors of this question's table apart from those of another one.
+    fn of((prefix, recorded): (char, RecordedQuestion)) -> Self {
+        let people = people(&recorded);
+        let RecordedQuestion { suspension, question, messages: _, views: _ } = recorded;
+        let outcome = Outcome::of(&suspension);
+        let context = question.as_ref().map(|question| Value::Object(question.context.clone()));
+        let context = context.filter(|context| context.as_object().is_some_and(|members| !members.is_empty()));
+        let Suspension { asked_by, suspended_at, expires_at, choices, fallback_policy, fallback_value, .. } = suspension;
+        let has_fallback = fallback_policy != FallbackPolicy::Fail;
+        Self {
+            agent: line(&asked_by.name),
+            question: question.map(|question| visible(question.question.trim())),
+            asked_at: suspended_at,
+            expires_at,
+            choices: choices.into_iter().map(choice).collect(),
+            context: context.map(|context| Table::new(entries(&context), prefix, Length::Whole, &mut Folds::default())),
+            fallback: fallback_value.filter(|_| has_fallback).map(|value| answer(&value)),
+            outcome,
+            people,
+        }
+    }
+}
+
+fn choice(choice: SuspensionChoice) -> (String, String, String) {
+    let description = choice.description.map(|text| visible(&text)).unwrap_or_default();
+    (line(&choice.label), line(&choice.value), description)
+}
+
+/// The people to whom messages were sent, and the person who answered, in this order.
+fn people(recorded: &RecordedQuestion) -> Vec<Person> {
+    let ending = recorded.suspension.ending.as_ref();
+    let by = ending.filter(|_| Outcome::of(&recorded.suspension) == Outcome::Answered).and_then(|ending| ending.by.as_deref());
+    let mut people: Vec<Person> = Vec::new();
+    for message in &recorded.messages {
+        let name = line(&message.recipient);
+        let reached_at = message.settled_at.filter(|_| message.state == DeliveryState::Sent);
+        let came_back = message.state == DeliveryState::Bounced;
+        match people.iter_mut().find(|person| person.name == name) {
+            Some(person) => {
+                person.reached_at = person.reached_at.or(reached_at);
+                person.came_back |= came_back;
+            }
+            None => {
+                let views = recorded.views.iter();
+                let opened_at = views.filter(|(recipient, _)| *recipient == message.recipient).map(|(_, at)| *at).min();
+                people.push(Person { answered: by == Some(message.recipient.as_str()), name, reached_at, opened_at, came_back });
+            }
+        }
+    }
+    if let Some(by) = by.filter(|by| !people.iter().any(|person| person.name == line(by))) {
+        people.push(Person { name: line(by), reached_at: None, opened_at: None, came_back: false, answered: true });
+    }
+    people
+}
+
+impl RecordPage {
+    pub(in crate::pages) fn new(page: Page, visitor: Visitor, record: Record) -> Self {
+        let entry = |(number, event): (usize, &Value)| Entry {
+            sequence: event["sequence"].as_u64().unwrap_or(number as u64 + 1),
+            at: event["created_at"].as_str().and_then(time::parse),
+            happened: Happened::of(event),
+        };
+        Self {
+            page,
+            visitor,
+            intent_id: record.intent_id.to_string(),
+            title: line(&record.title),
+            agent: line(&record.agent),
+            status: record.status.as_str(),
+            events: record.verified.events,
+            is_whole: record.verified.is_whole(),
+            broken: record.verified.broken,
+            sealing: record.verified.sealing,
+            entries: record.events.iter().enumerate().map(entry).collect(),
+            questions: ('a'..).zip(record.questions).map(Asked::of).collect(),
+            questions_left_out: record.questions_left_out,
+        }
+    }
+
+    /// How many of the newest events no checkpoint covers yet.
+    fn unsealed(&self) -> u64 {
+        match self.sealing {
+            Sealing::Sealed { up_to, .. } => self.events - up_to,
+            Sealing::NotYet | Sealing::Broken(_) => self.events,
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! The part of the store for people, their login links and their sessions.
+
+use domain::base::ids::SessionId;
+use domain::people::person::Person;
+use domain::people::principal::Principal;
+use futures_util::FutureExt;
+use uuid::Uuid;
+
+use crate::backend::Backend;
+use crate::error::{Unit, Wanted};
+use crate::person::{LeasedLogins, LoginResult, LoginToken, NewPerson, OpenSession, SessionToken};
+use crate::units;
+
+/// People who may log in, with their login links and sessions.
+pub trait Logins {
+    /// Lists a person, who may log in from now on.
+    fn add_person(&self, principal: Principal, person: Wanted<NewPerson>) -> Unit<'_, Person>;
+    /// Lists the people, in the order in which they were added.
+    fn people(&self, principal: Principal) -> Unit<'_, Vec<Person>>;
+    /// Removes a person by the address, and ends the person's sessions; `NotFound` if the address is not listed.
+    fn remove_person(&self, principal: Principal, address: Wanted<String>) -> Unit<'_, Person>;
+    /// Queues a mail with a login link, if the address is listed. The result and the time that it takes do not depend on the address.
+    fn request_login(&self, address: String) -> Unit<'_, ()>;
+    /// Leases mails with login links that are due, and mints a token for each.
+    fn lease_logins(&self) -> Unit<'_, LeasedLogins>;
+    /// Records the result of a leased mail. If the lease is no longer valid, changes nothing.
+    fn complete_login(&self, id: Uuid, lease: [u8; 16], result: LoginResult) -> Unit<'_, ()>;
+    /// The address of the person who can log in with this link; `None` if the link cannot be used.
+    fn login(&self, token: LoginToken) -> Unit<'_, Option<String>>;
+    /// Uses a login link: begins a session in place of the one that the browser had. `None` if the link cannot be used.
+    fn log_in(&self, token: LoginToken, before: Option<SessionToken>) -> Unit<'_, Option<SessionToken>>;
+    /// Finds a session that has not ended, with its person.
+    fn session(&self, token: SessionToken) -> Unit<'_, Option<OpenSession>>;
+    /// Notes that a session is used.
+    fn touch_session(&self, id: SessionId) -> Unit<'_, ()>;
+    /// Ends the session of the principal, or all sessions of that person.
+    fn log_out(&self, principal: Principal, everywhere: bool) -> Unit<'_, ()>;
+}
+
+impl<B: Backend> Logins for B {
+    fn add_person(&self, principal: Principal, person: Wanted<NewPerson>) -> Unit<'_, Person> {
+        self.decide("add_person", move |rows, env| units::people::add(rows, env, &principal, &person))
+    }
+
+    fn people(&self, principal: Principal) -> Unit<'_, Vec<Person>> {
+        self.authorized("people", move |rows| units::people::list(rows, &principal))
+    }
+
+    fn remove_person(&self, principal: Principal, address: Wanted<String>) -> Unit<'_, Person> {
+        self.decide("remove_person", move |rows, env| units::people::remove(rows, env, &principal, &address))
+    }
+
+    fn request_login(&self, address: String) -> Unit<'_, ()> {
+        self.write("request_login", move |rows, env| units::logins::request(rows, env, &address))
+    }
+
+    fn lease_logins(&self) -> Unit<'_, LeasedLogins> {
+        let now = self.clock().now();
+        let next = self.read("next_login", units::logins::next_due);
+        async move {
+            // The delivery loop asks at each of its turns, and most of them find nothing that is due.
+            match next.await? {
+                Some(due_at) if due_at <= now => self.write("lease_logins", |rows, env| units::logins::lease(rows, env)).await,
+                next_due => Ok(LeasedLogins { logins: Vec::new(), next_due }),
+            }
+        }
+        .boxed()
+    }
+
+    fn complete_login(&self, id: Uuid, lease: [u8; 16], result: LoginResult) -> Unit<'_, ()> {
+        self.write("complete_login", move |rows, env| units::logins::complete(rows, env, (id, lease), result))
+    }
+
+    fn login(&self, token: LoginToken) -> Unit<'_, Option<String>> {
+        let now = self.clock().now();
+        self.read("login", move |rows| units::logins::address_of(rows, &token, now))
+    }
+
+    fn log_in(&self, token: LoginToken, before: Option<SessionToken>) -> Unit<'_, Option<SessionToken>> {
+        self.write("log_in", move |rows, env| units::logins::log_in(rows, env, &token, before.as_ref()))
+    }
+
+    fn session(&self, token: SessionToken) -> Unit<'_, Option<OpenSession>> {
+        let (now, hash) = (self.clock().now(), token.hash());
+        self.look_up("session", move |rows| units::logins::session(rows, &hash, now))
+    }
+
+    fn touch_session(&self, id: SessionId) -> Unit<'_, ()> {
+        self.write("touch_session", move |rows, env| units::logins::touch(rows, env, id))
+    }
+
+    fn log_out(&self, principal: Principal, everywhere: bool) -> Unit<'_, ()> {
+        self.decide("log_out", move |rows, env| units::logins::log_out(rows, env, &principal, everywhere))
+    }
+}

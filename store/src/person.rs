@@ -1,0 +1,145 @@
+//! Login links and sessions of people. Each holds a secret that the database keeps only as a hash.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::base::ids::{PersonId, SessionId};
+use domain::base::quotation::LINK_PREFIX;
+use domain::people::principal::{Principal, Role};
+use secrecy::zeroize::Zeroize;
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+/// How long a login link can be used.
+pub const LOGIN_LASTS: TimeDelta = TimeDelta::minutes(15);
+/// How many login links are sent to one address within [`LOGINS_COUNTED`].
+pub const LOGINS_MAX: u32 = 5;
+/// The time within which login links to one address are counted.
+pub const LOGINS_COUNTED: TimeDelta = TimeDelta::hours(1);
+/// How long a session lasts in which nothing is asked for.
+pub const SESSION_IDLE: TimeDelta = TimeDelta::minutes(30);
+/// How long a session lasts at most.
+pub const SESSION_LASTS: TimeDelta = TimeDelta::hours(12);
+
+/// Makes the type of a secret of 32 random bytes. Its `Debug` shows nothing.
+macro_rules! secret {
+    ($(#[$doc:meta])* $name:ident, $domain:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq)]
+        pub struct $name([u8; 32]);
+
+        impl $name {
+            /// A secret of these random bytes.
+            pub fn new(random: [u8; 32]) -> Self {
+                Self(random)
+            }
+
+            /// Reads the text of a link or a cookie; `None` for text that no server of ours wrote.
+            pub fn parse(text: &str) -> Option<Self> {
+                let bytes = URL_SAFE_NO_PAD.decode(text.strip_prefix(LINK_PREFIX)?).ok()?;
+                Some(Self(bytes.try_into().ok()?))
+            }
+
+            /// Writes the text, for the link or the cookie only.
+            pub fn expose(&self) -> String {
+                format!("{LINK_PREFIX}{}", URL_SAFE_NO_PAD.encode(self.0))
+            }
+
+            /// The hash by which the secret is found.
+            pub fn hash(&self) -> [u8; 32] {
+                Sha256::new().chain_update($domain).chain_update(self.0).finalize().into()
+            }
+        }
+
+        impl Drop for $name {
+            fn drop(&mut self) {
+                self.0.zeroize();
+            }
+        }
+
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(concat!(stringify!($name), "(…)"))
+            }
+        }
+    };
+}
+
+secret!(
+    /// The last path segment of a login link.
+    LoginToken,
+    b"placet.login.v1"
+);
+secret!(
+    /// The value of a session's cookie.
+    SessionToken,
+    b"placet.session.v1"
+);
+
+/// A person to be added.
+#[derive(Clone, Debug)]
+pub struct NewPerson {
+    pub id: PersonId,
+    pub address: String,
+    pub role: Role,
+}
+
+/// A login link to be sent, leased to one worker.
+#[derive(Clone, Debug)]
+pub struct LeasedLogin {
+    pub id: Uuid,
+    pub lease: [u8; 16],
+    pub address: String,
+    /// The token, which exists only here and in the mail.
+    pub token: LoginToken,
+    pub tries: u32,
+    pub asked_at: DateTime<Utc>,
+    pub expires_at: DateTime<Utc>,
+}
+
+/// The result of leasing login links.
+#[derive(Clone, Debug, Default)]
+pub struct LeasedLogins {
+    pub logins: Vec<LeasedLogin>,
+    /// When the next mail is due.
+    pub next_due: Option<DateTime<Utc>>,
+}
+
+/// The result of sending a login link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoginResult {
+    Sent,
+    /// The mail may be taken later.
+    Retry,
+    /// The mail will never be taken.
+    Failed,
+}
+
+/// A session as its cookie opens it.
+#[derive(Clone, Debug)]
+pub struct OpenSession {
+    pub id: SessionId,
+    pub principal: Principal,
+    /// Whether so much time has passed since the last note of its use that the use should be noted again.
+    pub is_stale: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_of_a_secret_is_read_back_and_shown_nowhere_else() {
+        let token = LoginToken::new([7; 32]);
+        assert_eq!(LoginToken::parse(&token.expose()), Some(token.clone()));
+        assert_eq!(format!("{token:?}"), "LoginToken(…)");
+        for wrong in ["", "plc_", "plc_AAAA", &token.expose()[4..], &format!("{}A", token.expose())] {
+            assert_eq!(LoginToken::parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_login_link_is_no_session() {
+        assert_ne!(LoginToken::new([7; 32]).hash(), SessionToken::new([7; 32]).hash());
+    }
+}

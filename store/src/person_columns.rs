@@ -1,0 +1,120 @@
+//! The rows of people, login links and sessions as the databases hold them.
+
+use diesel::Queryable;
+use domain::base::ids::{PersonId, SessionId};
+use domain::people::person::Person;
+
+use crate::rows::{Code, LoginRow, RowsError, RowsResult, SessionRow};
+use crate::schema::{logins, people, sessions};
+use crate::sql::{At, Key};
+
+/// The columns of a person.
+pub(crate) type PersonSelection =
+    (people::id, people::address, people::role, people::added_at, people::added_by, people::confirmed_at);
+pub(crate) const PERSON: PersonSelection =
+    (people::id, people::address, people::role, people::added_at, people::added_by, people::confirmed_at);
+
+#[derive(Queryable)]
+pub(crate) struct PersonColumns {
+    id: Key,
+    address: String,
+    role: i32,
+    added_at: At,
+    added_by: String,
+    confirmed_at: Option<At>,
+}
+
+impl PersonColumns {
+    pub(crate) fn into_person(self) -> RowsResult<Person> {
+        Ok(Person {
+            id: PersonId(self.id.0),
+            address: self.address,
+            role: Code::from_code(self.role)?,
+            added_at: self.added_at.0,
+            added_by: self.added_by,
+            confirmed_at: self.confirmed_at.map(|at| at.0),
+        })
+    }
+}
+
+/// The columns of a login link.
+pub(crate) type LoginSelection = (
+    logins::id,
+    logins::person,
+    logins::asked_at,
+    logins::expires_at,
+    logins::used_at,
+    logins::hash,
+    logins::due_at,
+    logins::tries,
+    logins::lease,
+);
+pub(crate) const LOGIN: LoginSelection = (
+    logins::id,
+    logins::person,
+    logins::asked_at,
+    logins::expires_at,
+    logins::used_at,
+    logins::hash,
+    logins::due_at,
+    logins::tries,
+    logins::lease,
+);
+
+#[derive(Queryable)]
+pub(crate) struct LoginColumns {
+    id: Key,
+    person: Option<Key>,
+    asked_at: At,
+    expires_at: At,
+    used_at: Option<At>,
+    hash: Option<Vec<u8>>,
+    due_at: Option<At>,
+    tries: i32,
+    lease: Option<Vec<u8>>,
+}
+
+impl LoginColumns {
+    pub(crate) fn into_row(self) -> RowsResult<LoginRow> {
+        Ok(LoginRow {
+            id: self.id.0,
+            person: self.person.map(|id| PersonId(id.0)),
+            asked_at: self.asked_at.0,
+            expires_at: self.expires_at.0,
+            used_at: self.used_at.map(|at| at.0),
+            hash: self.hash,
+            due_at: self.due_at.map(|at| at.0),
+            tries: u32::try_from(self.tries).map_err(|_| RowsError::Inconsistent("a negative count"))?,
+            lease: self.lease,
+        })
+    }
+}
+
+/// The columns of a session.
+pub(crate) type SessionSelection =
+    (sessions::id, sessions::person, sessions::hash, sessions::began_at, sessions::used_at, sessions::ends_at);
+pub(crate) const SESSION: SessionSelection =
+    (sessions::id, sessions::person, sessions::hash, sessions::began_at, sessions::used_at, sessions::ends_at);
+
+#[derive(Queryable)]
+pub(crate) struct SessionColumns {
+    id: Key,
+    person: Key,
+    hash: Vec<u8>,
+    began_at: At,
+    used_at: At,
+    ends_at: At,
+}
+
+impl SessionColumns {
+    pub(crate) fn into_row(self) -> SessionRow {
+        SessionRow {
+            id: SessionId(self.id.0),
+            person: PersonId(self.person.0),
+            hash: self.hash,
+            began_at: self.began_at.0,
+            used_at: self.used_at.0,
+            ends_at: self.ends_at.0,
+        }
+    }
+}

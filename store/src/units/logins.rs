@@ -1,0 +1,189 @@
+//! Login links and sessions.
+//!
+//! Guarantee: a login link opens one session, and a person who was removed has none. Mechanism: a login locks the row of the server's log,
+//! so it runs alone; each request finds its session and the person together. Failure: a mail that was sent, but not recorded as sent, is
+//! sent once more with another link, and the first one then opens nothing.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::base::ids::SessionId;
+use domain::people::event::{PersonNamed, ServerEvent, SessionBegan, SessionEnded};
+use domain::people::person::Person;
+use domain::people::principal::Principal;
+use domain::problem::Rejection;
+use uuid::Uuid;
+
+use super::server_log;
+use crate::hub::Notice;
+use crate::person::{
+    LOGIN_LASTS, LOGINS_COUNTED, LOGINS_MAX, LeasedLogin, LeasedLogins, LoginResult, LoginToken, OpenSession, SESSION_IDLE,
+    SESSION_LASTS, SessionToken,
+};
+use crate::rows::prelude::*;
+use crate::rows::{Decided, LoginRow, RowsResult, SessionRow};
+use crate::surroundings::Env;
+
+/// How many login links one transaction leases at most.
+const LOGINS_PER_UNIT: u32 = 16;
+/// How long a worker may take to send one mail before another may try.
+const LEASE_LASTS: TimeDelta = TimeDelta::minutes(2);
+/// The pause after the first try that failed; each further one is twice as long.
+const PAUSE: TimeDelta = TimeDelta::seconds(5);
+/// How often a pause is doubled at most.
+const DOUBLED_MAX: u32 = 5;
+/// The use of a session is noted when it is this much younger than the last note.
+const NOTED_EVERY: TimeDelta = TimeDelta::minutes(1);
+
+/// Queues a login link for the person with this address. A row is written in any case, and nothing says whether it leads to a mail.
+pub(crate) fn request<R: Rows>(rows: &mut R, env: &Env<'_>, address: &str) -> RowsResult<()> {
+    let now = env.clock.now();
+    let listed = rows.reads().person_called(address)?;
+    let person = match listed {
+        Some(person) if rows.reads().logins_since(person.id, now - LOGINS_COUNTED)? < LOGINS_MAX => Some(person.id),
+        Some(_) | None => None,
+    };
+    rows.insert_login(&LoginRow {
+        id: env.entropy.uuid(now),
+        person,
+        asked_at: now,
+        expires_at: now + LOGIN_LASTS,
+        used_at: None,
+        hash: None,
+        due_at: Some(now),
+        tries: 0,
+        lease: None,
+    })?;
+    rows.notice(Notice::Delivery);
+    Ok(())
+}
+
+/// When the next mail with a login link is due.
+pub(crate) fn next_due<R: ReadRows>(rows: &mut R) -> RowsResult<Option<DateTime<Utc>>> {
+    Ok(rows.queued_logins(1)?.pop().and_then(|row| row.due_at))
+}
+
+/// Leases mails with login links that are due, and mints a token for each.
+pub(crate) fn lease<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<LeasedLogins> {
+    // The log's row is locked first, so that two servers do not lease one mail.
+    server_log::begin(rows, env)?;
+    let now = env.clock.now();
+    let mut leased = LeasedLogins::default();
+    for mut row in rows.reads().queued_logins(LOGINS_PER_UNIT)? {
+        if row.due_at.is_some_and(|due_at| due_at > now) {
+            break;
+        }
+        let person = match row.person {
+            Some(id) => rows.reads().person(id)?,
+            None => None,
+        };
+        let Some(person) = person.filter(|_| row.expires_at > now) else {
+            rows.delete_login(row.id)?;
+            continue;
+        };
+        let (token, mut lease) = (LoginToken::new(env.entropy.bytes32()), [0; 16]);
+        env.entropy.fill_shown(&mut lease);
+        row.hash = Some(token.hash().to_vec());
+        (row.lease, row.due_at, row.tries) = (Some(lease.to_vec()), Some(now + LEASE_LASTS), row.tries + 1);
+        rows.update_login(&row)?;
+        let LoginRow { id, tries, asked_at, expires_at, .. } = row;
+        leased.logins.push(LeasedLogin { id, lease, address: person.address, token, tries, asked_at, expires_at });
+    }
+    leased.next_due = next_due(rows.reads())?;
+    Ok(leased)
+}
+
+/// Records the result of sending a login link. Without a valid lease, changes nothing.
+pub(crate) fn complete<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    (id, lease): (Uuid, [u8; 16]),
+    result: LoginResult,
+) -> RowsResult<()> {
+    let Some(mut row) = rows.reads().login(id)?.filter(|row| row.lease.as_deref() == Some(&lease)) else { return Ok(()) };
+    let pause = || PAUSE * 2_i32.pow(row.tries.saturating_sub(1).min(DOUBLED_MAX));
+    row.due_at = (result == LoginResult::Retry).then(|| env.clock.now() + pause());
+    row.lease = None;
+    rows.update_login(&row)
+}
+
+/// The row and the person of a login link that can be used.
+fn usable<R: ReadRows>(rows: &mut R, token: &LoginToken, now: DateTime<Utc>) -> RowsResult<Option<(LoginRow, Person)>> {
+    let row = rows.login_by_hash(&token.hash())?.filter(|row| row.used_at.is_none() && row.expires_at > now);
+    let Some((row, id)) = row.and_then(|row| row.person.map(|id| (row, id))) else { return Ok(None) };
+    Ok(rows.person(id)?.map(|person| (row, person)))
+}
+
+/// The address of the person whose login link this is, if it can be used.
+pub(crate) fn address_of<R: ReadRows>(rows: &mut R, token: &LoginToken, now: DateTime<Utc>) -> RowsResult<Option<String>> {
+    Ok(usable(rows, token, now)?.map(|(_, person)| person.address))
+}
+
+/// Uses a login link: begins a session in place of the one that the browser had. `None` if the link cannot be used.
+pub(crate) fn log_in<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    token: &LoginToken,
+    before: Option<&SessionToken>,
+) -> RowsResult<Option<SessionToken>> {
+    // The log's row is locked first: of two logins with one link, the second waits here, and then finds the link used.
+    server_log::begin(rows, env)?;
+    let now = env.clock.now();
+    let Some((mut link, person)) = usable(rows.reads(), token, now)? else { return Ok(None) };
+    (link.used_at, link.due_at, link.lease) = (Some(now), None, None);
+    rows.update_login(&link)?;
+    if person.confirmed_at.is_none() {
+        let named = PersonNamed { person_id: person.id, address: person.address.clone(), credential: None };
+        server_log::append(rows, env, &person.address, &ServerEvent::PersonConfirmed(named))?;
+        rows.confirm_person(person.id, now)?;
+    }
+    let replaced = match before {
+        Some(before) => rows.reads().session(&before.hash())?.map(|(session, _)| session.id),
+        None => None,
+    };
+    if let Some(replaced) = replaced {
+        rows.delete_session(replaced)?;
+    }
+    let (session, id) = (SessionToken::new(env.entropy.bytes32()), SessionId(env.entropy.uuid(now)));
+    let began = SessionBegan { session_id: id, person_id: person.id, role: person.role, replaces: replaced };
+    server_log::append(rows, env, &person.address, &ServerEvent::SessionBegan(began))?;
+    let hash = session.hash().to_vec();
+    rows.insert_session(&SessionRow { id, person: person.id, hash, began_at: now, used_at: now, ends_at: now + SESSION_LASTS })?;
+    Ok(Some(session))
+}
+
+/// Finds a session that has not ended.
+pub(crate) fn session<R: ReadRows>(rows: &mut R, hash: &[u8; 32], now: DateTime<Utc>) -> RowsResult<Option<OpenSession>> {
+    let found = rows.session(hash)?;
+    Ok(found.filter(|(session, _)| is_open(session, now)).map(|(session, person)| OpenSession {
+        id: session.id,
+        principal: Principal::person(&person.address, person.role, session.id),
+        is_stale: now.signed_duration_since(session.used_at) >= NOTED_EVERY,
+    }))
+}
+
+fn is_open(session: &SessionRow, now: DateTime<Utc>) -> bool {
+    now < session.ends_at && now.signed_duration_since(session.used_at) < SESSION_IDLE
+}
+
+/// Notes that a session is used. A session that has ended stays ended.
+pub(crate) fn touch<R: Rows>(rows: &mut R, env: &Env<'_>, id: SessionId) -> RowsResult<()> {
+    let now = env.clock.now();
+    if rows.reads().session_called(id)?.is_some_and(|session| is_open(&session, now)) {
+        rows.touch_session(id, now)?;
+    }
+    Ok(())
+}
+
+/// Ends the session of the principal, or all sessions of that person.
+pub(crate) fn log_out<R: Rows>(rows: &mut R, env: &Env<'_>, principal: &Principal, everywhere: bool) -> Decided<()> {
+    let Some(id) = principal.session_id() else { return Ok(Err(Rejection::NotFound)) };
+    server_log::begin(rows, env)?;
+    let Some(session) = rows.reads().session_called(id)? else { return Ok(Err(Rejection::NotFound)) };
+    let ended = SessionEnded { session_id: id, person_id: session.person, everywhere };
+    server_log::append(rows, env, &principal.name, &ServerEvent::SessionEnded(ended))?;
+    if everywhere {
+        rows.delete_sessions_of(session.person)?
+    } else {
+        rows.delete_session(id)?
+    }
+    Ok(Ok(()))
+}

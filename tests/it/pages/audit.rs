@@ -1,0 +1,299 @@
+//! The audit pages, for auditors and admins who logged in: the search, the record of an intent with its verification, the export.
+
+#![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
+
+use domain::base::ids::IntentId;
+use domain::people::principal::Role;
+use harness::app::{OPERATOR, TestApp};
+use harness::browser::{Browser, BrowserOptions};
+use harness::person::{Page, Person};
+use harness::{on_each_store, on_one_store, rows};
+use serde_json::{Value, json};
+use store::audit::{FOUND_MAX, LOOKED_AT_MAX};
+
+use crate::pages::browser::shots;
+use crate::people::logins::{ADA, list, log_in};
+
+/// An auditor who is logged in.
+async fn auditor(app: &TestApp) -> Person {
+    list(app, ADA, Role::Auditor).await;
+    while app.smtp.has_unread() {
+        app.smtp.next_mail().await;
+    }
+    log_in(app, ADA).await
+}
+
+async fn open(app: &TestApp, person: &mut Person, path: &str) -> Page {
+    person.open(&format!("{}audit{path}", app.base)).await
+}
+
+/// Asks a question, and delivers its mail.
+async fn asked(app: &TestApp, question: &str) -> (IntentId, String) {
+    app.ask(json!({"question": question, "context": {"order": "4711"}, "timeout_seconds": 600})).await
+}
+
+/// One question of each ending, by the word in its text.
+async fn some_questions(app: &TestApp) -> Vec<(&'static str, IntentId)> {
+    let (answered, id) = asked(app, "Refund alpha order?").await;
+    app.operator().respond(answered, &id, "approve").await.ok();
+    let (late, _) = asked(app, "Refund beta order?").await;
+    app.advance(601).await;
+    let (withdrawn, id) = asked(app, "Refund gamma order?").await;
+    app.agent().post(&format!("api/v1/suspensions/{id}/cancel"), json!({})).await.ok();
+    let (waiting, _) = asked(app, "Refund delta order?").await;
+    vec![("alpha", answered), ("beta", late), ("gamma", withdrawn), ("delta", waiting)]
+}
+
+/// The words of the questions that a page of the search shows.
+fn shown(page: &Page) -> Vec<&'static str> {
+    assert_eq!(page.status, 200, "{}", page.html);
+    ["alpha", "beta", "gamma", "delta"].into_iter().filter(|word| page.html.contains(&format!("Refund {word} order?"))).collect()
+}
+
+on_each_store! {
+    /// What an auditor looks for must be found by each of its sides, and by nothing else.
+    async fn a_search_finds_questions_by_each_of_their_sides(app: &mut TestApp) {
+        let questions = some_questions(app).await;
+        let mut ada = auditor(app).await;
+        for (query, expected) in [
+            ("", &["alpha", "beta", "gamma", "delta"][..]),
+            ("?outcome=answered", &["alpha"]),
+            ("?outcome=not_answered", &["beta"]),
+            ("?outcome=waiting", &["delta"]),
+            ("?words=ALPHA+refund", &["alpha"]),
+            ("?words=alpha+beta", &[]),
+            ("?agent=test-agent", &["alpha", "beta", "gamma", "delta"]),
+            ("?agent=another", &[]),
+            ("?person=OPS%40example.com", &["alpha", "beta", "gamma", "delta"]),
+            ("?person=test-operator", &["alpha"]),
+            ("?person=another", &[]),
+            ("?from=2026-11-24&to=2026-11-24", &["alpha", "beta", "gamma", "delta"]),
+            ("?from=2026-11-25", &[]),
+            ("?to=2026-11-23", &[]),
+            ("?outcome=answered&words=beta", &[]),
+        ] {
+            assert_eq!(shown(&open(app, &mut ada, query).await), expected, "{query}");
+        }
+        for (query, words) in [("?from=yesterday", "A day must be a date"), ("?outcome=maybe", "one of the outcomes"), ("?intent=7", "whole id")] {
+            let refused = open(app, &mut ada, query).await;
+            assert!(refused.status == 422 && refused.html.contains(words), "{query}: {}", refused.html);
+        }
+        let led = open(app, &mut ada, &format!("?intent={}", questions[0].1)).await;
+        assert_eq!((led.status, led.header("location")), (303, format!("/audit/{}", questions[0].1).as_str()));
+    }
+
+    /// A search that looks at all questions would be slow on the day on which it matters. It says how far it came, and goes on.
+    async fn a_search_goes_on_where_it_stopped(app: &mut TestApp) {
+        for number in 0..=FOUND_MAX {
+            asked(app, &format!("Question {number} of many?")).await;
+        }
+        let mut ada = auditor(app).await;
+        let first = open(app, &mut ada, "?agent=test-agent").await;
+        assert_eq!(first.html.matches("of many?").count(), FOUND_MAX);
+        let next = first.html.split("href=\"/audit?").nth(1).unwrap().split('"').next().unwrap().replace("&amp;", "&").replace("&#38;", "&");
+        assert!(next.starts_with("agent=test-agent&before="), "{next}");
+        let second = open(app, &mut ada, &format!("?{next}")).await;
+        assert!(second.html.contains("Question 0 of many?") && second.html.matches("of many?").count() == 1, "{}", second.html);
+        assert!(second.html.contains("There are no older questions"));
+        const { assert!(LOOKED_AT_MAX > FOUND_MAX as u32) };
+    }
+
+    /// The record of one intent tells who was asked, what they saw and what they answered, and is verified as it is read.
+    async fn a_record_tells_the_story_and_is_verified_as_it_is_read(app: &mut TestApp) {
+        let questions = some_questions(app).await;
+        app.checkpoints().turn().await.unwrap();
+        let mut ada = auditor(app).await;
+        app.restart().await;
+        let page = open(app, &mut ada, &format!("/{}", questions[0].1)).await;
+        for words in ["The record is as it was written", "Refund alpha order?", "test-operator</bdi></b> answered", OPERATOR, "4711", "covers this record up to event", "approve", "Who was asked", "What happened"] {
+            assert!(page.html.contains(words), "{words}: {}", page.html);
+        }
+        assert!(!page.html.contains("not in a checkpoint yet"));
+        let late = open(app, &mut ada, &format!("/{}", questions[1].1)).await;
+        assert!(late.html.contains("Nobody answered in time") && late.html.contains("nobody answered"), "{}", late.html);
+        // A newer event is not sealed yet, and the page says so.
+        let (intent, id) = asked(app, "Refund alpha again?").await;
+        let page = open(app, &mut ada, &format!("/{intent}")).await;
+        assert!(page.html.contains("No signed checkpoint covers this record yet"), "{}", page.html);
+        app.checkpoints().turn().await.unwrap();
+        app.operator().respond(intent, &id, "deny").await.ok();
+        let page = open(app, &mut ada, &format!("/{intent}")).await;
+        assert!(page.html.contains("newer event") && page.html.contains("The record is as it was written"), "{}", page.html);
+        for unknown in ["019ab0f2-0000-7000-8000-000000000000", "7"] {
+            let page = open(app, &mut ada, &format!("/{unknown}")).await;
+            assert!(page.status == 404 && page.html.contains("There is no such intent"), "{}", page.html);
+        }
+    }
+
+    /// The page must not repeat a verdict from before: a row that was changed behind the server's back shows at the next look.
+    async fn a_changed_row_is_told_at_once(app: &mut TestApp) {
+        let (intent, id) = asked(app, "Refund alpha order?").await;
+        app.operator().respond(intent, &id, "approve").await.ok();
+        app.checkpoints().turn().await.unwrap();
+        let mut ada = auditor(app).await;
+        assert!(open(app, &mut ada, &format!("/{intent}")).await.html.contains("The record is as it was written"));
+        // One digit of the newest event.
+        let newest = rows::number(app, "SELECT max(last_event) AS number FROM intents").await;
+        let sql = match app.scratch() {
+            None => format!("UPDATE events SET bytes = CAST(replace(CAST(bytes AS TEXT), '2026-11-24T08', '2026-11-24T07') AS BLOB) WHERE rid = {newest}"),
+            Some(_) => format!("UPDATE events SET bytes = convert_to(replace(convert_from(bytes, 'UTF8'), '2026-11-24T08', '2026-11-24T07'), 'UTF8') WHERE rid = {newest}"),
+        };
+        rows::change(app, &sql).await;
+        let page = open(app, &mut ada, &format!("/{intent}")).await;
+        for words in ["The record was changed or damaged", "The chain of hashes breaks at event", "does not vouch for this record"] {
+            assert!(page.html.contains(words), "{words}: {}", page.html);
+        }
+    }
+
+    /// An export takes everything out of the house, so it is asked for by a form of the session, and it is an event with a name.
+    async fn an_export_is_a_download_of_the_session_and_an_event(app: &mut TestApp) {
+        let questions = some_questions(app).await;
+        let mut ada = auditor(app).await;
+        let page = open(app, &mut ada, &format!("/{}", questions[0].1)).await;
+        let (url, intent) = (format!("{}audit/export", app.base), questions[0].1.to_string());
+        let nonce = page.nonce();
+        let fields = [("nonce", nonce.as_str()), ("format", "jsonl"), ("intent_id", &intent)];
+        let foreign = ada.bare_form(&url, &fields).header("origin", "https://evil.example");
+        assert_eq!(foreign.send().await.unwrap().status(), 403);
+        assert_eq!(ada.post(&url, &[("nonce", "x"), fields[1], fields[2]]).await.status, 403);
+        assert_eq!(app.person().post(&url, &fields).await.header("location"), "/login");
+        let download = ada.post(&url, &fields).await;
+        assert_eq!((download.status, download.header("content-disposition")), (200, "attachment; filename=\"placet.jsonl\""));
+        assert!(download.html.starts_with("{") && download.html.contains(&intent) && !download.html.contains(&questions[1].1.to_string()));
+        let events = app.api(Role::Auditor).get("api/v1/server/events?limit=1000").await.ok();
+        let last = events.as_array().unwrap().last().unwrap().clone();
+        assert_eq!((&last["event_type"], &last["actor"]), (&json!("log.exported"), &json!(ADA)));
+        assert_eq!((&last["payload"]["credential"]["kind"], &last["payload"]["selection"]), (&json!("session"), &json!({"intent_id": intent})));
+        let refused = ada.post(&url, &[fields[0], ("format", "pdf")]).await;
+        assert!(refused.status == 409 && refused.html.contains("Nothing was exported"), "{}", refused.html);
+    }
+
+    /// Whether a person opened the page is a fact that counts when a question was not answered; a program that asks for the head of a page
+    /// is no person.
+    async fn the_first_opening_of_a_page_is_noted_once(app: &mut TestApp) {
+        let (intent, _) = asked(app, "Refund alpha order?").await;
+        let link = app.next_link().await;
+        let noted = async || rows::number(app, "SELECT count(*) AS number FROM views").await;
+        assert_eq!(app.person().request(reqwest::Method::HEAD, &link).send().await.unwrap().status(), 200);
+        app.advance(90).await;
+        assert_eq!(noted().await, 0);
+        app.person().open(&link).await;
+        while noted().await == 0 {
+            tokio::task::yield_now().await;
+        }
+        app.advance(60).await;
+        app.person().open(&link).await;
+        let mut ada = auditor(app).await;
+        let page = open(app, &mut ada, &format!("/{intent}")).await;
+        assert!(page.html.contains("<time datetime=\"2026-11-24T08:01:30Z\">") && noted().await == 1, "{}", page.html);
+        let page = open(app, &mut ada, "/overview").await;
+        let (_, first) = page.html.split_once("id=\"v\"").unwrap();
+        let (first, _) = first.split_once("id=\"t\"").unwrap();
+        assert!(first.contains("1–5 min</th><td class=\"n\">1</td><td class=\"n\">100 %"), "{first}");
+    }
+
+    /// The numbers are those of the rows: each question once, under its outcome, with the people who left it to others.
+    async fn the_overview_counts_each_question_once(app: &mut TestApp) {
+        some_questions(app).await;
+        let mut ada = auditor(app).await;
+        let page = open(app, &mut ada, "/overview").await;
+        for words in ["4 questions since", "1 of 3 questions that ended were answered", "Time to answer", "&lt; 1 min", "(never answered)", OPERATOR] {
+            assert!(page.html.contains(words), "{words}: {}", page.html);
+        }
+        assert!(open(app, &mut ada, "/overview?agent=another").await.html.contains("0 questions"));
+        assert!(open(app, &mut ada, "/overview?to=2026-11-23").await.html.contains("0 questions"));
+        let refused = open(app, &mut ada, "/overview?to=x").await;
+        assert!(refused.status == 422 && refused.html.contains("A day must be a date"), "{}", refused.html);
+    }
+
+    /// An agent writes the question, its choices, its context and its own name. None of these words becomes more than text.
+    async fn hostile_words_stay_words(app: &mut TestApp) {
+        let hostile = "</b></style><script>alert(1)</script><h1 onclick='x'>\"\u{202e}\u{200b} & {{ open }}";
+        let question = json!({
+            "question": hostile, "context": {hostile: hostile, "deep": {hostile: [hostile]}}, "timeout_seconds": 600, "response_type": "choice",
+            "choices": [{"value": "a", "label": hostile, "description": hostile}, {"value": "b", "label": "B"}],
+        });
+        let agent = app.agent();
+        let intent = agent.post("api/v1/intents", json!({"title": hostile, "status": "active"})).await.ok();
+        let intent: IntentId = intent["id"].as_str().unwrap().parse().unwrap();
+        let pending = agent.suspend(intent, question).await.ok();
+        app.settle().await;
+        let id = pending["id"].as_str().unwrap().to_owned();
+        let body = json!({"suspension_id": id, "value": "a", "metadata": {"comment": hostile}});
+        app.operator().post(&format!("api/v1/intents/{intent}/suspend/respond"), body).await.ok();
+        let mut ada = auditor(app).await;
+        for path in [String::new(), format!("/{intent}"), "?words=%3Cscript%3E&agent=%22%3E%3Cb%3E&person=%3C%2Fstyle%3E".to_owned()] {
+            let page = open(app, &mut ada, &path).await;
+            assert_eq!(page.status, 200, "{path}");
+            assert_eq!(page.html.matches("<script").count(), 0, "{path}: {}", page.html);
+            assert_eq!((page.html.matches("<h1").count(), page.html.matches("</style>").count()), (1, 1), "{path}: {}", page.html);
+            assert!(!page.html.contains("onclick='") && !page.html.contains(['\u{202e}', '\u{200b}']), "{path}: {}", page.html);
+        }
+    }
+}
+
+/// Gives the browser the cookies of a person.
+async fn become_person(browser: &Browser, app: &TestApp, person: &Person) {
+    browser.open(&format!("{}login", app.base)).await;
+    for cookie in person.cookie.as_ref().unwrap().split("; ") {
+        let (name, value) = cookie.split_once('=').unwrap();
+        browser.set_cookie(name, value).await;
+    }
+}
+
+on_one_store! {
+    /// The pages are readable on a desk and on a phone, in both schemes, and a login needs nothing but the keyboard.
+    async fn the_pages_behind_the_login_fit_every_width(app: &mut TestApp) {
+        let questions = some_questions(app).await;
+        let long = "Donaudampfschifffahrtsgesellschaft".repeat(6);
+        app.ask(json!({"question": format!("{long}?"), "context": {long.clone(): long.clone()}, "timeout_seconds": 600})).await;
+        app.checkpoints().turn().await.unwrap();
+        list(app, "op@example.com", Role::Operator).await;
+        let ada = auditor(app).await;
+        let operator = log_in(app, "op@example.com").await;
+        let newest: Value = app.agent().get("api/v1/intents?limit=1").await.ok();
+        let newest = newest["intents"][0]["id"].as_str().unwrap().to_owned();
+        for (width, dark) in [1280, 390, 320].into_iter().flat_map(|width| [(width, false), (width, true)]) {
+            let browser = Browser::start(BrowserOptions { width, height: 800, dark, javascript: false }).await;
+            let scheme = if dark { "dark" } else { "light" };
+            let base = &app.base;
+            let pages = [
+                ("login", format!("{base}login"), None),
+                ("login-asked", format!("{base}login?asked"), None),
+                ("login-unusable", format!("{base}login/plc_AAAA"), None),
+                ("audit", format!("{base}audit"), Some(&ada)),
+                ("audit-wrong", format!("{base}audit?from=x&intent=7"), Some(&ada)),
+                ("overview", format!("{base}audit/overview"), Some(&ada)),
+                ("record", format!("{base}audit/{}", questions[0].1), Some(&ada)),
+                ("record-late", format!("{base}audit/{}", questions[1].1), Some(&ada)),
+                ("record-long", format!("{base}audit/{newest}"), Some(&ada)),
+                ("audit-refused", format!("{base}audit"), Some(&operator)),
+            ];
+            for (name, url, person) in pages {
+                if let Some(person) = person {
+                    become_person(&browser, app, person).await;
+                }
+                browser.open(&url).await;
+                browser.screenshot(&shots().join(format!("{name}-{width}-{scheme}.png"))).await;
+                let (content, room) = browser.scroll_width().await;
+                assert!(content <= room, "{name} is {content} px wide at {width} px");
+                let found = browser.accessibility_violations().await;
+                assert!(found.is_empty(), "{name} at {width} px, {scheme}: {}", found.join("\n"));
+                let errors = browser.console_errors().await;
+                assert!(errors.iter().all(|error| error.contains("server responded with a status of 4")), "{name}: {errors:?}");
+            }
+        }
+        let browser = Browser::start(BrowserOptions { width: 390, height: 800, dark: false, javascript: false }).await;
+        browser.open(&format!("{}login", app.base)).await;
+        browser.type_into("#address", ADA).await;
+        browser.press_enter().await;
+        assert!(browser.text().await.contains("Look at your mail"), "{}", browser.text().await);
+        app.settle().await;
+        browser.open(&app.next_link().await).await;
+        browser.evaluate("document.querySelector('main button').focus()").await;
+        browser.press_enter().await;
+        assert!(browser.text().await.contains("Questions, newest first"), "{}", browser.text().await);
+        browser.press("button[value=everywhere]").await;
+        assert!(browser.text().await.contains("Send me a login link"));
+    }
+}
