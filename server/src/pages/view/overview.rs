@@ -157,7 +157,7 @@ fn periods(questions: &[Counted]) -> Vec<Period> {
     }
     let most = counts.values().map(|counts| counts.iter().sum::<u64>()).max().unwrap_or(1).max(1);
     let step = 100.0 / f64::from(u32::try_from(counts.len()).unwrap_or(1));
-    let form = if length < TimeDelta::days(1) { "%H:%M" } else { "%-d %b" };
+    let form = if length < TimeDelta::days(1) { "%-d %b %H:%M" } else { "%-d %b" };
     let period = |(place, (begins, counts)): (usize, (DateTime<Utc>, [u64; 6]))| {
         let left = step * f64::from(u32::try_from(place).unwrap_or_default());
         let label = begins.format(form).to_string();
