@@ -6,7 +6,7 @@ use std::sync::Arc;
 use domain::base::ids::{
     CoordinatorId, DeliveryId, IntentId, KeyId, PlanId, PortfolioId, ReceiptId, SubscriptionId, SuspensionId, TaskId,
 };
-use domain::intent::receipt::Use;
+use domain::intent::receipt::{Standing as ReceiptStanding, Use};
 use domain::people::event::LogExported;
 use domain::people::principal::Principal;
 use domain::portfolio::membership::Join;
@@ -215,9 +215,9 @@ pub trait Store: Send + Sync + 'static {
     /// Reads a receipt with its proof; `None` if no checkpoint covers it yet.
     fn receipt(&self, principal: Principal, id: ReceiptId) -> Unit<'_, Option<ProvedReceipt>>;
     /// Uses a receipt: one of all calls succeeds.
-    fn consume_receipt(&self, principal: Principal, id: ReceiptId, used: Wanted<Use>) -> Unit<'_, ReceiptId>;
+    fn consume_receipt(&self, principal: Principal, id: ReceiptId, used: Wanted<Use>) -> Unit<'_, ReceiptStanding>;
     /// Revokes a receipt that was not used.
-    fn revoke_receipt(&self, principal: Principal, id: ReceiptId, reason: Wanted<Option<String>>) -> Unit<'_, ReceiptId>;
+    fn revoke_receipt(&self, principal: Principal, id: ReceiptId, reason: Wanted<Option<String>>) -> Unit<'_, ReceiptStanding>;
     /// Begins an export of the log, and records it in the server's own log. `about` is what is exported, in words of the request.
     fn begin_export(&self, principal: Principal, about: Wanted<LogExported>) -> Unit<'_, ()>;
     /// Reads a page of an export: events of the first `size` leaves, from the leaf `first` on.
@@ -607,11 +607,11 @@ impl<B: Backend> Store for B {
         self.authorized("receipt", move |rows| receipts::receipt(rows, &principal, id, now))
     }
 
-    fn consume_receipt(&self, principal: Principal, id: ReceiptId, used: Wanted<Use>) -> Unit<'_, ReceiptId> {
+    fn consume_receipt(&self, principal: Principal, id: ReceiptId, used: Wanted<Use>) -> Unit<'_, ReceiptStanding> {
         self.decide("consume_receipt", move |rows, env| units::receipts::consume(rows, env, &principal, id, &used))
     }
 
-    fn revoke_receipt(&self, principal: Principal, id: ReceiptId, reason: Wanted<Option<String>>) -> Unit<'_, ReceiptId> {
+    fn revoke_receipt(&self, principal: Principal, id: ReceiptId, reason: Wanted<Option<String>>) -> Unit<'_, ReceiptStanding> {
         self.decide("revoke_receipt", move |rows, env| units::receipts::revoke(rows, env, &principal, id, &reason))
     }
 

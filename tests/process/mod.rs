@@ -23,6 +23,7 @@ mod log;
 mod migrate;
 mod overload;
 mod postgres;
+mod receipt;
 mod replicas;
 mod restore;
 mod silence;
