@@ -36,11 +36,12 @@ use crate::proofs::CheckpointId;
 use crate::request::{CreateIntent, NewKey, NewPortfolio, NewSubscription, Outcome, Redrive, Repeatable, Request};
 use crate::rows::prelude::*;
 use crate::rows::{CheckpointRow, LogKeyRow};
+use crate::scrub::{Scrub, Scrubbed};
 use crate::sending::{BounceReport, DeliveryResult, Leased, LeasedDelivery, Turn};
 use crate::standing::{Fired, Hold, Recovered, Standing, Swept};
 use crate::stream::{StreamCursor, StreamOf, Streamed};
 use crate::work::WorkView;
-use crate::{PRODUCTION_MARK, coordinators, export, graph, look, portfolios, proofs, reads, tasks, tree, units, work};
+use crate::{PRODUCTION_MARK, coordinators, export, graph, look, portfolios, proofs, reads, scrub, tasks, tree, units, work};
 
 /// The error of [`Store::hold_after_restore`] if a server uses the database: the running server would go on with messages and
 /// deadlines.
@@ -228,6 +229,8 @@ pub trait Store: Send + Sync + 'static {
     fn forget_expired(&self) -> Unit<'_, u64>;
     /// Looks at the next page of open questions, which begins behind the row `after`, and restores timers that are missing.
     fn sweep_timers(&self, after: i64) -> Unit<'_, Swept>;
+    /// Reads the next records of the database, and names those that are damaged; see [`scrub`](crate::scrub).
+    fn scrub(&self, at: Scrub) -> Unit<'_, Scrubbed>;
     /// How much is open now, read in one snapshot.
     fn standing(&self, principal: Principal) -> Unit<'_, Standing>;
     /// Proves that a write can be committed.
@@ -623,6 +626,15 @@ impl<B: Backend> Store for B {
             Ok(units::sweep::mend_each(look, mend).await)
         }
         .boxed()
+    }
+
+    fn scrub(&self, at: Scrub) -> Unit<'_, Scrubbed> {
+        let leaves = match at {
+            Scrub::Begin => return self.scrub_pages(1),
+            Scrub::Pages(page) => return self.scrub_pages(page),
+            Scrub::Leaves(leaves) => leaves,
+        };
+        self.read("scrub", move |rows| scrub::step(rows, leaves))
     }
 
     fn standing(&self, principal: Principal) -> Unit<'_, Standing> {

@@ -42,6 +42,7 @@ const BEYOND_THE_EDGE: &[(&str, &str)] = &[
 /// The folders and files of the store, in order. Each may import only those before it.
 const STORE: &[&str] = &[
     "host",
+    "damage",
     "error",
     "allowance",
     "bounce",
@@ -74,6 +75,7 @@ const STORE: &[&str] = &[
     "tree",
     "proofs",
     "export",
+    "scrub",
     "work",
     "look",
     "units",

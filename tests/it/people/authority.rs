@@ -66,7 +66,8 @@ const ASKED_FOR: [&str; 45] = [
 ];
 
 /// The units that no caller asks for: the server's own work, and units that a secret (a link) opens or that exist only in development.
-const OWN: [&str; 31] = [
+const OWN: [&str; 32] = [
+    "scrub",
     "extend_tree",
     "sign_tree",
     "log_key",
