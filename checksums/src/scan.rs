@@ -17,10 +17,14 @@ const READS_MAX: u32 = 4;
 /// How long to wait before such a page is read again.
 const AGAIN_AFTER: Duration = Duration::from_millis(20);
 
+/// How many pages show whether a file has checksums.
+const SAMPLE: u64 = 64;
+
 /// The files that this process scans. They stay open: a process that closes a file loses the locks that SQLite has on it.
 static OPEN: Mutex<Option<HashMap<PathBuf, Arc<File>>>> = Mutex::new(None);
 
-/// Whether the pages of the file have checksums. The file must not be in use by this process, whose locks on it would be lost.
+/// Whether most pages of the file have checksums, judged by [`SAMPLE`] pages. The file must not be in use by this process, whose locks on it
+/// would be lost.
 ///
 /// # Errors
 ///
@@ -32,8 +36,16 @@ pub fn is_protected(path: &Path) -> io::Result<bool> {
         return Ok(false);
     }
     let Some(layout) = Layout::of(&header).filter(|layout| layout.is_reserved) else { return Ok(false) };
-    let mut first = vec![0; layout.page_bytes];
-    Ok(fill(&mut file, 0, &mut first)? && judge(&first, 1, true) != Verdict::Bare)
+    let pages = file.metadata()?.len() / layout.page_bytes as u64;
+    let (mut page, mut bare, mut seen) = (vec![0; layout.page_bytes], 0, 0);
+    for place in (0..pages).step_by(usize::try_from(pages.div_ceil(SAMPLE).max(1)).unwrap_or(usize::MAX)) {
+        if fill(&mut file, place * layout.page_bytes as u64, &mut page)? {
+            let number = u32::try_from(place + 1).unwrap_or(u32::MAX);
+            bare += u64::from(judge(&page, number, true) == Verdict::Bare);
+            seen += 1;
+        }
+    }
+    Ok(bare * 2 <= seen)
 }
 
 /// Fills the buffer from the offset on; false if the file ends before.
@@ -73,13 +85,12 @@ impl Scan {
     pub fn open(path: &Path) -> io::Result<Self> {
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         let open = open.get_or_insert_default();
-        let file = match open.get(path) {
-            Some(file) => file.clone(),
-            None => {
-                let file = Arc::new(File::open(path)?);
-                open.insert(path.to_owned(), file.clone());
-                file
-            }
+        let file = if let Some(file) = open.get(path) {
+            file.clone()
+        } else {
+            let file = Arc::new(File::open(path)?);
+            open.insert(path.to_owned(), file.clone());
+            file
         };
         Ok(Self { path: path.to_owned(), file })
     }

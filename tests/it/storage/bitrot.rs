@@ -67,6 +67,8 @@ struct Original {
     database: Vec<u8>,
     export: Vec<u8>,
     checkpoint: String,
+    /// The number of leaves of the tree.
+    leaves: u64,
     options: Options,
     clock: Arc<FakeClock>,
     intents: Vec<IntentId>,
@@ -102,6 +104,7 @@ async fn original() -> Original {
     let kept = app.store().checkpoints(principal("auditor", Role::Auditor), Ok(newest)).await.unwrap().remove(0);
     app.ask(json!({"question": "one more"})).await;
     app.checkpoints().turn().await.unwrap();
+    let last = app.store().checkpoints(principal("auditor", Role::Auditor), Ok(newest)).await.unwrap().remove(0);
     let export = app.api(Role::Auditor).get("api/v1/export").await.text.into_bytes();
     let options = Options::with_keys(vec![app.checkpoints().key().unwrap().verifying().clone()]);
     let keys = [app.operator(), app.agent()].map(|actor| placet_server::edge::keys::hash(actor.key()));
@@ -112,7 +115,8 @@ async fn original() -> Original {
     let opened = open.len();
     let questions = open.into_iter().chain(answered).collect();
     let checkpoint = kept.note;
-    Original { database, export, checkpoint, options, clock, intents, questions, open: opened, keys: keys.into() }
+    let leaves = last.event_count;
+    Original { database, export, checkpoint, leaves, options, clock, intents, questions, open: opened, keys: keys.into() }
 }
 
 /// The results of everything that is asked of a database, by name.
@@ -141,11 +145,9 @@ async fn read_all(store: &dyn Store, original: &Original, results: &mut Results)
     let server = ServerEventFilter { limit: LIMIT, after: 0 };
     put(results, "read server log".into(), store.server_events(auditor.clone(), Ok(server)).await);
     let checkpoints = CheckpointFilter { intent: None, before: None, limit: 100 };
-    let checkpoints = store.checkpoints(auditor.clone(), Ok(checkpoints)).await;
-    let size = checkpoints.as_ref().ok().and_then(|found| found.first()).map_or(0, |found| found.event_count);
-    put(results, "read checkpoints".into(), checkpoints);
+    put(results, "read checkpoints".into(), store.checkpoints(auditor.clone(), Ok(checkpoints)).await);
     let filter = Arc::new(ExportFilter::default());
-    put(results, "read export".into(), store.export_page(auditor.clone(), filter, size, 0).await);
+    put(results, "read export".into(), store.export_page(auditor.clone(), filter, original.leaves, 0).await);
     for intent in &original.intents {
         put(results, format!("read intent {intent}"), store.intent(admin.clone(), *intent).await);
         let events = EventFilter { limit: LIMIT, offset: 0, event_type: None, since: None, all: true, refuse_far: false };
