@@ -516,6 +516,8 @@ pub mod edge {
     pub const UNAVAILABLE: Entry = entry("unavailable", 503, "Temporarily unavailable");
     /// Too many requests are under way; nothing was done.
     pub const OVERLOADED: Entry = entry("overloaded", 503, "Overloaded");
+    /// A stored record has changed since it was written, so nothing is decided from it, and it is not shown.
+    pub const DAMAGED: Entry = entry("damaged_record", 500, "Damaged record");
     /// The server failed.
     pub const INTERNAL: Entry = entry("internal", 500, "Internal error");
 }

@@ -48,7 +48,7 @@ use crate::worker::deadlines::Deadlines;
 use crate::worker::deliveries::{Deliveries, Resources};
 use crate::worker::lane::Lane;
 use crate::worker::subscriptions::Subscriptions;
-use crate::worker::{streams, upkeep};
+use crate::worker::{scrub, streams, upkeep};
 use crate::{api, edge, log};
 
 /// How long requests may take to end when the server stops, in seconds.
@@ -287,6 +287,7 @@ impl App {
         let mut signing = spawn_named("checkpoints", async move { checkpoints.run(stop_checkpoints).await });
         let (second_places, stop_places) = (self.second_places(), stopping());
         let mut sending = spawn_named("second-places", async move { second_places.run(stop_places).await });
+        let scrubbing = spawn_named("scrub", scrub::run(self.store(), stopping()));
         let checkpoints = self.checkpoints();
         let (store, traces) = (self.store.clone(), self.traces.clone());
         let mut serving = self.serve_only();
@@ -319,6 +320,7 @@ impl App {
         deadlines.abort();
         signing.abort();
         sending.abort();
+        scrubbing.abort();
         // The last events of this server are in a checkpoint before it ends, unless so many events have no leaves yet that it would take long.
         if tokio::time::timeout(LAST_TURN_MAX, checkpoints.turn_or_say()).await.is_err() {
             tracing::info!("the last events are not in a checkpoint yet; the next server signs one");

@@ -7,7 +7,6 @@ use domain::base::words::WAITING_COUNTED_MAX;
 use domain::intent::Intent;
 use domain::intent::status::Status;
 use domain::intent::vocabulary::in_openintent_vocabulary;
-use domain::log::Sealed;
 use domain::people::access::Entry;
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::principal::{Principal, Role};
@@ -24,10 +23,11 @@ use super::error::Wanted;
 use super::filter::{DeliveryFilter, EventFilter, FailedFilter, IntentFilter, ServerEventFilter, SuspensionFilter};
 use super::link::{LinkToken, LinkView};
 use super::standing::{Hold, Standing};
+use crate::damage::LogName;
 use crate::host::clock_watch::ClockWatch;
 use crate::rows::prelude::*;
 use crate::rows::{
-    Decided, DeliveryState, EventLink, IntentRow, Listed, OutboxRow, Restore, RowsError, RowsResult, SuspensionRow,
+    Decided, DeliveryState, EventLink, IntentRow, Listed, OutboxRow, Restore, RowsError, RowsResult, SuspensionRow, served_whole,
 };
 
 /// How many events one request may walk over.
@@ -657,7 +657,7 @@ pub(super) fn server_events<R: ReadRows>(
         Ok(filter) => filter,
         Err(rejection) => return Ok(Err(rejection)),
     };
-    Ok(Ok(rows.server_events(filter.after, filter.limit)?.iter().map(Sealed::served).collect()))
+    Ok(Ok(served_whole(&rows.server_events(filter.after, filter.limit)?, LogName::Server, filter.after + 1)?))
 }
 
 /// All keys, oldest first.

@@ -93,6 +93,11 @@ impl Sealed {
         Some(Self { bytes: json::canonical(&event).ok()?, hash })
     }
 
+    /// Whether the bytes give the hash.
+    pub fn is_whole(&self) -> bool {
+        Hash::of(&self.bytes) == self.hash
+    }
+
     /// The number of the event in its log; `None` if the event does not have that form.
     pub fn sequence(&self) -> Option<u64> {
         let text = |number: &[u8]| str::from_utf8(number).ok()?.parse().ok();

@@ -12,7 +12,7 @@ use domain::base::ids::IntentId;
 use domain::base::time::{naive, rfc3339};
 use domain::problem::{Directing, Entry, Rejection, edge};
 use serde_json::{Map, Value, json};
-use store::StoreError;
+use store::{Damaged, LogName, StoreError};
 
 use super::admission::Refused;
 use super::authenticator::LookError;
@@ -244,6 +244,29 @@ impl Failure {
     }
 }
 
+impl Failure {
+    fn damaged(damaged: &Damaged) -> Self {
+        // The name of the database's file is for the log.
+        let detail = match damaged {
+            Damaged::Event { .. } => format!("{damaged}; nothing was decided from it"),
+            Damaged::Database(_) => {
+                "a part of the database that this request needs is damaged; nothing was decided from it".to_owned()
+            }
+        };
+        let mut failure = Self::edge(edge::DAMAGED, detail);
+        if let Damaged::Event { log, sequence, .. } = damaged {
+            let mut member = |name: &str, value: Value| failure.more.members.insert(name.to_owned(), value);
+            match log {
+                Some(LogName::Intent(id)) => drop(member("intent_id", json!(id))),
+                Some(LogName::Portfolio(id)) => drop(member("portfolio_id", json!(id))),
+                Some(LogName::Server) | None => {}
+            }
+            member("sequence", json!(sequence));
+        }
+        failure
+    }
+}
+
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         match error {
@@ -260,6 +283,8 @@ impl From<StoreError> for Failure {
                     "the server decides nothing by the clock at present, so nothing was done; send the same request again",
                 )
             }
+            // The store has logged the damage, once.
+            StoreError::Damaged(damaged) => Self::damaged(&damaged),
             StoreError::Failed(error) => {
                 tracing::error!(error = format!("{error:#}"), "a request failed");
                 Self::edge(edge::INTERNAL, "the server failed; the failure was logged")

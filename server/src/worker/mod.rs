@@ -6,6 +6,7 @@ pub mod deadlines;
 pub mod deliveries;
 pub mod lane;
 mod results;
+pub(crate) mod scrub;
 pub(crate) mod streams;
 pub mod subscriptions;
 pub mod upkeep;

@@ -38,7 +38,7 @@ pub(crate) use self::codes::{Code, DeliveryState, Source, TimerKind};
 pub(crate) use self::coordinators::{ReadCoordinators, WriteCoordinators};
 pub(crate) use self::departures::{ReadDepartures, WriteDepartures};
 pub(crate) use self::error::{Decided, RowsError, RowsResult};
-pub(crate) use self::events::{EventLink, NewEvent, ReadEvents, WriteEvents};
+pub(crate) use self::events::{EventLink, NewEvent, ReadEvents, WriteEvents, served_whole};
 pub(crate) use self::graph::{Counted, EdgeKind, EdgeRow, GRAPH_AT_ONCE, HELD_UP, Label, ReadGraph, WriteGraph};
 pub(crate) use self::idempotency::{ReadIdempotency, WriteIdempotency, day};
 pub(crate) use self::intents::{IntentRow, ReadIntents, WriteIntents, last_hash};

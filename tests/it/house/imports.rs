@@ -42,6 +42,7 @@ const BEYOND_THE_EDGE: &[(&str, &str)] = &[
 /// The folders and files of the store, in order. Each may import only those before it.
 const STORE: &[&str] = &[
     "host",
+    "damage",
     "error",
     "allowance",
     "bounce",
@@ -75,11 +76,13 @@ const STORE: &[&str] = &[
     "proofs",
     "receipts",
     "export",
+    "scrub",
     "work",
     "look",
     "units",
     "backend",
     "store",
+    "running",
     "sqlite",
     "postgres",
     "database",

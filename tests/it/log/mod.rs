@@ -1,5 +1,6 @@
 //! The logs that a stranger can verify.
 
+mod damage;
 mod events;
 mod export;
 mod receipts;

@@ -70,7 +70,8 @@ const ASKED_FOR: [&str; 49] = [
 ];
 
 /// The units that no caller asks for: the server's own work, and units that a secret (a link) opens or that exist only in development.
-const OWN: [&str; 36] = [
+const OWN: [&str; 37] = [
+    "scrub",
     "extend_tree",
     "sign_tree",
     "extends",
