@@ -111,7 +111,9 @@ mod tests {
     /// The tree holds the hash of the leaf. If the leaf of an erased event were another one, each erasure would look like tampering.
     #[test]
     fn the_leaf_of_an_erased_event_is_that_of_the_event() {
-        let whole = sealed(&json!({"actor": "a \\\",\"event_hash\":\"x\",", "event_type": "x", "payload": {}, "salt": "abc", "sequence": 1}));
+        let whole = sealed(
+            &json!({"actor": "a \\\",\"event_hash\":\"x\",", "event_type": "x", "payload": {}, "salt": "abc", "sequence": 1}),
+        );
         let erased = Sealed { bytes: of(&whole).unwrap(), hash: whole.hash };
         assert!(erased.is_erased() && !whole.is_erased());
         assert_eq!(of(&erased), of(&whole));

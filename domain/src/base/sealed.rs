@@ -7,7 +7,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, Utc};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
@@ -91,7 +91,9 @@ impl Sealed {
         let mut event = served.as_object()?.clone();
         let written = event.remove(HASH_NAME)?;
         let hash = Hash::of_base64(written.as_str()?.strip_prefix(HASH_KIND)?.as_bytes())?;
-        if event.get(REDACTED_NAME) == Some(&Value::Bool(true)) && event.get(PAYLOAD_NAME) == Some(&Value::Null) {
+        // A program that read the event into a type may have written the absent payload as an empty one.
+        let is_empty = |payload: &Value| payload.is_null() || payload.as_object().is_some_and(Map::is_empty);
+        if event.get(REDACTED_NAME) == Some(&Value::Bool(true)) && event.get(PAYLOAD_NAME).is_some_and(is_empty) {
             event.remove(REDACTED_NAME);
             event.remove(PAYLOAD_NAME);
             event.insert(HASH_NAME.to_owned(), written);
