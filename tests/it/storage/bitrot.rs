@@ -186,6 +186,7 @@ fn answer((intent, question): (IntentId, SuspensionId)) -> store::Request {
         metadata: None,
         checkpoint: None,
         expects: None,
+        evidence: None,
     };
     let operator: Principal = principal("operator", Role::Operator);
     write(&operator, Action::Respond, Target::Intent(intent), Ok(Command::Respond(Box::new(respond))))
