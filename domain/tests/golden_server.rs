@@ -3,14 +3,15 @@
 
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
-use domain::base::ids::KeyId;
+use domain::base::ids::{HoldId, IntentId, KeyId};
 use domain::base::json::canonical;
 use domain::base::name::Owner;
 use domain::base::time::from_micros;
 use domain::log::payload::{Key, KeyRevoked};
 use domain::log::{Entry, Envelope, Sealed, verify_chain};
 use domain::people::client::Client;
-use domain::people::event::{KeyFacts, LogExported, LogKeyAdded, ServerEvent};
+use domain::people::event::{HoldChanged, KeyFacts, LogExported, LogKeyAdded, PayloadRedacted, ServerEvent};
+use domain::people::hold::HoldScope;
 use domain::people::principal::{Credential, Role};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -30,6 +31,10 @@ fn facts(role: Role, tied_to: Option<&[&str]>) -> KeyFacts {
         client: None,
         tied_to: tied_to.map(|names| names.iter().map(|name| (*name).to_owned()).collect()),
     }
+}
+
+fn held(scope: HoldScope, credential: Option<Credential>) -> HoldChanged {
+    HoldChanged { hold_id: HoldId(Uuid::from_u128(11)), scope, reason: "Litigation 2026-7".into(), credential }
 }
 
 fn events() -> Vec<ServerEvent> {
@@ -58,6 +63,16 @@ fn events() -> Vec<ServerEvent> {
             selection: Some([("agent".to_owned(), Value::from("bot"))].into_iter().collect()),
             credential,
         }),
+        ServerEvent::PayloadRedacted(PayloadRedacted {
+            intent_id: IntentId(Uuid::from_u128(9)),
+            first_sequence: 1,
+            last_sequence: 12,
+            legal_basis: "GDPR Art. 17(1)(a)".into(),
+            credential,
+        }),
+        ServerEvent::HoldPlaced(held(HoldScope::Everything, credential)),
+        ServerEvent::HoldPlaced(held(HoldScope::Agent("bot".into()), None)),
+        ServerEvent::HoldLifted(held(HoldScope::Intent(IntentId(Uuid::from_u128(9))), credential)),
     ]
 }
 
@@ -97,6 +112,8 @@ fn every_payload_of_the_server_is_read_and_written_back() {
             "key.revoked" => again::<KeyRevoked>(payload),
             "log.exported" => again::<LogExported>(payload),
             "log_key.added" => again::<LogKeyAdded>(payload),
+            "hold.placed" | "hold.lifted" => again::<HoldChanged>(payload),
+            "payload.redacted" => again::<PayloadRedacted>(payload),
             other => panic!("{other} is not read back here"),
         };
         assert_eq!(written, canonical(payload).unwrap(), "{line}");

@@ -17,6 +17,7 @@ use anyhow::Context;
 use channels::{
     Channel, CheckpointHook, EmailChannel, EmailSettings, MemoryMailbox, Subscribers, WebhookChannel, Withheld, WitnessEndpoint,
 };
+use chrono::TimeDelta;
 use domain::base::clock::Clock;
 use domain::base::ids::Entropy;
 use domain::base::time::rfc3339;
@@ -70,6 +71,8 @@ pub struct App {
     address: SocketAddr,
     public_url: Url,
     mode: Mode,
+    /// How long the content of intents is kept.
+    retention: Option<TimeDelta>,
     instance: Instance,
     store: Arc<dyn Store>,
     shared: web::Data<Shared>,
@@ -165,6 +168,7 @@ impl App {
             address,
             public_url,
             mode: config.mode,
+            retention: config.retention,
             instance,
             store,
             shared,
@@ -274,7 +278,7 @@ impl App {
         // A person may try out a copy of a production database in development mode. Its subscriptions still name the endpoints of
         // production, which must not be told anything.
         let is_trial = self.mode.is_development() && self.store.was_in_production().await?;
-        let mut upkeep = upkeep::start(self.store(), self.shared.metrics.clone(), forget_quiet).await?;
+        let mut upkeep = upkeep::start(self.store(), self.shared.metrics.clone(), self.retention, forget_quiet).await?;
         let (deadlines, deliveries, subscriptions) = (self.deadlines(), self.deliveries(), self.subscriptions());
         let stopping = || self.shared.stopping.subscribe();
         let (stop_deadlines, stop_deliveries, stop_subscriptions) = (stopping(), stopping(), stopping());

@@ -9,10 +9,12 @@ use domain::base::time;
 use domain::log::Sealed;
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::principal::Principal;
+use domain::problem::Rejection;
 use proof::tree::NodeHash;
 use serde_json::Value;
 
 use crate::proofs::rids_of;
+use crate::redactions::Shown;
 use crate::rows::prelude::*;
 use crate::rows::{Decided, Place, RowsError, RowsResult, Source};
 use crate::tree::{check, tree_of};
@@ -141,6 +143,12 @@ pub(crate) fn page<R: ReadRows>(
                     break 'runs;
                 }
             }
+        }
+    }
+    let mut shown = Shown::new(size);
+    for (_, erased) in found.iter().filter(|(_, sealed)| sealed.is_erased()) {
+        if !shown.is(rows, erased)? {
+            return Ok(Err(Rejection::ExportOutdated));
         }
     }
     let mut tree = tree_of(rows, size);

@@ -12,6 +12,7 @@ mod columns;
 mod coordinators;
 pub mod damage;
 mod database;
+mod erasure_columns;
 mod error;
 mod export;
 pub mod fact;
@@ -32,6 +33,7 @@ mod proofs;
 mod publications;
 mod reads;
 mod receipts;
+mod redactions;
 mod request;
 mod rows;
 mod running;
@@ -78,6 +80,8 @@ pub use self::store::Store;
 pub use self::stream::{StreamCursor, StreamOf, Streamed};
 pub use self::surroundings::Surroundings;
 pub use self::tree::ForWitness;
+pub use self::units::redact::Redacted;
+pub use self::units::retain::Retained;
 pub use self::units::sweep::QUESTIONS_PER_LOOK;
 
 /// The mark of a database that a server in production has served. The mark is stored as one of the server's own secrets, and its

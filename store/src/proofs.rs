@@ -17,6 +17,7 @@ use crate::damage::{Damaged, LogName};
 use crate::error::Wanted;
 use crate::filter::CheckpointFilter;
 use crate::reads::{EVENTS_WALKED_MAX, Step, Walk, may, readable};
+use crate::redactions::{covering, is_recorded};
 use crate::rows::prelude::*;
 use crate::rows::{CheckpointRow, Decided, IntentRow, Place, RowsError, RowsResult, Source};
 use crate::tree::{leaf_of, root, tree_of};
@@ -116,6 +117,15 @@ pub(crate) fn chain<R: ReadRows>(rows: &mut R, principal: &Principal, id: Intent
     let broken = log.iter().find_map(|(_, sealed)| follower.follow(sealed).err());
     let mut breaks: Vec<BreakView> =
         broken.iter().map(|broken| BreakView { sequence: follower.length() + 1, reason: broken.to_string() }).collect();
+    let erased: Vec<u64> = (1..).zip(&log).filter(|(_, (_, sealed))| sealed.is_erased()).map(|(sequence, _)| sequence).collect();
+    if breaks.is_empty()
+        && let Some(sequence) = unrecorded(rows, &row, &erased)?
+    {
+        breaks.push(BreakView {
+            sequence,
+            reason: format!("event {sequence} has no payload, and no event says that it was erased"),
+        });
+    }
     if breaks.is_empty() && (follower.length(), follower.head()) != (row.last_sequence, row.last_hash) {
         breaks.push(BreakView { sequence: row.last_sequence, reason: "the log does not end where the intent says".into() });
     }
@@ -127,8 +137,20 @@ pub(crate) fn chain<R: ReadRows>(rows: &mut R, principal: &Principal, id: Intent
         event_count: follower.length(),
         first_sequence: u64::from(follower.length() > 0),
         last_sequence: follower.length(),
+        redacted_count: erased.len() as u64,
         breaks,
     }))
+}
+
+/// The first of these erased events that no event of the server's log names.
+fn unrecorded<R: ReadRows>(rows: &mut R, row: &IntentRow, erased: &[u64]) -> RowsResult<Option<u64>> {
+    let mut recorded = Vec::new();
+    for redaction in rows.redactions(row.rid)? {
+        if is_recorded(rows, row.intent.id, &redaction)? {
+            recorded.push(redaction);
+        }
+    }
+    Ok(erased.iter().copied().find(|sequence| covering(&recorded, *sequence).is_none()))
 }
 
 /// The hashes of the intent's events that have leaves below `size`. Events get their leaves in their order.

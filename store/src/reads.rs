@@ -401,7 +401,7 @@ pub(super) fn events<R: ReadRows>(
     Ok(Ok(served))
 }
 
-/// The newest events of these types, at most `limit`, oldest first.
+/// The newest events of these types that were not erased, at most `limit`, oldest first.
 pub(super) fn records<R: ReadRows>(
     rows: &mut R,
     principal: &Principal,
@@ -431,7 +431,11 @@ pub(super) fn records<R: ReadRows>(
             }
         };
         if types.contains(&link.event_type.as_str()) {
-            let event = rows.event(rid)?.served();
+            let event = rows.event(rid)?;
+            if event.is_erased() {
+                continue;
+            }
+            let event = event.served();
             bytes += event.len();
             found.push(serde_json::from_str(&event)?);
         }
@@ -615,6 +619,9 @@ pub(super) fn link<R: ReadRows>(rows: &mut R, token: &LinkToken, watch: &ClockWa
     let row = rows.suspension_at(kept.suspension)?;
     let row = in_portfolios(rows, row)?;
     let question = rows.question(&row)?;
+    if question.is_erased() {
+        return Ok(None);
+    }
     let intent_title = rows.title(row.intent)?;
     let agent = row.suspension.asked_by.name.clone();
     let undeliverable =

@@ -3,11 +3,13 @@
 use std::future::ready;
 use std::sync::Arc;
 
+use chrono::TimeDelta;
 use domain::base::ids::{
-    CoordinatorId, DeliveryId, IntentId, KeyId, PlanId, PortfolioId, ReceiptId, SubscriptionId, SuspensionId, TaskId,
+    CoordinatorId, DeliveryId, HoldId, IntentId, KeyId, PlanId, PortfolioId, ReceiptId, SubscriptionId, SuspensionId, TaskId,
 };
 use domain::intent::receipt::{Standing as ReceiptStanding, Use};
 use domain::people::event::LogExported;
+use domain::people::hold::{Hold as LegalHold, HoldScope};
 use domain::people::principal::Principal;
 use domain::portfolio::membership::Join;
 use domain::portfolio::{PortfolioStatus, PortfolioUpdate};
@@ -47,6 +49,8 @@ use crate::standing::{Fired, Hold, Recovered, Standing, Swept, noted};
 use crate::store::Store;
 use crate::stream::{StreamCursor, StreamOf, Streamed};
 use crate::tree::ForWitness;
+use crate::units::redact::Redacted;
+use crate::units::retain::Retained;
 use crate::work::WorkView;
 use crate::{
     PRODUCTION_MARK, coordinators, export, graph, look, portfolios, proofs, reads, receipts, scrub, tasks, tree, units, work,
@@ -407,6 +411,22 @@ impl<B: Backend> Store for B {
         self.decide("revoke_receipt", move |rows, env| units::receipts::revoke(rows, env, &principal, id, &reason))
     }
 
+    fn redact(&self, principal: Principal, id: IntentId, legal_basis: Wanted<String>) -> Unit<'_, Redacted> {
+        self.decide("redact", move |rows, env| units::redact::redact(rows, env, &principal, id, &legal_basis))
+    }
+
+    fn place_hold(&self, principal: Principal, hold: Wanted<(HoldScope, String)>) -> Unit<'_, LegalHold> {
+        self.decide("place_hold", move |rows, env| units::holds::place(rows, env, &principal, &hold))
+    }
+
+    fn lift_hold(&self, principal: Principal, id: Wanted<HoldId>, reason: Wanted<String>) -> Unit<'_, LegalHold> {
+        self.decide("lift_hold", move |rows, env| units::holds::lift(rows, env, &principal, &id, &reason))
+    }
+
+    fn holds(&self, principal: Principal) -> Unit<'_, Vec<LegalHold>> {
+        self.authorized("holds", move |rows| units::holds::list(rows, &principal))
+    }
+
     fn begin_export(&self, principal: Principal, about: Wanted<LogExported>) -> Unit<'_, ()> {
         self.decide("begin_export", move |rows, env| units::tree::begin_export(rows, env, &principal, &about))
     }
@@ -458,6 +478,10 @@ impl<B: Backend> Store for B {
 
     fn forget_expired(&self) -> Unit<'_, u64> {
         self.write("forget_expired", |rows, env| units::upkeep::forget_expired(rows, env))
+    }
+
+    fn retain(&self, after: i64, kept: TimeDelta) -> Unit<'_, Retained> {
+        self.write("retain", move |rows, env| units::retain::retain(rows, env, after, kept))
     }
 
     fn sweep_timers(&self, after: i64) -> Unit<'_, Swept> {

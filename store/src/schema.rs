@@ -95,6 +95,33 @@ diesel::table! {
 }
 
 diesel::table! {
+    use diesel::sql_types::Text;
+    use crate::sql::{Document, Id, Moment, Prose};
+
+    /// The legal holds in force.
+    holds (id) {
+        id -> Id,
+        scope -> Document,
+        reason -> Prose,
+        placed_by -> Text,
+        placed_at -> Moment,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{BigInt, Nullable};
+
+    /// Consecutive events of an intent whose payload and salt were erased.
+    redactions (intent, last_sequence) {
+        intent -> BigInt,
+        last_sequence -> BigInt,
+        first_sequence -> BigInt,
+        previous -> Nullable<BigInt>,
+        server_event -> BigInt,
+    }
+}
+
+diesel::table! {
     use diesel::sql_types::{BigInt, Nullable};
     use crate::sql::{Document, Moment};
 

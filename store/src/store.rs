@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use chrono::TimeDelta;
 use domain::base::ids::{
-    CoordinatorId, DeliveryId, IntentId, KeyId, PlanId, PortfolioId, ReceiptId, SubscriptionId, SuspensionId, TaskId,
+    CoordinatorId, DeliveryId, HoldId, IntentId, KeyId, PlanId, PortfolioId, ReceiptId, SubscriptionId, SuspensionId, TaskId,
 };
 use domain::intent::receipt::{Standing as ReceiptStanding, Use};
 use domain::people::event::LogExported;
+use domain::people::hold::{Hold as LegalHold, HoldScope};
 use domain::people::principal::Principal;
 use domain::portfolio::membership::Join;
 use domain::portfolio::{PortfolioStatus, PortfolioUpdate};
@@ -42,6 +44,8 @@ use crate::sending::{BounceReport, DeliveryResult, Leased, LeasedDelivery, Turn}
 use crate::standing::{Fired, Hold, Recovered, Standing, Swept};
 use crate::stream::{StreamCursor, StreamOf, Streamed};
 use crate::tree::ForWitness;
+use crate::units::redact::Redacted;
+use crate::units::retain::Retained;
 use crate::work::WorkView;
 
 /// Where intents live, with their event logs and the work those events cause.
@@ -214,6 +218,14 @@ pub trait Store: Send + Sync + 'static {
     fn consume_receipt(&self, principal: Principal, id: ReceiptId, used: Wanted<Use>) -> Unit<'_, ReceiptStanding>;
     /// Revokes a receipt that was not used.
     fn revoke_receipt(&self, principal: Principal, id: ReceiptId, reason: Wanted<Option<String>>) -> Unit<'_, ReceiptStanding>;
+    /// Erases the next events of an intent that has ended, and every copy of their contents, for this legal basis.
+    fn redact(&self, principal: Principal, id: IntentId, legal_basis: Wanted<String>) -> Unit<'_, Redacted>;
+    /// Places a legal hold.
+    fn place_hold(&self, principal: Principal, hold: Wanted<(HoldScope, String)>) -> Unit<'_, LegalHold>;
+    /// Lifts a legal hold, for a reason; `NotFound` if there is none with this id.
+    fn lift_hold(&self, principal: Principal, id: Wanted<HoldId>, reason: Wanted<String>) -> Unit<'_, LegalHold>;
+    /// Lists the legal holds in force, oldest first.
+    fn holds(&self, principal: Principal) -> Unit<'_, Vec<LegalHold>>;
     /// Begins an export of the log, and records it in the server's own log. `about` is what is exported, in words of the request.
     fn begin_export(&self, principal: Principal, about: Wanted<LogExported>) -> Unit<'_, ()>;
     /// Reads a page of an export: events of the first `size` leaves, from the leaf `first` on.
@@ -242,6 +254,9 @@ pub trait Store: Send + Sync + 'static {
     /// Deletes idempotency records and byte counts from before yesterday, and subscriptions that have ended, a bounded batch at a
     /// time; returns how many records and subscriptions it deleted.
     fn forget_expired(&self) -> Unit<'_, u64>;
+    /// Looks at the next page of intents, which begins behind the row `after`, and erases the content of those that ended and did not change
+    /// for as long as `kept`, a bounded part at a time.
+    fn retain(&self, after: i64, kept: TimeDelta) -> Unit<'_, Retained>;
     /// Looks at the next page of open questions, which begins behind the row `after`, and restores timers that are missing.
     fn sweep_timers(&self, after: i64) -> Unit<'_, Swept>;
     /// Reads the next records of the database, and names those that are damaged; see [`scrub`](crate::scrub).

@@ -111,6 +111,10 @@ id!(
     ReceiptId
 );
 id!(
+    /// Names a legal hold.
+    HoldId
+);
+id!(
     /// Names an event of a log.
     EventId
 );

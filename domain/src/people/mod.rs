@@ -4,4 +4,5 @@ pub mod access;
 pub mod authority;
 pub mod client;
 pub mod event;
+pub mod hold;
 pub mod principal;

@@ -217,6 +217,12 @@ impl From<Rejection> for Failure {
             | Rejection::CheckpointNotOpen { .. }
             | Rejection::LogNotSigned
             | Rejection::NotAnswered
+            | Rejection::Redacted
+            | Rejection::QuestionOpen
+            | Rejection::IntentNotEnded { .. }
+            | Rejection::ExportOutdated
+            | Rejection::LegalHold
+            | Rejection::TooManyHolds { .. }
             | Rejection::PlanNotDraft { .. }
             | Rejection::PlanNotActive { .. }
             | Rejection::PlanWaits

@@ -62,7 +62,7 @@ const READERS_APART_MAX: u32 = 2;
 const READER_WAIT: Duration = Duration::from_secs(5);
 
 /// The settings of the writing connection. A reply of 200 promises that its commit is synced in full; no setting relaxes that.
-const PRAGMAS: &str = "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \
+const PRAGMAS: &str = "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON; \
                        PRAGMA cache_size = -16384; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY; \
                        PRAGMA journal_size_limit = 67108864; PRAGMA wal_autocheckpoint = 1000;";
 /// The further setting of the writing connection in a server, where another thread copies the log.

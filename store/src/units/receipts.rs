@@ -38,6 +38,9 @@ pub(crate) fn issue<R: Rows>(
     if let Err(rejection) = may(rows.reads(), principal, Action::IssueReceipt, &loaded.row, Some(named.rid), now)? {
         return Ok(Err(rejection));
     }
+    if rows.reads().question(&named)?.is_erased() {
+        return Ok(Err(Rejection::Redacted));
+    }
     if let Some(made) = rows.reads().receipt_of(named.rid)? {
         return Ok(Ok(made.id));
     }
@@ -116,6 +119,9 @@ fn close<R: Rows>(
     }
     // The row is read again, because the intent is held only now.
     let row = rows.reads().receipt_of(suspension.rid)?.ok_or(RowsError::Inconsistent("a receipt is gone"))?;
+    if row.is_erased() {
+        return Ok(Err(Rejection::Redacted));
+    }
     let event_of = match decide(&decision_of(&row)?) {
         Ok(decided) => event(decided),
         Err(rejection) => return Ok(Err(rejection)),

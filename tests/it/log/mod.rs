@@ -3,7 +3,10 @@
 mod damage;
 mod events;
 mod export;
+mod holds;
 mod receipts;
+mod redact;
+mod retain;
 mod second_places;
 mod server;
 mod tree;

@@ -17,7 +17,7 @@ use store::{Relation, Repeatable, Store, StoreError, StreamOf, Target, Unit};
 
 /// The units of the store (methods that run one transaction) that a caller asks for. Each takes the caller as a parameter, and
 /// each has a line in the table below.
-const ASKED_FOR: [&str; 49] = [
+const ASKED_FOR: [&str; 53] = [
     "execute",
     "create",
     "intent",
@@ -65,12 +65,16 @@ const ASKED_FOR: [&str; 49] = [
     "receipt",
     "consume_receipt",
     "revoke_receipt",
+    "redact",
+    "place_hold",
+    "lift_hold",
+    "holds",
     "begin_export",
     "export_page",
 ];
 
 /// The units that no caller asks for: the server's own work, and units that a secret (a link) opens or that exist only in development.
-const OWN: [&str; 37] = [
+const OWN: [&str; 38] = [
     "scrub",
     "extend_tree",
     "sign_tree",
@@ -103,6 +107,7 @@ const OWN: [&str; 37] = [
     "secret",
     "was_in_production",
     "forget_expired",
+    "retain",
     "sweep_timers",
     "probe",
     "hub",
@@ -230,6 +235,10 @@ async fn column(
     push("receipt", cell(store.receipt(me(), receipt)).await);
     push("consume_receipt", cell(store.consume_receipt(me(), receipt, wrong())).await);
     push("revoke_receipt", cell(store.revoke_receipt(me(), receipt, wrong())).await);
+    push("redact", cell(store.redact(me(), intent, wrong())).await);
+    push("place_hold", cell(store.place_hold(me(), wrong())).await);
+    push("lift_hold", cell(store.lift_hold(me(), wrong(), wrong())).await);
+    push("holds", cell(store.holds(me())).await);
     push("begin_export", cell(store.begin_export(me(), wrong())).await);
     push("export_page", cell(store.export_page(me(), Arc::default(), 0, 0)).await);
     cells
@@ -343,6 +352,10 @@ issue_receipt          | yes  404  404  | yes  yes  yes  | yes  yes  yes  | 403 
 receipt                | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes
 consume_receipt        | 403  404  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  yes
 revoke_receipt         | 403  404  404  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
+redact                 | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
+place_hold             | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
+lift_hold              | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
+holds                  | 403  403  403  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
 begin_export           | 403  403  403  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
 export_page            | 403  403  403  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403";
         assert_eq!(table(&tried), expected);

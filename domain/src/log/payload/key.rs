@@ -7,7 +7,7 @@ use crate::base::ids::KeyId;
 use crate::base::name::Owner;
 use crate::base::time;
 use crate::people::client::Client;
-use crate::people::event::{KeyFacts, LogExported, LogKeyAdded, ServerEvent};
+use crate::people::event::{HoldChanged, KeyFacts, LogExported, LogKeyAdded, PayloadRedacted, ServerEvent};
 use crate::people::principal::{Credential, Role};
 
 /// The payload of an event of the server's own log.
@@ -22,6 +22,10 @@ pub enum ServerPayload {
     LogKeyAdded(LogKeyAdded),
     /// `log.exported`.
     LogExported(LogExported),
+    /// `payload.redacted`.
+    PayloadRedacted(PayloadRedacted),
+    /// `hold.placed` and `hold.lifted`.
+    HoldChanged(HoldChanged),
 }
 
 /// A key as it was made, or as it was found when the log began.
@@ -88,6 +92,8 @@ impl ServerPayload {
             }
             ServerEvent::LogKeyAdded(added) => Self::LogKeyAdded(added.clone()),
             ServerEvent::LogExported(exported) => Self::LogExported(exported.clone()),
+            ServerEvent::PayloadRedacted(redacted) => Self::PayloadRedacted(redacted.clone()),
+            ServerEvent::HoldPlaced(changed) | ServerEvent::HoldLifted(changed) => Self::HoldChanged(changed.clone()),
         }
     }
 }
