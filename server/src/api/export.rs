@@ -131,14 +131,17 @@ pub(super) async fn export(request: HttpRequest, shared: Data<Shared>) -> Result
         }
         return Ok(HttpResponse::Ok().content_type("application/json").body(lines.manifest()));
     }
-    // The first bytes are made before the status is sent, because events may have been erased after the checkpoint.
-    let first = lines.next().await?;
+    // The header and the first events are made before the status is sent, because events may have been erased after the checkpoint.
+    let mut first = Vec::new();
+    for _ in 0..2 {
+        first.extend(lines.next().await?);
+    }
     let rest =
         stream::try_unfold(
             lines,
             |mut lines| async move { Ok::<_, StoreError>(lines.next().await?.map(|bytes| (bytes, lines))) },
         );
-    let body = stream::iter(first.map(Ok)).chain(rest);
+    let body = stream::iter(first.into_iter().map(Ok)).chain(rest);
     Ok(HttpResponse::Ok().content_type(format.content_type()).streaming(body))
 }
 
