@@ -127,10 +127,7 @@ impl App {
         recover(&*store).await?;
         store.begin_server_log().await?;
         let settings = Settings::of(&config, address);
-        let public_url = match config.public_url.clone() {
-            Some(url) => url,
-            None => own_url(address)?,
-        };
+        let public_url = config.public_url.clone().map_or_else(|| own_url(address), Ok)?;
         let nonce_secret = store.secret("answer-page-nonce").await?;
         let instance = Instance::new(store.secret(INSTANCE_SECRET).await?).running_with(settings);
         let link_secret = store.secret(LINK_SECRET).await?;

@@ -82,7 +82,7 @@ fn whole_log<R: ReadRows>(
         (1..).zip(log).find(|(_, (_, sealed))| !sealed.is_whole()).map(|(number, _)| number)
     };
     if let Ok(Some(number)) = found.as_ref().map(damaged) {
-        return Err(RowsError::Damaged(Damaged::event(Some(LogName::Intent(id)), Some(number))));
+        return Err(RowsError::Damaged(Box::new(Damaged::event(Some(LogName::Intent(id)), Some(number)))));
     }
     Ok(found)
 }

@@ -1,6 +1,7 @@
 //! The erasures that the server's log records.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use domain::base::ids::IntentId;
 use domain::log::Sealed;
@@ -50,11 +51,14 @@ impl Shown {
         }
         let named: Named = serde_json::from_slice(&erased.bytes)?;
         let (Some(id), Some(sequence)) = (named.intent_id, erased.sequence()) else { return Ok(true) };
-        if !self.known.contains_key(&id) {
-            let found = rows.intent(id)?.map(|row| rows.redactions(row.rid)).transpose()?.unwrap_or_default();
-            self.known.insert(id, found);
-        }
-        let Some(covering) = self.known.get(&id).and_then(|known| covering(known, sequence)) else { return Ok(true) };
+        let known = match self.known.entry(id) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unknown) => {
+                let found = rows.intent(id)?.map(|row| rows.redactions(row.rid)).transpose()?;
+                unknown.insert(found.unwrap_or_default())
+            }
+        };
+        let Some(covering) = covering(known, sequence) else { return Ok(true) };
         let number = i64::try_from(covering.server_event).unwrap_or(i64::MAX);
         let leaf = rows.leaf_of(Place { source: Source::Server, subject: 0, number })?;
         Ok(leaf.is_some_and(|leaf| leaf < self.size))

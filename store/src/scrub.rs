@@ -125,7 +125,7 @@ fn unless_damaged<T>(result: RowsResult<T>, damaged: &mut Vec<Damaged>) -> RowsR
     match result {
         Ok(found) => Ok(Some(found)),
         Err(RowsError::Damaged(found)) => {
-            damaged.push(found);
+            damaged.push(*found);
             Ok(None)
         }
         Err(RowsError::Database(diesel::result::Error::DatabaseError(_, said)))
@@ -145,11 +145,11 @@ fn unless_damaged<T>(result: RowsResult<T>, damaged: &mut Vec<Damaged>) -> RowsR
 /// Compares one event with its hash, its leaf and its neighbours; returns the hash of its leaf.
 fn examined<R: ReadRows>(rows: &mut R, place: Place, leaf: Option<u64>) -> RowsResult<NodeHash> {
     let found = rows.events_from(place, 1)?.pop();
-    let Some(sealed) = found else { return Err(RowsError::Damaged(fault(rows, place, None, "it is missing"))) };
+    let Some(sealed) = found else { return Err(RowsError::Damaged(Box::new(fault(rows, place, None, "it is missing")))) };
     check(rows, place, &sealed)?;
     let event: Value = serde_json::from_slice(&sealed.bytes)?;
     let sequence = event["sequence"].as_u64();
-    let faulty = |rows: &mut R, why: &str| Err(RowsError::Damaged(fault(rows, place, sequence, why)));
+    let faulty = |rows: &mut R, why: &str| Err(RowsError::Damaged(Box::new(fault(rows, place, sequence, why))));
     let own = leaf_hash(&leaf_of(&sealed)?);
     if let Some(leaf) = leaf {
         let stored = tree_of(rows, leaf + 1).leaf(leaf);

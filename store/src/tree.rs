@@ -128,7 +128,7 @@ pub(crate) fn check<R: ReadRows>(rows: &mut R, place: Place, sealed: &Sealed) ->
         Source::Portfolios => rows.portfolio_id(place.subject).ok().map(LogName::Portfolio),
         Source::Server => Some(LogName::Server),
     };
-    Err(RowsError::Damaged(damage::Damaged::event(log, u64::try_from(place.number).ok())))
+    Err(RowsError::Damaged(Box::new(damage::Damaged::event(log, u64::try_from(place.number).ok()))))
 }
 
 /// The leaf of a stored event.

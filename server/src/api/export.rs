@@ -281,10 +281,8 @@ fn line(format: Format, exported: &Exported) -> Result<String, StoreError> {
         Format::Ocsf => return Ok(ocsf::line(*leaf, &read(&event)?)),
         Format::Cef => return Ok(cef::line(*leaf, &read(&event)?)),
     }
-    let (name, event) = match sealed.is_erased() {
-        true => ("redacted", String::from_utf8_lossy(&sealed.bytes)),
-        false => ("event", event.into()),
-    };
+    let (name, event) =
+        if sealed.is_erased() { ("redacted", String::from_utf8_lossy(&sealed.bytes)) } else { ("event", event.into()) };
     Ok(match proof {
         None => format!("{{\"leaf\":{leaf},\"{name}\":{event}}}\n"),
         Some(path) => {

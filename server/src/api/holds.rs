@@ -48,10 +48,7 @@ pub(super) async fn lift(request: HttpRequest, shared: Data<Shared>) -> Result<H
     let id = request.match_info().get("hold_id").and_then(|text| text.parse().ok()).ok_or(Rejection::NotFound);
     let mut query = Query::new(request.query_string());
     let reason = query.parsed("reason", "a text", |text| Some(text.to_owned())).unwrap_or_default();
-    let reason = query
-        .finish(true)
-        .map_err(Rejection::from)
-        .and_then(|()| accepting::hold_reason(reason).map_err(|errors| Rejection::Invalid { errors }));
+    let reason = query.finish(true).and_then(|()| accepting::hold_reason(reason).map_err(|errors| Rejection::Invalid { errors }));
     let hold = shared.store.lift_hold(caller.principal, id, reason.clone()).await?;
     Ok(HttpResponse::Ok().json(HoldLifted { hold: hold.into(), reason: reason.unwrap_or_default() }))
 }

@@ -167,9 +167,7 @@ impl From<Rejection> for Failure {
         let members = &mut more.members;
         let mut member = |name: &str, value: Value| members.insert(name.to_owned(), value);
         match &rejection {
-            Rejection::InvalidChoice { valid_choices, .. } => {
-                member("valid_choices", json!(valid_choices));
-            }
+            Rejection::InvalidChoice { valid_choices, .. } => drop(member("valid_choices", json!(valid_choices))),
             Rejection::VersionConflict { current_version } => drop(member("current_version", json!(current_version))),
             Rejection::Expired { expired_at } => more.times.push(("expired_at", *expired_at)),
             Rejection::PortfolioDeadlinePassed { deadline } => more.times.push(("deadline", Some(*deadline))),
@@ -177,15 +175,11 @@ impl From<Rejection> for Failure {
                 more.add_receipt(&rejection);
             }
             Rejection::AlreadyResolved { .. } => more.add_ending(&rejection),
-            Rejection::LeaseConflict { existing } => {
-                member("existing_lease", json!(existing));
-            }
+            Rejection::LeaseConflict { existing } => drop(member("existing_lease", json!(existing))),
             Rejection::CoordinatorConflict { .. } | Rejection::GuardrailViolation { .. } => more.add_coordinator(&rejection),
             Rejection::TooSoon { retry_after_seconds }
             | Rejection::AskedTooOften { retry_after_seconds, .. }
-            | Rejection::BytesSpent { retry_after_seconds, .. } => {
-                more.retry_after = Some(*retry_after_seconds);
-            }
+            | Rejection::BytesSpent { retry_after_seconds, .. } => more.retry_after = Some(*retry_after_seconds),
             Rejection::GovernanceViolation { rule, .. } => drop(member("rule", json!(rule))),
             Rejection::DependencyCycle { .. }
             | Rejection::DependenciesIncomplete { .. }

@@ -263,7 +263,7 @@ pub(super) fn in_the_way(error: &RowsError, is_gone: bool) -> Option<Again> {
 /// again may help; a row that breaks a rule of the schema is a bug, and trying again does not help.
 pub(super) fn classify(error: &RowsError) -> StoreError {
     match error {
-        RowsError::Damaged(damaged) => StoreError::Damaged(damaged.clone()),
+        RowsError::Damaged(damaged) => StoreError::Damaged((**damaged).clone()),
         RowsError::Database(Error::DatabaseError(_, said)) if let Some(damaged) = Damaged::said(said.message()) => {
             StoreError::Damaged(damaged)
         }

@@ -17,7 +17,7 @@ pub(crate) enum RowsError {
     Json(#[from] serde_json::Error),
     /// A stored record has changed since it was written.
     #[error("{0}")]
-    Damaged(Damaged),
+    Damaged(Box<Damaged>),
     /// The unit of work would have to decide something by the clock, and that is not allowed now; the text says why.
     #[error("deadlines wait: {0}")]
     Held(&'static str),

@@ -48,7 +48,7 @@ pub(crate) trait ReadEvents {
             None => Some(1),
             Some(previous) => self.stored_event(previous)?.sequence().map(|number| number + 1),
         };
-        Err(RowsError::Damaged(Damaged::event(log, sequence)))
+        Err(RowsError::Damaged(Box::new(Damaged::event(log, sequence))))
     }
     /// When the newest event happened.
     fn newest_event_at(&mut self) -> RowsResult<Option<DateTime<Utc>>>;
@@ -56,9 +56,11 @@ pub(crate) trait ReadEvents {
 
 /// Consecutive events of one log, as served. `first` is the number of the first one.
 pub(crate) fn served_whole(events: &[Sealed], log: LogName, first: u64) -> RowsResult<Vec<String>> {
-    let served = |(number, sealed): (u64, &Sealed)| match sealed.is_whole() {
-        true => Ok(sealed.served()),
-        false => Err(RowsError::Damaged(Damaged::event(Some(log), Some(number)))),
+    let served = |(number, sealed): (u64, &Sealed)| {
+        if sealed.is_whole() {
+            return Ok(sealed.served());
+        }
+        Err(RowsError::Damaged(Box::new(Damaged::event(Some(log), Some(number)))))
     };
     (first..).zip(events).map(served).collect()
 }

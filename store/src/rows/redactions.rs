@@ -76,16 +76,14 @@ pub(crate) fn of_intent(rid: i64, blanks: &Blanks) -> String {
         "retries",
         "subscriptions",
     ];
-    let mut statements = format!(
+    let changed = format!(
         "UPDATE intent_bodies SET title = {prose}, description = {prose}, created_by = {prose}, constraints = '{{}}', state = '{{}}',
          governance_policy = NULL, spent = NULL WHERE rid = {rid};
          UPDATE leases SET scope = {prose} WHERE intent = {rid};
          UPDATE intents SET has_tasks = FALSE WHERE rid = {rid};"
     );
-    for table in emptied {
-        statements += &format!("DELETE FROM {table} WHERE intent = {rid};");
-    }
-    statements
+    let deleted = emptied.map(|table| format!("DELETE FROM {table} WHERE intent = {rid};"));
+    changed + &deleted.concat()
 }
 
 /// The statement of [`WriteRedactions::erase_replies`]. A reply about an intent names the intent by its id.

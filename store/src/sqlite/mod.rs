@@ -239,7 +239,7 @@ impl Backend for SqliteStore {
         async move {
             let mut scrubbed = scrubbed(self.path.clone(), from).await?;
             if scrubbed.next.is_none() {
-                scrubbed.next = Some(Scrub::Leaves(self.read("scrub", |rows| Leaves::begin(rows)).await?));
+                scrubbed.next = Some(Scrub::Leaves(self.read("scrub", Leaves::begin).await?));
             }
             Ok(scrubbed)
         }

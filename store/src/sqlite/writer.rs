@@ -396,7 +396,7 @@ fn fail_all(batch: Vec<Box<dyn Job>>, error: &RowsError) {
 pub(super) fn classify(error: &RowsError) -> StoreError {
     use diesel::result::{DatabaseErrorKind as Kind, Error};
     match error {
-        RowsError::Damaged(damaged) => StoreError::Damaged(damaged.clone()),
+        RowsError::Damaged(damaged) => StoreError::Damaged((**damaged).clone()),
         RowsError::Database(Error::DatabaseError(_, said)) if let Some(damaged) = Damaged::said(said.message()) => {
             StoreError::Damaged(damaged)
         }
