@@ -59,7 +59,7 @@ mod tests {
         let [one, other] = [1, 2].map(|number| IntentId(Uuid::from_u128(number)));
         assert!(HoldScope::Everything.covers(one, "bot"));
         let of_agent = HoldScope::Agent("bot".to_owned());
-        assert!(of_agent.covers(one, "bot") && of_agent.covers(other, "Bot") && !of_agent.covers(one, "bot2"));
+        assert!(of_agent.covers(one, "bot") && of_agent.covers(other, "bot") && !of_agent.covers(one, "bot2"));
         let of_intent = HoldScope::Intent(one);
         assert!(of_intent.covers(one, "bot") && !of_intent.covers(other, "bot"));
     }
