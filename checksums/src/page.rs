@@ -122,7 +122,6 @@ pub(crate) fn bare(page: &mut [u8]) {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "a test may fail")]
     use super::*;
 
     fn page() -> Vec<u8> {
