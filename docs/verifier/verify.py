@@ -38,7 +38,7 @@ class Export:
         require(not file.peek(2).startswith(b"\x1f\x8b"), "compressed")
         self.file, self.keys, self.line, self.raw, self.before = file, keys, 0, b"", hashlib.sha256()
         self.due, self.leaves, self.full, self.roots, self.types = 0, [], [], {0: sha256()}, collections.Counter()
-        self.logs, self.erased, self.named = {}, [], set()
+        self.logs, self.erased = {}, []
         self.header = header = parse(self.next_line() or b"null")
         require(isinstance(header, dict) and "placet_export" in header, "no_header")
         require(is_number(header["placet_export"]) and header["placet_export"] == 1, "unknown_version")
@@ -85,7 +85,7 @@ class Export:
         require(not line, "concatenated" if b'"placet_export":' in line else "after_manifest")
         require(self.is_selection or self.due == self.size, "events_missing")
         require(self.is_selection or root_over(self.full) == self.root, "root_differs")
-        require(not set(self.erased) - self.named, "erased_without_event")
+        self.check_erasures()
         require(not refused, next(iter(refused), None))
         for size, root, code in sorted(targets, key=lambda target: target[0]):
             require(size <= self.size or code == "exports_disagree", "kept_newer")
@@ -121,10 +121,18 @@ class Export:
         self.check_tree(leaf, sha256(b"\0", leaf_text), value.get("proof"))
         self.leaves, self.due = [*self.leaves[:1], leaf], leaf + 1
         self.types[event["event_type"]] += 1
-        if is_erased:
-            self.erased.append(event["id"])
-        elif is_redaction and isinstance(event["payload"], dict):
-            self.named.add(str(event["payload"].get("event")))
+        payload = event["payload"] if is_redaction and isinstance(event["payload"], dict) else {}
+        intent, first, last = (payload.get(name) for name in ("intent_id", "first_sequence", "last_sequence"))
+        if is_erased or (re.fullmatch(UUID, str(intent)) and is_number(first) and is_number(last)):
+            self.erased.append((str(event.get("intent_id")), event["sequence"], 1, 0, leaf) if is_erased else (intent, first, 0, last, leaf))
+
+    def check_erasures(self):
+        """A later event of the server's log must name each erased event. An event that names one a second time does not count."""
+        log, end, naming = None, 0, 0
+        for of, number, is_erased, last, leaf in sorted(self.erased):
+            is_named = of == log and number <= end
+            require(not is_erased or (is_named and leaf < naming), "erased_without_event")
+            log, end, naming = (log, end, naming) if is_erased or is_named else (of, last, leaf)
 
     def check_chain(self, event, claimed):
         log = event.get("intent_id"), event.get("portfolio_id")
@@ -152,7 +160,7 @@ class Export:
         require(set(value) == {"manifest"} and not set(inner) - MANIFEST, "unknown_member")
         require(not MANIFEST - set(inner), "manifest_form")
         first, last = (self.leaves[0], self.leaves[-1]) if self.leaves else (None, None)
-        counts = {"events": sum(self.types.values()), "redacted": len(self.erased), "first_leaf": first, "last_leaf": last, "by_type": self.types}
+        counts = {"events": sum(self.types.values()), "redacted": sum(is_erased for _, _, is_erased, _, _ in self.erased), "first_leaf": first, "last_leaf": last, "by_type": self.types}
         of_header = {"size": self.size, "checkpoint": self.header["checkpoint"], "root": root}
         for code, right in [("manifest_differs", of_header), ("manifest_counts", counts), ("manifest_hash", {"sha256": before})]:
             require(all(canonical(inner[name]) == canonical(item) for name, item in right.items()), code)

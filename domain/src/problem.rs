@@ -306,6 +306,30 @@ pub enum Rejection {
     /// This server has no key with which it could sign a checkpoint of the log.
     #[error("this server has no key to sign checkpoints with; its own log says why, and PLACET_LOG_KEY_FILE names the key file")]
     LogNotSigned,
+    /// The content that the request needs was erased.
+    #[error("the content was erased, and the server does not have it any more")]
+    Redacted,
+    /// A question of the intent is open, and people still need its words.
+    #[error("a question of this intent is open; withdraw or answer it before its content is erased")]
+    QuestionOpen,
+    /// The intent has not ended, so its content is still needed.
+    #[error("the intent is {status}; only the content of an intent that is completed or abandoned is erased")]
+    IntentNotEnded {
+        /// The status of the intent.
+        status: String,
+    },
+    /// A legal hold covers the intent, so its content stays.
+    #[error("a legal hold covers this intent; its content is not erased while the hold is in force")]
+    LegalHold,
+    /// As many legal holds are in force as there may be.
+    #[error("there are {most} legal holds, and no more are possible; lift one, or place one with a wider scope")]
+    TooManyHolds {
+        /// The most holds.
+        most: usize,
+    },
+    /// Events were erased after the checkpoint of the export, so the export at this size cannot be made any more.
+    #[error("events were erased after this checkpoint; begin the export anew, with a newer one")]
+    ExportOutdated,
     /// The question has no answer of a person that a receipt could show.
     #[error("no person has answered this question, or the answer is older than receipts")]
     NotAnswered,
@@ -436,6 +460,12 @@ impl Rejection {
             | Self::TaskTransition { .. }
             | Self::PlanTransition { .. } => entry("invalid_transition", 409, "Invalid transition"),
             Self::LogNotSigned => entry("log_not_signed", 409, "Log not signed"),
+            Self::Redacted => entry("redacted", 410, "The content was erased"),
+            Self::QuestionOpen => entry("question_open", 409, "A question is open"),
+            Self::IntentNotEnded { .. } => entry("intent_not_ended", 409, "The intent has not ended"),
+            Self::LegalHold => entry("legal_hold", 409, "A legal hold is in force"),
+            Self::TooManyHolds { .. } => entry("too_many_holds", 409, "Too many legal holds"),
+            Self::ExportOutdated => entry("export_outdated", 409, "The export is outdated"),
             Self::NotAnswered => entry("not_answered", 409, "Not answered"),
             Self::ReceiptUsed { .. } => entry("receipt_used", 409, "Receipt used"),
             Self::ReceiptRevoked { .. } => entry("receipt_revoked", 409, "Receipt revoked"),
@@ -516,6 +546,8 @@ pub mod edge {
     pub const UNAVAILABLE: Entry = entry("unavailable", 503, "Temporarily unavailable");
     /// Too many requests are under way; nothing was done.
     pub const OVERLOADED: Entry = entry("overloaded", 503, "Overloaded");
+    /// A stored record has changed since it was written, so nothing is decided from it, and it is not shown.
+    pub const DAMAGED: Entry = entry("damaged_record", 500, "Damaged record");
     /// The server failed.
     pub const INTERNAL: Entry = entry("internal", 500, "Internal error");
 }

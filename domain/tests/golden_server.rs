@@ -3,7 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
-use domain::base::ids::{KeyId, PersonId, SessionId};
+use domain::base::ids::{HoldId, IntentId, KeyId, PersonId, SessionId};
 use domain::base::json::canonical;
 use domain::base::name::Owner;
 use domain::base::time::from_micros;
@@ -11,8 +11,10 @@ use domain::log::payload::{Key, KeyRevoked};
 use domain::log::{Entry, Envelope, Sealed, verify_chain};
 use domain::people::client::Client;
 use domain::people::event::{
-    KeyFacts, LogExported, LogKeyAdded, PersonAdded, PersonNamed, ServerEvent, SessionBegan, SessionEnded,
+    HoldChanged, KeyFacts, LogExported, LogKeyAdded, PayloadRedacted, PersonAdded, PersonNamed, ServerEvent, SessionBegan,
+    SessionEnded,
 };
+use domain::people::hold::HoldScope;
 use domain::people::principal::{Credential, Role};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -32,6 +34,10 @@ fn facts(role: Role, tied_to: Option<&[&str]>) -> KeyFacts {
         client: None,
         tied_to: tied_to.map(|names| names.iter().map(|name| (*name).to_owned()).collect()),
     }
+}
+
+fn held(scope: HoldScope, credential: Option<Credential>) -> HoldChanged {
+    HoldChanged { hold_id: HoldId(Uuid::from_u128(11)), scope, reason: "Litigation 2026-7".into(), credential }
 }
 
 fn events() -> Vec<ServerEvent> {
@@ -60,6 +66,16 @@ fn events() -> Vec<ServerEvent> {
             selection: Some([("agent".to_owned(), Value::from("bot"))].into_iter().collect()),
             credential,
         }),
+        ServerEvent::PayloadRedacted(PayloadRedacted {
+            intent_id: IntentId(Uuid::from_u128(9)),
+            first_sequence: 1,
+            last_sequence: 12,
+            legal_basis: "GDPR Art. 17(1)(a)".into(),
+            credential,
+        }),
+        ServerEvent::HoldPlaced(held(HoldScope::Everything, credential)),
+        ServerEvent::HoldPlaced(held(HoldScope::Agent("bot".into()), None)),
+        ServerEvent::HoldLifted(held(HoldScope::Intent(IntentId(Uuid::from_u128(9))), credential)),
     ]
     .into_iter()
     .chain(events_of_people(credential))
@@ -129,6 +145,8 @@ fn every_payload_of_the_server_is_read_and_written_back() {
             "key.revoked" => again::<KeyRevoked>(payload),
             "log.exported" => again::<LogExported>(payload),
             "log_key.added" => again::<LogKeyAdded>(payload),
+            "hold.placed" | "hold.lifted" => again::<HoldChanged>(payload),
+            "payload.redacted" => again::<PayloadRedacted>(payload),
             "person.added" => again::<PersonAdded>(payload),
             "person.confirmed" | "person.removed" => again::<PersonNamed>(payload),
             "session.began" => again::<SessionBegan>(payload),

@@ -3,19 +3,28 @@
 //! The hash commits to the payload under the salt, so the leaf tells nothing of the payload, and stays as it is when the payload
 //! and the salt are erased.
 
-use domain::base::canonical::{HASH_NAME, members};
+use domain::base::canonical::{HASH_NAME, PAYLOAD_NAME, SALT_NAME, members};
 use domain::base::json;
 use domain::base::sealed::Sealed;
 
-/// The member of an event that says what happened.
-const PAYLOAD_NAME: &[u8] = b"payload";
-/// The random bytes that keep a payload from being guessed by its hash.
-const SALT_NAME: &[u8] = b"salt";
-
-/// The leaf of an event: canonical JSON of all its members but the payload and the salt, together with its hash. `None` if the
-/// event is not canonical.
+/// The leaf of an event: canonical JSON of all its members but the payload and the salt, together with its hash. An erased event is stored
+/// as its leaf. `None` if the event is not canonical.
 pub fn of(sealed: &Sealed) -> Option<Vec<u8>> {
+    if sealed.is_erased() {
+        return erased(sealed);
+    }
     quickly(sealed).or_else(|| by_reading(sealed))
+}
+
+/// The leaf of an erased event: its bytes, if they have the form of one.
+fn erased(sealed: &Sealed) -> Option<Vec<u8>> {
+    let hash = format!("\"{}\"", sealed.hash);
+    let mut is_leaf = true;
+    members(&sealed.bytes, |name, value| {
+        is_leaf &= name != PAYLOAD_NAME.as_bytes() && name != SALT_NAME.as_bytes();
+        is_leaf &= name != HASH_NAME.as_bytes() || *value == *hash.as_bytes();
+    })?;
+    is_leaf.then(|| sealed.bytes.clone())
 }
 
 /// The leaf, cut out of the bytes of the event. `None` also if a member's name is in a rare form, although the event is canonical.
@@ -35,7 +44,7 @@ fn quickly(sealed: &Sealed) -> Option<Vec<u8>> {
             add(&mut leaf, HASH_NAME.as_bytes(), hash.as_bytes());
             is_written = true;
         }
-        if name != PAYLOAD_NAME && name != SALT_NAME {
+        if name != PAYLOAD_NAME.as_bytes() && name != SALT_NAME.as_bytes() {
             add(&mut leaf, name, value);
         }
     })?;
@@ -50,8 +59,8 @@ fn by_reading(sealed: &Sealed) -> Option<Vec<u8>> {
         return None;
     }
     let mut event = read.as_object()?.clone();
-    event.remove("payload");
-    event.remove("salt");
+    event.remove(PAYLOAD_NAME);
+    event.remove(SALT_NAME);
     // An event has no hash of its own among its members.
     if event.insert(HASH_NAME.to_owned(), sealed.hash.to_string().into()).is_some() {
         return None;
@@ -97,6 +106,21 @@ mod tests {
             let leaf = json!({"event_hash": sealed.hash.to_string(), "event_type": "x", "sequence": 1});
             assert_eq!(of(&sealed), Some(domain::base::json::canonical(&leaf).unwrap()), "{name:?}");
         }
+    }
+
+    /// The tree holds the hash of the leaf. If the leaf of an erased event were another one, each erasure would look like tampering.
+    #[test]
+    fn the_leaf_of_an_erased_event_is_that_of_the_event() {
+        let whole = sealed(
+            &json!({"actor": "a \\\",\"event_hash\":\"x\",", "event_type": "x", "payload": {}, "salt": "abc", "sequence": 1}),
+        );
+        let erased = Sealed { bytes: of(&whole).unwrap(), hash: whole.hash };
+        assert!(erased.is_erased() && !whole.is_erased());
+        assert_eq!(of(&erased), of(&whole));
+        let served: Value = serde_json::from_str(&erased.served()).unwrap();
+        assert_eq!((&served["payload"], &served["redacted"]), (&Value::Null, &json!(true)));
+        assert_eq!(Sealed::from_served_bytes(erased.served().as_bytes()), Some(erased.clone()));
+        assert_eq!(of(&Sealed { hash: Hash([7; 32]), ..erased }), None, "another hash");
     }
 
     #[test]

@@ -18,6 +18,7 @@ use channels::{
     Channel, CheckpointHook, EmailChannel, EmailSettings, MemoryMailbox, Postbox, Subscribers, WebhookChannel, Withheld,
     WitnessEndpoint,
 };
+use chrono::TimeDelta;
 use domain::base::clock::Clock;
 use domain::base::ids::Entropy;
 use domain::base::time::rfc3339;
@@ -50,7 +51,7 @@ use crate::worker::deliveries::{Deliveries, Resources};
 use crate::worker::lane::Lane;
 use crate::worker::logins::Logins;
 use crate::worker::subscriptions::Subscriptions;
-use crate::worker::{streams, upkeep};
+use crate::worker::{scrub, streams, upkeep};
 use crate::{api, edge, log};
 
 /// How long requests may take to end when the server stops, in seconds.
@@ -72,6 +73,8 @@ pub struct App {
     address: SocketAddr,
     public_url: Url,
     mode: Mode,
+    /// How long the content of intents is kept.
+    retention: Option<TimeDelta>,
     instance: Instance,
     store: Arc<dyn Store>,
     shared: web::Data<Shared>,
@@ -126,10 +129,7 @@ impl App {
         recover(&*store).await?;
         store.begin_server_log().await?;
         let settings = Settings::of(&config, address);
-        let public_url = match config.public_url.clone() {
-            Some(url) => url,
-            None => own_url(address)?,
-        };
+        let public_url = config.public_url.clone().map_or_else(|| own_url(address), Ok)?;
         let nonce_secret = store.secret("answer-page-nonce").await?;
         let instance = Instance::new(store.secret(INSTANCE_SECRET).await?).running_with(settings);
         let link_secret = store.secret(LINK_SECRET).await?;
@@ -170,6 +170,7 @@ impl App {
             address,
             public_url,
             mode: config.mode,
+            retention: config.retention,
             instance,
             store,
             shared,
@@ -279,7 +280,7 @@ impl App {
         // A person may try out a copy of a production database in development mode. Its subscriptions still name the endpoints of
         // production, which must not be told anything.
         let is_trial = self.mode.is_development() && self.store.was_in_production().await?;
-        let mut upkeep = upkeep::start(self.store(), self.shared.metrics.clone(), forget_quiet).await?;
+        let mut upkeep = upkeep::start(self.store(), self.shared.metrics.clone(), self.retention, forget_quiet).await?;
         let (deadlines, deliveries, subscriptions) = (self.deadlines(), self.deliveries(), self.subscriptions());
         let stopping = || self.shared.stopping.subscribe();
         let (stop_deadlines, stop_deliveries, stop_subscriptions) = (stopping(), stopping(), stopping());
@@ -292,6 +293,7 @@ impl App {
         let mut signing = spawn_named("checkpoints", async move { checkpoints.run(stop_checkpoints).await });
         let (second_places, stop_places) = (self.second_places(), stopping());
         let mut sending = spawn_named("second-places", async move { second_places.run(stop_places).await });
+        let scrubbing = spawn_named("scrub", scrub::run(self.store(), stopping()));
         let checkpoints = self.checkpoints();
         let (store, traces) = (self.store.clone(), self.traces.clone());
         let mut serving = self.serve_only();
@@ -324,6 +326,7 @@ impl App {
         deadlines.abort();
         signing.abort();
         sending.abort();
+        scrubbing.abort();
         // The last events of this server are in a checkpoint before it ends, unless so many events have no leaves yet that it would take long.
         if tokio::time::timeout(LAST_TURN_MAX, checkpoints.turn_or_say()).await.is_err() {
             tracing::info!("the last events are not in a checkpoint yet; the next server signs one");

@@ -11,6 +11,7 @@ use crate::host::clock_watch::ClockWatch;
 use crate::hub::Hub;
 use crate::request::{Outcome, Request};
 use crate::rows::{Decided, ReadRows, Rows, RowsResult};
+use crate::scrub::{Leaves, Scrub, Scrubbed};
 use crate::surroundings::Env;
 use crate::{StoreError, Unit, units};
 
@@ -86,6 +87,13 @@ pub(crate) trait Backend: Send + Sync + 'static {
     ) -> Unit<'_, T> {
         let read = self.read(name, work);
         async move { read.await?.map_err(StoreError::Rejected) }.boxed()
+    }
+
+    /// Compares the next pages of the database's file with their checksums; only SQLite has a file. Behind the last page, the pass goes on
+    /// with the log.
+    fn scrub_pages(&self, _: u32) -> Unit<'_, Scrubbed> {
+        let begin = |leaves| Scrubbed { next: Some(Scrub::Leaves(leaves)), ..Scrubbed::default() };
+        self.read("scrub", move |rows| Leaves::begin(rows).map(begin))
     }
 
     /// Applies a command; a database may decide several waiting commands in one transaction.

@@ -4,6 +4,8 @@ use domain::problem::Rejection;
 use futures_util::future::BoxFuture;
 use thiserror::Error;
 
+use crate::damage::Damaged;
+
 /// Why a unit of work gave no result.
 #[derive(Debug, Error)]
 pub enum StoreError {
@@ -19,6 +21,10 @@ pub enum StoreError {
     /// just jumped. Nothing was written. Sending the same command again is safe.
     #[error("deadlines wait: {0}")]
     Held(&'static str),
+    /// A stored record has changed since it was written, so nothing is decided from it, and it is not shown. Trying again does not
+    /// help; other records are as they were.
+    #[error("{0}")]
+    Damaged(Damaged),
     /// The database or a row in it is not as it must be.
     #[error("the store failed")]
     Failed(#[source] anyhow::Error),

@@ -9,13 +9,15 @@ use domain::base::time;
 use domain::log::Sealed;
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::principal::Principal;
+use domain::problem::Rejection;
 use proof::tree::NodeHash;
 use serde_json::Value;
 
 use crate::proofs::rids_of;
+use crate::redactions::Shown;
 use crate::rows::prelude::*;
 use crate::rows::{Decided, Place, RowsError, RowsResult, Source};
-use crate::tree::tree_of;
+use crate::tree::{check, tree_of};
 
 /// The most events on one page.
 const PAGE_EVENTS_MAX: usize = 500;
@@ -126,7 +128,12 @@ pub(crate) fn page<R: ReadRows>(
             at = size;
         }
         for (leaf, place, length) in next {
-            for (leaf, sealed) in (leaf..).zip(rows.events_from(place, length)?) {
+            let events = rows.events_from(place, length)?;
+            if events.len() as u64 != length {
+                return Err(RowsError::Inconsistent("an event that has a leaf is missing"));
+            }
+            for ((leaf, number), sealed) in (leaf..).zip(place.number..).zip(events) {
+                check(rows, Place { number, ..place }, &sealed)?;
                 (at, looked_at) = (leaf + 1, looked_at + 1);
                 if wanted.is(rows, place.source, &sealed)? {
                     bytes += sealed.bytes.len();
@@ -136,6 +143,12 @@ pub(crate) fn page<R: ReadRows>(
                     break 'runs;
                 }
             }
+        }
+    }
+    let mut shown = Shown::new(size);
+    for (_, erased) in found.iter().filter(|(_, sealed)| sealed.is_erased()) {
+        if !shown.is(rows, erased)? {
+            return Ok(Err(Rejection::ExportOutdated));
         }
     }
     let mut tree = tree_of(rows, size);

@@ -3,7 +3,6 @@
 use chrono::{DateTime, Utc};
 use domain::base::ids::PortfolioId;
 use domain::base::name::is_same;
-use domain::log::Sealed;
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::principal::{Principal, Role};
 use domain::problem::Rejection;
@@ -11,10 +10,11 @@ use domain::suspension::Suspension;
 use domain::wire::{AggregateStatus, MemberView, PortfolioView, SuspendedPhase, WholePortfolioView};
 
 use crate::Wanted;
+use crate::damage::LogName;
 use crate::filter::PortfolioFilter;
 use crate::reads::{PAGE_BYTES_MAX, intent_view, is_shown, readable};
 use crate::rows::prelude::*;
-use crate::rows::{Decided, ListedPortfolios, PortfolioRow, RowsResult};
+use crate::rows::{Decided, ListedPortfolios, PortfolioRow, RowsResult, served_whole};
 
 /// A portfolio that the principal may read.
 pub(super) fn readable_portfolio<R: ReadRows>(rows: &mut R, principal: &Principal, id: PortfolioId) -> Decided<PortfolioRow> {
@@ -115,5 +115,6 @@ pub(super) fn portfolio_events<R: ReadRows>(rows: &mut R, principal: &Principal,
         Ok(row) => row,
         Err(rejection) => return Ok(Err(rejection)),
     };
-    Ok(Ok(rows.portfolio_events(row.rid)?.iter().map(Sealed::served).collect()))
+    let log = LogName::Portfolio(id);
+    Ok(Ok(served_whole(&rows.portfolio_events(row.rid)?, log, 1)?))
 }

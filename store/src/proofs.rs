@@ -13,11 +13,13 @@ use proof::intent_tree::{self, Side};
 use proof::tree::NodeHash;
 use uuid::Uuid;
 
+use crate::damage::{Damaged, LogName};
 use crate::error::Wanted;
 use crate::filter::CheckpointFilter;
 use crate::reads::{EVENTS_WALKED_MAX, Step, Walk, may, readable};
+use crate::redactions::{covering, is_recorded};
 use crate::rows::prelude::*;
-use crate::rows::{CheckpointRow, Decided, IntentRow, Place, RowsResult, Source};
+use crate::rows::{CheckpointRow, Decided, IntentRow, Place, RowsError, RowsResult, Source};
 use crate::tree::{leaf_of, root, tree_of};
 
 /// A checkpoint, by its id in requests: the number of leaves, and behind a dot an intent.
@@ -65,7 +67,24 @@ pub(crate) fn rids_of<R: ReadRows>(rows: &mut R, row: &IntentRow) -> RowsResult<
 /// The events of an intent from the first on, each with its row id; `None` if there are too many to walk.
 pub(crate) fn log_of<R: ReadRows>(rows: &mut R, row: &IntentRow) -> RowsResult<Option<Vec<(i64, Sealed)>>> {
     let Some(rids) = rids_of(rows, row)? else { return Ok(None) };
-    rids.into_iter().map(|rid| Ok((rid, rows.event(rid)?))).collect::<RowsResult<_>>().map(Some)
+    rids.into_iter().map(|rid| Ok((rid, rows.stored_event(rid)?))).collect::<RowsResult<_>>().map(Some)
+}
+
+/// The same log, if no event of it is damaged.
+fn whole_log<R: ReadRows>(
+    rows: &mut R,
+    principal: &Principal,
+    id: IntentId,
+    now: DateTime<Utc>,
+) -> Decided<(IntentRow, Vec<(i64, Sealed)>)> {
+    let found = browsed(rows, principal, id, now)?;
+    let damaged = |(_, log): &(IntentRow, Vec<(i64, Sealed)>)| {
+        (1..).zip(log).find(|(_, (_, sealed))| !sealed.is_whole()).map(|(number, _)| number)
+    };
+    if let Ok(Some(number)) = found.as_ref().map(damaged) {
+        return Err(RowsError::Damaged(Box::new(Damaged::event(Some(LogName::Intent(id)), Some(number)))));
+    }
+    Ok(found)
 }
 
 /// The log of an intent that the principal may browse.
@@ -88,7 +107,7 @@ fn browsed<R: ReadRows>(
     Ok(log_of(rows, &row)?.ok_or_else(too_long).map(|log| (row, log)))
 }
 
-/// Computes the chain of an intent from its stored bytes.
+/// Computes the chain of an intent from its stored bytes. A damaged event is a break of the chain here, and not an error: the caller asks for it.
 pub(crate) fn chain<R: ReadRows>(rows: &mut R, principal: &Principal, id: IntentId, now: DateTime<Utc>) -> Decided<ChainView> {
     let (row, log) = match browsed(rows, principal, id, now)? {
         Ok(found) => found,
@@ -98,6 +117,15 @@ pub(crate) fn chain<R: ReadRows>(rows: &mut R, principal: &Principal, id: Intent
     let broken = log.iter().find_map(|(_, sealed)| follower.follow(sealed).err());
     let mut breaks: Vec<BreakView> =
         broken.iter().map(|broken| BreakView { sequence: follower.length() + 1, reason: broken.to_string() }).collect();
+    let erased: Vec<u64> = (1..).zip(&log).filter(|(_, (_, sealed))| sealed.is_erased()).map(|(sequence, _)| sequence).collect();
+    if breaks.is_empty()
+        && let Some(sequence) = unrecorded(rows, &row, &erased)?
+    {
+        breaks.push(BreakView {
+            sequence,
+            reason: format!("event {sequence} has no payload, and no event says that it was erased"),
+        });
+    }
     if breaks.is_empty() && (follower.length(), follower.head()) != (row.last_sequence, row.last_hash) {
         breaks.push(BreakView { sequence: row.last_sequence, reason: "the log does not end where the intent says".into() });
     }
@@ -109,8 +137,20 @@ pub(crate) fn chain<R: ReadRows>(rows: &mut R, principal: &Principal, id: Intent
         event_count: follower.length(),
         first_sequence: u64::from(follower.length() > 0),
         last_sequence: follower.length(),
+        redacted_count: erased.len() as u64,
         breaks,
     }))
+}
+
+/// The first of these erased events that no event of the server's log names.
+fn unrecorded<R: ReadRows>(rows: &mut R, row: &IntentRow, erased: &[u64]) -> RowsResult<Option<u64>> {
+    let mut recorded = Vec::new();
+    for redaction in rows.redactions(row.rid)? {
+        if is_recorded(rows, row.intent.id, &redaction)? {
+            recorded.push(redaction);
+        }
+    }
+    Ok(erased.iter().copied().find(|sequence| covering(&recorded, *sequence).is_none()))
 }
 
 /// The hashes of the intent's events that have leaves below `size`. Events get their leaves in their order.
@@ -186,7 +226,7 @@ pub(crate) fn checkpoints<R: ReadRows>(
         let found = rows.checkpoints(filter.before.unwrap_or(u64::MAX), filter.limit)?;
         return Ok(Ok(found.into_iter().map(global).collect()));
     };
-    let (_, log) = match browsed(rows, principal, intent, now)? {
+    let (_, log) = match whole_log(rows, principal, intent, now)? {
         Ok(found) => found,
         Err(rejection) => return Ok(Err(rejection)),
     };
@@ -208,7 +248,7 @@ pub(crate) fn checkpoint<R: ReadRows>(
         Err(rejection) => return Ok(Err(rejection)),
     };
     let Some(intent) = id.intent else { return Ok(Ok(global(row))) };
-    let (_, log) = match browsed(rows, principal, intent, now)? {
+    let (_, log) = match whole_log(rows, principal, intent, now)? {
         Ok(found) => found,
         Err(rejection) => return Ok(Err(rejection)),
     };
@@ -247,7 +287,7 @@ pub(crate) fn inclusion<R: ReadRows>(
         let message = "must name the intent of the event: GET /checkpoints?intent_id=… gives the ids of an intent's checkpoints";
         return Ok(Err(Rejection::invalid("checkpoint_id", "required", message)));
     };
-    let (_, log) = match browsed(rows, principal, intent, now)? {
+    let (_, log) = match whole_log(rows, principal, intent, now)? {
         Ok(found) => found,
         Err(rejection) => return Ok(Err(rejection)),
     };

@@ -7,7 +7,6 @@ use domain::base::words::WAITING_COUNTED_MAX;
 use domain::intent::Intent;
 use domain::intent::status::Status;
 use domain::intent::vocabulary::in_openintent_vocabulary;
-use domain::log::Sealed;
 use domain::people::access::Entry;
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::principal::{Principal, Role};
@@ -24,10 +23,11 @@ use super::error::Wanted;
 use super::filter::{DeliveryFilter, EventFilter, FailedFilter, IntentFilter, ServerEventFilter, SuspensionFilter};
 use super::link::{LinkToken, LinkView};
 use super::standing::{Hold, Standing};
+use crate::damage::LogName;
 use crate::host::clock_watch::ClockWatch;
 use crate::rows::prelude::*;
 use crate::rows::{
-    Decided, DeliveryState, EventLink, IntentRow, Listed, OutboxRow, Restore, RowsError, RowsResult, SuspensionRow,
+    Decided, DeliveryState, EventLink, IntentRow, Listed, OutboxRow, Restore, RowsError, RowsResult, SuspensionRow, served_whole,
 };
 
 /// How many events one request may walk over.
@@ -401,7 +401,7 @@ pub(super) fn events<R: ReadRows>(
     Ok(Ok(served))
 }
 
-/// The newest events of these types, at most `limit`, oldest first.
+/// The newest events of these types that were not erased, at most `limit`, oldest first.
 pub(super) fn records<R: ReadRows>(
     rows: &mut R,
     principal: &Principal,
@@ -431,7 +431,11 @@ pub(super) fn records<R: ReadRows>(
             }
         };
         if types.contains(&link.event_type.as_str()) {
-            let event = rows.event(rid)?.served();
+            let event = rows.event(rid)?;
+            if event.is_erased() {
+                continue;
+            }
+            let event = event.served();
             bytes += event.len();
             found.push(serde_json::from_str(&event)?);
         }
@@ -615,6 +619,9 @@ pub(super) fn link<R: ReadRows>(rows: &mut R, token: &LinkToken, watch: &ClockWa
     let row = rows.suspension_at(kept.suspension)?;
     let row = in_portfolios(rows, row)?;
     let question = rows.question(&row)?;
+    if question.is_erased() {
+        return Ok(None);
+    }
     let intent_title = rows.title(row.intent)?;
     let agent = row.suspension.asked_by.name.clone();
     let undeliverable =
@@ -657,7 +664,7 @@ pub(super) fn server_events<R: ReadRows>(
         Ok(filter) => filter,
         Err(rejection) => return Ok(Err(rejection)),
     };
-    Ok(Ok(rows.server_events(filter.after, filter.limit)?.iter().map(Sealed::served).collect()))
+    Ok(Ok(served_whole(&rows.server_events(filter.after, filter.limit)?, LogName::Server, filter.after + 1)?))
 }
 
 /// All keys, oldest first.

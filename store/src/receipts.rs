@@ -52,6 +52,9 @@ pub(crate) fn receipt<R: ReadRows>(
     if let Err(rejection) = may(rows, principal, Action::ReadReceipt, &intent, Some(suspension.rid), now)? {
         return Ok(Err(rejection));
     }
+    if row.is_erased() {
+        return Ok(Err(Rejection::Redacted));
+    }
     let event = rows.event(row.event)?;
     let place = Place { source: Source::Intents, subject: 0, number: row.event };
     let (Some(index), Some(newest)) = (rows.leaf_of(place)?, newest_checkpoint(rows)?) else { return Ok(Ok(None)) };

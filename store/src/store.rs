@@ -1,13 +1,14 @@
-//! The one store: its units of work, and how each of them runs on either database.
+//! The one store: its units of work.
 
-use std::future::ready;
 use std::sync::Arc;
 
+use chrono::TimeDelta;
 use domain::base::ids::{
-    CoordinatorId, DeliveryId, IntentId, KeyId, PlanId, PortfolioId, ReceiptId, SubscriptionId, SuspensionId, TaskId,
+    CoordinatorId, DeliveryId, HoldId, IntentId, KeyId, PlanId, PortfolioId, ReceiptId, SubscriptionId, SuspensionId, TaskId,
 };
-use domain::intent::receipt::Use;
+use domain::intent::receipt::{Standing as ReceiptStanding, Use};
 use domain::people::event::LogExported;
+use domain::people::hold::{Hold as LegalHold, HoldScope};
 use domain::people::principal::Principal;
 use domain::portfolio::membership::Join;
 use domain::portfolio::{PortfolioStatus, PortfolioUpdate};
@@ -17,15 +18,13 @@ use domain::wire::{
     IntentView, KeyView, LogCheckpointView, MerkleProofView, PlanView, PortfolioView, SubscriptionView, SuspensionPage,
     SuspensionRecord, TaskView, WholePortfolioView,
 };
-use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use proof::key::SigningKey;
 use proof::tree::NodeHash;
 use proof::witness::{Cosignature, WitnessError, WitnessKey};
 use uuid::Uuid;
 
-use crate::backend::Backend;
-use crate::error::{StoreError, Unit, Wanted};
+use crate::error::{Unit, Wanted};
 use crate::export::{ExportFilter, ExportPage};
 use crate::filter::{
     CheckpointFilter, DeliveryFilter, EventFilter, FailedFilter, IntentFilter, PortfolioFilter, ServerEventFilter,
@@ -34,19 +33,20 @@ use crate::filter::{
 use crate::graph::{Relation, Relatives};
 use crate::hub::Hub;
 use crate::link::{LinkToken, LinkView};
-use crate::mailbox::{MailboxView, mailbox};
+use crate::mailbox::MailboxView;
 use crate::posting::LeasedPosts;
 use crate::proofs::CheckpointId;
 use crate::receipts::ProvedReceipt;
 use crate::request::{CreateIntent, NewKey, NewPortfolio, NewSubscription, Outcome, Redrive, Repeatable, Request};
-use crate::rows::prelude::*;
 use crate::rows::{CheckpointRow, LogKeyRow};
+use crate::scrub::{Scrub, Scrubbed};
 use crate::sending::{BounceReport, DeliveryResult, Leased, LeasedDelivery, Turn};
-use crate::standing::{Fired, Hold, Recovered, Standing, Swept, noted};
+use crate::standing::{Fired, Hold, Recovered, Standing, Swept};
 use crate::stream::{StreamCursor, StreamOf, Streamed};
 use crate::tree::ForWitness;
+use crate::units::redact::Redacted;
+use crate::units::retain::Retained;
 use crate::work::WorkView;
-use crate::{PRODUCTION_MARK, coordinators, export, graph, look, portfolios, proofs, reads, receipts, tasks, tree, units, work};
 
 /// Where intents live, with their event logs and the work those events cause.
 ///
@@ -215,9 +215,17 @@ pub trait Store: crate::Audits + crate::Logins + Send + Sync + 'static {
     /// Reads a receipt with its proof; `None` if no checkpoint covers it yet.
     fn receipt(&self, principal: Principal, id: ReceiptId) -> Unit<'_, Option<ProvedReceipt>>;
     /// Uses a receipt: one of all calls succeeds.
-    fn consume_receipt(&self, principal: Principal, id: ReceiptId, used: Wanted<Use>) -> Unit<'_, ReceiptId>;
+    fn consume_receipt(&self, principal: Principal, id: ReceiptId, used: Wanted<Use>) -> Unit<'_, ReceiptStanding>;
     /// Revokes a receipt that was not used.
-    fn revoke_receipt(&self, principal: Principal, id: ReceiptId, reason: Wanted<Option<String>>) -> Unit<'_, ReceiptId>;
+    fn revoke_receipt(&self, principal: Principal, id: ReceiptId, reason: Wanted<Option<String>>) -> Unit<'_, ReceiptStanding>;
+    /// Erases the next events of an intent that has ended, and every copy of their contents, for this legal basis.
+    fn redact(&self, principal: Principal, id: IntentId, legal_basis: Wanted<String>) -> Unit<'_, Redacted>;
+    /// Places a legal hold.
+    fn place_hold(&self, principal: Principal, hold: Wanted<(HoldScope, String)>) -> Unit<'_, LegalHold>;
+    /// Lifts a legal hold, for a reason; `NotFound` if there is none with this id.
+    fn lift_hold(&self, principal: Principal, id: Wanted<HoldId>, reason: Wanted<String>) -> Unit<'_, LegalHold>;
+    /// Lists the legal holds in force, oldest first.
+    fn holds(&self, principal: Principal) -> Unit<'_, Vec<LegalHold>>;
     /// Begins an export of the log, and records it in the server's own log. `about` is what is exported, in words of the request.
     fn begin_export(&self, principal: Principal, about: Wanted<LogExported>) -> Unit<'_, ()>;
     /// Reads a page of an export: events of the first `size` leaves, from the leaf `first` on.
@@ -246,8 +254,13 @@ pub trait Store: crate::Audits + crate::Logins + Send + Sync + 'static {
     /// Deletes idempotency records and byte counts from before yesterday, and subscriptions that have ended, a bounded batch at a
     /// time; returns how many records and subscriptions it deleted.
     fn forget_expired(&self) -> Unit<'_, u64>;
+    /// Looks at the next page of intents, which begins behind the row `after`, and erases the content of those that ended and did not change
+    /// for as long as `kept`, a bounded part at a time.
+    fn retain(&self, after: i64, kept: TimeDelta) -> Unit<'_, Retained>;
     /// Looks at the next page of open questions, which begins behind the row `after`, and restores timers that are missing.
     fn sweep_timers(&self, after: i64) -> Unit<'_, Swept>;
+    /// Reads the next records of the database, and names those that are damaged; see [`scrub`](crate::scrub).
+    fn scrub(&self, at: Scrub) -> Unit<'_, Scrubbed>;
     /// How much is open now, read in one snapshot.
     fn standing(&self, principal: Principal) -> Unit<'_, Standing>;
     /// Proves that a write can be committed.
@@ -258,443 +271,4 @@ pub trait Store: crate::Audits + crate::Logins + Send + Sync + 'static {
     fn close(&self) -> BoxFuture<'_, ()>;
     /// Resolves when no further write is possible.
     fn closed(&self) -> BoxFuture<'_, ()>;
-}
-
-impl<B: Backend> Store for B {
-    fn execute(&self, request: Request) -> Unit<'_, Outcome> {
-        self.apply(request)
-    }
-
-    fn create(&self, request: CreateIntent) -> Unit<'_, Outcome> {
-        self.decide("create", move |rows, env| units::create::create(rows, env, &request))
-    }
-
-    fn intent(&self, principal: Principal, id: IntentId) -> Unit<'_, IntentView> {
-        let (now, watch) = (self.clock().now(), self.watch().clone());
-        self.authorized("intent", move |rows| reads::intent(rows, &principal, id, now, &watch))
-    }
-
-    fn intents(&self, principal: Principal, filter: Wanted<IntentFilter>) -> Unit<'_, IntentPage> {
-        let now = self.clock().now();
-        self.authorized("intents", move |rows| reads::intents(rows, &principal, filter, now))
-    }
-
-    fn events(&self, principal: Principal, id: IntentId, filter: Wanted<EventFilter>) -> Unit<'_, Vec<String>> {
-        let now = self.clock().now();
-        self.authorized("events", move |rows| reads::events(rows, &principal, id, filter, now))
-    }
-
-    fn records(
-        &self,
-        principal: Principal,
-        id: IntentId,
-        types: &'static [&'static str],
-        limit: usize,
-    ) -> Unit<'_, Vec<EventView>> {
-        let now = self.clock().now();
-        self.authorized("records", move |rows| reads::records(rows, &principal, id, types, limit, now))
-    }
-
-    fn stream(&self, principal: Principal, of: StreamOf, after: Wanted<Option<StreamCursor>>) -> Unit<'_, Streamed> {
-        let now = self.clock().now();
-        let place = after.as_ref().ok().copied().flatten();
-        let newest = place
-            .and_then(|after| self.announcements().publications().newest(&of.followed(), after, look::LOOK_EVENTS_MAX as usize));
-        self.authorized("stream", move |rows| look::look(rows, &principal, &of, after, newest, now))
-    }
-
-    fn sort_published(&self) -> Unit<'_, bool> {
-        let publications = self.announcements().publications();
-        let Some(turn) = publications.next_turn() else { return ready(Ok(false)).boxed() };
-        let read = self.read("sort_published", move |rows| look::sort(rows, turn));
-        async move {
-            let sorted = read.await.inspect_err(|_| publications.forget())?;
-            let more = sorted.more;
-            publications.keep(sorted);
-            Ok(more)
-        }
-        .boxed()
-    }
-
-    fn leases(&self, principal: Principal, id: IntentId) -> Unit<'_, Vec<Lease>> {
-        let now = self.clock().now();
-        self.authorized("leases", move |rows| reads::leases(rows, &principal, id, now))
-    }
-
-    fn acl(&self, principal: Principal, id: IntentId) -> Unit<'_, AclView> {
-        let now = self.clock().now();
-        self.authorized("acl", move |rows| reads::acl(rows, &principal, id, now))
-    }
-
-    fn relatives(&self, principal: Principal, id: IntentId, relation: Relation) -> Unit<'_, Relatives> {
-        let now = self.clock().now();
-        self.authorized("relatives", move |rows| graph::relatives(rows, &principal, (id, relation), now))
-    }
-
-    fn graph(&self, principal: Principal, id: IntentId) -> Unit<'_, GraphView> {
-        let now = self.clock().now();
-        self.authorized("graph", move |rows| graph::graph(rows, &principal, id, now))
-    }
-
-    fn task(&self, principal: Principal, id: TaskId) -> Unit<'_, TaskView> {
-        let now = self.clock().now();
-        self.authorized("task", move |rows| tasks::task(rows, &principal, id, now))
-    }
-
-    fn tasks(&self, principal: Principal, id: IntentId, filter: Wanted<TaskFilter>) -> Unit<'_, Vec<TaskView>> {
-        let now = self.clock().now();
-        self.authorized("tasks", move |rows| tasks::tasks(rows, &principal, id, filter, now))
-    }
-
-    fn plan(&self, principal: Principal, id: PlanId) -> Unit<'_, PlanView> {
-        let now = self.clock().now();
-        self.authorized("plan", move |rows| tasks::plan(rows, &principal, id, now))
-    }
-
-    fn plans(&self, principal: Principal, id: IntentId) -> Unit<'_, Vec<PlanView>> {
-        let now = self.clock().now();
-        self.authorized("plans", move |rows| tasks::plans(rows, &principal, id, now))
-    }
-
-    fn coordinator(&self, principal: Principal, id: CoordinatorId) -> Unit<'_, CoordinatorView> {
-        let now = self.clock().now();
-        self.authorized("coordinator", move |rows| coordinators::coordinator(rows, &principal, id, now))
-    }
-
-    fn coordinators(&self, principal: Principal, id: IntentId) -> Unit<'_, Vec<CoordinatorView>> {
-        let now = self.clock().now();
-        self.authorized("coordinators", move |rows| coordinators::coordinators(rows, &principal, id, now))
-    }
-
-    fn create_portfolio(&self, principal: Principal, write: Repeatable<NewPortfolio>) -> Unit<'_, Outcome> {
-        self.decide("create_portfolio", move |rows, env| units::portfolios::create(rows, env, &principal, &write))
-    }
-
-    fn update_portfolio(&self, principal: Principal, id: PortfolioId, write: Repeatable<PortfolioUpdate>) -> Unit<'_, Outcome> {
-        self.decide("update_portfolio", move |rows, env| units::portfolios::update(rows, env, &principal, id, &write))
-    }
-
-    fn set_portfolio_status(
-        &self,
-        principal: Principal,
-        id: PortfolioId,
-        write: Repeatable<PortfolioStatus>,
-    ) -> Unit<'_, Outcome> {
-        self.decide("set_portfolio_status", move |rows, env| units::portfolios::set_status(rows, env, &principal, id, &write))
-    }
-
-    fn add_to_portfolio(&self, principal: Principal, id: PortfolioId, write: Repeatable<(IntentId, Join)>) -> Unit<'_, Outcome> {
-        self.decide("add_to_portfolio", move |rows, env| units::portfolios::add(rows, env, &principal, id, &write))
-    }
-
-    fn portfolio(&self, principal: Principal, id: PortfolioId, offset: Wanted<u32>) -> Unit<'_, WholePortfolioView> {
-        let now = self.clock().now();
-        self.authorized("portfolio", move |rows| portfolios::portfolio(rows, &principal, id, offset, now))
-    }
-
-    fn portfolios(&self, principal: Principal, filter: Wanted<PortfolioFilter>) -> Unit<'_, Vec<PortfolioView>> {
-        let now = self.clock().now();
-        self.authorized("portfolios", move |rows| portfolios::portfolios(rows, &principal, filter, now))
-    }
-
-    fn portfolio_events(&self, principal: Principal, id: PortfolioId) -> Unit<'_, Vec<String>> {
-        self.authorized("portfolio_events", move |rows| portfolios::portfolio_events(rows, &principal, id))
-    }
-
-    fn subscribe(&self, principal: Principal, write: Repeatable<NewSubscription>) -> Unit<'_, Outcome> {
-        self.decide("subscribe", move |rows, env| units::subscriptions::create(rows, env, &principal, &write))
-    }
-
-    fn unsubscribe(&self, principal: Principal, id: Wanted<SubscriptionId>) -> Unit<'_, ()> {
-        self.decide("unsubscribe", move |rows, _| units::subscriptions::end(rows, &principal, &id))
-    }
-
-    fn subscriptions(&self, principal: Principal, filter: Wanted<SubscriptionFilter>) -> Unit<'_, Vec<SubscriptionView>> {
-        let now = self.clock().now();
-        self.authorized("subscriptions", move |rows| units::subscriptions::list(rows, &principal, filter, now))
-    }
-
-    fn lease_posts(&self, room: u32, under_way: Vec<String>) -> Unit<'_, LeasedPosts> {
-        let (now, busy) = (self.clock().now(), units::subscriptions::busy(&under_way));
-        let limit = room.min(units::subscriptions::POSTS_PER_UNIT);
-        let due = self.read("due_subscriptions", move |rows| rows.due_subscriptions(now, &busy, limit));
-        async move {
-            // The search reads many rows, so it runs before the transaction that writes. If it finds no subscription, that
-            // transaction is not begun.
-            let found = due.await?;
-            if found.is_empty() {
-                return Ok(LeasedPosts::default());
-            }
-            self.write("lease_posts", move |rows, env| units::subscriptions::lease_posts(rows, env, &found, &under_way)).await
-        }
-        .boxed()
-    }
-
-    fn complete_post(&self, rid: i64, lease: [u8; 16], sequence: u64, result: DeliveryResult) -> Unit<'_, bool> {
-        self.write("complete_post", move |rows, env| {
-            units::subscriptions::complete_post(rows, env, (rid, lease, sequence), &result)
-        })
-    }
-
-    fn suspension(&self, principal: Principal, id: SuspensionId) -> Unit<'_, SuspensionRecord> {
-        let (now, watch) = (self.clock().now(), self.watch().clone());
-        self.authorized("suspension", move |rows| reads::suspension(rows, &principal, id, now, &watch))
-    }
-
-    fn suspensions(&self, principal: Principal, filter: Wanted<SuspensionFilter>) -> Unit<'_, SuspensionPage> {
-        let now = self.clock().now();
-        self.authorized("suspensions", move |rows| reads::suspensions(rows, &principal, filter, now))
-    }
-
-    fn deliveries(&self, principal: Principal, id: SuspensionId, filter: Wanted<DeliveryFilter>) -> Unit<'_, DeliveryPage> {
-        let now = self.clock().now();
-        self.authorized("deliveries", move |rows| reads::deliveries(rows, &principal, id, filter, now))
-    }
-
-    fn link(&self, token: LinkToken) -> Unit<'_, Option<LinkView>> {
-        let watch = self.watch().clone();
-        self.read("link", move |rows| {
-            rows.look_at_the_clock()?;
-            reads::link(rows, &token, &watch)
-        })
-    }
-
-    fn work(&self, asker: Principal, id: IntentId) -> Unit<'_, Option<WorkView>> {
-        let now = self.clock().now();
-        self.read("work", move |rows| work::work(rows, &asker, id, now))
-    }
-
-    fn mailbox(&self, limit: u32) -> Unit<'_, MailboxView> {
-        self.read("mailbox", move |rows| mailbox(rows, limit))
-    }
-
-    fn open_mail(&self, id: DeliveryId) -> Unit<'_, Option<LeasedDelivery>> {
-        self.write("open_mail", move |rows, env| units::lease::open_mail(rows, env, id))
-    }
-
-    fn fire_deadlines(&self) -> Unit<'_, Fired> {
-        let fired = self.write("fire_deadlines", |rows, env| units::timers::fire_deadlines(rows, env));
-        noted(self.watch().clone(), fired)
-    }
-
-    fn lease_deliveries(&self, turn: Turn) -> Unit<'_, Leased> {
-        let release = self.is_time_to_release();
-        self.write("lease_deliveries", move |rows, env| {
-            if release && units::complete::release_deliveries(rows, env)? > 0 {
-                tracing::info!("messages that a vanished server had leased are due again");
-            }
-            units::lease::lease_deliveries(rows, env, &turn)
-        })
-    }
-
-    fn complete_delivery(&self, rid: i64, lease: [u8; 16], result: DeliveryResult) -> Unit<'_, bool> {
-        self.write("complete_delivery", move |rows, env| units::complete::complete_delivery(rows, env, rid, &lease, &result))
-    }
-
-    fn report_bounce(&self, principal: Principal, report: Wanted<BounceReport>) -> Unit<'_, DeliveryView> {
-        self.decide("report_bounce", move |rows, env| units::complete::report_bounce(rows, env, &principal, &report))
-    }
-
-    fn failed_deliveries(&self, principal: Principal, filter: Wanted<FailedFilter>) -> Unit<'_, DeliveryPage> {
-        self.authorized("failed_deliveries", move |rows| reads::failed_deliveries(rows, &principal, filter))
-    }
-
-    fn redrive(&self, principal: Principal, redrive: Wanted<Redrive>) -> Unit<'_, DeliveryView> {
-        self.decide("redrive", move |rows, env| units::redrive::redrive(rows, env, &principal, &redrive))
-    }
-
-    fn release_deliveries(&self) -> Unit<'_, u64> {
-        self.write("release_deliveries", |rows, env| units::complete::release_deliveries(rows, env))
-    }
-
-    fn principal(&self, key_hash: [u8; 32]) -> Unit<'_, Option<Principal>> {
-        self.look_up("principal", move |rows| rows.principal(&key_hash))
-    }
-
-    fn create_key(&self, principal: Principal, key: Wanted<NewKey>) -> Unit<'_, KeyView> {
-        self.decide("create_key", move |rows, env| units::keys::create_key(rows, env, &principal, &key))
-    }
-
-    fn keys(&self, principal: Principal) -> Unit<'_, Vec<KeyView>> {
-        self.authorized("keys", move |rows| reads::keys(rows, &principal))
-    }
-
-    fn server_events(&self, principal: Principal, filter: Wanted<ServerEventFilter>) -> Unit<'_, Vec<String>> {
-        self.authorized("server_events", move |rows| reads::server_events(rows, &principal, filter))
-    }
-
-    fn begin_server_log(&self) -> Unit<'_, ()> {
-        self.write("begin_server_log", |rows, env| units::server_log::begin(rows, env))
-    }
-
-    fn extend_tree(&self) -> Unit<'_, bool> {
-        let planned = self.read("next_leaves", tree::next_step);
-        async move {
-            let Some(step) = planned.await? else { return Ok(false) };
-            self.write("extend_tree", move |rows, _| units::tree::extend(rows, &step)).await?;
-            Ok(true)
-        }
-        .boxed()
-    }
-
-    fn sign_tree(&self, key: Arc<SigningKey>) -> Unit<'_, Option<CheckpointRow>> {
-        self.write("sign_tree", move |rows, env| units::tree::sign(rows, env, &key))
-    }
-
-    fn extends(&self, size: u64, root: NodeHash) -> Unit<'_, bool> {
-        self.read("extends", move |rows| tree::extends(rows, size, &root))
-    }
-
-    fn checkpoints_after(&self, after: u64, limit: u32) -> Unit<'_, Vec<CheckpointRow>> {
-        self.read("checkpoints_after", move |rows| rows.checkpoints_after(after, limit))
-    }
-
-    fn newest_checkpoint(&self) -> Unit<'_, Option<CheckpointRow>> {
-        self.read("newest_checkpoint", tree::newest_checkpoint)
-    }
-
-    fn for_witness(&self, witness: WitnessKey, old: Option<u64>) -> Unit<'_, Option<ForWitness>> {
-        self.read("for_witness", move |rows| tree::for_witness(rows, &witness, old))
-    }
-
-    fn add_cosignature(&self, size: u64, lines: String, witness: WitnessKey) -> Unit<'_, Result<Cosignature, WitnessError>> {
-        self.write("add_cosignature", move |rows, _| units::tree::add_cosignature(rows, (size, &lines), &witness))
-    }
-
-    fn log_key(&self) -> Unit<'_, Option<LogKeyRow>> {
-        self.read("log_key", ReadTree::log_key)
-    }
-
-    fn adopt_log_key(&self, candidate: LogKeyRow, text: String) -> Unit<'_, LogKeyRow> {
-        self.write("adopt_log_key", move |rows, env| units::tree::adopt_key(rows, env, &candidate, &text))
-    }
-
-    fn chain(&self, principal: Principal, id: IntentId) -> Unit<'_, ChainView> {
-        let now = self.clock().now();
-        self.authorized("chain", move |rows| proofs::chain(rows, &principal, id, now))
-    }
-
-    fn checkpoints(&self, principal: Principal, filter: Wanted<CheckpointFilter>) -> Unit<'_, Vec<LogCheckpointView>> {
-        let now = self.clock().now();
-        self.authorized("checkpoints", move |rows| proofs::checkpoints(rows, &principal, filter, now))
-    }
-
-    fn checkpoint(&self, principal: Principal, id: Wanted<CheckpointId>) -> Unit<'_, LogCheckpointView> {
-        let now = self.clock().now();
-        self.authorized("checkpoint", move |rows| proofs::checkpoint(rows, &principal, id, now))
-    }
-
-    fn inclusion(&self, principal: Principal, id: Wanted<CheckpointId>, event: Wanted<Uuid>) -> Unit<'_, MerkleProofView> {
-        let now = self.clock().now();
-        self.authorized("inclusion", move |rows| proofs::inclusion(rows, &principal, (id, event), now))
-    }
-
-    fn consistency(
-        &self,
-        principal: Principal,
-        from: Wanted<CheckpointId>,
-        to: Wanted<CheckpointId>,
-    ) -> Unit<'_, ConsistencyView> {
-        self.authorized("consistency", move |rows| proofs::consistency(rows, &principal, (from, to)))
-    }
-
-    fn issue_receipt(&self, principal: Principal, id: SuspensionId, key: Option<Arc<SigningKey>>) -> Unit<'_, ReceiptId> {
-        self.decide("issue_receipt", move |rows, env| units::receipts::issue(rows, env, &principal, id, key.as_deref()))
-    }
-
-    fn receipt(&self, principal: Principal, id: ReceiptId) -> Unit<'_, Option<ProvedReceipt>> {
-        let now = self.clock().now();
-        self.authorized("receipt", move |rows| receipts::receipt(rows, &principal, id, now))
-    }
-
-    fn consume_receipt(&self, principal: Principal, id: ReceiptId, used: Wanted<Use>) -> Unit<'_, ReceiptId> {
-        self.decide("consume_receipt", move |rows, env| units::receipts::consume(rows, env, &principal, id, &used))
-    }
-
-    fn revoke_receipt(&self, principal: Principal, id: ReceiptId, reason: Wanted<Option<String>>) -> Unit<'_, ReceiptId> {
-        self.decide("revoke_receipt", move |rows, env| units::receipts::revoke(rows, env, &principal, id, &reason))
-    }
-
-    fn begin_export(&self, principal: Principal, about: Wanted<LogExported>) -> Unit<'_, ()> {
-        self.decide("begin_export", move |rows, env| units::tree::begin_export(rows, env, &principal, &about))
-    }
-
-    fn export_page(&self, principal: Principal, filter: Arc<ExportFilter>, size: u64, first: u64) -> Unit<'_, ExportPage> {
-        self.authorized("export_page", move |rows| export::page(rows, &principal, &filter, (size, first)))
-    }
-
-    fn revoke_key(&self, principal: Principal, id: Wanted<KeyId>) -> Unit<'_, KeyView> {
-        self.decide("revoke_key", move |rows, env| units::keys::revoke_key(rows, env, &principal, &id))
-    }
-
-    fn attend(&self) {
-        self.watch().attend();
-    }
-
-    fn recover(&self) -> Unit<'_, Recovered> {
-        self.write("recover", |rows, env| units::presence::recover(rows, env))
-    }
-
-    fn depart(&self) -> Unit<'_, ()> {
-        self.write("depart", |rows, env| units::presence::depart(rows, env))
-    }
-
-    fn hold_after_restore(&self) -> Unit<'_, ()> {
-        let held = self.write("hold_after_restore", |rows, env| units::presence::hold_if_alone(rows, env));
-        async move { held.await?.ok_or_else(|| StoreError::Failed(anyhow::anyhow!(units::presence::IN_USE))) }.boxed()
-    }
-
-    fn release(&self) -> Unit<'_, bool> {
-        self.write("release", |rows, _| units::presence::release(rows))
-    }
-
-    fn hold(&self) -> Unit<'_, Option<Hold>> {
-        let watch = self.watch().clone();
-        self.read_apart("hold", move |rows| {
-            rows.look_at_the_clock()?;
-            reads::hold(rows, &watch)
-        })
-    }
-
-    fn secret(&self, name: &'static str) -> Unit<'_, [u8; 32]> {
-        self.write("secret", move |rows, env| units::secret::secret(rows, env, name))
-    }
-
-    fn was_in_production(&self) -> Unit<'_, bool> {
-        self.read("was_in_production", |rows| Ok(rows.secret(PRODUCTION_MARK)?.is_some()))
-    }
-
-    fn forget_expired(&self) -> Unit<'_, u64> {
-        self.write("forget_expired", |rows, env| units::upkeep::forget_expired(rows, env))
-    }
-
-    fn sweep_timers(&self, after: i64) -> Unit<'_, Swept> {
-        let now = self.clock().now();
-        async move {
-            let look = self.read("sweep_timers", move |rows| units::sweep::look(rows, after, now)).await?;
-            let mend = |rid| self.write("sweep_timers", move |rows, env| units::sweep::mend(rows, env, rid));
-            Ok(units::sweep::mend_each(look, mend).await)
-        }
-        .boxed()
-    }
-
-    fn standing(&self, principal: Principal) -> Unit<'_, Standing> {
-        self.authorized("standing", move |rows| reads::standing(rows, &principal))
-    }
-
-    fn probe(&self) -> Unit<'_, ()> {
-        self.prove()
-    }
-
-    fn hub(&self) -> &Hub {
-        self.announcements()
-    }
-
-    fn close(&self) -> BoxFuture<'_, ()> {
-        self.finish()
-    }
-
-    fn closed(&self) -> BoxFuture<'_, ()> {
-        self.finished()
-    }
 }

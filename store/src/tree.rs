@@ -10,6 +10,7 @@ use proof::leaf;
 use proof::tree::{Damaged, Growth, NodeHash, TilesInMemory, Tree, leaf_hash};
 use proof::witness::WitnessKey;
 
+use crate::damage::{self, LogName};
 use crate::rows::prelude::*;
 use crate::rows::{CheckpointRow, Place, RowsError, RowsResult, Run, Source, TreeRow};
 
@@ -100,6 +101,8 @@ pub(crate) fn next_step<R: ReadRows>(rows: &mut R) -> RowsResult<Option<Step>> {
     let mut runs: Vec<Run> = Vec::new();
     let mut after = before;
     for (place, sealed) in &events {
+        // A leaf stays for ever, so a damaged event gets none, and no event behind it.
+        check(rows, *place, sealed)?;
         match runs.last_mut() {
             Some(run) if is_next(run, *place) => run.length += 1,
             Some(_) | None => runs.push(Run { first_leaf: growth.size(), place: *place, length: 1 }),
@@ -113,6 +116,19 @@ pub(crate) fn next_step<R: ReadRows>(rows: &mut R) -> RowsResult<Option<Step>> {
     after.size = growth.size();
     let places = events.into_iter().map(|(place, _)| place).collect();
     Ok(Some(Step { before, after, places, runs, tiles: growth.into_tiles() }))
+}
+
+/// Names a stored event that is damaged.
+pub(crate) fn check<R: ReadRows>(rows: &mut R, place: Place, sealed: &Sealed) -> RowsResult<()> {
+    if sealed.is_whole() {
+        return Ok(());
+    }
+    let log = match place.source {
+        Source::Intents => return rows.event(place.number).map(drop),
+        Source::Portfolios => rows.portfolio_id(place.subject).ok().map(LogName::Portfolio),
+        Source::Server => Some(LogName::Server),
+    };
+    Err(RowsError::Damaged(Box::new(damage::Damaged::event(log, u64::try_from(place.number).ok()))))
 }
 
 /// The leaf of a stored event.

@@ -147,6 +147,7 @@ impl TestApp {
                 hosts: vec!["127.0.0.1".to_owned()],
                 allow_subnets: vec!["127.0.0.0/8".parse().unwrap()],
             },
+            retention: None,
             log: LogConfig {
                 key_file: Some(folder.path().join("log-key")),
                 origin: Some("log.example".to_owned()),

@@ -37,7 +37,7 @@ const FORGETFUL: &str = "-c fsync=off -c full_page_writes=off -c synchronous_com
 const MINDER: &str = r#"
 set -e
 printf '%s' "$4" >"$1/password"
-"$3/initdb" --pgdata="$1/data" --username=placet --auth-local=trust --auth-host=scram-sha-256 --pwfile="$1/password" \
+"$3/initdb" --data-checksums --pgdata="$1/data" --username=placet --auth-local=trust --auth-host=scram-sha-256 --pwfile="$1/password" \
     --encoding=UTF8 --locale=C --no-sync >"$1/log" 2>&1 </dev/null || { cat "$1/log" >&2; exit 1; }
 # Two authorities that no other program trusts; one of them signs a certificate for the name localhost, and for no address.
 certify() { # NAME OPTIONS…

@@ -20,7 +20,7 @@ impl Desk {
     }
 
     /// The short id of the one open question.
-    async fn short_id(&self) -> String {
+    pub(super) async fn short_id(&self) -> String {
         self.question().await;
         let list = self.site.run(self.answer(&[])).await;
         list.succeeded().split(' ').next().unwrap().to_owned()

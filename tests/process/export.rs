@@ -15,7 +15,7 @@ use tokio::process::Command;
 const KILLS: u32 = 4;
 
 /// Fetches the log with a key of an auditor.
-async fn export(site: &Site, key: &str, out: &Path, more: &[&str]) -> Finished {
+pub(super) async fn export(site: &Site, key: &str, out: &Path, more: &[&str]) -> Finished {
     let mut command: Command = site.command(["export", "--out", out.to_str().unwrap(), "--url", &site.base()]);
     command.args(more).env("PLACET_API_KEY", key);
     site.run(command).await
@@ -38,16 +38,23 @@ fn check(text: &str, checkpoints: &[TreeHead]) -> u64 {
     rooting.size()
 }
 
+fn header_of(text: &str) -> Value {
+    serde_json::from_str(text.lines().next().unwrap()).unwrap()
+}
+
+/// The public key that an export names.
+pub(super) fn key_of(text: &str) -> String {
+    header_of(text)["key"].as_str().unwrap().to_owned()
+}
+
 fn head_of(text: &str) -> TreeHead {
-    let header: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
-    let key: VerifyingKey = header["key"].as_str().unwrap().parse().unwrap();
-    TreeHead::verify(header["checkpoint"].as_str().unwrap(), &[key]).unwrap()
+    let key: VerifyingKey = key_of(text).parse().unwrap();
+    TreeHead::verify(header_of(text)["checkpoint"].as_str().unwrap(), &[key]).unwrap()
 }
 
 /// `placet verify` reads what `placet export` wrote, and ends as `placet-verify` does.
 async fn check_with_the_program(site: &Site, file: &Path, text: &str) {
-    let header: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
-    let (key, name) = (header["key"].as_str().unwrap(), file.to_str().unwrap());
+    let (key, name) = (&key_of(text), file.to_str().unwrap());
     let verified = site.run(site.command(["verify", "--key", key, name])).await;
     assert!(verified.succeeded().starts_with("VERIFIED"), "{verified:?}");
     let json = site.run(site.command(["verify", "--json", "--trust-export-key", name])).await;

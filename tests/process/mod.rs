@@ -24,6 +24,7 @@ mod migrate;
 mod overload;
 mod people;
 mod postgres;
+mod receipt;
 mod replicas;
 mod restore;
 mod silence;

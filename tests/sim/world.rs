@@ -313,6 +313,10 @@ impl World {
                 }
                 Err(Failed::Unknown)
             }
+            Ok(Err(StoreError::Damaged(damaged))) => {
+                self.fail(format!("I24: {what} met damage, and no fault damages a record: {damaged}"));
+                Err(Failed::Unknown)
+            }
             Ok(Err(StoreError::Failed(error))) => {
                 self.fail(format!("I24: {what} failed: {error:#}"));
                 Err(Failed::Unknown)

@@ -10,8 +10,8 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::chains::{Chains, Faults, Link};
-use crate::erased::Erased;
-use crate::event::{Facts, Hash32, LogId, hash_text, uuid};
+use crate::erased::{Erased, Named};
+use crate::event::{Facts, Hash32, LogId, LogKind, hash_text, uuid};
 use crate::export::Options;
 use crate::finding::{Code, Findings, Place};
 use crate::form::{Line, Proof};
@@ -95,7 +95,7 @@ impl Body {
             findings.add(place, misshapen.code, misshapen.text.clone());
         }
         if line.is_erased && line.facts.as_ref().is_ok_and(is_redaction) {
-            let text = "The event says which event was erased, and was erased itself; no server does that.";
+            let text = "The event says which events were erased, and was erased itself; no server does that.";
             findings.add(place, Code::RedactionErased, text);
         }
         self.check_leaf(line.number, place, findings);
@@ -160,13 +160,12 @@ impl Body {
 
     fn check_erasure(&mut self, line: &Line<'_>, facts: &Facts<'_>, place: Place) -> io::Result<()> {
         if line.is_erased {
-            return self.erased.erased(facts.id, place.line.unwrap_or_default(), line.number);
+            return self.erased.erased(facts.log, facts.sequence, place.line.unwrap_or_default(), line.number);
         }
-        if is_redaction(facts) {
-            let payload = json::unambiguous(facts.payload).unwrap_or_default();
-            if let Some(id) = payload.get("event").and_then(Value::as_str).and_then(|id| uuid(id.as_bytes())) {
-                return self.erased.named(id);
-            }
+        if is_redaction(facts)
+            && let Some(named) = named_by(&json::unambiguous(facts.payload).unwrap_or_default(), line.number)
+        {
+            return self.erased.named(named);
         }
         Ok(())
     }
@@ -207,7 +206,7 @@ impl Body {
         let is_computed = check_root(&self.header, self.head.as_ref(), &self.tree, self.due, self.is_gapless, findings);
         let erased = self.erased.events();
         self.erased.end(|line, leaf| {
-            let text = "The event's payload was erased, and no event of the server's log says so.";
+            let text = "The event's payload was erased, and no later event of the server's log says so.";
             let place = Place { line: Some(line), leaf: Some(leaf), ..Place::default() };
             findings.add(place, Code::ErasedWithoutEvent, text);
         })?;
@@ -233,7 +232,14 @@ impl Body {
     }
 }
 
-/// Whether the event says which event was erased.
+/// The events that an event at this leaf names as erased; `None` if its payload has another form.
+fn named_by(payload: &Value, leaf: u64) -> Option<Named> {
+    let id = uuid(payload.get("intent_id")?.as_str()?.as_bytes())?;
+    let (first, last) = (payload.get("first_sequence")?.as_u64()?, payload.get("last_sequence")?.as_u64()?);
+    Some(Named { log: LogId { kind: LogKind::Intent, id }, first, last, leaf })
+}
+
+/// Whether the event says which events were erased.
 fn is_redaction(facts: &Facts<'_>) -> bool {
     facts.log == LogId::SERVER && facts.event_type == REDACTED
 }

@@ -198,7 +198,6 @@ impl<'a> Fields<'a> {
 /// The members of an event that a verifier looks at.
 #[derive(Debug)]
 pub(crate) struct Facts<'a> {
-    pub(crate) id: [u8; 16],
     pub(crate) log: LogId,
     pub(crate) sequence: u64,
     pub(crate) previous: Option<Hash32>,
@@ -247,7 +246,7 @@ impl<'a> Facts<'a> {
         }
         let created_at = Time::read(text(CREATED_AT)?).ok_or(CREATED_AT)?;
         text(EVENT_TYPE)?;
-        let id = uuid(text(ID)?).ok_or(ID)?;
+        uuid(text(ID)?).ok_or(ID)?;
         let log = log(value(INTENT_ID), value(LOG), value(PORTFOLIO_ID))?;
         let previous = match value(PREVIOUS) {
             b"null" => None,
@@ -261,7 +260,7 @@ impl<'a> Facts<'a> {
         }
         let sequence = str::from_utf8(value(SEQUENCE)).ok().and_then(|number| number.parse().ok());
         let sequence = sequence.filter(|number| (1..=INTEGER_MAX).contains(number)).ok_or(SEQUENCE)?;
-        Ok(Self { id, log, sequence, previous, created_at, event_type: value(EVENT_TYPE), payload: value(PAYLOAD) })
+        Ok(Self { log, sequence, previous, created_at, event_type: value(EVENT_TYPE), payload: value(PAYLOAD) })
     }
 }
 

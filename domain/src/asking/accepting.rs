@@ -22,12 +22,13 @@ use crate::intent::event::ClientEvent;
 use crate::intent::governance::Policy;
 use crate::intent::status::Status;
 use crate::intent::vocabulary::stored_as;
+use crate::people::hold::HoldScope;
 use crate::people::principal::Principal;
 use crate::suspension::WINDOW_SECONDS_MAX;
 use crate::suspension::lease::{DURATION_SECONDS_DEFAULT, DURATION_SECONDS_MAX, SCOPE_MAX};
 use crate::wire::{
-    AppendEventRequest, AssignAgentRequest, CreateIntentRequest, ExtendRequest, PatchStateRequest, RespondRequest,
-    SetStatusRequest,
+    AppendEventRequest, AssignAgentRequest, CreateIntentRequest, ExtendRequest, PatchStateRequest, PlaceHoldRequest,
+    RespondRequest, SetStatusRequest,
 };
 
 /// The longest reason for a change of status, a withdrawal or a later deadline, in characters.
@@ -164,6 +165,45 @@ pub fn status(body: SetStatusRequest) -> Result<(Status, Option<String>), Errors
 pub fn reason(reason: Option<String>) -> Result<Option<String>, Errors> {
     if reason.as_ref().is_some_and(|reason| reason.chars().count() > REASON_MAX) {
         return Err(one("reason", "length", format!("must be at most {REASON_MAX} characters")));
+    }
+    Ok(reason)
+}
+
+/// The legal basis of an erasure, as it will stand in the server's log.
+///
+/// # Errors
+///
+/// No words, or more than [`REASON_MAX`] characters.
+pub fn legal_basis(legal_basis: String) -> Result<String, Errors> {
+    if legal_basis.trim().is_empty() || legal_basis.chars().count() > REASON_MAX {
+        return Err(one("legal_basis", "length", format!("must be 1 to {REASON_MAX} characters, and more than spaces")));
+    }
+    Ok(legal_basis)
+}
+
+/// The part of the log that a legal hold covers, and the reason.
+///
+/// # Errors
+///
+/// A name that no agent can have, or a reason as in [`hold_reason`].
+pub fn hold(body: PlaceHoldRequest) -> Result<(HoldScope, String), Errors> {
+    let scope = match body.scope {
+        HoldScope::Agent(name) => {
+            HoldScope::Agent(name::normal(&name).map_err(|(rule, message)| one("scope.id", rule, message))?)
+        }
+        scope @ (HoldScope::Everything | HoldScope::Intent(_)) => scope,
+    };
+    Ok((scope, hold_reason(body.reason)?))
+}
+
+/// The reason for which a legal hold is placed or lifted.
+///
+/// # Errors
+///
+/// No words, or more than [`REASON_MAX`] characters.
+pub fn hold_reason(reason: String) -> Result<String, Errors> {
+    if reason.trim().is_empty() || reason.chars().count() > REASON_MAX {
+        return Err(one("reason", "length", format!("must be 1 to {REASON_MAX} characters, and more than spaces")));
     }
     Ok(reason)
 }

@@ -12,6 +12,12 @@ use super::json::{self, DEPTH_MAX, INTEGER_MAX};
 
 /// The member that a served event has besides the stored ones.
 pub const HASH_NAME: &str = "event_hash";
+/// The member that says what happened.
+pub const PAYLOAD_NAME: &str = "payload";
+/// The random bytes that keep a payload from being guessed by the event's hash.
+pub const SALT_NAME: &str = "salt";
+/// The member, `true`, that a served event has if its payload and salt were erased.
+pub const REDACTED_NAME: &str = "redacted";
 /// The members that link a chain.
 pub(crate) const SEQUENCE_NAME: &str = "sequence";
 pub(crate) const PREVIOUS_NAME: &str = "previous_event_hash";
@@ -54,6 +60,42 @@ pub(crate) fn links(bytes: &[u8]) -> Option<Links<'_>> {
         }
     })?;
     (!has_hash).then_some(Links { sequence: sequence.into(), previous: previous.into() })
+}
+
+/// The members that link an erased event, which is its leaf: it has a hash, and neither payload nor salt. The hash stands as it is written
+/// there. `None` if the bytes are not canonical or in a rare form, or if they are those of an event with its payload.
+pub(crate) fn links_of_erased(bytes: &[u8]) -> Option<(Links<'_>, &[u8])> {
+    let (mut sequence, mut previous, mut hash, mut has_more) = (NULL.as_bytes(), NULL.as_bytes(), None, false);
+    members(bytes, |name, value| {
+        if name == SEQUENCE_NAME.as_bytes() {
+            sequence = value;
+        } else if name == PREVIOUS_NAME.as_bytes() {
+            previous = value;
+        } else if name == HASH_NAME.as_bytes() {
+            hash = Some(value);
+        }
+        has_more |= name == PAYLOAD_NAME.as_bytes() || name == SALT_NAME.as_bytes();
+    })?;
+    let links = Links { sequence: sequence.into(), previous: previous.into() };
+    hash.filter(|_| !has_more).map(|hash| (links, hash))
+}
+
+/// Whether an object in canonical bytes has the member `event_hash`. Its place is before that of the payload, so the payload is not read.
+pub(crate) fn has_hash(bytes: &[u8]) -> bool {
+    let mut walk = Walk { rest: bytes };
+    let mut is_found = || {
+        walk.take(b'{')?;
+        loop {
+            let name = walk.text()?;
+            walk.take(b':')?;
+            if name >= HASH_NAME.as_bytes() {
+                return Some(name == HASH_NAME.as_bytes());
+            }
+            walk.value(1)?;
+            walk.take(b',')?;
+        }
+    };
+    is_found().unwrap_or(false)
 }
 
 /// Calls `seen` with each member of the object in canonical bytes: its name, and its value as it stands there. `None` if the bytes

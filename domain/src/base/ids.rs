@@ -111,6 +111,10 @@ id!(
     ReceiptId
 );
 id!(
+    /// Names a legal hold.
+    HoldId
+);
+id!(
     /// Names a person who may log in.
     PersonId
 );

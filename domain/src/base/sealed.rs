@@ -7,11 +7,11 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, Utc};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
-use super::canonical::{self, HASH_NAME, Links, NULL, PREVIOUS_NAME, SEQUENCE_NAME};
+use super::canonical::{self, HASH_NAME, Links, NULL, PAYLOAD_NAME, PREVIOUS_NAME, REDACTED_NAME, SEQUENCE_NAME};
 use super::{json, time};
 
 /// The prefix of every hash.
@@ -58,12 +58,13 @@ impl std::fmt::Display for Hash {
     }
 }
 
-/// An event as it is stored and served: the bytes that were hashed, and their hash.
+/// An event as it is stored and served: the bytes that were hashed, and their hash. If its payload and salt were erased, the bytes are the
+/// event's leaf in the tree over all events, which has the hash among its members.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sealed {
-    /// Canonical JSON (RFC 8785) of the whole event but its hash.
+    /// Canonical JSON (RFC 8785) of the whole event but its hash; of an erased event, without payload and salt and with the hash.
     pub bytes: Vec<u8>,
-    /// SHA-256 of `bytes`.
+    /// SHA-256 of `bytes` as they were before an erasure.
     pub hash: Hash,
 }
 
@@ -88,9 +89,30 @@ impl Sealed {
     /// with [`json::unambiguous`]: a parsed value no longer shows that a name came twice.
     pub fn from_served(served: &Value) -> Option<Self> {
         let mut event = served.as_object()?.clone();
-        let hash = event.remove(HASH_NAME)?;
-        let hash = Hash::of_base64(hash.as_str()?.strip_prefix(HASH_KIND)?.as_bytes())?;
+        let written = event.remove(HASH_NAME)?;
+        let hash = Hash::of_base64(written.as_str()?.strip_prefix(HASH_KIND)?.as_bytes())?;
+        // A program that read the event into a type may have written the absent payload as an empty one.
+        let is_empty = |payload: &Value| payload.is_null() || payload.as_object().is_some_and(Map::is_empty);
+        if event.get(REDACTED_NAME) == Some(&Value::Bool(true)) && event.get(PAYLOAD_NAME).is_some_and(is_empty) {
+            event.remove(REDACTED_NAME);
+            event.remove(PAYLOAD_NAME);
+            event.insert(HASH_NAME.to_owned(), written);
+        }
         Some(Self { bytes: json::canonical(&event).ok()?, hash })
+    }
+
+    /// Whether the bytes give the hash; for an erased event, whether they name it.
+    pub fn is_whole(&self) -> bool {
+        if self.is_erased() {
+            let named = canonical::links_of_erased(&self.bytes).map(|(_, hash)| hash);
+            return named.is_some_and(|named| *named == *format!("\"{}\"", self.hash).as_bytes());
+        }
+        Hash::of(&self.bytes) == self.hash
+    }
+
+    /// Whether payload and salt were erased.
+    pub fn is_erased(&self) -> bool {
+        canonical::has_hash(&self.bytes)
     }
 
     /// The number of the event in its log; `None` if the event does not have that form.
@@ -126,11 +148,17 @@ impl Sealed {
         }
     }
 
-    /// The event as served: the stored object with its `event_hash` added.
+    /// The event as served: the stored object with its `event_hash` added. An erased event has the payload `null`, and says that it is erased.
     pub fn served(&self) -> String {
         // The stored bytes are a JSON object, so they end in a closing brace.
         let inner = String::from_utf8_lossy(&self.bytes[..self.bytes.len().saturating_sub(1)]);
-        format!("{inner},\"{HASH_NAME}\":\"{}\"}}", self.hash)
+        let hash = format!("\"{HASH_NAME}\":\"{}\"", self.hash);
+        if self.is_erased() {
+            // The quotes in a text have backslashes before them, so the first place that reads like the member is the member.
+            let inner = inner.replacen(&format!("{hash},"), "", 1);
+            return format!("{inner},\"{PAYLOAD_NAME}\":null,\"{REDACTED_NAME}\":true,{hash}}}");
+        }
+        format!("{inner},{hash}}}")
     }
 }
 
@@ -161,7 +189,8 @@ pub enum Broken {
     WrongSequence(u64),
 }
 
-/// Verifies a whole chain, oldest event first: canonical form, hashes, links, gapless numbers from 1. Returns its length.
+/// Verifies a whole chain, oldest event first: canonical form, hashes, links, gapless numbers from 1. Returns its length. The hash of an
+/// erased event is taken as it is, because the payload that it covers is gone; whether the erasure was recorded is for the caller to check.
 ///
 /// # Errors
 ///
@@ -189,11 +218,17 @@ impl Follower {
     /// The first fault of the event.
     pub fn follow(&mut self, sealed: &Sealed) -> Result<(), Broken> {
         let sequence = self.length + 1;
-        let links = match canonical::links(&sealed.bytes) {
-            Some(links) => links,
-            None => links_of_any(&sealed.bytes, sequence)?,
+        let (links, is_right) = if sealed.is_erased() {
+            let (links, hash) = canonical::links_of_erased(&sealed.bytes).ok_or(Broken::NotCanonical(sequence))?;
+            (links, *hash == *format!("\"{}\"", sealed.hash).as_bytes())
+        } else {
+            let links = match canonical::links(&sealed.bytes) {
+                Some(links) => links,
+                None => links_of_any(&sealed.bytes, sequence)?,
+            };
+            (links, Hash::of(&sealed.bytes) == sealed.hash)
         };
-        if Hash::of(&sealed.bytes) != sealed.hash {
+        if !is_right {
             return Err(Broken::WrongHash(sequence));
         }
         if *links.sequence != *sequence.to_string().as_bytes() {

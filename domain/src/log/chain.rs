@@ -186,6 +186,36 @@ mod tests {
         assert_eq!(verify_chain(&spaced), Err(Broken::NotCanonical(1)));
     }
 
+    /// The leaf of an event, as it stands in the database after an erasure.
+    fn erased(sealed: &Sealed) -> Sealed {
+        let mut event: Value = serde_json::from_slice(&sealed.bytes).unwrap();
+        let members = event.as_object_mut().unwrap();
+        members.retain(|name, _| name != "payload" && name != "salt");
+        members.insert("event_hash".into(), sealed.hash.to_string().into());
+        Sealed { bytes: json::canonical(&event).unwrap(), hash: sealed.hash }
+    }
+
+    /// An erasure takes the payload, and leaves the chain as it was. Any other change of an erased event is found.
+    #[test]
+    fn a_chain_with_erased_events_verifies_and_only_they_may_lack_a_payload() {
+        let honest = chain(4);
+        let mut some = honest.clone();
+        for place in [1, 2] {
+            some[place] = erased(&honest[place]);
+        }
+        assert_eq!(verify_chain(&some), Ok(4));
+        let mut renamed = some.clone();
+        renamed[1] = Sealed { hash: honest[0].hash, ..renamed[1].clone() };
+        assert_eq!(verify_chain(&renamed), Err(Broken::WrongHash(2)));
+        let mut moved = some.clone();
+        moved.swap(1, 2);
+        assert_eq!(verify_chain(&moved), Err(Broken::WrongSequence(2)));
+        let mut with_payload = some;
+        let text = String::from_utf8(with_payload[1].bytes.clone()).unwrap();
+        with_payload[1].bytes = text.replace("\"previous", "\"payload\":{},\"previous").into_bytes();
+        assert_eq!(verify_chain(&with_payload), Err(Broken::NotCanonical(2)));
+    }
+
     #[test]
     fn a_served_event_is_the_stored_one_with_its_hash() {
         let sealed = chain(1).remove(0);

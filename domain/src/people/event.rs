@@ -4,13 +4,16 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::base::ids::{KeyId, PersonId, SessionId};
+use crate::base::ids::{HoldId, IntentId, KeyId, PersonId, SessionId};
 use crate::base::name::Owner;
 use crate::people::client::Client;
+use crate::people::hold::HoldScope;
 use crate::people::principal::{Credential, Role};
 
 /// The type of [`ServerEvent::LogKeyAdded`].
 pub const LOG_KEY_ADDED: &str = "log_key.added";
+/// The type of [`ServerEvent::PayloadRedacted`].
+pub const PAYLOAD_REDACTED: &str = "payload.redacted";
 
 /// An event of the server's own log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +54,12 @@ pub enum ServerEvent {
     LogKeyAdded(LogKeyAdded),
     /// A person exported events of all logs.
     LogExported(LogExported),
+    /// Payload and salt of events were erased.
+    PayloadRedacted(PayloadRedacted),
+    /// A legal hold was placed.
+    HoldPlaced(HoldChanged),
+    /// A legal hold was lifted.
+    HoldLifted(HoldChanged),
     /// A person may log in from now on.
     PersonAdded(PersonAdded),
     /// A person used the first login link: the address is that person's.
@@ -61,6 +70,36 @@ pub enum ServerEvent {
     SessionBegan(SessionBegan),
     /// A person logged out, in one browser or in all.
     SessionEnded(SessionEnded),
+}
+
+/// A legal hold that was placed or lifted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HoldChanged {
+    /// The hold.
+    pub hold_id: HoldId,
+    /// The part of the log that it covers.
+    pub scope: HoldScope,
+    /// The reason of the change, in the words of the person who made it.
+    pub reason: String,
+    /// The credential of that person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credential: Option<Credential>,
+}
+
+/// Consecutive events of one intent whose payload and salt were erased, together with every copy of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PayloadRedacted {
+    /// The intent.
+    pub intent_id: IntentId,
+    /// The number of the first event.
+    pub first_sequence: u64,
+    /// The number of the last event.
+    pub last_sequence: u64,
+    /// The legal basis, in the words of the person who asked for the erasure.
+    pub legal_basis: String,
+    /// The credential of that person; absent if the server did it by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credential: Option<Credential>,
 }
 
 /// A person who may log in from now on.
@@ -175,6 +214,9 @@ impl ServerEvent {
             Self::KeyRevoked { .. } => "key.revoked",
             Self::LogKeyAdded(_) => LOG_KEY_ADDED,
             Self::LogExported(_) => "log.exported",
+            Self::PayloadRedacted(_) => PAYLOAD_REDACTED,
+            Self::HoldPlaced(_) => "hold.placed",
+            Self::HoldLifted(_) => "hold.lifted",
             Self::PersonAdded(_) => "person.added",
             Self::PersonConfirmed(_) => "person.confirmed",
             Self::PersonRemoved(_) => "person.removed",

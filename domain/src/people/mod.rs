@@ -4,5 +4,6 @@ pub mod access;
 pub mod authority;
 pub mod client;
 pub mod event;
+pub mod hold;
 pub mod person;
 pub mod principal;

@@ -317,6 +317,28 @@ impl AskedBefore {
 }
 
 impl Question {
+    /// What is left of a question whose words were erased.
+    pub fn erased() -> Self {
+        Self {
+            question: String::new(),
+            context: Map::new(),
+            channel_hint: None,
+            timeout_seconds: None,
+            retry_policy: None,
+            confidence_at_suspension: None,
+            decision_record: None,
+            recipients: Vec::new(),
+            asked_before: None,
+            requested: None,
+            client_id: None,
+        }
+    }
+
+    /// Whether the words of the question were erased. No question is asked without words.
+    pub fn is_erased(&self) -> bool {
+        self.question.is_empty()
+    }
+
     /// The window of all attempts, in seconds; absent means no deadline.
     pub fn window_seconds(&self) -> Option<u32> {
         let attempts = self.retry_policy.as_ref().map(|policy| policy.interval_seconds.saturating_mul(policy.max_attempts));

@@ -1,6 +1,6 @@
 //! Bodies about the events of an intent, and of the server itself (RFC-0019).
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
@@ -43,16 +43,22 @@ pub struct EventView {
     pub event_type: String,
     /// The name of the credential that caused it.
     pub actor: String,
-    /// The payload.
-    #[schema(value_type = Object)]
+    /// The payload; `null` if it was erased, which is read as an empty one.
+    #[serde(deserialize_with = "empty_if_null")]
+    #[schema(value_type = Option<Object>)]
     pub payload: Map<String, Value>,
+    /// Whether payload and salt were erased; absent if they were not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub redacted: bool,
     /// When it happened, naive UTC.
     pub created_at: String,
     /// The hash of the event before it.
     pub previous_event_hash: Option<String>,
-    /// 32 random bytes.
+    /// 32 random bytes; absent if they were erased.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[schema(value_type = Option<String>)]
     pub salt: String,
-    /// SHA-256 over the canonical form of all other members.
+    /// SHA-256 over the canonical form of all other members, as they were before an erasure.
     pub event_hash: String,
     /// The trace id, for distributed tracing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -63,6 +69,11 @@ pub struct EventView {
     /// The actor the client named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claimed_actor: Option<String>,
+}
+
+/// Reads `null` as an object without members.
+fn empty_if_null<'de, D: Deserializer<'de>>(input: D) -> Result<Map<String, Value>, D::Error> {
+    Ok(Option::deserialize(input)?.unwrap_or_default())
 }
 
 /// An event of the server's own log as served; the hashed members exactly as they were hashed.

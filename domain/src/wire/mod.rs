@@ -9,6 +9,7 @@ mod deliveries;
 mod events;
 mod governance;
 mod graph;
+mod holds;
 mod intents;
 mod keys;
 mod leases;
@@ -19,6 +20,7 @@ mod problem;
 mod proofs;
 mod receipts;
 mod records;
+mod redactions;
 mod requests;
 mod signals;
 mod subscriptions;
@@ -41,6 +43,7 @@ pub use self::deliveries::{
 pub use self::events::{AppendEventRequest, EventView, ServerEventView};
 pub use self::governance::GovernanceView;
 pub use self::graph::{AddDependencyRequest, GraphEdgeKind, GraphEdgeView, GraphNodeView, GraphView, RelativesView, WaitingView};
+pub use self::holds::{HoldLifted, HoldList, HoldView, PlaceHoldRequest};
 pub use self::intents::{CreateIntentRequest, IntentPage, IntentView, PatchStateRequest, SetStatusRequest};
 pub use self::keys::{CreateKeyRequest, CreatedKey, KeyList, KeyView};
 pub use self::leases::{AcquireLeaseRequest, LeaseList, LeaseReleased, RenewLeaseRequest};
@@ -64,6 +67,7 @@ pub use self::records::{
     FailureList, FailureView, RecordCostRequest, RecordDecisionRequest, RecordFailureRequest, RetryPolicyView,
     SetRetryPolicyRequest,
 };
+pub use self::redactions::{RedactRequest, RedactionView};
 pub use self::requests::{
     ApprovalList, ApprovalRequest, ApprovalView, ArbitrationRequest, ArbitrationView, DecideApprovalRequest, EscalationList,
     EscalationRequest, EscalationView, ResolveEscalationRequest,

@@ -23,6 +23,8 @@ pub struct ChainView {
     pub first_sequence: u64,
     /// The number of the last event that was checked.
     pub last_sequence: u64,
+    /// How many of them were erased: their hashes cannot be compared with their contents.
+    pub redacted_count: u64,
     /// The first fault; empty if there is none.
     pub breaks: Vec<BreakView>,
 }

@@ -180,6 +180,9 @@ pub struct SuspensionRecord {
     /// Whether the deadline never moves, because the asker applies it by its own clock as well; absent if it may move.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fixed_deadline: bool,
+    /// Whether the content was erased: the words of the question, the answer, and the people.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub redacted: bool,
     /// Differences between the request as written and as understood; in the reply to `suspend` only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
@@ -240,6 +243,7 @@ impl SuspensionRecord {
             requested: question.requested.clone(),
             client_id: question.client_id.clone(),
             fixed_deadline: suspension.fixed_deadline,
+            redacted: question.is_erased(),
             warnings: Vec::new(),
             asked_by: None,
         }

@@ -21,7 +21,7 @@ pub(super) fn routes(routes: &mut Routes<'_>) {
     ("outcome" = Option<String>, Query), ("manifest" = Option<String>, Query), ("size" = Option<u64>, Query), ("after" = Option<u64>, Query)),
     responses((status = 200, content((String = "application/x-ndjson"), (String = "text/csv"), (String = "text/plain"), (Object = "application/json"))), (status = 403),
     (status = 404, description = "`not_found`: no checkpoint has this size"),
-    (status = 409, description = "`log_not_signed`: this server has no key to sign with"), (status = 422)))]
+    (status = 409, description = "`log_not_signed`: this server has no key to sign with; `export_outdated`: events were erased after this checkpoint"), (status = 422)))]
 pub(super) async fn export(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
     export::export(request.query_string(), &shared, caller.principal).await

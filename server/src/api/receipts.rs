@@ -70,7 +70,8 @@ pub(super) async fn read(request: HttpRequest, shared: Data<Shared>) -> Result<H
     Ok(HttpResponse::Ok().content_type(COSE).body(whole))
 }
 
-/// The receipt with its proof. If no checkpoint covers it yet, one is signed now.
+/// The receipt with its proof. If no checkpoint covers it yet, one is signed now. A request that changes a receipt asks for this before
+/// the change: a server that cannot sign then refuses without an effect.
 async fn proved(shared: &Shared, caller: &Caller, id: ReceiptId) -> Result<ProvedReceipt, Problem> {
     if let Some(proved) = shared.store.receipt(caller.principal.clone(), id).await? {
         return Ok(proved);
@@ -85,28 +86,30 @@ async fn proved(shared: &Shared, caller: &Caller, id: ReceiptId) -> Result<Prove
 #[utoipa::path(post, path = "/api/v1/receipts/{receipt_id}/consume", tag = "receipts", request_body = ConsumeReceiptRequest,
     params(("receipt_id" = String, Path)), responses(
     (status = 200, body = ReceiptView), (status = 403, description = "`self_response`: the asker's own key; `forbidden`"), (status = 404),
-    (status = 409, description = "`receipt_used`, `receipt_revoked`; `receipt_mismatch`: the receipt is about another action, or says another answer"), (status = 422)))]
+    (status = 409, description = "`receipt_used`, `receipt_revoked`; `receipt_mismatch`: the receipt is about another action, or says another answer; `log_not_signed`: this server has no key to sign with"), (status = 422)))]
 pub(super) async fn consume(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
     let body = Json::of(&request)?;
     let id = receipt_id(&request)?;
     let used = body.into().map(|body: ConsumeReceiptRequest| Use { action_digest: body.action_digest, value: body.value });
     let used = used.map_err(|errors| Rejection::Invalid { errors });
-    let id = shared.store.consume_receipt(caller.principal.clone(), id, used).await?;
-    Ok(HttpResponse::Ok().json(proved(&shared, &caller, id).await?.view))
+    let proved = proved(&shared, &caller, id).await?;
+    let standing = shared.store.consume_receipt(caller.principal.clone(), id, used).await?;
+    Ok(HttpResponse::Ok().json(ReceiptView::of(id, &standing, proved.view.receipt)))
 }
 
 /// Revokes a receipt that was not used. For admins, and for the person who answered.
 #[utoipa::path(post, path = "/api/v1/receipts/{receipt_id}/revoke", tag = "receipts", request_body = RevokeReceiptRequest,
     params(("receipt_id" = String, Path)), responses(
     (status = 200, body = ReceiptView), (status = 403), (status = 404),
-    (status = 409, description = "`receipt_used`, `receipt_revoked`"), (status = 422)))]
+    (status = 409, description = "`receipt_used`, `receipt_revoked`; `log_not_signed`: this server has no key to sign with"), (status = 422)))]
 pub(super) async fn revoke(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
     let body = Json::of(&request)?;
     let id = receipt_id(&request)?;
     let reason =
         body.into().and_then(|body: RevokeReceiptRequest| reason(body.reason)).map_err(|errors| Rejection::Invalid { errors });
-    let id = shared.store.revoke_receipt(caller.principal.clone(), id, reason).await?;
-    Ok(HttpResponse::Ok().json(proved(&shared, &caller, id).await?.view))
+    let proved = proved(&shared, &caller, id).await?;
+    let standing = shared.store.revoke_receipt(caller.principal.clone(), id, reason).await?;
+    Ok(HttpResponse::Ok().json(ReceiptView::of(id, &standing, proved.view.receipt)))
 }

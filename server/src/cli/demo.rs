@@ -113,6 +113,7 @@ fn config(folder: &tempfile::TempDir) -> anyhow::Result<Config> {
             client_guard_seconds: CLIENT_GUARD_SECONDS,
         },
         subscriptions: SubscriptionsConfig::default(),
+        retention: None,
         display_time_zone: None,
         otlp_endpoint: None,
         limits: Limits::of_this_machine(),

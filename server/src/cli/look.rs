@@ -166,21 +166,32 @@ fn verify(events: &[Value], json: bool) -> anyhow::Result<()> {
     let verified = verify_chain(&sealed).context("the log was changed: its chain of hashes does not fit together")?;
     if !json {
         print(&format!("The chain of {verified} events fits together."))?;
+        let erased = sealed.iter().filter(|event| event.is_erased()).count();
+        if erased > 0 {
+            print(&format!(
+                "The contents of {erased} of them were erased, so their hashes cannot be compared with their contents. An export shows \
+                 whether the server's log says so."
+            ))?;
+        }
     }
     Ok(())
 }
 
-/// A line for an event of the server's own log: its time, its type, the key or the person that it is about, and the one who did it.
+/// A line for an event of the server's own log: its time, its type, the object or person that it is about, and the one who did it.
 fn in_a_line_of_the_server(event: &ServerEventView) -> String {
     let word = |word: &str| text::truncated(&inert_line(word), WORD_CHARS_MAX);
-    let of_key = |member: &str| word(event.payload.get(member).and_then(Value::as_str).unwrap_or_default());
+    let of = |member: &str| word(event.payload.get(member).and_then(Value::as_str).unwrap_or_default());
     let role = event.payload.get("role").and_then(Value::as_str).map(|role| format!(", {}", word(role))).unwrap_or_default();
-    let subject = match (of_key("address"), of_key("session_id")) {
-        (address, _) if !address.is_empty() => format!("{address}{role}"),
-        (_, session) if !session.is_empty() => format!("session {session}{role}"),
-        _ => format!("{} ({}{role})", of_key("key_id"), of_key("name")),
+    let object = match ["intent_id", "hold_id", "address", "session_id", "format"]
+        .into_iter()
+        .find(|member| event.payload.contains_key(*member))
+    {
+        Some("address") => format!("{}{role}", of("address")),
+        Some("session_id") => format!("session {}{role}", of("session_id")),
+        Some(member) => of(member),
+        None => format!("{} ({}{role})", of("key_id"), of("name")),
     };
-    let about = format!("{}  {}  {subject}, by {}", event.created_at, text::visible_line(&event.event_type), word(&event.actor));
+    let about = format!("{}  {}  {object}, by {}", event.created_at, text::visible_line(&event.event_type), word(&event.actor));
     line_of_result(&format!("{:>4}  ", event.sequence), &about, "      ")
 }
 

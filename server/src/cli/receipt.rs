@@ -1,5 +1,7 @@
 //! `placet receipt get | verify`: fetches the receipt of a decision, and checks one without a server.
 
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -7,6 +9,7 @@ use anyhow::Context;
 use clap::{Args, Subcommand};
 use placet::{Decision, VerifyingKey, verify_receipt};
 
+use super::question;
 use super::remote::{self, EXIT_CODES, RemoteArgs, inert_line, print, print_json, print_laid_out};
 
 /// The exit code for a receipt that is not genuine.
@@ -23,7 +26,7 @@ pub(super) enum ReceiptCommand {
 #[derive(Args)]
 #[command(after_help = EXIT_CODES)]
 pub(super) struct GetArgs {
-    /// The question's id.
+    /// The short id of the question, as `placet list --all` shows it.
     id: String,
     /// The file to write.
     #[arg(long, value_name = "FILE")]
@@ -57,15 +60,17 @@ pub(super) async fn run(command: ReceiptCommand) -> ExitCode {
 
 async fn got(args: &GetArgs) -> anyhow::Result<()> {
     let remote = args.remote.connect("receipt", "agent, operator or admin")?;
-    let id = domain::base::ids::SuspensionId::parse(&args.id).context("this is not the id of a question")?;
-    let receipt = remote.heard(remote.client.receipt_of(id)).await;
+    let question = question::find(&remote, &args.id).await?;
+    let receipt = remote.heard(remote.client.receipt_of(question.id)).await;
     let receipt = receipt.map_err(|error| remote.failed(error).context("there is no receipt"))?;
     let text = serde_json::to_string_pretty(&receipt.receipt)?;
-    let mut open = std::fs::OpenOptions::new();
+    let mut options = OpenOptions::new();
     // A file of another receipt is not overwritten.
-    let mut file =
-        open.write(true).create_new(true).open(&args.out).with_context(|| format!("failed to make {}", args.out.display()))?;
-    std::io::Write::write_all(&mut file, text.as_bytes()).with_context(|| format!("failed to write {}", args.out.display()))?;
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(&args.out).with_context(|| format!("failed to make {}", args.out.display()))?;
+    file.write_all(text.as_bytes()).with_context(|| format!("failed to write {}", args.out.display()))?;
     let next = "A third party checks it with the log's public key: placet receipt verify --key KEY FILE";
     print_laid_out(&format!("{}: the receipt {}.\n{next}", args.out.display(), receipt.receipt_id))
 }

@@ -15,6 +15,7 @@ use super::limits::LimitsSection;
 use super::log::LogSection;
 use super::place::{Place, without_values};
 use super::questions::QuestionsSection;
+use super::retention::RetentionSection;
 use super::subscriptions::SubscriptionsSection;
 
 /// The file. Unknown keys are refused, because otherwise the server would silently ignore a misspelt setting.
@@ -42,6 +43,7 @@ pub(super) struct FileConfig {
     pub(super) channels: ChannelsSection,
     pub(super) questions: QuestionsSection,
     pub(super) subscriptions: SubscriptionsSection,
+    pub(super) retention: RetentionSection,
     pub(super) limits: LimitsSection,
 }
 

@@ -20,6 +20,7 @@ In the file (--config), in TOML: the flags above but --config, --dev and --after
   [[channels.webhook]]  name, url, secret, secret_file, previous_secret, previous_secret_file, allow_subnets, recipient, links, template
   [questions]           secrets = \"warn\" or \"refuse\", min_distance_seconds, asks_per_hour, min_interval_seconds
   [subscriptions]       hosts, allow_subnets
+  [retention]           days
   [limits]              concurrent_requests, connections, key_requests_per_minute, agent_bytes_per_day, reserve_bytes
   [[log.witness]]       url, key, allow_subnets
   [log.webhook]         url, secret, secret_file, allow_subnets

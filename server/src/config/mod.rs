@@ -14,12 +14,14 @@ mod log;
 mod mode;
 mod place;
 mod questions;
+mod retention;
 mod subscriptions;
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
+use chrono::TimeDelta;
 use chrono_tz::Tz;
 use clap::Args;
 use domain::asking::policy::{AskingPolicy, CLIENT_GUARD_SECONDS, CLIENT_GUARD_SECONDS_MAX, UnknownChannel};
@@ -46,6 +48,7 @@ pub use self::log::{LogConfig, WitnessConfig};
 pub use self::mode::Mode;
 pub use self::place::is_only_in_the_file;
 use self::questions::QuestionsSection;
+pub use self::retention::RETENTION_DAYS_RECOMMENDED;
 pub use self::subscriptions::SubscriptionsConfig;
 
 /// The settings of the command line and the environment.
@@ -146,6 +149,8 @@ pub struct Config {
     pub asking: AskingPolicy,
     /// The endpoints to which agents may have messages about events sent.
     pub subscriptions: SubscriptionsConfig,
+    /// How long the content of intents is kept after their last event; `None` if nothing is erased for its age.
+    pub retention: Option<TimeDelta>,
     /// The key to the log, and its name.
     pub log: LogConfig,
     /// The second time zone in mails, beside UTC, if there is one.
@@ -198,6 +203,7 @@ impl Config {
         let display_time_zone = args.display_time_zone.clone().or(file.display_time_zone).filter(|zone| !zone.is_empty());
         let display_time_zone = display_time_zone.map(|zone| time_zone(&zone)).transpose()?;
         let (limits, subscriptions) = (file.limits.resolve()?, file.subscriptions.resolve()?);
+        let retention = file.retention.resolve()?;
         let named = |flag: &Option<PathBuf>, file| flag.clone().or(file).filter(|path: &PathBuf| !path.as_os_str().is_empty());
         let of_log = LogArgs {
             key_file: named(&args.log_key_file, file.log_key_file),
@@ -214,6 +220,7 @@ impl Config {
             webhooks,
             asking,
             subscriptions,
+            retention,
             log,
             display_time_zone,
             otlp_endpoint,
@@ -571,7 +578,7 @@ mod tests {
     }
 
     /// The tables of the file.
-    const SECTIONS: [&str; 12] = [
+    const SECTIONS: [&str; 13] = [
         "",
         "[suspension]",
         "[suspension.default_retry_policy]",
@@ -580,6 +587,7 @@ mod tests {
         "[[channels.webhook]]",
         "[questions]",
         "[subscriptions]",
+        "[retention]",
         "[limits]",
         "[log]",
         "[[log.witness]]",

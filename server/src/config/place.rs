@@ -7,15 +7,16 @@ use super::defaults::LISTEN_DEFAULT;
 
 /// The names in the file, which a refusal may repeat.
 #[rustfmt::skip]
-pub(super) const KEYS: [&str; 57] = [
+pub(super) const KEYS: [&str; 59] = [
     "listen", "database_url", "database_connections", "public_url", "smtp_url", "smtp_insecure", "mail_from", "mail_bounce_to", "operators", "notify_allow",
-    "display_time_zone", "otlp_endpoint", "log_key_file", "log_origin", "log_checkpoint_file", "log", "suspension", "fallback", "channels", "questions", "subscriptions", "limits",
+    "display_time_zone", "otlp_endpoint", "log_key_file", "log_origin", "log_checkpoint_file", "log", "suspension", "fallback", "channels", "questions", "subscriptions", "retention", "limits",
     "default_retry_policy", "max_attempts", "interval_seconds", "strategy", "escalation_ladder", "final_fallback_policy",
     "allowed", "min_window_seconds", "requires_delivery", "client_guard_seconds",
     "unknown", "default", "webhook",
     "name", "url", "secret", "secret_file", "previous_secret", "previous_secret_file", "allow_subnets", "recipient", "links", "template",
     "secrets", "min_distance_seconds", "asks_per_hour", "min_interval_seconds",
     "hosts",
+    "days",
     "witness", "key",
     "concurrent_requests", "connections", "key_requests_per_minute", "agent_bytes_per_day", "reserve_bytes",
 ];

@@ -200,7 +200,7 @@ impl Authenticator {
                 tracing::warn!(why, "the store could not look a key up");
                 LookError::Unavailable
             }
-            error @ (StoreError::Failed(_) | StoreError::Rejected(_) | StoreError::Held(_)) => {
+            error @ (StoreError::Failed(_) | StoreError::Damaged(_) | StoreError::Rejected(_) | StoreError::Held(_)) => {
                 tracing::error!(error = format!("{:#}", anyhow::Error::from(error)), "looking a key up failed");
                 LookError::Failed
             }

@@ -18,7 +18,7 @@ use domain::people::event::LogExported;
 use domain::people::principal::Principal;
 use domain::problem::Rejection;
 use domain::wire::LogCheckpointView;
-use futures_util::stream;
+use futures_util::{StreamExt, stream};
 use proof::checkpoint::TreeHead;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -120,11 +120,17 @@ pub(crate) async fn export(query: &str, shared: &Data<Shared>, principal: Princi
         }
         return Ok(HttpResponse::Ok().content_type("application/json").body(lines.manifest()));
     }
-    let body =
+    // The header and the first events are made before the status is sent, because events may have been erased after the checkpoint.
+    let mut first = Vec::new();
+    for _ in 0..2 {
+        first.extend(lines.next().await?);
+    }
+    let rest =
         stream::try_unfold(
             lines,
             |mut lines| async move { Ok::<_, StoreError>(lines.next().await?.map(|bytes| (bytes, lines))) },
         );
+    let body = stream::iter(first.into_iter().map(Ok)).chain(rest);
     Ok(HttpResponse::Ok().content_type(format.content_type()).streaming(body))
 }
 
@@ -161,6 +167,7 @@ struct Lines {
 #[derive(Default)]
 struct Counts {
     events: u64,
+    redacted: u64,
     first_leaf: Option<u64>,
     last_leaf: Option<u64>,
     by_type: BTreeMap<String, u64>,
@@ -231,12 +238,12 @@ impl Lines {
     }
 
     fn manifest(&mut self) -> String {
-        let Counts { events, first_leaf, last_leaf, by_type } = std::mem::take(&mut self.counts);
+        let Counts { events, redacted, first_leaf, last_leaf, by_type } = std::mem::take(&mut self.counts);
         let root = TreeHead::read(&self.checkpoint).map(|head| STANDARD.encode(head.root)).unwrap_or_default();
         let digest = std::mem::take(&mut self.hash).finalize();
         let sha256 = digest.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
         let manifest = json!({ "manifest": {
-            "events": events, "redacted": 0, "first_leaf": first_leaf, "last_leaf": last_leaf, "by_type": by_type,
+            "events": events, "redacted": redacted, "first_leaf": first_leaf, "last_leaf": last_leaf, "by_type": by_type,
             "size": self.size, "root": root, "checkpoint": self.checkpoint, "sha256": sha256,
         }});
         format!("{manifest}\n")
@@ -246,6 +253,7 @@ impl Lines {
 impl Counts {
     fn add(&mut self, exported: &Exported) {
         self.events += 1;
+        self.redacted += u64::from(exported.sealed.is_erased());
         self.first_leaf = self.first_leaf.or(Some(exported.leaf));
         self.last_leaf = Some(exported.leaf);
         *self.by_type.entry(exported.sealed.event_type().unwrap_or_default()).or_default() += 1;
@@ -262,11 +270,13 @@ fn line(format: Format, exported: &Exported) -> Result<String, StoreError> {
         Format::Ocsf => return Ok(ocsf::line(*leaf, &read(&event)?)),
         Format::Cef => return Ok(cef::line(*leaf, &read(&event)?)),
     }
+    let (name, event) =
+        if sealed.is_erased() { ("redacted", String::from_utf8_lossy(&sealed.bytes)) } else { ("event", event.into()) };
     Ok(match proof {
-        None => format!("{{\"leaf\":{leaf},\"event\":{event}}}\n"),
+        None => format!("{{\"leaf\":{leaf},\"{name}\":{event}}}\n"),
         Some(path) => {
             let path = Value::from(path.iter().map(|hash| STANDARD.encode(hash)).collect::<Vec<_>>());
-            format!("{{\"leaf\":{leaf},\"event\":{event},\"proof\":{path}}}\n")
+            format!("{{\"leaf\":{leaf},\"{name}\":{event},\"proof\":{path}}}\n")
         }
     })
 }

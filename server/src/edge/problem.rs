@@ -12,7 +12,7 @@ use domain::base::ids::IntentId;
 use domain::base::time::{naive, rfc3339};
 use domain::problem::{Directing, Entry, Rejection, edge};
 use serde_json::{Map, Value, json};
-use store::StoreError;
+use store::{Damaged, LogName, StoreError};
 
 use super::admission::Refused;
 use super::authenticator::LookError;
@@ -167,9 +167,7 @@ impl From<Rejection> for Failure {
         let members = &mut more.members;
         let mut member = |name: &str, value: Value| members.insert(name.to_owned(), value);
         match &rejection {
-            Rejection::InvalidChoice { valid_choices, .. } => {
-                member("valid_choices", json!(valid_choices));
-            }
+            Rejection::InvalidChoice { valid_choices, .. } => drop(member("valid_choices", json!(valid_choices))),
             Rejection::VersionConflict { current_version } => drop(member("current_version", json!(current_version))),
             Rejection::Expired { expired_at } => more.times.push(("expired_at", *expired_at)),
             Rejection::PortfolioDeadlinePassed { deadline } => more.times.push(("deadline", Some(*deadline))),
@@ -177,15 +175,11 @@ impl From<Rejection> for Failure {
                 more.add_receipt(&rejection);
             }
             Rejection::AlreadyResolved { .. } => more.add_ending(&rejection),
-            Rejection::LeaseConflict { existing } => {
-                member("existing_lease", json!(existing));
-            }
+            Rejection::LeaseConflict { existing } => drop(member("existing_lease", json!(existing))),
             Rejection::CoordinatorConflict { .. } | Rejection::GuardrailViolation { .. } => more.add_coordinator(&rejection),
             Rejection::TooSoon { retry_after_seconds }
             | Rejection::AskedTooOften { retry_after_seconds, .. }
-            | Rejection::BytesSpent { retry_after_seconds, .. } => {
-                more.retry_after = Some(*retry_after_seconds);
-            }
+            | Rejection::BytesSpent { retry_after_seconds, .. } => more.retry_after = Some(*retry_after_seconds),
             Rejection::GovernanceViolation { rule, .. } => drop(member("rule", json!(rule))),
             Rejection::DependencyCycle { .. }
             | Rejection::DependenciesIncomplete { .. }
@@ -217,6 +211,12 @@ impl From<Rejection> for Failure {
             | Rejection::CheckpointNotOpen { .. }
             | Rejection::LogNotSigned
             | Rejection::NotAnswered
+            | Rejection::Redacted
+            | Rejection::QuestionOpen
+            | Rejection::IntentNotEnded { .. }
+            | Rejection::ExportOutdated
+            | Rejection::LegalHold
+            | Rejection::TooManyHolds { .. }
             | Rejection::PlanNotDraft { .. }
             | Rejection::PlanNotActive { .. }
             | Rejection::PlanWaits
@@ -244,6 +244,29 @@ impl Failure {
     }
 }
 
+impl Failure {
+    fn damaged(damaged: &Damaged) -> Self {
+        // The name of the database's file is for the log.
+        let detail = match damaged {
+            Damaged::Event { .. } => format!("{damaged}; nothing was decided from it"),
+            Damaged::Database(_) => {
+                "a part of the database that this request needs is damaged; nothing was decided from it".to_owned()
+            }
+        };
+        let mut failure = Self::edge(edge::DAMAGED, detail);
+        if let Damaged::Event { log, sequence, .. } = damaged {
+            let mut member = |name: &str, value: Value| failure.more.members.insert(name.to_owned(), value);
+            match log {
+                Some(LogName::Intent(id)) => drop(member("intent_id", json!(id))),
+                Some(LogName::Portfolio(id)) => drop(member("portfolio_id", json!(id))),
+                Some(LogName::Server) | None => {}
+            }
+            member("sequence", json!(sequence));
+        }
+        failure
+    }
+}
+
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         match error {
@@ -260,6 +283,8 @@ impl From<StoreError> for Failure {
                     "the server decides nothing by the clock at present, so nothing was done; send the same request again",
                 )
             }
+            // The store has logged the damage, once.
+            StoreError::Damaged(damaged) => Self::damaged(&damaged),
             StoreError::Failed(error) => {
                 tracing::error!(error = format!("{error:#}"), "a request failed");
                 Self::edge(edge::INTERNAL, "the server failed; the failure was logged")

@@ -19,7 +19,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 use store::fact::{Attempted, Fact, Method, Outcome, Settled};
-use store::{Again, Copied, DeliveryResult, Hold, Standing};
+use store::{Again, Copied, DeliveryResult, Hold, Standing, damage};
 
 /// The content type of the text that [`Metrics::exposition`] returns.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -236,6 +236,7 @@ pub struct Metrics {
     queue_full: Counter,
     timers_mended: Counter,
     sweep_left_out: Counter,
+    damaged: Gauge,
     circuits: Family<ChannelLabel, Gauge>,
     requests: Family<RequestLabels, Counter>,
     request_seconds: Family<RouteLabels, Histogram>,
@@ -271,6 +272,7 @@ impl Metrics {
             queue_full: Counter::default(),
             timers_mended: Counter::default(),
             sweep_left_out: Counter::default(),
+            damaged: Gauge::default(),
             circuits: Family::default(),
             requests: Family::default(),
             request_seconds: Family::new_with_constructor(|| Histogram::new(REQUEST_SECONDS)),
@@ -350,6 +352,11 @@ impl Metrics {
             "placet_sweep_left_out",
             "Open questions that could not be looked at for lost timers, or not repaired; the log says why",
             self.sweep_left_out.clone(),
+        );
+        it.register(
+            "placet_damaged_records",
+            "Stored records that have changed since they were written, as far as this process has met them; the log names each",
+            self.damaged.clone(),
         );
         it.register("placet_held", "Whether deadlines and messages wait, and why", self.held.clone());
         it.register("placet_questions_open", "Questions that wait for an answer", self.open.clone());
@@ -627,6 +634,7 @@ impl Metrics {
     /// Never in practice: a string accepts every write.
     pub fn exposition(&self, standing: &Standing, now: DateTime<Utc>) -> Result<String, fmt::Error> {
         self.open.set(standing.questions_open);
+        self.damaged.set(i64::try_from(damage::found().len()).unwrap_or(i64::MAX));
         self.pending.get_or_create(&StateLabel { state: "queued" }).set(standing.deliveries_queued);
         self.pending.get_or_create(&StateLabel { state: "sending" }).set(standing.deliveries_leased);
         let overdue = |due: Option<DateTime<Utc>>| due.map_or(0.0, |due| seconds_of(now - due));

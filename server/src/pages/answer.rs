@@ -239,7 +239,7 @@ async fn decided(
             again(FormError::text(FieldProblem::TooLong), StatusCode::UNPROCESSABLE_ENTITY)
         }
         Err(StoreError::Rejected(_)) => to_outcome(&request),
-        Err(error @ (StoreError::Unavailable(_) | StoreError::Held(_) | StoreError::Failed(_))) => {
+        Err(error @ (StoreError::Unavailable(_) | StoreError::Held(_) | StoreError::Damaged(_) | StoreError::Failed(_))) => {
             // The page may say that nothing was recorded only after `Held`: with this error the store has written nothing.
             let told = if matches!(error, StoreError::Held(_)) { FormError::CannotSave } else { FormError::Unheard };
             let mut page = again(told, StatusCode::SERVICE_UNAVAILABLE);

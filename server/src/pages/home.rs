@@ -279,7 +279,9 @@ pub(super) async fn ask(request: HttpRequest, payload: Payload, shared: Data<Sha
     match asked {
         Ok(()) => home(),
         Err(StoreError::Rejected(rejection)) => inside(&holder, &shared, &pages, again(rejection.to_string())).await,
-        Err(StoreError::Unavailable(_) | StoreError::Held(_) | StoreError::Failed(_)) => busy(&pages, Trouble::CannotRead),
+        Err(StoreError::Unavailable(_) | StoreError::Held(_) | StoreError::Damaged(_) | StoreError::Failed(_)) => {
+            busy(&pages, Trouble::CannotRead)
+        }
     }
 }
 

@@ -283,7 +283,7 @@ impl Deliveries {
         let for_later = match &recorded {
             Err(StoreError::Unavailable(why)) => Some(why.as_str()),
             Err(StoreError::Held(why)) => Some(*why),
-            Err(StoreError::Rejected(_) | StoreError::Failed(_)) | Ok(_) => None,
+            Err(StoreError::Rejected(_) | StoreError::Damaged(_) | StoreError::Failed(_)) | Ok(_) => None,
         };
         if for_later.is_some_and(|why| self.results.keep(&kept, why, self.resources.clock.running())) {
             return Ok(());

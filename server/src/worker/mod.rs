@@ -7,6 +7,7 @@ pub mod deliveries;
 pub mod lane;
 pub mod logins;
 mod results;
+pub(crate) mod scrub;
 pub(crate) mod streams;
 pub mod subscriptions;
 pub mod upkeep;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use anyhow::Context;
+use chrono::TimeDelta;
 use store::{QUESTIONS_PER_LOOK, Store, StoreError};
 use tokio_cron_scheduler::{Job, JobScheduler};
 
@@ -13,6 +14,10 @@ use crate::observe::metrics::Metrics;
 const FORGET_SCHEDULE: &str = "0 17 * * * *";
 /// When open questions are searched for lost timers: every ten minutes.
 const SWEEP_SCHEDULE: &str = "45 */10 * * * *";
+/// When content that is kept no longer is erased: every ten minutes, a bounded part at a time.
+const RETAIN_SCHEDULE: &str = "15 5-55/10 * * * *";
+/// The transactions of one of these turns.
+const RETAIN_UNITS_MAX: u32 = 500;
 /// The pages of open questions that one sweep examines; the next sweep goes on from there.
 const SWEEP_PAGES_MAX: u32 = 40;
 /// When the request counters of links, keys and addresses that have not been used for a while are dropped: every minute.
@@ -22,6 +27,7 @@ const LINKS_SCHEDULE: &str = "30 * * * * *";
 pub(crate) async fn start(
     store: Arc<dyn Store>,
     metrics: Arc<Metrics>,
+    retention: Option<TimeDelta>,
     forget_quiet_links: impl Fn() + Send + Sync + Clone + 'static,
 ) -> anyhow::Result<JobScheduler> {
     let scheduler = JobScheduler::new().await.context("failed to make the upkeep schedule")?;
@@ -41,6 +47,17 @@ pub(crate) async fn start(
             }
         })
     })?;
+    if let Some(kept) = retention {
+        let retaining = Arc::new(Retaining::new(store.clone(), kept));
+        let retain = Job::new_async(RETAIN_SCHEDULE, move |_, _| {
+            let retaining = retaining.clone();
+            Box::pin(async move {
+                // Failures are logged, and the next turn goes on.
+                retaining.turn().await;
+            })
+        })?;
+        scheduler.add(retain).await?;
+    }
     let sweep = Arc::new(Sweep::new(store, metrics));
     let sweep = Job::new_async(SWEEP_SCHEDULE, move |_, _| {
         let sweep = sweep.clone();
@@ -55,6 +72,45 @@ pub(crate) async fn start(
     scheduler.add(links).await?;
     scheduler.start().await.context("failed to start the upkeep schedule")?;
     Ok(scheduler)
+}
+
+/// Erases content that is kept no longer: see [`Store::retain`].
+pub struct Retaining {
+    store: Arc<dyn Store>,
+    kept: TimeDelta,
+    /// The row id of the last intent that was looked at.
+    place: AtomicI64,
+}
+
+impl Retaining {
+    /// Makes a pass that begins with the oldest intent. Content is kept as long as `kept` after the last event of its intent.
+    pub fn new(store: Arc<dyn Store>, kept: TimeDelta) -> Self {
+        Self { store, kept, place: AtomicI64::new(0) }
+    }
+
+    /// Goes on where the last call ended, for a bounded number of transactions; returns how many events were erased.
+    pub async fn turn(&self) -> u64 {
+        let mut erased = 0;
+        for _ in 0..RETAIN_UNITS_MAX {
+            match self.store.retain(self.place.load(Ordering::Relaxed), self.kept).await {
+                Ok(retained) => {
+                    erased += retained.events;
+                    self.place.store(retained.next.unwrap_or(0), Ordering::Relaxed);
+                    if retained.next.is_none() {
+                        break;
+                    }
+                }
+                Err(error) => {
+                    tracing::warn!(error = %error, "failed to erase content that is kept no longer; the next run goes on");
+                    break;
+                }
+            }
+        }
+        if erased > 0 {
+            tracing::info!(erased, "erased the content of events that were older than retention.days");
+        }
+        erased
+    }
 }
 
 /// Restores timers that open questions should have: see [`Store::sweep_timers`].

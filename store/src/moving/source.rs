@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 
 use super::tables::{Cell, Form, TABLES, Table};
 use crate::Schema;
-use crate::sqlite::{lock, moved_to, schema, url_of};
+use crate::sqlite::{connect, lock, moved_to, schema, url_of};
 
 /// The file, locked against servers, inside one transaction that keeps every other writer out. `mark_moved` ends the transaction.
 pub(super) struct Source {
@@ -73,7 +73,7 @@ impl Source {
         let path = path.canonicalize().with_context(|| format!("failed to open {}", path.display()))?;
         let lock = lock(&path)?;
         let unusable = || format!("failed to read {}; check that you may read and write it", path.display());
-        let mut conn = SqliteConnection::establish(&url_of(&path)?).with_context(unusable)?;
+        let mut conn = connect(&url_of(&path)?).with_context(unusable)?;
         conn.batch_execute("PRAGMA busy_timeout = 5000; PRAGMA synchronous = FULL;").with_context(unusable)?;
         match schema(&mut conn).with_context(unusable)? {
             Schema::Current => {}

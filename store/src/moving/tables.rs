@@ -148,6 +148,8 @@ pub(super) const TABLES: &[Table] = &[
     table!(completions, intent),
     table!(retries, intent),
     table!(receipts, suspension),
+    table!(redactions, intent, last_sequence),
+    table!(holds, id),
     table!(suspensions, rid).draws_from("suspensions_rid"),
     table!(suspension_keys, key_hash),
     table!(suspension_traces, suspension),

@@ -26,6 +26,8 @@ pub struct Examination {
     pub connections_free: i64,
     /// Whether a commit survives a power failure.
     pub durable: bool,
+    /// Whether the server compares each page with a checksum.
+    pub has_checksums: bool,
 }
 
 #[derive(QueryableByName)]
@@ -36,12 +38,15 @@ struct Server {
     connections_free: i64,
     #[diesel(sql_type = Bool)]
     durable: bool,
+    #[diesel(sql_type = Bool)]
+    has_checksums: bool,
 }
 
 const SERVER: &str = "SELECT clock_timestamp() AS now, \
      current_setting('max_connections')::bigint - current_setting('superuser_reserved_connections')::bigint \
      - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') AS connections_free, \
-     current_setting('fsync')::boolean AND current_setting('full_page_writes')::boolean AS durable";
+     current_setting('fsync')::boolean AND current_setting('full_page_writes')::boolean AS durable, \
+     current_setting('data_checksums')::boolean AS has_checksums";
 
 /// Looks at the database, and reads the secret named `secret`.
 ///
@@ -92,5 +97,11 @@ fn look(address: &Address, secret: &str) -> anyhow::Result<Examination> {
         let keys = api_keys::table.order(api_keys::rid).select(KeyColumns::selection()).load::<KeyColumns>(&mut conn)?;
         seen.gateways = Gateway::among(keys.into_iter().map(KeyColumns::into_view).collect::<Result<_, _>>()?);
     }
-    Ok(Examination { inspection: seen, ahead, connections_free: server.connections_free, durable: server.durable })
+    Ok(Examination {
+        inspection: seen,
+        ahead,
+        connections_free: server.connections_free,
+        durable: server.durable,
+        has_checksums: server.has_checksums,
+    })
 }

@@ -19,6 +19,7 @@ use super::proof::Proof;
 use super::rows::Writing;
 use super::session::{Mode, Session};
 use crate::StoreError;
+use crate::damage::Damaged;
 use crate::host::clock_watch::ClockWatch;
 use crate::host::kill_points::{self, Point};
 use crate::hub::Notice;
@@ -262,6 +263,10 @@ pub(super) fn in_the_way(error: &RowsError, is_gone: bool) -> Option<Again> {
 /// again may help; a row that breaks a rule of the schema is a bug, and trying again does not help.
 pub(super) fn classify(error: &RowsError) -> StoreError {
     match error {
+        RowsError::Damaged(damaged) => StoreError::Damaged((**damaged).clone()),
+        RowsError::Database(Error::DatabaseError(_, said)) if let Some(damaged) = Damaged::said(said.message()) => {
+            StoreError::Damaged(damaged)
+        }
         RowsError::Database(Error::DatabaseError(
             Kind::SerializationFailure
             | Kind::UnableToSendCommand

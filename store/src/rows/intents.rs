@@ -1,5 +1,6 @@
 //! Intents and their bodies.
 
+use chrono::{DateTime, Utc};
 use domain::base::ids::IntentId;
 use domain::intent::Intent;
 use domain::intent::body::IntentBody;
@@ -52,6 +53,10 @@ pub(crate) trait ReadIntents {
     fn spent(&mut self, intent: i64) -> RowsResult<Option<f64>>;
     /// Reads only the title of an intent, because its state may be large.
     fn title(&mut self, intent: i64) -> RowsResult<String>;
+    /// The rows of intents behind `after`, up to `up_to`, that ended and did not change since `before`, in their order.
+    fn ended_in(&mut self, after: i64, up_to: i64, before: DateTime<Utc>) -> RowsResult<Vec<i64>>;
+    /// The highest row id of an intent; 0 if there is none.
+    fn newest_intent(&mut self) -> RowsResult<i64>;
     /// Lists intents, newest first; `creator` limits the list to one agent's own.
     fn intents(&mut self, creator: Option<&str>, filter: IntentFilter) -> RowsResult<Vec<IntentRow>>;
 }

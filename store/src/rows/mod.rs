@@ -12,6 +12,7 @@ pub(crate) mod departures;
 pub(crate) mod error;
 pub(crate) mod events;
 pub(crate) mod graph;
+pub(crate) mod holds;
 pub(crate) mod idempotency;
 pub(crate) mod intents;
 pub(crate) mod keys;
@@ -23,6 +24,7 @@ pub(crate) mod portfolios;
 pub(crate) mod presence;
 pub(crate) mod published;
 pub(crate) mod receipts;
+pub(crate) mod redactions;
 pub(crate) mod retries;
 pub(crate) mod server_log;
 pub(crate) mod subscriptions;
@@ -41,8 +43,9 @@ pub(crate) use self::codes::{Code, DeliveryState, Source, TimerKind};
 pub(crate) use self::coordinators::{ReadCoordinators, WriteCoordinators};
 pub(crate) use self::departures::{ReadDepartures, WriteDepartures};
 pub(crate) use self::error::{Decided, RowsError, RowsResult};
-pub(crate) use self::events::{EventLink, NewEvent, ReadEvents, WriteEvents};
+pub(crate) use self::events::{EventLink, NewEvent, ReadEvents, WriteEvents, served_whole};
 pub(crate) use self::graph::{Counted, EdgeKind, EdgeRow, GRAPH_AT_ONCE, HELD_UP, Label, ReadGraph, WriteGraph};
+pub(crate) use self::holds::{ReadHolds, WriteHolds};
 pub(crate) use self::idempotency::{ReadIdempotency, WriteIdempotency, day};
 pub(crate) use self::intents::{IntentRow, ReadIntents, WriteIntents, last_hash};
 pub(crate) use self::keys::{ReadKeys, WriteKeys, names};
@@ -54,6 +57,7 @@ pub(crate) use self::portfolios::{ListedPortfolios, MemberRow, PortfolioRow, Rea
 pub(crate) use self::presence::{PresenceRow, ReadPresence, Recovery, Restore, WritePresence};
 pub(crate) use self::published::{ReadPublished, WritePublished};
 pub(crate) use self::receipts::{ReadReceipts, ReceiptRow, WriteReceipts};
+pub(crate) use self::redactions::{Blanks, ReadRedactions, RedactionRow, WriteRedactions};
 pub(crate) use self::retries::{ReadRetries, WriteRetries};
 pub(crate) use self::server_log::{ReadServerLog, ServerHead, WriteServerLog};
 pub(crate) use self::subscriptions::{
@@ -87,6 +91,7 @@ pub(crate) trait Rows:
     + WriteDepartures
     + WriteEvents
     + WriteGraph
+    + WriteHolds
     + WriteIdempotency
     + WriteIntents
     + WriteKeys
@@ -98,6 +103,7 @@ pub(crate) trait Rows:
     + WritePresence
     + WritePublished
     + WriteReceipts
+    + WriteRedactions
     + WriteRetries
     + WriteServerLog
     + WriteSubscriptions
@@ -129,6 +135,7 @@ pub(crate) trait ReadRows:
     + ReadDepartures
     + ReadEvents
     + ReadGraph
+    + ReadHolds
     + ReadIdempotency
     + ReadIntents
     + ReadKeys
@@ -140,6 +147,7 @@ pub(crate) trait ReadRows:
     + ReadPresence
     + ReadPublished
     + ReadReceipts
+    + ReadRedactions
     + ReadRetries
     + ReadServerLog
     + ReadSubscriptions
@@ -161,6 +169,7 @@ impl<R> ReadRows for R where
         + ReadDepartures
         + ReadEvents
         + ReadGraph
+        + ReadHolds
         + ReadIdempotency
         + ReadIntents
         + ReadKeys
@@ -172,6 +181,7 @@ impl<R> ReadRows for R where
         + ReadPresence
         + ReadPublished
         + ReadReceipts
+        + ReadRedactions
         + ReadRetries
         + ReadServerLog
         + ReadSubscriptions
@@ -188,8 +198,8 @@ impl<R> ReadRows for R where
 pub(crate) mod prelude {
     pub(crate) use super::{
         ReadAccess, ReadAnnouncements, ReadAssignments, ReadBytes, ReadCoordinators, ReadDepartures, ReadEvents, ReadGraph,
-        ReadIdempotency, ReadIntents, ReadKeys, ReadLeases, ReadOutbox, ReadPeople, ReadPlans, ReadPortfolios, ReadPresence,
-        ReadReceipts, ReadRetries, ReadRows, ReadSubscriptions, ReadSuspensions, ReadTasks, ReadTimers, ReadTokens, ReadTree,
-        Rows,
+        ReadHolds, ReadIdempotency, ReadIntents, ReadKeys, ReadLeases, ReadOutbox, ReadPeople, ReadPlans, ReadPortfolios,
+        ReadPresence, ReadReceipts, ReadRedactions, ReadRetries, ReadRows, ReadSubscriptions, ReadSuspensions, ReadTasks,
+        ReadTimers, ReadTokens, ReadTree, Rows,
     };
 }

@@ -57,6 +57,7 @@ pub(crate) trait ReadPortfolios {
     fn portfolio(&mut self, id: PortfolioId) -> RowsResult<Option<PortfolioRow>>;
     fn portfolios(&mut self, listed: ListedPortfolios<'_>) -> RowsResult<Vec<PortfolioRow>>;
     /// The log of a portfolio, oldest first.
+    fn portfolio_id(&mut self, rid: i64) -> RowsResult<PortfolioId>;
     fn portfolio_events(&mut self, portfolio: i64) -> RowsResult<Vec<Sealed>>;
     /// The intents in a portfolio behind the first `offset`: by priority, the highest first, and then the oldest intent
     /// first.

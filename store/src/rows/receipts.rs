@@ -13,9 +13,16 @@ pub(crate) struct ReceiptRow {
     pub(crate) id: ReceiptId,
     /// The event that made the receipt.
     pub(crate) event: i64,
-    /// The signed statement, without its proof.
+    /// The signed statement, without its proof; empty if it was erased.
     pub(crate) statement: Vec<u8>,
     pub(crate) standing: Standing,
+}
+
+impl ReceiptRow {
+    /// Whether the decision was erased, and the receipt with it.
+    pub(crate) fn is_erased(&self) -> bool {
+        self.statement.is_empty()
+    }
 }
 
 /// Writes receipts, in one transaction.

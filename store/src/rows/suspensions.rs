@@ -84,17 +84,21 @@ pub(crate) trait ReadSuspensions: ReadEvents {
     fn open_fixed(&mut self, after: i64, limit: u32) -> RowsResult<Vec<FixedQuestion>>;
     /// The row of the newest suspension; 0 if there is none.
     fn newest_suspension(&mut self) -> RowsResult<i64>;
-    /// The question a suspension asks, read from the event that asked it.
+    /// The question a suspension asks, read from the event that asked it; if that was erased, a question without words.
     fn question(&mut self, row: &SuspensionRow) -> RowsResult<Question> {
         #[derive(serde::Deserialize)]
         struct Asked {
             payload: Suspended,
         }
-        let asked: Asked = serde_json::from_slice(&self.event(row.event)?.bytes)?;
+        let event = self.event(row.event)?;
+        if event.is_erased() {
+            return Ok(Question::erased());
+        }
+        let asked: Asked = serde_json::from_slice(&event.bytes)?;
         Ok(asked.payload.into_question())
     }
     /// The accepted answer of a suspension, read from the event that recorded it, with the hash of that event; `None` if the suspension
-    /// has none, or if it ended before that event was kept.
+    /// has none, if it ended before that event was kept, or if the event was erased.
     fn answer(&mut self, row: &SuspensionRow) -> RowsResult<Option<(Resumed, Hash)>> {
         #[derive(serde::Deserialize)]
         struct Answered {
@@ -103,6 +107,9 @@ pub(crate) trait ReadSuspensions: ReadEvents {
         let is_answered = row.suspension.ending.as_ref().is_some_and(|ending| ending.resolution == Resolution::Responded);
         let Some(event) = row.ending_event.filter(|_| is_answered) else { return Ok(None) };
         let event = self.event(event)?;
+        if event.is_erased() {
+            return Ok(None);
+        }
         let answered: Answered = serde_json::from_slice(&event.bytes)?;
         Ok(Some((answered.payload, event.hash)))
     }

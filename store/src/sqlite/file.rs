@@ -5,6 +5,9 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use diesel::connection::Connection;
+use diesel::result::ConnectionResult;
+use diesel::sqlite::SqliteConnection;
 
 /// The ending of the file that a server locks; SQLite's own locks come and go with each transaction.
 pub(super) const SERVE_LOCK: &str = ".serve-lock";
@@ -19,6 +22,12 @@ pub fn beside(path: &Path, ending: &str) -> PathBuf {
 /// A path as SQLite takes it.
 pub(crate) fn url_of(path: &Path) -> anyhow::Result<String> {
     Ok(path.to_str().context("the database path is not valid UTF-8")?.to_owned())
+}
+
+/// Opens a database by the name that SQLite takes. Each page of it has a checksum (ADR 62).
+pub(crate) fn connect(url: &str) -> ConnectionResult<SqliteConnection> {
+    checksums::install();
+    SqliteConnection::establish(url)
 }
 
 /// Creates a missing folder or file, readable for its owner alone: tokens and keys are stored as hashes, but questions are not.

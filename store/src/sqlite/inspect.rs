@@ -10,7 +10,7 @@ use diesel::prelude::*;
 use diesel::sql_types::Text;
 use diesel::sqlite::SqliteConnection;
 
-use super::file::{beside, url_of};
+use super::file::{beside, connect, url_of};
 use super::mark::moved_to;
 use super::migrate::known_migrations;
 use crate::inspection::Gateway;
@@ -96,8 +96,8 @@ fn open(path: &Path) -> anyhow::Result<SqliteConnection> {
         // No program has the file open. Only `immutable` keeps SQLite from making the files of the write-ahead log just to read.
         mode = "mode=ro&immutable=1";
     }
-    let mut conn = SqliteConnection::establish(&format!("file:{escaped}?{mode}"))
-        .with_context(|| format!("failed to open {} for reading", path.display()))?;
+    let mut conn =
+        connect(&format!("file:{escaped}?{mode}")).with_context(|| format!("failed to open {} for reading", path.display()))?;
     conn.batch_execute("PRAGMA busy_timeout = 5000; PRAGMA query_only = ON;")?;
     Ok(conn)
 }

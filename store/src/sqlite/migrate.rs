@@ -98,7 +98,7 @@ mod tests {
         described!(described: intents intent_bodies events suspensions suspension_keys idempotency timers outbox tokens leases);
         described!(described: api_keys agent_bytes secrets presence suspension_traces bounces departures places);
         described!(described: server_events server_log assignments published access_entries access_requests);
-        described!(described: announcements client_ids graph_edges completions tasks plans coordinators retries receipts);
+        described!(described: announcements client_ids graph_edges completions tasks plans coordinators retries receipts redactions holds);
         described!(described: portfolios portfolio_events portfolio_members subscriptions);
         described!(described: people logins sessions views);
         described!(described: tree unplaced tree_tiles tree_runs checkpoints witnesses log_keys);

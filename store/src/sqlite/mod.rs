@@ -14,11 +14,12 @@ mod statements;
 mod writer;
 
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context;
+use checksums::Scan;
 use diesel::connection::SimpleConnection;
 use diesel::r2d2::{ConnectionManager, CustomizeConnection, Pool};
 use diesel::sql_types::Integer;
@@ -33,7 +34,7 @@ use self::checkpoint::Checkpointer;
 pub use self::checkpoint::LogLimits;
 pub use self::file::beside;
 use self::file::create;
-pub(crate) use self::file::{lock, url_of};
+pub(crate) use self::file::{connect, lock, url_of};
 use self::identity::Identity;
 pub use self::identity::second_name;
 pub(crate) use self::inspect::schema;
@@ -44,9 +45,11 @@ pub use self::migrate::known_migrations;
 use self::migrate::migrate;
 use self::writer::{Writer, classify};
 use crate::backend::Backend;
+use crate::damage::Damaged;
 use crate::host::clock_watch::ClockWatch;
 use crate::hub::Hub;
 use crate::rows::RowsResult;
+use crate::scrub::{Leaves, PAGES_PER_STEP, Scrub, Scrubbed};
 use crate::surroundings::{Env, Surroundings};
 use crate::{StoreError, Unit};
 
@@ -59,7 +62,7 @@ const READERS_APART_MAX: u32 = 2;
 const READER_WAIT: Duration = Duration::from_secs(5);
 
 /// The settings of the writing connection. A reply of 200 promises that its commit is synced in full; no setting relaxes that.
-const PRAGMAS: &str = "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \
+const PRAGMAS: &str = "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON; \
                        PRAGMA cache_size = -16384; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY; \
                        PRAGMA journal_size_limit = 67108864; PRAGMA wal_autocheckpoint = 1000;";
 /// The further setting of the writing connection in a server, where another thread copies the log.
@@ -87,6 +90,7 @@ struct Readers {
 
 /// A store on one SQLite file.
 pub struct SqliteStore {
+    path: PathBuf,
     writer: Writer,
     readers: Readers,
     readers_apart: Readers,
@@ -133,7 +137,8 @@ impl SqliteStore {
             Exclusive::Beside => None,
         };
         let url = &url_of(path)?;
-        let mut conn = SqliteConnection::establish(url).with_context(unusable)?;
+        let lacks_checksums = exclusive == Exclusive::Serve && lacks_checksums(path).with_context(unusable)?;
+        let mut conn = connect(url).with_context(unusable)?;
         conn.batch_execute(PRAGMAS).with_context(unusable)?;
         let mut conn = log_file::make_durable(conn, path, files.rewrite).with_context(unusable)?;
         if let Some(moved_to) = moved_to(&mut conn).with_context(unusable)? {
@@ -141,6 +146,9 @@ impl SqliteStore {
         }
         migrate(&mut conn)
             .with_context(|| format!("failed to make the tables of {}; is there room on the disk?", path.display()))?;
+        if lacks_checksums {
+            add_checksums(&mut conn, path);
+        }
         empty_log(&mut conn, exclusive)
             .with_context(|| format!("failed to write to {}; is there room on the disk?", path.display()))?;
         let (clock, hub) = (surroundings.clock.clone(), surroundings.hub.clone());
@@ -158,8 +166,25 @@ impl SqliteStore {
         let readers = readers(url, READERS_MAX, sync.clone())?;
         let readers_apart = self::readers(url, READERS_APART_MAX, sync)?;
         let writer = Writer::start(conn, identity, checkpointer, surroundings, watch.clone())?;
-        Ok(Self { writer, readers, readers_apart, clock, watch, hub, lock: Mutex::new(lock) })
+        Ok(Self { path: path.clone(), writer, readers, readers_apart, clock, watch, hub, lock: Mutex::new(lock) })
     }
+}
+
+/// Compares the next pages of the file with their checksums, on a blocking thread.
+async fn scrubbed(path: PathBuf, from: u32) -> Result<Scrubbed, StoreError> {
+    let read = move || {
+        let seen = Scan::open(&path).and_then(|scan| scan.pages(from, PAGES_PER_STEP));
+        seen.map_err(|error| StoreError::Unavailable(format!("{} cannot be read: {error}", path.display())))
+    };
+    let seen = tokio::task::spawn_blocking(read).await.unwrap_or_else(|error| Err(StoreError::Failed(anyhow::anyhow!(error))))?;
+    let damaged = |page: u32| Damaged::Database(format!("page {page} does not give its checksum")).noted();
+    Ok(Scrubbed {
+        next: seen.next.map(Scrub::Pages),
+        events: 0,
+        pages: seen.checked.into(),
+        bare_pages: seen.bare.into(),
+        damaged: seen.damaged.into_iter().map(damaged).collect(),
+    })
 }
 
 impl Backend for SqliteStore {
@@ -208,6 +233,17 @@ impl Backend for SqliteStore {
         work: impl FnOnce(&mut SqliteConnection) -> RowsResult<T> + Send + 'static,
     ) -> Unit<'_, T> {
         read_from(&self.readers, work)
+    }
+
+    fn scrub_pages(&self, from: u32) -> Unit<'_, Scrubbed> {
+        async move {
+            let mut scrubbed = scrubbed(self.path.clone(), from).await?;
+            if scrubbed.next.is_none() {
+                scrubbed.next = Some(Scrub::Leaves(self.read("scrub", Leaves::begin).await?));
+            }
+            Ok(scrubbed)
+        }
+        .boxed()
     }
 
     fn read_apart<T: Send + 'static>(
@@ -273,6 +309,21 @@ struct ReadOnly;
 impl CustomizeConnection<SqliteConnection, diesel::r2d2::Error> for ReadOnly {
     fn on_acquire(&self, conn: &mut SqliteConnection) -> Result<(), diesel::r2d2::Error> {
         conn.batch_execute(READER_PRAGMAS).map_err(diesel::r2d2::Error::QueryError)
+    }
+}
+
+/// Whether the file has pages, and they have no checksums: an older version wrote it, or another program copied it.
+fn lacks_checksums(path: &Path) -> std::io::Result<bool> {
+    Ok(path.metadata()?.len() > 0 && !checksums::is_protected(path)?)
+}
+
+/// Writes the whole database anew, so that each page has a checksum. Without room for that on the disk, the server starts all the same.
+fn add_checksums(conn: &mut SqliteConnection, path: &Path) {
+    tracing::info!(database = %path.display(), "the database is written anew, so that each of its pages has a checksum");
+    // The copy may be larger than the memory.
+    let done = conn.batch_execute("PRAGMA temp_store = FILE; VACUUM; PRAGMA temp_store = MEMORY;");
+    if let Err(error) = done {
+        tracing::warn!(error = %error, "the database was not written anew; until it is, a damaged page of it may not be noticed");
     }
 }
 

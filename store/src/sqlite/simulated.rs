@@ -32,7 +32,7 @@ use crate::surroundings::Env;
 use crate::{StoreError, Unit};
 
 /// The tables in an order in which they can be emptied.
-const TABLES: [&str; 49] = [
+const TABLES: [&str; 51] = [
     "tree",
     "tree_tiles",
     "tree_runs",
@@ -47,6 +47,8 @@ const TABLES: [&str; 49] = [
     "bounces",
     "presence",
     "receipts",
+    "redactions",
+    "holds",
     "suspension_traces",
     "suspension_keys",
     "idempotency",

@@ -23,6 +23,7 @@ use super::checkpoint::Checkpointer;
 use super::identity::Identity;
 use super::rows::{RowIds, Writing};
 use crate::StoreError;
+use crate::damage::Damaged;
 use crate::host::clock_watch::ClockWatch;
 use crate::host::kill_points::{self, Point};
 use crate::hub::Notice;
@@ -395,6 +396,10 @@ fn fail_all(batch: Vec<Box<dyn Job>>, error: &RowsError) {
 pub(super) fn classify(error: &RowsError) -> StoreError {
     use diesel::result::{DatabaseErrorKind as Kind, Error};
     match error {
+        RowsError::Damaged(damaged) => StoreError::Damaged((**damaged).clone()),
+        RowsError::Database(Error::DatabaseError(_, said)) if let Some(damaged) = Damaged::said(said.message()) => {
+            StoreError::Damaged(damaged)
+        }
         RowsError::Database(
             Error::DatabaseError(
                 Kind::UniqueViolation | Kind::ForeignKeyViolation | Kind::NotNullViolation | Kind::CheckViolation,

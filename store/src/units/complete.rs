@@ -96,6 +96,9 @@ pub(crate) fn report_bounce<R: Rows>(
     let (rid, now) = (row.rid, env.clock.now());
     let suspension = rows.reads().suspension_at(row.suspension)?;
     let suspension = in_portfolios(rows.reads(), suspension)?;
+    if rows.reads().question(&suspension)?.is_erased() {
+        return Ok(Err(Rejection::Redacted));
+    }
     may_be_told(rows, env, &suspension)?;
     // A mail server reports again and again that a mail is delayed; a report of that kind does not take a final failure back.
     let before = rows.reads().bounce(rid)?;

@@ -38,6 +38,9 @@ pub(crate) fn issue<R: Rows>(
     if let Err(rejection) = may(rows.reads(), principal, Action::IssueReceipt, &loaded.row, Some(named.rid), now)? {
         return Ok(Err(rejection));
     }
+    if rows.reads().question(&named)?.is_erased() {
+        return Ok(Err(Rejection::Redacted));
+    }
     if let Some(made) = rows.reads().receipt_of(named.rid)? {
         return Ok(Ok(made.id));
     }
@@ -78,7 +81,7 @@ pub(crate) fn consume<R: Rows>(
     principal: &Principal,
     id: ReceiptId,
     used: &Wanted<Use>,
-) -> Decided<ReceiptId> {
+) -> Decided<Standing> {
     let standing = |by: &Principal, at| Standing::Consumed { by: by.name.clone(), at };
     close(rows, env, principal, (id, Action::ConsumeReceipt), standing, |receipt| receipt.consume(&used.clone()?, principal))
 }
@@ -90,12 +93,12 @@ pub(crate) fn revoke<R: Rows>(
     principal: &Principal,
     id: ReceiptId,
     reason: &Wanted<Option<String>>,
-) -> Decided<ReceiptId> {
+) -> Decided<Standing> {
     let standing = |by: &Principal, at| Standing::Revoked { by: by.name.clone(), at };
     close(rows, env, principal, (id, Action::RevokeReceipt), standing, |receipt| receipt.revoke(reason.clone()?, principal))
 }
 
-/// Closes a receipt by the event that `decide` gives.
+/// Closes a receipt by the event that `decide` gives. Returns how the receipt stands now.
 fn close<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
@@ -103,7 +106,7 @@ fn close<R: Rows>(
     (id, action): (ReceiptId, Action),
     standing: impl Fn(&Principal, DateTime<Utc>) -> Standing,
     decide: impl Fn(&Receipt) -> Result<ReceiptEvent, Rejection>,
-) -> Decided<ReceiptId> {
+) -> Decided<Standing> {
     let Some(named) = rows.reads().receipt(id)? else { return Ok(Err(Rejection::NotFound)) };
     let suspension = rows.reads().suspension_at(named.suspension)?;
     let mut loaded = load_of(rows, &suspension)?;
@@ -116,15 +119,19 @@ fn close<R: Rows>(
     }
     // The row is read again, because the intent is held only now.
     let row = rows.reads().receipt_of(suspension.rid)?.ok_or(RowsError::Inconsistent("a receipt is gone"))?;
+    if row.is_erased() {
+        return Ok(Err(Rejection::Redacted));
+    }
     let event_of = match decide(&decision_of(&row)?) {
         Ok(decided) => event(decided),
         Err(rejection) => return Ok(Err(rejection)),
     };
-    if !rows.close_receipt(suspension.rid, &standing(principal, now))? {
+    let standing = standing(principal, now);
+    if !rows.close_receipt(suspension.rid, &standing)? {
         return Err(RowsError::Inconsistent("an unused receipt was closed already"));
     }
     append(rows, env, &mut loaded, &[event_of], &principal.name, now)?;
-    Ok(Ok(id))
+    Ok(Ok(standing))
 }
 
 fn authorized<R: Rows>(

@@ -90,7 +90,11 @@ fn command_of<R: Rows>(rows: &mut R, timer: TimerRow) -> RowsResult<Option<(Load
     let suspension_id = row.suspension.id;
     let command = match timer.kind {
         TimerKind::Attempt => Command::AttemptDue { suspension_id, question: Box::new(rows.reads().question(&row)?) },
-        TimerKind::Deadline | TimerKind::Portfolio => Command::DeadlineReached { suspension_id },
+        TimerKind::Deadline | TimerKind::Portfolio => {
+            // Nothing is done in the name of a question that is damaged.
+            rows.reads().event(row.event)?;
+            Command::DeadlineReached { suspension_id }
+        }
     };
     Ok(Some((load_of(rows, &row)?, command)))
 }

@@ -558,6 +558,8 @@ async fn outcome(app: &mut TestApp, member: &Member, mut body: Value) -> (u16, V
     body = serde_json::from_str(&written).unwrap();
     let reply = match member.schema {
         "ConsumeReceiptRequest" | "RevokeReceiptRequest" => receipts::sent(app, member.schema, intent, body).await,
+        "PlaceHoldRequest" => receipts::held(app, body).await,
+        "RedactRequest" => receipts::erased(app, intent, body).await,
         schema => sent(app, schema, intent, &open, body).await,
     };
     let status = reply.status;

@@ -77,25 +77,20 @@ impl Row {
     /// The operation's path with the ids of these things, without a leading slash.
     fn path(&self, things: &Things) -> String {
         let (_, path) = self.operation.split_once(' ').unwrap();
-        path[1..]
-            .replace("{intent_id}", &things.intent)
+        let nobodys = ["key", "hold", "attachment", "event", "entry", "request", "dependency"];
+        let path = nobodys.iter().fold(path[1..].to_owned(), |path, id| path.replace(&format!("{{{id}_id}}"), NOBODYS));
+        path.replace("{intent_id}", &things.intent)
             .replace("{suspension_id}", &things.suspension)
             .replace("{lease_id}", &things.lease)
-            .replace("{key_id}", NOBODYS)
-            .replace("{attachment_id}", NOBODYS)
             .replace("{approval_id}", &things.approval)
             .replace("{escalation_id}", &things.escalation)
             .replace("{portfolio_id}", &things.portfolio)
             .replace("{task_id}", &things.task)
             .replace("{plan_id}", &things.plan)
             .replace("{checkpoint_id}", "c")
-            .replace("{event_id}", NOBODYS)
             .replace("{coordinator_id}", &things.coordinator)
             .replace("{subscription_id}", &things.subscription)
             .replace("{receipt_id}", &things.receipt)
-            .replace("{entry_id}", NOBODYS)
-            .replace("{request_id}", NOBODYS)
-            .replace("{dependency_id}", NOBODYS)
             .replace("{agent_id}", "helper")
     }
 

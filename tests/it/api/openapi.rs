@@ -13,7 +13,7 @@ use sha2::Sha256;
 
 /// Every route and method of the server, except aliases and HTML pages. A new route must be added to this list and to the
 /// description.
-const ROUTES: [&str; 134] = [
+const ROUTES: [&str; 138] = [
     "get /.well-known/openintent-compat.json",
     "get /.well-known/openintent.json",
     "get /.well-known/placet.json",
@@ -34,6 +34,9 @@ const ROUTES: [&str; 134] = [
     "get /api/v1/escalations",
     "post /api/v1/escalations/{escalation_id}/resolve",
     "get /api/v1/export",
+    "get /api/v1/holds",
+    "post /api/v1/holds",
+    "delete /api/v1/holds/{hold_id}",
     "get /api/v1/intents",
     "post /api/v1/intents",
     "get /api/v1/intents/{intent_id}",
@@ -89,6 +92,7 @@ const ROUTES: [&str; 134] = [
     "get /api/v1/intents/{intent_id}/plans",
     "get /api/v1/intents/{intent_id}/portfolios",
     "get /api/v1/intents/{intent_id}/ready",
+    "post /api/v1/intents/{intent_id}/redact",
     "get /api/v1/intents/{intent_id}/retry-policy",
     "put /api/v1/intents/{intent_id}/retry-policy",
     "post /api/v1/intents/{intent_id}/state",
@@ -200,7 +204,7 @@ on_each_store! {
                 let filled = path.replace("{intent_id}", &intent.to_string()).replace("{suspension_id}", &suspension);
                 let reply = admin.send(admin.request(&method.to_uppercase(), &filled[1..])).await;
                 let served = ROUTES.contains(&format!("{method} {path}").as_str());
-                let named = ["{key_id}", "{delivery_id}", "{lease_id}", "{dependency_id}", "{attachment_id}", "{agent_id}", "{entry_id}", "{request_id}", "{approval_id}", "{escalation_id}", "{portfolio_id}", "{task_id}", "{plan_id}", "{coordinator_id}", "{subscription_id}", "{receipt_id}", "{checkpoint_id}", "/retry-policy"].iter().any(|id| path.contains(id));
+                let named = ["{key_id}", "{hold_id}", "{delivery_id}", "{lease_id}", "{dependency_id}", "{attachment_id}", "{agent_id}", "{entry_id}", "{request_id}", "{approval_id}", "{escalation_id}", "{portfolio_id}", "{task_id}", "{plan_id}", "{coordinator_id}", "{subscription_id}", "{receipt_id}", "{checkpoint_id}", "/retry-policy"].iter().any(|id| path.contains(id));
                 let unknown = reply.status == 405 || (reply.status == 404 && !named);
                 assert_eq!(!unknown, served, "{method} {path}: {}", reply.status);
             }

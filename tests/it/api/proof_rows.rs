@@ -23,6 +23,14 @@ pub(super) fn rows() -> Vec<Row> {
         Row::new("POST /api/v1/receipts/{receipt_id}/revoke", Admin)
             .forbidden(&[Agent, Auditor, Channel, Verifier])
             .invalid(json!({"because": "x"}), "because"),
+        Row::new("POST /api/v1/intents/{intent_id}/redact", Admin)
+            .forbidden(NOT_ADMINS)
+            .invalid(json!({"legal_basis": " "}), "legal_basis"),
+        Row::new("GET /api/v1/holds", Auditor).forbidden(&[Agent, Operator, Channel, Verifier]),
+        Row::new("POST /api/v1/holds", Admin)
+            .forbidden(NOT_ADMINS)
+            .invalid(json!({"scope": {"kind": "everything"}, "reason": ""}), "reason"),
+        Row::new("DELETE /api/v1/holds/{hold_id}", Admin).forbidden(NOT_ADMINS),
         Row::new("POST /api/v1/admin/checkpoints", Admin).forbidden(NOT_ADMINS),
     ]
 }

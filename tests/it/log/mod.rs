@@ -1,8 +1,12 @@
 //! The logs that a stranger can verify.
 
+mod damage;
 mod events;
 mod export;
+mod holds;
 mod receipts;
+mod redact;
+mod retain;
 mod second_places;
 mod server;
 mod tree;

@@ -17,7 +17,7 @@ use store::{Relation, Repeatable, Store, StoreError, StreamOf, Target, Unit};
 
 /// The units of the store (methods that run one transaction) that a caller asks for. Each takes the caller as a parameter, and
 /// each has a line in the table below.
-const ASKED_FOR: [&str; 56] = [
+const ASKED_FOR: [&str; 60] = [
     "execute",
     "create",
     "intent",
@@ -65,6 +65,10 @@ const ASKED_FOR: [&str; 56] = [
     "receipt",
     "consume_receipt",
     "revoke_receipt",
+    "redact",
+    "place_hold",
+    "lift_hold",
+    "holds",
     "begin_export",
     "export_page",
     "add_person",
@@ -77,7 +81,8 @@ const ASKED_FOR: [&str; 56] = [
 ];
 
 /// The units that no caller asks for: the server's own work, and units that a secret (a link) opens or that exist only in development.
-const OWN: [&str; 44] = [
+const OWN: [&str; 45] = [
+    "scrub",
     "note_view",
     "request_login",
     "lease_logins",
@@ -117,6 +122,7 @@ const OWN: [&str; 44] = [
     "secret",
     "was_in_production",
     "forget_expired",
+    "retain",
     "sweep_timers",
     "probe",
     "hub",
@@ -247,6 +253,10 @@ async fn column(
     push("receipt", cell(store.receipt(me(), receipt)).await);
     push("consume_receipt", cell(store.consume_receipt(me(), receipt, wrong())).await);
     push("revoke_receipt", cell(store.revoke_receipt(me(), receipt, wrong())).await);
+    push("redact", cell(store.redact(me(), intent, wrong())).await);
+    push("place_hold", cell(store.place_hold(me(), wrong())).await);
+    push("lift_hold", cell(store.lift_hold(me(), wrong(), wrong())).await);
+    push("holds", cell(store.holds(me())).await);
     push("begin_export", cell(store.begin_export(me(), wrong())).await);
     push("export_page", cell(store.export_page(me(), Arc::default(), 0, 0)).await);
     push("add_person", cell(store.add_person(me(), wrong())).await);
@@ -367,6 +377,10 @@ issue_receipt          | yes  404  404  | yes  yes  yes  | yes  yes  yes  | 403 
 receipt                | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes
 consume_receipt        | 403  404  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  yes
 revoke_receipt         | 403  404  404  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
+redact                 | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
+place_hold             | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
+lift_hold              | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
+holds                  | 403  403  403  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
 begin_export           | 403  403  403  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
 export_page            | 403  403  403  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
 add_person             | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403

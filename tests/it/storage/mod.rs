@@ -1,6 +1,7 @@
 //! Both databases: copies, crashes, faults, plans, several servers.
 
 mod backup;
+mod bitrot;
 mod crash;
 pub(crate) mod faults;
 mod migrations;

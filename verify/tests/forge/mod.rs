@@ -227,12 +227,14 @@ impl Log {
 
     /// Erases the payload of an event, and says so in the server's log.
     pub(crate) fn erase(&mut self, chance: &mut Chance, place: usize, micros: u64) {
-        if self.events[place].is_of_server() || self.events[place].is_erased {
+        let event = &mut self.events[place];
+        if event.log().0 != "intent_id" || event.is_erased {
             return;
         }
-        self.events[place].is_erased = true;
+        event.is_erased = true;
+        let (intent_id, sequence) = (&event.members["intent_id"], &event.members["sequence"]);
         let payload =
-            json!({"event": self.events[place].members["id"], "fields": ["payload"], "legal_basis": "GDPR 17", "by": "root"});
+            json!({"intent_id": intent_id, "first_sequence": sequence, "last_sequence": sequence, "legal_basis": "GDPR 17"});
         self.append(chance, ("log", json!("server")), "payload.redacted", payload.as_object().unwrap().clone(), micros);
     }
 

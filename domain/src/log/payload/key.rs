@@ -8,7 +8,8 @@ use crate::base::name::Owner;
 use crate::base::time;
 use crate::people::client::Client;
 use crate::people::event::{
-    KeyFacts, LogExported, LogKeyAdded, PersonAdded, PersonNamed, ServerEvent, SessionBegan, SessionEnded,
+    HoldChanged, KeyFacts, LogExported, LogKeyAdded, PayloadRedacted, PersonAdded, PersonNamed, ServerEvent, SessionBegan,
+    SessionEnded,
 };
 use crate::people::principal::{Credential, Role};
 
@@ -24,6 +25,10 @@ pub enum ServerPayload {
     LogKeyAdded(LogKeyAdded),
     /// `log.exported`.
     LogExported(LogExported),
+    /// `payload.redacted`.
+    PayloadRedacted(PayloadRedacted),
+    /// `hold.placed` and `hold.lifted`.
+    HoldChanged(HoldChanged),
     /// `person.added`.
     PersonAdded(PersonAdded),
     /// `person.confirmed` and `person.removed`.
@@ -98,6 +103,8 @@ impl ServerPayload {
             }
             ServerEvent::LogKeyAdded(added) => Self::LogKeyAdded(added.clone()),
             ServerEvent::LogExported(exported) => Self::LogExported(exported.clone()),
+            ServerEvent::PayloadRedacted(redacted) => Self::PayloadRedacted(redacted.clone()),
+            ServerEvent::HoldPlaced(changed) | ServerEvent::HoldLifted(changed) => Self::HoldChanged(changed.clone()),
             ServerEvent::PersonAdded(added) => Self::PersonAdded(added.clone()),
             ServerEvent::PersonConfirmed(named) | ServerEvent::PersonRemoved(named) => Self::PersonNamed(named.clone()),
             ServerEvent::SessionBegan(began) => Self::SessionBegan(began.clone()),

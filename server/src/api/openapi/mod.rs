@@ -17,8 +17,9 @@ use utoipa::OpenApi;
 
 use super::{
     access, agents, approvals, arbitration, attachments, checkpoints, coordinators, costs, decisions, deliveries, discovery,
-    escalations, events, export, extensions, failures, governance, graph, health, intents, keys, leases, metrics, plans,
-    portfolios, preview, proofs, receipts, reminders, retry_policy, server_log, streams, subscriptions, suspensions, tasks,
+    escalations, events, export, extensions, failures, governance, graph, health, holds, intents, keys, leases, metrics, plans,
+    portfolios, preview, proofs, receipts, redactions, reminders, retry_policy, server_log, streams, subscriptions, suspensions,
+    tasks,
 };
 use crate::edge::problem::Surface;
 use crate::edge::route::{Declared, Routes};
@@ -56,7 +57,7 @@ use crate::edge::route::{Declared, Routes};
         keys::create, keys::list, keys::revoke,
         server_log::events,
         proofs::chain, proofs::checkpoints, proofs::checkpoint, proofs::proof, proofs::consistency, proofs::sign, export::export,
-        receipts::issue, receipts::read, receipts::consume, receipts::revoke,
+        receipts::issue, receipts::read, receipts::consume, receipts::revoke, redactions::redact, holds::place, holds::list, holds::lift,
         discovery::openintent, discovery::compat, discovery::placet, discovery::server_config, openapi, health::healthz, health::readyz,
         metrics::metrics,
     ),

@@ -44,6 +44,7 @@ fn meaning(path: &str, name: &str) -> Option<(Value, &'static str)> {
         "escalation_id" => (id, "The escalation. Any other value answers 404."),
         "delivery_id" => (id, "The message's id. Any other value answers 404."),
         "key_id" => (id, "The key's id, which is not its secret."),
+        "hold_id" => (id, "The id of a legal hold."),
         "idempotency_key" => (
             json!({ "type": "string", "maxLength": IDEMPOTENCY_KEY_MAX, "pattern": "^[ -~]*$" }),
             "Only the question that was asked under this `Idempotency-Key`.",
@@ -106,6 +107,10 @@ fn of_proofs(path: &str, name: &str) -> Option<(Value, &'static str)> {
         "format" => {
             (one_of(&["jsonl", "csv", "ocsf", "cef", ""]), "The format; `jsonl`, the one that can be verified, if it is absent.")
         }
+        "reason" => (
+            json!({ "type": "string", "minLength": 1, "maxLength": 2_000 }),
+            "The reason for which the hold is lifted, for the server's log.",
+        ),
         "manifest" => (one_of(&["only", ""]), "Only the manifest of this export, with counts and the hash of its bytes."),
         "from" => (time_or_empty, "Only events from this time on; empty means any."),
         "to" => (time_or_empty, "Only events before this time; empty means any."),

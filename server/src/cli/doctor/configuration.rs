@@ -4,7 +4,7 @@ use store::Inspection;
 use url::Url;
 
 use super::finding::Finding;
-use crate::config::{Config, FALLBACK_MIN_WINDOW_SECONDS, Mode};
+use crate::config::{Config, FALLBACK_MIN_WINDOW_SECONDS, Mode, RETENTION_DAYS_RECOMMENDED};
 use crate::edge::settings::Settings;
 
 const CHECK: &str = "configuration";
@@ -20,6 +20,12 @@ pub(super) fn check(config: &anyhow::Result<Config>) -> Vec<Finding> {
     let settings = Settings::of(config, config.listen);
     let mut findings = vec![Finding::ok(CHECK, format!("The settings fit together: {}.", summary(&settings)))];
     findings.extend(wise(&settings));
+    if config.retention.is_none() && !settings.development {
+        let what = format!(
+            "Content is kept for ever, because retention.days is not set; {RETENTION_DAYS_RECOMMENDED} days are recommended."
+        );
+        findings.push(Finding::ok(CHECK, what));
+    }
     findings
 }
 

@@ -5,6 +5,7 @@ mod checkpoint_file;
 mod clock;
 mod configuration;
 mod database;
+mod deep;
 mod finding;
 mod gateways;
 mod mail;
@@ -16,7 +17,7 @@ mod webhooks;
 use anyhow::bail;
 use clap::Args;
 use serde_json::json;
-use store::{Database, Inspection};
+use store::{Database, Inspection, Schema};
 
 pub(super) use self::clock::written;
 use self::finding::{Finding, Level};
@@ -38,6 +39,9 @@ pub(super) struct DoctorArgs {
     /// Print one JSON document.
     #[arg(long)]
     json: bool,
+    /// Read the whole database, and name each damaged record.
+    #[arg(long)]
+    deep: bool,
 }
 
 pub(super) async fn run(mut args: DoctorArgs) -> anyhow::Result<()> {
@@ -78,6 +82,11 @@ pub(super) async fn run(mut args: DoctorArgs) -> anyhow::Result<()> {
         findings.extend(configuration::fits(config, inspection));
     }
     findings.extend(of_database);
+    if let (true, Some(database), Some(Schema::Current)) =
+        (args.deep, database_of(&args.serve, &config), inspection.as_ref().map(|seen| &seen.schema))
+    {
+        findings.extend(deep::check(&database).await);
+    }
     findings.extend(beside::other(&args.serve, inspection.as_ref()).await);
     if let Ok(config) = &config {
         findings.extend(mail::check(config, running.as_ref().map(|(_, settings)| settings)).await);
@@ -99,16 +108,20 @@ pub(super) async fn run(mut args: DoctorArgs) -> anyhow::Result<()> {
 
 /// Whether there are settings on the command line.
 fn names_settings() -> bool {
-    std::env::args_os().skip(2).any(|word| word != "--json")
+    std::env::args_os().skip(2).any(|word| word != "--json" && word != "--deep")
+}
+
+/// The database; wrong settings elsewhere are no reason to skip it.
+fn database_of(args: &ServeArgs, config: &anyhow::Result<Config>) -> Option<Database> {
+    match config {
+        Ok(config) => Some(config.database.clone()),
+        Err(_) => args.database().ok(),
+    }
 }
 
 /// Examines the database, and which users can read which files.
 async fn look(args: &ServeArgs, config: &anyhow::Result<Config>, findings: &mut Vec<Finding>) -> Option<Inspection> {
-    // Wrong settings elsewhere are no reason to skip the database.
-    let database = match config {
-        Ok(config) => Some(config.database.clone()),
-        Err(_) => args.database().ok(),
-    };
+    let database = database_of(args, config);
     let needs_key = config.as_ref().is_ok_and(|config| !config.mode.is_development());
     let (inspection, path) = match database {
         Some(Database::Sqlite(path)) => (database::check(&path, needs_key, findings), Some(path)),

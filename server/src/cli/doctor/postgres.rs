@@ -20,17 +20,18 @@ pub(super) async fn check(
     needs_key: bool,
     findings: &mut Vec<Finding>,
 ) -> Option<Inspection> {
-    let Examination { inspection, ahead, connections_free, durable } = match examine(address, INSTANCE_SECRET).await {
-        Ok(examination) => examination,
-        Err(error) => {
-            findings.push(Finding::fail(
-                CHECK,
-                format!("The database cannot be used: {error:#}."),
-                "A server does not start like this; docs/operating.md says what PLACET_DATABASE_URL may be.",
-            ));
-            return None;
-        }
-    };
+    let Examination { inspection, ahead, connections_free, durable, has_checksums } =
+        match examine(address, INSTANCE_SECRET).await {
+            Ok(examination) => examination,
+            Err(error) => {
+                findings.push(Finding::fail(
+                    CHECK,
+                    format!("The database cannot be used: {error:#}."),
+                    "A server does not start like this; docs/operating.md says what PLACET_DATABASE_URL may be.",
+                ));
+                return None;
+            }
+        };
     if address.is_exposed() {
         findings.push(Finding::warn(
             CHECK,
@@ -53,6 +54,13 @@ pub(super) async fn check(
             CHECK,
             format!("The server makes up to {connections} connections, and PostgreSQL has {connections_free} to give."),
             "Raise max_connections in PostgreSQL, or lower PLACET_DATABASE_CONNECTIONS. (A server that runs has taken its own already.)",
+        ));
+    }
+    if !has_checksums {
+        findings.push(Finding::warn(
+            CHECK,
+            "PostgreSQL runs without data checksums: a bit that the disk changes in the state beside the log is not noticed.",
+            "Stop PostgreSQL and run: pg_checksums --enable",
         ));
     }
     if !durable {

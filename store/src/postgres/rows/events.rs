@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use diesel::prelude::*;
+use domain::base::ids::IntentId;
 use domain::log::Sealed;
 
 use super::Writing;
@@ -10,8 +11,8 @@ use crate::postgres::proof::Proof;
 use crate::postgres::session::Session;
 use crate::postgres::statements as hot;
 use crate::rows::{EventLink, NewEvent, ReadEvents, RowsResult, WriteEvents};
-use crate::schema::events;
-use crate::sql::At;
+use crate::schema::{events, intents};
+use crate::sql::{At, Key};
 
 impl WriteEvents for Writing<'_> {
     fn insert_event(&mut self, event: &NewEvent<'_>) -> RowsResult<()> {
@@ -38,7 +39,12 @@ impl ReadEvents for Session {
         Ok(EventLink { event_type, created_at, previous })
     }
 
-    fn event(&mut self, rid: i64) -> RowsResult<Sealed> {
+    fn intent_of_event(&mut self, rid: i64) -> RowsResult<IntentId> {
+        let intent: i64 = events::table.find(rid).select(events::intent).first(self.conn()?)?;
+        Ok(IntentId(intents::table.find(intent).select(intents::id).first::<Key>(self.conn()?)?.0))
+    }
+
+    fn stored_event(&mut self, rid: i64) -> RowsResult<Sealed> {
         if let Some(asked) = self.prefetched.question(rid) {
             return Ok(asked);
         }

@@ -129,6 +129,10 @@ impl ReadPortfolios for Session {
         page.load::<PortfolioColumns>(self.conn()?)?.into_iter().map(PortfolioColumns::into_row).collect()
     }
 
+    fn portfolio_id(&mut self, rid: i64) -> RowsResult<PortfolioId> {
+        Ok(PortfolioId(portfolios::table.find(rid).select(portfolios::id).first::<Key>(self.conn()?)?.0))
+    }
+
     fn portfolio_events(&mut self, portfolio: i64) -> RowsResult<Vec<Sealed>> {
         let log = portfolio_events::table.filter(portfolio_events::portfolio.eq(portfolio));
         let log = log.order(portfolio_events::sequence).limit(i64::try_from(EVENTS_MAX).unwrap_or(i64::MAX));

@@ -3,13 +3,14 @@
 use chrono::{DateTime, Utc};
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
+use domain::base::ids::IntentId;
 use domain::log::Sealed;
 
 use super::Writing;
 use crate::columns::sealed_of;
 use crate::rows::{EventLink, NewEvent, ReadEvents, RowsResult, WriteEvents};
-use crate::schema::events;
-use crate::sql::At;
+use crate::schema::{events, intents};
+use crate::sql::{At, Key};
 use crate::sqlite::statements as hot;
 
 impl WriteEvents for Writing<'_> {
@@ -36,7 +37,12 @@ impl ReadEvents for SqliteConnection {
         Ok(EventLink { event_type, created_at: created_at.0, previous })
     }
 
-    fn event(&mut self, rid: i64) -> RowsResult<Sealed> {
+    fn intent_of_event(&mut self, rid: i64) -> RowsResult<IntentId> {
+        let intent: i64 = events::table.find(rid).select(events::intent).first(self)?;
+        Ok(IntentId(intents::table.find(intent).select(intents::id).first::<Key>(self)?.0))
+    }
+
+    fn stored_event(&mut self, rid: i64) -> RowsResult<Sealed> {
         sealed_of(events::table.find(rid).select((events::bytes, events::hash)).get_result(self)?)
     }
 

@@ -1,9 +1,11 @@
 //! Intents and their bodies.
 
+use chrono::{DateTime, Utc};
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::base::ids::IntentId;
 use domain::intent::body::IntentBody;
+use domain::intent::status::Status;
 use serde_json::{Map, Value};
 
 use super::Writing;
@@ -112,6 +114,17 @@ impl ReadIntents for SqliteConnection {
 
     fn title(&mut self, intent: i64) -> RowsResult<String> {
         Ok(intent_bodies::table.find(intent).select(intent_bodies::title).get_result::<Said>(self)?.0)
+    }
+
+    fn ended_in(&mut self, after: i64, up_to: i64, before: DateTime<Utc>) -> RowsResult<Vec<i64>> {
+        let page = intents::table.filter(intents::rid.gt(after)).filter(intents::rid.le(up_to));
+        let ended = intents::status.eq_any([Status::Completed.code(), Status::Abandoned.code()]);
+        let found = page.filter(ended).filter(intents::updated_at.lt(At(before))).order(intents::rid);
+        Ok(found.select(intents::rid).load(self)?)
+    }
+
+    fn newest_intent(&mut self) -> RowsResult<i64> {
+        Ok(intents::table.select(diesel::dsl::max(intents::rid)).get_result::<Option<i64>>(self)?.unwrap_or(0))
     }
 
     fn intents(&mut self, creator: Option<&str>, filter: IntentFilter) -> RowsResult<Vec<IntentRow>> {

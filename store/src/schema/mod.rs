@@ -1,4 +1,8 @@
-//! The tables of both databases as diesel sees them. `migrations` is authoritative, and a test compares it with this file.
+//! The tables of both databases as diesel sees them. `migrations` is authoritative, and a test compares it with this module.
+
+mod persons;
+
+pub(crate) use self::persons::{logins, people, sessions, views};
 
 diesel::table! {
     use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, Text};
@@ -91,6 +95,33 @@ diesel::table! {
         standing -> Integer,
         closed_by -> Nullable<Text>,
         closed_at -> Nullable<Moment>,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::Text;
+    use crate::sql::{Document, Id, Moment, Prose};
+
+    /// The legal holds in force.
+    holds (id) {
+        id -> Id,
+        scope -> Document,
+        reason -> Prose,
+        placed_by -> Text,
+        placed_at -> Moment,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{BigInt, Nullable};
+
+    /// Consecutive events of an intent whose payload and salt were erased.
+    redactions (intent, last_sequence) {
+        intent -> BigInt,
+        last_sequence -> BigInt,
+        first_sequence -> BigInt,
+        previous -> Nullable<BigInt>,
+        server_event -> BigInt,
     }
 }
 
@@ -548,7 +579,6 @@ diesel::allow_tables_to_appear_in_same_query!(assignments, intents);
 diesel::allow_tables_to_appear_in_same_query!(places, outbox);
 diesel::allow_tables_to_appear_in_same_query!(intents, suspensions);
 diesel::allow_tables_to_appear_in_same_query!(intents, subscriptions);
-diesel::allow_tables_to_appear_in_same_query!(people, sessions);
 
 diesel::table! {
     use diesel::sql_types::{BigInt, Nullable};
@@ -621,65 +651,5 @@ diesel::table! {
     witnesses (key) {
         key -> Text,
         size -> BigInt,
-    }
-}
-
-diesel::table! {
-    use diesel::sql_types::{BigInt, Integer, Nullable, Text};
-    use crate::sql::{Id, Moment};
-
-    people (rid) {
-        rid -> BigInt,
-        id -> Id,
-        address -> Text,
-        role -> Integer,
-        added_at -> Moment,
-        added_by -> Text,
-        confirmed_at -> Nullable<Moment>,
-        removed_at -> Nullable<Moment>,
-    }
-}
-
-diesel::table! {
-    use diesel::sql_types::{BigInt, Binary, Integer, Nullable};
-    use crate::sql::{Id, Moment};
-
-    logins (rid) {
-        rid -> BigInt,
-        id -> Id,
-        person -> Nullable<Id>,
-        asked_at -> Moment,
-        expires_at -> Moment,
-        used_at -> Nullable<Moment>,
-        hash -> Nullable<Binary>,
-        due_at -> Nullable<Moment>,
-        tries -> Integer,
-        lease -> Nullable<Binary>,
-    }
-}
-
-diesel::table! {
-    use diesel::sql_types::{BigInt, Binary};
-    use crate::sql::{Id, Moment};
-
-    sessions (rid) {
-        rid -> BigInt,
-        id -> Id,
-        person -> Id,
-        hash -> Binary,
-        began_at -> Moment,
-        used_at -> Moment,
-        ends_at -> Moment,
-    }
-}
-
-diesel::table! {
-    use diesel::sql_types::{BigInt, Text};
-    use crate::sql::Moment;
-
-    views (suspension, recipient) {
-        suspension -> BigInt,
-        recipient -> Text,
-        first_at -> Moment,
     }
 }

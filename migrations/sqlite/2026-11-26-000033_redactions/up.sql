@@ -1,0 +1,13 @@
+-- Consecutive events of an intent whose payload and salt were erased. `previous` is the row of the event before the first of them, so that
+-- a walk from the end of the log passes them in one step; `server_event` is the number of the event of the server's log that says so.
+CREATE TABLE redactions (
+    intent BIGINT NOT NULL REFERENCES intents (rid),
+    last_sequence BIGINT NOT NULL,
+    first_sequence BIGINT NOT NULL,
+    previous BIGINT,
+    server_event BIGINT NOT NULL,
+    PRIMARY KEY (intent, last_sequence)
+) WITHOUT ROWID;
+-- An erasure finds what belongs to a question.
+CREATE INDEX tokens_by_suspension ON tokens (suspension);
+CREATE INDEX suspension_keys_by_suspension ON suspension_keys (suspension);

@@ -1,0 +1,63 @@
+//! The tables of people who log in, and of what they opened.
+
+diesel::table! {
+    use diesel::sql_types::{BigInt, Integer, Nullable, Text};
+    use crate::sql::{Id, Moment};
+
+    people (rid) {
+        rid -> BigInt,
+        id -> Id,
+        address -> Text,
+        role -> Integer,
+        added_at -> Moment,
+        added_by -> Text,
+        confirmed_at -> Nullable<Moment>,
+        removed_at -> Nullable<Moment>,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{BigInt, Binary, Integer, Nullable};
+    use crate::sql::{Id, Moment};
+
+    logins (rid) {
+        rid -> BigInt,
+        id -> Id,
+        person -> Nullable<Id>,
+        asked_at -> Moment,
+        expires_at -> Moment,
+        used_at -> Nullable<Moment>,
+        hash -> Nullable<Binary>,
+        due_at -> Nullable<Moment>,
+        tries -> Integer,
+        lease -> Nullable<Binary>,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{BigInt, Binary};
+    use crate::sql::{Id, Moment};
+
+    sessions (rid) {
+        rid -> BigInt,
+        id -> Id,
+        person -> Id,
+        hash -> Binary,
+        began_at -> Moment,
+        used_at -> Moment,
+        ends_at -> Moment,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{BigInt, Text};
+    use crate::sql::Moment;
+
+    views (suspension, recipient) {
+        suspension -> BigInt,
+        recipient -> Text,
+        first_at -> Moment,
+    }
+}
+
+diesel::allow_tables_to_appear_in_same_query!(people, sessions);

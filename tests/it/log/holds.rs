@@ -1,0 +1,97 @@
+//! Legal holds: what they cover is not erased.
+
+#![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
+
+use domain::base::ids::IntentId;
+use domain::people::principal::Role;
+use futures_util::future::join;
+use harness::api::{Api, Reply};
+use harness::app::TestApp;
+use harness::on_each_store;
+use serde_json::{Value, json};
+
+/// An intent of an agent that has ended.
+async fn ended(agent: &Api) -> IntentId {
+    let intent = agent.active_intent().await;
+    let version = agent.intent(intent).await["version"].to_string();
+    agent.post_at(&format!("api/v1/intents/{intent}/status"), &version, json!({"status": "completed"})).await.ok();
+    intent
+}
+
+async fn redact(app: &TestApp, intent: IntentId) -> Reply {
+    app.api(Role::Admin).post(&format!("api/v1/intents/{intent}/redact"), json!({"legal_basis": "a request"})).await
+}
+
+async fn place(app: &TestApp, scope: Value) -> Reply {
+    app.api(Role::Admin).post("api/v1/holds", json!({"scope": scope, "reason": "Litigation 2026-7"})).await
+}
+
+async fn lift(app: &TestApp, id: &Value) -> Reply {
+    let admin = app.api(Role::Admin);
+    let path = format!("api/v1/holds/{}?reason=It+has+ended.", id.as_str().unwrap());
+    admin.send(admin.request("DELETE", &path)).await
+}
+
+async fn events(app: &TestApp, event_type: &str) -> Vec<Value> {
+    let events = app.api(Role::Auditor).get("api/v1/server/events?limit=1000").await.ok();
+    events.as_array().unwrap().iter().filter(|event| event["event_type"] == event_type).cloned().collect()
+}
+
+on_each_store! {
+    /// Evidence that a court asks for must not be erased meanwhile, also not by an admin.
+    async fn what_is_on_hold_is_not_erased_until_the_hold_is_lifted(app: &mut TestApp) {
+        let agent = app.agent();
+        let other = Api::new(agent.base(), Some(&app.new_key(Role::Agent, "other-agent").await));
+        for scope in ["everything", "agent", "intent"] {
+            let (held, free) = (ended(&agent).await, ended(&other).await);
+            let id = if scope == "agent" { json!("test-agent") } else { json!(held) };
+            let scope = if scope == "everything" { json!({"kind": scope}) } else { json!({"kind": scope, "id": id}) };
+            let hold = place(app, scope.clone()).await.ok();
+            assert_eq!((&hold["scope"], &hold["reason"], &hold["placed_by"]), (&scope, &json!("Litigation 2026-7"), &json!("test-admin")));
+            app.restart().await;
+            let before = app.agent().everything(held).await;
+            assert_eq!(redact(app, held).await.problem(), (409, "legal_hold"), "{scope}");
+            assert_eq!(app.agent().everything(held).await, before);
+            let expected = if scope["kind"] == "everything" { 409 } else { 200 };
+            assert_eq!(redact(app, free).await.status, expected, "{scope}");
+            let listed = app.api(Role::Auditor).get("api/v1/holds").await.ok();
+            assert_eq!(listed["holds"], json!([hold]));
+            let lifted = lift(app, &hold["id"]).await.ok();
+            assert_eq!((&lifted["hold"], &lifted["reason"]), (&hold, &json!("It has ended.")));
+            assert_eq!(lift(app, &hold["id"]).await.problem(), (404, "not_found"));
+            assert_eq!(redact(app, held).await.status, 200, "{scope}");
+            let [placed, taken] = [events(app, "hold.placed").await, events(app, "hold.lifted").await].map(|mut events| events.pop().unwrap());
+            assert_eq!((&placed["payload"]["hold_id"], &placed["payload"]["scope"], &placed["actor"]), (&hold["id"], &scope, &json!("test-admin")));
+            assert_eq!((&taken["payload"]["hold_id"], &taken["payload"]["reason"]), (&hold["id"], &json!("It has ended.")));
+        }
+        assert_eq!(events(app, "hold.lifted").await.len(), 3, "a hold is lifted once");
+    }
+
+    /// A hold and an erasure at the same time: either the hold was first, and nothing is erased, or the erasure was.
+    async fn a_hold_and_an_erasure_do_not_pass_each_other(app: &mut TestApp) {
+        for _ in 0..8 {
+            let intent = ended(&app.agent()).await;
+            let (hold, erased) = join(place(app, json!({"kind": "intent", "id": intent})), redact(app, intent)).await;
+            assert_eq!(hold.status, 200);
+            let log = app.api(Role::Auditor).get("api/v1/server/events?limit=1000").await.ok();
+            let of = |event_type: &str| log.as_array().unwrap().iter().filter(|event| event["event_type"] == event_type).map(|event| event["sequence"].as_u64()).max().flatten();
+            match erased.status {
+                200 => assert!(of("payload.redacted") < of("hold.placed")),
+                status => assert_eq!((status, app.agent().events(intent).await[0].get("redacted")), (409, None)),
+            }
+        }
+    }
+
+    /// A hold on nothing would calm people for no reason.
+    async fn a_hold_that_covers_nothing_is_refused(app: &mut TestApp) {
+        let admin = app.api(Role::Admin);
+        assert_eq!(place(app, json!({"kind": "intent", "id": uuid::Uuid::from_u128(7)})).await.problem(), (404, "not_found"));
+        for scope in [json!({"kind": "agent", "id": ""}), json!({"kind": "intent"}), json!({"kind": "intent", "id": "x"}), json!({"kind": "all"}), json!("everything"), json!(null)] {
+            assert_eq!(place(app, scope.clone()).await.status, 422, "{scope}");
+        }
+        for (reason, status) in [(" ".to_owned(), 422), ("é".repeat(2_001), 422), ("é".repeat(2_000), 200)] {
+            assert_eq!(admin.post("api/v1/holds", json!({"scope": {"kind": "everything"}, "reason": reason})).await.status, status);
+        }
+        assert_eq!(events(app, "hold.placed").await.len(), 1);
+    }
+}

@@ -1,0 +1,62 @@
+//! `placet receipt get | verify`: the receipt of a decision, fetched by the agent that asked and checked without the server.
+
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::Value;
+
+use super::desk::Desk;
+use super::export::{export, key_of};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_receipt_is_fetched_by_its_asker_and_checked_without_the_server() {
+    let desk = Desk::open().await;
+    let asking = desk.site.start(desk.ask(&["Refund order 12345?"]));
+    let short_id = desk.short_id().await;
+    let path = desk.site.folder().join("receipt.json");
+    let file = path.to_str().unwrap().to_owned();
+    let get = async |id: &str| desk.site.run(desk.with_key(&desk.key, &["receipt", "get", id, "--out", &file])).await;
+
+    let early = get(&short_id).await;
+    assert!(early.status.code() == Some(3) && early.stderr.contains("not_answered"), "{early:?}");
+    let unknown = get("00000000").await;
+    assert!(unknown.status.code() == Some(3) && unknown.stderr.contains("no question this key may read"), "{unknown:?}");
+    assert!(!path.exists(), "a refusal leaves no file");
+
+    desk.respond("yes").await;
+    asking.finish().await.succeeded();
+    let done = get(&short_id).await;
+    assert!(done.succeeded().contains("placet receipt verify --key"), "{done:?}");
+    let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600, "it holds the question's id");
+    let again = get(&short_id).await;
+    assert!(again.status.code() == Some(3) && again.stderr.contains("File exists"), "{again:?}");
+
+    let (_, auditor) = desk.site.key("auditor", "carol").await;
+    let log = desk.site.folder().join("log.jsonl");
+    export(&desk.site, &auditor, &log, &[]).await.succeeded();
+    let key = key_of(&std::fs::read_to_string(&log).unwrap());
+    desk.server.kill().await;
+
+    let verify = async |more: &[&str], file: &str| {
+        let arguments = [&["receipt", "verify", "--key", &key], more, &[file]].concat();
+        desk.site.run(desk.site.command(arguments)).await
+    };
+    let genuine = verify(&[], &file).await;
+    let said = genuine.succeeded();
+    assert!(said.starts_with("The receipt is genuine.\n"), "{said}");
+    for line in ["question       Refund order 12345?\n", "answered by    alice (operator)\n", "asked by       ci\n"] {
+        assert!(said.contains(line), "{line}: {said}");
+    }
+    let json: Value = serde_json::from_str(verify(&["--json"], &file).await.succeeded()).unwrap();
+    assert_eq!((&json["value"], &json["responded_by"]), (&"yes".into(), &"alice".into()), "{json}");
+
+    let forged = desk.site.folder().join("forged.json");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let changed = text.replacen("alice", "carol", 1);
+    assert_ne!(changed, text);
+    std::fs::write(&forged, changed).unwrap();
+    let refused = verify(&[], forged.to_str().unwrap()).await;
+    assert!(refused.status.code() == Some(1) && refused.stderr.contains("not genuine"), "{refused:?}");
+    let missing = verify(&[], "/nowhere").await;
+    assert!(missing.status.code() == Some(3) && missing.stderr.contains("failed to read /nowhere"), "{missing:?}");
+}
