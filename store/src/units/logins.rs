@@ -181,9 +181,9 @@ pub(crate) fn log_out<R: Rows>(rows: &mut R, env: &Env<'_>, principal: &Principa
     let ended = SessionEnded { session_id: id, person_id: session.person, everywhere };
     server_log::append(rows, env, &principal.name, &ServerEvent::SessionEnded(ended))?;
     if everywhere {
-        rows.delete_sessions_of(session.person)?
+        rows.delete_sessions_of(session.person)?;
     } else {
-        rows.delete_session(id)?
+        rows.delete_session(id)?;
     }
     Ok(Ok(()))
 }
