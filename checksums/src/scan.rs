@@ -23,7 +23,7 @@ const SAMPLE: u64 = 64;
 /// The files that this process scans. They stay open: a process that closes a file loses the locks that SQLite has on it.
 static OPEN: Mutex<Option<HashMap<PathBuf, Arc<File>>>> = Mutex::new(None);
 
-/// Whether most pages of the file have checksums, judged by [`SAMPLE`] pages. The file must not be in use by this process, whose locks on it
+/// Whether most pages of the file have checksums, judged by a sample of them. The file must not be in use by this process, whose locks on it
 /// would be lost.
 ///
 /// # Errors
