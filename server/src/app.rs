@@ -145,9 +145,9 @@ impl App {
             }
             None => None,
         };
-        let sends_logins = deliveries.sends_logins();
-        let pages =
-            web::Data::new(Pages::new(public_url.clone(), nonce_secret, link_secret, api::document, development, sends_logins));
+        let secrets = (nonce_secret, link_secret);
+        let pages = Pages::new(public_url.clone(), secrets, api::document, development, deliveries.sends_logins());
+        let pages = web::Data::new(pages);
         let (checkpoints, second_places) =
             keepers_of_the_log(&config, address, &public_url, (&store, &clock, &metrics), &*entropy).await?;
         let SubscriptionsConfig { hosts, allow_subnets } = config.subscriptions;
@@ -345,13 +345,12 @@ async fn stopped(mut stopping: watch::Receiver<bool>) {
     drop(stopping.wait_for(|stopping| *stopping).await);
 }
 
-/// Makes one [`Lane`] per channel, through which the channel's messages are sent, and the way for login links. In development no message leaves this machine:
-/// a person who tries Placet out must not reach people by accident.
-fn lanes(
-    config: &Config,
-    mailbox: Option<&MemoryMailbox>,
-    address: SocketAddr,
-) -> anyhow::Result<(Vec<Lane>, Option<Arc<dyn Postbox>>)> {
+/// The lanes of all channels, and the way for login links if there is one.
+type LanesAndPostbox = (Vec<Lane>, Option<Arc<dyn Postbox>>);
+
+/// Makes one [`Lane`] per channel, through which the channel's messages are sent, and the way for login links. In development no
+/// message leaves this machine: a person who tries Placet out must not reach people by accident.
+fn lanes(config: &Config, mailbox: Option<&MemoryMailbox>, address: SocketAddr) -> anyhow::Result<LanesAndPostbox> {
     let mut lanes = Vec::new();
     let mut postbox: Option<Arc<dyn Postbox>> = None;
     match (&config.mail, mailbox) {

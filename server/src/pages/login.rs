@@ -121,7 +121,7 @@ fn fits(request: &HttpRequest, pages: &Pages, nonce: &str) -> bool {
     pages.brought_cookie(request).is_some_and(|cookie| pages.form_nonce_fits(nonce, Purpose::Login, &cookie))
 }
 
-fn form(request: &HttpRequest, shared: &Shared, pages: &Pages, address: String, problem: Option<String>) -> HttpResponse {
+fn form(request: &HttpRequest, shared: &Shared, pages: &Pages, address: &str, problem: Option<String>) -> HttpResponse {
     let status = if problem.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let state = match (request.query_string(), pages.sends_logins) {
         (_, false) => State::NoMail,
@@ -129,7 +129,7 @@ fn form(request: &HttpRequest, shared: &Shared, pages: &Pages, address: String, 
         (_, true) => State::Form,
     };
     with_form(request, shared, pages, status, |nonce| {
-        LoginPage { page: pages.plain(), state, address: line(&address), problem, nonce }.render()
+        LoginPage { page: pages.plain(), state, address: line(address), problem, nonce }.render()
     })
 }
 
@@ -138,7 +138,7 @@ pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Data
     if pages.is_under_another_name(&request) {
         return pages.trouble(StatusCode::MISDIRECTED_REQUEST, Trouble::AnotherName);
     }
-    form(&request, &shared, &pages, String::new(), None)
+    form(&request, &shared, &pages, "", None)
 }
 
 /// Has a link sent, if the address is listed. The reply does not tell.
@@ -151,10 +151,10 @@ pub(super) async fn ask(request: HttpRequest, payload: Payload, shared: Data<Sha
         Err(refusal) => return refusal,
     };
     if !fits(&request, &pages, &sent.nonce) {
-        return form(&request, &shared, &pages, sent.address, Some(words::PAGE_WAS_OPEN_TOO_LONG.to_owned()));
+        return form(&request, &shared, &pages, &sent.address, Some(words::PAGE_WAS_OPEN_TOO_LONG.to_owned()));
     }
     let Ok(address) = read_address(&sent.address) else {
-        return form(&request, &shared, &pages, sent.address, Some(words::NOT_AN_ADDRESS.to_owned()));
+        return form(&request, &shared, &pages, &sent.address, Some(words::NOT_AN_ADDRESS.to_owned()));
     };
     let Ok(_place) = shared.admission.enter(Class::Write).await else { return later(&pages) };
     match shared.store.request_login(address).await {

@@ -85,8 +85,7 @@ pub(crate) struct Pages {
 impl Pages {
     pub(crate) fn new(
         public_url: Url,
-        nonce_secret: [u8; 32],
-        link_secret: [u8; 32],
+        (nonce_secret, link_secret): ([u8; 32], [u8; 32]),
         description: fn() -> &'static Value,
         development: Option<Development>,
         sends_logins: bool,

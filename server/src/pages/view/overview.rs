@@ -51,7 +51,7 @@ pub(in crate::pages) struct OverviewPage {
     periods: Vec<Period>,
     times: Vec<Class>,
     views: Vec<Class>,
-    people: Vec<Asked>,
+    people: Vec<Addressee>,
     people_left_out: usize,
 }
 
@@ -93,7 +93,7 @@ struct Class {
 
 /// A person who was asked.
 #[derive(Debug)]
-struct Asked {
+struct Addressee {
     name: String,
     asked: u64,
     answered: u64,
@@ -103,7 +103,7 @@ struct Asked {
     end: u64,
 }
 
-impl Asked {
+impl Addressee {
     /// Questions that ended, or wait, without an answer of this person.
     fn silent(&self) -> u64 {
         self.asked - self.answered
@@ -214,7 +214,7 @@ fn classes(seconds: impl Iterator<Item = i64>) -> Vec<Class> {
 }
 
 /// The people who were asked: those who left the most questions unanswered come first.
-fn people(questions: &[Counted]) -> (Vec<Asked>, usize) {
+fn people(questions: &[Counted]) -> (Vec<Addressee>, usize) {
     let mut counts: BTreeMap<String, (String, u64, u64)> = BTreeMap::new();
     for question in questions {
         for name in &question.asked {
@@ -224,12 +224,12 @@ fn people(questions: &[Counted]) -> (Vec<Asked>, usize) {
             *answered += u64::from(question.outcome == Outcome::Answered && is_theirs);
         }
     }
-    let mut people: Vec<Asked> =
-        counts.into_values().map(|(name, asked, answered)| Asked { name, asked, answered, y: 0, width: 0, end: 0 }).collect();
+    let mut people: Vec<Addressee> =
+        counts.into_values().map(|(name, asked, answered)| Addressee { name, asked, answered, y: 0, width: 0, end: 0 }).collect();
     people.sort_by_key(|person| (std::cmp::Reverse(person.silent()), person.name.clone()));
     let left_out = people.len().saturating_sub(PEOPLE_MAX);
     people.truncate(PEOPLE_MAX);
-    let most = people.iter().map(Asked::silent).max().unwrap_or(1).max(1);
+    let most = people.iter().map(Addressee::silent).max().unwrap_or(1).max(1);
     for (place, person) in people.iter_mut().enumerate() {
         person.y = place * ROW;
         person.width = person.silent() * WIDTH / most;
@@ -274,10 +274,12 @@ mod tests {
     #[test]
     fn a_period_counts_each_question_once_and_its_bar_fits() {
         let questions: Vec<Counted> = (0..30)
-            .map(|number| question(at(20, 59) - TimeDelta::hours(number), STACKED[number as usize % 6].0, 9, "ada", &[]))
+            .map(|number| {
+                question(at(20, 59) - TimeDelta::hours(number), STACKED[usize::try_from(number).unwrap() % 6].0, 9, "ada", &[])
+            })
             .collect();
         let periods = periods(&questions);
-        assert!(periods.len() as i64 <= PERIODS_MAX, "{periods:?}");
+        assert!(i64::try_from(periods.len()).unwrap() <= PERIODS_MAX, "{periods:?}");
         assert_eq!(periods.iter().flat_map(|period| period.counts).sum::<u64>(), 30);
         for period in &periods {
             assert!(period.bars.iter().map(|bar| bar.height).sum::<u64>() <= HEIGHT, "{period:?}");

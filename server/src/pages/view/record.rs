@@ -32,7 +32,7 @@ pub(in crate::pages) struct RecordPage {
     sealing: Sealing,
     is_whole: bool,
     entries: Vec<Entry>,
-    questions: Vec<Asked>,
+    questions: Vec<Shown>,
     questions_left_out: usize,
 }
 
@@ -50,7 +50,7 @@ enum Happened {
     Created {
         by: String,
     },
-    Asked {
+    Shown {
         by: String,
     },
     Sent {
@@ -107,7 +107,7 @@ impl Happened {
         match event["event_type"].as_str() {
             None => Self::Unreadable,
             Some("intent_created") => Self::Created { by: actor },
-            Some("intent.suspended") => Self::Asked { by: some("asked_by").unwrap_or(actor) },
+            Some("intent.suspended") => Self::Shown { by: some("asked_by").unwrap_or(actor) },
             Some("delivery.sent") => Self::Sent { to: text("recipient"), channel: text("channel") },
             Some("delivery.failed") => Self::NotSent { to: text("recipient"), why: text("detail") },
             Some("delivery.bounced") => Self::CameBack { to: text("recipient"), why: text("detail") },
@@ -139,7 +139,7 @@ impl Happened {
     /// The shape and the colour of its mark.
     fn mark(&self) -> (&'static str, &'static str) {
         match self {
-            Self::Asked { .. } => ("said", ""),
+            Self::Shown { .. } => ("said", ""),
             Self::Sent { .. } => ("sent", ""),
             Self::NotSent { .. } | Self::CameBack { .. } | Self::NotReached => ("envelope", "stop"),
             Self::Reminded | Self::Escalated { .. } | Self::NobodyAnswered { .. } => ("clock", "time"),
@@ -163,7 +163,7 @@ fn answer(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::String(text) => quoted(text, ANSWER_CHARS_MAX),
-        other => quoted(&other.to_string(), ANSWER_CHARS_MAX),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => quoted(&value.to_string(), ANSWER_CHARS_MAX),
     }
 }
 
@@ -174,7 +174,7 @@ fn names(list: &Value) -> String {
 
 /// A question as it was shown, and the people who were asked.
 #[derive(Debug)]
-struct Asked {
+struct Shown {
     agent: String,
     /// The text; absent if its event cannot be read.
     question: Option<String>,
@@ -198,7 +198,7 @@ struct Person {
     answered: bool,
 }
 
-impl Asked {
+impl Shown {
     /// `prefix` keeps the anchors of this question's table apart from those of another one.
     fn of((prefix, recorded): (char, RecordedQuestion)) -> Self {
         let people = people(&recorded);
@@ -236,17 +236,14 @@ fn people(recorded: &RecordedQuestion) -> Vec<Person> {
         let name = line(&message.recipient);
         let reached_at = message.settled_at.filter(|_| message.state == DeliveryState::Sent);
         let came_back = message.state == DeliveryState::Bounced;
-        match people.iter_mut().find(|person| person.name == name) {
-            Some(person) => {
-                person.reached_at = person.reached_at.or(reached_at);
-                person.came_back |= came_back;
-            }
-            None => {
-                let views = recorded.views.iter();
-                let opened_at = views.filter(|(recipient, _)| *recipient == message.recipient).map(|(_, at)| *at).min();
-                people.push(Person { answered: by == Some(message.recipient.as_str()), name, reached_at, opened_at, came_back });
-            }
+        if let Some(person) = people.iter_mut().find(|person| person.name == name) {
+            person.reached_at = person.reached_at.or(reached_at);
+            person.came_back |= came_back;
+            continue;
         }
+        let views = recorded.views.iter();
+        let opened_at = views.filter(|(recipient, _)| *recipient == message.recipient).map(|(_, at)| *at).min();
+        people.push(Person { answered: by == Some(message.recipient.as_str()), name, reached_at, opened_at, came_back });
     }
     if let Some(by) = by.filter(|by| !people.iter().any(|person| person.name == line(by))) {
         people.push(Person { name: line(by), reached_at: None, opened_at: None, came_back: false, answered: true });
@@ -273,7 +270,7 @@ impl RecordPage {
             broken: record.verified.broken,
             sealing: record.verified.sealing,
             entries: record.events.iter().enumerate().map(entry).collect(),
-            questions: ('a'..).zip(record.questions).map(Asked::of).collect(),
+            questions: ('a'..).zip(record.questions).map(Shown::of).collect(),
             questions_left_out: record.questions_left_out,
         }
     }
