@@ -212,7 +212,7 @@ async fn results_of(path: &Path, original: &Original, answers: bool) -> Result<R
     Ok(results)
 }
 
-/// What a round showed.
+/// The results of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Shown {
     /// The database was not opened.
