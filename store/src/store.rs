@@ -249,7 +249,7 @@ pub trait Store: crate::Audits + crate::Logins + Send + Sync + 'static {
     fn hold(&self) -> Unit<'_, Option<Hold>>;
     /// Reads a secret of the server's own, which is made at its first use and stored.
     fn secret(&self, name: &'static str) -> Unit<'_, [u8; 32]>;
-    /// Whether a server in production has served this database, see [`PRODUCTION_MARK`].
+    /// Whether a server in production has served this database, see [`PRODUCTION_MARK`](crate::PRODUCTION_MARK).
     fn was_in_production(&self) -> Unit<'_, bool>;
     /// Deletes idempotency records and byte counts from before yesterday, and subscriptions that have ended, a bounded batch at a
     /// time; returns how many records and subscriptions it deleted.

@@ -31,6 +31,8 @@ const LISTENS: &str = "Placet listens on ";
 pub const MIGRATION: &str = "20261121000000";
 /// Ports that no system assigns by itself: when a killed server starts again, its port is still free.
 const PORTS: std::ops::Range<u16> = 20_000..32_000;
+/// How many bytes at the end of each page of a SQLite file hold its checksum.
+const CHECKSUM_BYTES: usize = 8;
 
 /// The program that runs.
 static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
@@ -170,8 +172,14 @@ impl Site {
         let mut bytes = std::fs::read(self.database()).unwrap();
         let places: Vec<usize> = (0..=bytes.len() - from.len()).filter(|at| bytes[*at..].starts_with(from.as_bytes())).collect();
         assert!(!places.is_empty(), "{from} is not in the database");
+        let page_bytes = usize::from(u16::from_be_bytes([bytes[16], bytes[17]]));
         for at in places {
             bytes[at..at + to.len()].copy_from_slice(to.as_bytes());
+            // Another program leaves no checksum in a page that it writes.
+            let page = at / page_bytes..(at + to.len() - 1) / page_bytes + 1;
+            for end in page.map(|page| (page + 1) * page_bytes) {
+                bytes[end - CHECKSUM_BYTES..end].fill(0);
+            }
         }
         std::fs::write(self.database(), bytes).unwrap();
     }

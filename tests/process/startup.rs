@@ -203,7 +203,7 @@ async fn a_server_on_a_full_disk_refuses_loses_nothing_and_goes_on_when_there_is
         promised.push(title);
     }
     let refused = refused.expect("a full disk is noticed");
-    // The write-ahead log may begin again at its start, where the limit leaves room. On a full disk there is none.
+    // The write-ahead log may begin again at its start, where the limit leaves room. Now there is none, not even for the server's log.
     limit_files(&server, "0").await;
     assert!(refused.headers.contains_key("retry-after"));
     assert!(refused.text.contains("the same Idempotency-Key"), "{}", refused.text);

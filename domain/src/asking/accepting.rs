@@ -175,10 +175,7 @@ pub fn reason(reason: Option<String>) -> Result<Option<String>, Errors> {
 ///
 /// No words, or more than [`REASON_MAX`] characters.
 pub fn legal_basis(legal_basis: String) -> Result<String, Errors> {
-    if legal_basis.trim().is_empty() || legal_basis.chars().count() > REASON_MAX {
-        return Err(one("legal_basis", "length", format!("must be 1 to {REASON_MAX} characters, and more than spaces")));
-    }
-    Ok(legal_basis)
+    explained("legal_basis", legal_basis)
 }
 
 /// The part of the log that a legal hold covers, and the reason.
@@ -202,10 +199,15 @@ pub fn hold(body: PlaceHoldRequest) -> Result<(HoldScope, String), Errors> {
 ///
 /// No words, or more than [`REASON_MAX`] characters.
 pub fn hold_reason(reason: String) -> Result<String, Errors> {
-    if reason.trim().is_empty() || reason.chars().count() > REASON_MAX {
-        return Err(one("reason", "length", format!("must be 1 to {REASON_MAX} characters, and more than spaces")));
+    explained("reason", reason)
+}
+
+/// The words that a member must have.
+fn explained(member: &str, words: String) -> Result<String, Errors> {
+    if words.trim().is_empty() || words.chars().count() > REASON_MAX {
+        return Err(one(member, "length", format!("must be 1 to {REASON_MAX} characters, and more than spaces")));
     }
-    Ok(reason)
+    Ok(words)
 }
 
 /// An answer, before it is checked against its question.

@@ -317,7 +317,7 @@ impl AskedBefore {
 }
 
 impl Question {
-    /// What is left of a question whose words were erased.
+    /// The record of a question whose words were erased.
     pub fn erased() -> Self {
         Self {
             question: String::new(),

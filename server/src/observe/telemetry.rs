@@ -11,6 +11,7 @@ use tracing::Subscriber;
 use tracing::field::Field;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::field::MakeExt;
+use tracing_subscriber::fmt::SubscriberBuilder;
 use tracing_subscriber::fmt::format::{Writer, debug_fn};
 use tracing_subscriber::util::SubscriberInitExt;
 
@@ -39,14 +40,20 @@ fn for_people<W: Write + 'static>(
     writer: impl Fn() -> W + Send + Sync + 'static,
 ) -> impl Subscriber + Send + Sync {
     let fields = debug_fn(field).delimited(" ");
-    tracing_subscriber::fmt().with_env_filter(filter).fmt_fields(fields).with_writer(writer).finish()
+    subscriber().with_env_filter(filter).fmt_fields(fields).with_writer(writer).finish()
 }
 
 fn for_programs<W: Write + 'static>(
     filter: EnvFilter,
     writer: impl Fn() -> W + Send + Sync + 'static,
 ) -> impl Subscriber + Send + Sync {
-    tracing_subscriber::fmt().with_env_filter(filter).json().with_writer(writer).finish()
+    subscriber().with_env_filter(filter).json().with_writer(writer).finish()
+}
+
+/// Begins a subscriber that loses a record which cannot be written, for example because the disk is full. By default a subscriber reports
+/// that on standard error, and panics if it cannot: the request that logged something would be lost as well.
+fn subscriber() -> SubscriberBuilder {
+    tracing_subscriber::fmt().log_internal_errors(false)
 }
 
 /// One field of a line for people: its text on one line, without characters that act on a terminal.

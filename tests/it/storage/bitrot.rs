@@ -32,7 +32,7 @@ use verify::{Kept, Options, Watchers};
 
 /// The variable with the number of rounds, which `tests/bitrot/run` sets.
 const ROUNDS: &str = "PLACET_BITROT_ROUNDS";
-const ROUNDS_USUAL: u64 = 60;
+const ROUNDS_USUAL: u64 = 24;
 /// After how many rounds a long run tells its counts.
 const TOLD_EVERY: u64 = 100;
 /// More than the questions and intents of the test.
@@ -212,7 +212,7 @@ async fn results_of(path: &Path, original: &Original, answers: bool) -> Result<R
     Ok(results)
 }
 
-/// What a round showed.
+/// The results of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Shown {
     /// The database was not opened.

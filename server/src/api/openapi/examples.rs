@@ -25,8 +25,8 @@ pub(super) fn body(operation_id: &str) -> Option<Value> {
         "suspensions_remind" | "approvals_approve" => json!({}),
         "suspensions_respond_to" => json!({ "suspension_id": "019ab0f2-7c11-7d3a-9a55-3f1f0d6b2c10", "value": "approve" }),
         "suspensions_cancel" | "receipts_revoke" => json!({ "reason": "The customer withdrew the order." }),
-        "holds_place" => json!({ "scope": { "kind": "agent", "id": "billing-bot" }, "reason": "Litigation 2026-7" }),
-        "redactions_redact" => json!({ "legal_basis": "GDPR Art. 17(1)(a), request 2026-118" }),
+        "proofs_place" => json!({ "scope": { "kind": "agent", "id": "billing-bot" }, "reason": "Litigation 2026-7" }),
+        "proofs_redact" => json!({ "legal_basis": "GDPR Art. 17(1)(a), request 2026-118" }),
         "receipts_consume" => {
             json!({ "action_digest": "sha256:RBNvo1WzZ4oRRq0W9-hknpT7T8If536DEMBg9hyq_4o", "value": "approve" })
         }
