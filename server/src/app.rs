@@ -138,13 +138,11 @@ impl App {
         let deliveries = Deliveries::new(resources, lanes, public_url.clone(), &config.asking);
         let logins = postbox.map(|postbox| Logins::new(postbox, store.clone(), public_url.clone()));
         let deliveries = Arc::new(deliveries.in_time_zone(config.display_time_zone).with_logins(logins));
-        let development = match &mailbox {
-            Some(mailbox) => {
-                let secret = store.secret(DEVELOPMENT_SECRET).await?;
-                Some(Development::new(mailbox.clone(), deliveries.clone(), secret, &public_url, &*entropy))
-            }
-            None => None,
-        };
+        let mut development = None;
+        if let Some(mailbox) = &mailbox {
+            let secret = store.secret(DEVELOPMENT_SECRET).await?;
+            development = Some(Development::new(mailbox.clone(), deliveries.clone(), secret, &public_url, &*entropy));
+        }
         let secrets = (nonce_secret, link_secret);
         let pages = Pages::new(public_url.clone(), secrets, api::document, development, deliveries.sends_logins());
         let pages = web::Data::new(pages);

@@ -50,7 +50,7 @@ enum Happened {
     Created {
         by: String,
     },
-    Shown {
+    Asked {
         by: String,
     },
     Sent {
@@ -77,7 +77,7 @@ enum Happened {
     Refused {
         by: String,
     },
-    NobodyAnswered {
+    Unanswered {
         instead: Option<String>,
     },
     Withdrawn {
@@ -107,7 +107,7 @@ impl Happened {
         match event["event_type"].as_str() {
             None => Self::Unreadable,
             Some("intent_created") => Self::Created { by: actor },
-            Some("intent.suspended") => Self::Shown { by: some("asked_by").unwrap_or(actor) },
+            Some("intent.suspended") => Self::Asked { by: some("asked_by").unwrap_or(actor) },
             Some("delivery.sent") => Self::Sent { to: text("recipient"), channel: text("channel") },
             Some("delivery.failed") => Self::NotSent { to: text("recipient"), why: text("detail") },
             Some("delivery.bounced") => Self::CameBack { to: text("recipient"), why: text("detail") },
@@ -122,7 +122,7 @@ impl Happened {
                 Self::Refused { by: some("responded_by").unwrap_or(actor) }
             }
             Some("intent.suspension_expired") => {
-                Self::NobodyAnswered { instead: Some(answer(&payload["fallback_value"])).filter(|answer| !answer.is_empty()) }
+                Self::Unanswered { instead: Some(answer(&payload["fallback_value"])).filter(|answer| !answer.is_empty()) }
             }
             Some("intent.suspension_cancelled") => {
                 Self::Withdrawn { by: some("cancelled_by").unwrap_or(actor), reason: some("reason") }
@@ -139,10 +139,10 @@ impl Happened {
     /// The shape and the colour of its mark.
     fn mark(&self) -> (&'static str, &'static str) {
         match self {
-            Self::Shown { .. } => ("said", ""),
+            Self::Asked { .. } => ("said", ""),
             Self::Sent { .. } => ("sent", ""),
             Self::NotSent { .. } | Self::CameBack { .. } | Self::NotReached => ("envelope", "stop"),
-            Self::Reminded | Self::Escalated { .. } | Self::NobodyAnswered { .. } => ("clock", "time"),
+            Self::Reminded | Self::Escalated { .. } | Self::Unanswered { .. } => ("clock", "time"),
             Self::Answered { .. } => ("tick", "act"),
             Self::Refused { .. } | Self::Unreadable => ("warning", "stop"),
             Self::Created { .. } | Self::Withdrawn { .. } | Self::MoreTime { .. } | Self::Other { .. } => ("bar", ""),
