@@ -81,7 +81,7 @@ const ASKED_FOR: [&str; 60] = [
 ];
 
 /// The units that no caller asks for: the server's own work, and units that a secret (a link) opens or that exist only in development.
-const OWN: [&str; 45] = [
+const OWN: [&str; 46] = [
     "scrub",
     "note_view",
     "request_login",
