@@ -8,7 +8,7 @@ use crate::base::field::FieldError;
 use crate::base::ids::{CoordinatorId, IntentId};
 use crate::base::time::rfc3339;
 use crate::suspension::lease::Lease;
-use crate::suspension::{Resolution, ResolutionReason};
+use crate::suspension::{RequiredAssurance, Resolution, ResolutionReason};
 
 /// Why the server refused a request. A refusal is an answer, not a failure: the state is as it was.
 #[derive(Clone, Debug, PartialEq, Error, Serialize, Deserialize)]
@@ -26,6 +26,18 @@ pub enum Rejection {
     /// An agent tried to answer, or a key that has the name or the owner of the agent that asked or that created the intent.
     #[error("the agent that asked, the agent that created the intent, and keys of their owners may not answer")]
     SelfResponse,
+    /// The question demands more assurance of the person than this way to answer gives.
+    #[error("the question demands the assurance {required}: the answer page asks for a passkey, and no other way to answer counts")]
+    AssuranceTooLow {
+        /// The assurance that the question demands.
+        required: RequiredAssurance,
+    },
+    /// The assertion of a passkey is not accepted.
+    #[error("the passkey is not accepted: {reason}")]
+    PasskeyRefused {
+        /// The requirement that is not met.
+        reason: String,
+    },
     /// A client tried to write an event that only the server writes.
     #[error("clients may not append events of type {event_type}")]
     ReservedEventType {
@@ -437,6 +449,8 @@ impl Rejection {
             Self::NotFound => entry("not_found", 404, "Not found"),
             Self::Forbidden { .. } => entry("forbidden", 403, "Forbidden"),
             Self::SelfResponse => entry("self_response", 403, "The asker may not answer"),
+            Self::AssuranceTooLow { .. } => entry("assurance_too_low", 403, "Assurance too low"),
+            Self::PasskeyRefused { .. } => entry("passkey_refused", 403, "Passkey refused"),
             Self::ReservedEventType { .. } => entry("reserved_event_type", 403, "Reserved event type"),
             Self::IfMatchRequired => entry("if_match_required", 400, "If-Match required"),
             Self::PreconditionRequired => entry("precondition_required", 428, "If-Match required"),

@@ -6,12 +6,13 @@
 use domain::base::ids::{HoldId, IntentId, KeyId, PersonId, SessionId};
 use domain::base::json::canonical;
 use domain::base::name::Owner;
+use domain::base::passkey::Octets;
 use domain::base::time::from_micros;
 use domain::log::payload::{Key, KeyRevoked};
 use domain::log::{Entry, Envelope, Sealed, verify_chain};
 use domain::people::client::Client;
 use domain::people::event::{
-    HoldChanged, KeyFacts, LogExported, LogKeyAdded, PayloadRedacted, PersonAdded, PersonNamed, ServerEvent, SessionBegan,
+    HoldChanged, KeyFacts, LogExported, LogKeyAdded, PasskeyAdded, PasskeyRemoved, PayloadRedacted, PersonAdded, PersonNamed, ServerEvent, SessionBegan,
     SessionEnded,
 };
 use domain::people::hold::HoldScope;
@@ -106,7 +107,27 @@ fn events_of_people(credential: Option<Credential>) -> Vec<ServerEvent> {
             selection: None,
             credential: session,
         }),
+        passkey_added(None, session),
+        passkey_added(Some(octets(7)), session),
+        ServerEvent::PasskeyRemoved(PasskeyRemoved { person_id, person: address(), credential_id: octets(7), credential: None }),
     ]
+}
+
+fn octets(byte: u8) -> Octets {
+    Octets(vec![byte; 20])
+}
+
+fn passkey_added(allowed_by: Option<Octets>, credential: Option<Credential>) -> ServerEvent {
+    ServerEvent::PasskeyAdded(PasskeyAdded {
+        person_id: PersonId(Uuid::from_u128(8)),
+        person: "ada@example.com".to_owned(),
+        credential_id: octets(if allowed_by.is_some() { 8 } else { 7 }),
+        public_key: octets(9),
+        algorithm: -7,
+        rp_id: "placet.example".to_owned(),
+        allowed_by,
+        credential,
+    })
 }
 
 fn chain() -> Vec<Sealed> {
@@ -151,6 +172,8 @@ fn every_payload_of_the_server_is_read_and_written_back() {
             "person.confirmed" | "person.removed" => again::<PersonNamed>(payload),
             "session.began" => again::<SessionBegan>(payload),
             "session.ended" => again::<SessionEnded>(payload),
+            "passkey.added" => again::<PasskeyAdded>(payload),
+            "passkey.removed" => again::<PasskeyRemoved>(payload),
             other => panic!("{other} is not read back here"),
         };
         assert_eq!(written, canonical(payload).unwrap(), "{line}");

@@ -96,6 +96,11 @@ impl<'a> Reader<'a> {
         Self(bytes)
     }
 
+    /// The bytes that were not read yet.
+    pub(crate) fn rest(self) -> &'a [u8] {
+        self.0
+    }
+
     /// The argument of an item of this major type.
     fn head(&mut self, kind: u8) -> Option<u64> {
         let (first, rest) = self.0.split_first()?;

@@ -10,6 +10,7 @@ pub mod checkpoint;
 pub mod intent_tree;
 pub mod key;
 pub mod leaf;
+pub mod passkey;
 pub mod receipt;
 pub mod tree;
 pub mod witness;

@@ -233,6 +233,7 @@ pub fn answer(body: RespondRequest) -> Result<Respond, Errors> {
         checkpoint: None,
         expects: None,
         evidence: None,
+        assertion: None,
     })
 }
 

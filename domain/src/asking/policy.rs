@@ -71,6 +71,8 @@ pub struct AskingPolicy {
     pub fallback_requires_delivery: bool,
     /// The guard, in seconds: how much earlier the server ends a question than a client that applies fallbacks by its own clock.
     pub client_guard_seconds: u32,
+    /// Whether people can have passkeys here: the server has a domain name.
+    pub passkeys: bool,
 }
 
 impl AskingPolicy {
@@ -121,6 +123,10 @@ impl AskingPolicy {
         if request.confidence.is_some_and(|confidence| !(0.0..=1.0).contains(&confidence)) {
             check.error("confidence", "range", "must be a number from 0 to 1");
         }
+        if request.required_assurance.is_some() && !self.passkeys {
+            let message = "must be absent: people have no passkeys here, because the server's public address has no domain name";
+            check.error("required_assurance", "unsupported", message);
+        }
         let (Some(schedule), true) = (schedule, check.errors.is_empty()) else { return Err(check.errors) };
         check.warnings.extend(schedule.shortened());
         let context = request.context.unwrap_or_default();
@@ -141,6 +147,7 @@ impl AskingPolicy {
             asked_before: None,
             requested: None,
             client_id: None,
+            required_assurance: request.required_assurance,
         };
         self.check_reach(&question, &mut check);
         Ok(Suspend {
@@ -479,6 +486,7 @@ mod tests {
             fallback_min_window_seconds: 10,
             fallback_requires_delivery: true,
             client_guard_seconds: CLIENT_GUARD_SECONDS,
+            passkeys: true,
         }
     }
 

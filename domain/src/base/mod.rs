@@ -9,6 +9,7 @@ pub mod ids;
 pub mod json;
 pub mod login;
 pub mod name;
+pub mod passkey;
 pub mod quotation;
 pub mod sealed;
 pub mod text;

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::base::field::FieldError;
 use crate::base::ids::{IntentId, LeaseId, PortfolioId, SuspensionId, TaskId};
+use crate::base::passkey::Assertion;
 use crate::base::time::{rfc3339, seconds};
 use crate::container::coordinator::{CoordinatorCommand, CoordinatorStep};
 use crate::container::plan::{CheckpointId, PlanCommand};
@@ -122,6 +123,8 @@ pub struct Respond {
     pub expects: Option<Kind>,
     /// The hashes of the open question; the store computes them, because only the store holds the question's text.
     pub evidence: Option<Evidence>,
+    /// The signature of a passkey under the answer.
+    pub assertion: Option<Box<Assertion>>,
 }
 
 /// A later deadline, as requested.

@@ -20,7 +20,7 @@ use crate::intent::{
     agents, announcing, coordinators, course, deliveries, entries, govern, graph, leases, plans, portfolios, retries, tasks,
     workflow,
 };
-use crate::people::principal::{Principal, Role};
+use crate::people::principal::{Assurance, Principal, Role};
 use crate::problem::Rejection;
 use crate::suspension::lease::Lease;
 use crate::suspension::{Ending, FallbackPolicy, Question, REFUSALS_RECORDED_MAX, Resolution, ResolutionReason, Suspension};
@@ -282,6 +282,8 @@ fn respond(intent: &Intent, respond: &Respond, by: &Principal, now: DateTime<Utc
         credential: by.credential,
         claimed_responded_by: respond.claimed_responded_by.clone().filter(|claimed| *claimed != responded_by),
         evidence: respond.evidence,
+        // Only a signature that the store has verified makes the assurance that of a passkey.
+        assertion: respond.assertion.clone().filter(|_| by.assurance == Assurance::Passkey),
         ending: Ending {
             resolution: Resolution::Responded,
             reason: None,

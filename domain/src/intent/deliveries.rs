@@ -182,7 +182,7 @@ mod tests {
             recipients: vec!["a@x.example".into()],
             asked_before: None,
             requested: None,
-            client_id: None,
+            client_id: None, required_assurance: None,
         }
     }
 

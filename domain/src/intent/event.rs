@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::base::ids::{IntentId, SuspensionId};
+use crate::base::passkey::Assertion;
 use crate::container::coordinator_event::CoordinatorEvent;
 use crate::container::event::TaskEvent;
 use crate::container::plan_event::PlanEvent;
@@ -311,6 +312,8 @@ pub struct Resumed {
     pub claimed_responded_by: Option<String>,
     /// The hashes of what was decided and of what was shown for it.
     pub evidence: Option<Evidence>,
+    /// The signature of a passkey under the answer, if the question demanded one.
+    pub assertion: Option<Box<Assertion>>,
 }
 
 /// An answer to an announced question that had not come.

@@ -12,9 +12,11 @@ use serde_json::Value;
 use crate::base::ids::{IntentId, ReceiptId, SuspensionId};
 use crate::base::json::canonical;
 use crate::base::name::is_same;
+use crate::base::passkey::Assertion;
 use crate::base::sealed::Hash;
 use crate::people::principal::{Assurance, Credential, Principal, Role};
 use crate::problem::Rejection;
+use crate::suspension::evidence::Evidence;
 
 /// The version of the form of [`Decision`].
 pub const DECISION_VERSION: u32 = 1;
@@ -59,6 +61,9 @@ pub struct Decision {
     pub presented_hash: Hash,
     /// The hash of the event that recorded the answer.
     pub answer_event_hash: Hash,
+    /// The signature of a passkey under the answer; absent if the question demanded none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assertion: Option<Box<Assertion>>,
 }
 
 impl Decision {
@@ -69,6 +74,12 @@ impl Decision {
     /// As [`canonical`].
     pub fn bytes(&self) -> Result<Vec<u8>, serde_json::Error> {
         canonical(self)
+    }
+
+    /// The challenge that a passkey signed for this answer, see [`Evidence::challenge`].
+    pub fn challenge(&self) -> Option<[u8; 32]> {
+        let Self { action_digest, presented_hash, .. } = *self;
+        Evidence { action_digest, presented_hash }.challenge(self.suspension_id, &self.value)
     }
 }
 

@@ -205,6 +205,7 @@ fn is_adopted(intent: &Intent, open: &Suspension, text: Option<&Question>, asked
             && text.recipients == wanted.recipients
             && text.retry_policy == wanted.retry_policy
             && text.channel_hint == asked.question.channel_hint
+            && text.required_assurance == asked.question.required_assurance
             && text.decision_record == asked.question.decision_record
             && text.confidence_at_suspension == asked.question.confidence_at_suspension
     };

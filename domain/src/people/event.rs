@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::base::ids::{HoldId, IntentId, KeyId, PersonId, SessionId};
 use crate::base::name::Owner;
+use crate::base::passkey::Octets;
 use crate::people::client::Client;
 use crate::people::hold::HoldScope;
 use crate::people::principal::{Credential, Role};
@@ -14,6 +15,11 @@ use crate::people::principal::{Credential, Role};
 pub const LOG_KEY_ADDED: &str = "log_key.added";
 /// The type of [`ServerEvent::PayloadRedacted`].
 pub const PAYLOAD_REDACTED: &str = "payload.redacted";
+
+/// The type of [`ServerEvent::PasskeyAdded`].
+pub const PASSKEY_ADDED: &str = "passkey.added";
+/// The type of [`ServerEvent::PasskeyRemoved`].
+pub const PASSKEY_REMOVED: &str = "passkey.removed";
 
 /// An event of the server's own log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,6 +76,10 @@ pub enum ServerEvent {
     SessionBegan(SessionBegan),
     /// A person logged out, in one browser or in all.
     SessionEnded(SessionEnded),
+    /// A person registered a passkey.
+    PasskeyAdded(PasskeyAdded),
+    /// A passkey counts no longer.
+    PasskeyRemoved(PasskeyRemoved),
 }
 
 /// A legal hold that was placed or lifted.
@@ -153,6 +163,43 @@ pub struct SessionEnded {
     pub everywhere: bool,
 }
 
+/// A passkey that a person registered. Its private half is on the person's device alone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PasskeyAdded {
+    /// The person.
+    pub person_id: PersonId,
+    /// The person's address.
+    pub person: String,
+    /// The passkey.
+    pub credential_id: Octets,
+    /// Its public key in COSE.
+    pub public_key: Octets,
+    /// The number of its algorithm in COSE: -7 is ES256, -8 `EdDSA`, -257 RS256.
+    pub algorithm: i64,
+    /// The domain for which it was made.
+    pub rp_id: String,
+    /// The passkey of the same person that allowed this one; absent for the first one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowed_by: Option<Octets>,
+    /// The session of the person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credential: Option<Credential>,
+}
+
+/// A passkey that counts no longer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PasskeyRemoved {
+    /// The person.
+    pub person_id: PersonId,
+    /// The person's address.
+    pub person: String,
+    /// The passkey.
+    pub credential_id: Octets,
+    /// The credential that removed it; absent for an account that works on the database itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credential: Option<Credential>,
+}
+
 /// An export of events, as it was asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogExported {
@@ -222,6 +269,8 @@ impl ServerEvent {
             Self::PersonRemoved(_) => "person.removed",
             Self::SessionBegan(_) => "session.began",
             Self::SessionEnded(_) => "session.ended",
+            Self::PasskeyAdded(_) => PASSKEY_ADDED,
+            Self::PasskeyRemoved(_) => PASSKEY_REMOVED,
         }
     }
 }

@@ -72,6 +72,8 @@ pub enum Assurance {
     ApiKey,
     /// A session that began with a login.
     Session,
+    /// A passkey of the person, which signed the answer.
+    Passkey,
     /// The server itself, on a timer.
     Server,
     /// An account of a machine that can open the database.

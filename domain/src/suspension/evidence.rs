@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+use crate::base::ids::SuspensionId;
 use crate::base::json::canonical;
 use crate::base::sealed::Hash;
 use crate::base::time::naive;
@@ -40,6 +41,21 @@ impl Evidence {
         let presented_hash = Hash::of(&canonical(&presented).ok()?);
         Some(Self { action_digest: action_digest(&question.context)?, presented_hash })
     }
+
+    /// The challenge that a passkey signs for this answer: SHA-256 of the RFC 8785 bytes of `{suspension, value, action_digest,
+    /// presented_hash}`. `None` if a number in the value has no canonical form.
+    pub fn challenge(&self, suspension: SuspensionId, value: &Value) -> Option<[u8; 32]> {
+        canonical(&Consent { suspension, value, evidence: self }).ok().map(|bytes| Hash::of(&bytes).0)
+    }
+}
+
+/// Everything that a passkey signs.
+#[derive(Serialize)]
+struct Consent<'a> {
+    suspension: SuspensionId,
+    value: &'a Value,
+    #[serde(flatten)]
+    evidence: &'a Evidence,
 }
 
 /// SHA-256 of the RFC 8785 bytes of an action. `None` if a number in it has no canonical form.

@@ -23,6 +23,7 @@ use crate::base::ids::{IntentId, PortfolioId, SuspensionId};
 use crate::base::name::Owner;
 use crate::base::time::{parse, rfc3339};
 use crate::base::words;
+use crate::people::principal::Assurance;
 use crate::suspension::requested::Requested;
 use crate::suspension::retry::HumanRetryPolicy;
 
@@ -89,6 +90,31 @@ pub enum ResponseType {
     Text,
     /// Structured fields, passed through as they are.
     Form,
+}
+
+/// How sure the server must be of the person who answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RequiredAssurance {
+    /// A passkey of the person signs the answer.
+    Passkey,
+}
+
+impl std::fmt::Display for RequiredAssurance {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Passkey => f.write_str("passkey"),
+        }
+    }
+}
+
+impl RequiredAssurance {
+    /// The assurance of an answer that is sure enough.
+    pub fn assurance(self) -> Assurance {
+        match self {
+            Self::Passkey => Assurance::Passkey,
+        }
+    }
 }
 
 /// A visual hint for one choice; it changes colour, never size, order or wording.
@@ -292,6 +318,8 @@ pub struct Question {
     pub requested: Option<Box<Requested>>,
     /// The id that the asker's client gave the question.
     pub client_id: Option<String>,
+    /// How sure the server must be of the person who answers; absent if every answer counts.
+    pub required_assurance: Option<RequiredAssurance>,
 }
 
 /// The questions of the same intent that ended without an answer before this one: people see that they are asked anew.
@@ -331,6 +359,7 @@ impl Question {
             asked_before: None,
             requested: None,
             client_id: None,
+            required_assurance: None,
         }
     }
 

@@ -11,7 +11,7 @@ use crate::suspension::FallbackPolicy;
 use crate::suspension::evidence::Evidence;
 use crate::suspension::requested::Requested;
 use crate::suspension::retry::{HumanRetryPolicy, PartialRetryPolicy};
-use crate::suspension::{AskedBefore, Kind, Question, Resolution, ResolutionReason, ResponseType, Suspension, SuspensionChoice};
+use crate::suspension::{AskedBefore, Kind, Question, RequiredAssurance, Resolution, ResolutionReason, ResponseType, Suspension, SuspensionChoice};
 
 /// `POST /api/v1/intents/{id}/suspend`: asks a question. Unknown fields are refused.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -64,6 +64,9 @@ pub struct SuspendRequest {
     /// The open suspension this question replaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supersedes: Option<String>,
+    /// How sure the server must be of the person who answers: `passkey` takes only an answer that a passkey of the person signed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub required_assurance: Option<RequiredAssurance>,
 }
 
 /// One choice of a request; an unknown `style` counts as `default`.
@@ -180,6 +183,9 @@ pub struct SuspensionRecord {
     /// Whether the deadline never moves, because the asker applies it by its own clock as well; absent if it may move.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fixed_deadline: bool,
+    /// How sure the server must be of the person who answers; absent if every answer counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub required_assurance: Option<RequiredAssurance>,
     /// Whether the content was erased: the words of the question, the answer, and the people.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub redacted: bool,
@@ -243,6 +249,7 @@ impl SuspensionRecord {
             requested: question.requested.clone(),
             client_id: question.client_id.clone(),
             fixed_deadline: suspension.fixed_deadline,
+            required_assurance: question.required_assurance,
             redacted: question.is_erased(),
             warnings: Vec::new(),
             asked_by: None,
@@ -263,6 +270,7 @@ impl SuspensionRecord {
             asked_before: self.asked_before,
             requested: self.requested,
             client_id: self.client_id,
+            required_assurance: self.required_assurance,
         }
     }
 

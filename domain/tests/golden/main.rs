@@ -19,6 +19,7 @@ use chrono::{DateTime, Utc};
 use domain::base::ids::{DeliveryId, EventId, IntentId, KeyId, LeaseId, ReceiptId, SuspensionId};
 use domain::base::json::canonical;
 use domain::base::name::Owner;
+use domain::base::passkey::{Assertion, Octets};
 use domain::base::time::from_micros;
 use domain::intent::assignment::{Assigned, Unassigned};
 use domain::intent::body::{IntentBody, Patch, PatchOp};
@@ -39,7 +40,7 @@ use domain::suspension::evidence::Evidence;
 use domain::suspension::lease::{Lease, LeaseStatus};
 use domain::suspension::requested::Requested;
 use domain::suspension::{
-    Asker, Ending, FallbackPolicy, Kind, Question, Resolution, ResolutionReason, ResponseType, Style, Suspension,
+    Asker, Ending, FallbackPolicy, Kind, Question, RequiredAssurance, Resolution, ResolutionReason, ResponseType, Style, Suspension,
     SuspensionChoice,
 };
 use serde_json::{Map, Value, json};
@@ -148,7 +149,7 @@ fn question() -> Question {
         recipients: vec!["ops@example.com".into()],
         asked_before: None,
         requested: None,
-        client_id: None,
+        client_id: None, required_assurance: None,
     }
 }
 
@@ -215,6 +216,7 @@ fn answered() -> Vec<Event> {
         credential: Some(Credential::EmailLink(DeliveryId(Uuid::from_u128(4)))),
         claimed_responded_by: None,
         evidence: None,
+        assertion: None,
     };
     let by_key = Resumed {
         ending: Ending { response: Some(json!({"cap": 5})), metadata: None, ..ending },
@@ -247,6 +249,20 @@ fn with_evidence() -> Event {
     let Some(Event::Resumed(mut resumed)) = answered().into_iter().next() else { panic!("the first answer is no answer") };
     resumed.evidence = Some(Evidence { action_digest: Hash([7; 32]), presented_hash: Hash([8; 32]) });
     Event::Resumed(resumed)
+}
+
+fn signed() -> Vec<Event> {
+    let Event::Resumed(mut resumed) = with_evidence() else { panic!("the first answer is no answer") };
+    let part = |byte| Octets(vec![byte; 40]);
+    resumed.assurance = Assurance::Passkey;
+    resumed.assertion = Some(Box::new(Assertion {
+        credential_id: part(1),
+        authenticator_data: part(2),
+        client_data_json: part(3),
+        signature: part(4),
+    }));
+    let demanding = Question { required_assurance: Some(RequiredAssurance::Passkey), ..question() };
+    vec![Event::Suspended(Box::new(suspension()), Box::new(demanding)), Event::Resumed(resumed)]
 }
 
 fn receipts() -> Vec<Event> {
@@ -558,6 +574,7 @@ fn kinds() -> Vec<Event> {
             tasks::branches(),
             vec![with_evidence()],
             receipts(),
+            signed(),
         ])
         .flatten()
         .collect()

@@ -42,7 +42,7 @@ pub const IDEMPOTENCY_KEY_MAX: usize = 255;
 
 /// Members that ask for an effect. A request with one of them is refused if its type of body does not have the member, because
 /// the sender would count on the effect.
-const DEMANDING: [&str; 33] = [
+const DEMANDING: [&str; 34] = [
     "acl",
     "agents",
     "allowed_agents",
@@ -69,6 +69,7 @@ const DEMANDING: [&str; 33] = [
     "quorum_threshold",
     "read_only",
     "required_approvers",
+    "required_assurance",
     "retry_policy",
     "scopes",
     "secret",

@@ -180,6 +180,7 @@ impl From<Rejection> for Failure {
             Rejection::TooSoon { retry_after_seconds }
             | Rejection::AskedTooOften { retry_after_seconds, .. }
             | Rejection::BytesSpent { retry_after_seconds, .. } => more.retry_after = Some(*retry_after_seconds),
+            Rejection::AssuranceTooLow { required } => drop(member("required_assurance", json!(required))),
             Rejection::GovernanceViolation { rule, .. } => drop(member("rule", json!(rule))),
             Rejection::DependencyCycle { .. }
             | Rejection::DependenciesIncomplete { .. }
@@ -192,6 +193,7 @@ impl From<Rejection> for Failure {
             Rejection::NotFound
             | Rejection::Forbidden { .. }
             | Rejection::SelfResponse
+            | Rejection::PasskeyRefused { .. }
             | Rejection::ReservedEventType { .. }
             | Rejection::IfMatchRequired
             | Rejection::PreconditionRequired

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::base::ids::{PortfolioId, ReceiptId, SuspensionId};
+use crate::base::passkey::Assertion;
 use crate::base::sealed::Hash;
 use crate::intent::event::{self, ExpiryReason};
 use crate::intent::receipt::{DECISION_VERSION, Decision};
@@ -51,6 +52,9 @@ pub struct Resumed {
     /// The hashes of what was decided and of what was shown; absent in older events.
     #[serde(flatten)]
     pub evidence: Option<Evidence>,
+    /// The signature of a passkey under the answer, if the question demanded one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assertion: Option<Box<Assertion>>,
 }
 
 impl Resumed {
@@ -68,6 +72,7 @@ impl Resumed {
             credential,
             claimed_responded_by,
             evidence,
+            assertion,
         } = resumed.clone();
         Self {
             suspension_id,
@@ -84,6 +89,7 @@ impl Resumed {
             claimed_responded_by,
             credential,
             evidence,
+            assertion,
         }
     }
 }
@@ -110,6 +116,7 @@ impl Resumed {
             action_digest,
             presented_hash,
             answer_event_hash: event,
+            assertion: self.assertion.clone(),
         })
     }
 }

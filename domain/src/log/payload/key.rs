@@ -8,7 +8,7 @@ use crate::base::name::Owner;
 use crate::base::time;
 use crate::people::client::Client;
 use crate::people::event::{
-    HoldChanged, KeyFacts, LogExported, LogKeyAdded, PayloadRedacted, PersonAdded, PersonNamed, ServerEvent, SessionBegan,
+    HoldChanged, KeyFacts, LogExported, LogKeyAdded, PasskeyAdded, PasskeyRemoved, PayloadRedacted, PersonAdded, PersonNamed, ServerEvent, SessionBegan,
     SessionEnded,
 };
 use crate::people::principal::{Credential, Role};
@@ -37,6 +37,10 @@ pub enum ServerPayload {
     SessionBegan(SessionBegan),
     /// `session.ended`.
     SessionEnded(SessionEnded),
+    /// `passkey.added`.
+    PasskeyAdded(PasskeyAdded),
+    /// `passkey.removed`.
+    PasskeyRemoved(PasskeyRemoved),
 }
 
 /// A key as it was made, or as it was found when the log began.
@@ -109,6 +113,8 @@ impl ServerPayload {
             ServerEvent::PersonConfirmed(named) | ServerEvent::PersonRemoved(named) => Self::PersonNamed(named.clone()),
             ServerEvent::SessionBegan(began) => Self::SessionBegan(began.clone()),
             ServerEvent::SessionEnded(ended) => Self::SessionEnded(ended.clone()),
+            ServerEvent::PasskeyAdded(added) => Self::PasskeyAdded(added.clone()),
+            ServerEvent::PasskeyRemoved(removed) => Self::PasskeyRemoved(removed.clone()),
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::intent::event::{self, ExtensionCause};
 use crate::people::principal::Credential;
 use crate::suspension::requested::Requested;
 use crate::suspension::retry::{self, HumanRetryPolicy, OneOrMany, Strategy};
-use crate::suspension::{self, FallbackPolicy, Kind, Question, ResponseType, Style, Suspension, SuspensionChoice};
+use crate::suspension::{self, FallbackPolicy, Kind, Question, RequiredAssurance, ResponseType, Style, Suspension, SuspensionChoice};
 
 /// A question as it was asked. The members about its end are always null. Older versions wrote the whole record of the question
 /// here, which had these members, so they stay.
@@ -95,6 +95,9 @@ pub struct Suspended {
     /// True if the deadline never moves; absent otherwise.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fixed_deadline: bool,
+    /// How sure the server must be of the person who answers; absent if every answer counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub required_assurance: Option<RequiredAssurance>,
 }
 
 /// One choice of a question.
@@ -195,6 +198,7 @@ impl Suspended {
             requested: question.requested.clone(),
             client_id: question.client_id.clone(),
             fixed_deadline: suspension.fixed_deadline,
+            required_assurance: question.required_assurance,
         }
     }
 
@@ -212,6 +216,7 @@ impl Suspended {
             asked_before: self.asked_before.map(AskedBefore::into_asked_before),
             requested: self.requested,
             client_id: self.client_id,
+            required_assurance: self.required_assurance,
         }
     }
 }
