@@ -6,7 +6,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use domain::base::passkey::{Assertion, CREDENTIAL_ID_BYTES_MAX, Octets, PUBLIC_KEY_BYTES_MAX, Site};
+use domain::base::passkey::{Assertion, CREDENTIAL_ID_BYTES_MAX, KnownPasskey, Octets, PUBLIC_KEY_BYTES_MAX, Site};
 use ring::signature::{
     ECDSA_P256_SHA256_ASN1, ED25519, RSA_PKCS1_2048_8192_SHA256, RsaPublicKeyComponents, UnparsedPublicKey, VerificationAlgorithm,
 };
@@ -65,6 +65,9 @@ pub enum PasskeyError {
     /// The authenticator did not verify its user.
     #[error("the device did not verify its user by a PIN, a fingerprint or a face")]
     NotVerified,
+    /// It is known as another person's.
+    #[error("it is another person's")]
+    OtherPerson,
     /// The signature is not that of the public key.
     #[error("its signature is wrong")]
     Signature,
@@ -153,6 +156,25 @@ pub fn verify(assertion: &Assertion, challenge: &[u8; 32], public_key: &Octets, 
     } else {
         Err(PasskeyError::Signature)
     }
+}
+
+/// Verifies the assertion under an answer of `person` with the passkeys that a verifier knows. `false` if the passkey is not among them.
+///
+/// # Errors
+///
+/// The passkey is known, and a check fails.
+pub fn verify_known(
+    assertion: &Assertion,
+    challenge: &[u8; 32],
+    person: &str,
+    known: &[KnownPasskey],
+) -> Result<bool, PasskeyError> {
+    let mut named = known.iter().filter(|known| known.credential_id == assertion.credential_id).peekable();
+    if named.peek().is_none() {
+        return Ok(false);
+    }
+    let known = named.find(|known| known.person.eq_ignore_ascii_case(person)).ok_or(PasskeyError::OtherPerson)?;
+    verify(assertion, challenge, &known.public_key, Place::Host(&known.rp_id)).map(|_| true)
 }
 
 /// Whether the counter of an authenticator may follow the counter before. Many passkeys do not count, and always say 0. A counter

@@ -159,7 +159,7 @@ impl Method {
         };
         match (resumed.role, resumed.assurance) {
             (Role::Channel, _) => Self::Channel,
-            (_, Assurance::EmailLink) => Self::EmailLink,
+            (_, Assurance::EmailLink | Assurance::Passkey) => Self::EmailLink,
             (_, Assurance::ApiKey) => Self::ApiKey,
             // A person who logged in, the server and the accounts of the machine answer no questions.
             (_, Assurance::Session | Assurance::Server | Assurance::Local) => Self::Server,

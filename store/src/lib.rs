@@ -30,6 +30,8 @@ pub mod mailbox;
 pub mod moving;
 mod observer;
 pub mod overview;
+mod passkey;
+mod passkeys;
 mod person;
 mod person_columns;
 mod portfolios;
@@ -74,6 +76,8 @@ pub use self::inspection::{Gateway, Inspection, Schema};
 pub use self::link::LinkView;
 pub use self::logins::Logins;
 pub use self::observer::{Again, Copied, Observer, Unobserved};
+pub use self::passkey::{NewPasskey, PasskeyChallenge, Signer};
+pub use self::passkeys::Passkeys;
 pub use self::person::{
     LOGIN_LASTS, LOGINS_COUNTED, LOGINS_MAX, LeasedLogin, LeasedLogins, LoginResult, LoginToken, NewPerson, OpenSession,
     SESSION_IDLE, SESSION_LASTS, SessionToken,

@@ -15,6 +15,8 @@ use secrecy::zeroize::Zeroize;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
+use crate::passkey::Signer;
+
 /// The first part of the data that is hashed, so that the hash of a token equals no other hash.
 const HASH_DOMAIN: &[u8] = b"placet.link.v1";
 /// The name of the secret in the database that proves answer links; it proves nothing else.
@@ -34,6 +36,8 @@ pub struct LinkView {
     pub agent: String,
     pub suspension: Suspension,
     pub question: Question,
+    /// The person, if a passkey of the person must sign the answer.
+    pub signer: Option<Signer>,
     /// How many other intents wait for the intent that asks, at most [`WAITING_COUNTED_MAX`](domain::base::words::WAITING_COUNTED_MAX) and one; 0 if the question has ended.
     pub waiting: u32,
     /// How many messages there were about the question; counted only if the question reached no person.

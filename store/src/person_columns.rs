@@ -1,11 +1,13 @@
-//! The rows of people, login links and sessions as the databases hold them.
+//! The rows of people, login links, sessions and passkeys as the databases hold them.
 
 use diesel::Queryable;
 use domain::base::ids::{PersonId, SessionId};
+use domain::base::passkey::Octets;
+use domain::people::passkey::Passkey;
 use domain::people::person::Person;
 
 use crate::rows::{Code, LoginRow, RowsError, RowsResult, SessionRow};
-use crate::schema::{logins, people, sessions};
+use crate::schema::{logins, passkeys, people, sessions};
 use crate::sql::{At, Key};
 
 /// The columns of a person.
@@ -91,10 +93,26 @@ impl LoginColumns {
 }
 
 /// The columns of a session.
-pub(crate) type SessionSelection =
-    (sessions::id, sessions::person, sessions::hash, sessions::began_at, sessions::used_at, sessions::ends_at);
-pub(crate) const SESSION: SessionSelection =
-    (sessions::id, sessions::person, sessions::hash, sessions::began_at, sessions::used_at, sessions::ends_at);
+pub(crate) type SessionSelection = (
+    sessions::id,
+    sessions::person,
+    sessions::hash,
+    sessions::began_at,
+    sessions::used_at,
+    sessions::ends_at,
+    sessions::challenge,
+    sessions::challenge_until,
+);
+pub(crate) const SESSION: SessionSelection = (
+    sessions::id,
+    sessions::person,
+    sessions::hash,
+    sessions::began_at,
+    sessions::used_at,
+    sessions::ends_at,
+    sessions::challenge,
+    sessions::challenge_until,
+);
 
 #[derive(Queryable)]
 pub(crate) struct SessionColumns {
@@ -104,6 +122,8 @@ pub(crate) struct SessionColumns {
     began_at: At,
     used_at: At,
     ends_at: At,
+    challenge: Option<Vec<u8>>,
+    challenge_until: Option<At>,
 }
 
 impl SessionColumns {
@@ -115,6 +135,56 @@ impl SessionColumns {
             began_at: self.began_at.0,
             used_at: self.used_at.0,
             ends_at: self.ends_at.0,
+            challenge: self.challenge.zip(self.challenge_until.map(|at| at.0)),
         }
+    }
+}
+
+/// The columns of a passkey.
+pub(crate) type PasskeySelection = (
+    passkeys::credential_id,
+    passkeys::person,
+    passkeys::public_key,
+    passkeys::algorithm,
+    passkeys::rp_id,
+    passkeys::counter,
+    passkeys::added_at,
+    passkeys::used_at,
+);
+pub(crate) const PASSKEY: PasskeySelection = (
+    passkeys::credential_id,
+    passkeys::person,
+    passkeys::public_key,
+    passkeys::algorithm,
+    passkeys::rp_id,
+    passkeys::counter,
+    passkeys::added_at,
+    passkeys::used_at,
+);
+
+#[derive(Queryable)]
+pub(crate) struct PasskeyColumns {
+    credential_id: Vec<u8>,
+    person: Key,
+    public_key: Vec<u8>,
+    algorithm: i32,
+    rp_id: String,
+    counter: i64,
+    added_at: At,
+    used_at: Option<At>,
+}
+
+impl PasskeyColumns {
+    pub(crate) fn into_passkey(self) -> RowsResult<Passkey> {
+        Ok(Passkey {
+            credential_id: Octets(self.credential_id),
+            person: PersonId(self.person.0),
+            public_key: Octets(self.public_key),
+            algorithm: self.algorithm.into(),
+            rp_id: self.rp_id,
+            counter: u32::try_from(self.counter).map_err(|_| RowsError::Inconsistent("a counter that no passkey has"))?,
+            added_at: self.added_at.0,
+            used_at: self.used_at.map(|at| at.0),
+        })
     }
 }

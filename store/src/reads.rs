@@ -22,6 +22,7 @@ use domain::wire::{
 use super::error::Wanted;
 use super::filter::{DeliveryFilter, EventFilter, FailedFilter, IntentFilter, ServerEventFilter, SuspensionFilter};
 use super::link::{LinkToken, LinkView};
+use super::passkey::Signer;
 use super::standing::{Hold, Standing};
 use crate::damage::LogName;
 use crate::host::clock_watch::ClockWatch;
@@ -98,7 +99,7 @@ pub(crate) fn may<R: ReadRows>(
         entries = in_force(rows, row, now)?;
     }
     let (created_by, assigned, entries) = (&row.intent.created_by, &assigned, &entries);
-    Ok(authorize(principal, action, Object::Intent { created_by, asked_by: None, assigned, entries, handed_for }))
+    Ok(authorize(principal, action, Object::Intent { created_by, asked_by: None, assigned, entries, handed_for, required: None }))
 }
 
 /// The entries of the intent's access control list that count at `now`.
@@ -610,6 +611,15 @@ pub(super) fn in_portfolios<R: ReadRows>(rows: &mut R, mut row: SuspensionRow) -
     Ok(row)
 }
 
+/// The person of a link, as far as a passkey must sign the answer.
+pub(crate) fn signer_of<R: ReadRows>(rows: &mut R, recipient: &str) -> RowsResult<Signer> {
+    let person = rows.person_called(&recipient.to_lowercase())?.filter(|person| person.confirmed_at.is_some());
+    Ok(match person {
+        Some(person) => Signer::Person(rows.passkeys_of(person.id)?),
+        None => Signer::Unknown,
+    })
+}
+
 pub(super) fn link<R: ReadRows>(rows: &mut R, token: &LinkToken, watch: &ClockWatch) -> RowsResult<Option<LinkView>> {
     let Some(kept) = rows.token(token.row())?.filter(|kept| token.matches(&kept.hash)) else { return Ok(None) };
     // A restore makes all older links void: links in the wrong hands may be the reason why the database was restored.
@@ -632,7 +642,20 @@ pub(super) fn link<R: ReadRows>(rows: &mut R, token: &LinkToken, watch: &ClockWa
     // wrong time does not make an open question look closed.
     let is_open = suspension.ending.is_none() && (!suspension.is_expired(now) || hold(rows, watch)?.is_some());
     let waiting = if is_open { rows.held_up(row.intent, WAITING_COUNTED)? } else { 0 };
-    Ok(Some(LinkView { recipient, delivery, intent_title, agent, suspension, question, waiting, messages, now, is_open }))
+    let signer = question.required_assurance.map(|_| signer_of(rows, &recipient)).transpose()?;
+    Ok(Some(LinkView {
+        recipient,
+        delivery,
+        intent_title,
+        agent,
+        suspension,
+        question,
+        signer,
+        waiting,
+        messages,
+        now,
+        is_open,
+    }))
 }
 
 /// Why no deadline may take effect at present; `None` if deadlines may. An absence of the server that is not recorded yet is a

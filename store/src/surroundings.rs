@@ -5,6 +5,7 @@ use std::sync::Arc;
 use domain::asking::pressing::Pressing;
 use domain::base::clock::Clock;
 use domain::base::ids::Entropy;
+use domain::base::passkey::Site;
 use domain::suspension::channel::Channels;
 
 use crate::allowance::Allowance;
@@ -22,6 +23,8 @@ pub struct Surroundings {
     pub pressing: Pressing,
     /// How much may be written.
     pub allowance: Allowance,
+    /// Where people's passkeys belong; absent if the server's public address has no domain name.
+    pub site: Option<Site>,
     /// Wakes the requests and workers that wait for a commit.
     pub hub: Arc<Hub>,
     /// Hears of everything that is to be counted or traced.
@@ -44,7 +47,7 @@ impl Surroundings {
         observer: Arc<dyn Observer>,
     ) -> Self {
         let hub = Arc::new(Hub::new(observer.clone()));
-        Self { clock, entropy, channels, pressing, allowance, hub, observer }
+        Self { clock, entropy, channels, pressing, allowance, site: None, hub, observer }
     }
 
     /// The surroundings of one transaction; `clock` is the transaction's own.
@@ -56,6 +59,7 @@ impl Surroundings {
             channels: &self.channels,
             pressing: self.pressing,
             allowance: &self.allowance,
+            site: self.site.as_ref(),
             traced: self.observer.wants_spans(),
         }
     }
@@ -92,6 +96,8 @@ pub(crate) struct Env<'a> {
     pub(crate) pressing: Pressing,
     /// How much may be written.
     pub(crate) allowance: &'a Allowance,
+    /// Where people's passkeys belong.
+    pub(crate) site: Option<&'a Site>,
     /// Whether spans are exported; if not, none are made or kept.
     pub(crate) traced: bool,
 }

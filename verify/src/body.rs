@@ -60,7 +60,7 @@ impl Body {
             chains: Chains::new(header.kind == Kind::Selection, options.logs_in_memory),
             targets,
             erased: Erased::new(),
-            replay: Replay::new(),
+            replay: Replay::new(options.passkeys.clone()),
             tree,
             due: 0,
             is_gapless: true,

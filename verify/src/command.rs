@@ -1,11 +1,12 @@
 //! The command line of the verifier: `placet-verify`, and `placet verify` of the server's program, are this one command.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::Args;
+use domain::base::passkey::KnownPasskey;
 use proof::key::VerifyingKey;
 
 use crate::export::Options;
@@ -38,6 +39,9 @@ pub struct VerifyArgs {
     /// A file with checkpoints of the log that you kept earlier: one, or several with an empty line behind each. May be repeated.
     #[arg(long = "checkpoint", value_name = "FILE")]
     checkpoints: Vec<PathBuf>,
+    /// A file with passkeys of people that you knew beforehand, as `placet people passkeys` prints it. May be repeated.
+    #[arg(long = "passkeys", value_name = "FILE")]
+    passkeys: Vec<PathBuf>,
     /// Trusts the key that the export itself names. This does not show which server the export comes from.
     #[arg(long)]
     trust_export_key: bool,
@@ -64,6 +68,16 @@ fn tell(text: &str) {
     eprintln!("{text}");
 }
 
+/// Reads a file with passkeys of people: a JSON list of `{person, credential_id, public_key, rp_id}`.
+///
+/// # Errors
+///
+/// The file cannot be read, or has another form.
+pub fn read_passkeys(file: &Path) -> Result<Vec<KnownPasskey>> {
+    let bytes = std::fs::read(file).with_context(|| format!("failed to read {}", file.display()))?;
+    serde_json::from_slice(&bytes).with_context(|| format!("{} is no list of passkeys", file.display()))
+}
+
 fn report(arguments: VerifyArgs) -> Result<Verdict> {
     let mut options = Options::with_keys(arguments.keys);
     options.trusts_export_key = arguments.trust_export_key;
@@ -83,6 +97,9 @@ fn report(arguments: VerifyArgs) -> Result<Verdict> {
     for file in &arguments.checkpoints {
         let note = std::fs::read_to_string(file).with_context(|| format!("failed to read {}", file.display()))?;
         options.kept.extend(Kept::all(&file.display().to_string(), &note));
+    }
+    for file in &arguments.passkeys {
+        options.passkeys.extend(read_passkeys(file)?);
     }
     let mut progress = Progress::new();
     let outcome = verify_files(&arguments.files, &options, |file, read, length| progress.show(file, read, length));

@@ -2,6 +2,7 @@
 
 use std::io::{self, BufRead};
 
+use domain::base::passkey::KnownPasskey;
 use proof::key::VerifyingKey;
 use serde_json::Value;
 
@@ -30,6 +31,8 @@ pub struct Options {
     pub trusts_export_key: bool,
     /// The checkpoints that the user kept.
     pub kept: Vec<Kept>,
+    /// The passkeys that the user knew beforehand.
+    pub passkeys: Vec<KnownPasskey>,
     /// How many logs are kept in memory.
     pub logs_in_memory: usize,
 }
@@ -37,7 +40,7 @@ pub struct Options {
 impl Options {
     /// Trusts these keys, and knows nothing else.
     pub fn with_keys(keys: Vec<VerifyingKey>) -> Self {
-        Self { keys, trusts_export_key: false, kept: Vec::new(), logs_in_memory: LOGS_IN_MEMORY }
+        Self { keys, trusts_export_key: false, kept: Vec::new(), passkeys: Vec::new(), logs_in_memory: LOGS_IN_MEMORY }
     }
 
     /// The keys that are trusted for an export whose header names `key`.

@@ -144,6 +144,10 @@ codes! {
     AnswerNotAllowed = "answer_not_allowed",
     /// An answer in time is recorded as refused.
     RefusedInTime = "refused_in_time",
+    /// A question demanded a passkey, and its answer carries no signature of one.
+    PasskeyMissing = "passkey_missing",
+    /// The signature of a passkey under an answer is not right.
+    PasskeyInvalid = "passkey_invalid",
     /// A decision was made with a key that the server's log does not know, that is another one's, or that was not valid then.
     UnknownCredential = "unknown_credential",
     /// A decision is about a question that the intent never asked.

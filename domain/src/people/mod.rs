@@ -5,5 +5,6 @@ pub mod authority;
 pub mod client;
 pub mod event;
 pub mod hold;
+pub mod passkey;
 pub mod person;
 pub mod principal;

@@ -184,6 +184,7 @@ pub(super) const TABLES: &[Table] = &[
     table!(people, rid).draws_from("people_rid_seq"),
     table!(logins, rid).draws_from("logins_rid_seq"),
     table!(sessions, rid).draws_from("sessions_rid_seq"),
+    table!(passkeys, rid).draws_from("passkeys_rid_seq"),
     table!(server_events, sequence),
     table!(server_log, rid).tells_runs_apart(),
     table!(tree, rid).tells_runs_apart(),

@@ -18,6 +18,7 @@ pub(crate) mod intents;
 pub(crate) mod keys;
 pub(crate) mod leases;
 pub(crate) mod outbox;
+pub(crate) mod passkeys;
 pub(crate) mod people;
 pub(crate) mod plans;
 pub(crate) mod portfolios;
@@ -51,6 +52,7 @@ pub(crate) use self::intents::{IntentRow, ReadIntents, WriteIntents, last_hash};
 pub(crate) use self::keys::{ReadKeys, WriteKeys, names};
 pub(crate) use self::leases::{ReadLeases, WriteLeases};
 pub(crate) use self::outbox::{BounceRow, IS_NOT_REPLACED, OutboxRow, QueuedChannel, ReadOutbox, TryRow, WriteOutbox};
+pub(crate) use self::passkeys::{ReadPasskeys, WritePasskeys};
 pub(crate) use self::people::{LoginRow, ReadPeople, SessionRow, WritePeople};
 pub(crate) use self::plans::{ReadPlans, WritePlans};
 pub(crate) use self::portfolios::{ListedPortfolios, MemberRow, PortfolioRow, ReadPortfolios, WritePortfolios};
@@ -97,6 +99,7 @@ pub(crate) trait Rows:
     + WriteKeys
     + WriteLeases
     + WriteOutbox
+    + WritePasskeys
     + WritePeople
     + WritePlans
     + WritePortfolios
@@ -141,6 +144,7 @@ pub(crate) trait ReadRows:
     + ReadKeys
     + ReadLeases
     + ReadOutbox
+    + ReadPasskeys
     + ReadPeople
     + ReadPlans
     + ReadPortfolios
@@ -175,7 +179,8 @@ impl<R> ReadRows for R where
         + ReadKeys
         + ReadLeases
         + ReadOutbox
-        + ReadPeople
+        + ReadPasskeys
+    + ReadPeople
         + ReadPlans
         + ReadPortfolios
         + ReadPresence
@@ -198,7 +203,7 @@ impl<R> ReadRows for R where
 pub(crate) mod prelude {
     pub(crate) use super::{
         ReadAccess, ReadAnnouncements, ReadAssignments, ReadBytes, ReadCoordinators, ReadDepartures, ReadEvents, ReadGraph,
-        ReadHolds, ReadIdempotency, ReadIntents, ReadKeys, ReadLeases, ReadOutbox, ReadPeople, ReadPlans, ReadPortfolios,
+        ReadHolds, ReadIdempotency, ReadIntents, ReadKeys, ReadLeases, ReadOutbox, ReadPasskeys, ReadPeople, ReadPlans, ReadPortfolios,
         ReadPresence, ReadReceipts, ReadRedactions, ReadRetries, ReadRows, ReadSubscriptions, ReadSuspensions, ReadTasks,
         ReadTimers, ReadTokens, ReadTree, Rows,
     };

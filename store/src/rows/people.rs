@@ -33,6 +33,8 @@ pub(crate) struct SessionRow {
     pub(crate) began_at: DateTime<Utc>,
     pub(crate) used_at: DateTime<Utc>,
     pub(crate) ends_at: DateTime<Utc>,
+    /// The challenge that a passkey of the person signs next, and when it ends.
+    pub(crate) challenge: Option<(Vec<u8>, DateTime<Utc>)>,
 }
 
 /// Writes people, login links and sessions, in one transaction.
@@ -48,6 +50,8 @@ pub(crate) trait WritePeople {
     fn delete_logins_before(&mut self, time: DateTime<Utc>, limit: u32) -> RowsResult<u64>;
     fn insert_session(&mut self, session: &SessionRow) -> RowsResult<()>;
     fn touch_session(&mut self, id: SessionId, at: DateTime<Utc>) -> RowsResult<()>;
+    /// Keeps the challenge that a passkey of the person signs next, and when it ends, or takes it back.
+    fn set_challenge(&mut self, id: SessionId, challenge: Option<(&[u8], DateTime<Utc>)>) -> RowsResult<()>;
     fn delete_session(&mut self, id: SessionId) -> RowsResult<()>;
     fn delete_sessions_of(&mut self, person: PersonId) -> RowsResult<()>;
     /// Deletes sessions that have lasted for the longest time, at most `limit`.

@@ -35,7 +35,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    use diesel::sql_types::{BigInt, Binary};
+    use diesel::sql_types::{BigInt, Binary, Nullable};
     use crate::sql::{Id, Moment};
 
     sessions (rid) {
@@ -46,6 +46,25 @@ diesel::table! {
         began_at -> Moment,
         used_at -> Moment,
         ends_at -> Moment,
+        challenge -> Nullable<Binary>,
+        challenge_until -> Nullable<Moment>,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{BigInt, Binary, Integer, Nullable, Text};
+    use crate::sql::{Id, Moment};
+
+    passkeys (rid) {
+        rid -> BigInt,
+        credential_id -> Binary,
+        person -> Id,
+        public_key -> Binary,
+        algorithm -> Integer,
+        rp_id -> Text,
+        counter -> BigInt,
+        added_at -> Moment,
+        used_at -> Nullable<Moment>,
     }
 }
 

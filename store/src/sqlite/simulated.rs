@@ -32,7 +32,7 @@ use crate::surroundings::Env;
 use crate::{StoreError, Unit};
 
 /// The tables in an order in which they can be emptied.
-const TABLES: [&str; 51] = [
+const TABLES: [&str; 52] = [
     "tree",
     "tree_tiles",
     "tree_runs",
@@ -72,6 +72,7 @@ const TABLES: [&str; 51] = [
     "portfolio_events",
     "portfolios",
     "views",
+    "passkeys",
     "sessions",
     "logins",
     "people",

@@ -103,6 +103,8 @@ fn begin<R: Rows>(
         portfolio: None,
         upstream: None,
         writer: None,
+        evidence: None,
+        required: None,
         trace_parent: None,
     };
     if let Some(parent) = parent {

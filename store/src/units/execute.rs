@@ -31,7 +31,6 @@ use domain::people::authority::{Action, Object, authorize};
 use domain::people::principal::{Principal, Role};
 use domain::problem::Rejection;
 use domain::suspension::delivery::Asked;
-use domain::suspension::evidence::Evidence;
 use domain::suspension::{AskedBefore, Question, Suspension};
 use domain::wire::{EventView, SuspensionRecord};
 
@@ -41,7 +40,7 @@ use super::loaded::{Loaded, load, load_beside, load_what_ends};
 use super::log::append;
 use super::message::siblings;
 use super::outcome::{kept, kept_under, outcome, recalled};
-use super::{graph, places, plans, tasks};
+use super::{graph, passkeys, places, plans, tasks};
 use crate::reads::{handed, hold, in_portfolios, is_at_home};
 use crate::request::{Outcome, Precondition, Request, Target};
 use crate::rows::prelude::*;
@@ -65,9 +64,15 @@ pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
     load_access(rows, &mut loaded, request, now)?;
     complete_intent(rows, &mut loaded, request, now)?;
     places::load(rows, &mut loaded, request)?;
+    let signed = passkeys::signed(rows, env, &mut loaded, request)?;
+    let request = &*passkeys::assured(request, &signed);
     let Some(action) = request.action() else { return Ok(Err(Rejection::server_only())) };
     let handed_for = handed(rows.reads(), &request.principal, named(&loaded, request))?;
     match admit(rows, &loaded, request, action, &handed_for, now)? {
+        // If a signature came and is wrong, its reason tells the person more.
+        Err(Rejection::AssuranceTooLow { required }) => {
+            return Ok(Err(signed.err().unwrap_or(Rejection::AssuranceTooLow { required })));
+        }
         Err(rejection) => return Ok(Err(rejection)),
         Ok(Some(replayed)) => return Ok(Ok(replayed)),
         Ok(None) => {}
@@ -114,6 +119,11 @@ pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
                 Err(rejection) => return Ok(Err(rejection)),
                 Ok(warnings) => warnings,
             };
+            if let Ok(Some(signed)) = &signed
+                && let Err(rejection) = signed.note(rows, now)?
+            {
+                return Ok(Err(rejection));
+            }
             end_lapsed(rows, env, &mut loaded, now)?;
             let last = append(rows, env, &mut loaded, &events, &request.principal.name, now)?;
             graph::tell_after(rows, env, &loaded, &events, now)?;
@@ -247,7 +257,7 @@ fn completed<'a, R: Rows>(
             [] => (**respond).clone(),
             _ => named_as_handed(respond, handed_for),
         };
-        let respond = Respond { evidence: evidence(rows, loaded, respond)?, ..named };
+        let respond = Respond { evidence: loaded.evidence, ..named };
         return Ok(Cow::Owned(Command::Respond(Box::new(respond))));
     }
     if let Command::Suspend(suspend) = command
@@ -288,15 +298,6 @@ fn completed<'a, R: Rows>(
     let question = rows.reads().question(open)?;
     let asked = Asked { question, messages: siblings(rows, open.rid)?, channels: env.channels.clone() };
     Ok(Cow::Owned(Command::Remind { suspension_id: *suspension_id, asked: Some(Box::new(asked)) }))
-}
-
-/// The hashes of the open question that an answer names; `None` if it names none.
-fn evidence<R: Rows>(rows: &mut R, loaded: &Loaded, respond: &Respond) -> RowsResult<Option<Evidence>> {
-    let Some(open) = SuspensionId::parse(&respond.suspension_id).and_then(|id| loaded.intent.opened(id)) else {
-        return Ok(None);
-    };
-    let question = rows.reads().question(loaded.suspension_row(open.id)?)?;
-    Ok(Evidence::of(open, &question))
 }
 
 /// Completes the record by which a client asks a question (it writes the record into the intent's state) with the facts that
@@ -389,7 +390,7 @@ fn admit<R: Rows>(
         }
     };
     let Intent { created_by, assigned, entries, .. } = &loaded.intent;
-    let object = Object::Intent { created_by, asked_by, assigned, entries, handed_for };
+    let object = Object::Intent { created_by, asked_by, assigned, entries, handed_for, required: loaded.required };
     let authorized = match &request.command {
         Ok(Command::Leave(_)) => places::may_leave(loaded, &request.principal, object),
         Ok(_) | Err(_) => authorize(&request.principal, action, object),

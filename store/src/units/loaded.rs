@@ -5,6 +5,8 @@ use domain::base::ids::SuspensionId;
 use domain::intent::Intent;
 use domain::intent::status::Status;
 use domain::people::access::Entry;
+use domain::suspension::RequiredAssurance;
+use domain::suspension::evidence::Evidence;
 use domain::suspension::requested::REQUESTS_OPEN_MAX;
 
 use crate::request::Target;
@@ -33,6 +35,10 @@ pub(super) struct Loaded {
     /// The name of the agent that writes, if one does. The bytes of its events count against its daily limit; those of the
     /// server's events count against the limit of the intent's creator.
     pub(super) writer: Option<String>,
+    /// The hashes of the open question that an answer names.
+    pub(super) evidence: Option<Evidence>,
+    /// How sure the server must be of a person who answers the open question that an answer names.
+    pub(super) required: Option<RequiredAssurance>,
     /// The caller's span.
     pub(super) trace_parent: Option<TraceContext>,
 }
@@ -120,6 +126,8 @@ pub(super) fn load<R: Rows>(rows: &mut R, row: IntentRow, named: Option<Suspensi
         portfolio: None,
         upstream: None,
         writer: None,
+        evidence: None,
+        required: None,
         trace_parent: None,
     })
 }

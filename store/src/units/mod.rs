@@ -27,6 +27,7 @@ mod log;
 pub(crate) mod logins;
 mod message;
 mod outcome;
+pub(crate) mod passkeys;
 pub(crate) mod people;
 mod places;
 mod plans;

@@ -6,7 +6,7 @@ use domain::people::person::Person;
 use domain::people::principal::Principal;
 use domain::problem::Rejection;
 
-use super::server_log;
+use super::{passkeys, server_log};
 use crate::error::Wanted;
 use crate::person::NewPerson;
 use crate::rows::Decided;
@@ -40,7 +40,7 @@ fn is_listed(person: &Person, with_this_role: bool) -> Rejection {
     Rejection::invalid("address", "unique", format!("{address} is listed already, with the role {role}{remedy}"))
 }
 
-/// Removes a person, and ends the person's sessions.
+/// Removes a person with the person's passkeys, and ends the person's sessions.
 pub(crate) fn remove<R: Rows>(rows: &mut R, env: &Env<'_>, principal: &Principal, address: &Wanted<String>) -> Decided<Person> {
     if let Err(rejection) = authorize(principal, Action::ManageKeys, Object::Server) {
         return Ok(Err(rejection));
@@ -53,6 +53,7 @@ pub(crate) fn remove<R: Rows>(rows: &mut R, env: &Env<'_>, principal: &Principal
     let Some(person) = rows.reads().person_called(address)? else { return Ok(Err(Rejection::NotFound)) };
     let event = PersonNamed { person_id: person.id, address: person.address.clone(), credential: principal.credential };
     server_log::append(rows, env, &principal.name, &ServerEvent::PersonRemoved(event))?;
+    passkeys::end_all(rows, env, principal, &person)?;
     rows.remove_person(person.id, env.clock.now())?;
     Ok(Ok(person))
 }

@@ -13,7 +13,7 @@ use domain::suspension::Suspension;
 use serde_json::Value;
 
 use super::course::{Course, Due, Happened};
-use super::doubt::{Doubt, Fault, Judged};
+use super::doubt::{Doubt, Doubts, Fault, Judged};
 use super::keys::{Acted, SHOWN_MAX};
 use super::rebuilt;
 use crate::finding::Code;
@@ -30,7 +30,12 @@ impl Course<'_> {
         let Resumed { role, assurance, credential, .. } = *answer;
         let who = self.keys.who(&Acted { event, subject, role, assurance, credential })?;
         self.was_sent_to(&open, event, credential)?;
-        let by = &who.principal;
+        let mut by = &who.principal;
+        let (mut signed, signer) = (Doubts::new(), Principal { assurance: Assurance::Passkey, ..who.principal.clone() });
+        if let Some(assertion) = &answer.assertion {
+            signed = self.passkeys.signed(event, answer, assertion)?;
+            by = &signer;
+        }
         let claimed = if by.role == Role::Channel { &answer.responded_by } else { &answer.claimed_responded_by };
         let respond = Respond {
             suspension_id: open.id.expose(),
@@ -42,6 +47,7 @@ impl Course<'_> {
             expects: (!open.kind.stops_intent()).then_some(open.kind),
             // The texts of questions are not kept, so the hashes over them are taken as they are.
             evidence: answer.evidence,
+            assertion: answer.assertion.clone(),
         };
         let (alone, command) = (self.with_only(&open), Command::Respond(Box::new(respond)));
         let decided = decide(&alone, &command, by, answer.responded_at);
@@ -55,6 +61,7 @@ impl Course<'_> {
         }
         let mut doubts = who.doubts;
         doubts.extend(allowed);
+        doubts.extend(signed);
         if self.is_about_work(&open) {
             doubts.insert(Doubt::Plan);
         }
@@ -100,6 +107,7 @@ impl Course<'_> {
             metadata: None,
             expects: None,
             evidence: None,
+            assertion: None,
         };
         let refusal = decide(&alone, &Command::Respond(Box::new(respond)), &who.principal, event.at).err();
         let record = refusal.and_then(|refusal| refusal.record);
@@ -134,6 +142,10 @@ fn why(rejection: &Rejection, open: &Suspension, event: &Happened, answer: &Resu
 
 fn not_allowed(rejection: &Rejection, by: &Principal, event: &Happened) -> Fault {
     let actor = quoted(&event.actor, SHOWN_MAX);
+    if let Rejection::AssuranceTooLow { required } = rejection {
+        let text = format!("The question demanded a {required}, and the answer of {actor} carries no signature of one.");
+        return Fault::new(Code::PasskeyMissing, text);
+    }
     let text = match (rejection, by.role) {
         (Rejection::SelfResponse, _) | (_, Role::Agent) => {
             format!("{actor} answered, and {rejection}: the answer is the asker's own.", rejection = Rejection::SelfResponse)

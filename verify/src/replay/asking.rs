@@ -111,14 +111,15 @@ impl Course<'_> {
         // An agent that asked was allowed to, so it has the permission to work on the intent.
         let assigned = [by.name.clone()];
         let assigned = if by.role == Role::Agent { &assigned[..] } else { &[] };
+        let required = self.questions.get(&open.id).and_then(|question| question.required_assurance);
         let creators = self.possible(by, self.knows_creator.then_some(&self.intent.created_by.name));
         let askers = self.possible(by, Some(&open.asked_by.name));
         let (mut allowed, mut refused) = (0, None);
         for created_by in &creators {
             for asked_by in &askers {
-                let object =
-                    Object::Intent { created_by, asked_by: Some(asked_by), assigned, entries: &[], handed_for: &handed_for };
-                match authorize(by, action, object).and_then(|()| permit(alone, command, by, &handed_for)) {
+                let (asked_by, handed_for) = (Some(asked_by), &handed_for);
+                let object = Object::Intent { created_by, asked_by, assigned, entries: &[], handed_for, required };
+                match authorize(by, action, object).and_then(|()| permit(alone, command, by, handed_for)) {
                     Ok(()) => allowed += 1,
                     Err(rejection) => refused = Some(rejection),
                 }

@@ -17,6 +17,7 @@ use uuid::Uuid;
 use super::doubt::{Decisions, Doubt, Doubts, Fault, Judged};
 use super::keys::{Keys, Read, stranger};
 use super::kind::Kind;
+use super::passkeys::Passkeys;
 use super::{Held, Record};
 use crate::event::{LogId, LogKind, Time};
 use crate::finding::{Code, Findings, Place};
@@ -61,6 +62,7 @@ pub(super) enum Due {
 /// The course of one intent.
 pub(super) struct Course<'k> {
     pub(super) keys: &'k Keys,
+    pub(super) passkeys: &'k Passkeys,
     pub(super) intent: Intent,
     /// Whether the event by which the intent began is known.
     pub(super) knows_creator: bool,
@@ -78,10 +80,11 @@ pub(super) struct Course<'k> {
 }
 
 impl<'k> Course<'k> {
-    pub(super) fn new(intent: [u8; 16], keys: &'k Keys) -> Self {
+    pub(super) fn new(intent: [u8; 16], (keys, passkeys): (&'k Keys, &'k Passkeys)) -> Self {
         let unknown = Asker { name: stranger().0, owner: stranger() };
         Self {
             keys,
+            passkeys,
             intent: Intent::born(IntentId(Uuid::from_bytes(intent)), Status::Draft, unknown, DateTime::UNIX_EPOCH),
             knows_creator: false,
             questions: HashMap::new(),

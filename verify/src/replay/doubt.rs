@@ -26,6 +26,10 @@ pub(crate) enum Doubt {
     Plan,
     /// The intent is in a portfolio, which may have a deadline of its own.
     Portfolio,
+    /// A passkey signed that is not known.
+    Passkey,
+    /// A passkey signed that was not known beforehand.
+    PasskeyOfLog,
 }
 
 impl Doubt {
@@ -64,6 +68,14 @@ impl Doubt {
             Self::Portfolio => {
                 ("decisions_portfolio", "Decisions belong to intents in portfolios: the deadlines of portfolios are not checked.")
             }
+            Self::Passkey => (
+                "decisions_passkey",
+                "Answers are signed by passkeys whose registrations cannot be read in the export. Give the passkeys that you know with --passkeys.",
+            ),
+            Self::PasskeyOfLog => (
+                "decisions_passkey_of_log",
+                "Answers are signed by passkeys that are registered only in this log: whoever writes the log could have registered passkeys of their own. Give the passkeys that you knew beforehand with --passkeys.",
+            ),
         }
     }
 }

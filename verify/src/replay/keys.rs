@@ -20,22 +20,22 @@ use crate::finding::Code;
 const KEYS_BYTES_MAX: usize = 32 * 1024 * 1024;
 /// How far the time of a decision may lie behind the revocation of its key, in seconds: the request came before, and was decided
 /// after it. The clocks of several servers differ, too.
-const SLACK_SECONDS: i64 = 300;
+pub(super) const SLACK_SECONDS: i64 = 300;
 /// The longest name that a finding quotes, in characters.
 pub(super) const SHOWN_MAX: usize = 100;
 
 /// An event of the server's log, with its payload.
 #[derive(Deserialize)]
-struct Envelope<P> {
-    created_at: String,
-    payload: P,
+pub(super) struct Envelope<P> {
+    pub(super) created_at: String,
+    pub(super) payload: P,
 }
 
 /// A time and the leaf of the event that has it.
 #[derive(Clone, Copy, Debug)]
-struct Moment {
-    at: DateTime<Utc>,
-    leaf: u64,
+pub(super) struct Moment {
+    pub(super) at: DateTime<Utc>,
+    pub(super) leaf: u64,
 }
 
 /// A key.

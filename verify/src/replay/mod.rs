@@ -16,15 +16,19 @@ mod deadline;
 mod doubt;
 mod keys;
 mod kind;
+mod passkeys;
 mod rebuilt;
 mod spool;
 
 use std::io;
 
+use domain::base::passkey::KnownPasskey;
+
 use self::course::Course;
 pub(crate) use self::doubt::Decisions;
 use self::keys::Keys;
 use self::kind::Kind;
+use self::passkeys::Passkeys;
 use self::spool::Spool;
 use crate::event::{Facts, LogId, LogKind, Time};
 use crate::finding::{Findings, Place};
@@ -40,6 +44,7 @@ const RECORD_BYTES: usize = 16 + 4 * 8 + 8 + 4 + 1 + 1;
 /// The events of an export, until they are replayed.
 pub(crate) struct Replay {
     keys: Keys,
+    passkeys: Passkeys,
     records: Runs<RECORD_BYTES>,
     spool: Spool,
 }
@@ -70,8 +75,10 @@ enum Held {
 }
 
 impl Replay {
-    pub(crate) fn new() -> Self {
-        Self { keys: Keys::default(), records: Runs::new(RECORDS_IN_MEMORY), spool: Spool::default() }
+    /// Replays with the passkeys that the user knew beforehand.
+    pub(crate) fn new(passkeys: Vec<KnownPasskey>) -> Self {
+        let passkeys = Passkeys::known(passkeys);
+        Self { keys: Keys::default(), passkeys, records: Runs::new(RECORDS_IN_MEMORY), spool: Spool::default() }
     }
 
     /// Adds an event without a fault of its own: its bytes give its hash.
@@ -81,7 +88,9 @@ impl Replay {
     /// A temporary file cannot be written.
     pub(crate) fn event(&mut self, facts: &Facts<'_>, bytes: &[u8], place: Place) -> io::Result<()> {
         if facts.log == LogId::SERVER {
-            self.keys.event(facts, bytes, place.leaf.unwrap_or_default());
+            let leaf = place.leaf.unwrap_or_default();
+            self.keys.event(facts, bytes, leaf);
+            self.passkeys.event(facts, bytes, leaf);
             return Ok(());
         }
         let kind = Kind::of(facts.event_type);
@@ -98,6 +107,7 @@ impl Replay {
     pub(crate) fn erased(&mut self, facts: &Facts<'_>, place: Place) -> io::Result<()> {
         if facts.log == LogId::SERVER {
             self.keys.erased(facts);
+            self.passkeys.erased(facts);
             return Ok(());
         }
         self.keep(facts, place, Kind::of(facts.event_type), Held::Erased, &[])
@@ -120,13 +130,14 @@ impl Replay {
     ///
     /// A temporary file cannot be read.
     pub(crate) fn end(self, findings: &mut Findings) -> io::Result<Decisions> {
-        let (mut decisions, mut spool, keys) = (Decisions::default(), self.spool.reading()?, self.keys);
+        let (mut decisions, mut spool) = (Decisions::default(), self.spool.reading()?);
+        let known = (&self.keys, &self.passkeys);
         let mut course: Option<Course<'_>> = None;
         self.records.merge(|record| {
             let record = Record::read(record);
             let course = match &mut course {
                 Some(course) if course.is_of(record.intent) => course,
-                course => course.insert(Course::new(record.intent, &keys)),
+                course => course.insert(Course::new(record.intent, known)),
             };
             let bytes = spool.read(record.offset, record.length)?;
             course.follow(&record, bytes, findings, &mut decisions);

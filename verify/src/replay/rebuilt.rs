@@ -92,6 +92,7 @@ pub(super) fn resumed(answer: domain::log::payload::Resumed, kind: Kind) -> Resu
         credential: answer.credential,
         claimed_responded_by: answer.claimed_responded_by,
         evidence: answer.evidence,
+        assertion: answer.assertion,
     }
 }
 

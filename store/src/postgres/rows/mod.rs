@@ -15,6 +15,7 @@ mod intents;
 mod keys;
 mod leases;
 mod outbox;
+mod passkeys;
 mod people;
 mod plans;
 mod portfolios;

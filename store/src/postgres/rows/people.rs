@@ -97,6 +97,14 @@ impl WritePeople for Writing<'_> {
         Ok(())
     }
 
+    fn set_challenge(&mut self, id: SessionId, challenge: Option<(&[u8], DateTime<Utc>)>) -> RowsResult<()> {
+        let session = sessions::table.filter(sessions::id.eq(Key(id.0)));
+        let (challenge, until) = challenge.unzip();
+        let changes = (sessions::challenge.eq(challenge), sessions::challenge_until.eq(until.map(At)));
+        diesel::update(session).set(changes).execute(self.session.conn()?)?;
+        Ok(())
+    }
+
     fn delete_session(&mut self, id: SessionId) -> RowsResult<()> {
         diesel::delete(sessions::table.filter(sessions::id.eq(Key(id.0)))).execute(self.session.conn()?)?;
         Ok(())
