@@ -31,7 +31,7 @@ use store::{self, Database, PRODUCTION_MARK, Store, StoreError, Surroundings};
 use tokio::sync::watch;
 use url::Url;
 
-use crate::config::{Config, Limits, Mode, SubscriptionsConfig};
+use crate::config::{Config, Limits, Mode, SubscriptionsConfig, site};
 use crate::edge::admission::Admission;
 use crate::edge::connection::{Connection, HEAD_WAIT, KEEP_ALIVE, UntakenRoom};
 use crate::edge::instance::{INSTANCE_SECRET, Instance};
@@ -122,14 +122,16 @@ impl App {
         let (asking, limits) = ((config.asking.channels.clone(), config.asking.pressing), &config.limits);
         let allowance = Allowance::new(limits.agent_bytes_per_day, config.database.file(), limits.reserve_bytes);
         let observer = Arc::new(Witness { metrics: metrics.clone(), traces: traces.clone() });
+        let public_url = config.public_url.clone().map_or_else(|| own_url(address), Ok)?;
         let surroundings = Surroundings::observed(clock.clone(), entropy.clone(), asking, allowance, observer);
+        let site = site(&public_url);
+        let surroundings = Surroundings { site: site.clone(), ..surroundings };
         let store = store::open(&config.database, Exclusive::Serve, surroundings).await?;
         keep_off_production(&*store, &config, mailbox.as_ref()).await?;
         release_leases(&*store).await?;
         recover(&*store).await?;
         store.begin_server_log().await?;
         let settings = Settings::of(&config, address);
-        let public_url = config.public_url.clone().map_or_else(|| own_url(address), Ok)?;
         let nonce_secret = store.secret("answer-page-nonce").await?;
         let instance = Instance::new(store.secret(INSTANCE_SECRET).await?).running_with(settings);
         let link_secret = store.secret(LINK_SECRET).await?;
@@ -144,7 +146,7 @@ impl App {
             development = Some(Development::new(mailbox.clone(), deliveries.clone(), secret, &public_url, &*entropy));
         }
         let secrets = (nonce_secret, link_secret);
-        let pages = Pages::new(public_url.clone(), secrets, api::document, development, deliveries.sends_logins());
+        let pages = Pages::new((public_url.clone(), site), secrets, api::document, development, deliveries.sends_logins());
         let pages = web::Data::new(pages);
         let (checkpoints, second_places) =
             keepers_of_the_log(&config, address, &public_url, (&store, &clock, &metrics), &*entropy).await?;

@@ -494,6 +494,7 @@ pub fn asking_policy() -> AskingPolicy {
         fallback_min_window_seconds: 1,
         fallback_requires_delivery: true,
         client_guard_seconds: CLIENT_GUARD_SECONDS,
+        passkeys: false,
     }
 }
 

@@ -3,6 +3,7 @@
 
 pub mod api;
 pub mod app;
+pub mod authenticator;
 pub mod bench;
 pub mod browser;
 pub mod clock;

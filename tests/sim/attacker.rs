@@ -82,6 +82,7 @@ fn draw_trespass(world: &World, creator: &str, named: String) -> (&'static str, 
             checkpoint: None,
             expects: None,
             evidence: None,
+            assertion: None,
         }))
     };
     match world.draw(|chance| chance.below(8)) {

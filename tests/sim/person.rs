@@ -155,6 +155,7 @@ pub(crate) fn request(
             checkpoint: None,
             expects: None,
             evidence: None,
+            assertion: None,
         }))),
     }
 }

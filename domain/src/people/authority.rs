@@ -273,11 +273,18 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
 fn sure_enough(principal: &Principal, action: Action, object: Object<'_>) -> Result<(), Rejection> {
     if matches!(action, Action::Respond | Action::Decide)
         && let Object::Intent { required: Some(required), .. } = object
-        && principal.assurance != required.assurance()
+        && principal.assurance != assurance(required)
     {
         return Err(Rejection::AssuranceTooLow { required });
     }
     Ok(())
+}
+
+/// The assurance that a question demands.
+fn assurance(required: RequiredAssurance) -> Assurance {
+    match required {
+        RequiredAssurance::Passkey => Assurance::Passkey,
+    }
 }
 
 /// Refuses to let an agent, or a key of its owner, answer the agent's question or use the receipt of an answer to it.

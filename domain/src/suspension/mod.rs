@@ -23,7 +23,6 @@ use crate::base::ids::{IntentId, PortfolioId, SuspensionId};
 use crate::base::name::Owner;
 use crate::base::time::{parse, rfc3339};
 use crate::base::words;
-use crate::people::principal::Assurance;
 use crate::suspension::requested::Requested;
 use crate::suspension::retry::HumanRetryPolicy;
 
@@ -104,15 +103,6 @@ impl std::fmt::Display for RequiredAssurance {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Passkey => f.write_str("passkey"),
-        }
-    }
-}
-
-impl RequiredAssurance {
-    /// The assurance of an answer that is sure enough.
-    pub fn assurance(self) -> Assurance {
-        match self {
-            Self::Passkey => Assurance::Passkey,
         }
     }
 }

@@ -111,6 +111,7 @@ fn config(folder: &tempfile::TempDir) -> anyhow::Result<Config> {
             fallback_min_window_seconds: 1,
             fallback_requires_delivery: true,
             client_guard_seconds: CLIENT_GUARD_SECONDS,
+            passkeys: false,
         },
         subscriptions: SubscriptionsConfig::default(),
         retention: None,

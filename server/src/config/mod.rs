@@ -28,6 +28,7 @@ use domain::asking::policy::{AskingPolicy, CLIENT_GUARD_SECONDS, CLIENT_GUARD_SE
 use domain::base::address::{self, AllowList};
 use domain::base::field::FieldError;
 use domain::base::login::{LOGIN_RULE, is_plain};
+use domain::base::passkey::Site;
 use domain::suspension::channel::Channels;
 use domain::suspension::{FallbackPolicy, WINDOW_SECONDS_MAX};
 use secrecy::{ExposeSecret, SecretString};
@@ -196,7 +197,8 @@ impl Config {
         // Development keeps mails in memory, so there the e-mail channel always exists.
         let unknown = file.channels.unknown();
         let (channels, webhooks) = file.channels.resolve(mode.is_development() || mail.is_some(), &secret_from_environment)?;
-        let rules = Rules { suspension: file.suspension, fallback: file.fallback, questions: file.questions };
+        let passkeys = public_url.as_ref().and_then(site).is_some();
+        let rules = Rules { suspension: file.suspension, fallback: file.fallback, questions: file.questions, passkeys };
         let asking = asking(mode, &operators, notify_allow, rules, channels, unknown)?;
         let otlp_endpoint = args.otlp_endpoint.clone().filter(|url| !url.is_empty()).or(file.otlp_endpoint);
         let otlp_endpoint = otlp_endpoint.map(|url| check_collector(&url)).transpose()?;
@@ -279,6 +281,13 @@ fn has_login(url: &Url) -> bool {
     !url.username().is_empty() || url.password().is_some()
 }
 
+/// Where passkeys belong on a server with this public address. `None` if its host is an IP address: browsers make passkeys for domain
+/// names alone.
+pub(crate) fn site(public_url: &Url) -> Option<Site> {
+    let Some(url::Host::Domain(domain)) = public_url.host() else { return None };
+    Some(Site { rp_id: domain.to_owned(), origin: public_url.origin().ascii_serialization() })
+}
+
 /// Whether a URL leads to this machine only.
 pub fn is_loopback(url: &Url) -> bool {
     match url.host() {
@@ -308,18 +317,20 @@ fn mail(
     }
 }
 
-/// The file's rules about questions.
+/// The rules about questions: those of the file, and the one that follows from the public address.
 struct Rules {
     suspension: SuspensionSection,
     fallback: FallbackSection,
     questions: QuestionsSection,
+    /// Whether people can have passkeys.
+    passkeys: bool,
 }
 
 fn asking(
     mode: Mode,
     operators: &[String],
     notify_allow: Option<Vec<String>>,
-    Rules { suspension, fallback, questions }: Rules,
+    Rules { suspension, fallback, questions, passkeys }: Rules,
     channels: Channels,
     unknown_channel: UnknownChannel,
 ) -> anyhow::Result<AskingPolicy> {
@@ -352,6 +363,7 @@ fn asking(
         fallback_min_window_seconds: min_window_seconds,
         fallback_requires_delivery: fallback.requires_delivery.unwrap_or(true),
         client_guard_seconds,
+        passkeys,
     };
     // A policy that breaks the server's own rules would make the server refuse every call that relies on it.
     if let Err(errors) = asking.check_default_retry_policy() {

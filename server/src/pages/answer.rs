@@ -15,7 +15,7 @@ use chrono::TimeDelta;
 use domain::asking::accepting;
 use domain::base::text::quoted;
 use domain::base::words;
-use domain::intent::command::Command;
+use domain::intent::command::{Command, Respond};
 use domain::people::authority::Action;
 use domain::people::principal::Principal;
 use domain::problem::Rejection;
@@ -28,13 +28,14 @@ use domain::wire::RespondRequest;
 use serde_json::{Map, Value};
 use store::host::task::spawn_named;
 use store::link::LinkToken;
-use store::{LinkView, Precondition, Request, StoreError, Target, Unreadable};
+use store::{LinkView, Precondition, Request, Signer, StoreError, Target, Unreadable};
 
 use super::Pages;
 use super::context::{FIELD_PREFIX, FIELDS_MAX};
-use super::scripts::{ANSWER, TIMES, UNLOCK};
+use super::scripts::{ANSWER, PASSKEY, TIMES, UNLOCK};
+use super::signing::{Signature, usable};
 use super::view::{
-    Again, Answers, Asked, Choices, Ending, FieldProblem, Fields, FormError, Given, OpenQuestion, Outcome, Page, PlanRow,
+    Again, Answers, Asked, Choices, Ending, FieldProblem, Fields, FormError, Given, OpenQuestion, Outcome, Page, PasskeyNeeded, PlanRow,
     Reading, Silence, Trouble, Typed, UnknownLink,
 };
 use crate::edge::admission::{Class, Refused};
@@ -53,11 +54,12 @@ const TRIED: &str = "tried";
 
 /// The form that a browser sent.
 #[derive(Default)]
-struct Form {
-    nonce: String,
+pub(super) struct Form {
+    pub(super) nonce: String,
     value: Option<String>,
     comment: String,
     fields: BTreeMap<String, String>,
+    signature: Signature,
 }
 
 /// The state in which an open question is shown.
@@ -131,7 +133,7 @@ fn turned_away(pages: &Pages, Refused(class): Refused, trouble: Trouble) -> Http
 }
 
 /// The token of a form, if a server on this database made it; whether it still opens a question is checked later.
-async fn invited(token: &str, shared: &Shared, pages: &Pages) -> Result<LinkToken, HttpResponse> {
+pub(super) async fn invited(token: &str, shared: &Shared, pages: &Pages) -> Result<LinkToken, HttpResponse> {
     let token = LinkToken::parse(token).ok_or_else(|| answers_nothing(pages))?;
     let class = pages.class(&token);
     if class == Class::Respond {
@@ -230,13 +232,17 @@ async fn decided(
         Err(error) => return again(error, StatusCode::UNPROCESSABLE_ENTITY),
         Ok(value) => value,
     };
-    match shared.store.execute(answer(&link, value, &form.comment)).await {
+    match shared.store.execute(answer(&link, value, form)).await {
         Ok(_) => see_other(request.path()),
         Err(StoreError::Rejected(Rejection::InvalidChoice { .. })) => {
             again(FormError::NotAChoice, StatusCode::UNPROCESSABLE_ENTITY)
         }
         Err(StoreError::Rejected(Rejection::Invalid { .. })) => {
             again(FormError::text(FieldProblem::TooLong), StatusCode::UNPROCESSABLE_ENTITY)
+        }
+        Err(StoreError::Rejected(Rejection::AssuranceTooLow { .. })) => again(FormError::NotSigned, StatusCode::FORBIDDEN),
+        Err(StoreError::Rejected(Rejection::PasskeyRefused { reason })) => {
+            again(FormError::PasskeyRefused(reason), StatusCode::FORBIDDEN)
         }
         Err(StoreError::Rejected(_)) => to_outcome(&request),
         Err(error @ (StoreError::Unavailable(_) | StoreError::Held(_) | StoreError::Damaged(_) | StoreError::Failed(_))) => {
@@ -249,8 +255,9 @@ async fn decided(
     }
 }
 
-fn answer(link: &LinkView, value: Value, comment: &str) -> Request {
-    let metadata = (!comment.is_empty()).then(|| Map::from_iter([("comment".to_owned(), Value::from(comment))]));
+fn answer(link: &LinkView, value: Value, form: &Form) -> Request {
+    let comment = (!form.comment.is_empty()).then(|| ("comment".to_owned(), Value::from(form.comment.as_str())));
+    let metadata = comment.map(|comment| Map::from_iter([comment]));
     Request {
         principal: Principal::link_holder(&link.recipient, link.delivery),
         target: Target::Intent(link.suspension.intent_id),
@@ -264,12 +271,13 @@ fn answer(link: &LinkView, value: Value, comment: &str) -> Request {
             responded_by: None,
             metadata,
         })
+        .map(|respond| Respond { assertion: form.signature.assertion().map(Box::new), ..respond })
         .map(|respond| Command::Respond(Box::new(respond)))
         .map_err(|errors| Unreadable { action: Action::Respond, errors }),
     }
 }
 
-fn is_shown(link: &LinkView) -> bool {
+pub(super) fn is_shown(link: &LinkView) -> bool {
     let ended_at = link.suspension.ending.as_ref().map(|ending| ending.at);
     ended_at.is_none_or(|at| link.now - at < OUTCOME_SHOWN)
 }
@@ -328,6 +336,7 @@ fn open_page(
         comment: form.comment.clone(),
         error,
         reading,
+        passkey: passkey(request, pages, link),
     };
     let mut response = pages.live_page(StatusCode::OK, page.render());
     if let Some(fresh) = fresh
@@ -336,6 +345,17 @@ fn open_page(
         tracing::error!(error = %error, "failed to set the cookie of an answer page");
     }
     response
+}
+
+/// The passkey that must sign the answer, if the question demands one.
+fn passkey(request: &HttpRequest, pages: &Pages, link: &LinkView) -> Option<PasskeyNeeded> {
+    let Signer::Person(passkeys) = link.signer.as_ref()? else { return Some(PasskeyNeeded::Unknown) };
+    let is_usable = pages.site.as_ref().is_some_and(|site| !usable(passkeys, &site.rp_id).is_empty());
+    Some(if is_usable {
+        PasskeyNeeded::Signs { challenge: format!("{}/challenge", request.path()), script_path: PASSKEY.path() }
+    } else {
+        PasskeyNeeded::Missing
+    })
 }
 
 /// The other members that the agent sent: its confidence, its reasons for asking, and the metadata of its choices.
@@ -468,7 +488,7 @@ impl Form {
         ours.then(|| Again { form_action: request.path().to_owned(), nonce: self.nonce.clone(), typed })
     }
 
-    fn read(body: &[u8]) -> Self {
+    pub(super) fn read(body: &[u8]) -> Self {
         let mut form = Self::default();
         for (name, value) in url::form_urlencoded::parse(body) {
             // Browsers send line breaks as CR LF.
@@ -480,6 +500,8 @@ impl Form {
                 name => {
                     if let Some(field) = name.strip_prefix(FIELD_PREFIX) {
                         form.fields.insert(field.to_owned(), value);
+                    } else {
+                        form.signature.field(name, &value);
                     }
                 }
             }
@@ -488,7 +510,7 @@ impl Form {
     }
 
     /// The answer in the form, by the kind of answer that the question expects.
-    fn answer(&self, link: &LinkView) -> Result<Value, FormError> {
+    pub(super) fn answer(&self, link: &LinkView) -> Result<Value, FormError> {
         match link.suspension.response_type {
             ResponseType::Choice | ResponseType::Confirm => self.value.clone().map(Value::from).ok_or(FormError::NotAChoice),
             ResponseType::Text => {

@@ -10,9 +10,11 @@ mod home;
 mod live;
 mod login;
 mod mailbox;
+mod passkeys;
 mod reference;
 mod scripts;
 mod session;
+mod signing;
 mod view;
 mod work;
 
@@ -25,6 +27,7 @@ use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder, Resource, Route}
 use askama::Template;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use domain::base::passkey::Site;
 use domain::base::words;
 use governor::clock::{Clock, DefaultClock};
 use governor::{DefaultDirectRateLimiter, DefaultKeyedRateLimiter, NotUntil, Quota, RateLimiter};
@@ -56,6 +59,8 @@ const AUDIT: &str = "/audit";
 /// The parts that the pages share.
 pub(crate) struct Pages {
     public_url: Url,
+    /// Where passkeys belong; absent if the server has no domain name.
+    site: Option<Site>,
     /// The secret for the nonces of answer forms, and for nothing else.
     nonce_secret: [u8; 32],
     /// The secret that distinguishes links this server sent from made-up ones.
@@ -75,6 +80,8 @@ pub(crate) struct Pages {
     reference_policy: String,
     /// The content security policy of the pages behind the login.
     inside_policy: String,
+    /// The content security policy of a page behind the login that may also run our scripts and send requests to us.
+    inside_live_policy: String,
     development: Option<Development>,
     /// Whether the server can send login links.
     sends_logins: bool,
@@ -84,7 +91,7 @@ pub(crate) struct Pages {
 
 impl Pages {
     pub(crate) fn new(
-        public_url: Url,
+        (public_url, site): (Url, Option<Site>),
         (nonce_secret, link_secret): ([u8; 32], [u8; 32]),
         description: fn() -> &'static Value,
         development: Option<Development>,
@@ -93,16 +100,18 @@ impl Pages {
         let quota = |times| Quota::per_minute(NonZeroU32::new(times).unwrap_or(NonZeroU32::MIN));
         Self {
             public_url,
+            site,
             nonce_secret,
             link_secret,
             bodies: Bodies::new(PAGE_BODIES_BYTES_MAX),
             gets: RateLimiter::keyed(quota(GETS_PER_MINUTE)),
             posts: RateLimiter::keyed(quota(POSTS_PER_MINUTE)),
             misses: RateLimiter::direct(quota(MISSES_PER_MINUTE)),
-            live_policy: format!("{}; script-src 'self'; connect-src 'self'", policy(STYLESHEET)),
+            live_policy: live(policy(STYLESHEET)),
             policy: policy(STYLESHEET),
             description,
             reference_policy: policy(reference::STYLESHEET),
+            inside_live_policy: live(policy(INSIDE_STYLESHEET)),
             inside_policy: policy(INSIDE_STYLESHEET),
             development,
             sends_logins,
@@ -211,6 +220,11 @@ fn policy(stylesheet: &str) -> String {
     format!("default-src 'none'; style-src 'sha256-{style}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
 }
 
+/// Also allows our own scripts, and that they send requests to us.
+fn live(policy: String) -> String {
+    policy + "; script-src 'self'; connect-src 'self'"
+}
+
 /// Registers all pages.
 pub(crate) fn routes(config: &mut ServiceConfig) {
     use Method as M;
@@ -220,6 +234,7 @@ pub(crate) fn routes(config: &mut ServiceConfig) {
             "/a/{token}",
             [(M::GET, web::to(answer::show)), (M::HEAD, web::to(answer::show)), (M::POST, web::to(answer::decide))],
         ))
+        .service(resource("/a/{token}/challenge", [(M::POST, web::to(signing::challenge))]))
         .service(resource("/a/{token}/state", [(M::GET, web::to(live::state))]))
         .service(resource("/a/{token}/work", [(M::GET, web::to(work::show)), (M::HEAD, web::to(work::show))]))
         .service(resource("/work/{intent_id}", [(M::GET, web::to(work::show_inside)), (M::HEAD, web::to(work::show_inside))]))
@@ -234,6 +249,12 @@ pub(crate) fn routes(config: &mut ServiceConfig) {
             [(M::GET, web::to(login::open)), (M::HEAD, web::to(login::open)), (M::POST, web::to(login::enter))],
         ))
         .service(resource("/logout", [(M::POST, web::to(login::leave))]))
+        .service(resource(
+            "/passkeys",
+            [(M::GET, web::to(passkeys::show)), (M::HEAD, web::to(passkeys::show)), (M::POST, web::to(passkeys::add))],
+        ))
+        .service(resource("/passkeys/challenge", [(M::POST, web::to(passkeys::challenge))]))
+        .service(resource("/passkeys/remove", [(M::POST, web::to(passkeys::remove))]))
         .service(resource("/audit/export", [(M::POST, web::to(audit::export))]))
         .service(resource("/audit/overview", [(M::GET, web::to(audit::overview)), (M::HEAD, web::to(audit::overview))]))
         .service(resource("/audit/{intent_id}", [(M::GET, web::to(audit::record)), (M::HEAD, web::to(audit::record))]))

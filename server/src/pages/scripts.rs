@@ -38,6 +38,9 @@ pub(super) static ANSWER: LazyLock<Script> = LazyLock::new(|| Script::new("answe
 /// The script of the first page of development mode.
 pub(super) static HOME: LazyLock<Script> = LazyLock::new(|| Script::new("home", include_str!("assets/home.js")));
 
+/// The script that asks for passkeys, on the answer page and on the page of a person's passkeys.
+pub(super) static PASSKEY: LazyLock<Script> = LazyLock::new(|| Script::new("passkey", include_str!("assets/passkey.js")));
+
 /// The script that shows times in the reader's own zone, on every page that has times.
 pub(super) static TIMES: LazyLock<Script> = LazyLock::new(|| Script::new("times", include_str!("assets/times.js")));
 
@@ -46,7 +49,7 @@ pub(super) static UNLOCK: LazyLock<Script> = LazyLock::new(|| Script::new("unloc
 
 /// Serves a script.
 pub(super) async fn serve(name: Path<String>) -> HttpResponse {
-    let Some(script) = [&*ANSWER, &*TIMES, &*UNLOCK, &*HOME].into_iter().find(|script| script.name == *name) else {
+    let Some(script) = [&*ANSWER, &*TIMES, &*UNLOCK, &*HOME, &*PASSKEY].into_iter().find(|script| script.name == *name) else {
         return HttpResponse::NotFound()
             .content_type("text/plain")
             .insert_header((CACHE_CONTROL, "no-store"))
@@ -71,6 +74,7 @@ mod tests {
             let bytes = script.text.len() + TIMES.text.len();
             assert!(bytes <= 4 * 1_024, "{bytes} bytes with {}", script.name);
         }
+        assert!(PASSKEY.text.len() <= 3 * 1_024, "{} bytes more where a passkey signs", PASSKEY.text.len());
         assert!(UNLOCK.text.len() <= 1_024, "{} bytes more on a long question", UNLOCK.text.len());
         assert!(
             ANSWER.path().starts_with("/assets/answer-") && ANSWER.path().len() == "/assets/answer-.js".len() + 2 * HASH_BYTES

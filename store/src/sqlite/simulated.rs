@@ -360,6 +360,7 @@ impl SimulatedStore {
             channels: &self.channels,
             pressing: Pressing::OFF,
             allowance,
+            site: None,
             traced: false,
         };
         if let Fate::BrokenAfter(rows) = fate {

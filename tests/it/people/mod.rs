@@ -7,4 +7,5 @@ mod gateways;
 mod governance;
 mod keys;
 pub(crate) mod logins;
+mod passkeys;
 pub(crate) mod secrets;

@@ -183,6 +183,7 @@ fn answer((intent, question): (IntentId, SuspensionId)) -> store::Request {
         checkpoint: None,
         expects: None,
         evidence: None,
+        assertion: None,
     };
     let operator: Principal = principal("operator", Role::Operator);
     write(&operator, Action::Respond, Target::Intent(intent), Ok(Command::Respond(Box::new(respond))))

@@ -457,6 +457,12 @@ pub const CANNOT_SAVE: &str = "The server cannot save right now";
 /// Heads a question that is shown again when the database did not say whether it took an answer.
 pub const NOT_CONFIRMED: &str = "Your answer was not confirmed";
 
+/// Heads an open question that is shown again because it demands a passkey, and the answer came without the signature of one.
+pub const NO_PASSKEY_SIGNED: &str = "No passkey signed this answer";
+
+/// Heads an open question that is shown again because the signature of the passkey was refused.
+pub const PASSKEY_NOT_ACCEPTED: &str = "The passkey was not accepted";
+
 /// Heads an open question that is shown again because the value that was sent is none of its choices.
 pub const NOT_ONE_OF_THE_CHOICES: &str = "That is not one of the choices";
 

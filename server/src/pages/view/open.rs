@@ -61,6 +61,24 @@ pub(in crate::pages) struct OpenQuestion {
     pub error: Option<FormError>,
     /// How much of the question the reader has seen.
     pub reading: Reading,
+    /// The passkey that must sign the answer, if the question demands one.
+    pub passkey: Option<PasskeyNeeded>,
+}
+
+/// The passkey that must sign an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::pages) enum PasskeyNeeded {
+    /// The address of the link is not that of a person who has logged in.
+    Unknown,
+    /// The person has no passkey that works here.
+    Missing,
+    /// A script asks for it.
+    Signs {
+        /// The address that gives the challenge.
+        challenge: String,
+        /// The address of the script.
+        script_path: String,
+    },
 }
 
 /// How far a reader has come with a question that is too long to be shown at once.
@@ -122,6 +140,10 @@ pub(in crate::pages) enum FormError {
     Unheard,
     /// A button was pressed whose value this question does not offer.
     NotAChoice,
+    /// The answer came without the signature that the question demands.
+    NotSigned,
+    /// The signature of the passkey is not accepted, for this reason.
+    PasskeyRefused(String),
     /// A typed text cannot be sent yet.
     NeedsChange(Vec<FieldError>),
 }
@@ -140,6 +162,8 @@ impl FormError {
             // The page must not say that the answer was not saved: it may have been.
             Self::Unheard => words::NOT_CONFIRMED.to_owned(),
             Self::NotAChoice => words::NOT_ONE_OF_THE_CHOICES.to_owned(),
+            Self::NotSigned => words::NO_PASSKEY_SIGNED.to_owned(),
+            Self::PasskeyRefused(_) => words::PASSKEY_NOT_ACCEPTED.to_owned(),
             Self::NeedsChange(errors) => words::answers_need_a_change(errors.len()),
         }
     }
@@ -147,7 +171,12 @@ impl FormError {
     fn fields(&self) -> &[FieldError] {
         match self {
             Self::NeedsChange(errors) => errors,
-            Self::PageTooOld | Self::CannotSave | Self::Unheard | Self::NotAChoice => &[],
+            Self::PageTooOld
+            | Self::CannotSave
+            | Self::Unheard
+            | Self::NotAChoice
+            | Self::NotSigned
+            | Self::PasskeyRefused(_) => &[],
         }
     }
 }

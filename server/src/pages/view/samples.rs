@@ -56,5 +56,6 @@ pub(super) fn open() -> OpenQuestion {
         comment: String::new(),
         error: None,
         reading: Reading::default(),
+        passkey: None,
     }
 }

@@ -145,6 +145,7 @@ pub(super) fn answer(record: &SuspensionRecord, value: &Value, call: u64) -> Wri
         checkpoint: None,
         expects: None,
         evidence: None,
+        assertion: None,
     };
     let target = Target::Intent(record.intent_id);
     execute(&principal("operator", Role::Operator), Action::Respond, target, Command::Respond(Box::new(respond)), call)

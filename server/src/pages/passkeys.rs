@@ -1,0 +1,217 @@
+//! The passkeys of the person who logged in (`/passkeys`): a list, a form that adds one, and one that removes one.
+//!
+//! Guarantee: a stolen session adds no passkey to those of a person, and removes none. Mechanism: after the first passkey, each change is
+//! signed by one that the person has; the challenge works once, for five minutes, in the session to which it was given. Failure: the page
+//! says which check failed, and nothing has changed.
+
+use actix_web::http::StatusCode;
+use actix_web::http::header::{CONTENT_SECURITY_POLICY, HeaderValue};
+use actix_web::web::{Data, Payload};
+use actix_web::{HttpRequest, HttpResponse};
+use askama::Template;
+use chrono::{DateTime, Utc};
+use domain::base::passkey::{Assertion, CREDENTIAL_ID_BYTES_MAX, Octets, PART_BYTES_MAX};
+use domain::people::passkey::Passkey;
+use domain::problem::Rejection;
+use proof::passkey::ALGORITHMS;
+use store::{NewPasskey, PasskeyChallenge, StoreError, Unit};
+
+use super::Pages;
+use super::answer::see_other;
+use super::scripts::PASSKEY;
+use super::session::Session;
+use super::signing::{Asked, Signature, User, usable};
+use super::view::{INSIDE_STYLESHEET as STYLESHEET, Page, Trouble, Visitor, line, machine, second};
+use crate::edge::admission::Class;
+use crate::edge::body;
+use crate::edge::problem::RETRY_AFTER_SECONDS;
+use crate::edge::shared::Shared;
+
+/// The address of the page.
+const PASSKEYS: &str = "/passkeys";
+
+#[derive(Template)]
+#[template(path = "passkeys.html")]
+struct PasskeysPage {
+    page: Page,
+    visitor: Visitor,
+    /// The domain for which passkeys are made; absent if there can be none.
+    domain: Option<String>,
+    rows: Vec<Row>,
+    /// Why nothing was changed.
+    problem: Option<String>,
+    script_path: String,
+}
+
+/// A passkey in the list.
+struct Row {
+    id: String,
+    added_at: DateTime<Utc>,
+    used_at: Option<DateTime<Utc>>,
+    /// Whether it was made for another domain, on which the server was before.
+    is_elsewhere: bool,
+}
+
+/// The fields of the forms.
+#[derive(Default)]
+struct Form {
+    nonce: String,
+    /// The passkey that is removed.
+    removed: String,
+    /// Whether a passkey is to be made.
+    adds: bool,
+    new_authenticator_data: String,
+    new_client_data_json: String,
+    signature: Signature,
+}
+
+impl Form {
+    fn read(body: &[u8]) -> Self {
+        let mut form = Self::default();
+        for (name, value) in url::form_urlencoded::parse(body) {
+            match name.as_ref() {
+                "nonce" => form.nonce = value.into_owned(),
+                "removed" => form.removed = value.into_owned(),
+                "adds" => form.adds = true,
+                "new_authenticator_data" => form.new_authenticator_data = value.into_owned(),
+                "new_client_data_json" => form.new_client_data_json = value.into_owned(),
+                name => form.signature.field(name, &value),
+            }
+        }
+        form
+    }
+
+    /// The passkey that the browser made; `None` if a part is missing or has another form.
+    fn new_passkey(&self) -> Option<NewPasskey> {
+        Some(NewPasskey {
+            authenticator_data: Octets::read(&self.new_authenticator_data, PART_BYTES_MAX)?,
+            client_data_json: Octets::read(&self.new_client_data_json, PART_BYTES_MAX)?,
+            allowed_by: self.signature.assertion(),
+        })
+    }
+
+    /// The passkey that is removed, and the signature that allows it.
+    fn removal(&self) -> Option<(Octets, Assertion)> {
+        Some((Octets::read(&self.removed, CREDENTIAL_ID_BYTES_MAX)?, self.signature.assertion()?))
+    }
+}
+
+fn later(pages: &Pages) -> HttpResponse {
+    pages.later(RETRY_AFTER_SECONDS, StatusCode::SERVICE_UNAVAILABLE, Trouble::CannotRead, None)
+}
+
+/// The form of a request and its session, if it came from our own page.
+async fn sent(
+    request: &HttpRequest,
+    payload: Payload,
+    shared: &Shared,
+    pages: &Pages,
+) -> Result<(Form, Session), HttpResponse> {
+    let Ok(body) = body::read(&pages.bodies, request, payload).await else {
+        return Err(pages.trouble(StatusCode::BAD_REQUEST, Trouble::Unreadable));
+    };
+    if !pages.is_from_our_page(request.headers()) {
+        return Err(pages.trouble(StatusCode::FORBIDDEN, Trouble::ForeignForm));
+    }
+    let form = Form::read(&body.bytes);
+    let session = pages.session(request, shared).await?;
+    if !session.fits(&form.nonce, pages) {
+        return Err(pages.trouble(StatusCode::FORBIDDEN, Trouble::ForeignForm));
+    }
+    Ok((form, session))
+}
+
+/// The page with the person's passkeys.
+async fn page(session: Session, shared: &Shared, pages: &Pages, problem: Option<String>) -> HttpResponse {
+    let Ok(passkeys) = shared.store.own_passkeys(session.principal.clone()).await else { return later(pages) };
+    let domain = pages.site.as_ref().map(|site| site.rp_id.clone());
+    let row = |passkey: Passkey| Row {
+        id: passkey.credential_id.to_string(),
+        added_at: passkey.added_at,
+        used_at: passkey.used_at,
+        is_elsewhere: Some(&passkey.rp_id) != domain.as_ref(),
+    };
+    let rows = passkeys.into_iter().map(row).collect();
+    let status = if problem.is_some() { StatusCode::FORBIDDEN } else { StatusCode::OK };
+    let visitor = session.visitor(pages);
+    let html = PasskeysPage { page: pages.plain(), visitor, domain, rows, problem, script_path: PASSKEY.path() }.render();
+    let mut page = pages.inside_page(status, html);
+    if let Ok(policy) = HeaderValue::from_str(&pages.inside_live_policy) {
+        page.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
+    }
+    page
+}
+
+/// Shows the passkeys of the person.
+pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+    if pages.is_under_another_name(&request) {
+        return pages.trouble(StatusCode::MISDIRECTED_REQUEST, Trouble::AnotherName);
+    }
+    let session = match pages.session(&request, &shared).await {
+        Ok(session) => session,
+        Err(response) => return response,
+    };
+    let Ok(_place) = shared.admission.enter(Class::Read).await else { return later(&pages) };
+    page(session, &shared, &pages, None).await
+}
+
+/// Gives out the challenge for a change of the passkeys.
+pub(super) async fn challenge(
+    request: HttpRequest,
+    payload: Payload,
+    shared: Data<Shared>,
+    pages: Data<Pages>,
+) -> HttpResponse {
+    let (form, session) = match sent(&request, payload, &shared, &pages).await {
+        Ok(sent) => sent,
+        Err(refusal) => return refusal,
+    };
+    let Some(site) = &pages.site else {
+        return pages.headers(HttpResponse::build(StatusCode::UNPROCESSABLE_ENTITY)).finish();
+    };
+    let Ok(_place) = shared.admission.enter(Class::Write).await else { return later(&pages) };
+    let name = session.principal.name.clone();
+    let Ok(begun) = shared.store.challenge_passkey(session.principal).await else { return later(&pages) };
+    let PasskeyChallenge { challenge, person, passkeys } = begun;
+    let asked = Asked::signature(&challenge, &site.rp_id, usable(&passkeys, &site.rp_id));
+    let user = User { id: Octets(person.0.as_bytes().to_vec()), name };
+    let asked = if form.adds { asked.and_new(user, &ALGORITHMS) } else { asked };
+    asked.reply(&pages)
+}
+
+/// Adds a passkey.
+pub(super) async fn add(request: HttpRequest, payload: Payload, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+    let (form, session) = match sent(&request, payload, &shared, &pages).await {
+        Ok(sent) => sent,
+        Err(refusal) => return refusal,
+    };
+    let Ok(_place) = shared.admission.enter(Class::Write).await else { return later(&pages) };
+    let new = form.new_passkey().ok_or_else(not_used);
+    changed(shared.store.add_passkey(session.principal.clone(), new), session, &shared, &pages).await
+}
+
+/// Removes a passkey.
+pub(super) async fn remove(request: HttpRequest, payload: Payload, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+    let (form, session) = match sent(&request, payload, &shared, &pages).await {
+        Ok(sent) => sent,
+        Err(refusal) => return refusal,
+    };
+    let Ok(_place) = shared.admission.enter(Class::Write).await else { return later(&pages) };
+    let removed = form.removal().ok_or_else(not_used);
+    changed(shared.store.remove_passkey(session.principal.clone(), removed), session, &shared, &pages).await
+}
+
+/// The form came without what only a script can put into it.
+fn not_used() -> Rejection {
+    Rejection::PasskeyRefused { reason: "your device was not asked, or did not sign".to_owned() }
+}
+
+async fn changed<T>(change: Unit<'_, T>, session: Session, shared: &Shared, pages: &Pages) -> HttpResponse {
+    match change.await {
+        Ok(_) => see_other(PASSKEYS),
+        Err(StoreError::Rejected(Rejection::PasskeyRefused { reason })) => page(session, shared, pages, Some(reason)).await,
+        // The passkey was removed in the meantime.
+        Err(StoreError::Rejected(_)) => see_other(PASSKEYS),
+        Err(_) => later(pages),
+    }
+}
