@@ -3,8 +3,8 @@
 
     receipt.py --key NAME+HASH+KEY FILE...
 
-Does not say whether a receipt was used or revoked: only the server knows that. Prints a line for each file. Exit codes: 0 all receipts
-are genuine, 1 one is not, 2 one cannot be read.
+Does not say whether a receipt was used or revoked: only the server knows that. Does not check passkeys. Prints a line for each file.
+Exit codes: 0 all receipts are genuine, 1 one is not, 2 one cannot be read.
 """
 import argparse, base64, sys
 from standards import Fault, canonical, check_note, decoded, is_number, is_signed, parse, read_key, require, root_of, sha256

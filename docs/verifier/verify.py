@@ -4,9 +4,9 @@
     verify.py --key NAME+HASH+KEY [--checkpoint KEPT]... FILE...
 
 Checks the header, the form and hash of each event, the chain of each log, the tree or the proofs, the signatures, erased events, the
-manifest, kept checkpoints, and that several exports of one log agree. It does not replay decisions: whether an answer was allowed is not
-checked. It stops at the first fault of a file, and holds the end of each log in memory. Prints a line for each file. Exit codes: 0 all
-files are verified, 1 one is not, 2 one cannot be read.
+manifest, kept checkpoints, and that several exports of one log agree. It does not replay decisions: whether an answer was allowed, and
+whether a passkey signed it, is not checked. It stops at the first fault of a file, and holds the end of each log in memory. Prints a line
+for each file. Exit codes: 0 all files are verified, 1 one is not, 2 one cannot be read.
 """
 import argparse, base64, collections, hashlib, re, sys
 from standards import Fault, canonical, check_note, decoded, is_number, parse, read_key, require, root_of, root_over, sha256

@@ -87,6 +87,7 @@ mod transport;
 pub use domain::asking::engagement::{EngagementDecision, EngagementMode, EngagementSignals};
 pub use domain::base::field::FieldError;
 pub use domain::base::ids::{CoordinatorId, IntentId, PlanId, PortfolioId, ReceiptId, SuspensionId, TaskId};
+pub use domain::base::passkey::{Assertion, KnownPasskey, Octets};
 pub use domain::base::sealed::Hash;
 pub use domain::container::coordinator::{CoordinatorStatus, CoordinatorType, SuspensionPolicy};
 pub use domain::container::plan::{CheckpointStatus, FailureAction, PlanState, TimeoutAction};
@@ -100,7 +101,7 @@ pub use domain::portfolio::{PortfolioPolicy, PortfolioStatus};
 pub use domain::suspension::evidence::action_digest;
 pub use domain::suspension::lease::{Lease as LeaseView, LeaseStatus};
 pub use domain::suspension::retry::{HumanRetryPolicy, OneOrMany, PartialRetryPolicy, Rung};
-pub use domain::suspension::{FallbackPolicy, Resolution, ResolutionReason, ResponseType, Style};
+pub use domain::suspension::{FallbackPolicy, RequiredAssurance, Resolution, ResolutionReason, ResponseType, Style};
 pub use domain::wire::{
     AggregateStatus, AssignmentView, AtTheEnd, CoordinatorDecisionView, CoordinatorView, EventView, FailureView, GraphView,
     GuardrailsRequest as Guardrails, IntentView, MemberView, MembershipView, PlanView, PortfolioView, ReceiptFileView,
@@ -109,6 +110,7 @@ pub use domain::wire::{
     SuspensionRecord, TaskView, What,
 };
 pub use proof::key::VerifyingKey;
+pub use proof::passkey::PasskeyError;
 pub use proof::receipt::FileError as ReceiptError;
 pub use secrecy::SecretString;
 
@@ -129,7 +131,7 @@ pub use crate::plan::{Checkpoint, CreatePlan, Plan};
 pub use crate::portfolio::{CreatePortfolio, Portfolio};
 pub use crate::problem::Problem;
 pub use crate::question::Question;
-pub use crate::receipt::verify_receipt;
+pub use crate::receipt::{Signed, SignatureError, verify_receipt, verify_signature};
 pub use crate::subscription::{StreamEvent, Streamed, Subscription};
 pub use crate::task::{CreateTask, Task};
 

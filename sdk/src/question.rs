@@ -8,7 +8,7 @@ use domain::asking::engagement::EngagementDecision;
 use domain::base::field::FieldError;
 use domain::base::ids::{IntentId, SuspensionId};
 use domain::suspension::retry::{INTERVAL_SECONDS_MAX, PartialRetryPolicy};
-use domain::suspension::{FallbackPolicy, Resolution, ResponseType, WINDOW_SECONDS_MAX};
+use domain::suspension::{FallbackPolicy, RequiredAssurance, Resolution, ResponseType, WINDOW_SECONDS_MAX};
 use domain::wire::{SuspendRequest, SuspensionRecord};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -131,6 +131,15 @@ impl<T> Question<T> {
     /// refuses the question.
     pub fn channel_hint(mut self, channel: impl Into<String>) -> Self {
         self.request.channel_hint = Some(channel.into());
+        self
+    }
+
+    /// Takes only an answer that a passkey of the person has signed. [`verify_signature`](crate::verify_signature) checks the signature in
+    /// the receipt of the answer.
+    ///
+    /// The server refuses the question if its public address has no domain name, because people have no passkeys there.
+    pub fn require_passkey(mut self) -> Self {
+        self.request.required_assurance = Some(RequiredAssurance::Passkey);
         self
     }
 
@@ -409,6 +418,7 @@ mod tests {
             .context("order_id", "12345")
             .context("amount", 499.99)
             .channel_hint("email")
+            .require_passkey()
             .notify_to(["a@example.com"])
             .timeout_seconds(60)
             .fallback(Door::Shut)
@@ -419,7 +429,7 @@ mod tests {
             "choices": [{"value": "open", "label": "Open"}, {"value": "shut", "label": "Shut"}],
             "context": {"order_id": "12345", "amount": 499.99}, "channel_hint": "email", "notify_to": ["a@example.com"],
             "timeout_seconds": 60, "fallback_policy": "complete_with_fallback", "fallback_value": "shut", "confidence": 0.5,
-            "supersedes": superseded.expose(),
+            "supersedes": superseded.expose(), "required_assurance": "passkey",
         });
         assert_eq!(sent(question, None), expected);
         let confirm = sent(Question::confirm("Go?").labels("Go", "Stay").fallback(false), None);

@@ -2,12 +2,16 @@
 //! [`Client::consume_receipt`], and then acts.
 
 use domain::base::ids::{ReceiptId, SuspensionId};
+use domain::base::passkey::KnownPasskey;
 use domain::base::sealed::Hash;
 use domain::intent::receipt::Decision;
+use domain::people::principal::Assurance;
 use domain::wire::{ConsumeReceiptRequest, ReceiptView, RevokeReceiptRequest};
 use proof::key::VerifyingKey;
+use proof::passkey::{PasskeyError, verify_known};
 use proof::receipt::{FileError, verify_file};
 use serde_json::{Map, Value};
+use thiserror::Error;
 
 use crate::backoff::Repeat;
 use crate::client::Client;
@@ -66,4 +70,44 @@ impl Client {
 pub fn verify_receipt(file: &[u8], keys: &[VerifyingKey]) -> Result<Decision, FileError> {
     let verified = verify_file(file, keys)?;
     serde_json::from_value(verified.decision).map_err(|error| FileError::Form(error.to_string()))
+}
+
+/// How the signature of a passkey under a decision was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signed {
+    /// The question demanded no passkey.
+    NotDemanded,
+    /// A passkey signed that is not among those that the caller knows.
+    Unknown,
+    /// A passkey that the caller knows as this person's signed exactly this answer.
+    ByKnown,
+}
+
+/// Checks the signature of a passkey under a decision, which [`verify_receipt`] gave. `known` are passkeys of people, as the caller knew
+/// them beforehand. The signature proves consent to the two digests and the value; it does not prove that the screen was truthful.
+///
+/// # Errors
+///
+/// The question demanded a passkey, and no signature is there; or the passkey is known, and the signature is wrong.
+pub fn verify_signature(decision: &Decision, known: &[KnownPasskey]) -> Result<Signed, SignatureError> {
+    let Some(assertion) = &decision.assertion else {
+        return if decision.assurance == Assurance::Passkey { Err(SignatureError::Missing) } else { Ok(Signed::NotDemanded) };
+    };
+    let challenge = decision.challenge().ok_or(SignatureError::Missing)?;
+    match verify_known(assertion, &challenge, &decision.responded_by, known) {
+        Ok(true) => Ok(Signed::ByKnown),
+        Ok(false) => Ok(Signed::Unknown),
+        Err(error) => Err(SignatureError::Wrong(error)),
+    }
+}
+
+/// Why the signature of a passkey under a decision is not accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum SignatureError {
+    /// The decision says that a passkey signed, and carries no signature.
+    #[error("the decision says that a passkey signed it, and carries no signature of one")]
+    Missing,
+    /// The signature is wrong.
+    #[error("the passkey is not accepted: {0}")]
+    Wrong(#[source] PasskeyError),
 }

@@ -149,6 +149,16 @@ impl Browser {
         text_of(&self.get("/url").await)
     }
 
+    /// Gives the browser an authenticator that makes passkeys and always verifies its user.
+    pub async fn add_authenticator(&self) {
+        self.devtools("WebAuthn.enable", json!({})).await;
+        let options = json!({
+            "protocol": "ctap2", "transport": "internal", "hasResidentKey": true, "hasUserVerification": true,
+            "isUserVerified": true, "automaticPresenceSimulation": true,
+        });
+        self.devtools("WebAuthn.addVirtualAuthenticator", json!({ "options": options })).await;
+    }
+
     /// Clicks the first element that matches, as a mouse does: a hidden or covered element is an error.
     pub async fn click(&self, css: &str) {
         let element = self.find(css).await;

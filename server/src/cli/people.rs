@@ -1,4 +1,5 @@
-//! `placet people add | list | remove`: who may log in; works beside a running server.
+//! `placet people add | list | remove | passkeys | reset-passkeys`: who may log in, and by which passkeys people answer; works beside a
+//! running server.
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
@@ -23,6 +24,10 @@ pub(super) enum PeopleCommand {
     List(ListArgs),
     /// Remove a person; the person's sessions end at once.
     Remove(RemoveArgs),
+    /// Print the passkeys of all people, for a verifier without this server: placet verify --passkeys FILE.
+    Passkeys(PasskeysArgs),
+    /// Remove all passkeys of a person, who can then add a first one again.
+    ResetPasskeys(RemoveArgs),
 }
 
 #[derive(Args)]
@@ -53,11 +58,19 @@ pub(super) struct RemoveArgs {
     database: DatabaseArgs,
 }
 
+#[derive(Args)]
+pub(super) struct PasskeysArgs {
+    #[command(flatten)]
+    database: DatabaseArgs,
+}
+
 pub(super) async fn run(command: PeopleCommand) -> anyhow::Result<()> {
     match command {
         PeopleCommand::Add(args) => add(args).await,
         PeopleCommand::List(args) => list(args).await,
         PeopleCommand::Remove(args) => remove(args).await,
+        PeopleCommand::Passkeys(args) => passkeys(args).await,
+        PeopleCommand::ResetPasskeys(args) => reset_passkeys(args).await,
     }
 }
 
@@ -106,6 +119,27 @@ async fn remove(args: RemoveArgs) -> anyhow::Result<()> {
             anyhow::bail!("{address} is not listed; placet people list shows the people who may log in")
         }
         Err(error) => Err(error).with_context(|| format!("failed to remove {address}")),
+    }
+}
+
+async fn passkeys(args: PasskeysArgs) -> anyhow::Result<()> {
+    let known = open_existing(&args.database).await?.known_passkeys(account::principal()).await?;
+    Ok(say(serde_json::to_string_pretty(&known)?)?)
+}
+
+async fn reset_passkeys(args: RemoveArgs) -> anyhow::Result<()> {
+    let address = read_address(&args.address).map_err(told)?;
+    let store = open_existing(&args.database).await?;
+    match store.reset_passkeys(account::principal(), Ok(address.clone())).await {
+        Ok((person, 0)) => Ok(say(format!("{} had no passkeys.", person.address))?),
+        Ok((person, count)) => Ok(say(format!(
+            "Removed the passkeys of {} ({count}); the person adds a new one at /passkeys on the server's public address.",
+            person.address
+        ))?),
+        Err(StoreError::Rejected(Rejection::NotFound)) => {
+            anyhow::bail!("{address} is not listed; placet people list shows the people who may log in")
+        }
+        Err(error) => Err(error).with_context(|| format!("failed to remove the passkeys of {address}")),
     }
 }
 

@@ -7,7 +7,8 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
-use placet::{Decision, VerifyingKey, verify_receipt};
+use placet::{Decision, Signed, VerifyingKey, verify_receipt, verify_signature};
+use verify::command::read_passkeys;
 
 use super::question;
 use super::remote::{self, EXIT_CODES, RemoteArgs, inert_line, print, print_json, print_laid_out};
@@ -43,6 +44,9 @@ pub(super) struct CheckArgs {
     /// A public key that you trust, as the log's holder gave it to you: NAME+HASH+KEY. May be repeated.
     #[arg(long = "key", value_name = "VKEY", required = true)]
     keys: Vec<VerifyingKey>,
+    /// A file with passkeys of people that you knew beforehand, as `placet people passkeys` prints it.
+    #[arg(long, value_name = "FILE")]
+    passkeys: Option<PathBuf>,
     /// Print the decision as JSON.
     #[arg(long)]
     json: bool,
@@ -80,16 +84,34 @@ fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
 }
 
 fn checked(args: &CheckArgs, file: &[u8]) -> ExitCode {
-    match verify_receipt(file, &args.keys) {
-        Ok(decision) => remote::exit_code(shown(&decision, args.json)),
-        Err(error) => {
-            remote::tell(format!("{}: not genuine: {error}", args.file.display()));
-            ExitCode::from(NOT_GENUINE)
-        }
+    let known = match args.passkeys.as_deref().map_or_else(|| Ok(Vec::new()), read_passkeys) {
+        Ok(known) => known,
+        Err(error) => return remote::exit_code(Err(error)),
+    };
+    let not_genuine = |error: &dyn std::fmt::Display| {
+        remote::tell(format!("{}: not genuine: {error}", args.file.display()));
+        ExitCode::from(NOT_GENUINE)
+    };
+    let decision = match verify_receipt(file, &args.keys) {
+        Ok(decision) => decision,
+        Err(error) => return not_genuine(&error),
+    };
+    match verify_signature(&decision, &known) {
+        Ok(signed) => remote::exit_code(shown(&decision, signed, args.json)),
+        Err(error) => not_genuine(&error),
     }
 }
 
-fn shown(decision: &Decision, json: bool) -> anyhow::Result<()> {
+/// The line about the signature of a passkey.
+fn signature(signed: Signed) -> &'static str {
+    match signed {
+        Signed::NotDemanded => "not demanded",
+        Signed::Unknown => "signed by a passkey that you do not know; give those that you knew beforehand with --passkeys",
+        Signed::ByKnown => "signed by a passkey of this person that you knew beforehand",
+    }
+}
+
+fn shown(decision: &Decision, signed: Signed, json: bool) -> anyhow::Result<()> {
     if json {
         return print_json(&serde_json::to_value(decision)?);
     }
@@ -104,6 +126,7 @@ fn shown(decision: &Decision, json: bool) -> anyhow::Result<()> {
         line("asked by", &decision.asked_by),
         line("answer", &answer),
         line("answered by", &format!("{} ({})", decision.responded_by, decision.role)),
+        line("passkey", signature(signed)),
         line("answered at", &domain::base::time::rfc3339(decision.responded_at)),
         line("action digest", &decision.action_digest.to_string()),
         line("receipt", &decision.receipt_id.to_string()),

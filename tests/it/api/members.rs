@@ -372,6 +372,8 @@ fn members_of_questions() -> Vec<Member> {
         ask("decision_record", json!({"a": 1})),
         ask("notify_to", json!(["a@example.com"])),
         ask("supersedes", json!(OPEN)),
+        // The server of this test has no domain name.
+        ask("required_assurance", json!("passkey")).refused(),
         choice("value", json!("c")),
         choice("label", json!("C")),
         choice("description", json!("d")),

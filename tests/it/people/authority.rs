@@ -17,7 +17,7 @@ use store::{Relation, Repeatable, Store, StoreError, StreamOf, Target, Unit};
 
 /// The units of the store (methods that run one transaction) that a caller asks for. Each takes the caller as a parameter, and
 /// each has a line in the table below.
-const ASKED_FOR: [&str; 60] = [
+const ASKED_FOR: [&str; 66] = [
     "execute",
     "create",
     "intent",
@@ -74,6 +74,12 @@ const ASKED_FOR: [&str; 60] = [
     "add_person",
     "people",
     "remove_person",
+    "reset_passkeys",
+    "known_passkeys",
+    "own_passkeys",
+    "challenge_passkey",
+    "add_passkey",
+    "remove_passkey",
     "log_out",
     "search",
     "overview",
@@ -262,6 +268,12 @@ async fn column(
     push("add_person", cell(store.add_person(me(), wrong())).await);
     push("people", cell(store.people(me())).await);
     push("remove_person", cell(store.remove_person(me(), wrong())).await);
+    push("reset_passkeys", cell(store.reset_passkeys(me(), wrong())).await);
+    push("known_passkeys", cell(store.known_passkeys(me())).await);
+    push("own_passkeys", cell(store.own_passkeys(me())).await);
+    push("challenge_passkey", cell(store.challenge_passkey(me())).await);
+    push("add_passkey", cell(store.add_passkey(me(), wrong())).await);
+    push("remove_passkey", cell(store.remove_passkey(me(), wrong())).await);
     push("search", cell(store.search(me(), wrong())).await);
     push("overview", cell(store.overview(me(), wrong())).await);
     push("record", cell(store.record(me(), intent)).await);
@@ -386,6 +398,12 @@ export_page            | 403  403  403  | 403  403  403  | yes  yes  yes  | yes 
 add_person             | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
 people                 | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
 remove_person          | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
+reset_passkeys         | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
+known_passkeys         | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
+own_passkeys           | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404
+challenge_passkey      | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404
+add_passkey            | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404
+remove_passkey         | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404
 search                 | 403  403  403  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
 overview               | 403  403  403  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
 record                 | 403  403  403  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403

@@ -7,5 +7,5 @@ mod gateways;
 mod governance;
 mod keys;
 pub(crate) mod logins;
-mod passkeys;
+pub(crate) mod passkeys;
 pub(crate) mod secrets;

@@ -110,6 +110,11 @@ impl World {
         self.events.push(event.as_object().unwrap().clone());
     }
 
+    /// Adds an event of the server's log.
+    pub(crate) fn serve(&mut self, actor: &str, at: u64, event_type: &str, payload: Value) {
+        self.add(("log", &json!("server")), actor, at, event_type, payload);
+    }
+
     /// Adds an event of an intent.
     pub(crate) fn happen(&mut self, tale: Tale, actor: &str, at: u64, event_type: &str, payload: Value) {
         self.add(("intent_id", &json!(tale.intent())), actor, at, event_type, payload);

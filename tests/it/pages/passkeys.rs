@@ -1,0 +1,114 @@
+//! Passkeys in a real browser with a virtual authenticator: registration, and an answer that one signs.
+
+#![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
+
+use domain::base::passkey::{Assertion, KnownPasskey};
+use domain::base::sealed::Hash;
+use domain::people::principal::Role;
+use domain::suspension::evidence::Evidence;
+use harness::app::TestApp;
+use harness::browser::{Browser, BrowserOptions};
+use harness::on_each_store;
+use proof::passkey::verify_known;
+use serde_json::{Value, json};
+use store::host::account;
+
+use super::browser::shots;
+use crate::people::logins::{ADA, list};
+use crate::people::passkeys::{ask, at_home, recorded};
+
+async fn browser(javascript: bool) -> Browser {
+    Browser::start(BrowserOptions { width: 390, height: 800, dark: false, javascript }).await
+}
+
+/// Logs in with the browser, by the link in the mail.
+async fn log_in(app: &TestApp, browser: &Browser) {
+    browser.open(&format!("{}login", app.base)).await;
+    browser.type_into("#address", ADA).await;
+    browser.press("button.choice").await;
+    app.settle().await;
+    browser.open(&app.next_link().await).await;
+    browser.press("button.choice").await;
+}
+
+async fn count(browser: &Browser) -> Value {
+    browser.evaluate("document.querySelectorAll('tbody tr').length").await
+}
+
+/// Whether the answer in this event is signed by one of these passkeys.
+fn is_signed(payload: &Value, known: &[KnownPasskey]) -> bool {
+    let assertion: Assertion = serde_json::from_value(payload["assertion"].clone()).unwrap();
+    let hash = |name: &str| Hash::parse(payload[name].as_str().unwrap()).unwrap();
+    let evidence = Evidence { action_digest: hash("action_digest"), presented_hash: hash("presented_hash") };
+    let suspension = payload["suspension_id"].as_str().and_then(domain::base::ids::SuspensionId::parse).unwrap();
+    let challenge = evidence.challenge(suspension, &payload["value"]).unwrap();
+    verify_known(&assertion, &challenge, ADA, known) == Ok(true)
+}
+
+on_each_store! {
+    /// What a person does: log in, add a passkey and a second one, answer with it. The browser's own data must fit ours.
+    async fn a_person_adds_passkeys_and_answers_with_one(app: &mut TestApp) {
+        at_home(app).await;
+        list(app, ADA, Role::Operator).await;
+        let browser = browser(true).await;
+        browser.add_authenticator().await;
+        log_in(app, &browser).await;
+        browser.open(&format!("{}passkeys", app.base)).await;
+        assert!(browser.text().await.contains("You have no passkey yet."));
+        browser.press("form[action='/passkeys'] button").await;
+        assert_eq!(count(&browser).await, 1, "{}", browser.text().await);
+        assert_eq!(browser.accessibility_violations().await, [""; 0]);
+        browser.screenshot(&shots().join("passkeys-390-light.png")).await;
+        let known = app.store().known_passkeys(account::principal()).await.unwrap();
+
+        let (intent, _, link) = ask(app, ADA).await;
+        browser.open(&link).await;
+        assert!(browser.text().await.contains("This question is answered with a passkey"));
+        assert_eq!(browser.accessibility_violations().await, [""; 0]);
+        let (content, room) = browser.scroll_width().await;
+        assert!(content <= room, "{content} > {room}");
+        browser.screenshot(&shots().join("open-passkey-390-light.png")).await;
+        browser.type_into("#comment", "signed").await;
+        browser.press("button[value=yes]").await;
+        assert_eq!(browser.find_all_text("h1").await, ["Your answer was recorded"], "{}", browser.text().await);
+        let payload = recorded(app, &intent).await;
+        assert_eq!((&payload["value"], &payload["metadata"]), (&json!("yes"), &json!({"comment": "signed"})));
+        assert!(is_signed(&payload, &known));
+        let mut other = payload.clone();
+        other["value"] = json!("no");
+        assert!(!is_signed(&other, &known));
+        assert_eq!(browser.console_errors().await, [""; 0]);
+
+        // The same authenticator may not hold two passkeys of one person here, and a removal is signed.
+        browser.open(&format!("{}passkeys", app.base)).await;
+        browser.click("form[action='/passkeys'] button").await;
+        browser.evaluate("new Promise((yes) => setInterval(() => document.getElementById('unsigned').hidden || yes(), 50))").await;
+        assert!(browser.text().await.contains("Your device was not asked, or did not sign."));
+        assert_eq!(browser.accessibility_violations().await, [""; 0]);
+        browser.open(&format!("{}passkeys", app.base)).await;
+        browser.press("form[action='/passkeys/remove'] button").await;
+        assert!(browser.text().await.contains("You have no passkey yet."), "{}", browser.text().await);
+    }
+
+    /// Without scripts no passkey can be asked for. The page says so, and an answer that is sent all the same loses no text.
+    async fn without_scripts_the_page_says_why_it_cannot_be_answered(app: &mut TestApp) {
+        at_home(app).await;
+        list(app, ADA, Role::Operator).await;
+        let with_scripts = browser(true).await;
+        with_scripts.add_authenticator().await;
+        log_in(app, &with_scripts).await;
+        with_scripts.open(&format!("{}passkeys", app.base)).await;
+        with_scripts.press("form[action='/passkeys'] button").await;
+        let (_, _, link) = ask(app, ADA).await;
+        let browser = browser(false).await;
+        browser.open(&link).await;
+        assert!(browser.text().await.contains("Your browser does not run the scripts of this page"), "{}", browser.text().await);
+        assert_eq!(browser.accessibility_violations().await, [""; 0]);
+        browser.type_into("#comment", "typed").await;
+        browser.press("button[value=yes]").await;
+        assert!(browser.text().await.contains("No passkey signed this answer"), "{}", browser.text().await);
+        assert_eq!(browser.evaluate("document.getElementById('comment').value.trim()").await, "typed");
+        browser.screenshot(&shots().join("open-passkey-unsigned-390-light.png")).await;
+        assert_eq!(browser.accessibility_violations().await, [""; 0]);
+    }
+}
