@@ -77,7 +77,7 @@ fn signed_world() -> World {
 
 fn registered_world() -> World {
     let mut world = signed_world();
-    added(&mut world, &own(), DAN, 1);
+    added(&mut world, &own(), DAN, 3);
     world
 }
 
@@ -139,7 +139,7 @@ fn an_answer_that_the_passkey_did_not_sign_is_found() {
 fn a_registration_that_was_made_up_does_not_count_beside_a_known_passkey() {
     let forger = Passkey::new(9, "b3du");
     let mut world = signed_world();
-    added(&mut world, &forger, DAN, 1);
+    added(&mut world, &forger, DAN, 3);
     world.payload(Tale::Linked, RESUMED)["assertion"] = forger.sign(&json!("approve"), BOTH);
     found(&judge(&world, &[own().known(DAN)]), "passkey_invalid", "signature is wrong");
     let report = judge(&world, &[]);
@@ -158,13 +158,14 @@ fn a_passkey_counts_from_its_registration_to_its_removal() {
     assert_eq!(judge(&in_time, &[]).verdict, Verdict::Verified, "clocks of servers differ");
     let mut removed = registered_world();
     let payload = json!({"person_id": world::id(0xf00), "person": DAN, "credential_id": "b3du"});
-    removed.serve(DAN, 2, "passkey.removed", payload);
+    removed.serve(DAN, 4, "passkey.removed", payload);
     // The removal stands before the answer, in time and in the tree.
     let removal = removed.events.pop().unwrap();
     let registration = removed.events.pop().unwrap();
-    removed.events.splice(0..0, [registration, removal]);
+    let first = removed.place(Tale::Chosen, "intent_created");
+    removed.events.splice(first..first, [registration, removal]);
     found(&judge(&removed, &[]), invalid, "not registered at that time");
     let mut others = signed_world();
-    added(&mut others, &own(), "eve@x.example", 1);
+    added(&mut others, &own(), "eve@x.example", 3);
     found(&judge(&others, &[]), invalid, "another person's");
 }

@@ -33,7 +33,7 @@ use store::{LinkView, Precondition, Request, Signer, StoreError, Target, Unreada
 use super::Pages;
 use super::context::{FIELD_PREFIX, FIELDS_MAX};
 use super::scripts::{ANSWER, PASSKEY, TIMES, UNLOCK};
-use super::signing::{Signature, usable};
+use super::signature::{Signature, usable};
 use super::view::{
     Again, Answers, Asked, Choices, Ending, FieldProblem, Fields, FormError, Given, OpenQuestion, Outcome, Page, PasskeyNeeded, PlanRow,
     Reading, Silence, Trouble, Typed, UnknownLink,

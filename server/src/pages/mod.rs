@@ -14,6 +14,7 @@ mod passkeys;
 mod reference;
 mod scripts;
 mod session;
+mod signature;
 mod signing;
 mod view;
 mod work;

@@ -20,7 +20,7 @@ use super::Pages;
 use super::answer::see_other;
 use super::scripts::PASSKEY;
 use super::session::Session;
-use super::signing::{Asked, Signature, User, usable};
+use super::signature::{Asked, Signature, User, usable};
 use super::view::{INSIDE_STYLESHEET as STYLESHEET, Page, Trouble, Visitor, line, machine, second};
 use crate::edge::admission::Class;
 use crate::edge::body;

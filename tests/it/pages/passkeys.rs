@@ -49,7 +49,7 @@ on_each_store! {
     /// What a person does: log in, add a passkey and a second one, answer with it. The browser's own data must fit ours.
     async fn a_person_adds_passkeys_and_answers_with_one(app: &mut TestApp) {
         at_home(app).await;
-        list(app, ADA, Role::Operator).await;
+        list(app, ADA, Role::Auditor).await;
         let browser = browser(true).await;
         browser.add_authenticator().await;
         log_in(app, &browser).await;
@@ -93,7 +93,7 @@ on_each_store! {
     /// Without scripts no passkey can be asked for. The page says so, and an answer that is sent all the same loses no text.
     async fn without_scripts_the_page_says_why_it_cannot_be_answered(app: &mut TestApp) {
         at_home(app).await;
-        list(app, ADA, Role::Operator).await;
+        list(app, ADA, Role::Auditor).await;
         let with_scripts = browser(true).await;
         with_scripts.add_authenticator().await;
         log_in(app, &with_scripts).await;

@@ -71,5 +71,8 @@
     }
     busy = false;
   }
+  // The page says that it cannot ask for a passkey, until a script runs that can.
+  if (!window.PublicKeyCredential) return;
+  document.getElementById("unasked").hidden = true;
   for (const form of document.querySelectorAll("form[data-challenge]")) form.addEventListener("submit", submit, true);
 })();
