@@ -11,5 +11,6 @@ pub mod intent_tree;
 pub mod key;
 pub mod leaf;
 pub mod receipt;
+pub mod succession;
 pub mod tree;
 pub mod witness;

@@ -402,7 +402,7 @@ async fn keepers_of_the_log(
     entropy: &dyn Entropy,
 ) -> anyhow::Result<(Arc<Checkpoints>, Arc<SecondPlaces>)> {
     let key = log::key::load(&**store, &config.log, public_url, entropy).await?;
-    let checkpoints = Checkpoints::new(store.clone(), key, config.log.checkpoint_file.clone(), metrics.clone());
+    let checkpoints = Checkpoints::new(store.clone(), key, &config.log, metrics.clone());
     let second_places = second_places(config, address, store, clock, metrics)?;
     Ok((Arc::new(checkpoints), Arc::new(second_places)))
 }

@@ -1,4 +1,4 @@
-//! `placet keys create | list | revoke | import`: works beside a running server.
+//! `placet keys create | list | revoke | import | rotate-log`: works beside a running server.
 
 use std::io::{IsTerminal, Read};
 use std::sync::Arc;
@@ -19,6 +19,7 @@ use store::{self, SecretOrigin, Store, Surroundings};
 
 use super::beside::tell_of_another_server;
 use super::remote::tell;
+use super::rotate::{self, RotateLogArgs};
 use super::say;
 use crate::config::DatabaseArgs;
 use crate::edge::keys::{IMPORT_BITS_MIN, KEY_CHARS_MAX, bits, generate, new_key};
@@ -33,6 +34,8 @@ pub(super) enum KeysCommand {
     Revoke(RevokeArgs),
     /// Store a secret that was made elsewhere; it is read from standard input.
     Import(ImportArgs),
+    /// Put another key in force that signs checkpoints of the log.
+    RotateLog(RotateLogArgs),
 }
 
 #[derive(Args)]
@@ -112,6 +115,7 @@ pub(super) async fn run(command: KeysCommand) -> anyhow::Result<()> {
             Ok(say(format!("Revoked {} ({}); a running server stops accepting it within a second.", key.id, key.name))?)
         }
         KeysCommand::Import(args) => import(args).await,
+        KeysCommand::RotateLog(args) => rotate::run(args).await,
     }
 }
 
