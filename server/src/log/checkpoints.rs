@@ -99,7 +99,7 @@ impl Checkpoints {
         let opened = opened.map_err(anyhow::Error::from).flatten().map(Arc::new);
         match &opened {
             Ok(key) => {
-                tracing::info!(key = %key.verifying(), "this server signs checkpoints of the log with another key from now on")
+                tracing::info!(key = %key.verifying(), "this server signs checkpoints of the log with another key from now on");
             }
             // The warning is not repeated at each turn.
             Err(error) if key.is_some() => tracing::warn!(

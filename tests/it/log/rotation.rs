@@ -82,7 +82,7 @@ on_each_store! {
         let first = key(app);
         let receipt = app.agent().post(&format!("api/v1/suspensions/{suspension}/receipt"), json!({})).await.ok();
         let old_note = note(app).await;
-        let old_size = TreeHead::verify(&old_note, &[first.clone()]).unwrap().size;
+        let old_size = TreeHead::verify(&old_note, std::slice::from_ref(&first)).unwrap().size;
         let old_export = export(app, &format!("size={old_size}")).await;
 
         let succession = replaced(app, None).await.unwrap();
@@ -91,13 +91,13 @@ on_each_store! {
         assert!(matches!(record.verified.sealing, Sealing::Sealed { .. }), "the checkpoint of the old key still counts");
         answered(app).await;
         let second = succession.key.parse::<VerifyingKey>().unwrap();
-        assert!(TreeHead::verify(&note(app).await, &[second.clone()]).is_ok(), "the next turn signs with the new key");
+        assert!(TreeHead::verify(&note(app).await, std::slice::from_ref(&second)).is_ok(), "the next turn signs with the new key");
         assert_eq!(key(app), second);
 
         let events = app.api(Role::Auditor).get("api/v1/server/events").await.ok();
         let last = events.as_array().unwrap().iter().rfind(|event| event["event_type"] == "log_key.added").unwrap().clone();
         assert_eq!(last["payload"], json!({"key": succession.key, "replaces": succession.replaces, "signature": succession.signature}));
-        assert_eq!(successors(&[first.clone()], &[serde_json::from_value(last["payload"].clone()).unwrap()]), [second.clone()]);
+        assert_eq!(successors(std::slice::from_ref(&first), &[serde_json::from_value(last["payload"].clone()).unwrap()]), std::slice::from_ref(&second));
 
         let whole = export(app, "").await;
         let by_first = verified(&whole, &first);
@@ -148,7 +148,7 @@ on_each_store! {
         let refused = app.api(Role::Admin).post("api/v1/admin/checkpoints", json!({})).await;
         assert_eq!(refused.problem(), (409, "log_not_signed"));
         std::fs::copy(&path, key_file(app)).unwrap();
-        assert!(TreeHead::verify(&note(app).await, &[own.clone()]).is_ok(), "it signs when the file is in place");
+        assert!(TreeHead::verify(&note(app).await, std::slice::from_ref(&own)).is_ok(), "it signs when the file is in place");
 
         let missing = replaced(app, None).await.unwrap_err().to_string();
         assert!(missing.contains("--new-key-file"), "{missing}");

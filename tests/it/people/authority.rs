@@ -262,6 +262,15 @@ async fn column(
     push("pass_on_log_key", cell(store.pass_on_log_key(me(), log_key(), unsigned())).await);
     push("begin_export", cell(store.begin_export(me(), wrong())).await);
     push("export_page", cell(store.export_page(me(), Arc::default(), 0, 0)).await);
+    cells.extend(column_of_people(store, who, intent).await);
+    cells
+}
+
+/// Tries the units about people, and those of the pages behind their login.
+async fn column_of_people(store: &dyn Store, who: &Principal, intent: IntentId) -> Vec<(String, String)> {
+    let me = || who.clone();
+    let mut cells = Vec::new();
+    let mut push = |unit: &str, came_of_it| cells.push((unit.to_owned(), came_of_it));
     push("add_person", cell(store.add_person(me(), wrong())).await);
     push("people", cell(store.people(me())).await);
     push("remove_person", cell(store.remove_person(me(), wrong())).await);
