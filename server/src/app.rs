@@ -145,7 +145,7 @@ impl App {
         }
         let secrets = (nonce_secret, link_secret);
         let pages = Pages::new(public_url.clone(), secrets, api::document, development, deliveries.sends_logins());
-        let pages = web::Data::new(pages);
+        let pages = web::Data::new(pages.keeping(config.retention));
         let (checkpoints, second_places) =
             keepers_of_the_log(&config, address, &public_url, (&store, &clock, &metrics), &*entropy).await?;
         let SubscriptionsConfig { hosts, allow_subnets } = config.subscriptions;

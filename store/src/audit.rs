@@ -12,6 +12,7 @@ use domain::intent::status::Status;
 use domain::log::Follower;
 use domain::log::payload::Suspended;
 use domain::people::authority::{Action, Object, authorize};
+use domain::people::hold::Hold;
 use domain::people::principal::Principal;
 use domain::suspension::delivery::DeliveryState;
 use domain::suspension::{Question, Resolution, ResolutionReason, Suspension};
@@ -297,6 +298,8 @@ pub struct Record {
     pub questions: Vec<RecordedQuestion>,
     /// How many earlier questions there are.
     pub questions_left_out: usize,
+    /// The legal holds that cover the intent.
+    pub holds: Vec<Hold>,
     pub verified: Verified,
 }
 
@@ -321,7 +324,8 @@ pub(crate) fn record<R: ReadRows>(
     let title = rows.body(row.rid)?.title;
     let agent = row.intent.created_by.name.clone();
     let status = row.intent.status;
-    Ok(Ok(Some(Record { intent_id: id, title, agent, status, events, questions, questions_left_out, verified })))
+    let holds = rows.holds()?.into_iter().filter(|hold| hold.scope.covers(id, &agent)).collect();
+    Ok(Ok(Some(Record { intent_id: id, title, agent, status, events, questions, questions_left_out, holds, verified })))
 }
 
 /// The questions that the events asked.

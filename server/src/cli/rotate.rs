@@ -6,7 +6,7 @@ use clap::Args;
 use store::host::account;
 use store::host::clock::SystemEntropy;
 
-use super::keys::open_existing;
+use super::beside::open_existing;
 use super::remote::tell;
 use super::say;
 use crate::config::DatabaseArgs;

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
+use chrono::TimeDelta;
 use domain::base::ids::IntentId;
 use domain::people::principal::Role;
 use harness::app::{OPERATOR, TestApp};
@@ -122,6 +123,49 @@ on_each_store! {
             let page = open(app, &mut ada, &format!("/{unknown}")).await;
             assert!(page.status == 404 && page.html.contains("There is no such intent"), "{}", page.html);
         }
+    }
+
+    /// An auditor sees how long content is kept, which holds keep it longer, and that a record from which content was erased still verifies.
+    async fn holds_and_erased_content_are_told(app: &mut TestApp) {
+        let (intent, id) = asked(app, "Refund alpha order?").await;
+        app.operator().respond(intent, &id, "approve").await.ok();
+        let admin = app.api(Role::Admin);
+        let mut ada = auditor(app).await;
+        let page = open(app, &mut ada, "").await;
+        assert!(page.html.contains("No legal hold is in force") && page.html.contains("kept until an admin erases it"), "{}", page.html);
+        for (scope, reason) in [
+            (json!({"kind": "everything"}), "Litigation <b>2026-7"),
+            (json!({"kind": "intent", "id": intent}), "The authority asked"),
+            (json!({"kind": "agent", "id": "another-agent"}), "Another matter"),
+        ] {
+            admin.post("api/v1/holds", json!({"scope": scope, "reason": reason})).await.ok();
+        }
+        let page = open(app, &mut ada, "").await;
+        for words in ["All intents</p>", "Litigation &#60;b&#62;2026-7", "another-agent", "The authority asked", &format!("/audit/{intent}")] {
+            assert!(page.html.contains(words), "{words}: {}", page.html);
+        }
+        let page = open(app, &mut ada, &format!("/{intent}")).await;
+        assert!(page.html.contains("The authority asked") && page.html.contains("Litigation") && !page.html.contains("Another matter"));
+        for hold in admin.get("api/v1/holds").await.ok()["holds"].as_array().unwrap() {
+            let path = format!("api/v1/holds/{}?reason=It+has+ended.", hold["id"].as_str().unwrap());
+            assert_eq!(admin.send(admin.request("DELETE", &path)).await.status, 200);
+        }
+        app.restart_with(|config| config.retention = Some(TimeDelta::days(400))).await;
+        let page = open(app, &mut ada, &format!("/{intent}")).await;
+        assert!(page.html.contains("erased 400 days after its last event, once it has ended"), "{}", page.html);
+        let version = app.agent().intent(intent).await["version"].to_string();
+        let path = format!("api/v1/intents/{intent}/status");
+        app.agent().post_at(&path, &version, json!({"status": "completed"})).await.ok();
+        let page = open(app, &mut ada, &format!("/{intent}")).await;
+        assert!(page.html.contains("<time datetime=\"2027-12-29T08:00:00Z\">"), "400 days after the last event: {}", page.html);
+        let admin = app.api(Role::Admin);
+        let redacted = admin.post(&format!("api/v1/intents/{intent}/redact"), json!({"legal_basis": "GDPR Art. 17(1)(a)"})).await;
+        assert_eq!(redacted.status, 200, "{}", redacted.text);
+        let page = open(app, &mut ada, &format!("/{intent}")).await;
+        for words in ["The record is as it was written", "still verifies", "its content was erased", "The content of this intent was erased"] {
+            assert!(page.html.contains(words), "{words}: {}", page.html);
+        }
+        assert!(!page.html.contains("Refund alpha"), "{}", page.html);
     }
 
     /// The page must not repeat a verdict from before: a row that was changed behind the server's back shows at the next look.
