@@ -119,6 +119,21 @@ def check_note(note, keys, origin):
     return int(found[3]), decoded(found[4])
 
 
+def is_succession(statements):
+    right = isinstance(statements, list) and all(isinstance(statement, dict) for statement in statements)
+    names, texts = {"replaces", "key", "signature"}, [text for statement in statements for text in statement.values()] if right else []
+    return right and all(set(statement) == names for statement in statements) and all(isinstance(text, str) for text in texts)
+
+
+def successors(keys, statements):
+    """The keys, and those to which they lead: each statement counts if a key that is trusted by then has signed it."""
+    for replaces, after, signature in ((step["replaces"].strip(), step["key"].strip(), step["signature"]) for step in statements):
+        old, new, text = read_key(replaces), read_key(after), f"placet-log-key/1\n{replaces}\n{after}\n".encode()
+        right = old and new and old[0] in keys and old[0][0] == new[0][0] and is_signed(old[0][2], text, decoded(signature))
+        keys = keys + new if right and new[0] not in keys else keys
+    return keys
+
+
 def root_of(leaf, size, node, proof):
     """The root to which a proof leads (RFC 9162, section 2.1.3); None if it has another length."""
     if size <= 1 or not proof:

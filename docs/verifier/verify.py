@@ -9,7 +9,7 @@ whether a passkey signed it, is not checked. It stops at the first fault of a fi
 for each file. Exit codes: 0 all files are verified, 1 one is not, 2 one cannot be read.
 """
 import argparse, base64, collections, hashlib, re, sys
-from standards import Fault, canonical, check_note, decoded, is_number, parse, read_key, require, root_of, root_over, sha256
+from standards import Fault, canonical, check_note, decoded, is_number, is_succession, parse, read_key, require, root_of, root_over, sha256, successors
 
 BYTES_32, UUID, ANY = "[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]", "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "(?s:.*)"
 HASH, LINE_MAX = "sha256:" + BYTES_32, 4 * 1024 * 1024
@@ -17,7 +17,7 @@ TIME = "[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-
 TEXTS = {"id": UUID, "event_type": ANY, "actor": ANY, "created_at": TIME}
 LOGS = {"intent_id": UUID, "portfolio_id": UUID, "log": "server"}
 OPTIONAL = {"trace_id": ANY, "parent_event_id": ANY, "claimed_actor": ANY}
-HEADER = {"placet_export", "origin", "key", "checkpoint", "size", "selection", "exported_at"}
+HEADER = {"placet_export", "origin", "key", "succession", "checkpoint", "size", "selection", "exported_at"}
 MANIFEST = {"events", "redacted", "first_leaf", "last_leaf", "by_type", "size", "root", "checkpoint", "sha256"}
 
 def check_members(event, is_erased):
@@ -43,11 +43,11 @@ class Export:
         require(isinstance(header, dict) and "placet_export" in header, "no_header")
         require(is_number(header["placet_export"]) and header["placet_export"] == 1, "unknown_version")
         right = all(isinstance(header.get(name), str) for name in ("origin", "key", "checkpoint", "exported_at"))
-        right = right and re.fullmatch(TIME + "Z", header["exported_at"]) and is_number(header.get("size"))
+        right = right and re.fullmatch(TIME + "Z", header["exported_at"]) and is_number(header.get("size")) and is_succession(header.get("succession", []))
         require(right and isinstance(header.get("selection", 0), (dict, type(None))), "header_form")
         require(not set(header) - HEADER, "unknown_member")
         self.origin, self.is_selection, own = header["origin"], header["selection"] is not None, read_key(header["key"])
-        self.keys = keys + (own if trusts else [])
+        self.keys = successors(keys + (own if trusts else []), header.get("succession", []))
         self.size, self.root = check_note(header["checkpoint"], self.keys, self.origin)
         require(attempt(lambda: check_note(header["checkpoint"], own, self.origin))[0], "key_differs")
         require(header["size"] == self.size, "size_differs")

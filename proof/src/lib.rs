@@ -12,5 +12,6 @@ pub mod key;
 pub mod leaf;
 pub mod passkey;
 pub mod receipt;
+pub mod succession;
 pub mod tree;
 pub mod witness;

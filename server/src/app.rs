@@ -147,7 +147,7 @@ impl App {
         }
         let secrets = (nonce_secret, link_secret);
         let pages = Pages::new((public_url.clone(), site), secrets, api::document, development, deliveries.sends_logins());
-        let pages = web::Data::new(pages);
+        let pages = web::Data::new(pages.keeping(config.retention));
         let (checkpoints, second_places) =
             keepers_of_the_log(&config, address, &public_url, (&store, &clock, &metrics), &*entropy).await?;
         let SubscriptionsConfig { hosts, allow_subnets } = config.subscriptions;
@@ -404,7 +404,7 @@ async fn keepers_of_the_log(
     entropy: &dyn Entropy,
 ) -> anyhow::Result<(Arc<Checkpoints>, Arc<SecondPlaces>)> {
     let key = log::key::load(&**store, &config.log, public_url, entropy).await?;
-    let checkpoints = Checkpoints::new(store.clone(), key, config.log.checkpoint_file.clone(), metrics.clone());
+    let checkpoints = Checkpoints::new(store.clone(), key, &config.log, metrics.clone());
     let second_places = second_places(config, address, store, clock, metrics)?;
     Ok((Arc::new(checkpoints), Arc::new(second_places)))
 }

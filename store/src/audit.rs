@@ -12,11 +12,11 @@ use domain::intent::status::Status;
 use domain::log::Follower;
 use domain::log::payload::Suspended;
 use domain::people::authority::{Action, Object, authorize};
+use domain::people::hold::Hold;
 use domain::people::principal::Principal;
 use domain::suspension::delivery::DeliveryState;
 use domain::suspension::{Question, Resolution, ResolutionReason, Suspension};
 use proof::checkpoint::TreeHead;
-use proof::key::VerifyingKey;
 use proof::tree::is_included;
 use serde_json::Value;
 
@@ -24,7 +24,7 @@ use crate::error::Wanted;
 use crate::proofs::log_of;
 use crate::reads::browsable;
 use crate::rows::prelude::*;
-use crate::rows::{Decided, IntentRow, Listed, Place, RowsResult, Source, SuspensionRow};
+use crate::rows::{Decided, IntentRow, Listed, LogKeyRow, Place, RowsResult, Source, SuspensionRow};
 use crate::tree::{leaf_of, newest_checkpoint, tree_of};
 
 /// How many questions one search shows at most.
@@ -298,6 +298,8 @@ pub struct Record {
     pub questions: Vec<RecordedQuestion>,
     /// How many earlier questions there are.
     pub questions_left_out: usize,
+    /// The legal holds that cover the intent.
+    pub holds: Vec<Hold>,
     pub verified: Verified,
 }
 
@@ -322,7 +324,8 @@ pub(crate) fn record<R: ReadRows>(
     let title = rows.body(row.rid)?.title;
     let agent = row.intent.created_by.name.clone();
     let status = row.intent.status;
-    Ok(Ok(Some(Record { intent_id: id, title, agent, status, events, questions, questions_left_out, verified })))
+    let holds = rows.holds()?.into_iter().filter(|hold| hold.scope.covers(id, &agent)).collect();
+    Ok(Ok(Some(Record { intent_id: id, title, agent, status, events, questions, questions_left_out, holds, verified })))
 }
 
 /// The questions that the events asked.
@@ -363,13 +366,16 @@ fn verify<R: ReadRows>(rows: &mut R, row: &IntentRow, log: &[(i64, domain::log::
 /// Checks that the newest checkpoint is signed, and that its tree includes the last event that it covers. That event holds the hash of the
 /// one before it, and so on, so its proof stands for the whole log behind it.
 fn sealing<R: ReadRows>(rows: &mut R, log: &[(i64, domain::log::Sealed)]) -> RowsResult<Sealing> {
-    let (Some(newest), Some(key)) = (newest_checkpoint(rows)?, rows.log_key()?) else { return Ok(Sealing::NotYet) };
+    let Some(newest) = newest_checkpoint(rows)? else { return Ok(Sealing::NotYet) };
     let broken = |why: &str| Ok(Sealing::Broken(why.to_owned()));
-    let Ok(key) = VerifyingKey::new(&key.name, key.public) else { return broken("the public key of the log cannot be used") };
-    match TreeHead::verify(&newest.note, &[key]) {
+    // A key that has just been replaced may have signed the newest checkpoint.
+    let Ok(keys) = rows.log_keys()?.iter().map(LogKeyRow::verifying).collect::<Result<Vec<_>, _>>() else {
+        return broken("a public key of the log cannot be used");
+    };
+    match TreeHead::verify(&newest.note, &keys) {
         Ok(head) if (head.size, head.root) == (newest.size, newest.root) => {}
         Ok(_) => return broken("the newest checkpoint is not the one that was signed"),
-        Err(_) => return broken("the signature of the newest checkpoint does not verify with the log's key"),
+        Err(_) => return broken("the signature of the newest checkpoint does not verify with a key of the log"),
     }
     for (place, (rid, sealed)) in log.iter().enumerate().rev() {
         let of_event = Place { source: Source::Intents, subject: 0, number: *rid };

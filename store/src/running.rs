@@ -22,6 +22,7 @@ use domain::wire::{
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use proof::key::SigningKey;
+use proof::succession::Succession;
 use proof::tree::NodeHash;
 use proof::witness::{Cosignature, WitnessError, WitnessKey};
 use uuid::Uuid;
@@ -357,12 +358,16 @@ impl<B: Backend> Store for B {
         self.write("add_cosignature", move |rows, _| units::tree::add_cosignature(rows, (size, &lines), &witness))
     }
 
-    fn log_key(&self) -> Unit<'_, Option<LogKeyRow>> {
-        self.read("log_key", ReadTree::log_key)
+    fn log_keys(&self) -> Unit<'_, Vec<LogKeyRow>> {
+        self.read("log_keys", ReadTree::log_keys)
     }
 
     fn adopt_log_key(&self, candidate: LogKeyRow, text: String) -> Unit<'_, LogKeyRow> {
         self.write("adopt_log_key", move |rows, env| units::tree::adopt_key(rows, env, &candidate, &text))
+    }
+
+    fn pass_on_log_key(&self, principal: Principal, next: LogKeyRow, succession: Succession) -> Unit<'_, bool> {
+        self.decide("pass_on_log_key", move |rows, env| units::tree::pass_on_key(rows, env, &principal, (&next, &succession)))
     }
 
     fn chain(&self, principal: Principal, id: IntentId) -> Unit<'_, ChainView> {

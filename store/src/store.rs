@@ -20,6 +20,7 @@ use domain::wire::{
 };
 use futures_util::future::BoxFuture;
 use proof::key::SigningKey;
+use proof::succession::Succession;
 use proof::tree::NodeHash;
 use proof::witness::{Cosignature, WitnessError, WitnessKey};
 use uuid::Uuid;
@@ -190,11 +191,14 @@ pub trait Store: crate::Audits + crate::Logins + crate::Passkeys + Send + Sync +
     fn for_witness(&self, witness: WitnessKey, old: Option<u64>) -> Unit<'_, Option<ForWitness>>;
     /// Adds the cosignature of a witness to the checkpoint of `size` leaves, from the lines of its answer.
     fn add_cosignature(&self, size: u64, lines: String, witness: WitnessKey) -> Unit<'_, Result<Cosignature, WitnessError>>;
-    /// The key that signs checkpoints.
-    fn log_key(&self) -> Unit<'_, Option<LogKeyRow>>;
+    /// All keys that signed or sign checkpoints, oldest first. The last one is in force.
+    fn log_keys(&self) -> Unit<'_, Vec<LogKeyRow>>;
     /// Puts a first key in force that signs checkpoints; `text` is the public key as it is written. Returns the key in force, which is
     /// another one if there was one.
     fn adopt_log_key(&self, candidate: LogKeyRow, text: String) -> Unit<'_, LogKeyRow>;
+    /// Puts the key `next` in force, which the key in force has named in `succession`, and records it in the server's own log. Returns
+    /// false and changes nothing if another key is in force by now. For admins.
+    fn pass_on_log_key(&self, principal: Principal, next: LogKeyRow, succession: Succession) -> Unit<'_, bool>;
     /// Computes the chain of events of an intent from the stored bytes.
     fn chain(&self, principal: Principal, id: IntentId) -> Unit<'_, ChainView>;
     /// Lists checkpoints, newest first.

@@ -10,8 +10,8 @@ pub(crate) const STEP_BYTES_MAX: usize = 8 * 1024 * 1024;
 pub(crate) type RunColumns = (i64, i32, i64, i64, i64);
 /// The columns of a checkpoint, in the order of the table.
 pub(crate) type CheckpointColumns = (i64, Vec<u8>, String, At);
-/// The name of a log's key and its two halves.
-pub(crate) type LogKeyColumns = (String, Vec<u8>, Option<Vec<u8>>);
+/// The name of a log's key, its two halves, and the signature of the key before.
+pub(crate) type LogKeyColumns = (String, Vec<u8>, Option<Vec<u8>>, Option<String>);
 
 /// A number for a column.
 pub(crate) fn signed(number: u64) -> RowsResult<i64> {
@@ -33,7 +33,7 @@ pub(crate) fn checkpoint_of((size, root, note, at): CheckpointColumns) -> RowsRe
     Ok(CheckpointRow { size: unsigned(size)?, root, note, created_at: at.0 })
 }
 
-pub(crate) fn log_key_of((name, public, sealed): LogKeyColumns) -> RowsResult<LogKeyRow> {
+pub(crate) fn log_key_of((name, public, sealed, signature): LogKeyColumns) -> RowsResult<LogKeyRow> {
     let public = public.try_into().map_err(|_| RowsError::Inconsistent("a public key of the wrong length"))?;
-    Ok(LogKeyRow { name, public, sealed })
+    Ok(LogKeyRow { name, public, sealed, signature })
 }

@@ -27,6 +27,7 @@ mod postgres;
 mod receipt;
 mod replicas;
 mod restore;
+mod rotate;
 mod silence;
 mod startup;
 mod stop;

@@ -4,6 +4,7 @@ use std::io::{self, BufRead};
 
 use domain::base::passkey::KnownPasskey;
 use proof::key::VerifyingKey;
+use proof::succession::successors;
 use serde_json::Value;
 
 use crate::body::Body;
@@ -43,10 +44,12 @@ impl Options {
         Self { keys, trusts_export_key: false, kept: Vec::new(), passkeys: Vec::new(), logs_in_memory: LOGS_IN_MEMORY }
     }
 
-    /// The keys that are trusted for an export whose header names `key`.
-    pub(crate) fn keys_for(&self, key: &str) -> Vec<VerifyingKey> {
-        let own = self.trusts_export_key.then(|| key.parse().ok()).flatten();
-        self.keys.iter().cloned().chain(own).collect()
+    /// The keys that are trusted for an export with this header.
+    pub(crate) fn keys_for(&self, header: &Header) -> Vec<VerifyingKey> {
+        let own = self.trusts_export_key.then(|| header.key.parse().ok()).flatten();
+        let mut keys: Vec<VerifyingKey> = self.keys.iter().cloned().chain(own).collect();
+        keys.extend(successors(&keys, &header.succession));
+        keys
     }
 }
 
@@ -236,7 +239,7 @@ impl<'a, 'w> Verification<'a, 'w> {
                 return Next::End;
             }
         };
-        let keys = self.options.keys_for(&header.key);
+        let keys = self.options.keys_for(&header);
         let (head, signer) = header.check(&keys, place, &mut self.findings);
         let report = &mut self.report;
         report.origin = Some(header.origin.clone());
@@ -245,8 +248,16 @@ impl<'a, 'w> Verification<'a, 'w> {
         report.size = Some(head.as_ref().map_or(header.size, |head| head.size));
         if let Some(signer) = signer {
             if !self.options.keys.contains(&signer) {
-                let text = "The key comes from the export itself: this does not show which server made the export.";
-                report.warnings.push(Remark { code: "key_from_export", count: None, text: text.to_owned() });
+                let (code, text) = if self.options.trusts_export_key {
+                    ("key_from_export", "The key comes from the export itself: this does not show which server made the export.")
+                } else {
+                    (
+                        "key_passed_on",
+                        "A key that you trust has named the key that signed this export. Ask the log's operator whether the key was \
+                         replaced.",
+                    )
+                };
+                report.warnings.push(Remark { code, count: None, text: text.to_owned() });
             }
             report.key = Some(signer.to_string());
         }

@@ -92,6 +92,6 @@ fn head(file: &Path, options: &Options) -> Option<OtherExport> {
     BufReader::new(File::open(file).ok()?).take(LINE_BYTES_MAX as u64).read_until(b'\n', &mut line).ok()?;
     let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&line);
     let header = Header::read(&json::unambiguous(line).ok()?).ok()?;
-    let head = TreeHead::verify(&header.checkpoint, &options.keys_for(&header.key)).ok()?;
+    let head = TreeHead::verify(&header.checkpoint, &options.keys_for(&header)).ok()?;
     Some(OtherExport { file: file.display().to_string(), head })
 }

@@ -2,6 +2,8 @@
 
 use proof::checkpoint::{CheckpointError, TreeHead};
 use proof::key::VerifyingKey;
+use proof::succession::Succession;
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::event::{INTEGER_MAX, Misshapen, Time};
@@ -10,7 +12,7 @@ use crate::report::Kind;
 
 /// The version of the format that this crate reads.
 const VERSION: u64 = 1;
-const MEMBERS: [&str; 7] = ["placet_export", "origin", "key", "checkpoint", "size", "selection", "exported_at"];
+const MEMBERS: [&str; 8] = ["placet_export", "origin", "key", "succession", "checkpoint", "size", "selection", "exported_at"];
 
 /// The header of an export.
 #[derive(Clone, Debug)]
@@ -18,6 +20,8 @@ pub(crate) struct Header {
     pub(crate) origin: String,
     /// The public key that signed the checkpoint, as the exporter says.
     pub(crate) key: String,
+    /// How the log came from its first key to this one, as the exporter says.
+    pub(crate) succession: Vec<Succession>,
     pub(crate) checkpoint: String,
     pub(crate) size: u64,
     pub(crate) kind: Kind,
@@ -50,6 +54,10 @@ impl Header {
         Ok(Self {
             origin: text("origin")?,
             key: text("key")?,
+            succession: match value.get("succession") {
+                Some(statements) => Vec::deserialize(statements).map_err(|_| "succession")?,
+                None => Vec::new(),
+            },
             checkpoint: text("checkpoint")?,
             size: value.get("size").and_then(Value::as_u64).filter(|size| *size <= INTEGER_MAX).ok_or("size")?,
             kind: match value.get("selection") {

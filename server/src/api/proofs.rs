@@ -106,10 +106,10 @@ pub(super) async fn consistency(request: HttpRequest, shared: Data<Shared>) -> R
 pub(super) async fn sign(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let caller = Caller::of(&request)?;
     authorize(&caller.principal, Action::SignTree, Object::Server)?;
+    shared.checkpoints.turn().await?;
     if shared.checkpoints.key().is_none() {
         return Err(Rejection::LogNotSigned.into());
     }
-    shared.checkpoints.turn().await?;
     let newest = Ok(CheckpointFilter { intent: None, before: None, limit: 1 });
     let newest = shared.store.checkpoints(caller.principal, newest).await?.pop();
     Ok(HttpResponse::Created().json(newest.ok_or(Rejection::NotFound)?))

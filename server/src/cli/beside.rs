@@ -1,9 +1,11 @@
-//! Looks for a server that runs beside a command, and finds out whether that server uses the database on which the command works.
+//! Opens a database for a command that works beside a server, and finds out whether the server that runs uses this database.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use store::host::clock::SystemEntropy;
-use store::{Database, Store};
+use store::host::clock::{SystemClock, SystemEntropy};
+use store::sqlite::Exclusive;
+use store::{Database, Store, Surroundings};
 use url::Url;
 
 use super::remote::tell;
@@ -14,8 +16,28 @@ use crate::edge::instance::{INSTANCE_SECRET, Instance};
 /// How long a server may take to identify itself; a slow server does not hold up a command.
 const LOOK_FOR: Duration = Duration::from_secs(2);
 
+/// Like [`open`], but makes no database. A new database would show an empty list, or lack the named key, and hide that it is not
+/// the server's database.
+pub(super) async fn open_existing(database: &DatabaseArgs) -> anyhow::Result<Arc<dyn Store>> {
+    database.database()?.must_exist().await?;
+    open(database).await
+}
+
+pub(super) async fn open(settings: &DatabaseArgs) -> anyhow::Result<Arc<dyn Store>> {
+    let database = settings.database()?;
+    // A database that cannot be reached is reported when it is opened.
+    let is_new = database.is_new().await.unwrap_or(false);
+    let surroundings = Surroundings::alone(Arc::new(SystemClock), Arc::new(SystemEntropy));
+    let store = store::open(&database, Exclusive::Beside, surroundings).await?;
+    if is_new {
+        tell(format!("made a new database: {}", database.place()));
+    }
+    tell_of_another_server(&*store, settings, &database).await;
+    Ok(store)
+}
+
 /// Tells the person if the server found from here has another database: a key made in this database is not valid there.
-pub(super) async fn tell_of_another_server(store: &dyn Store, settings: &DatabaseArgs, database: &Database) {
+async fn tell_of_another_server(store: &dyn Store, settings: &DatabaseArgs, database: &Database) {
     for address in settings.servers() {
         // The first try only finds out whether a Placet server answers, and uses a made-up secret for that. The real secret would
         // be created by reading it, if no server has used the database yet.

@@ -1,7 +1,6 @@
-//! `placet keys create | list | revoke | import`: works beside a running server.
+//! `placet keys create | list | revoke | import | rotate-log`: works beside a running server.
 
 use std::io::{IsTerminal, Read};
-use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
@@ -14,11 +13,11 @@ use domain::wire::{CreateKeyRequest, CreatedKey, KeyView};
 use secrecy::{ExposeSecret, SecretString};
 use store::host::account;
 use store::host::clock::{SystemClock, SystemEntropy};
-use store::sqlite::Exclusive;
-use store::{self, SecretOrigin, Store, Surroundings};
+use store::{SecretOrigin, Store};
 
-use super::beside::tell_of_another_server;
+use super::beside::{open, open_existing};
 use super::remote::tell;
+use super::rotate::{self, RotateLogArgs};
 use super::say;
 use crate::config::DatabaseArgs;
 use crate::edge::keys::{IMPORT_BITS_MIN, KEY_CHARS_MAX, bits, generate, new_key};
@@ -33,6 +32,8 @@ pub(super) enum KeysCommand {
     Revoke(RevokeArgs),
     /// Store a secret that was made elsewhere; it is read from standard input.
     Import(ImportArgs),
+    /// Put another key in force that signs checkpoints of the log.
+    RotateLog(RotateLogArgs),
 }
 
 #[derive(Args)]
@@ -112,6 +113,7 @@ pub(super) async fn run(command: KeysCommand) -> anyhow::Result<()> {
             Ok(say(format!("Revoked {} ({}); a running server stops accepting it within a second.", key.id, key.name))?)
         }
         KeysCommand::Import(args) => import(args).await,
+        KeysCommand::RotateLog(args) => rotate::run(args).await,
     }
 }
 
@@ -129,26 +131,6 @@ async fn id(store: &dyn Store, typed: &str) -> anyhow::Result<KeyId> {
         [one] => bail!("{typed:?} is the name of a key; revoke the key by its id: {one}"),
         _ => bail!("{typed:?} is the name of {} keys; revoke one by its id: {}", ids.len(), ids.join(", ")),
     }
-}
-
-/// Like [`open`], but makes no database. A new database would show an empty list, or lack the named key, and hide that it is not
-/// the server's database.
-pub(super) async fn open_existing(database: &DatabaseArgs) -> anyhow::Result<Arc<dyn Store>> {
-    database.database()?.must_exist().await?;
-    open(database).await
-}
-
-pub(super) async fn open(settings: &DatabaseArgs) -> anyhow::Result<Arc<dyn Store>> {
-    let database = settings.database()?;
-    // A database that cannot be reached is reported when it is opened.
-    let is_new = database.is_new().await.unwrap_or(false);
-    let surroundings = Surroundings::alone(Arc::new(SystemClock), Arc::new(SystemEntropy));
-    let store = store::open(&database, Exclusive::Beside, surroundings).await?;
-    if is_new {
-        tell(format!("made a new database: {}", database.place()));
-    }
-    tell_of_another_server(&*store, settings, &database).await;
-    Ok(store)
 }
 
 async fn keep(

@@ -18,6 +18,7 @@ mod reach;
 mod receipt;
 mod release;
 mod remote;
+mod rotate;
 mod serve;
 mod steer;
 

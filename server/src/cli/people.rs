@@ -12,7 +12,7 @@ use store::host::account;
 use store::host::clock::{SystemClock, SystemEntropy};
 use store::{NewPerson, StoreError};
 
-use super::keys::{open, open_existing};
+use super::beside::{open, open_existing};
 use super::say;
 use crate::config::DatabaseArgs;
 

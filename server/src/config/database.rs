@@ -14,6 +14,7 @@ use url::Url;
 use super::defaults::LISTEN_DEFAULT;
 use super::environment::{environment, secret_from_environment};
 use super::file::{FileConfig, read_file};
+use super::log::LogConfig;
 
 /// The variable that names the database; with `_FILE`, a file that holds the URL.
 pub const DATABASE_URL: &str = "PLACET_DATABASE_URL";
@@ -92,6 +93,17 @@ impl DatabaseArgs {
     /// A file that cannot be understood or read, a URL of another kind of database, or a URL that names no database.
     pub fn database(&self) -> anyhow::Result<Database> {
         self.parse(&self.file()?, CONNECTIONS_MIN)
+    }
+
+    /// The file without which nothing signs the log: the one that was given, or the one in the settings' file, or the one beside a
+    /// database file.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`DatabaseArgs::database`].
+    pub fn log_key_file(&self, given: Option<PathBuf>) -> anyhow::Result<Option<PathBuf>> {
+        let named = given.or(self.file()?.log_key_file).filter(|path| !path.as_os_str().is_empty());
+        Ok(named.or(LogConfig::beside(&self.database()?).key_file))
     }
 
     /// The names of the channels in the settings' file, if there is one.

@@ -20,9 +20,11 @@ use domain::problem::Rejection;
 use domain::wire::LogCheckpointView;
 use futures_util::{StreamExt, stream};
 use proof::checkpoint::TreeHead;
+use proof::key::VerifyingKey;
+use proof::succession::Succession;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
-use store::{CheckpointFilter, CheckpointId, ExportFilter, ExportOutcome, Exported, StoreError};
+use store::{CheckpointFilter, CheckpointId, ExportFilter, ExportOutcome, Exported, LogKeyRow, StoreError};
 
 use super::problem::Problem;
 use super::query::Query;
@@ -100,10 +102,11 @@ impl Wanted {
 pub(crate) async fn export(query: &str, shared: &Data<Shared>, principal: Principal) -> Result<HttpResponse, Problem> {
     authorize(&principal, Action::Export, Object::Server)?;
     let wanted = Wanted::of(query)?;
-    let Some(key) = shared.checkpoints.key().map(|key| key.verifying().to_string()) else {
-        return Err(Rejection::LogNotSigned.into());
-    };
     let checkpoint = checkpoint(shared, &principal, wanted.size).await?;
+    if shared.checkpoints.key().is_none() {
+        return Err(Rejection::LogNotSigned.into());
+    }
+    let signer = Signer::of(&shared.store.log_keys().await?, &checkpoint.note)?;
     let about = LogExported {
         format: wanted.format.as_str().to_owned(),
         size: checkpoint.event_count,
@@ -113,7 +116,7 @@ pub(crate) async fn export(query: &str, shared: &Data<Shared>, principal: Princi
     };
     shared.store.begin_export(principal.clone(), Ok(about)).await?;
     let (format, manifest_only) = (wanted.format, wanted.manifest_only);
-    let mut lines = Lines::new((shared, principal), wanted, &checkpoint, &key);
+    let mut lines = Lines::new((shared, principal), wanted, &checkpoint, &signer);
     if manifest_only {
         while lines.next.is_some() {
             lines.next().await?;
@@ -146,6 +149,33 @@ async fn checkpoint(shared: &Shared, principal: &Principal, size: Option<u64>) -
     Ok(newest.ok_or(Rejection::NotFound)?)
 }
 
+/// The key that signed the checkpoint of an export.
+struct Signer {
+    key: VerifyingKey,
+    /// How the log came from its first key to this one.
+    succession: Vec<Succession>,
+}
+
+impl Signer {
+    /// Finds the key that signed `note` among the keys of the log, of which the oldest is the first.
+    fn of(keys: &[LogKeyRow], note: &str) -> Result<Self, StoreError> {
+        let mut before: Option<VerifyingKey> = None;
+        let mut succession = Vec::new();
+        for row in keys {
+            let key = row.verifying().map_err(|error| StoreError::Failed(error.into()))?;
+            if let (Some(before), Some(signature)) = (&before, &row.signature) {
+                let signature = signature.clone();
+                succession.push(Succession { replaces: before.to_string(), key: key.to_string(), signature });
+            }
+            if TreeHead::verify(note, std::slice::from_ref(&key)).is_ok() {
+                return Ok(Self { key, succession });
+            }
+            before = Some(key);
+        }
+        Err(StoreError::Failed(anyhow::anyhow!("no key of the log has signed the checkpoint of this export")))
+    }
+}
+
 /// The lines of an export, made page by page.
 struct Lines {
     shared: Data<Shared>,
@@ -174,17 +204,25 @@ struct Counts {
 }
 
 impl Lines {
-    fn new((shared, principal): (&Data<Shared>, Principal), wanted: Wanted, checkpoint: &LogCheckpointView, key: &str) -> Self {
+    fn new(
+        (shared, principal): (&Data<Shared>, Principal),
+        wanted: Wanted,
+        checkpoint: &LogCheckpointView,
+        signer: &Signer,
+    ) -> Self {
         let origin = checkpoint.note.lines().next().unwrap_or_default();
-        let header = json!({
+        let mut header = json!({
             "placet_export": VERSION,
             "origin": origin,
-            "key": key,
+            "key": signer.key.to_string(),
             "checkpoint": checkpoint.note,
             "size": checkpoint.event_count,
             "selection": wanted.selection,
             "exported_at": time::rfc3339(checkpoint.created_at),
         });
+        if !signer.succession.is_empty() {
+            header["succession"] = json!(signer.succession);
+        }
         let header = match wanted.format {
             Format::Jsonl => format!("{header}\n"),
             Format::Csv => csv::HEADER.to_owned(),

@@ -5,7 +5,7 @@
 //! is repeated; the tree and its checkpoints are written in transactions, so a crash at any instant leaves them whole.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use proof::key::SigningKey;
@@ -13,6 +13,8 @@ use store::{CheckpointRow, Store, StoreError};
 use tokio::sync::{Mutex, watch};
 
 use super::file::{CheckpointFile, Compared};
+use super::key::reopen;
+use crate::config::LogConfig;
 use crate::observe::metrics::Metrics;
 
 /// The time between two turns.
@@ -23,7 +25,8 @@ const FILE: &str = "file";
 /// The loop that keeps the tree.
 pub struct Checkpoints {
     store: Arc<dyn Store>,
-    key: Option<Arc<SigningKey>>,
+    key: RwLock<Option<Arc<SigningKey>>>,
+    key_file: Option<PathBuf>,
     // The loop and an admin's request may take turns at once, and a file has one writer. The lock is held during reads and writes of
     // that file and of the store.
     file: Option<Mutex<CheckpointFile>>,
@@ -31,13 +34,14 @@ pub struct Checkpoints {
 }
 
 impl Checkpoints {
-    /// Makes a loop that signs with `key`; without it, the loop signs nothing. Each checkpoint is appended to `file`.
-    pub fn new(store: Arc<dyn Store>, key: Option<Arc<SigningKey>>, file: Option<PathBuf>, metrics: Arc<Metrics>) -> Self {
-        let file = file.map(|path| Mutex::new(CheckpointFile::new(path)));
+    /// Makes a loop that signs with `key`; without it, the loop signs nothing until the key file opens the key in force. Each checkpoint
+    /// is appended to the checkpoint file.
+    pub fn new(store: Arc<dyn Store>, key: Option<Arc<SigningKey>>, config: &LogConfig, metrics: Arc<Metrics>) -> Self {
+        let file = config.checkpoint_file.clone().map(|path| Mutex::new(CheckpointFile::new(path)));
         if file.is_some() {
             metrics.log_place_known(FILE);
         }
-        Self { store, key, file, metrics }
+        Self { store, key: RwLock::new(key), key_file: config.key_file.clone(), file, metrics }
     }
 
     /// Gives all events their leaves, signs the tree if it has grown, and appends the checkpoint to the file.
@@ -47,8 +51,9 @@ impl Checkpoints {
     /// The store is away, or the tree is not an extension of the last one that was signed, or of the last checkpoint in the file.
     pub async fn turn(&self) -> Result<Option<CheckpointRow>, StoreError> {
         while self.store.extend_tree().await? {}
-        let Some(key) = &self.key else { return Ok(None) };
-        let Some(file) = &self.file else { return self.store.sign_tree(key.clone()).await };
+        self.follow_key().await?;
+        let Some(key) = self.key() else { return Ok(None) };
+        let Some(file) = &self.file else { return self.store.sign_tree(key).await };
         let file = file.lock().await;
         let compared = file.compare(&*self.store, key.verifying()).await?;
         self.metrics.log_place_contradicts(FILE, matches!(compared, Compared::Contradicts(_)));
@@ -61,7 +66,7 @@ impl Checkpoints {
             }
             Compared::Unreadable(error) => Err(error),
         };
-        let signed = self.store.sign_tree(key.clone()).await?;
+        let signed = self.store.sign_tree(key).await?;
         let caught_up = match end {
             Ok(end) => file.catch_up(&*self.store, end).await,
             Err(error) => Err(error),
@@ -78,8 +83,33 @@ impl Checkpoints {
     }
 
     /// The key with which this server signs.
-    pub fn key(&self) -> Option<&Arc<SigningKey>> {
-        self.key.as_ref()
+    pub fn key(&self) -> Option<Arc<SigningKey>> {
+        self.key.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Opens the key in force if another one was put in force, or if the key file could not open it before.
+    async fn follow_key(&self) -> Result<(), StoreError> {
+        let Some(in_force) = self.store.log_keys().await?.pop() else { return Ok(()) };
+        let key = self.key();
+        if key.as_ref().is_some_and(|key| key.verifying().public() == in_force.public) {
+            return Ok(());
+        }
+        let path = self.key_file.clone();
+        let opened = tokio::task::spawn_blocking(move || reopen(path.as_deref(), &in_force)).await;
+        let opened = opened.map_err(anyhow::Error::from).flatten().map(Arc::new);
+        match &opened {
+            Ok(key) => {
+                tracing::info!(key = %key.verifying(), "this server signs checkpoints of the log with another key from now on");
+            }
+            // The warning is not repeated at each turn.
+            Err(error) if key.is_some() => tracing::warn!(
+                error = %format!("{error:#}"),
+                "the log has another key, and this server signs no checkpoints until its key file opens that key"
+            ),
+            Err(_) => {}
+        }
+        *self.key.write().unwrap_or_else(PoisonError::into_inner) = opened.ok();
+        Ok(())
     }
 
     /// Runs until the server stops.

@@ -10,7 +10,9 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use domain::base::ids::Entropy;
-use proof::key::{KeyFile, SigningKey, open, seal};
+use domain::people::principal::Principal;
+use proof::key::{KeyFile, SigningKey, VerifyingKey, open, seal};
+use proof::succession::Succession;
 use store::{LogKeyRow, Store};
 use url::Url;
 
@@ -30,7 +32,7 @@ pub(crate) async fn load(
     public_url: &Url,
     entropy: &dyn Entropy,
 ) -> anyhow::Result<Option<Arc<SigningKey>>> {
-    let in_force = store.log_key().await?;
+    let in_force = store.log_keys().await?.pop();
     if let (Some(in_force), Some(name)) = (&in_force, &config.origin)
         && in_force.name != *name
     {
@@ -39,7 +41,8 @@ pub(crate) async fn load(
             in_force.name
         );
     }
-    let opened = match (read(config, in_force.is_none(), entropy), in_force) {
+    let path = config.key_file.as_deref();
+    let opened = match (begun(path, in_force.is_none(), entropy).and_then(|()| read(path)), in_force) {
         (Err(error), _) => Err(error),
         (Ok(file), Some(in_force)) => open_with(file, &in_force),
         (Ok(file), None) => {
@@ -56,15 +59,20 @@ pub(crate) async fn load(
     }
 }
 
-/// Reads the key file. If the log has no key yet, a missing file is made.
-fn read(config: &LogConfig, is_first: bool, entropy: &dyn Entropy) -> anyhow::Result<KeyFile> {
-    let Some(path) = &config.key_file else {
+/// Makes a missing key file if the log has no key yet.
+fn begun(path: Option<&Path>, is_first: bool, entropy: &dyn Entropy) -> anyhow::Result<()> {
+    match path.filter(|path| is_first && !path.exists()) {
+        Some(path) => make(path, &KeyFile::write(&entropy.bytes32()))
+            .with_context(|| format!("failed to make the key file {}", path.display())),
+        None => Ok(()),
+    }
+}
+
+/// Reads the key file.
+fn read(path: Option<&Path>) -> anyhow::Result<KeyFile> {
+    let Some(path) = path else {
         bail!("no key file is named; set PLACET_LOG_KEY_FILE to a file that all servers on this database share");
     };
-    if is_first && !path.exists() {
-        make(path, &KeyFile::write(&entropy.bytes32()))
-            .with_context(|| format!("failed to make the key file {}", path.display()))?;
-    }
     let text = std::fs::read_to_string(path).with_context(|| format!("failed to read the key file {}", path.display()))?;
     KeyFile::read(&text).with_context(|| format!("failed to use {}", path.display()))
 }
@@ -84,6 +92,15 @@ fn make(path: &Path, text: &str) -> anyhow::Result<()> {
         Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(error.error.into()),
     }
+}
+
+/// Opens the key in force with the key file at `path`.
+///
+/// # Errors
+///
+/// A file that is missing, or that does not open this key.
+pub(super) fn reopen(path: Option<&Path>, in_force: &LogKeyRow) -> anyhow::Result<SigningKey> {
+    open_with(read(path)?, in_force)
 }
 
 /// Opens the key in force.
@@ -106,7 +123,17 @@ fn open_with(file: KeyFile, in_force: &LogKeyRow) -> anyhow::Result<SigningKey> 
 
 /// Puts the first key in force. Another server may be quicker; then its key is opened.
 async fn begin(store: &dyn Store, file: KeyFile, name: &str, entropy: &dyn Entropy) -> anyhow::Result<SigningKey> {
-    let (verifying, sealed) = match &file {
+    let (verifying, candidate) = candidate(&file, name, entropy)?;
+    let in_force = store.adopt_log_key(candidate, verifying.to_string()).await?;
+    if in_force.public == verifying.public() {
+        tracing::info!(key = %verifying, "a log begins; give this public key to those who shall check it");
+    }
+    open_with(file, &in_force)
+}
+
+/// A key for the log `name`: the one in the file, or a new one that is encrypted under it.
+fn candidate(file: &KeyFile, name: &str, entropy: &dyn Entropy) -> anyhow::Result<(VerifyingKey, LogKeyRow)> {
+    let (verifying, sealed) = match file {
         KeyFile::Wrapping(wrapping) => {
             let seed = entropy.bytes32();
             let mut nonce = [0; 12];
@@ -115,12 +142,52 @@ async fn begin(store: &dyn Store, file: KeyFile, name: &str, entropy: &dyn Entro
         }
         KeyFile::Given(key) => (key.verifying().clone(), None),
     };
-    let candidate = LogKeyRow { name: verifying.name().to_owned(), public: verifying.public(), sealed };
-    let in_force = store.adopt_log_key(candidate, verifying.to_string()).await?;
-    if in_force.public == verifying.public() {
-        tracing::info!(key = %verifying, "a log begins; give this public key to those who shall check it");
+    let row = LogKeyRow { name: verifying.name().to_owned(), public: verifying.public(), sealed, signature: None };
+    Ok((verifying, row))
+}
+
+/// Puts another key in force, which the key in force names with its last signature. Returns the old and the new public key.
+///
+/// The new key is made and encrypted under the key file at `path`, or comes from the key file `next`.
+///
+/// # Errors
+///
+/// A log without a key, a file that does not open the key in force, a new key that this log had before or that has another name, or
+/// another key that was put in force meanwhile. Nothing has changed then.
+pub async fn rotate(
+    store: &dyn Store,
+    by: Principal,
+    (path, next): (Option<&Path>, Option<&Path>),
+    entropy: &dyn Entropy,
+) -> anyhow::Result<Succession> {
+    let keys = store.log_keys().await?;
+    let Some(in_force) = keys.last() else { bail!("this log has no key yet; a server makes it at its first start") };
+    let file = read(path)?;
+    let is_given = matches!(file, KeyFile::Given(_));
+    let old = open_with(file, in_force)?;
+    let file = match next {
+        Some(next) => read(Some(next))?,
+        None if is_given => {
+            bail!("an operator made the key of this log, so an operator makes the next one, too: name it with --new-key-file")
+        }
+        None => read(path)?,
+    };
+    let (verifying, mut row) = candidate(&file, &in_force.name, entropy)?;
+    if row.name != in_force.name {
+        bail!("the new key has the name {}, and this log is {}; a log keeps its name", row.name, in_force.name);
     }
-    open_with(file, &in_force)
+    if keys.iter().any(|key| key.public == row.public) {
+        bail!("this log has or had the key {verifying} already; make a new one");
+    }
+    let succession = Succession::sign(&old, &verifying);
+    row.signature = Some(succession.signature.clone());
+    // The old key signs what happened until now, so that only what follows depends on the new one.
+    while store.extend_tree().await? {}
+    store.sign_tree(Arc::new(old)).await?;
+    if !store.pass_on_log_key(by, row, succession.clone()).await? {
+        bail!("another key was put in force at the same time; nothing was changed");
+    }
+    Ok(succession)
 }
 
 /// A name for a log at this address, with a part that tells deployments at one address apart.

@@ -5,6 +5,6 @@ pub mod checkpoints;
 pub mod failure;
 pub mod file;
 pub(crate) mod hook;
-pub(crate) mod key;
+pub mod key;
 pub mod second_places;
 pub(crate) mod witness;

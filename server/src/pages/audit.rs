@@ -10,6 +10,7 @@ use domain::base::ids::IntentId;
 use domain::base::time::rfc3339;
 use domain::base::words;
 use domain::people::authority::{Action, Object, authorize};
+use domain::people::hold::HoldScope;
 use domain::problem::Rejection;
 use store::StoreError;
 use store::audit::{AuditFilter, Found, FoundQuestion, Outcome};
@@ -17,7 +18,9 @@ use store::overview::{Overview, OverviewFilter};
 
 use super::answer::see_other;
 use super::session::Session;
-use super::view::{INSIDE_STYLESHEET as STYLESHEET, OverviewPage, Page, RecordPage, Trouble, Visitor, line, machine, second};
+use super::view::{
+    Held, INSIDE_STYLESHEET as STYLESHEET, OverviewPage, Page, RecordPage, Trouble, Visitor, line, machine, second,
+};
 use super::{AUDIT, Pages};
 use crate::edge::admission::Class;
 use crate::edge::body;
@@ -67,6 +70,10 @@ struct AuditPage {
     looked_to: Option<DateTime<Utc>>,
     /// Where the search goes on.
     next: Option<String>,
+    /// The legal holds in force.
+    holds: Vec<Held>,
+    /// How many days content is kept.
+    days: Option<i64>,
     /// The fields of the export of this search.
     exported: Vec<(&'static str, String)>,
 }
@@ -237,6 +244,7 @@ pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Data
     } else {
         Found::default()
     };
+    let Ok(holds) = shared.store.holds(session.principal.clone()).await else { return later(&pages) };
     let Found { questions, looked_at, looked_to, next } = found;
     let status = if problems.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
     let page = AuditPage {
@@ -247,6 +255,8 @@ pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Data
         looked_at,
         looked_to,
         next: next.map(|before| typed.next(before)),
+        holds: holds.into_iter().map(Held::of).collect(),
+        days: pages.retention.map(|kept| kept.num_days()),
         exported: exported(&filter),
         typed,
     };
@@ -287,7 +297,7 @@ pub(super) async fn record(request: HttpRequest, id: Path<String>, shared: Data<
     let visitor = session.visitor(&pages);
     let (status, is_too_long) = match record {
         Ok(Some(record)) => {
-            return pages.inside_page(StatusCode::OK, RecordPage::new(pages.plain(), visitor, record).render());
+            return pages.inside_page(StatusCode::OK, RecordPage::new(pages.plain(), visitor, record, pages.retention).render());
         }
         Ok(None) => (StatusCode::OK, true),
         Err(StoreError::Rejected(_)) => (StatusCode::NOT_FOUND, false),

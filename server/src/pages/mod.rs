@@ -28,6 +28,7 @@ use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder, Resource, Route}
 use askama::Template;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use chrono::TimeDelta;
 use domain::base::passkey::Site;
 use domain::base::words;
 use governor::clock::{Clock, DefaultClock};
@@ -86,6 +87,8 @@ pub(crate) struct Pages {
     development: Option<Development>,
     /// Whether the server can send login links.
     sends_logins: bool,
+    /// How long the content of an intent is kept after its last event; absent if it is kept until an admin erases it.
+    retention: Option<TimeDelta>,
     /// Whether a browser was shown how a question had ended.
     outcome_shown: watch::Sender<bool>,
 }
@@ -116,8 +119,14 @@ impl Pages {
             inside_policy: policy(INSIDE_STYLESHEET),
             development,
             sends_logins,
+            retention: None,
             outcome_shown: watch::Sender::new(false),
         }
+    }
+
+    /// Says on the audit pages how long content is kept.
+    pub(crate) fn keeping(self, retention: Option<TimeDelta>) -> Self {
+        Self { retention, ..self }
     }
 
     /// The address that lets a browser in to the pages of development mode; once it has been used, another replaces it.

@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use domain::log::Sealed;
+use proof::key::{KeyError, VerifyingKey};
 use proof::tree::NodeHash;
 
 use super::codes::Source;
@@ -69,6 +70,19 @@ pub struct LogKeyRow {
     pub public: [u8; 32],
     /// The secret half, encrypted; absent if the operator keeps it.
     pub sealed: Option<Vec<u8>>,
+    /// The signature of the key before under the statement that this key signs after it, in base64; absent for the first key.
+    pub signature: Option<String>,
+}
+
+impl LogKeyRow {
+    /// The public key and its name.
+    ///
+    /// # Errors
+    ///
+    /// A name that no key can have: the row was changed from outside.
+    pub fn verifying(&self) -> Result<VerifyingKey, KeyError> {
+        VerifyingKey::new(&self.name, self.public)
+    }
 }
 
 /// Writes the tree, in one transaction.
@@ -85,7 +99,7 @@ pub(crate) trait WriteTree {
     fn update_note(&mut self, size: u64, note: &str) -> RowsResult<()>;
     /// Notes how many leaves the newest checkpoint has that the witness with this key cosigned.
     fn save_witness(&mut self, key: &str, size: u64) -> RowsResult<()>;
-    /// Puts a key in force behind those that are there.
+    /// Puts a key in force behind those that are there, and erases their secret halves.
     fn insert_log_key(&mut self, key: &LogKeyRow, now: DateTime<Utc>) -> RowsResult<()>;
 }
 
@@ -110,6 +124,6 @@ pub(crate) trait ReadTree {
     fn checkpoints_after(&mut self, after: u64, limit: u32) -> RowsResult<Vec<CheckpointRow>>;
     /// How many leaves the newest checkpoint has that the witness with this key cosigned.
     fn witness_size(&mut self, key: &str) -> RowsResult<Option<u64>>;
-    /// The key in force.
-    fn log_key(&mut self) -> RowsResult<Option<LogKeyRow>>;
+    /// All keys that signed or sign, oldest first. The last one is in force.
+    fn log_keys(&mut self) -> RowsResult<Vec<LogKeyRow>>;
 }

@@ -643,6 +643,7 @@ diesel::table! {
         public -> Binary,
         sealed -> Nullable<Binary>,
         created_at -> Moment,
+        signature -> Nullable<Text>,
     }
 }
 

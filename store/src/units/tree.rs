@@ -10,6 +10,7 @@ use domain::people::event::{LogExported, LogKeyAdded, ServerEvent};
 use domain::people::principal::Principal;
 use proof::checkpoint::TreeHead;
 use proof::key::SigningKey;
+use proof::succession::{Succession, successors};
 use proof::witness::{Cosignature, WitnessError, WitnessKey, append};
 
 use super::server_log;
@@ -45,7 +46,7 @@ pub(crate) fn extend<R: Rows>(rows: &mut R, step: &Step) -> RowsResult<bool> {
 /// nothing is signed any more, and people have to find out what changed the database.
 pub(crate) fn sign<R: Rows>(rows: &mut R, env: &Env<'_>, key: &SigningKey) -> RowsResult<Option<CheckpointRow>> {
     let mut tree = rows.lock_tree()?;
-    let in_force = rows.reads().log_key()?;
+    let in_force = rows.reads().log_keys()?.pop();
     if in_force.is_none_or(|in_force| in_force.public != key.verifying().public() || in_force.name != key.verifying().name()) {
         return Err(RowsError::Inconsistent("another key than this server's signs the log"));
     }
@@ -95,13 +96,47 @@ pub(crate) fn add_cosignature<R: Rows>(
 /// Puts a first key in force, and records it in the server's own log. Returns the key in force, which is another one if there was one.
 pub(crate) fn adopt_key<R: Rows>(rows: &mut R, env: &Env<'_>, candidate: &LogKeyRow, text: &str) -> RowsResult<LogKeyRow> {
     rows.lock_tree()?;
-    if let Some(in_force) = rows.reads().log_key()? {
+    if let Some(in_force) = rows.reads().log_keys()?.pop() {
         return Ok(in_force);
     }
     rows.insert_log_key(candidate, env.clock.now())?;
     let added = LogKeyAdded { key: text.to_owned(), replaces: None, signature: None };
     server_log::append(rows, env, SERVER, &ServerEvent::LogKeyAdded(added))?;
     Ok(candidate.clone())
+}
+
+/// Puts the key `next` in force behind the one that has named it, and records it in the server's own log. Returns false and changes nothing
+/// if another key is in force than the one that signed.
+///
+/// # Errors
+///
+/// `Inconsistent` if the key in force has not signed the statement about `next`.
+pub(crate) fn pass_on_key<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    principal: &Principal,
+    (next, succession): (&LogKeyRow, &Succession),
+) -> Decided<bool> {
+    if let Err(rejection) = authorize(principal, Action::ManageKeys, Object::Server) {
+        return Ok(Err(rejection));
+    }
+    rows.lock_tree()?;
+    let in_force = rows.reads().log_keys()?.pop().ok_or(RowsError::Inconsistent("the log has no key that could be replaced"))?;
+    let named = |key: &LogKeyRow| {
+        key.verifying().map_err(|_| RowsError::Inconsistent("a key of the log has a name that no key can have"))
+    };
+    let (in_force, verifying) = (named(&in_force)?, named(next)?);
+    if in_force.to_string() != succession.replaces {
+        return Ok(Ok(false));
+    }
+    if successors(&[in_force], std::slice::from_ref(succession)) != [verifying] {
+        return Err(RowsError::Inconsistent("the key in force did not sign that another one follows it"));
+    }
+    rows.insert_log_key(next, env.clock.now())?;
+    let Succession { replaces, key, signature } = succession.clone();
+    let added = LogKeyAdded { key, replaces: Some(replaces), signature: Some(signature) };
+    server_log::append(rows, env, &principal.name, &ServerEvent::LogKeyAdded(added))?;
+    Ok(Ok(true))
 }
 
 /// Records that a principal exports the log: reads by people who read everything leave a trace.

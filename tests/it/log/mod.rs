@@ -7,6 +7,7 @@ mod holds;
 mod receipts;
 mod redact;
 mod retain;
+mod rotation;
 mod second_places;
 mod server;
 mod tree;

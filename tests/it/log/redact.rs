@@ -9,6 +9,7 @@ use harness::api::{Api, Reply};
 use harness::app::TestApp;
 use harness::{on_each_store, rows};
 use serde_json::{Value, json};
+use store::host::account;
 use verify::report::{Report, Verdict};
 use verify::{Options, Watchers};
 
@@ -211,5 +212,33 @@ on_each_store! {
         let chain = agent.get(&format!("api/v1/intents/{intent}/events/verify")).await.ok();
         assert_eq!(chain["valid"], json!(true));
         assert_eq!(verified(app, "").await.verdict, Verdict::Verified);
+    }
+
+    /// A long log is erased in parts, so that other writes do not wait. A server that stops between two of them leaves a log that verifies, and
+    /// the same request goes on.
+    async fn a_long_log_is_erased_in_parts_and_a_stop_between_them_loses_nothing(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let path = format!("api/v1/intents/{intent}/events");
+        for _ in 0..11 {
+            let comments = (0..50).map(|_| agent.post(&path, json!({"event_type": "comment", "payload": {"text": WORD}})));
+            join_all(comments).await.into_iter().for_each(|reply| drop(reply.ok()));
+        }
+        end(&agent, intent, "completed").await;
+        app.checkpoints().turn().await.unwrap();
+        let events = u64::try_from(rows::number(app, "SELECT max(last_sequence) AS number FROM intents").await).unwrap();
+        let first = app.store().redact(account::principal(), intent, Ok("a request".to_owned())).await.unwrap();
+        assert_eq!((first.events, first.more), (500, true));
+        app.restart().await;
+        assert_eq!(verified(app, "").await.verdict, Verdict::Verified);
+        assert!(words_left(app) > 0, "the older events have their content still");
+        assert_eq!(redact(&app.api(Role::Admin), intent).await.ok()["redacted_events"], events - 500);
+        let named: Vec<_> = redactions(app).await.iter().map(|event| event["payload"]["last_sequence"].as_u64().unwrap()).collect();
+        assert_eq!(named, [events, events - 500], "the newest are erased first");
+        assert_eq!(verified(app, "").await.verdict, Verdict::Verified);
+        assert_eq!(verified(app, &format!("intent_id={intent}")).await.verdict, Verdict::Verified);
+        // A server that stops copies its log into the file, and begins the log anew.
+        app.restart().await;
+        assert_eq!(words_left(app), 0);
     }
 }

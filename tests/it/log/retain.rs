@@ -63,6 +63,19 @@ on_each_store! {
         assert!(turn(app).await > 0 && is_erased(app, held).await);
     }
 
+    /// After a restore, the clock and the rows are those of a copy until an operator says so. Nothing is erased meanwhile.
+    async fn a_restore_that_is_held_erases_nothing(app: &mut TestApp) {
+        let old = ended(&app.agent()).await;
+        app.checkpoints().turn().await.unwrap();
+        app.advance(184 * DAY).await;
+        app.restore().await;
+        assert_eq!(turn(app).await, 0);
+        assert!(!is_erased(app, old).await);
+        app.store().release().await.unwrap();
+        app.settle().await;
+        assert!(turn(app).await > 0 && is_erased(app, old).await);
+    }
+
     /// Several servers have the same limit. Each part of a log is erased once.
     async fn several_servers_erase_once(app: &mut TestApp) {
         let intents = join_all((0..6).map(|_| async { ended(&app.agent()).await })).await;

@@ -12,12 +12,13 @@ use domain::people::authority::Action;
 use domain::people::principal::{Principal, Role};
 use domain::problem::Rejection;
 use harness::{on_each_store, requests};
+use proof::succession::Succession;
 use serde_json::json;
-use store::{Relation, Repeatable, Store, StoreError, StreamOf, Target, Unit};
+use store::{LogKeyRow, Relation, Repeatable, Store, StoreError, StreamOf, Target, Unit};
 
 /// The units of the store (methods that run one transaction) that a caller asks for. Each takes the caller as a parameter, and
 /// each has a line in the table below.
-const ASKED_FOR: [&str; 66] = [
+const ASKED_FOR: [&str; 67] = [
     "execute",
     "create",
     "intent",
@@ -69,6 +70,7 @@ const ASKED_FOR: [&str; 66] = [
     "place_hold",
     "lift_hold",
     "holds",
+    "pass_on_log_key",
     "begin_export",
     "export_page",
     "add_person",
@@ -104,7 +106,7 @@ const OWN: [&str; 46] = [
     "newest_checkpoint",
     "for_witness",
     "add_cosignature",
-    "log_key",
+    "log_keys",
     "adopt_log_key",
     "link",
     "work",
@@ -263,8 +265,18 @@ async fn column(
     push("place_hold", cell(store.place_hold(me(), wrong())).await);
     push("lift_hold", cell(store.lift_hold(me(), wrong(), wrong())).await);
     push("holds", cell(store.holds(me())).await);
+    push("pass_on_log_key", cell(store.pass_on_log_key(me(), log_key(), unsigned())).await);
     push("begin_export", cell(store.begin_export(me(), wrong())).await);
     push("export_page", cell(store.export_page(me(), Arc::default(), 0, 0)).await);
+    cells.extend(column_of_people(store, who, intent).await);
+    cells
+}
+
+/// Tries the units about people, and those of the pages behind their login.
+async fn column_of_people(store: &dyn Store, who: &Principal, intent: IntentId) -> Vec<(String, String)> {
+    let me = || who.clone();
+    let mut cells = Vec::new();
+    let mut push = |unit: &str, came_of_it| cells.push((unit.to_owned(), came_of_it));
     push("add_person", cell(store.add_person(me(), wrong())).await);
     push("people", cell(store.people(me())).await);
     push("remove_person", cell(store.remove_person(me(), wrong())).await);
@@ -279,6 +291,15 @@ async fn column(
     push("record", cell(store.record(me(), intent)).await);
     push("log_out", cell(store.log_out(me(), true)).await);
     cells
+}
+
+/// A key for the log that changes nothing, because the statement about it is not by the key in force.
+fn log_key() -> LogKeyRow {
+    LogKeyRow { name: "log.example".to_owned(), public: [7; 32], sealed: None, signature: None }
+}
+
+fn unsigned() -> Succession {
+    Succession { replaces: String::new(), key: String::new(), signature: String::new() }
 }
 
 /// Returns a table with a line for each unit of the store. In a line, each role has three results: on its own intent, on another
@@ -393,6 +414,7 @@ redact                 | 403  403  403  | 403  403  403  | yes  yes  yes  | 403 
 place_hold             | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
 lift_hold              | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
 holds                  | 403  403  403  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
+pass_on_log_key        | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
 begin_export           | 403  403  403  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
 export_page            | 403  403  403  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
 add_person             | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403

@@ -1,7 +1,7 @@
 //! The record of one intent: what happened in its log in plain words, what people were shown, and what verification found.
 
 use askama::Template;
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use domain::base::text::{quoted, visible, visible_line};
 use domain::base::time;
 use domain::suspension::delivery::DeliveryState;
@@ -11,6 +11,7 @@ use store::audit::{Outcome, Record, RecordedQuestion, Sealing};
 
 use super::super::context::{Cell, Table, entries};
 use super::super::fold::{Folds, Length};
+use super::held::{Held, Keeping};
 use super::moment::{machine, second};
 use super::{INSIDE_STYLESHEET as STYLESHEET, Page, Visitor, line};
 
@@ -34,6 +35,10 @@ pub(in crate::pages) struct RecordPage {
     entries: Vec<Entry>,
     questions: Vec<Shown>,
     questions_left_out: usize,
+    /// How many events have lost their content.
+    erased: usize,
+    holds: Vec<Held>,
+    keeping: Keeping,
 }
 
 /// An event, in plain words.
@@ -94,6 +99,11 @@ enum Happened {
         kind: String,
         by: String,
     },
+    /// An event without its content, by the name of its type.
+    Erased {
+        kind: String,
+        by: String,
+    },
     /// An event whose bytes are damaged.
     Unreadable,
 }
@@ -106,6 +116,7 @@ impl Happened {
         let actor = event["actor"].as_str().map(line).unwrap_or_default();
         match event["event_type"].as_str() {
             None => Self::Unreadable,
+            Some(kind) if is_erased(event) => Self::Erased { kind: visible_line(kind), by: actor },
             Some("intent_created") => Self::Created { by: actor },
             Some("intent.suspended") => Self::Asked { by: some("asked_by").unwrap_or(actor) },
             Some("delivery.sent") => Self::Sent { to: text("recipient"), channel: text("channel") },
@@ -145,7 +156,9 @@ impl Happened {
             Self::Reminded | Self::Escalated { .. } | Self::Unanswered { .. } => ("clock", "time"),
             Self::Answered { .. } => ("tick", "act"),
             Self::Refused { .. } | Self::Unreadable => ("warning", "stop"),
-            Self::Created { .. } | Self::Withdrawn { .. } | Self::MoreTime { .. } | Self::Other { .. } => ("bar", ""),
+            Self::Created { .. } | Self::Withdrawn { .. } | Self::MoreTime { .. } | Self::Erased { .. } | Self::Other { .. } => {
+                ("bar", "")
+            }
         }
     }
 
@@ -156,6 +169,11 @@ impl Happened {
     fn class(&self) -> &'static str {
         self.mark().1
     }
+}
+
+/// Whether an event, as it is served, has lost its content.
+fn is_erased(event: &Value) -> bool {
+    event["redacted"] == true
 }
 
 /// A value that a person sent, or that stood for an answer.
@@ -252,15 +270,20 @@ fn people(recorded: &RecordedQuestion) -> Vec<Person> {
 }
 
 impl RecordPage {
-    pub(in crate::pages) fn new(page: Page, visitor: Visitor, record: Record) -> Self {
+    pub(in crate::pages) fn new(page: Page, visitor: Visitor, record: Record, retention: Option<TimeDelta>) -> Self {
         let entry = |(number, event): (usize, &Value)| Entry {
             sequence: event["sequence"].as_u64().unwrap_or(number as u64 + 1),
             at: event["created_at"].as_str().and_then(time::parse),
             happened: Happened::of(event),
         };
+        let erased = record.events.iter().filter(|event| is_erased(event)).count();
+        let last_at = record.events.last().and_then(|event| event["created_at"].as_str()).and_then(time::parse);
         Self {
             page,
             visitor,
+            erased,
+            keeping: Keeping::of(retention, record.status.is_final().then_some(last_at).flatten(), erased > 0),
+            holds: record.holds.into_iter().map(Held::of).collect(),
             intent_id: record.intent_id.to_string(),
             title: line(&record.title),
             agent: line(&record.agent),

@@ -98,7 +98,9 @@ impl WriteTree for Writing<'_> {
             log_keys::public.eq(key.public.to_vec()),
             log_keys::sealed.eq(&key.sealed),
             log_keys::created_at.eq(At(now)),
+            log_keys::signature.eq(&key.signature),
         );
+        diesel::update(log_keys::table).set(log_keys::sealed.eq(None::<Vec<u8>>)).execute(self.session.conn()?)?;
         diesel::insert_into(log_keys::table).values(row).execute(self.session.conn()?)?;
         Ok(())
     }
@@ -213,12 +215,9 @@ impl ReadTree for Session {
         size.map(unsigned).transpose()
     }
 
-    fn log_key(&mut self) -> RowsResult<Option<LogKeyRow>> {
-        let last = log_keys::table.filter(log_keys::rid.gt(0)).order(log_keys::rid.desc()).select((
-            log_keys::name,
-            log_keys::public,
-            log_keys::sealed,
-        ));
-        last.first::<LogKeyColumns>(self.conn()?).optional()?.map(log_key_of).transpose()
+    fn log_keys(&mut self) -> RowsResult<Vec<LogKeyRow>> {
+        let columns = (log_keys::name, log_keys::public, log_keys::sealed, log_keys::signature);
+        let all = log_keys::table.filter(log_keys::rid.gt(0)).order(log_keys::rid).select(columns);
+        all.load::<LogKeyColumns>(self.conn()?)?.into_iter().map(log_key_of).collect()
     }
 }

@@ -1,0 +1,1 @@
+ALTER TABLE log_keys DROP COLUMN signature;

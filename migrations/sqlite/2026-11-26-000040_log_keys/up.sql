@@ -1,0 +1,2 @@
+-- The signature of the key before under the statement that this key signs after it, in base64; NULL for the first key.
+ALTER TABLE log_keys ADD COLUMN signature TEXT;

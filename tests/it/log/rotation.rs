@@ -1,0 +1,189 @@
+//! The key of the log is replaced: the old key names the new one, servers follow, and what the old key signed stays checkable.
+
+#![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
+
+use std::path::PathBuf;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use domain::base::ids::IntentId;
+use domain::people::principal::Role;
+use harness::app::TestApp;
+use harness::{on_each_store, rows};
+use placet_server::log::key::rotate;
+use proof::checkpoint::TreeHead;
+use proof::key::{KeyFile, SigningKey, VerifyingKey};
+use proof::succession::{Succession, successors};
+use serde_json::{Value, json};
+use store::audit::Sealing;
+use store::host::account;
+use store::host::clock::SystemEntropy;
+use verify::report::{Report, Verdict};
+use verify::{Options, Watchers};
+
+fn key(app: &TestApp) -> VerifyingKey {
+    app.checkpoints().key().unwrap().verifying().clone()
+}
+
+fn key_file(app: &TestApp) -> PathBuf {
+    app.folder().join("log-key")
+}
+
+async fn replaced(app: &TestApp, next: Option<&PathBuf>) -> anyhow::Result<Succession> {
+    let file = key_file(app);
+    let files = (Some(file.as_path()), next.map(PathBuf::as_path));
+    rotate(&*app.store(), account::principal(), files, &SystemEntropy).await
+}
+
+/// A key file that an operator made.
+fn given(app: &TestApp, name: &str, seed: u8) -> (PathBuf, VerifyingKey) {
+    let key = SigningKey::new(name, &[seed; 32]).unwrap().verifying().clone();
+    let hash = key.to_string().split('+').nth(1).unwrap().to_owned();
+    let path = app.folder().join(format!("given-{seed}"));
+    std::fs::write(&path, format!("PRIVATE+KEY+{name}+{hash}+{}\n", STANDARD.encode([&[1], &[seed; 32][..]].concat()))).unwrap();
+    (path, key)
+}
+
+async fn answered(app: &TestApp) -> (IntentId, String) {
+    let (intent, suspension) = app.ask(json!({})).await;
+    app.operator().respond(intent, &suspension, "approve").await.ok();
+    (intent, suspension)
+}
+
+/// The signed note of the newest checkpoint, which is made now.
+async fn note(app: &TestApp) -> String {
+    let checkpoint = app.api(Role::Admin).post("api/v1/admin/checkpoints", json!({})).await;
+    assert_eq!(checkpoint.status, 201, "{:?}", checkpoint.body);
+    checkpoint.body["note"].as_str().unwrap().to_owned()
+}
+
+async fn export(app: &TestApp, query: &str) -> String {
+    let reply = app.api(Role::Auditor).get(&format!("api/v1/export?{query}")).await;
+    assert_eq!(reply.status, 200, "{}", reply.text);
+    reply.text
+}
+
+fn verified(export: &str, key: &VerifyingKey) -> Report {
+    verify::verify("export", export.as_bytes(), &Options::with_keys(vec![key.clone()]), Watchers::default())
+}
+
+fn warnings(report: &Report) -> Vec<&str> {
+    report.warnings.iter().map(|warning| warning.code).collect()
+}
+
+fn header(export: &str) -> Value {
+    serde_json::from_str(export.lines().next().unwrap()).unwrap()
+}
+
+on_each_store! {
+    /// A running server signs with the new key at its next turn, and people who trust the old key can check what the new one signed.
+    async fn the_old_key_names_the_new_one_and_servers_follow(app: &mut TestApp) {
+        let (intent, suspension) = answered(app).await;
+        let first = key(app);
+        let receipt = app.agent().post(&format!("api/v1/suspensions/{suspension}/receipt"), json!({})).await.ok();
+        let old_note = note(app).await;
+        let old_size = TreeHead::verify(&old_note, std::slice::from_ref(&first)).unwrap().size;
+        let old_export = export(app, &format!("size={old_size}")).await;
+
+        let succession = replaced(app, None).await.unwrap();
+        assert_eq!(succession.replaces, first.to_string());
+        let record = app.store().record(account::principal(), intent).await.unwrap().unwrap();
+        assert!(matches!(record.verified.sealing, Sealing::Sealed { .. }), "the checkpoint of the old key still counts");
+        answered(app).await;
+        let second = succession.key.parse::<VerifyingKey>().unwrap();
+        assert!(TreeHead::verify(&note(app).await, std::slice::from_ref(&second)).is_ok(), "the next turn signs with the new key");
+        assert_eq!(key(app), second);
+
+        let events = app.api(Role::Auditor).get("api/v1/server/events").await.ok();
+        let last = events.as_array().unwrap().iter().rfind(|event| event["event_type"] == "log_key.added").unwrap().clone();
+        assert_eq!(last["payload"], json!({"key": succession.key, "replaces": succession.replaces, "signature": succession.signature}));
+        assert_eq!(successors(std::slice::from_ref(&first), &[serde_json::from_value(last["payload"].clone()).unwrap()]), std::slice::from_ref(&second));
+
+        let whole = export(app, "").await;
+        let by_first = verified(&whole, &first);
+        assert_eq!((by_first.verdict, warnings(&by_first)), (Verdict::Verified, vec!["key_passed_on"]), "{by_first:?}");
+        let by_second = verified(&whole, &second);
+        assert_eq!((by_second.verdict, warnings(&by_second).contains(&"key_passed_on")), (Verdict::Verified, false));
+        let stranger = SigningKey::new(first.name(), &[9; 32]).unwrap().verifying().clone();
+        assert_eq!(verified(&whole, &stranger).verdict, Verdict::NotVerified);
+        assert_eq!(export(app, &format!("size={old_size}")).await, old_export, "an export of an old checkpoint is as it was");
+        assert_eq!(verified(&old_export, &second).verdict, Verdict::NotVerified, "a later key says nothing of an earlier one");
+
+        let again = app.agent().get(&format!("api/v1/receipts/{}", receipt["receipt_id"].as_str().unwrap())).await;
+        let file = serde_json::to_vec(&again.body["receipt"]).unwrap();
+        let decision = proof::receipt::verify_file(&file, &[first.clone(), second.clone()]);
+        assert!(decision.is_ok(), "a receipt of before: {decision:?}");
+        app.restart().await;
+        assert_eq!(key(app), second);
+    }
+
+    /// The secret half of a key that signs no more is in the database no longer, and keys follow each other more than once.
+    async fn keys_follow_each_other_and_old_secrets_are_gone(app: &mut TestApp) {
+        let first = key(app);
+        for _ in 0..3 {
+            replaced(app, None).await.unwrap();
+        }
+        let sealed = rows::number(app, "SELECT count(*) AS number FROM log_keys WHERE sealed IS NOT NULL").await;
+        let all = rows::number(app, "SELECT count(*) AS number FROM log_keys").await;
+        assert_eq!((sealed, all), (1, 4));
+        answered(app).await;
+        let whole = export(app, "").await;
+        assert_eq!(header(&whole)["succession"].as_array().unwrap().len(), 3);
+        assert_eq!(verified(&whole, &first).verdict, Verdict::Verified);
+        for (change, verdict) in [("replaces", Verdict::NotVerified), ("signature", Verdict::NotVerified)] {
+            let mut forged = header(&whole);
+            forged["succession"][1][change] = forged["succession"][0][change].clone();
+            let rest = whole.split_once('\n').unwrap().1;
+            assert_eq!(verified(&format!("{forged}\n{rest}"), &first).verdict, verdict, "{change}");
+        }
+    }
+
+    /// An operator's own key is followed by another of the operator's; the server waits for the file and then signs.
+    async fn an_operators_key_is_followed_by_the_operators_next_one(app: &mut TestApp) {
+        let name = key(app).name().to_owned();
+        let (path, own) = given(app, &name, 7);
+        replaced(app, Some(&path)).await.unwrap();
+        answered(app).await;
+        assert!(app.checkpoints().turn().await.unwrap().is_none(), "the file does not open the new key");
+        let refused = app.api(Role::Admin).post("api/v1/admin/checkpoints", json!({})).await;
+        assert_eq!(refused.problem(), (409, "log_not_signed"));
+        std::fs::copy(&path, key_file(app)).unwrap();
+        assert!(TreeHead::verify(&note(app).await, std::slice::from_ref(&own)).is_ok(), "it signs when the file is in place");
+
+        let missing = replaced(app, None).await.unwrap_err().to_string();
+        assert!(missing.contains("--new-key-file"), "{missing}");
+        let (other, _) = given(app, "another.example", 8);
+        let named = replaced(app, Some(&other)).await.unwrap_err().to_string();
+        assert!(named.contains("a log keeps its name"), "{named}");
+        let same = replaced(app, Some(&path)).await.unwrap_err().to_string();
+        assert!(same.contains("has or had the key"), "{same}");
+        assert_eq!(key(app), own, "a refusal changes nothing");
+
+        let wrapping = app.folder().join("wrapping");
+        std::fs::write(&wrapping, KeyFile::write(&[5; 32])).unwrap();
+        replaced(app, Some(&wrapping)).await.unwrap();
+        std::fs::copy(&wrapping, key_file(app)).unwrap();
+        answered(app).await;
+        note(app).await;
+        assert_ne!(key(app), own);
+    }
+
+    /// A statement that the key in force did not sign changes nothing; and of two at once one counts.
+    async fn only_the_key_in_force_passes_the_log_on(app: &mut TestApp) {
+        let (first, name) = (key(app), key(app).name().to_owned());
+        let thief = SigningKey::new(&name, &[9; 32]).unwrap();
+        let row = |key: &VerifyingKey| store::LogKeyRow { name: name.clone(), public: key.public(), sealed: None, signature: None };
+        let forged = Succession { replaces: first.to_string(), ..Succession::sign(&thief, thief.verifying()) };
+        let by = account::principal();
+        assert!(app.store().pass_on_log_key(by.clone(), row(thief.verifying()), forged).await.is_err());
+        let stale = Succession::sign(&thief, thief.verifying());
+        assert!(!app.store().pass_on_log_key(by, row(thief.verifying()), stale).await.unwrap());
+        assert_eq!(app.store().log_keys().await.unwrap().len(), 1);
+        let (one, two) = tokio::join!(replaced(app, None), replaced(app, None));
+        assert!(one.is_ok() || two.is_ok());
+        let rotations = [one, two].iter().filter(|done| done.is_ok()).count();
+        assert_eq!(app.store().log_keys().await.unwrap().len(), 1 + rotations);
+        answered(app).await;
+        assert_eq!(verified(&export(app, "").await, &first).verdict, Verdict::Verified);
+    }
+}
