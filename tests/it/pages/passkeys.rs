@@ -15,7 +15,7 @@ use store::host::account;
 
 use super::browser::shots;
 use crate::people::logins::{ADA, list};
-use crate::people::passkeys::{ask, at_home, recorded};
+use crate::people::passkeys::{ask, ask_for, at_home, recorded};
 
 async fn browser(javascript: bool) -> Browser {
     Browser::start(BrowserOptions { width: 390, height: 800, dark: false, javascript }).await
@@ -88,6 +88,42 @@ on_each_store! {
         browser.open(&format!("{}passkeys", app.base)).await;
         browser.press("form[action='/passkeys/remove'] button").await;
         assert!(browser.text().await.contains("You have no passkey yet."), "{}", browser.text().await);
+    }
+
+    /// The value that is signed is the value that is recorded, whatever the kind of answer. The export is left for programs of other
+    /// authors, see `tests/passkeys/run`.
+    async fn each_kind_of_answer_is_signed(app: &mut TestApp) {
+        at_home(app).await;
+        list(app, ADA, Role::Auditor).await;
+        let browser = browser(true).await;
+        browser.add_authenticator().await;
+        log_in(app, &browser).await;
+        browser.open(&format!("{}passkeys", app.base)).await;
+        browser.press("form[action='/passkeys'] button").await;
+        let known = app.store().known_passkeys(account::principal()).await.unwrap();
+        let fields = json!([{"name": "cap", "type": "number"}, {"name": "cc", "type": "boolean"}]);
+        for (question, typed, press, value) in [
+            (json!({"question": "Pay?", "response_type": "confirm"}), None, "button[value=no]", json!("no")),
+            (json!({"question": "Why?", "response_type": "text"}), Some(("#answer", "Höchstens 50 €, „bar“.")), ".send button", json!("Höchstens 50 €, „bar“.")),
+            (json!({"question": "How?", "response_type": "form", "context": {"fields": fields}}), Some(("#f0", "2500.5")), ".send button", json!({"cap": 2500.5, "cc": false})),
+        ] {
+            let (intent, _, link) = ask_for(app, ADA, question).await;
+            browser.open(&link).await;
+            if let Some((css, text)) = typed {
+                browser.type_into(css, text).await;
+            }
+            browser.press(press).await;
+            let payload = recorded(app, &intent).await;
+            assert_eq!(payload["value"], value);
+            assert!(is_signed(&payload, &known), "{payload}");
+        }
+        app.checkpoints().turn().await.unwrap();
+        let export = app.api(Role::Auditor).get("api/v1/export").await;
+        assert_eq!(export.status, 200);
+        let folder = shots().join("passkeys");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("export.jsonl"), export.text).unwrap();
+        std::fs::write(folder.join("passkeys.json"), serde_json::to_string(&known).unwrap()).unwrap();
     }
 
     /// Without scripts no passkey can be asked for. The page says so, and an answer that is sent all the same loses no text.

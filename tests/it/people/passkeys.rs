@@ -75,13 +75,16 @@ fn refused(page: &Page, why: &str) {
     assert!(page.status == 403 && page.html.contains(why), "{why}: {} {}", page.status, page.html);
 }
 
-/// Asks a question that a passkey must answer, to one person.
+/// Asks for a choice that a passkey must sign, from one person.
 pub(crate) async fn ask(app: &TestApp, to: &str) -> (String, String, String) {
+    let choices = json!([{"value": "yes", "label": "Pay"}, {"value": "no", "label": "Do not pay"}]);
+    ask_for(app, to, json!({"question": "Pay €9,999?", "choices": choices, "context": {"amount": 9999}})).await
+}
+
+/// Asks this question, which a passkey must answer, to one person. Gives the intent, the question and the link.
+pub(crate) async fn ask_for(app: &TestApp, to: &str, mut body: Value) -> (String, String, String) {
     let intent = app.agent().active_intent().await;
-    let body = json!({
-        "question": "Pay €9,999?", "choices": [{"value": "yes", "label": "Pay"}, {"value": "no", "label": "Do not pay"}],
-        "context": {"amount": 9999}, "notify_to": [to], "required_assurance": "passkey",
-    });
+    (body["notify_to"], body["required_assurance"]) = (json!([to]), json!("passkey"));
     let asked = app.agent().post(&format!("api/v1/intents/{intent}/suspend"), body).await.ok();
     assert_eq!(asked["required_assurance"], json!("passkey"));
     app.settle().await;
