@@ -27,7 +27,9 @@ pub enum Rejection {
     #[error("the agent that asked, the agent that created the intent, and keys of their owners may not answer")]
     SelfResponse,
     /// The question demands more assurance of the person than this way to answer gives.
-    #[error("the question demands the assurance {required}: the answer page asks for a passkey, and no other way to answer counts")]
+    #[error(
+        "the question demands the assurance {required}: the answer page asks for a passkey, and no other way to answer counts"
+    )]
     AssuranceTooLow {
         /// The assurance that the question demands.
         required: RequiredAssurance,

@@ -65,7 +65,8 @@ fn question() -> Question {
         recipients: Vec::new(),
         asked_before: None,
         requested: None,
-        client_id: None, required_assurance: None,
+        client_id: None,
+        required_assurance: None,
     }
 }
 
@@ -276,7 +277,8 @@ impl Walk {
                     metadata: None,
                     checkpoint: None,
                     expects: None,
-                    evidence: None, assertion: None,
+                    evidence: None,
+                    assertion: None,
                 };
                 return Some((Command::Respond(Box::new(respond)), principal(Role::Operator, "olga")));
             }

@@ -12,8 +12,8 @@ use domain::log::payload::{Key, KeyRevoked};
 use domain::log::{Entry, Envelope, Sealed, verify_chain};
 use domain::people::client::Client;
 use domain::people::event::{
-    HoldChanged, KeyFacts, LogExported, LogKeyAdded, PasskeyAdded, PasskeyRemoved, PayloadRedacted, PersonAdded, PersonNamed, ServerEvent, SessionBegan,
-    SessionEnded,
+    HoldChanged, KeyFacts, LogExported, LogKeyAdded, PasskeyAdded, PasskeyRemoved, PayloadRedacted, PersonAdded, PersonNamed,
+    ServerEvent, SessionBegan, SessionEnded,
 };
 use domain::people::hold::HoldScope;
 use domain::people::principal::{Credential, Role};

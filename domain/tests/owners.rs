@@ -19,10 +19,8 @@ fn asker(name: &str, owner: &str) -> Asker {
 #[test]
 fn a_key_with_the_askers_name_does_not_answer() {
     let (theirs, other) = (asker("Bot", "Team"), asker("else", "team-b"));
-    let named = |name: &str, subject: &str, owner: &str| Principal {
-        subject: subject.into(),
-        ..principal(Role::Operator, name, owner)
-    };
+    let named =
+        |name: &str, subject: &str, owner: &str| Principal { subject: subject.into(), ..principal(Role::Operator, name, owner) };
     for (created_by, asked_by) in [(&theirs, None), (&other, Some(&theirs)), (&theirs, Some(&other))] {
         let object = Object::Intent { created_by, asked_by, assigned: &[], entries: &[], handed_for: &[], required: None };
         for who in [named("bot", "alice", "a"), named("alice", "bOT", "a"), named("alice", "alice", "TEAM")] {
@@ -43,11 +41,19 @@ fn an_owner_of_before_is_the_owner_of_today() {
         for (asks, answers) in [(before, today), (today, before)] {
             let (theirs, other) = (asker(asks, asks), asker("bot", "team-b"));
             for (created_by, asked_by) in [(&theirs, None), (&other, Some(&theirs)), (&theirs, Some(&other))] {
-                let object = Object::Intent { created_by, asked_by, assigned: &[], entries: &[], handed_for: &[], required: None };
+                let object =
+                    Object::Intent { created_by, asked_by, assigned: &[], entries: &[], handed_for: &[], required: None };
                 let operator = principal(Role::Operator, "alice", answers);
                 assert_eq!(authorize(&operator, Action::Respond, object), Err(Rejection::SelfResponse), "{before}");
             }
-            let object = Object::Intent { created_by: &theirs, asked_by: None, assigned: &[], entries: &[], handed_for: &[], required: None };
+            let object = Object::Intent {
+                created_by: &theirs,
+                asked_by: None,
+                assigned: &[],
+                entries: &[],
+                handed_for: &[],
+                required: None,
+            };
             assert_eq!(authorize(&principal(Role::Agent, answers, answers), Action::Read, object), Ok(()), "{before}");
         }
     }

@@ -281,7 +281,8 @@ impl<'a> PublicKey<'a> {
     /// Reads a key, and gives the bytes behind it.
     fn parse(bytes: &'a [u8]) -> Option<(Self, &'a [u8])> {
         // The labels are those of RFC 9053 §7 and RFC 8230 §4: 1 is the kind of key, 3 the algorithm, -1 the curve or the modulus.
-        let start = |members, kind, algorithm| Writer::default().map(members).integer(1).integer(kind).integer(3).integer(algorithm);
+        let start =
+            |members, kind, algorithm| Writer::default().map(members).integer(1).integer(kind).integer(3).integer(algorithm);
         let mut reader = Reader::new(bytes);
         if reader.exactly(&start(5, 2, ES256).integer(-1).integer(1).integer(-2)).is_some() {
             let x = reader.bytes().filter(|x| x.len() == HASH_BYTES)?;

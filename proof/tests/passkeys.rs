@@ -46,9 +46,7 @@ impl Keys {
                 let point = pair.public_key().as_ref();
                 [&[0xa5, 1, 2, 3, 0x26, 0x20, 1, 0x21, 0x58, 32][..], &point[1..33], &[0x22, 0x58, 32], &point[33..]].concat()
             }
-            Self::EdDsa(pair) => {
-                [&[0xa4, 1, 1, 3, 0x27, 0x20, 6, 0x21, 0x58, 32][..], pair.public_key().as_ref()].concat()
-            }
+            Self::EdDsa(pair) => [&[0xa4, 1, 1, 3, 0x27, 0x20, 6, 0x21, 0x58, 32][..], pair.public_key().as_ref()].concat(),
             Self::Rs256(pair) => {
                 let RsaPublicKeyComponents { n, e } = RsaPublicKeyComponents::<Vec<u8>>::from(pair.public());
                 let length = u16::try_from(n.len()).unwrap().to_be_bytes();
@@ -155,9 +153,7 @@ fn a_signature_stands_for_its_bytes_and_its_key_alone() {
     let all = Keys::all();
     for (index, keys) in all.iter().enumerate() {
         let assertion = keys.assert(&data("placet.example", BOTH, 5), &client("webauthn.get"));
-        let check = |assertion: &Assertion, key: &Keys| {
-            verify(assertion, &CHALLENGE, &Octets(key.cose()), Place::Site(&site()))
-        };
+        let check = |assertion: &Assertion, key: &Keys| verify(assertion, &CHALLENGE, &Octets(key.cose()), Place::Site(&site()));
         assert_eq!(check(&assertion, keys), Ok(5));
         let mut counted = assertion.clone();
         counted.authenticator_data.0[36] = 6;

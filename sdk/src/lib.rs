@@ -131,7 +131,7 @@ pub use crate::plan::{Checkpoint, CreatePlan, Plan};
 pub use crate::portfolio::{CreatePortfolio, Portfolio};
 pub use crate::problem::Problem;
 pub use crate::question::Question;
-pub use crate::receipt::{Signed, SignatureError, verify_receipt, verify_signature};
+pub use crate::receipt::{SignatureError, Signed, verify_receipt, verify_signature};
 pub use crate::subscription::{StreamEvent, Streamed, Subscription};
 pub use crate::task::{CreateTask, Task};
 

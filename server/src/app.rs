@@ -124,9 +124,7 @@ impl App {
         let observer = Arc::new(Witness { metrics: metrics.clone(), traces: traces.clone() });
         let public_url = config.public_url.clone().map_or_else(|| own_url(address), Ok)?;
         let surroundings = Surroundings::observed(clock.clone(), entropy.clone(), asking, allowance, observer);
-        let site = site(&public_url);
-        let surroundings = Surroundings { site: site.clone(), ..surroundings };
-        let store = store::open(&config.database, Exclusive::Serve, surroundings).await?;
+        let store = store::open(&config.database, Exclusive::Serve, surroundings.at(site(&public_url))).await?;
         keep_off_production(&*store, &config, mailbox.as_ref()).await?;
         release_leases(&*store).await?;
         recover(&*store).await?;
@@ -146,7 +144,8 @@ impl App {
             development = Some(Development::new(mailbox.clone(), deliveries.clone(), secret, &public_url, &*entropy));
         }
         let secrets = (nonce_secret, link_secret);
-        let pages = Pages::new((public_url.clone(), site), secrets, api::document, development, deliveries.sends_logins());
+        let (public, sends_logins) = ((public_url.clone(), site(&public_url)), deliveries.sends_logins());
+        let pages = Pages::new(public, secrets, api::document, development, sends_logins);
         let pages = web::Data::new(pages.keeping(config.retention));
         let (checkpoints, second_places) =
             keepers_of_the_log(&config, address, &public_url, (&store, &clock, &metrics), &*entropy).await?;

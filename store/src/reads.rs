@@ -643,19 +643,7 @@ pub(super) fn link<R: ReadRows>(rows: &mut R, token: &LinkToken, watch: &ClockWa
     let is_open = suspension.ending.is_none() && (!suspension.is_expired(now) || hold(rows, watch)?.is_some());
     let waiting = if is_open { rows.held_up(row.intent, WAITING_COUNTED)? } else { 0 };
     let signer = question.required_assurance.map(|_| signer_of(rows, &recipient)).transpose()?;
-    Ok(Some(LinkView {
-        recipient,
-        delivery,
-        intent_title,
-        agent,
-        suspension,
-        question,
-        signer,
-        waiting,
-        messages,
-        now,
-        is_open,
-    }))
+    Ok(Some(LinkView { recipient, delivery, intent_title, agent, suspension, question, signer, waiting, messages, now, is_open }))
 }
 
 /// Why no deadline may take effect at present; `None` if deadlines may. An absence of the server that is not recorded yet is a

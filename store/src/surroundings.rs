@@ -50,6 +50,12 @@ impl Surroundings {
         Self { clock, entropy, channels, pressing, allowance, site: None, hub, observer }
     }
 
+    /// The same, with the place where people's passkeys belong.
+    #[must_use]
+    pub fn at(self, site: Option<Site>) -> Self {
+        Self { site, ..self }
+    }
+
     /// The surroundings of one transaction; `clock` is the transaction's own.
     pub(crate) fn env<'a>(&'a self, clock: &'a dyn Clock, watch: &'a ClockWatch) -> Env<'a> {
         Env {

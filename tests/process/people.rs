@@ -19,6 +19,7 @@ async fn people_are_added_listed_and_removed_in_clear_words() {
         (&["add", "bob@example.com", "--role", "root"], "expected agent, operator"),
         (&["add", "bob@example.com"], "--role"),
         (&["remove", "bob@example.com"], "bob@example.com is not listed; placet people list"),
+        (&["reset-passkeys", "bob@example.com"], "bob@example.com is not listed; placet people list"),
         (&["remove", "bob"], "address must be one plain e-mail address"),
     ] {
         let refused = site.run(people(arguments)).await;
@@ -32,6 +33,9 @@ async fn people_are_added_listed_and_removed_in_clear_words() {
         (&ada["address"], &ada["role"], &ada["confirmed_at"]),
         (&json!("ada@example.com"), &json!("auditor"), &json!(null))
     );
+    assert_eq!(site.run(people(&["passkeys"])).await.succeeded().trim(), "[]");
+    let reset = site.run(people(&["reset-passkeys", "Ada@example.com"])).await;
+    assert!(reset.succeeded().contains("ada@example.com had no passkeys"), "{reset:?}");
     let removed = site.run(people(&["remove", "ada@example.com"])).await;
     assert!(removed.succeeded().contains("Removed ada@example.com"), "{removed:?}");
     assert_eq!(site.run(people(&["list"])).await.succeeded(), "");

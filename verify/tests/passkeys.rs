@@ -62,7 +62,7 @@ fn own() -> Passkey {
 fn added(world: &mut World, passkey: &Passkey, person: &str, at: u64) {
     let mut payload = passkey.known(person);
     (payload["person_id"], payload["algorithm"]) = (json!(world::id(0xf00)), json!(-8));
-    world.serve(person, at, "passkey.added", payload);
+    world.add(("log", &json!("server")), person, at, "passkey.added", payload);
 }
 
 /// A world in which the question demands a passkey, and Dan's signs the answer.
@@ -102,7 +102,12 @@ fn a_signature_is_checked_with_passkeys_known_beforehand_or_with_those_of_the_lo
     let report = judge(&registered_world(), &[own().known("Dan@x.example")]);
     assert_eq!((report.verdict, remarks(&report)), (Verdict::Verified, vec![]), "{:#?}", report.findings);
     let report = judge(&registered_world(), &[]);
-    assert_eq!((report.verdict, remarks(&report)), (Verdict::Verified, vec!["decisions_passkey_of_log"]), "{:#?}", report.findings);
+    assert_eq!(
+        (report.verdict, remarks(&report)),
+        (Verdict::Verified, vec!["decisions_passkey_of_log"]),
+        "{:#?}",
+        report.findings
+    );
     // A passkey of another person that is known says nothing about this one.
     let report = judge(&registered_world(), &[Passkey::new(2, "b3RoZXI").known(DAN)]);
     assert_eq!((report.verdict, remarks(&report)), (Verdict::Verified, vec!["decisions_passkey_of_log"]));
@@ -117,7 +122,11 @@ fn an_answer_that_the_passkey_did_not_sign_is_found() {
         judge(&world, &[own().known(DAN)])
     };
     let invalid = "passkey_invalid";
-    found(&forged(&|answer| (answer["value"], answer["choice_label"]) = (json!("deny"), json!("Deny"))), invalid, "signed something else");
+    found(
+        &forged(&|answer| (answer["value"], answer["choice_label"]) = (json!("deny"), json!("Deny"))),
+        invalid,
+        "signed something else",
+    );
     found(&forged(&|answer| answer["action_digest"] = json!(Hash([3; 32]))), invalid, "signed something else");
     found(&forged(&|answer| answer["presented_hash"] = json!(Hash([3; 32]))), invalid, "signed something else");
     found(&forged(&|answer| answer["assertion"] = own().sign(&json!("approve"), 1)), invalid, "did not verify its user");
@@ -158,7 +167,7 @@ fn a_passkey_counts_from_its_registration_to_its_removal() {
     assert_eq!(judge(&in_time, &[]).verdict, Verdict::Verified, "clocks of servers differ");
     let mut removed = registered_world();
     let payload = json!({"person_id": world::id(0xf00), "person": DAN, "credential_id": "b3du"});
-    removed.serve(DAN, 4, "passkey.removed", payload);
+    removed.add(("log", &json!("server")), DAN, 4, "passkey.removed", payload);
     // The removal stands before the answer, in time and in the tree.
     let removal = removed.events.pop().unwrap();
     let registration = removed.events.pop().unwrap();

@@ -20,7 +20,7 @@ use crate::suspension::retry::{OneOrMany, PartialRetryPolicy, Schedule};
 use crate::suspension::seeming::SeemingSecret;
 use crate::suspension::{
     CHOICE_DESCRIPTION_MAX, CHOICE_LABEL_MAX, CHOICE_VALUE_MAX, CHOICES_MAX, CONTEXT_BYTES_MAX, Kind, NOTIFY_TO_MAX,
-    QUESTION_BYTES_MAX, Question, ResponseType, Style, SuspensionChoice,
+    QUESTION_BYTES_MAX, Question, RequiredAssurance, ResponseType, Style, SuspensionChoice,
 };
 use crate::wire::{ChoiceRequest, SuspendRequest};
 
@@ -95,6 +95,7 @@ impl AskingPolicy {
         check.question(&request);
         let choices = check.choices(response_type, request.choices.unwrap_or_default());
         self.check_channel(request.channel_hint.as_deref(), &mut check);
+        self.check_assurance(request.required_assurance, &mut check);
         let recipients = self.recipients(request.notify_to, &mut check);
         // The call's fallback policy takes precedence over the server's. The call may state it as `final_fallback_policy` of
         // its retry policy, or as `fallback_policy`.
@@ -119,13 +120,6 @@ impl AskingPolicy {
             if check_answer(response_type, &choices, value).is_err() {
                 check.error("fallback_value", "answer", "must be a valid answer to the question");
             }
-        }
-        if request.confidence.is_some_and(|confidence| !(0.0..=1.0).contains(&confidence)) {
-            check.error("confidence", "range", "must be a number from 0 to 1");
-        }
-        if request.required_assurance.is_some() && !self.passkeys {
-            let message = "must be absent: people have no passkeys here, because the server's public address has no domain name";
-            check.error("required_assurance", "unsupported", message);
         }
         let (Some(schedule), true) = (schedule, check.errors.is_empty()) else { return Err(check.errors) };
         check.warnings.extend(schedule.shortened());
@@ -194,6 +188,14 @@ impl AskingPolicy {
             }
         }
         if check.errors.is_empty() { Ok(()) } else { Err(check.errors) }
+    }
+
+    /// Refuses a question that no person could answer.
+    fn check_assurance(&self, required: Option<RequiredAssurance>, check: &mut Check) {
+        if required.is_some() && !self.passkeys {
+            let message = "must be absent: people have no passkeys here, because the server's public address has no domain name";
+            check.error("required_assurance", "unsupported", message);
+        }
     }
 
     fn check_channel(&self, hint: Option<&str>, check: &mut Check) {
@@ -383,6 +385,9 @@ impl Check {
             if let Some(value) = value {
                 self.size(field, value, CONTEXT_BYTES_MAX);
             }
+        }
+        if request.confidence.is_some_and(|confidence| !(0.0..=1.0).contains(&confidence)) {
+            self.error("confidence", "range", "must be a number from 0 to 1");
         }
     }
 

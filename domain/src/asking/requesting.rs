@@ -175,7 +175,16 @@ fn answer(
     }
     let metadata = notes.filter(|notes| !notes.is_empty()).map(|notes| Map::from_iter([("notes".to_owned(), json!(notes))]));
     let (suspension_id, value) = (id.expose(), Some(value));
-    Ok(Respond { suspension_id, checkpoint: None, value, claimed_responded_by, metadata, expects: Some(kind), evidence: None, assertion: None })
+    Ok(Respond {
+        suspension_id,
+        checkpoint: None,
+        value,
+        claimed_responded_by,
+        metadata,
+        expects: Some(kind),
+        evidence: None,
+        assertion: None,
+    })
 }
 
 fn requested(reason: String, claimed: Option<String>, by: &Principal) -> Requested {

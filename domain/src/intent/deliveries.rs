@@ -182,7 +182,8 @@ mod tests {
             recipients: vec!["a@x.example".into()],
             asked_before: None,
             requested: None,
-            client_id: None, required_assurance: None,
+            client_id: None,
+            required_assurance: None,
         }
     }
 

@@ -421,7 +421,14 @@ mod tests {
     #[test]
     fn the_matrix_of_roles_and_actions_is_this_one() {
         let owner = asker("bot", "team-a");
-        let object = Object::Intent { created_by: &owner, asked_by: Some(&owner), assigned: &[], entries: &[], handed_for: &[], required: None };
+        let object = Object::Intent {
+            created_by: &owner,
+            asked_by: Some(&owner),
+            assigned: &[],
+            entries: &[],
+            handed_for: &[],
+            required: None,
+        };
         let mut table = String::new();
         for role in Role::ALL {
             for (whose, name, owner) in [("own", "bot", "team-a"), ("sibling", "other", "team-a"), ("foreign", "other", "team-b")]
@@ -535,8 +542,14 @@ verifier foreign: 403 403 403 403
     fn a_tied_gateway_reads_and_answers_what_it_was_handed_and_nothing_else() {
         let owner = asker("bot", "team-a");
         let gateway = Principal { tied_to: Some(vec!["pager".into()]), ..principal(Role::Channel, "pager", "ops") };
-        let handed =
-            |handed_for| Object::Intent { created_by: &owner, asked_by: Some(&owner), assigned: &[], entries: &[], handed_for, required: None };
+        let handed = |handed_for| Object::Intent {
+            created_by: &owner,
+            asked_by: Some(&owner),
+            assigned: &[],
+            entries: &[],
+            handed_for,
+            required: None,
+        };
         let alice = ["alice@example.com".to_owned()];
         for action in Action::ALL {
             assert_eq!(authorize(&gateway, action, handed(&[])), Err(Rejection::NotFound), "{action:?}");
@@ -618,7 +631,11 @@ verifier foreign: 403 403 403 403
             [Entry { id: AccessId(uuid::Uuid::nil()), principal_id: principal_id.into(), permission, expires_at: None }]
         };
         let may = |who: &Principal, action, entries: &[Entry], assigned: &[String], asked_by| {
-            authorize(who, action, Object::Intent { created_by: &creator, asked_by, assigned, entries, handed_for: &[], required: None })
+            authorize(
+                who,
+                action,
+                Object::Intent { created_by: &creator, asked_by, assigned, entries, handed_for: &[], required: None },
+            )
         };
         let everywhere = [
             Action::CreateIntent,

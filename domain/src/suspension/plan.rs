@@ -194,7 +194,8 @@ mod tests {
             recipients: vec!["alice@example.com".into(), "bob@example.com".into()],
             asked_before: None,
             requested: None,
-            client_id: None, required_assurance: None,
+            client_id: None,
+            required_assurance: None,
         }
     }
 

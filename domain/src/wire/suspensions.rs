@@ -11,7 +11,9 @@ use crate::suspension::FallbackPolicy;
 use crate::suspension::evidence::Evidence;
 use crate::suspension::requested::Requested;
 use crate::suspension::retry::{HumanRetryPolicy, PartialRetryPolicy};
-use crate::suspension::{AskedBefore, Kind, Question, RequiredAssurance, Resolution, ResolutionReason, ResponseType, Suspension, SuspensionChoice};
+use crate::suspension::{
+    AskedBefore, Kind, Question, RequiredAssurance, Resolution, ResolutionReason, ResponseType, Suspension, SuspensionChoice,
+};
 
 /// `POST /api/v1/intents/{id}/suspend`: asks a question. Unknown fields are refused.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]

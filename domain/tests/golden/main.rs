@@ -40,8 +40,8 @@ use domain::suspension::evidence::Evidence;
 use domain::suspension::lease::{Lease, LeaseStatus};
 use domain::suspension::requested::Requested;
 use domain::suspension::{
-    Asker, Ending, FallbackPolicy, Kind, Question, RequiredAssurance, Resolution, ResolutionReason, ResponseType, Style, Suspension,
-    SuspensionChoice,
+    Asker, Ending, FallbackPolicy, Kind, Question, RequiredAssurance, Resolution, ResolutionReason, ResponseType, Style,
+    Suspension, SuspensionChoice,
 };
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -149,7 +149,8 @@ fn question() -> Question {
         recipients: vec!["ops@example.com".into()],
         asked_before: None,
         requested: None,
-        client_id: None, required_assurance: None,
+        client_id: None,
+        required_assurance: None,
     }
 }
 

@@ -129,6 +129,15 @@ impl More {
         }
     }
 
+    /// Adds what was demanded.
+    fn add_demand(&mut self, rejection: &Rejection) {
+        if let Rejection::GovernanceViolation { rule, .. } = rejection {
+            self.members.insert("rule".to_owned(), json!(rule));
+        } else if let Rejection::AssuranceTooLow { required } = rejection {
+            self.members.insert("required_assurance".to_owned(), json!(required));
+        }
+    }
+
     /// Adds why a receipt cannot be used.
     fn add_receipt(&mut self, rejection: &Rejection) {
         if let Rejection::ReceiptUsed { at } = rejection {
@@ -164,8 +173,7 @@ impl More {
 impl From<Rejection> for Failure {
     fn from(rejection: Rejection) -> Self {
         let mut more = More::default();
-        let members = &mut more.members;
-        let mut member = |name: &str, value: Value| members.insert(name.to_owned(), value);
+        let mut member = |name: &str, value: Value| more.members.insert(name.to_owned(), value);
         match &rejection {
             Rejection::InvalidChoice { valid_choices, .. } => drop(member("valid_choices", json!(valid_choices))),
             Rejection::VersionConflict { current_version } => drop(member("current_version", json!(current_version))),
@@ -180,8 +188,7 @@ impl From<Rejection> for Failure {
             Rejection::TooSoon { retry_after_seconds }
             | Rejection::AskedTooOften { retry_after_seconds, .. }
             | Rejection::BytesSpent { retry_after_seconds, .. } => more.retry_after = Some(*retry_after_seconds),
-            Rejection::AssuranceTooLow { required } => drop(member("required_assurance", json!(required))),
-            Rejection::GovernanceViolation { rule, .. } => drop(member("rule", json!(rule))),
+            Rejection::GovernanceViolation { .. } | Rejection::AssuranceTooLow { .. } => more.add_demand(&rejection),
             Rejection::DependencyCycle { .. }
             | Rejection::DependenciesIncomplete { .. }
             | Rejection::UpstreamSuspended { .. }

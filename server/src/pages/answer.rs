@@ -33,10 +33,10 @@ use store::{LinkView, Precondition, Request, Signer, StoreError, Target, Unreada
 use super::Pages;
 use super::context::{FIELD_PREFIX, FIELDS_MAX};
 use super::scripts::{ANSWER, PASSKEY, TIMES, UNLOCK};
-use super::signature::{Signature, usable};
+use super::signature::{SignedFields, usable};
 use super::view::{
-    Again, Answers, Asked, Choices, Ending, FieldProblem, Fields, FormError, Given, OpenQuestion, Outcome, Page, PasskeyNeeded, PlanRow,
-    Reading, Silence, Trouble, Typed, UnknownLink,
+    Again, Answers, Asked, Choices, Ending, FieldProblem, Fields, FormError, Given, OpenQuestion, Outcome, Page, PasskeyNeeded,
+    PlanRow, Reading, Silence, Trouble, Typed, UnknownLink,
 };
 use crate::edge::admission::{Class, Refused};
 use crate::edge::auth::to_its_end;
@@ -59,7 +59,7 @@ pub(super) struct Form {
     value: Option<String>,
     comment: String,
     fields: BTreeMap<String, String>,
-    signature: Signature,
+    signature: SignedFields,
 }
 
 /// The state in which an open question is shown.

@@ -20,7 +20,7 @@ use super::Pages;
 use super::answer::see_other;
 use super::scripts::PASSKEY;
 use super::session::Session;
-use super::signature::{Asked, Signature, User, usable};
+use super::signature::{Asked, SignedFields, User, usable};
 use super::view::{INSIDE_STYLESHEET as STYLESHEET, Page, Trouble, Visitor, line, machine, second};
 use crate::edge::admission::Class;
 use crate::edge::body;
@@ -62,7 +62,7 @@ struct Form {
     adds: bool,
     new_authenticator_data: String,
     new_client_data_json: String,
-    signature: Signature,
+    signature: SignedFields,
 }
 
 impl Form {
@@ -101,12 +101,7 @@ fn later(pages: &Pages) -> HttpResponse {
 }
 
 /// The form of a request and its session, if it came from our own page.
-async fn sent(
-    request: &HttpRequest,
-    payload: Payload,
-    shared: &Shared,
-    pages: &Pages,
-) -> Result<(Form, Session), HttpResponse> {
+async fn sent(request: &HttpRequest, payload: Payload, shared: &Shared, pages: &Pages) -> Result<(Form, Session), HttpResponse> {
     let Ok(body) = body::read(&pages.bodies, request, payload).await else {
         return Err(pages.trouble(StatusCode::BAD_REQUEST, Trouble::Unreadable));
     };
@@ -156,12 +151,7 @@ pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Data
 }
 
 /// Gives out the challenge for a change of the passkeys.
-pub(super) async fn challenge(
-    request: HttpRequest,
-    payload: Payload,
-    shared: Data<Shared>,
-    pages: Data<Pages>,
-) -> HttpResponse {
+pub(super) async fn challenge(request: HttpRequest, payload: Payload, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
     let (form, session) = match sent(&request, payload, &shared, &pages).await {
         Ok(sent) => sent,
         Err(refusal) => return refusal,
@@ -208,10 +198,9 @@ fn not_used() -> Rejection {
 
 async fn changed<T>(change: Unit<'_, T>, session: Session, shared: &Shared, pages: &Pages) -> HttpResponse {
     match change.await {
-        Ok(_) => see_other(PASSKEYS),
         Err(StoreError::Rejected(Rejection::PasskeyRefused { reason })) => page(session, shared, pages, Some(reason)).await,
-        // The passkey was removed in the meantime.
-        Err(StoreError::Rejected(_)) => see_other(PASSKEYS),
+        // Another refusal says that the passkey was removed in the meantime.
+        Ok(_) | Err(StoreError::Rejected(_)) => see_other(PASSKEYS),
         Err(_) => later(pages),
     }
 }

@@ -52,14 +52,14 @@ impl Asked {
 
 /// The signature of a passkey, as a form carries it.
 #[derive(Default)]
-pub(super) struct Signature {
+pub(super) struct SignedFields {
     credential_id: String,
     authenticator_data: String,
     client_data_json: String,
     signature: String,
 }
 
-impl Signature {
+impl SignedFields {
     /// Keeps a field, if it is one of a signature.
     pub(super) fn field(&mut self, name: &str, value: &str) {
         let part = match name {

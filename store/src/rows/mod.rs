@@ -180,7 +180,7 @@ impl<R> ReadRows for R where
         + ReadLeases
         + ReadOutbox
         + ReadPasskeys
-    + ReadPeople
+        + ReadPeople
         + ReadPlans
         + ReadPortfolios
         + ReadPresence
@@ -203,8 +203,8 @@ impl<R> ReadRows for R where
 pub(crate) mod prelude {
     pub(crate) use super::{
         ReadAccess, ReadAnnouncements, ReadAssignments, ReadBytes, ReadCoordinators, ReadDepartures, ReadEvents, ReadGraph,
-        ReadHolds, ReadIdempotency, ReadIntents, ReadKeys, ReadLeases, ReadOutbox, ReadPasskeys, ReadPeople, ReadPlans, ReadPortfolios,
-        ReadPresence, ReadReceipts, ReadRedactions, ReadRetries, ReadRows, ReadSubscriptions, ReadSuspensions, ReadTasks,
-        ReadTimers, ReadTokens, ReadTree, Rows,
+        ReadHolds, ReadIdempotency, ReadIntents, ReadKeys, ReadLeases, ReadOutbox, ReadPasskeys, ReadPeople, ReadPlans,
+        ReadPortfolios, ReadPresence, ReadReceipts, ReadRedactions, ReadRetries, ReadRows, ReadSubscriptions, ReadSuspensions,
+        ReadTasks, ReadTimers, ReadTokens, ReadTree, Rows,
     };
 }

@@ -97,23 +97,7 @@ pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
         }
     }
     match decide(&loaded.intent, command, &request.principal, now) {
-        Err(refusal) => {
-            may_end(rows, env, &refusal)?;
-            // If the deadline has passed, the server ends the question, and this request only happened to come next. So the
-            // caller's span does not become the parent of the ending's span.
-            let trace_parent = loaded.trace_parent.take();
-            append(rows, env, &mut loaded, &refusal.deadline, &Principal::server().name, now)?;
-            loaded.trace_parent = trace_parent;
-            append(
-                rows,
-                env,
-                &mut loaded,
-                refusal.record.as_deref().map_or(&[], std::slice::from_ref),
-                &request.principal.name,
-                now,
-            )?;
-            Ok(Err(refusal.rejection))
-        }
+        Err(refusal) => record(rows, env, &mut loaded, request, refusal, now),
         Ok(events) => {
             let warnings = match weighed(rows, env, &loaded, command, &events, now)? {
                 Err(rejection) => return Ok(Err(rejection)),
@@ -132,6 +116,26 @@ pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
             Ok(Ok(outcome))
         }
     }
+}
+
+/// Appends the events that record a refusal: the end of the question if its deadline has passed, and the refused answer.
+fn record<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    loaded: &mut Loaded,
+    request: &Request,
+    refusal: Refusal,
+    now: DateTime<Utc>,
+) -> Decided<Outcome> {
+    may_end(rows, env, &refusal)?;
+    // If the deadline has passed, the server ends the question, and this request only happened to come next. So the caller's span
+    // does not become the parent of the ending's span.
+    let trace_parent = loaded.trace_parent.take();
+    append(rows, env, loaded, &refusal.deadline, &Principal::server().name, now)?;
+    loaded.trace_parent = trace_parent;
+    let record = refusal.record.as_deref().map_or(&[][..], std::slice::from_ref);
+    append(rows, env, loaded, record, &request.principal.name, now)?;
+    Ok(Err(refusal.rejection))
 }
 
 /// Loads the intent. If the request asks a question, the intent's portfolios are kept as they are until the transaction is over,

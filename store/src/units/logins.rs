@@ -146,7 +146,15 @@ pub(crate) fn log_in<R: Rows>(
     let began = SessionBegan { session_id: id, person_id: person.id, role: person.role, replaces: replaced };
     server_log::append(rows, env, &person.address, &ServerEvent::SessionBegan(began))?;
     let hash = session.hash().to_vec();
-    rows.insert_session(&SessionRow { id, person: person.id, hash, began_at: now, used_at: now, ends_at: now + SESSION_LASTS, challenge: None })?;
+    rows.insert_session(&SessionRow {
+        id,
+        person: person.id,
+        hash,
+        began_at: now,
+        used_at: now,
+        ends_at: now + SESSION_LASTS,
+        challenge: None,
+    })?;
     Ok(Some(session))
 }
 

@@ -41,8 +41,8 @@ struct Own {
     challenge: Option<(Vec<u8>, DateTime<Utc>)>,
 }
 
-fn refused(reason: impl ToString) -> Rejection {
-    Rejection::PasskeyRefused { reason: reason.to_string() }
+fn refused(reason: impl Into<String>) -> Rejection {
+    Rejection::PasskeyRefused { reason: reason.into() }
 }
 
 /// Finds the person who logged in; `None` for every other principal.
@@ -87,7 +87,8 @@ fn signer<'a>(
 ) -> Result<(&'a Passkey, u32), Rejection> {
     let passkey = passkeys.iter().find(|passkey| passkey.credential_id == assertion.credential_id);
     let passkey = passkey.ok_or_else(|| refused("it is not one of this person's passkeys"))?;
-    let counter = verify(assertion, challenge, &passkey.public_key, Place::Site(site)).map_err(refused)?;
+    let counter =
+        verify(assertion, challenge, &passkey.public_key, Place::Site(site)).map_err(|error| refused(error.to_string()))?;
     if !advances(passkey.counter, counter) {
         return Err(refused("its counter did not advance, as that of a copied passkey"));
     }
@@ -95,12 +96,7 @@ fn signer<'a>(
 }
 
 /// Adds a passkey of the person who logged in.
-pub(crate) fn add<R: Rows>(
-    rows: &mut R,
-    env: &Env<'_>,
-    principal: &Principal,
-    new: &Wanted<NewPasskey>,
-) -> Decided<Passkey> {
+pub(crate) fn add<R: Rows>(rows: &mut R, env: &Env<'_>, principal: &Principal, new: &Wanted<NewPasskey>) -> Decided<Passkey> {
     let (own, challenge, site) = match begun(rows, env, principal)? {
         Ok(begun) => begun,
         Err(rejection) => return Ok(Err(rejection)),
@@ -119,7 +115,7 @@ pub(crate) fn add<R: Rows>(
     };
     let registered = match register(&new.authenticator_data, &new.client_data_json, &challenge, site) {
         Ok(registered) => registered,
-        Err(error) => return Ok(Err(refused(error))),
+        Err(error) => return Ok(Err(refused(error.to_string()))),
     };
     if rows.reads().passkey(&registered.credential_id)?.is_some() {
         return Ok(Err(refused("it is registered already")));
@@ -253,12 +249,7 @@ impl Signed {
 
 /// Finds out what the question that an answer names demands, and verifies the signature that came with the answer. Gives the signature,
 /// if it is right; if it is not, the reason, which counts only if everything else about the caller is right.
-pub(super) fn signed<R: Rows>(
-    rows: &mut R,
-    env: &Env<'_>,
-    loaded: &mut Loaded,
-    request: &Request,
-) -> Decided<Option<Signed>> {
+pub(super) fn signed<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, request: &Request) -> Decided<Option<Signed>> {
     let Ok(Command::Respond(respond)) = &request.command else { return Ok(Ok(None)) };
     let Some(open) = SuspensionId::parse(&respond.suspension_id).and_then(|id| loaded.intent.opened(id)) else {
         return Ok(Ok(None));

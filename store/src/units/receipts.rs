@@ -143,5 +143,9 @@ fn authorized<R: Rows>(
 ) -> Decided<()> {
     let handed_for = &handed(rows.reads(), principal, Some(suspension.rid))?;
     let (created_by, asked_by) = (&loaded.intent.created_by, Some(&suspension.suspension.asked_by));
-    Ok(authorize(principal, action, Object::Intent { created_by, asked_by, assigned: &[], entries: &[], handed_for, required: None }))
+    Ok(authorize(
+        principal,
+        action,
+        Object::Intent { created_by, asked_by, assigned: &[], entries: &[], handed_for, required: None },
+    ))
 }

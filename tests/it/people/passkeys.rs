@@ -7,8 +7,11 @@ use harness::app::TestApp;
 use harness::authenticator::{Authenticator, Fields, PRESENT, VERIFIED};
 use harness::on_each_store;
 use harness::person::{Page, Person};
+use placet::{Decision, PasskeyError, SignatureError, Signed, verify_receipt, verify_signature};
 use serde_json::{Value, json};
 use store::host::account;
+use verify::report::Verdict;
+use verify::{Options, Watchers, verify};
 
 use super::logins::{ADA, list, log_in};
 
@@ -239,6 +242,37 @@ on_each_store! {
         let withdrawn = app.agent().post(&format!("api/v1/suspensions/{question}/cancel"), json!({})).await;
         withdrawn.ok();
         assert!(!is_open(app, &question).await);
+    }
+
+    /// A third party that knew the passkey beforehand needs neither the server nor trust in its key of the log.
+    async fn a_receipt_and_an_export_carry_the_signature(app: &mut TestApp) {
+        at_home(app).await;
+        let (mut ada, passkey) = person_with_passkey(app, ADA).await;
+        let (intent, question, link) = ask(app, ADA).await;
+        let asked = answer_challenge(&mut ada, &link, "yes").await;
+        assert_eq!(answer(&mut ada, &link, "yes", &passkey.sign(challenge(&asked))).await.status, 303);
+        let key = app.checkpoints().key().unwrap().verifying().clone();
+        let issued = app.agent().post(&format!("api/v1/suspensions/{question}/receipt"), json!({})).await.ok();
+        let decision = verify_receipt(issued["receipt"].to_string().as_bytes(), std::slice::from_ref(&key)).unwrap();
+        assert_eq!(decision.intent_id.to_string(), intent);
+        let known = |passkey: &Authenticator, person: &str| vec![serde_json::from_value(passkey.known(person)).unwrap()];
+        assert_eq!(verify_signature(&decision, &known(&passkey, ADA)), Ok(Signed::ByKnown));
+        assert_eq!(verify_signature(&decision, &known(&Authenticator::new(&app.base), ADA)), Ok(Signed::Unknown));
+        assert_eq!(verify_signature(&decision, &known(&passkey, BEN)), Err(SignatureError::Wrong(PasskeyError::OtherPerson)));
+        let changed = Decision { value: json!("no"), ..decision.clone() };
+        assert_eq!(verify_signature(&changed, &known(&passkey, ADA)), Err(SignatureError::Wrong(PasskeyError::Challenge)));
+        let unsigned = Decision { assertion: None, ..decision };
+        assert_eq!(verify_signature(&unsigned, &known(&passkey, ADA)), Err(SignatureError::Missing));
+
+        app.checkpoints().turn().await.unwrap();
+        let export = app.api(Role::Auditor).get("api/v1/export").await.text;
+        for (passkeys, remark) in [(known(&passkey, ADA), false), (vec![], true)] {
+            let options = Options { passkeys, ..Options::with_keys(vec![key.clone()]) };
+            let report = verify("export", export.as_bytes(), &options, Watchers::default());
+            assert_eq!(report.verdict, Verdict::Verified, "{:#?}", report.findings);
+            let remarked = report.not_checkable.iter().any(|remark| remark.code == "decisions_passkey_of_log");
+            assert_eq!(remarked, remark, "{:#?}", report.not_checkable);
+        }
     }
 
     /// An address that is not listed, or not confirmed, has no passkeys, and the page says what to do.

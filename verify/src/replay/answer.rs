@@ -30,12 +30,13 @@ impl Course<'_> {
         let Resumed { role, assurance, credential, .. } = *answer;
         let who = self.keys.who(&Acted { event, subject, role, assurance, credential })?;
         self.was_sent_to(&open, event, credential)?;
-        let mut by = &who.principal;
-        let (mut signed, signer) = (Doubts::new(), Principal { assurance: Assurance::Passkey, ..who.principal.clone() });
+        let mut by = who.principal.clone();
+        let mut of_signature = Doubts::new();
         if let Some(assertion) = &answer.assertion {
-            signed = self.passkeys.signed(event, answer, assertion)?;
-            by = &signer;
+            of_signature = self.passkeys.signed(event, answer, assertion)?;
+            by.assurance = Assurance::Passkey;
         }
+        let by = &by;
         let claimed = if by.role == Role::Channel { &answer.responded_by } else { &answer.claimed_responded_by };
         let respond = Respond {
             suspension_id: open.id.expose(),
@@ -61,7 +62,7 @@ impl Course<'_> {
         }
         let mut doubts = who.doubts;
         doubts.extend(allowed);
-        doubts.extend(signed);
+        doubts.extend(of_signature);
         if self.is_about_work(&open) {
             doubts.insert(Doubt::Plan);
         }

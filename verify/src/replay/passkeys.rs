@@ -82,7 +82,8 @@ impl Passkeys {
     pub(super) fn signed(&self, event: &Happened, answer: &Resumed, assertion: &Assertion) -> Result<Doubts, Fault> {
         let person = answer.responded_by.as_deref().unwrap_or_default();
         let fault = |why: &str| {
-            let text = format!("The signature of a passkey under the answer of {} is not right: {why}.", quoted(person, SHOWN_MAX));
+            let text =
+                format!("The signature of a passkey under the answer of {} is not right: {why}.", quoted(person, SHOWN_MAX));
             Err(Fault::new(Code::PasskeyInvalid, text))
         };
         let value = answer.value.clone().unwrap_or_default();
@@ -120,6 +121,7 @@ impl Logged {
         let slack = TimeDelta::seconds(SLACK_SECONDS);
         let is_before = |moment: Moment, at: DateTime<Utc>| at < moment.at - slack && event.leaf < moment.leaf;
         let is_after = |moment: Moment, at: DateTime<Utc>| at > moment.at + slack && event.leaf > moment.leaf;
-        !self.added.is_some_and(|added| is_before(added, event.at)) && !self.removed.is_some_and(|removed| is_after(removed, event.at))
+        !self.added.is_some_and(|added| is_before(added, event.at))
+            && !self.removed.is_some_and(|removed| is_after(removed, event.at))
     }
 }

@@ -101,18 +101,13 @@ impl World {
         world
     }
 
-    fn add(&mut self, (name, of): (&str, &Value), actor: &str, at: u64, event_type: &str, payload: Value) {
+    pub(crate) fn add(&mut self, (name, of): (&str, &Value), actor: &str, at: u64, event_type: &str, payload: Value) {
         let mut event = json!({
             "id": self.chance.id(), "actor": actor, "created_at": time(at * SECOND), "event_type": event_type, name: of,
             "salt": "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
         });
         event["payload"] = payload;
         self.events.push(event.as_object().unwrap().clone());
-    }
-
-    /// Adds an event of the server's log.
-    pub(crate) fn serve(&mut self, actor: &str, at: u64, event_type: &str, payload: Value) {
-        self.add(("log", &json!("server")), actor, at, event_type, payload);
     }
 
     /// Adds an event of an intent.

@@ -8,8 +8,8 @@ use crate::base::name::Owner;
 use crate::base::time;
 use crate::people::client::Client;
 use crate::people::event::{
-    HoldChanged, KeyFacts, LogExported, LogKeyAdded, PasskeyAdded, PasskeyRemoved, PayloadRedacted, PersonAdded, PersonNamed, ServerEvent, SessionBegan,
-    SessionEnded,
+    HoldChanged, KeyFacts, LogExported, LogKeyAdded, PasskeyAdded, PasskeyRemoved, PayloadRedacted, PersonAdded, PersonNamed,
+    ServerEvent, SessionBegan, SessionEnded,
 };
 use crate::people::principal::{Credential, Role};
 

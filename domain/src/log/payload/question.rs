@@ -9,7 +9,9 @@ use crate::intent::event::{self, ExtensionCause};
 use crate::people::principal::Credential;
 use crate::suspension::requested::Requested;
 use crate::suspension::retry::{self, HumanRetryPolicy, OneOrMany, Strategy};
-use crate::suspension::{self, FallbackPolicy, Kind, Question, RequiredAssurance, ResponseType, Style, Suspension, SuspensionChoice};
+use crate::suspension::{
+    self, FallbackPolicy, Kind, Question, RequiredAssurance, ResponseType, Style, Suspension, SuspensionChoice,
+};
 
 /// A question as it was asked. The members about its end are always null. Older versions wrote the whole record of the question
 /// here, which had these members, so they stay.
