@@ -57,12 +57,14 @@ pub(crate) fn compose_login(mail: &LoginMail, from: &Mailbox) -> Result<Composed
 /// Makes the mail with a checkpoint of the log.
 pub(crate) fn compose_checkpoint(mail: &CheckpointMail, from: &Mailbox) -> Result<Mail, DeliveryError> {
     let begun = begin(from, &mail.recipient, &mail.message_id, mail.sent_at, &mail.subject())?;
-    let note = Body::new_with_encoding(mail.note.clone(), ContentTransferEncoding::Base64);
+    // Bytes of no kind of text: a mail program may give the lines of a text other ends, and then the signature is wrong.
+    let note = Body::new_with_encoding(mail.note.clone().into_bytes(), ContentTransferEncoding::Base64);
+    let bytes = ContentType::parse("application/octet-stream").map_err(|_| DeliveryError::permanent(NOT_ENCODED))?;
     let note = note.map_err(|_| DeliveryError::permanent(NOT_ENCODED))?;
     let parts = MultiPart::mixed()
         .boundary(BOUNDARY)
         .singlepart(part(ContentType::TEXT_PLAIN, &mail.text())?)
-        .singlepart(Attachment::new(mail.file_name()).body(note, ContentType::TEXT_PLAIN));
+        .singlepart(Attachment::new(mail.file_name()).body(note, bytes));
     generated(begun).multipart(parts).map_err(|error| DeliveryError::permanent(&error.to_string()))
 }
 

@@ -111,8 +111,8 @@ impl Received {
     pub fn attached_texts(&self) -> Vec<(String, String)> {
         let message = self.message();
         let text = |part: &MessagePart<'_>| match &part.body {
-            PartType::Text(text) => text.to_string(),
-            _ => panic!("the attached file is no text"),
+            PartType::Binary(bytes) => String::from_utf8(bytes.to_vec()).expect("the attached file is text"),
+            _ => panic!("the attached file may be changed on its way"),
         };
         message.attachments().map(|part| (part.attachment_name().unwrap_or_default().to_owned(), text(part))).collect()
     }
