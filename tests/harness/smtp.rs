@@ -110,9 +110,9 @@ impl Received {
     /// The names and the texts of the attached files.
     pub fn attached_texts(&self) -> Vec<(String, String)> {
         let message = self.message();
-        let text = |part: &MessagePart<'_>| match &part.body {
-            PartType::Binary(bytes) => String::from_utf8(bytes.to_vec()).expect("the attached file is text"),
-            _ => panic!("the attached file may be changed on its way"),
+        let text = |part: &MessagePart<'_>| {
+            let PartType::Binary(bytes) = &part.body else { panic!("the attached file may be changed on its way") };
+            String::from_utf8(bytes.to_vec()).expect("the attached file is text")
         };
         message.attachments().map(|part| (part.attachment_name().unwrap_or_default().to_owned(), text(part))).collect()
     }
