@@ -1,6 +1,5 @@
 //! Mails the newest checkpoint to auditors, once in a while.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use channels::{CheckpointMail, CheckpointPost, DeliveryError};
@@ -19,15 +18,18 @@ pub(crate) struct Mails {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     domain: String,
-    // The checkpoint that is being mailed, and the addresses that do not have it yet. One loop takes turns; the lock is held while a mail is
-    // handed over. A server that stops meanwhile does not try again: the next checkpoint covers this one.
-    under_way: Mutex<(u64, VecDeque<Mail>)>,
+    // One loop takes turns; the lock is held while mails are handed over. A server that stops meanwhile does not try again.
+    under_way: Mutex<UnderWay>,
 }
 
-/// A mail that was not taken yet.
-struct Mail {
-    checkpoint: Arc<CheckpointRow>,
-    recipient: String,
+/// The checkpoint that is being mailed.
+#[derive(Default)]
+struct UnderWay {
+    checkpoint: Option<CheckpointRow>,
+    /// The addresses that do not have it yet.
+    recipients: Vec<String>,
+    /// The size of the last one that a mail server took.
+    taken: u64,
 }
 
 impl Mails {
@@ -38,38 +40,40 @@ impl Mails {
         public_url: &Url,
     ) -> Self {
         let domain = public_url.domain().unwrap_or("localhost").to_owned();
-        Self { post, settings, store, clock, domain, under_way: Mutex::new((0, VecDeque::new())) }
+        Self { post, settings, store, clock, domain, under_way: Mutex::default() }
     }
 
-    /// Mails the newest checkpoint if its time has come; returns the size of the last one that each auditor's server took.
+    /// Mails the newest checkpoint if its time has come; returns the size of the last one that was taken for an address. An address that is
+    /// put off is tried again until a newer checkpoint is due; one that is refused is not.
     pub(super) async fn turn(&self) -> Result<u64, Failure> {
         let mut under_way = self.under_way.lock().await;
-        let (taken, mails) = &mut *under_way;
-        if mails.is_empty() {
-            let due = self.store.checkpoint_to_mail(self.settings.every).await.map_err(|error| Failure::later(&error))?;
-            let Some(checkpoint) = due.map(Arc::new) else { return Ok(*taken) };
-            let mail = |recipient: &String| Mail { checkpoint: checkpoint.clone(), recipient: recipient.clone() };
-            mails.extend(self.settings.to.iter().map(mail));
+        let due = self.store.checkpoint_to_mail(self.settings.every).await.map_err(|error| Failure::later(&error))?;
+        if due.is_some() {
+            *under_way = UnderWay { checkpoint: due, recipients: self.settings.to.clone(), taken: under_way.taken };
         }
-        let mut refused = None;
-        while let Some(mail) = mails.front() {
-            let size = mail.checkpoint.size;
-            match self.post.send_checkpoint(&self.written(mail)).await {
-                Ok(_) => *taken = size,
-                Err(error @ DeliveryError::Retry { .. }) => return Err(Failure::later(&error)),
-                // The address will not take the next try either, and the others must not wait for it.
-                Err(error) => refused = Some(Failure::later(&error)),
+        let UnderWay { checkpoint: Some(checkpoint), recipients, taken } = &mut *under_way else { return Ok(under_way.taken) };
+        let mut failed = None;
+        for recipient in std::mem::take(recipients) {
+            match self.post.send_checkpoint(&self.written(checkpoint, &recipient)).await {
+                Ok(_) => *taken = checkpoint.size,
+                Err(error) => {
+                    failed = Some(Failure::later(&error));
+                    if matches!(error, DeliveryError::Retry { .. }) {
+                        recipients.push(recipient);
+                    }
+                }
             }
-            mails.pop_front();
         }
-        refused.map_or(Ok(*taken), Err)
+        failed.map_or(Ok(*taken), Err)
     }
 
-    fn written(&self, mail: &Mail) -> CheckpointMail {
-        let CheckpointRow { size, note, .. } = &*mail.checkpoint;
+    fn written(&self, checkpoint: &CheckpointRow, recipient: &str) -> CheckpointMail {
+        let CheckpointRow { size, root, note, .. } = checkpoint;
+        // After a rollback another checkpoint may have the same size, and a mailbox must not take it for the same mail.
+        let [a, b, c, d, ..] = root;
         CheckpointMail {
-            message_id: format!("checkpoint-{size}@{}", self.domain),
-            recipient: mail.recipient.clone(),
+            message_id: format!("checkpoint-{size}-{:08x}@{}", u32::from_be_bytes([*a, *b, *c, *d]), self.domain),
+            recipient: recipient.to_owned(),
             sent_at: self.clock.now(),
             origin: note.lines().next().unwrap_or_default().to_owned(),
             size: *size,

@@ -21,9 +21,6 @@ use crate::rows::{CheckpointRow, Decided, LogKeyRow, RowsError, RowsResult, Tree
 use crate::surroundings::Env;
 use crate::tree::{Step, root};
 
-/// The name of the auditors' mails among the witnesses. No witness has it, because the key of a witness has a plus sign.
-const MAILED: &str = "mail";
-
 /// Saves a step of the tree's growth. Returns false if the tree has grown meanwhile, and then saves nothing.
 pub(crate) fn extend<R: Rows>(rows: &mut R, step: &Step) -> RowsResult<bool> {
     let tree = rows.lock_tree()?;
@@ -100,15 +97,17 @@ pub(crate) fn add_cosignature<R: Rows>(
 /// The newest checkpoint, if none was mailed within the time `every`. It counts as mailed from then on.
 pub(crate) fn to_mail<R: Rows>(rows: &mut R, env: &Env<'_>, every: TimeDelta) -> RowsResult<Option<CheckpointRow>> {
     let size = rows.lock_tree()?.signed_size;
-    let mailed = rows.reads().witness_size(MAILED)?;
-    let Some(newest) = rows.reads().checkpoint(size)?.filter(|newest| mailed != Some(newest.size)) else { return Ok(None) };
-    // The last one is missing after a restore from an older copy; then people learn of the restore at once.
-    let last = mailed.map(|mailed| rows.reads().checkpoint(mailed)).transpose()?.flatten();
-    if last.is_some_and(|last| env.clock.now() < last.created_at + every) {
+    let mailed = rows.reads().mailed()?;
+    if let Some((mailed, at)) = mailed
+        && (mailed == size || at.is_some_and(|at| env.clock.now() < at + every))
+    {
         return Ok(None);
     }
-    rows.save_witness(MAILED, newest.size)?;
-    Ok(Some(newest))
+    let newest = rows.reads().checkpoint(size)?;
+    if newest.is_some() {
+        rows.note_mailed(size, env.clock.now())?;
+    }
+    Ok(newest)
 }
 
 /// Puts a first key in force, and records it in the server's own log. Returns the key in force, which is another one if there was one.

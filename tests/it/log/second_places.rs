@@ -389,6 +389,7 @@ on_each_store! {
         app.clock.jump(TimeDelta::seconds(1));
         app.smtp.script(Fault::Defer);
         assert!(matches!(turn(app).await, Err(Failure::Later(_))));
+        assert_eq!(mails_of_checkpoints(app), mailed + 1, "an address that is put off does not hold up the others");
         let size = turn(app).await.unwrap();
         assert!(size > head.size);
         assert_eq!(mails_of_checkpoints(app), mailed + 2, "the address that was put off gets it, and no address gets it twice");
