@@ -7,20 +7,22 @@ use lettre::{
     Address,
     address::Envelope,
     message::{
-        Body, Mailbox, Message as Mail, MessageBuilder, MultiPart, SinglePart,
+        Attachment, Body, Mailbox, Message as Mail, MessageBuilder, MultiPart, SinglePart,
         header::{ContentTransferEncoding, ContentType, HeaderName, HeaderValue},
     },
 };
 
-use crate::{DeliveryError, LoginMail, Message, Occasion, Rendered, SettingsError, login, render};
+use crate::{CheckpointMail, DeliveryError, LoginMail, Message, Occasion, Rendered, SettingsError, login, render};
 
-/// The boundary cannot occur in a part: both parts are quoted-printable, which writes every `=` as `=3D` (RFC 2045 §6.7).
+/// The boundary cannot occur in a part: quoted-printable writes every `=` as `=3D` (RFC 2045 §6.7), and base64 has no underscore.
 const BOUNDARY: &str = "=_placet_parts";
 /// The longest message id that fits a header line, with room to spare.
 const MESSAGE_ID_BYTES_MAX: usize = 250;
 /// The reason that every channel gives for not sending a message to a recipient that is not a plain address.
 pub(crate) const NO_PLAIN_ADDRESS: &str =
     "the recipient is not a plain e-mail address: a mail server might carry the message elsewhere, so it was not sent";
+
+const NOT_ENCODED: &str = "a part of the mail cannot be encoded";
 
 /// A mail as it is sent, with the texts that it was made from.
 pub(crate) struct Composed {
@@ -50,6 +52,20 @@ pub(crate) fn compose_login(mail: &LoginMail, from: &Mailbox) -> Result<Composed
     let rendered = login::render(mail).map_err(|error| DeliveryError::permanent(&error.to_string()))?;
     let begun = begin(from, &mail.recipient, &mail.message_id, mail.sent_at, &rendered.subject)?;
     finish(generated(begun), rendered)
+}
+
+/// Makes the mail with a checkpoint of the log.
+pub(crate) fn compose_checkpoint(mail: &CheckpointMail, from: &Mailbox) -> Result<Mail, DeliveryError> {
+    let begun = begin(from, &mail.recipient, &mail.message_id, mail.sent_at, &mail.subject())?;
+    // Bytes of no kind of text: a mail program may give the lines of a text other ends, and then the signature is wrong.
+    let note = Body::new_with_encoding(mail.note.clone().into_bytes(), ContentTransferEncoding::Base64);
+    let bytes = ContentType::parse("application/octet-stream").map_err(|_| DeliveryError::permanent(NOT_ENCODED))?;
+    let note = note.map_err(|_| DeliveryError::permanent(NOT_ENCODED))?;
+    let parts = MultiPart::mixed()
+        .boundary(BOUNDARY)
+        .singlepart(part(ContentType::TEXT_PLAIN, &mail.text())?)
+        .singlepart(Attachment::new(mail.file_name()).body(note, bytes));
+    generated(begun).multipart(parts).map_err(|error| DeliveryError::permanent(&error.to_string()))
 }
 
 /// The headers with which every mail begins, and its envelope.
@@ -167,7 +183,7 @@ fn date(at: DateTime<Utc>) -> Result<SystemTime, DeliveryError> {
 
 fn part(content_type: ContentType, content: &str) -> Result<SinglePart, DeliveryError> {
     let body = Body::new_with_encoding(content.to_owned(), ContentTransferEncoding::QuotedPrintable)
-        .map_err(|_| DeliveryError::permanent("a part of the mail cannot be encoded"))?;
+        .map_err(|_| DeliveryError::permanent(NOT_ENCODED))?;
     Ok(SinglePart::builder().header(content_type).body(body))
 }
 

@@ -14,8 +14,8 @@ use lettre::{
 use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::{
-    Channel, DeliveryError, LoginMail, Message, Postbox, Receipt, SettingsError,
-    compose::{BounceAddress, compose, compose_login, sender},
+    Channel, CheckpointMail, CheckpointPost, DeliveryError, LoginMail, Message, Postbox, Receipt, SettingsError,
+    compose::{BounceAddress, compose, compose_checkpoint, compose_login, sender},
     smtp_server::SmtpServer,
 };
 
@@ -94,6 +94,14 @@ impl Postbox for EmailChannel {
             Err(error) => Err(error),
         };
         told(sent, &mail.link)
+    }
+}
+
+#[async_trait]
+impl CheckpointPost for EmailChannel {
+    async fn send_checkpoint(&self, mail: &CheckpointMail) -> Result<Receipt, DeliveryError> {
+        let composed = compose_checkpoint(mail, &self.from)?;
+        Ok(Receipt::new(&self.send(&composed, self.from.email.clone()).await?))
     }
 }
 

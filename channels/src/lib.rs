@@ -5,6 +5,7 @@
 //! only says whether another try can help.
 #![warn(missing_docs)]
 
+mod checkpoint;
 mod columns;
 mod compose;
 mod email;
@@ -21,6 +22,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 pub use self::{
+    checkpoint::{CheckpointMail, CheckpointPost},
     email::{DELIVERY_TIMEOUT, EmailChannel, EmailSettings},
     login::{LoginMail, Postbox},
     memory::{MAILS_KEPT_MAX, MemoryMailbox, StoredMail, Withheld},

@@ -94,7 +94,7 @@ pub struct ClientBuilder {
     hooks: Vec<Arc<dyn Hooks>>,
     outage_tolerance: Option<Duration>,
     default_retry_policy: Option<PartialRetryPolicy>,
-    log_key: Option<String>,
+    log_keys: Vec<String>,
     log_file: Option<PathBuf>,
 }
 
@@ -135,9 +135,10 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets the public key of the server's log, `NAME+HASH+KEY`, which [`Client::check_log`] trusts. The operator of the server has it.
+    /// Adds a public key of the server's log, `NAME+HASH+KEY`, which [`Client::check_log`] trusts. The operator of the server has it. If
+    /// the key is replaced, add the new one and keep the old one, which signed the checkpoint that is remembered.
     pub fn log_key(mut self, key: impl Into<String>) -> Self {
-        self.log_key = Some(key.into());
+        self.log_keys.push(key.into());
         self
     }
 
@@ -164,8 +165,8 @@ impl ClientBuilder {
     pub fn build(self) -> Result<Client, SetupError> {
         let hooks = HookList::new(self.hooks);
         let transport = Arc::new(Transport::new(&self.base_url, self.api_key, &self.options, hooks)?);
-        let Self { outage_tolerance, default_retry_policy, log_key, log_file, .. } = self;
-        let log = Arc::new(LogMemory::new(log_key.as_deref(), log_file)?);
+        let Self { outage_tolerance, default_retry_policy, log_keys, log_file, .. } = self;
+        let log = Arc::new(LogMemory::new(&log_keys, log_file)?);
         Ok(Client { transport, outage_tolerance, default_retry_policy, log })
     }
 }
@@ -190,7 +191,7 @@ impl Client {
             hooks: Vec::new(),
             outage_tolerance: None,
             default_retry_policy: None,
-            log_key: None,
+            log_keys: Vec::new(),
             log_file: None,
         }
     }

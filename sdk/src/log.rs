@@ -72,17 +72,17 @@ pub enum LogError {
 /// The memory that a client has of the log. Clones of the client share it.
 #[derive(Debug, Default)]
 pub(crate) struct LogMemory {
-    key: Option<VerifyingKey>,
+    keys: Vec<VerifyingKey>,
     file: Option<PathBuf>,
     // A std mutex will do: it is held for a copy, and never across an await.
     last: Mutex<Option<(TreeHead, String)>>,
 }
 
 impl LogMemory {
-    /// Reads the key.
-    pub(crate) fn new(key: Option<&str>, file: Option<PathBuf>) -> Result<Self, SetupError> {
-        let key = key.map(str::parse).transpose().map_err(|_| SetupError::InvalidLogKey)?;
-        Ok(Self { key, file, last: Mutex::default() })
+    /// Reads the keys.
+    pub(crate) fn new(keys: &[String], file: Option<PathBuf>) -> Result<Self, SetupError> {
+        let keys = keys.iter().map(|key| key.parse()).collect::<Result<_, _>>().map_err(|_| SetupError::InvalidLogKey)?;
+        Ok(Self { keys, file, last: Mutex::default() })
     }
 
     fn last(&self) -> MutexGuard<'_, Option<(TreeHead, String)>> {
@@ -91,7 +91,7 @@ impl LogMemory {
     }
 
     /// The last checkpoint that was seen, also by an earlier process if there is a file. A checkpoint in the file must be signed, too.
-    fn remembered(&self, key: &VerifyingKey) -> Result<Option<(TreeHead, String)>, LogError> {
+    fn remembered(&self) -> Result<Option<(TreeHead, String)>, LogError> {
         let last = self.last().clone();
         let Some(file) = self.file.as_ref().filter(|_| last.is_none()) else { return Ok(last) };
         let note = match std::fs::read_to_string(file) {
@@ -99,7 +99,7 @@ impl LogMemory {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(LogError::File(error)),
         };
-        let head = TreeHead::verify(&note, std::slice::from_ref(key));
+        let head = TreeHead::verify(&note, &self.keys);
         let head = head.map_err(|error| LogError::File(std::io::Error::new(std::io::ErrorKind::InvalidData, error)))?;
         Ok(Some((head, note)))
     }
@@ -163,8 +163,10 @@ impl Client {
     ///
     /// `WentBack` and `Forked` if the log is not in order. Then the remembered checkpoint stays, so each further check fails, too.
     pub async fn check_log(&self) -> Result<LogCheckpoint, LogError> {
-        let key = self.log.key.as_ref().ok_or(LogError::NoKey)?;
-        let remembered = self.log.remembered(key)?;
+        if self.log.keys.is_empty() {
+            return Err(LogError::NoKey);
+        }
+        let remembered = self.log.remembered()?;
         let newest: Vec<Shown> = self.send(Call::read("/api/v1/checkpoints", []).query("limit", "1")).await?;
         let went_back = |(head, note): (TreeHead, String), newest_size, newest_note| {
             let remembered = Box::new(LogCheckpoint { origin: head.origin, size: head.size, note });
@@ -173,7 +175,7 @@ impl Client {
         let Some(Shown { note }) = newest.into_iter().next() else {
             return Err(remembered.map_or(LogError::NoCheckpoint, |remembered| went_back(remembered, 0, String::new())));
         };
-        let head = TreeHead::verify(&note, std::slice::from_ref(key)).map_err(LogError::Untrusted)?;
+        let head = TreeHead::verify(&note, &self.log.keys).map_err(LogError::Untrusted)?;
         if let Some((seen, seen_note)) = remembered {
             if head.size < seen.size {
                 return Err(went_back((seen, seen_note), head.size, note));

@@ -15,8 +15,8 @@ use actix_web::rt::net::TcpStream;
 use actix_web::{App as ActixApp, web};
 use anyhow::Context;
 use channels::{
-    Channel, CheckpointHook, EmailChannel, EmailSettings, MemoryMailbox, Postbox, Subscribers, WebhookChannel, Withheld,
-    WitnessEndpoint,
+    Channel, CheckpointHook, CheckpointPost, EmailChannel, EmailSettings, MemoryMailbox, Postbox, Subscribers, WebhookChannel,
+    Withheld, WitnessEndpoint,
 };
 use chrono::TimeDelta;
 use domain::base::clock::Clock;
@@ -40,6 +40,7 @@ use crate::edge::shared::Shared;
 use crate::edge::turns::Turns;
 use crate::log::checkpoints::Checkpoints;
 use crate::log::hook::Hook;
+use crate::log::mail::Mails;
 use crate::log::second_places::SecondPlaces;
 use crate::log::witness::Witness as LogWitness;
 use crate::observe::Witness;
@@ -116,7 +117,7 @@ impl App {
         // database file.
         let mailbox = config.mode.is_development().then(MemoryMailbox::new);
         let address = listener.local_addr()?;
-        let (lanes, postbox) = lanes(&config, mailbox.as_ref(), address)?;
+        let ways = ways(&config, mailbox.as_ref(), address)?;
         let metrics = Arc::new(Metrics::new(clock.now()));
         let traces = config.otlp_endpoint.as_ref().map(Traces::start).transpose()?.map(Arc::new);
         let (asking, limits) = ((config.asking.channels.clone(), config.asking.pressing), &config.limits);
@@ -135,8 +136,8 @@ impl App {
         let link_secret = store.secret(LINK_SECRET).await?;
         let resources =
             Resources { store: store.clone(), clock: clock.clone(), entropy: entropy.clone(), metrics: metrics.clone() };
-        let deliveries = Deliveries::new(resources, lanes, public_url.clone(), &config.asking);
-        let logins = postbox.map(|postbox| Logins::new(postbox, store.clone(), public_url.clone()));
+        let deliveries = Deliveries::new(resources, ways.lanes, public_url.clone(), &config.asking);
+        let logins = ways.logins.map(|postbox| Logins::new(postbox, store.clone(), public_url.clone()));
         let deliveries = Arc::new(deliveries.in_time_zone(config.display_time_zone).with_logins(logins));
         let mut development = None;
         if let Some(mailbox) = &mailbox {
@@ -148,7 +149,7 @@ impl App {
         let pages = Pages::new(public, secrets, api::document, development, sends_logins);
         let pages = web::Data::new(pages.keeping(config.retention));
         let (checkpoints, second_places) =
-            keepers_of_the_log(&config, address, &public_url, (&store, &clock, &metrics), &*entropy).await?;
+            keepers_of_the_log(&config, (address, &public_url, ways.checkpoints), (&store, &clock, &metrics), &*entropy).await?;
         let SubscriptionsConfig { hosts, allow_subnets } = config.subscriptions;
         let subscribers = Arc::new(Subscribers::new(hosts, allow_subnets, &[address]));
         let subscriptions = Arc::new(Subscriptions::new(store.clone(), subscribers.clone(), metrics.clone()));
@@ -344,18 +345,26 @@ async fn stopped(mut stopping: watch::Receiver<bool>) {
     drop(stopping.wait_for(|stopping| *stopping).await);
 }
 
-/// The lanes of all channels, and the way for login links if there is one.
-type LanesAndPostbox = (Vec<Lane>, Option<Arc<dyn Postbox>>);
+/// The ways out of the server.
+struct Ways {
+    /// One for each channel, for messages about questions.
+    lanes: Vec<Lane>,
+    /// The way for login links, if there is one.
+    logins: Option<Arc<dyn Postbox>>,
+    /// The way for mails with checkpoints, if there is one.
+    checkpoints: Option<Arc<dyn CheckpointPost>>,
+}
 
-/// Makes one [`Lane`] per channel, through which the channel's messages are sent, and the way for login links. In development no
+/// Makes one [`Lane`] per channel, through which the channel's messages are sent, and the ways for other mails. In development no
 /// message leaves this machine: a person who tries Placet out must not reach people by accident.
-fn lanes(config: &Config, mailbox: Option<&MemoryMailbox>, address: SocketAddr) -> anyhow::Result<LanesAndPostbox> {
+fn ways(config: &Config, mailbox: Option<&MemoryMailbox>, address: SocketAddr) -> anyhow::Result<Ways> {
     let mut lanes = Vec::new();
-    let mut postbox: Option<Arc<dyn Postbox>> = None;
+    let mut logins: Option<Arc<dyn Postbox>> = None;
+    let mut checkpoints: Option<Arc<dyn CheckpointPost>> = None;
     match (&config.mail, mailbox) {
         (_, Some(mailbox)) => {
             lanes.push(Lane::email(Arc::new(mailbox.clone())));
-            postbox = Some(Arc::new(mailbox.clone()));
+            logins = Some(Arc::new(mailbox.clone()));
         }
         (Some(mail), None) => {
             let email = Arc::new(EmailChannel::new(&EmailSettings {
@@ -366,7 +375,8 @@ fn lanes(config: &Config, mailbox: Option<&MemoryMailbox>, address: SocketAddr) 
                 timeout: channels::DELIVERY_TIMEOUT,
             })?);
             lanes.push(Lane::email(email.clone()));
-            postbox = Some(email);
+            logins = Some(email.clone());
+            checkpoints = Some(email);
         }
         (None, None) if config.webhooks.is_empty() => anyhow::bail!("there is no channel to reach people by"),
         (None, None) => {}
@@ -391,38 +401,37 @@ fn lanes(config: &Config, mailbox: Option<&MemoryMailbox>, address: SocketAddr) 
         }
         lanes.push(Lane::webhook(name.clone(), channel));
     }
-    Ok((lanes, postbox))
+    Ok(Ways { lanes, logins, checkpoints })
 }
 
 /// Opens the key of the log, and makes the loop that signs its checkpoints and those that send them on.
 async fn keepers_of_the_log(
     config: &Config,
-    address: SocketAddr,
-    public_url: &Url,
+    (address, public_url, post): (SocketAddr, &Url, Option<Arc<dyn CheckpointPost>>),
     (store, clock, metrics): (&Arc<dyn Store>, &Arc<dyn Clock>, &Arc<Metrics>),
     entropy: &dyn Entropy,
 ) -> anyhow::Result<(Arc<Checkpoints>, Arc<SecondPlaces>)> {
     let key = log::key::load(&**store, &config.log, public_url, entropy).await?;
     let checkpoints = Checkpoints::new(store.clone(), key, &config.log, metrics.clone());
-    let second_places = second_places(config, address, store, clock, metrics)?;
+    let second_places = second_places(config, (address, public_url, post), (store, clock, metrics))?;
     Ok((Arc::new(checkpoints), Arc::new(second_places)))
 }
 
-/// Makes the ways to the witnesses and to the auditor's webhook. In development there are none: a copy of a production database has the
+/// Makes the ways to the witnesses, to the auditor's webhook and to auditors' addresses. In development there are none: a copy of a production database has the
 /// key of the log, and would show a witness a second history of it.
 fn second_places(
     config: &Config,
-    address: SocketAddr,
-    store: &Arc<dyn Store>,
-    clock: &Arc<dyn Clock>,
-    metrics: &Arc<Metrics>,
+    (address, public_url, post): (SocketAddr, &Url, Option<Arc<dyn CheckpointPost>>),
+    (store, clock, metrics): (&Arc<dyn Store>, &Arc<dyn Clock>, &Arc<Metrics>),
 ) -> anyhow::Result<SecondPlaces> {
     let log = &config.log;
     if config.mode.is_development() {
-        if log.webhook.is_some() || !log.witnesses.is_empty() {
-            tracing::info!("in development mode the server sends no checkpoints of the log to witnesses and to the webhook");
+        if log.webhook.is_some() || log.mail.is_some() || !log.witnesses.is_empty() {
+            tracing::info!(
+                "in development mode the server sends no checkpoints of the log to witnesses, to the webhook and by mail"
+            );
         }
-        return Ok(SecondPlaces::new(Vec::new(), None, metrics.clone()));
+        return Ok(SecondPlaces::new(Vec::new(), None, None, metrics.clone()));
     }
     let mut witnesses = Vec::new();
     for witness in &log.witnesses {
@@ -432,7 +441,9 @@ fn second_places(
     }
     let hook = log.webhook.as_ref().map(|settings| CheckpointHook::new(settings, &[address])).transpose();
     let hook = hook.context("failed to use the webhook of the log")?.map(|hook| Hook::new(hook, store.clone(), clock.clone()));
-    Ok(SecondPlaces::new(witnesses, hook, metrics.clone()))
+    let mails = post.zip(log.mail.clone());
+    let mails = mails.map(|(post, settings)| Mails::new(post, settings, (store.clone(), clock.clone()), public_url));
+    Ok(SecondPlaces::new(witnesses, hook, mails, metrics.clone()))
 }
 
 /// In development mode, refuses a database that was used in production, or only warns if the operator asked for that mode. A

@@ -98,7 +98,8 @@ pub struct AuditFilter {
 #[derive(Clone, Debug)]
 pub struct FoundQuestion {
     pub suspension: Suspension,
-    pub question: String,
+    /// The text; absent if its event cannot be read.
+    pub question: Option<String>,
     /// The people to whom messages were sent.
     pub asked: Vec<String>,
 }
@@ -172,7 +173,8 @@ pub(crate) fn search<R: ReadRows>(rows: &mut R, principal: &Principal, filter: W
 
 /// The texts and the people of a chunk of questions, read at once as far as the search needs them.
 struct Texts {
-    questions: HashMap<i64, String>,
+    /// By the rows of their events; absent for one that is damaged.
+    questions: HashMap<i64, Option<String>>,
     asked: HashMap<i64, Vec<String>>,
 }
 
@@ -184,7 +186,8 @@ impl Texts {
             for (event, sealed) in rows.events_at(&events)? {
                 // A damaged row has no words; the record of its intent says what is wrong with it.
                 let asked: Value = serde_json::from_slice(&sealed.bytes).unwrap_or_default();
-                texts.questions.insert(event, asked["payload"]["question"].as_str().unwrap_or_default().to_owned());
+                let question = asked["payload"]["question"].as_str().filter(|_| sealed.is_whole());
+                texts.questions.insert(event, question.map(str::to_owned));
             }
         }
         if let (true, Some(newest), Some(oldest)) = (filter.person.is_some(), chunk.first(), chunk.last()) {
@@ -198,7 +201,7 @@ impl Texts {
     fn found<R: ReadRows>(&mut self, rows: &mut R, row: SuspensionRow) -> RowsResult<FoundQuestion> {
         let question = match self.questions.remove(&row.event) {
             Some(question) => question,
-            None => rows.question(&row)?.question,
+            None => rows.question(&row).ok().map(|question| question.question),
         };
         let asked = match self.asked.remove(&row.rid) {
             Some(asked) => asked,
@@ -218,7 +221,11 @@ fn is_wanted(filter: &AuditFilter, row: &SuspensionRow, texts: &Texts) -> bool {
         ended_by.into_iter().chain(asked).any(|name| is_same_in_any_case(name, person))
     };
     let has = |word: &String| {
-        texts.questions.get(&row.event).is_some_and(|question| question.to_lowercase().contains(&word.to_lowercase()))
+        texts
+            .questions
+            .get(&row.event)
+            .and_then(Option::as_ref)
+            .is_some_and(|text| text.to_lowercase().contains(&word.to_lowercase()))
     };
     from.is_none_or(|from| at >= from)
         && to.is_none_or(|to| at < to)
@@ -320,7 +327,7 @@ pub(crate) fn record<R: ReadRows>(
     let Some(log) = log_of(rows, &row)? else { return Ok(Ok(None)) };
     let verified = verify(rows, &row, &log)?;
     let events: Vec<Value> = log.iter().map(|(_, sealed)| serde_json::from_str(&sealed.served()).unwrap_or_default()).collect();
-    let (questions, questions_left_out) = questions(rows, &events)?;
+    let (questions, questions_left_out) = questions(rows, row.rid, &events)?;
     let title = rows.body(row.rid)?.title;
     let agent = row.intent.created_by.name.clone();
     let status = row.intent.status;
@@ -328,15 +335,18 @@ pub(crate) fn record<R: ReadRows>(
     Ok(Ok(Some(Record { intent_id: id, title, agent, status, events, questions, questions_left_out, holds, verified })))
 }
 
-/// The questions that the events asked.
-fn questions<R: ReadRows>(rows: &mut R, events: &[Value]) -> RowsResult<(Vec<RecordedQuestion>, usize)> {
-    let mut seen = HashSet::new();
-    let asked = events.iter().filter_map(|event| serde_json::from_value::<Suspended>(event["payload"].clone()).ok());
-    let asked: Vec<Suspended> = asked.filter(|asked| seen.insert(asked.suspension_id)).collect();
+/// The questions that the events of this intent asked.
+fn questions<R: ReadRows>(rows: &mut R, intent: i64, events: &[Value]) -> RowsResult<(Vec<RecordedQuestion>, usize)> {
+    let (mut seen, mut asked) = (HashSet::new(), Vec::new());
+    for event in events {
+        let Ok(named) = serde_json::from_value::<Suspended>(event["payload"].clone()) else { continue };
+        // An agent can write an event with the payload of another intent's question, or of none.
+        let row = rows.suspension(named.suspension_id)?.filter(|row| row.intent == intent);
+        asked.extend(row.filter(|_| seen.insert(named.suspension_id)));
+    }
     let left_out = asked.len().saturating_sub(RECORD_QUESTIONS_MAX);
     let mut questions = Vec::new();
-    for asked in asked.into_iter().skip(left_out) {
-        let Some(row) = rows.suspension(asked.suspension_id)? else { continue };
+    for row in asked.into_iter().skip(left_out) {
         let question = rows.question(&row).ok();
         let messages = rows.deliveries(row.rid)?.into_iter().map(|(message, state)| SentMessage {
             state: state.shown(&message),

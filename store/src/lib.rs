@@ -79,8 +79,8 @@ pub use self::observer::{Again, Copied, Observer, Unobserved};
 pub use self::passkey::{NewPasskey, PasskeyChallenge, Signer};
 pub use self::passkeys::Passkeys;
 pub use self::person::{
-    LOGIN_LASTS, LOGINS_COUNTED, LOGINS_MAX, LeasedLogin, LeasedLogins, LoginResult, LoginToken, NewPerson, OpenSession,
-    SESSION_IDLE, SESSION_LASTS, SessionToken,
+    LOGIN_LASTS, LOGINS_MAX, LeasedLogin, LeasedLogins, LoginResult, LoginToken, NewPerson, OpenSession, SESSION_IDLE,
+    SESSION_LASTS, SessionToken,
 };
 pub use self::posting::{LeasedPost, LeasedPosts, SUBSCRIPTION_SECRET, subscription_secret};
 pub use self::proofs::CheckpointId;

@@ -12,10 +12,9 @@ use uuid::Uuid;
 
 /// How long a login link can be used.
 pub const LOGIN_LASTS: TimeDelta = TimeDelta::minutes(15);
-/// How many login links are sent to one address within [`LOGINS_COUNTED`].
+/// How many login links are sent to one address within [`LOGIN_LASTS`]. So if a further one is refused, the mailbox holds one that can be
+/// used, and other people's requests cannot keep a person out.
 pub const LOGINS_MAX: u32 = 5;
-/// The time within which login links to one address are counted.
-pub const LOGINS_COUNTED: TimeDelta = TimeDelta::hours(1);
 /// How long a session lasts in which nothing is asked for.
 pub const SESSION_IDLE: TimeDelta = TimeDelta::minutes(30);
 /// How long a session lasts at most.

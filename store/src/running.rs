@@ -358,6 +358,10 @@ impl<B: Backend> Store for B {
         self.write("add_cosignature", move |rows, _| units::tree::add_cosignature(rows, (size, &lines), &witness))
     }
 
+    fn checkpoint_to_mail(&self, every: TimeDelta) -> Unit<'_, Option<CheckpointRow>> {
+        self.write("checkpoint_to_mail", move |rows, env| units::tree::to_mail(rows, env, every))
+    }
+
     fn log_keys(&self) -> Unit<'_, Vec<LogKeyRow>> {
         self.read("log_keys", ReadTree::log_keys)
     }

@@ -191,6 +191,8 @@ pub trait Store: crate::Audits + crate::Logins + crate::Passkeys + Send + Sync +
     fn for_witness(&self, witness: WitnessKey, old: Option<u64>) -> Unit<'_, Option<ForWitness>>;
     /// Adds the cosignature of a witness to the checkpoint of `size` leaves, from the lines of its answer.
     fn add_cosignature(&self, size: u64, lines: String, witness: WitnessKey) -> Unit<'_, Result<Cosignature, WitnessError>>;
+    /// The newest checkpoint, if none was mailed within the time `every`; notes that it is mailed. Of several servers one gets it.
+    fn checkpoint_to_mail(&self, every: TimeDelta) -> Unit<'_, Option<CheckpointRow>>;
     /// All keys that signed or sign checkpoints, oldest first. The last one is in force.
     fn log_keys(&self) -> Unit<'_, Vec<LogKeyRow>>;
     /// Puts a first key in force that signs checkpoints; `text` is the public key as it is written. Returns the key in force, which is

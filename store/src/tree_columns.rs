@@ -6,6 +6,9 @@ use crate::sql::At;
 /// The most bytes of events that get their leaves in one step, apart from the last event.
 pub(crate) const STEP_BYTES_MAX: usize = 8 * 1024 * 1024;
 
+/// The name of the auditors' mails among the witnesses. No witness has it, because the key of a witness has a plus sign.
+pub(crate) const MAILED: &str = "mail";
+
 /// The columns of a run, in the order of the table.
 pub(crate) type RunColumns = (i64, i32, i64, i64, i64);
 /// The columns of a checkpoint, in the order of the table.

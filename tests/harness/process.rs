@@ -109,6 +109,7 @@ pub struct Site {
     smtp_url: Option<String>,
     database_url: Option<String>,
     public_url: Option<String>,
+    log_key_file: Option<PathBuf>,
     runs: AtomicU16,
 }
 
@@ -116,7 +117,8 @@ impl Site {
     /// A site of a server in development: mails stay in memory.
     pub fn development() -> Self {
         let folder = TempDir::new().unwrap();
-        Self { folder, port: free_port(), smtp_url: None, database_url: None, public_url: None, runs: AtomicU16::new(0) }
+        let (smtp_url, database_url, public_url, log_key_file) = (None, None, None, None);
+        Self { folder, port: free_port(), smtp_url, database_url, public_url, log_key_file, runs: AtomicU16::new(0) }
     }
 
     /// A site whose database is elsewhere.
@@ -142,6 +144,12 @@ impl Site {
     pub fn replica(database_url: String, smtp_url: String, public_url: String) -> Self {
         let (database_url, public_url) = (Some(database_url), Some(public_url));
         Self { database_url, public_url, ..Self::production(smtp_url) }
+    }
+
+    /// The same, with the file that holds the key to the log.
+    #[must_use]
+    pub fn with_log_key(self, file: PathBuf) -> Self {
+        Self { log_key_file: Some(file), ..self }
     }
 
     /// The port of its server.
@@ -215,6 +223,9 @@ impl Site {
             .env("PLACET_OPERATORS", "ops@example.com")
             .env("PLACET_NOTIFY_ALLOW", "*@example.com")
             .current_dir(self.folder());
+        if let Some(file) = &self.log_key_file {
+            command.env("PLACET_LOG_KEY_FILE", file);
+        }
         if let Some(public_url) = &self.public_url {
             command.env("PLACET_PUBLIC_URL", public_url);
         }

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mail_parser::{Message, MessageParser, PartType};
+use mail_parser::{Message, MessageParser, MessagePart, MimeHeaders, PartType};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufStream};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -105,6 +105,16 @@ impl Received {
             Some(PartType::Html(html)) => html.to_string(),
             _ => panic!("the mail has no HTML part"),
         }
+    }
+
+    /// The names and the texts of the attached files.
+    pub fn attached_texts(&self) -> Vec<(String, String)> {
+        let message = self.message();
+        let text = |part: &MessagePart<'_>| {
+            let PartType::Binary(bytes) = &part.body else { panic!("the attached file may be changed on its way") };
+            String::from_utf8(bytes.to_vec()).expect("the attached file is text")
+        };
+        message.attachments().map(|part| (part.attachment_name().unwrap_or_default().to_owned(), text(part))).collect()
     }
 
     /// Every URL under `public_url`: those of the text part, then those of the HTML part.

@@ -22,7 +22,7 @@ pub(super) async fn export(site: &Site, key: &str, out: &Path, more: &[&str]) ->
 }
 
 /// Computes the root over a whole export at each of these sizes, and compares it with the signed one.
-fn check(text: &str, checkpoints: &[TreeHead]) -> u64 {
+pub(super) fn check(text: &str, checkpoints: &[TreeHead]) -> u64 {
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let mut rooting = Rooting::default();
     let mut compared = 0;

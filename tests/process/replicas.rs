@@ -3,7 +3,7 @@
 //!
 //! Variables ask for the long runs: `PLACET_RACES` (20,000 takes minutes) and `PLACET_DRILL_SECONDS` (120).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -18,13 +18,16 @@ use harness::postgres::{Cluster, PASSWORD};
 use harness::process::{Running, Site};
 use harness::smtp::SmtpSink;
 use placet::{Client, Question};
+use proof::checkpoint::TreeHead;
 use serde_json::{Value, json};
 use store::host::clock::SystemClock;
+use tempfile::TempDir;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use super::balancer::Balancer;
+use super::export;
 use super::invariants;
 use super::kill::{AGENTS, OPERATORS, World, agent, operator, random, settle};
 
@@ -36,6 +39,8 @@ const ROUNDS_MAX: usize = 8;
 const AT_ONCE: usize = 12;
 /// Questions whose deadlines come while all servers run.
 const DEADLINES: usize = 120;
+/// How long a look at the checkpoints may take; a server may stand still.
+const LOOK_MAX: Duration = Duration::from_secs(2);
 /// How long writes may fail after the database is back.
 const RECOVERED_WITHIN: Duration = Duration::from_secs(5);
 /// If the test runs longer than this, one server stands still for all of that time: longer than the lease of a message that it
@@ -54,6 +59,8 @@ struct Replicas {
     smtp: SmtpSink,
     sites: Vec<Site>,
     balancer: Balancer,
+    /// Holds the key file of the log, which all servers share.
+    folder: TempDir,
 }
 
 impl Replicas {
@@ -63,10 +70,12 @@ impl Replicas {
         cluster.sql("postgres", "CREATE DATABASE replicas").await;
         let (listener, base) = Balancer::reserve();
         let url = cluster.tcp_url("replicas", PASSWORD);
-        let sites: Vec<Site> = (0..count).map(|_| Site::replica(url.clone(), smtp.url(), base.clone())).collect();
+        let folder = TempDir::new().unwrap();
+        let site = || Site::replica(url.clone(), smtp.url(), base.clone()).with_log_key(folder.path().join("log-key"));
+        let sites: Vec<Site> = (0..count).map(|_| site()).collect();
         sites[0].key("admin", "admin").await; // This makes the tables.
         let balancer = Balancer::start(listener, sites.iter().map(Site::port).collect());
-        Self { cluster, database: "replicas".into(), smtp, sites, balancer }
+        Self { cluster, database: "replicas".into(), smtp, sites, balancer, folder }
     }
 
     async fn serve(&self) -> Vec<Running> {
@@ -87,8 +96,34 @@ impl Replicas {
         Api::new(&self.balancer.base(), Some(&self.key(role, name).await))
     }
 
+    /// Exports the log, and computes the root of each checkpoint from it. Each event has one leaf, and none is missing.
+    async fn one_tree(&self, seen: Seen) {
+        let checkpoints: &[TreeHead] = &seen.into_values().collect::<Vec<_>>();
+        let (auditor, out) = (self.key("auditor", "exporter").await, self.folder.path().join("log.jsonl"));
+        export::export(&self.sites[0], &auditor, &out, &[]).await.succeeded();
+        let text = std::fs::read_to_string(&out).unwrap();
+        let events = export::check(&text, checkpoints);
+        let verified = self.sites[0].command(["verify", "--trust-export-key", out.to_str().unwrap()]);
+        assert!(self.sites[0].run(verified).await.succeeded().starts_with("VERIFIED"));
+        assert!(checkpoints.len() > 1, "the log grew while it was looked at: {} checkpoints, {events} events", checkpoints.len());
+    }
+
     async fn invariants_hold(&self) -> invariants::Looked {
         invariants::hold(&self.cluster, &self.database).await
+    }
+}
+
+/// The checkpoints that were seen, by their sizes.
+type Seen = BTreeMap<u64, TreeHead>;
+
+/// Adds the checkpoints that there are now. No two have one size and different roots.
+async fn look(auditor: &Api, seen: &mut Seen) {
+    // The server may be gone, or stand still.
+    let listed = timeout(LOOK_MAX, auditor.try_send(auditor.request("GET", "api/v1/checkpoints?limit=100"))).await;
+    for one in listed.iter().flatten().flat_map(|reply| reply.body.as_array().into_iter().flatten()) {
+        let head = TreeHead::read(one["note"].as_str().unwrap()).unwrap();
+        let before = seen.insert(head.size, head.clone());
+        assert!(before.is_none_or(|before| before.root == head.root), "two trees of {} leaves were signed", head.size);
     }
 }
 
@@ -304,13 +339,25 @@ async fn under_load(replicas: &Replicas, mut servers: Vec<Running>, trouble: imp
         let rival = replicas.api("operator", &format!("rival-{number}")).await;
         operators.spawn(operator(world.clone(), api, rival, asked.clone()));
     }
-    trouble(&mut servers).await;
-    world.stopping.store(true, Ordering::SeqCst);
+    let disturbed = async {
+        trouble(&mut servers).await;
+        world.stopping.store(true, Ordering::SeqCst);
+    };
+    let mut seen = Seen::new();
+    let looking = async {
+        while !world.stopping.load(Ordering::SeqCst) {
+            look(&reader, &mut seen).await;
+            sleep(Duration::from_millis(200)).await;
+        }
+    };
+    tokio::join!(looking, disturbed);
     agents.join_all().await;
     operators.join_all().await;
     let ledger = world.keep(std::mem::take);
     settle(&ledger, &reader, &replicas.smtp).await;
     let counts = ledger.check(&reader, &replicas.smtp).await;
+    look(&reader, &mut seen).await;
+    replicas.one_tree(seen).await;
     let looked = replicas.invariants_hold().await;
     assert!(counts.answered > 0, "nothing was answered: {counts:?}");
     assert!(looked.intents >= looked.questions && looked.events > looked.questions, "questions without a log: {looked:?}");

@@ -55,7 +55,11 @@ impl Header {
             origin: text("origin")?,
             key: text("key")?,
             succession: match value.get("succession") {
-                Some(statements) => Vec::deserialize(statements).map_err(|_| "succession")?,
+                // A list would be read as an object without names.
+                Some(Value::Array(statements)) if statements.iter().all(Value::is_object) => {
+                    statements.iter().map(Succession::deserialize).collect::<Result<_, _>>().map_err(|_| "succession")?
+                }
+                Some(_) => return Err("succession"),
                 None => Vec::new(),
             },
             checkpoint: text("checkpoint")?,

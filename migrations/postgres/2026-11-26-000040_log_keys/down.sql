@@ -1,1 +1,2 @@
+ALTER TABLE witnesses DROP COLUMN mailed_at;
 ALTER TABLE log_keys DROP COLUMN signature;

@@ -92,6 +92,9 @@ pub fn verify_file(bytes: &[u8], keys: &[VerifyingKey]) -> Result<VerifiedFile, 
         return Err(FileError::TooLong);
     }
     let value = unambiguous(bytes).map_err(|error| FileError::Json(error.to_string()))?;
+    if !value.is_object() {
+        return Err(FileError::Form("it is not an object".to_owned()));
+    }
     let version = value.get("placet_receipt").and_then(Value::as_u64).and_then(|version| u32::try_from(version).ok());
     if let Some(version) = version.filter(|version| *version != FILE_VERSION) {
         return Err(FileError::Version(version));

@@ -38,7 +38,7 @@ fn receipt_id(request: &HttpRequest) -> Result<ReceiptId, Rejection> {
 pub(super) async fn issue(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
     let id = suspension_id(&request)?;
-    let key = shared.checkpoints.key();
+    let key = shared.checkpoints.key_in_force().await?;
     let id = shared.store.issue_receipt(caller.principal.clone(), id, key).await?;
     Ok(HttpResponse::Ok().json(proved(&shared, &caller, id).await?.view))
 }
@@ -62,7 +62,7 @@ pub(super) async fn read(request: HttpRequest, shared: Data<Shared>) -> Result<H
     if is_cose != Some(true) {
         return Ok(HttpResponse::Ok().json(proved.view));
     }
-    let Some(key) = shared.checkpoints.key() else { return Err(Rejection::LogNotSigned.into()) };
+    let Some(key) = shared.checkpoints.key_in_force().await? else { return Err(Rejection::LogNotSigned.into()) };
     let subject = proved.view.receipt.decision.get("suspension_id").and_then(|id| id.as_str()).unwrap_or_default();
     let receipt = proof::receipt::receipt(subject, &proved.leaf, &proved.inclusion, &key);
     let whole = receipt.and_then(|receipt| proof::receipt::transparent(&proved.statement, &receipt));

@@ -23,6 +23,7 @@ In the file (--config), in TOML: the flags above but --config, --dev and --after
   [retention]           days
   [limits]              concurrent_requests, connections, key_requests_per_minute, agent_bytes_per_day, reserve_bytes
   [[log.witness]]       url, key, allow_subnets
+  [log.mail]            to, hours
   [log.webhook]         url, secret, secret_file, allow_subnets
 
 docs/operating.md explains each of them";

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context, anyhow, bail};
 use channels::{TOTAL_TIMEOUT, Template, WebhookSettings, WitnessEndpoint};
+use chrono::TimeDelta;
+use domain::base::address;
 use ipnet::IpNet;
 use proof::witness::{PATH, WitnessKey};
 use secrecy::{ExposeSecret, SecretString};
@@ -17,6 +19,12 @@ use super::channels::secret;
 const KEY_FILE_ENDING: &str = ".log-key";
 /// The most witnesses. A checkpoint has room for 64 signatures, and one is the log's own.
 const WITNESSES_MAX: usize = 32;
+/// How many hours lie between two mails with a checkpoint, unless the operator sets another number.
+const MAIL_HOURS_DEFAULT: u32 = 24;
+/// The most hours between two mails with a checkpoint.
+const MAIL_HOURS_MAX: u32 = 31 * 24;
+/// The most auditors who get checkpoints by mail.
+const MAILED_MAX: usize = 20;
 /// The variable with the secret of the webhook.
 const WEBHOOK_SECRET: &str = "PLACET_LOG_WEBHOOK_SECRET";
 
@@ -26,12 +34,13 @@ const WEBHOOK_SECRET: &str = "PLACET_LOG_WEBHOOK_SECRET";
 pub(super) struct LogSection {
     witness: Vec<WitnessSection>,
     webhook: Option<LogWebhookSection>,
+    mail: Option<LogMailSection>,
 }
 
 impl LogSection {
     /// Whether it names an address, which may be a secret.
     pub(super) fn names_addresses(&self) -> bool {
-        self.webhook.is_some() || !self.witness.is_empty()
+        self.webhook.is_some() || self.mail.is_some() || !self.witness.is_empty()
     }
 
     /// The file from which the secret of the webhook is read, if there is one.
@@ -59,6 +68,22 @@ struct LogWebhookSection {
     allow_subnets: Vec<IpNet>,
 }
 
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LogMailSection {
+    to: Vec<String>,
+    hours: Option<u32>,
+}
+
+/// The auditors who get checkpoints by mail.
+#[derive(Clone, Debug)]
+pub struct LogMailConfig {
+    /// Their addresses.
+    pub to: Vec<String>,
+    /// The time between two mails.
+    pub every: TimeDelta,
+}
+
 /// A witness, and where it is.
 #[derive(Clone, Debug)]
 pub struct WitnessConfig {
@@ -82,6 +107,8 @@ pub struct LogConfig {
     pub witnesses: Vec<WitnessConfig>,
     /// The endpoint to which checkpoints are posted, if there is one.
     pub webhook: Option<WebhookSettings>,
+    /// The auditors to whom checkpoints are mailed, if there are any.
+    pub mail: Option<LogMailConfig>,
 }
 
 /// The settings of the log that are flags, as they were given.
@@ -117,8 +144,9 @@ impl LogConfig {
             witnesses.push(witness);
         }
         let webhook = section.webhook.map(|webhook| webhook.resolve(environment)).transpose()?;
+        let mail = section.mail.map(LogMailSection::resolve).transpose()?;
         let key_file = key_file.or_else(|| Self::beside(database).key_file);
-        Ok(Self { key_file, origin, checkpoint_file, witnesses, webhook })
+        Ok(Self { key_file, origin, checkpoint_file, witnesses, webhook, mail })
     }
 
     /// The settings of a log whose operator has set nothing.
@@ -133,6 +161,22 @@ impl WitnessSection {
         let url = SecretString::from(format!("{}{PATH}", self.url.expose_secret().trim_end_matches('/')));
         WitnessEndpoint::new(&url, &self.allow_subnets, &[]).map_err(|error| anyhow!("log.witness {:?}: {error}", key.name()))?;
         Ok(WitnessConfig { key, url, allow_subnets: self.allow_subnets })
+    }
+}
+
+impl LogMailSection {
+    fn resolve(self) -> anyhow::Result<LogMailConfig> {
+        let hours = self.hours.unwrap_or(MAIL_HOURS_DEFAULT);
+        if !(1..=MAIL_HOURS_MAX).contains(&hours) {
+            bail!("log.mail: hours must be 1 to {MAIL_HOURS_MAX}");
+        }
+        if !(1..=MAILED_MAX).contains(&self.to.len()) {
+            bail!("log.mail: to must name 1 to {MAILED_MAX} addresses");
+        }
+        let exact =
+            |text: &String| address::exact(text).with_context(|| format!("log.mail: to: {text:?} is no plain e-mail address"));
+        let to = address::each_once(self.to.iter().map(exact).collect::<anyhow::Result<Vec<_>>>()?);
+        Ok(LogMailConfig { to, every: TimeDelta::hours(i64::from(hours)) })
     }
 }
 
@@ -189,6 +233,27 @@ mod tests {
         assert_eq!(resolve(&webhook, None).unwrap().webhook.unwrap().secret.expose_secret(), SECRET);
         let other = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
         assert_eq!(resolve(&webhook, Some(other)).unwrap().webhook.unwrap().secret.expose_secret(), other);
+    }
+
+    #[test]
+    fn auditors_get_mails_within_the_limits() {
+        let mail =
+            |to: &str, hours: &str| resolve(&format!("[mail]\nto = [{to}]\n{hours}"), None).map(|config| config.mail.unwrap());
+        let many = |count: usize| (0..count).map(|number| format!("'a{number}@example.com'")).collect::<Vec<_>>().join(",");
+        let usual = mail("'ada@example.com', 'ADA@example.com', 'bo@example.com'", "").unwrap();
+        assert_eq!((usual.to.len(), usual.every), (2, TimeDelta::hours(24)));
+        assert_eq!(mail(&many(MAILED_MAX), "hours = 1").unwrap().every, TimeDelta::hours(1));
+        assert_eq!(mail(&many(1), "hours = 744").unwrap().every, TimeDelta::hours(i64::from(MAIL_HOURS_MAX)));
+        for (to, hours, words) in [
+            (many(MAILED_MAX + 1), "", "log.mail: to must name 1 to 20 addresses"),
+            (String::new(), "", "log.mail: to must name"),
+            (many(1), "hours = 0", "log.mail: hours must be 1 to 744"),
+            (many(1), "hours = 745", "log.mail: hours must be"),
+            ("'Ada <ada@example.com>'".to_owned(), "", "no plain e-mail address"),
+        ] {
+            let refused = format!("{:#}", mail(&to, hours).unwrap_err());
+            assert!(refused.contains(words), "{refused}");
+        }
     }
 
     /// Refusals end up in logs and tickets. They name the place, and repeat nothing that must stay secret.

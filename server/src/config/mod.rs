@@ -45,7 +45,7 @@ pub use self::file::{holds_secret, secret_files};
 pub use self::help::WITHOUT_FLAGS;
 pub use self::limits::{Limits, raise_files_max, use_small_pages};
 use self::log::LogArgs;
-pub use self::log::{LogConfig, WitnessConfig};
+pub use self::log::{LogConfig, LogMailConfig, WitnessConfig};
 pub use self::mode::Mode;
 pub use self::place::is_only_in_the_file;
 use self::questions::QuestionsSection;
@@ -213,6 +213,9 @@ impl Config {
             checkpoint_file: named(&args.log_checkpoint_file, file.log_checkpoint_file),
         };
         let log = LogConfig::resolve(of_log, file.log, &database, &secret_from_environment)?;
+        if log.mail.is_some() && mail.is_none() && !mode.is_development() {
+            bail!("log.mail: a mail server must carry the checkpoints: set PLACET_SMTP_URL and PLACET_MAIL_FROM");
+        }
         Ok(Self {
             listen,
             database,

@@ -50,8 +50,8 @@ impl Checkpoints {
     ///
     /// The store is away, or the tree is not an extension of the last one that was signed, or of the last checkpoint in the file.
     pub async fn turn(&self) -> Result<Option<CheckpointRow>, StoreError> {
-        while self.store.extend_tree().await? {}
         self.follow_key().await?;
+        while self.store.extend_tree().await? {}
         let Some(key) = self.key() else { return Ok(None) };
         let Some(file) = &self.file else { return self.store.sign_tree(key).await };
         let file = file.lock().await;
@@ -85,6 +85,16 @@ impl Checkpoints {
     /// The key with which this server signs.
     pub fn key(&self) -> Option<Arc<SigningKey>> {
         self.key.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The key in force, if this server can sign with it: another one may have been put in force since the last turn.
+    ///
+    /// # Errors
+    ///
+    /// The store is away.
+    pub async fn key_in_force(&self) -> Result<Option<Arc<SigningKey>>, StoreError> {
+        self.follow_key().await?;
+        Ok(self.key())
     }
 
     /// Opens the key in force if another one was put in force, or if the key file could not open it before.

@@ -181,9 +181,6 @@ pub async fn rotate(
     }
     let succession = Succession::sign(&old, &verifying);
     row.signature = Some(succession.signature.clone());
-    // The old key signs what happened until now, so that only what follows depends on the new one.
-    while store.extend_tree().await? {}
-    store.sign_tree(Arc::new(old)).await?;
     if !store.pass_on_log_key(by, row, succession.clone()).await? {
         bail!("another key was put in force at the same time; nothing was changed");
     }

@@ -6,5 +6,6 @@ pub mod failure;
 pub mod file;
 pub(crate) mod hook;
 pub mod key;
+pub(crate) mod mail;
 pub mod second_places;
 pub(crate) mod witness;

@@ -1,4 +1,4 @@
-//! The second places that checkpoints are sent to: witnesses, which cosign them, and an auditor's webhook.
+//! The second places that checkpoints are sent to: witnesses, which cosign them, an auditor's webhook, and auditors' mails.
 //!
 //! Guarantee: a place that answers has the newest checkpoint within a few seconds, and no place, however slow, holds up the signing or a
 //! decision. Mechanism: each place has a loop of its own, which looks for a newer checkpoint every few seconds. Failure: a place that
@@ -13,6 +13,7 @@ use tokio::sync::watch;
 
 use super::failure::Failure;
 use super::hook::Hook;
+use super::mail::Mails;
 use super::witness::Witness;
 use crate::observe::metrics::Metrics;
 
@@ -25,6 +26,7 @@ const PAUSE_MAX: Duration = Duration::from_mins(15);
 pub(super) enum Place {
     Witness(Witness),
     Hook(Hook),
+    Mails(Mails),
 }
 
 impl Place {
@@ -32,6 +34,7 @@ impl Place {
         match self {
             Self::Witness(witness) => witness.name(),
             Self::Hook(_) => "webhook",
+            Self::Mails(_) => "mail",
         }
     }
 
@@ -40,6 +43,7 @@ impl Place {
         match self {
             Self::Witness(witness) => witness.turn().await,
             Self::Hook(hook) => hook.turn().await,
+            Self::Mails(mails) => mails.turn().await,
         }
     }
 }
@@ -51,9 +55,10 @@ pub struct SecondPlaces {
 }
 
 impl SecondPlaces {
-    /// Joins the witnesses and the webhook.
-    pub(crate) fn new(witnesses: Vec<Witness>, hook: Option<Hook>, metrics: Arc<Metrics>) -> Self {
-        let places: Vec<Place> = witnesses.into_iter().map(Place::Witness).chain(hook.map(Place::Hook)).collect();
+    /// Joins the witnesses, the webhook and the mails.
+    pub(crate) fn new(witnesses: Vec<Witness>, hook: Option<Hook>, mails: Option<Mails>, metrics: Arc<Metrics>) -> Self {
+        let witnesses = witnesses.into_iter().map(Place::Witness);
+        let places: Vec<Place> = witnesses.chain(hook.map(Place::Hook)).chain(mails.map(Place::Mails)).collect();
         for place in &places {
             metrics.log_place_known(place.name());
         }

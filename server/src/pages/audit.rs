@@ -81,7 +81,8 @@ struct AuditPage {
 /// A question in the list.
 struct Row {
     intent_id: IntentId,
-    question: String,
+    /// The first line; absent if the question cannot be read.
+    question: Option<String>,
     agent: String,
     at: DateTime<Utc>,
     outcome: Outcome,
@@ -95,10 +96,13 @@ impl Row {
         let FoundQuestion { suspension, question, asked } = found;
         let outcome = Outcome::of(&suspension);
         let names: Vec<String> = asked.iter().take(PEOPLE_MAX).map(|name| line(name)).collect();
-        let headline = line(question.trim().lines().next().unwrap_or_default());
+        let headline = |question: String| match line(question.trim().lines().next().unwrap_or_default()) {
+            empty if empty.is_empty() => words::EMPTY.to_owned(),
+            headline => headline,
+        };
         Self {
             intent_id: suspension.intent_id,
-            question: if headline.is_empty() { words::EMPTY.to_owned() } else { headline },
+            question: question.map(headline),
             agent: line(&suspension.asked_by.name),
             at: suspension.suspended_at,
             outcome,

@@ -10,7 +10,6 @@ use chrono::{DateTime, Utc};
 use store::{LOGIN_LASTS, LeasedLogin, LoginResult, Store, StoreError};
 use tokio::task::JoinSet;
 use url::Url;
-use uuid::Uuid;
 
 use crate::edge::address::host_with_port;
 
@@ -59,7 +58,7 @@ impl Logins {
 
     fn mail(&self, login: &LeasedLogin) -> LoginMail {
         LoginMail {
-            message_id: self.message_id(login.id),
+            message_id: self.message_id(login),
             recipient: login.address.clone(),
             link: format!("{}login/{}", self.public_url, login.token.expose()),
             sent_at: login.asked_at,
@@ -68,8 +67,9 @@ impl Logins {
         }
     }
 
-    /// The mail's message id. It differs from those of messages about questions, which are made of ids alone.
-    fn message_id(&self, id: Uuid) -> String {
-        format!("login-{id}@{}", self.public_url.domain().unwrap_or("localhost"))
+    /// The mail's message id. It differs from those of messages about questions, which are made of ids alone, and for each try, because
+    /// each try has a link of its own.
+    fn message_id(&self, login: &LeasedLogin) -> String {
+        format!("login-{}.{}@{}", login.id, login.tries, self.public_url.domain().unwrap_or("localhost"))
     }
 }

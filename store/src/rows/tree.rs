@@ -99,6 +99,8 @@ pub(crate) trait WriteTree {
     fn update_note(&mut self, size: u64, note: &str) -> RowsResult<()>;
     /// Notes how many leaves the newest checkpoint has that the witness with this key cosigned.
     fn save_witness(&mut self, key: &str, size: u64) -> RowsResult<()>;
+    /// Notes that the checkpoint with so many leaves is mailed to auditors.
+    fn note_mailed(&mut self, size: u64, now: DateTime<Utc>) -> RowsResult<()>;
     /// Puts a key in force behind those that are there, and erases their secret halves.
     fn insert_log_key(&mut self, key: &LogKeyRow, now: DateTime<Utc>) -> RowsResult<()>;
 }
@@ -124,6 +126,8 @@ pub(crate) trait ReadTree {
     fn checkpoints_after(&mut self, after: u64, limit: u32) -> RowsResult<Vec<CheckpointRow>>;
     /// How many leaves the newest checkpoint has that the witness with this key cosigned.
     fn witness_size(&mut self, key: &str) -> RowsResult<Option<u64>>;
+    /// How many leaves the checkpoint has that was mailed last, and when.
+    fn mailed(&mut self) -> RowsResult<Option<(u64, Option<DateTime<Utc>>)>>;
     /// All keys that signed or sign, oldest first. The last one is in force.
     fn log_keys(&mut self) -> RowsResult<Vec<LogKeyRow>>;
 }

@@ -648,9 +648,13 @@ diesel::table! {
 }
 
 diesel::table! {
-    /// How far the tree reaches that each witness cosigned.
+    use diesel::sql_types::{BigInt, Nullable, Text};
+    use crate::sql::Moment;
+
+    /// How far the tree reaches that each witness cosigned, and what was mailed to auditors last.
     witnesses (key) {
         key -> Text,
         size -> BigInt,
+        mailed_at -> Nullable<Moment>,
     }
 }

@@ -5,7 +5,7 @@
 //! sent once more with another link, and the first one then opens nothing.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::base::ids::SessionId;
+use domain::base::ids::{PersonId, SessionId};
 use domain::people::event::{PersonNamed, ServerEvent, SessionBegan, SessionEnded};
 use domain::people::person::Person;
 use domain::people::principal::Principal;
@@ -15,8 +15,8 @@ use uuid::Uuid;
 use super::server_log;
 use crate::hub::Notice;
 use crate::person::{
-    LOGIN_LASTS, LOGINS_COUNTED, LOGINS_MAX, LeasedLogin, LeasedLogins, LoginResult, LoginToken, OpenSession, SESSION_IDLE,
-    SESSION_LASTS, SessionToken,
+    LOGIN_LASTS, LOGINS_MAX, LeasedLogin, LeasedLogins, LoginResult, LoginToken, OpenSession, SESSION_IDLE, SESSION_LASTS,
+    SessionToken,
 };
 use crate::rows::prelude::*;
 use crate::rows::{Decided, LoginRow, RowsResult, SessionRow};
@@ -36,11 +36,10 @@ const NOTED_EVERY: TimeDelta = TimeDelta::minutes(1);
 /// Queues a login link for the person with this address. A row is written in any case, and nothing says whether it leads to a mail.
 pub(crate) fn request<R: Rows>(rows: &mut R, env: &Env<'_>, address: &str) -> RowsResult<()> {
     let now = env.clock.now();
-    let listed = rows.reads().person_called(address)?;
-    let person = match listed {
-        Some(person) if rows.reads().logins_since(person.id, now - LOGINS_COUNTED)? < LOGINS_MAX => Some(person.id),
-        Some(_) | None => None,
-    };
+    let listed = rows.reads().person_called(address)?.map(|person| person.id);
+    // An address that is not listed costs the same statements.
+    let counted = rows.reads().logins_since(listed.unwrap_or(PersonId(Uuid::nil())), now - LOGIN_LASTS)?;
+    let person = listed.filter(|_| counted < LOGINS_MAX);
     rows.insert_login(&LoginRow {
         id: env.entropy.uuid(now),
         person,
@@ -98,6 +97,8 @@ pub(crate) fn complete<R: Rows>(
     (id, lease): (Uuid, [u8; 16]),
     result: LoginResult,
 ) -> RowsResult<()> {
+    // The log's row is locked first: a login may use the link at the same time.
+    server_log::begin(rows, env)?;
     let Some(mut row) = rows.reads().login(id)?.filter(|row| row.lease.as_deref() == Some(&lease)) else { return Ok(()) };
     let pause = || PAUSE * 2_i32.pow(row.tries.saturating_sub(1).min(DOUBLED_MAX));
     row.due_at = (result == LoginResult::Retry).then(|| env.clock.now() + pause());

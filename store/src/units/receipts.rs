@@ -47,7 +47,9 @@ pub(crate) fn issue<R: Rows>(
     if let Err(rejection) = allowance::admit(rows, env, principal, Action::IssueReceipt, Some(&loaded), now)? {
         return Ok(Err(rejection));
     }
-    let Some(key) = key else { return Ok(Err(Rejection::LogNotSigned)) };
+    // A key that was replaced a moment ago signs nothing any more.
+    let in_force = rows.reads().log_keys()?.pop().map(|in_force| in_force.public);
+    let Some(key) = key.filter(|key| in_force == Some(key.verifying().public())) else { return Ok(Err(Rejection::LogNotSigned)) };
     let row = loaded.suspension_row(id)?.clone();
     let receipt_id = ReceiptId(env.entropy.uuid(now));
     let Some(decision) = decided(rows, &row, receipt_id)? else { return Ok(Err(Rejection::NotAnswered)) };

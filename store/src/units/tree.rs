@@ -4,6 +4,7 @@
 //! whatever number of servers sign. Mechanism: a transaction locks the row that says how far the tree reaches. Failure: a crash leaves
 //! the tree as it was, and events without leaves get them later.
 
+use chrono::TimeDelta;
 use domain::base::name::SERVER;
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::event::{LogExported, LogKeyAdded, ServerEvent};
@@ -91,6 +92,22 @@ pub(crate) fn add_cosignature<R: Rows>(
     let known = rows.reads().witness_size(&witness.to_string())?.unwrap_or_default();
     rows.save_witness(&witness.to_string(), known.max(size))?;
     Ok(Ok(cosignature))
+}
+
+/// The newest checkpoint, if none was mailed within the time `every`. It counts as mailed from then on.
+pub(crate) fn to_mail<R: Rows>(rows: &mut R, env: &Env<'_>, every: TimeDelta) -> RowsResult<Option<CheckpointRow>> {
+    let size = rows.lock_tree()?.signed_size;
+    let mailed = rows.reads().mailed()?;
+    if let Some((mailed, at)) = mailed
+        && (mailed == size || at.is_some_and(|at| env.clock.now() < at + every))
+    {
+        return Ok(None);
+    }
+    let newest = rows.reads().checkpoint(size)?;
+    if newest.is_some() {
+        rows.note_mailed(size, env.clock.now())?;
+    }
+    Ok(newest)
 }
 
 /// Puts a first key in force, and records it in the server's own log. Returns the key in force, which is another one if there was one.

@@ -1,6 +1,6 @@
 //! Deletes records that are kept for a limited time.
 
-use crate::person::LOGINS_COUNTED;
+use crate::person::LOGIN_LASTS;
 use crate::reads::hold;
 use crate::rows::prelude::*;
 use crate::rows::{RowsResult, day};
@@ -24,6 +24,6 @@ pub(crate) fn forget_expired<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult
 /// Deletes login links that no longer count, and sessions that have lasted for the longest time.
 fn forget_logins<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<u64> {
     let now = env.clock.now();
-    let links = rows.delete_logins_before(now - LOGINS_COUNTED, FORGOTTEN_PER_UNIT)?;
+    let links = rows.delete_logins_before(now - LOGIN_LASTS, FORGOTTEN_PER_UNIT)?;
     Ok(links + rows.delete_ended_sessions(now, FORGOTTEN_PER_UNIT)?)
 }

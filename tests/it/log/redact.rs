@@ -47,6 +47,10 @@ async fn told(app: &TestApp) -> Story {
     let question = agent.suspend(intent, asked).await.ok()["id"].as_str().unwrap().to_owned();
     app.settle().await;
     let link = app.next_link().await;
+    app.person().open(&link).await;
+    while rows::number(app, "SELECT count(*) AS number FROM views").await == 0 {
+        tokio::task::yield_now().await;
+    }
     let answer = json!({"suspension_id": question, "value": WORD, "metadata": {"comment": WORD}});
     app.operator().post(&path("suspend/respond"), answer).await.ok();
     let receipt = agent.post(&format!("api/v1/suspensions/{question}/receipt"), json!({})).await.ok();

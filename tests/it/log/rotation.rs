@@ -10,6 +10,7 @@ use domain::base::ids::IntentId;
 use domain::people::principal::Role;
 use harness::app::TestApp;
 use harness::{on_each_store, rows};
+use placet::{Client, LogError};
 use placet_server::log::key::rotate;
 use proof::checkpoint::TreeHead;
 use proof::key::{KeyFile, SigningKey, VerifyingKey};
@@ -117,6 +118,23 @@ on_each_store! {
         assert_eq!(key(app), second);
     }
 
+    /// A client that remembers a checkpoint of the old key goes on with both keys, and still notices a log that was rewritten meanwhile.
+    async fn a_clients_memory_reaches_over_a_rotation(app: &mut TestApp) {
+        let (first, file) = (key(app), app.folder().join("remembered"));
+        let client = |keys: &[&VerifyingKey]| {
+            let builder = Client::builder(app.base.clone(), app.agent().key().to_owned()).log_file(file.clone());
+            keys.iter().fold(builder, |builder, key| builder.log_key(key.to_string())).build().unwrap()
+        };
+        note(app).await;
+        let before = client(&[&first]).check_log().await.unwrap();
+        let second: VerifyingKey = replaced(app, None).await.unwrap().key.parse().unwrap();
+        note(app).await;
+        assert!(matches!(client(&[&first]).check_log().await, Err(LogError::Untrusted(_))));
+        assert!(matches!(client(&[&second]).check_log().await, Err(LogError::File(_))), "what is remembered is signed by the old key");
+        assert!(client(&[&second, &first]).check_log().await.unwrap().size > before.size);
+        assert!(client(&[&second]).check_log().await.is_ok(), "the old key is needed no longer");
+    }
+
     /// The secret half of a key that signs no more is in the database no longer, and keys follow each other more than once.
     async fn keys_follow_each_other_and_old_secrets_are_gone(app: &mut TestApp) {
         let first = key(app);
@@ -130,10 +148,14 @@ on_each_store! {
         let whole = export(app, "").await;
         assert_eq!(header(&whole)["succession"].as_array().unwrap().len(), 3);
         assert_eq!(verified(&whole, &first).verdict, Verdict::Verified);
+        let mut listed = header(&whole);
+        let members = ["replaces", "key", "signature"].map(|name| listed["succession"][1][name].clone());
+        listed["succession"][1] = json!(members);
+        let rest = whole.split_once('\n').unwrap().1;
+        assert_eq!(verified(&format!("{listed}\n{rest}"), &first).verdict, Verdict::NotVerified, "a list is no statement");
         for (change, verdict) in [("replaces", Verdict::NotVerified), ("signature", Verdict::NotVerified)] {
             let mut forged = header(&whole);
             forged["succession"][1][change] = forged["succession"][0][change].clone();
-            let rest = whole.split_once('\n').unwrap().1;
             assert_eq!(verified(&format!("{forged}\n{rest}"), &first).verdict, verdict, "{change}");
         }
     }

@@ -5,12 +5,16 @@
 
 use std::path::PathBuf;
 
+use chrono::TimeDelta;
 use domain::people::principal::Role;
+use futures_util::future::join_all;
 use harness::app::TestApp;
 use harness::receiver::{Answer, Receiver, SECRET, webhook};
+use harness::smtp::Fault;
 use harness::witness::Witness;
 use harness::{on_each_store, rows};
 use placet::{Client, LogError};
+use placet_server::config::LogMailConfig;
 use placet_server::log::failure::Failure;
 use proof::checkpoint::{TreeHead, pieces};
 use proof::key::VerifyingKey;
@@ -355,4 +359,59 @@ on_each_store! {
         assert_eq!(remembered.size, before.size);
         assert!(TreeHead::verify(&newest_note, &[key(app)]).is_ok(), "the attacker's signature is the evidence");
     }
+
+    /// Auditors who run no server keep checkpoints in their mailboxes: the newest one once a day, over restarts and servers.
+    async fn the_newest_checkpoint_is_mailed_once_a_day(app: &mut TestApp) {
+        some_events(app).await;
+        while app.smtp.has_unread() {
+            app.smtp.next_mail().await;
+        }
+        let to = vec!["ada@audit.example".to_owned(), "bo@audit.example".to_owned()];
+        let settings = LogMailConfig { to: to.clone(), every: TimeDelta::hours(24) };
+        app.restart_with(|config| config.log.mail = Some(settings)).await;
+        let head = signed(app).await;
+        assert_eq!(turn(app).await.unwrap(), head.size);
+        for recipient in &to {
+            let mail = app.smtp.next_mail().await;
+            assert_eq!(mail.to, [recipient.clone()]);
+            assert!(mail.subject().contains(&head.origin) && mail.text().contains("placet verify --checkpoint FILE"), "{}", mail.text());
+            let [(name, note)] = &mail.attached_texts()[..] else { panic!("one file is attached") };
+            assert_eq!(*name, format!("checkpoint-{}.txt", head.size));
+            assert_eq!(TreeHead::verify(note, &[key(app)]).unwrap(), head, "the file is the note, byte for byte");
+        }
+        some_events(app).await;
+        signed(app).await;
+        app.restart().await;
+        app.clock.jump(TimeDelta::seconds(24 * 60 * 60 - 1));
+        turn(app).await.unwrap();
+        let mailed = mails_of_checkpoints(app);
+        assert_eq!(mailed, 2, "not before a day has passed");
+        app.clock.jump(TimeDelta::seconds(1));
+        app.smtp.script(Fault::Defer);
+        assert!(matches!(turn(app).await, Err(Failure::Later(_))));
+        assert_eq!(mails_of_checkpoints(app), mailed + 1, "an address that is put off does not hold up the others");
+        let size = turn(app).await.unwrap();
+        assert!(size > head.size);
+        assert_eq!(mails_of_checkpoints(app), mailed + 2, "the address that was put off gets it, and no address gets it twice");
+
+        some_events(app).await;
+        app.clock.jump(TimeDelta::days(2));
+        signed(app).await;
+        app.smtp.script(Fault::RejectRecipient);
+        assert!(turn(app).await.is_err());
+        assert_eq!(mails_of_checkpoints(app), mailed + 3, "an address that is refused does not hold up the others");
+        turn(app).await.unwrap();
+        assert_eq!(mails_of_checkpoints(app), mailed + 3);
+
+        app.clock.jump(TimeDelta::days(2));
+        some_events(app).await;
+        signed(app).await;
+        let due = join_all((0..4).map(|_| async { app.store().checkpoint_to_mail(TimeDelta::hours(24)).await })).await;
+        assert_eq!(due.into_iter().filter(|due| due.as_ref().unwrap().is_some()).count(), 1, "of several servers one mails it");
+    }
+}
+
+/// How many mails with a checkpoint were taken.
+fn mails_of_checkpoints(app: &TestApp) -> usize {
+    app.smtp.received().iter().filter(|mail| mail.subject().contains("Checkpoint of")).count()
 }

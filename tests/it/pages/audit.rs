@@ -168,6 +168,27 @@ on_each_store! {
         assert!(!page.html.contains("Refund alpha"), "{}", page.html);
     }
 
+    /// An agent writes events into its own intent. They must neither show another intent's answers there, nor push its own questions out.
+    async fn a_record_shows_the_questions_of_its_own_intent_alone(app: &mut TestApp) {
+        let (other, id) = asked(app, "Refund alpha order?").await;
+        app.operator().respond(other, &id, "approve").await.ok();
+        let (intent, _) = asked(app, "Refund beta order?").await;
+        let agent = app.agent();
+        let events = agent.events(other).await;
+        let copied = events.iter().find(|event| event["event_type"] == "intent.suspended").unwrap()["payload"].clone();
+        for number in 0..25 {
+            let mut payload = copied.clone();
+            if number > 0 {
+                payload["suspension_id"] = json!(format!("019ab0f2-0000-7000-8000-{number:012}"));
+            }
+            agent.post(&format!("api/v1/intents/{intent}/events"), json!({"event_type": "comment", "payload": payload})).await.ok();
+        }
+        let mut ada = auditor(app).await;
+        let page = open(app, &mut ada, &format!("/{intent}")).await;
+        assert!(page.html.contains("Refund beta order?") && !page.html.contains("Refund alpha order?"), "{}", page.html);
+        assert!(!page.html.contains("earlier question"), "none is left out: {}", page.html);
+    }
+
     /// The page must not repeat a verdict from before: a row that was changed behind the server's back shows at the next look.
     async fn a_changed_row_is_told_at_once(app: &mut TestApp) {
         let (intent, id) = asked(app, "Refund alpha order?").await;
@@ -184,6 +205,10 @@ on_each_store! {
             }
         };
         rows::change(app, &replace("2026-11-24T08", "2026-11-24T07")).await;
+        for query in ["", "?words=alpha"] {
+            let found = open(app, &mut ada, query).await;
+            assert_eq!(found.status, 200, "one damaged event does not stop the search");
+        }
         let page = open(app, &mut ada, &format!("/{intent}")).await;
         for words in ["The record was changed or damaged", "The chain of hashes breaks at event", "does not vouch for this record"] {
             assert!(page.html.contains(words), "{words}: {}", page.html);

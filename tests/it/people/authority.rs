@@ -89,7 +89,7 @@ const ASKED_FOR: [&str; 67] = [
 ];
 
 /// The units that no caller asks for: the server's own work, and units that a secret (a link) opens or that exist only in development.
-const OWN: [&str; 46] = [
+const OWN: [&str; 47] = [
     "scrub",
     "note_view",
     "request_login",
@@ -106,6 +106,7 @@ const OWN: [&str; 46] = [
     "newest_checkpoint",
     "for_witness",
     "add_cosignature",
+    "checkpoint_to_mail",
     "log_keys",
     "adopt_log_key",
     "link",

@@ -358,6 +358,22 @@ pub fn login_link_lasts(minutes: i64) -> String {
     format!("The link works once, within {minutes} minutes.")
 }
 
+/// The subject of a mail with a checkpoint of the log.
+pub fn checkpoint_subject(size: u64, origin: &str) -> String {
+    format!("[Placet] Checkpoint of {origin}: {size} events")
+}
+
+/// The first words of a mail with a checkpoint of the log.
+pub fn checkpoint_covers(size: u64, origin: &str) -> String {
+    format!(
+        "The attached file is a signed checkpoint of the log {origin}. It covers all {size} events up to now, and tells nothing of them."
+    )
+}
+
+/// The reason to keep a mail with a checkpoint of the log.
+pub const KEEP_THE_CHECKPOINT: &str = "Keep the file where the server cannot change it. If the log is rewritten or rolled back later, \
+     placet verify --checkpoint FILE finds it in an export.";
+
 /// Why no login link is sent: the text in the form is no address.
 pub const NOT_AN_ADDRESS: &str = "Type one e-mail address, for example ada@example.com.";
 

@@ -14,7 +14,9 @@ use crate::schema::{
     checkpoints, events, log_keys, portfolio_events, server_events, tree, tree_runs, tree_tiles, unplaced, witnesses,
 };
 use crate::sql::At;
-use crate::tree_columns::{CheckpointColumns, LogKeyColumns, RunColumns, checkpoint_of, log_key_of, run_of, signed, unsigned};
+use crate::tree_columns::{
+    CheckpointColumns, LogKeyColumns, MAILED, RunColumns, checkpoint_of, log_key_of, run_of, signed, unsigned,
+};
 
 impl WriteTree for Writing<'_> {
     fn lock_tree(&mut self) -> RowsResult<TreeRow> {
@@ -87,6 +89,13 @@ impl WriteTree for Writing<'_> {
         let size = witnesses::size.eq(signed(size)?);
         let row = diesel::insert_into(witnesses::table).values((witnesses::key.eq(key), size));
         row.on_conflict(witnesses::key).do_update().set(size).execute(self.session.conn()?)?;
+        Ok(())
+    }
+
+    fn note_mailed(&mut self, size: u64, now: DateTime<Utc>) -> RowsResult<()> {
+        self.save_witness(MAILED, size)?;
+        let mailed_at = witnesses::mailed_at.eq(At(now));
+        diesel::update(witnesses::table.find(MAILED)).set(mailed_at).execute(self.session.conn()?)?;
         Ok(())
     }
 
@@ -213,6 +222,12 @@ impl ReadTree for Session {
     fn witness_size(&mut self, key: &str) -> RowsResult<Option<u64>> {
         let size = witnesses::table.find(key).select(witnesses::size).first::<i64>(self.conn()?).optional()?;
         size.map(unsigned).transpose()
+    }
+
+    fn mailed(&mut self) -> RowsResult<Option<(u64, Option<DateTime<Utc>>)>> {
+        let row = witnesses::table.find(MAILED).select((witnesses::size, witnesses::mailed_at));
+        let row = row.first::<(i64, Option<At>)>(self.conn()?).optional()?;
+        row.map(|(size, at)| Ok((unsigned(size)?, at.map(|at| at.0)))).transpose()
     }
 
     fn log_keys(&mut self) -> RowsResult<Vec<LogKeyRow>> {

@@ -13,7 +13,7 @@ use crate::schema::{
 };
 use crate::sql::At;
 use crate::tree_columns::{
-    CheckpointColumns, LogKeyColumns, RunColumns, STEP_BYTES_MAX, checkpoint_of, log_key_of, run_of, signed, unsigned,
+    CheckpointColumns, LogKeyColumns, MAILED, RunColumns, STEP_BYTES_MAX, checkpoint_of, log_key_of, run_of, signed, unsigned,
 };
 
 impl WriteTree for Writing<'_> {
@@ -82,6 +82,13 @@ impl WriteTree for Writing<'_> {
         let size = witnesses::size.eq(signed(size)?);
         let row = diesel::insert_into(witnesses::table).values((witnesses::key.eq(key), size));
         row.on_conflict(witnesses::key).do_update().set(size).execute(self.conn)?;
+        Ok(())
+    }
+
+    fn note_mailed(&mut self, size: u64, now: DateTime<Utc>) -> RowsResult<()> {
+        self.save_witness(MAILED, size)?;
+        let mailed_at = witnesses::mailed_at.eq(At(now));
+        diesel::update(witnesses::table.find(MAILED)).set(mailed_at).execute(self.conn)?;
         Ok(())
     }
 
@@ -190,6 +197,12 @@ impl ReadTree for SqliteConnection {
     fn witness_size(&mut self, key: &str) -> RowsResult<Option<u64>> {
         let size = witnesses::table.find(key).select(witnesses::size).first::<i64>(self).optional()?;
         size.map(unsigned).transpose()
+    }
+
+    fn mailed(&mut self) -> RowsResult<Option<(u64, Option<DateTime<Utc>>)>> {
+        let row = witnesses::table.find(MAILED).select((witnesses::size, witnesses::mailed_at));
+        let row = row.first::<(i64, Option<At>)>(self).optional()?;
+        row.map(|(size, at)| Ok((unsigned(size)?, at.map(|at| at.0)))).transpose()
     }
 
     fn log_keys(&mut self) -> RowsResult<Vec<LogKeyRow>> {
