@@ -514,7 +514,9 @@ fn weighed<R: Rows>(
     let asked = |event: &Event| if let Event::Suspended(suspension, _) = event { portfolio_warning(suspension) } else { None };
     let ends_earlier = events.iter().find_map(asked);
     let warnings = suspend.warnings.iter().cloned();
-    Ok(of_title.map(|of_title| warnings.chain(of_title).chain(suspend.deadline_warning(now)).chain(ends_earlier).collect()))
+    let unsigned = passkeys::warning(rows, &suspend.question)?;
+    let of_time = suspend.deadline_warning(now).into_iter().chain(ends_earlier);
+    Ok(of_title.map(|of_title| warnings.chain(of_title).chain(of_time).chain(unsigned).collect()))
 }
 
 /// The warning for the asker of a question that the deadline of a portfolio ends before its own deadline.

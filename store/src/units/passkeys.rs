@@ -17,6 +17,7 @@ use domain::people::passkey::{PASSKEYS_MAX, Passkey};
 use domain::people::person::Person;
 use domain::people::principal::{Assurance, Credential, Principal};
 use domain::problem::Rejection;
+use domain::suspension::Question;
 use domain::suspension::evidence::Evidence;
 use proof::passkey::{Place, advances, register, verify};
 
@@ -231,6 +232,24 @@ pub(crate) fn known<R: ReadRows>(rows: &mut R, principal: &Principal) -> Decided
         known.extend(rows.passkeys_of(person.id)?.iter().map(|passkey| passkey.known(&person)));
     }
     Ok(Ok(known))
+}
+
+/// The warning for the asker of a question that demands a passkey, if none of the people who are asked has one yet.
+pub(super) fn warning<R: Rows>(rows: &mut R, question: &Question) -> RowsResult<Option<String>> {
+    if question.required_assurance.is_none() {
+        return Ok(None);
+    }
+    let attempts = question.retry_policy.as_ref().map_or(1, |policy| policy.max_attempts);
+    for person in question.recipients_during(1..=attempts) {
+        if let Signer::Person(passkeys) = signer_of(rows.reads(), &person)?
+            && !passkeys.is_empty()
+        {
+            return Ok(None);
+        }
+    }
+    let text =
+        "none of the people who are asked has a passkey on this server yet, so no one can answer before one of them adds one";
+    Ok(Some(text.to_owned()))
 }
 
 /// A passkey that signed an answer, and its new counter.

@@ -278,7 +278,18 @@ on_each_store! {
     /// An address that is not listed, or not confirmed, has no passkeys, and the page says what to do.
     async fn only_people_who_have_logged_in_have_passkeys(app: &mut TestApp) {
         at_home(app).await;
-        let (_, _, link) = ask(app, "eve@example.com").await;
+        let (_, question, link) = ask(app, "eve@example.com").await;
+        let body = json!({
+            "question": "Pay now?", "response_type": "confirm", "notify_to": ["eve@example.com"], "required_assurance": "passkey",
+            "supersedes": question,
+        });
+        let intent = app.agent().suspension(&question).await["intent_id"].as_str().unwrap().to_owned();
+        let asked = app.agent().post(&format!("api/v1/intents/{intent}/suspend"), body).await.ok();
+        assert!(asked["warnings"][0].as_str().unwrap().contains("none of the people who are asked has a passkey"), "{asked}");
+        app.settle().await;
+        let newer = app.next_link().await;
+        assert_ne!(newer, link);
+        let link = newer;
         let mut eve = app.person();
         let page = eve.open(&link).await;
         assert!(page.html.contains("your address is not that of one") && !page.html.contains("data-challenge"), "{}", page.html);
