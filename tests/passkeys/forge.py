@@ -76,7 +76,13 @@ def a_key_of_the_forgers_own(chance, answer, others, key):
 def flipped_bits(chance, answer, others, key):
     name = chance.choice(PARTS[1:])
     part = bytearray(decode(answer["assertion"][name]))
-    part[chance.randrange(len(part))] ^= 1 << chance.randrange(8)
+    places = range(len(part))
+    if name == "signature":
+        # The frame around the two numbers (DER) is left alone: a reader that is lenient about it still reads the honest numbers, so the
+        # person did say what it accepts.
+        second = 4 + part[3] + 2
+        places = [*range(4, second - 2), *range(second, len(part))]
+    part[chance.choice(places)] ^= 1 << chance.randrange(8)
     answer["assertion"][name] = encode(bytes(part))
 
 
