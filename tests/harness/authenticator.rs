@@ -15,7 +15,7 @@ const HAS_CREDENTIAL: u8 = 0x40;
 const KEY_START: &[u8] = &[0xa5, 1, 2, 3, 0x26, 0x20, 1, 0x21, 0x58, 32];
 const SECOND_COORDINATE: &[u8] = &[0x22, 0x58, 32];
 
-/// An authenticator with one passkey. What it says of itself can be changed, as an attacker would.
+/// An authenticator with one passkey. Its data about itself can be changed, as an attacker would.
 pub struct Authenticator {
     pair: EcdsaKeyPair,
     pub credential_id: Vec<u8>,

@@ -46,7 +46,7 @@ fn is_signed(payload: &Value, known: &[KnownPasskey]) -> bool {
 }
 
 on_each_store! {
-    /// What a person does: log in, add a passkey and a second one, answer with it. The browser's own data must fit ours.
+    /// A person logs in, adds a passkey, answers with it and removes it. The data that a real browser sends must fit ours.
     async fn a_person_adds_passkeys_and_answers_with_one(app: &mut TestApp) {
         at_home(app).await;
         list(app, ADA, Role::Auditor).await;
@@ -79,7 +79,7 @@ on_each_store! {
         assert!(!is_signed(&other, &known));
         assert_eq!(browser.console_errors().await, [""; 0]);
 
-        // The same authenticator may not hold two passkeys of one person here, and a removal is signed.
+        // An authenticator that holds a passkey of the person makes no second one. A removal is signed.
         browser.open(&format!("{}passkeys", app.base)).await;
         browser.click("form[action='/passkeys'] button").await;
         browser.evaluate("new Promise((yes) => setInterval(() => document.getElementById('unsigned').hidden || yes(), 50))").await;

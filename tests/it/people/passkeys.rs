@@ -326,7 +326,7 @@ on_each_store! {
         assert_eq!(send(app, &mut ada, "passkeys/remove", &[("removed", &id)], &signed).await.status, 303);
         let [event] = server_events(app, "passkey.removed").await.try_into().unwrap();
         assert_eq!((&event["person"], &event["credential_id"]), (&json!(ADA), &json!(first.id())));
-        // What was removed signs nothing more.
+        // A passkey that was removed signs nothing more.
         let (_, question, link) = ask(app, ADA).await;
         let asked = answer_challenge(&mut ada, &link, "yes").await;
         first.counter = 9;

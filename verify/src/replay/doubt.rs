@@ -74,7 +74,7 @@ impl Doubt {
             ),
             Self::PasskeyOfLog => (
                 "decisions_passkey_of_log",
-                "Answers are signed by passkeys that are registered only in this log: whoever writes the log could have registered passkeys of their own. Give the passkeys that you knew beforehand with --passkeys.",
+                "Answers are signed by passkeys that are registered only in this log: a person who can write the log could have registered them. Give the passkeys that you knew beforehand with --passkeys.",
             ),
         }
     }

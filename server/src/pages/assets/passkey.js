@@ -8,7 +8,7 @@
   const keys = (ids) => ids.map((id) => ({ type: "public-key", id: bytes(id) }));
   let busy = false;
 
-  // What the form says, without the signature.
+  // The answer in the form, without the signature.
   function said(form, button) {
     const data = new FormData(form);
     if (button && button.name) data.append(button.name, button.value);
