@@ -373,7 +373,7 @@ on_each_store! {
         assert_eq!(turn(app).await.unwrap(), head.size);
         for recipient in &to {
             let mail = app.smtp.next_mail().await;
-            assert_eq!(mail.to, [recipient.clone()]);
+            assert_eq!(mail.to, std::slice::from_ref(recipient));
             assert!(mail.subject().contains(&head.origin) && mail.text().contains("placet verify --checkpoint FILE"), "{}", mail.text());
             let [(name, note)] = &mail.attached_texts()[..] else { panic!("one file is attached") };
             assert_eq!(*name, format!("checkpoint-{}.txt", head.size));
