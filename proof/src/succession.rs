@@ -85,7 +85,7 @@ mod tests {
             Succession { signature: Succession::sign(&other, second.verifying()).signature, ..whole.clone() },
             Succession { signature: "no base64".to_owned(), ..whole.clone() },
             Succession { key: "no key".to_owned(), ..whole.clone() },
-            Succession::sign(&first, key("another log", 2).verifying()),
+            Succession::sign(&first, key("another-log", 2).verifying()),
         ];
         for forged in forged {
             assert_eq!(successors(&[first.verifying().clone()], &[forged]), []);

@@ -593,7 +593,7 @@ mod tests {
     }
 
     /// The tables of the file.
-    const SECTIONS: [&str; 13] = [
+    const SECTIONS: [&str; 14] = [
         "",
         "[suspension]",
         "[suspension.default_retry_policy]",
@@ -607,6 +607,7 @@ mod tests {
         "[log]",
         "[[log.witness]]",
         "[log.webhook]",
+        "[log.mail]",
     ];
 
     /// `KEYS`, the names that an error message about the file may always repeat, holds exactly the keys that the parser accepts.
