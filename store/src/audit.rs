@@ -6,11 +6,11 @@
 use std::collections::{HashMap, HashSet};
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::base::ids::IntentId;
+use domain::base::ids::{IntentId, SuspensionId};
 use domain::base::name::is_same_in_any_case;
 use domain::intent::status::Status;
 use domain::log::Follower;
-use domain::log::payload::Suspended;
+use domain::log::payload::Payload;
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::hold::Hold;
 use domain::people::principal::Principal;
@@ -327,7 +327,7 @@ pub(crate) fn record<R: ReadRows>(
     let Some(log) = log_of(rows, &row)? else { return Ok(Ok(None)) };
     let verified = verify(rows, &row, &log)?;
     let events: Vec<Value> = log.iter().map(|(_, sealed)| serde_json::from_str(&sealed.served()).unwrap_or_default()).collect();
-    let (questions, questions_left_out) = questions(rows, row.rid, &events)?;
+    let (questions, questions_left_out) = questions(rows, &events)?;
     let title = rows.body(row.rid)?.title;
     let agent = row.intent.created_by.name.clone();
     let status = row.intent.status;
@@ -336,17 +336,18 @@ pub(crate) fn record<R: ReadRows>(
 }
 
 /// The questions that the events of this intent asked.
-fn questions<R: ReadRows>(rows: &mut R, intent: i64, events: &[Value]) -> RowsResult<(Vec<RecordedQuestion>, usize)> {
-    let (mut seen, mut asked) = (HashSet::new(), Vec::new());
-    for event in events {
-        let Ok(named) = serde_json::from_value::<Suspended>(event["payload"].clone()) else { continue };
-        // An agent can write an event with the payload of another intent's question, or of none.
-        let row = rows.suspension(named.suspension_id)?.filter(|row| row.intent == intent);
-        asked.extend(row.filter(|_| seen.insert(named.suspension_id)));
-    }
+fn questions<R: ReadRows>(rows: &mut R, events: &[Value]) -> RowsResult<(Vec<RecordedQuestion>, usize)> {
+    let mut seen = HashSet::new();
+    // The type tells: an agent can write an event with the payload of another intent's question, or of none, but not with such a type.
+    let asked = events.iter().filter_map(|event| match Payload::read(event["event_type"].as_str()?, event["payload"].clone()) {
+        Ok(Payload::Suspended(asked)) => Some(asked.suspension_id),
+        Ok(_) | Err(_) => None,
+    });
+    let asked: Vec<SuspensionId> = asked.filter(|id| seen.insert(*id)).collect();
     let left_out = asked.len().saturating_sub(RECORD_QUESTIONS_MAX);
     let mut questions = Vec::new();
-    for row in asked.into_iter().skip(left_out) {
+    for asked in asked.into_iter().skip(left_out) {
+        let Some(row) = rows.suspension(asked)? else { continue };
         let question = rows.question(&row).ok();
         let messages = rows.deliveries(row.rid)?.into_iter().map(|(message, state)| SentMessage {
             state: state.shown(&message),

@@ -42,10 +42,9 @@ impl Hook {
 }
 
 fn body(checkpoint: &CheckpointRow) -> serde_json::Value {
-    let origin = checkpoint.note.lines().next().unwrap_or_default();
     json!({
         "type": "log.checkpoint",
         "timestamp": time::rfc3339(checkpoint.created_at),
-        "data": {"origin": origin, "size": checkpoint.size, "root": STANDARD.encode(checkpoint.root), "note": checkpoint.note},
+        "data": {"origin": checkpoint.origin(), "size": checkpoint.size, "root": STANDARD.encode(checkpoint.root), "note": checkpoint.note},
     })
 }

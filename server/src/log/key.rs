@@ -163,16 +163,12 @@ pub async fn rotate(
     let keys = store.log_keys().await?;
     let Some(in_force) = keys.last() else { bail!("this log has no key yet; a server makes it at its first start") };
     let file = read(path)?;
-    let is_given = matches!(file, KeyFile::Given(_));
+    let next = next.map(|next| read(Some(next))).transpose()?;
+    if next.is_none() && matches!(file, KeyFile::Given(_)) {
+        bail!("an operator made the key of this log, so an operator makes the next one, too: name it with --new-key-file");
+    }
+    let (verifying, mut row) = candidate(next.as_ref().unwrap_or(&file), &in_force.name, entropy)?;
     let old = open_with(file, in_force)?;
-    let file = match next {
-        Some(next) => read(Some(next))?,
-        None if is_given => {
-            bail!("an operator made the key of this log, so an operator makes the next one, too: name it with --new-key-file")
-        }
-        None => read(path)?,
-    };
-    let (verifying, mut row) = candidate(&file, &in_force.name, entropy)?;
     if row.name != in_force.name {
         bail!("the new key has the name {}, and this log is {}; a log keeps its name", row.name, in_force.name);
     }

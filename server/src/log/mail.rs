@@ -75,7 +75,7 @@ impl Mails {
             message_id: format!("checkpoint-{size}-{:08x}@{}", u32::from_be_bytes([*a, *b, *c, *d]), self.domain),
             recipient: recipient.to_owned(),
             sent_at: self.clock.now(),
-            origin: note.lines().next().unwrap_or_default().to_owned(),
+            origin: checkpoint.origin().to_owned(),
             size: *size,
             note: note.clone(),
         }

@@ -119,7 +119,7 @@ pub(super) async fn opened(token: &str, shared: &Shared, pages: &Pages) -> Resul
     let link = match shared.store.link(token.clone()).await {
         Ok(Some(link)) => link,
         Ok(None) => return Err(unknown(pages)),
-        Err(_) => return Err(pages.later(RETRY_AFTER_SECONDS, StatusCode::SERVICE_UNAVAILABLE, Trouble::CannotRead, None)),
+        Err(_) => return Err(pages.cannot_read()),
     };
     pages.gets.check_key(&token.hash()).map_err(|refused| pages.too_many(&refused))?;
     if is_shown(&link) { Ok((token, link)) } else { Err(unknown(pages)) }

@@ -23,9 +23,7 @@ use super::view::{
 };
 use super::{AUDIT, Pages};
 use crate::edge::admission::Class;
-use crate::edge::body;
 use crate::edge::export;
-use crate::edge::problem::RETRY_AFTER_SECONDS;
 use crate::edge::shared::Shared;
 
 /// The longest text of one field of the search, in characters.
@@ -221,10 +219,6 @@ async fn admitted(request: &HttpRequest, shared: &Shared, pages: &Pages) -> Resu
     Ok(session)
 }
 
-fn later(pages: &Pages) -> HttpResponse {
-    pages.later(RETRY_AFTER_SECONDS, StatusCode::SERVICE_UNAVAILABLE, Trouble::CannotRead, None)
-}
-
 /// Shows the search and what it found. An id of an intent leads to its record.
 pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
     let session = match admitted(&request, &shared, &pages).await {
@@ -239,16 +233,16 @@ pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Data
     if !typed.intent.is_empty() {
         problems.push(words::NOT_AN_INTENT_ID);
     }
-    let Ok(_place) = shared.admission.enter(Class::List).await else { return later(&pages) };
+    let Ok(_place) = shared.admission.enter(Class::List).await else { return pages.cannot_read() };
     let found = if problems.is_empty() {
         match shared.store.search(session.principal.clone(), Ok(filter.clone())).await {
             Ok(found) => found,
-            Err(_) => return later(&pages),
+            Err(_) => return pages.cannot_read(),
         }
     } else {
         Found::default()
     };
-    let Ok(holds) = shared.store.holds(session.principal.clone()).await else { return later(&pages) };
+    let Ok(holds) = shared.store.holds(session.principal.clone()).await else { return pages.cannot_read() };
     let Found { questions, looked_at, looked_to, next } = found;
     let status = if problems.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
     let page = AuditPage {
@@ -276,12 +270,12 @@ pub(super) async fn overview(request: HttpRequest, shared: Data<Shared>, pages: 
     let typed = Typed::read(request.query_string());
     let (AuditFilter { to, agent, .. }, problems) = typed.filter();
     let problem = problems.first().copied();
-    let Ok(_place) = shared.admission.enter(Class::List).await else { return later(&pages) };
+    let Ok(_place) = shared.admission.enter(Class::List).await else { return pages.cannot_read() };
     let found = match problem {
         None => shared.store.overview(session.principal.clone(), Ok(OverviewFilter { to, agent })).await,
         Some(_) => Ok(Overview::default()),
     };
-    let Ok(found) = found else { return later(&pages) };
+    let Ok(found) = found else { return pages.cannot_read() };
     let status = if problem.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let page = OverviewPage::new((pages.plain(), session.visitor(&pages)), (typed.to, typed.agent, problem), &found);
     pages.inside_page(status, page.render())
@@ -293,7 +287,7 @@ pub(super) async fn record(request: HttpRequest, id: Path<String>, shared: Data<
         Ok(session) => session,
         Err(response) => return response,
     };
-    let Ok(_place) = shared.admission.enter(Class::List).await else { return later(&pages) };
+    let Ok(_place) = shared.admission.enter(Class::List).await else { return pages.cannot_read() };
     let record = match id.parse::<IntentId>() {
         Ok(id) => shared.store.record(session.principal.clone(), id).await,
         Err(_) => Err(StoreError::Rejected(Rejection::NotFound)),
@@ -305,24 +299,22 @@ pub(super) async fn record(request: HttpRequest, id: Path<String>, shared: Data<
         }
         Ok(None) => (StatusCode::OK, true),
         Err(StoreError::Rejected(_)) => (StatusCode::NOT_FOUND, false),
-        Err(_) => return later(&pages),
+        Err(_) => return pages.cannot_read(),
     };
     pages.inside_page(status, NoRecordPage { page: pages.plain(), visitor, is_too_long }.render())
 }
 
 /// Sends an export as a file. It is asked for by a form of the session, because each export is an event of the server's log.
 pub(super) async fn export(request: HttpRequest, payload: Payload, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
-    let Ok(sent) = body::read(&pages.bodies, &request, payload).await else {
-        return pages.trouble(StatusCode::BAD_REQUEST, Trouble::Unreadable);
+    let body = match pages.posted(&request, payload).await {
+        Ok(body) => body,
+        Err(refusal) => return refusal,
     };
-    if !pages.is_from_our_page(request.headers()) {
-        return pages.trouble(StatusCode::FORBIDDEN, Trouble::ForeignForm);
-    }
     let session = match admitted(&request, &shared, &pages).await {
         Ok(session) => session,
         Err(response) => return response,
     };
-    let fields = url::form_urlencoded::parse(&sent.bytes);
+    let fields = url::form_urlencoded::parse(&body.bytes);
     let (nonces, wishes): (Vec<_>, Vec<_>) = fields.partition(|(name, _)| name == "nonce");
     if !nonces.iter().any(|(_, nonce)| session.fits(nonce, &pages)) {
         return pages.trouble(StatusCode::FORBIDDEN, Trouble::ForeignForm);
@@ -330,7 +322,7 @@ pub(super) async fn export(request: HttpRequest, payload: Payload, shared: Data<
     let query = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(&wishes).finish();
     let ending = wishes.iter().find(|(name, _)| name == "format").map_or("jsonl", |(_, format)| format);
     let name = if ending == "csv" { "attachment; filename=\"placet.csv\"" } else { "attachment; filename=\"placet.jsonl\"" };
-    let Ok(_place) = shared.admission.enter(Class::List).await else { return later(&pages) };
+    let Ok(_place) = shared.admission.enter(Class::List).await else { return pages.cannot_read() };
     match export::export(&query, &shared, session.principal).await {
         Ok(mut download) => {
             if let Ok(name) = name.parse() {

@@ -1,8 +1,10 @@
 //! Ties a form to the browser that was shown it: with a cookie, and with a nonce made from the cookie and the link.
 
-use actix_web::HttpRequest;
 use actix_web::cookie::{Cookie, SameSite};
+use actix_web::http::StatusCode;
 use actix_web::http::header::HeaderMap;
+use actix_web::web::Payload;
+use actix_web::{HttpRequest, HttpResponse};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::base::ids::Entropy;
@@ -10,8 +12,10 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use store::link::LinkToken;
 
+use super::view::Trouble;
 use super::{Pages, host_with_port};
 use crate::config::is_loopback;
+use crate::edge::body::{Body, read};
 
 /// The cookie's random bytes.
 const COOKIE_BYTES: usize = 16;
@@ -114,6 +118,17 @@ impl Pages {
         let port = |host: &str| host.rsplit_once(':').map(|(_, port)| port.to_owned());
         let ours = host_with_port(&self.public_url);
         is_loopback(&self.public_url) && !host.is_empty() && host != ours && port(host) == port(&ours)
+    }
+
+    /// The body of a form that came from our own page.
+    pub(super) async fn posted(&self, request: &HttpRequest, payload: Payload) -> Result<Body, HttpResponse> {
+        let Ok(body) = read(&self.bodies, request, payload).await else {
+            return Err(self.trouble(StatusCode::BAD_REQUEST, Trouble::Unreadable));
+        };
+        if !self.is_from_our_page(request.headers()) {
+            return Err(self.trouble(StatusCode::FORBIDDEN, Trouble::ForeignForm));
+        }
+        Ok(body)
     }
 
     /// Whether a form came from our own page. The headers `Origin` and `Sec-Fetch-Site` must fit if they are there.

@@ -18,8 +18,6 @@ use super::session::LOGIN;
 use super::view::{Page, STYLESHEET, Trouble, line};
 use super::{AUDIT, Pages};
 use crate::edge::admission::Class;
-use crate::edge::body;
-use crate::edge::problem::RETRY_AFTER_SECONDS;
 use crate::edge::shared::Shared;
 
 /// The query by which the page says that a link was asked for.
@@ -85,17 +83,7 @@ impl Form {
 
 /// The form of a request, if it came from our own page.
 async fn sent(request: &HttpRequest, payload: Payload, pages: &Pages) -> Result<Form, HttpResponse> {
-    let Ok(body) = body::read(&pages.bodies, request, payload).await else {
-        return Err(pages.trouble(StatusCode::BAD_REQUEST, Trouble::Unreadable));
-    };
-    if !pages.is_from_our_page(request.headers()) {
-        return Err(pages.trouble(StatusCode::FORBIDDEN, Trouble::ForeignForm));
-    }
-    Ok(Form::read(&body.bytes))
-}
-
-fn later(pages: &Pages) -> HttpResponse {
-    pages.later(RETRY_AFTER_SECONDS, StatusCode::SERVICE_UNAVAILABLE, Trouble::CannotRead, None)
+    Ok(Form::read(&pages.posted(request, payload).await?.bytes))
 }
 
 /// A page with a form that is tied to the browser's cookie, which is set if it is missing.
@@ -156,10 +144,10 @@ pub(super) async fn ask(request: HttpRequest, payload: Payload, shared: Data<Sha
     let Ok(address) = read_address(&sent.address) else {
         return form(&request, &shared, &pages, &sent.address, Some(words::NOT_AN_ADDRESS.to_owned()));
     };
-    let Ok(_place) = shared.admission.enter(Class::Write).await else { return later(&pages) };
+    let Ok(_place) = shared.admission.enter(Class::Write).await else { return pages.cannot_read() };
     match shared.store.request_login(address).await {
         Ok(()) => see_other(&format!("{LOGIN}?{ASKED}")),
-        Err(_) => later(&pages),
+        Err(_) => pages.cannot_read(),
     }
 }
 
@@ -185,8 +173,8 @@ fn behind(
 /// The address of the person who can log in with a link; `None` if it cannot be used.
 async fn opened(token: &str, shared: &Shared, pages: &Pages) -> Result<Option<(LoginToken, String)>, HttpResponse> {
     let Some(token) = LoginToken::parse(token) else { return Ok(None) };
-    let _place = shared.admission.enter(Class::Read).await.map_err(|_| later(pages))?;
-    let address = shared.store.login(token.clone()).await.map_err(|_| later(pages))?;
+    let _place = shared.admission.enter(Class::Read).await.map_err(|_| pages.cannot_read())?;
+    let address = shared.store.login(token.clone()).await.map_err(|_| pages.cannot_read())?;
     Ok(address.map(|address| (token, address)))
 }
 
@@ -230,7 +218,7 @@ pub(super) async fn enter(
     if !fits(&request, &pages, &sent.nonce) {
         return behind(&request, &shared, &pages, Some(address), Some(words::PAGE_WAS_OPEN_TOO_LONG.to_owned()));
     }
-    let Ok(_place) = shared.admission.enter(Class::Write).await else { return later(&pages) };
+    let Ok(_place) = shared.admission.enter(Class::Write).await else { return pages.cannot_read() };
     match shared.store.log_in(token, pages.brought_session(&request)).await {
         Ok(Some(session)) => {
             let mut response = see_other(AUDIT);
@@ -238,7 +226,7 @@ pub(super) async fn enter(
             response
         }
         Ok(None) => unusable(&request, &shared, &pages),
-        Err(_) => later(&pages),
+        Err(_) => pages.cannot_read(),
     }
 }
 
@@ -255,9 +243,9 @@ pub(super) async fn leave(request: HttpRequest, payload: Payload, shared: Data<S
     if !session.fits(&sent.nonce, &pages) {
         return pages.trouble(StatusCode::FORBIDDEN, Trouble::ForeignForm);
     }
-    let Ok(_place) = shared.admission.enter(Class::Write).await else { return later(&pages) };
+    let Ok(_place) = shared.admission.enter(Class::Write).await else { return pages.cannot_read() };
     if shared.store.log_out(session.principal, sent.everywhere).await.is_err() {
-        return later(&pages);
+        return pages.cannot_read();
     }
     let mut response = see_other(LOGIN);
     pages.take_session(&mut response);

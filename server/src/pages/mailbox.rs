@@ -12,9 +12,8 @@ use uuid::Uuid;
 
 use super::Pages;
 use super::development::{LOGIN_PREFIX, not_here};
-use super::view::{Page, STYLESHEET, Trouble, line};
+use super::view::{Page, STYLESHEET, line};
 use crate::edge::admission::Class;
-use crate::edge::problem::RETRY_AFTER_SECONDS;
 use crate::edge::shared::Shared;
 
 /// A mail may style itself inline and do nothing else.
@@ -69,7 +68,7 @@ impl Pages {
         if let Some(mail) = development.mailbox.get(&message_id).or_else(login) {
             return Ok(mail);
         }
-        let unreadable = |()| self.later(RETRY_AFTER_SECONDS, StatusCode::SERVICE_UNAVAILABLE, Trouble::CannotRead, None);
+        let unreadable = |()| self.cannot_read();
         let _place = shared.admission.enter(Class::Read).await.map_err(|_| unreadable(()))?;
         let letter = shared.store.open_mail(id).await.map_err(|_| unreadable(()))?.ok_or_else(not_here)?;
         development.mailbox.keep(&development.deliveries.message(&letter)).map_err(|error| {

@@ -44,6 +44,7 @@ use self::view::{Again, INSIDE_STYLESHEET, STYLESHEET, Trouble, TroublePage};
 use crate::edge::address::host_with_port;
 use crate::edge::admission::Class;
 use crate::edge::body::{Bodies, PAGE_BODIES_BYTES_MAX};
+use crate::edge::problem::RETRY_AFTER_SECONDS;
 use crate::edge::rates::seconds_until;
 use crate::edge::route::{Allow, allowing};
 
@@ -150,17 +151,18 @@ impl Pages {
 
     /// A page that may run our scripts.
     fn live_page(&self, status: StatusCode, html: askama::Result<String>) -> HttpResponse {
-        let mut page = self.page(status, html);
-        if let Ok(policy) = HeaderValue::from_str(&self.live_policy) {
-            page.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
-        }
-        page
+        self.page_under(&self.live_policy, status, html)
     }
 
     /// A page behind the login.
     fn inside_page(&self, status: StatusCode, html: askama::Result<String>) -> HttpResponse {
+        self.page_under(&self.inside_policy, status, html)
+    }
+
+    /// A page with a content security policy of its own.
+    fn page_under(&self, policy: &str, status: StatusCode, html: askama::Result<String>) -> HttpResponse {
         let mut page = self.page(status, html);
-        if let Ok(policy) = HeaderValue::from_str(&self.inside_policy) {
+        if let Ok(policy) = HeaderValue::from_str(policy) {
             page.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
         }
         page
@@ -210,6 +212,11 @@ impl Pages {
         let mut page = self.page(status, TroublePage::new(self.host(), trouble, again).render());
         page.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
         page
+    }
+
+    /// The page for a store that cannot be read now, or a server that is too busy to read it.
+    fn cannot_read(&self) -> HttpResponse {
+        self.later(RETRY_AFTER_SECONDS, StatusCode::SERVICE_UNAVAILABLE, Trouble::CannotRead, None)
     }
 
     /// The page for a link that was opened too often, or for too many links that lead to no question.

@@ -5,7 +5,6 @@
 //! says which check failed, and nothing has changed.
 
 use actix_web::http::StatusCode;
-use actix_web::http::header::{CONTENT_SECURITY_POLICY, HeaderValue};
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use askama::Template;
@@ -23,8 +22,6 @@ use super::session::Session;
 use super::signature::{Asked, SignedFields, User, usable};
 use super::view::{INSIDE_STYLESHEET as STYLESHEET, Page, Trouble, Visitor, line, machine, second};
 use crate::edge::admission::Class;
-use crate::edge::body;
-use crate::edge::problem::RETRY_AFTER_SECONDS;
 use crate::edge::shared::Shared;
 
 /// The address of the page.
@@ -96,19 +93,9 @@ impl Form {
     }
 }
 
-fn later(pages: &Pages) -> HttpResponse {
-    pages.later(RETRY_AFTER_SECONDS, StatusCode::SERVICE_UNAVAILABLE, Trouble::CannotRead, None)
-}
-
 /// The form of a request and its session, if it came from our own page.
 async fn sent(request: &HttpRequest, payload: Payload, shared: &Shared, pages: &Pages) -> Result<(Form, Session), HttpResponse> {
-    let Ok(body) = body::read(&pages.bodies, request, payload).await else {
-        return Err(pages.trouble(StatusCode::BAD_REQUEST, Trouble::Unreadable));
-    };
-    if !pages.is_from_our_page(request.headers()) {
-        return Err(pages.trouble(StatusCode::FORBIDDEN, Trouble::ForeignForm));
-    }
-    let form = Form::read(&body.bytes);
+    let form = Form::read(&pages.posted(request, payload).await?.bytes);
     let session = pages.session(request, shared).await?;
     if !session.fits(&form.nonce, pages) {
         return Err(pages.trouble(StatusCode::FORBIDDEN, Trouble::ForeignForm));
@@ -118,7 +105,7 @@ async fn sent(request: &HttpRequest, payload: Payload, shared: &Shared, pages: &
 
 /// The page with the person's passkeys.
 async fn page(session: Session, shared: &Shared, pages: &Pages, problem: Option<String>) -> HttpResponse {
-    let Ok(passkeys) = shared.store.own_passkeys(session.principal.clone()).await else { return later(pages) };
+    let Ok(passkeys) = shared.store.own_passkeys(session.principal.clone()).await else { return pages.cannot_read() };
     let domain = pages.site.as_ref().map(|site| site.rp_id.clone());
     let row = |passkey: Passkey| Row {
         id: passkey.credential_id.to_string(),
@@ -130,11 +117,7 @@ async fn page(session: Session, shared: &Shared, pages: &Pages, problem: Option<
     let status = if problem.is_some() { StatusCode::FORBIDDEN } else { StatusCode::OK };
     let visitor = session.visitor(pages);
     let html = PasskeysPage { page: pages.plain(), visitor, domain, rows, problem, script_path: PASSKEY.path() }.render();
-    let mut page = pages.inside_page(status, html);
-    if let Ok(policy) = HeaderValue::from_str(&pages.inside_live_policy) {
-        page.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
-    }
-    page
+    pages.page_under(&pages.inside_live_policy, status, html)
 }
 
 /// Shows the passkeys of the person.
@@ -146,7 +129,7 @@ pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Data
         Ok(session) => session,
         Err(response) => return response,
     };
-    let Ok(_place) = shared.admission.enter(Class::Read).await else { return later(&pages) };
+    let Ok(_place) = shared.admission.enter(Class::Read).await else { return pages.cannot_read() };
     page(session, &shared, &pages, None).await
 }
 
@@ -159,9 +142,9 @@ pub(super) async fn challenge(request: HttpRequest, payload: Payload, shared: Da
     let Some(site) = &pages.site else {
         return pages.headers(HttpResponse::build(StatusCode::UNPROCESSABLE_ENTITY)).finish();
     };
-    let Ok(_place) = shared.admission.enter(Class::Write).await else { return later(&pages) };
+    let Ok(_place) = shared.admission.enter(Class::Write).await else { return pages.cannot_read() };
     let name = session.principal.name.clone();
-    let Ok(begun) = shared.store.challenge_passkey(session.principal).await else { return later(&pages) };
+    let Ok(begun) = shared.store.challenge_passkey(session.principal).await else { return pages.cannot_read() };
     let PasskeyChallenge { challenge, person, passkeys } = begun;
     let asked = Asked::signature(&challenge, &site.rp_id, usable(&passkeys, &site.rp_id));
     let user = User { id: Octets(person.0.as_bytes().to_vec()), name };
@@ -175,7 +158,7 @@ pub(super) async fn add(request: HttpRequest, payload: Payload, shared: Data<Sha
         Ok(sent) => sent,
         Err(refusal) => return refusal,
     };
-    let Ok(_place) = shared.admission.enter(Class::Write).await else { return later(&pages) };
+    let Ok(_place) = shared.admission.enter(Class::Write).await else { return pages.cannot_read() };
     let new = form.new_passkey().ok_or_else(not_used);
     changed(shared.store.add_passkey(session.principal.clone(), new), session, &shared, &pages).await
 }
@@ -186,7 +169,7 @@ pub(super) async fn remove(request: HttpRequest, payload: Payload, shared: Data<
         Ok(sent) => sent,
         Err(refusal) => return refusal,
     };
-    let Ok(_place) = shared.admission.enter(Class::Write).await else { return later(&pages) };
+    let Ok(_place) = shared.admission.enter(Class::Write).await else { return pages.cannot_read() };
     let removed = form.removal().ok_or_else(not_used);
     changed(shared.store.remove_passkey(session.principal.clone(), removed), session, &shared, &pages).await
 }
@@ -201,6 +184,6 @@ async fn changed<T>(change: Unit<'_, T>, session: Session, shared: &Shared, page
         Err(StoreError::Rejected(Rejection::PasskeyRefused { reason })) => page(session, shared, pages, Some(reason)).await,
         // Another refusal says that the passkey was removed in the meantime.
         Ok(_) | Err(StoreError::Rejected(_)) => see_other(PASSKEYS),
-        Err(_) => later(pages),
+        Err(_) => pages.cannot_read(),
     }
 }

@@ -2,7 +2,6 @@
 
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
-use actix_web::http::header::{CONTENT_SECURITY_POLICY, HeaderValue};
 use actix_web::web::Data;
 use askama::Template;
 use serde_json::{Map, Value};
@@ -88,11 +87,7 @@ struct Schema {
 pub(super) async fn show(pages: Data<Pages>) -> HttpResponse {
     let base = pages.public_url.as_str().trim_end_matches('/').to_owned();
     let page = ReferencePage::of((pages.description)(), pages.host(), base);
-    let mut response = pages.page(StatusCode::OK, page.render());
-    if let Ok(policy) = HeaderValue::from_str(&pages.reference_policy) {
-        response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
-    }
-    response
+    pages.page_under(&pages.reference_policy, StatusCode::OK, page.render())
 }
 
 impl ReferencePage {

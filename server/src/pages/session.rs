@@ -6,7 +6,6 @@
 
 use actix_web::cookie::time::Duration;
 use actix_web::cookie::{Cookie, SameSite};
-use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse};
 use domain::people::principal::{Principal, Role};
 use store::{OpenSession, SessionToken};
@@ -14,9 +13,8 @@ use store::{OpenSession, SessionToken};
 use super::Pages;
 use super::answer::see_other;
 use super::guard::Form;
-use super::view::{Trouble, Visitor};
+use super::view::Visitor;
 use crate::edge::admission::Class;
-use crate::edge::problem::RETRY_AFTER_SECONDS;
 use crate::edge::shared::Shared;
 
 /// Where a browser without a session is sent.
@@ -84,7 +82,7 @@ impl Pages {
     /// The session of a request. Without one, the response that leads to the login.
     pub(super) async fn session(&self, request: &HttpRequest, shared: &Shared) -> Result<Session, HttpResponse> {
         let Some(token) = self.brought_session(request) else { return Err(see_other(LOGIN)) };
-        let later = || self.later(RETRY_AFTER_SECONDS, StatusCode::SERVICE_UNAVAILABLE, Trouble::CannotRead, None);
+        let later = || self.cannot_read();
         let place = shared.admission.enter(Class::Read).await.map_err(|_| later())?;
         let cookie = token.expose();
         let found = shared.store.session(token).await.map_err(|_| later())?;

@@ -15,7 +15,6 @@ use super::answer::{opened, see_other};
 use super::development::{home, not_here};
 use super::view::{Around, CameFrom, Page, Trouble};
 use crate::edge::admission::Class;
-use crate::edge::problem::RETRY_AFTER_SECONDS;
 use crate::edge::shared::Shared;
 
 /// Shows the page while the question is open, and then leads back to its outcome: a link is for one question, and not for what becomes of
@@ -32,7 +31,7 @@ pub(super) async fn show(request: HttpRequest, token: Path<String>, shared: Data
     if !link.is_open {
         return see_other(&back);
     }
-    let later = || pages.later(RETRY_AFTER_SECONDS, StatusCode::SERVICE_UNAVAILABLE, Trouble::CannotRead, None);
+    let later = || pages.cannot_read();
     let Ok(_place) = shared.admission.enter(Class::List).await else { return later() };
     let by = &link.suspension.asked_by;
     let asker = Principal::agent(&by.name, by.owner.clone());
@@ -54,7 +53,7 @@ pub(super) async fn show_inside(
         return not_here();
     }
     let Ok(id) = id.parse::<IntentId>() else { return not_here() };
-    let later = || pages.later(RETRY_AFTER_SECONDS, StatusCode::SERVICE_UNAVAILABLE, Trouble::CannotRead, None);
+    let later = || pages.cannot_read();
     let Ok(_place) = shared.admission.enter(Class::List).await else { return later() };
     match shared.store.work(Principal::server(), id).await {
         Err(_) => later(),

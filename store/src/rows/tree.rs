@@ -61,6 +61,13 @@ pub struct CheckpointRow {
     pub created_at: DateTime<Utc>,
 }
 
+impl CheckpointRow {
+    /// The name of the log: the first line of the note.
+    pub fn origin(&self) -> &str {
+        self.note.lines().next().unwrap_or_default()
+    }
+}
+
 /// A key that signs checkpoints, as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogKeyRow {
