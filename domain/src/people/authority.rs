@@ -269,7 +269,7 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
     sure_enough(principal, action, object)
 }
 
-/// Refuses an answer of a person of whom the server is not as sure as the question demands.
+/// Refuses an answer if the question demands to be surer of the person than the server is.
 fn sure_enough(principal: &Principal, action: Action, object: Object<'_>) -> Result<(), Rejection> {
     if matches!(action, Action::Respond | Action::Decide)
         && let Object::Intent { required: Some(required), .. } = object

@@ -107,7 +107,7 @@ pub struct LogConfig {
     pub witnesses: Vec<WitnessConfig>,
     /// The endpoint to which checkpoints are posted, if there is one.
     pub webhook: Option<WebhookSettings>,
-    /// The auditors to whom checkpoints are mailed, if there are any.
+    /// The auditors who get checkpoints by mail, if there are any.
     pub mail: Option<LogMailConfig>,
 }
 

@@ -18,7 +18,7 @@ pub(super) struct Asked {
     rp_id: String,
     /// The passkeys of which one signs.
     passkeys: Vec<Octets>,
-    /// The person for whom a passkey is made; absent if none is made.
+    /// The person who gets a passkey; absent if none is made.
     #[serde(skip_serializing_if = "Option::is_none")]
     user: Option<User>,
     /// The algorithms that a new passkey may have.
@@ -26,7 +26,7 @@ pub(super) struct Asked {
     algorithms: &'static [i64],
 }
 
-/// The person for whom a passkey is made.
+/// The person who gets a passkey.
 #[derive(Serialize)]
 pub(super) struct User {
     pub(super) id: Octets,

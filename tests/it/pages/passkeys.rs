@@ -31,6 +31,19 @@ async fn log_in(app: &TestApp, browser: &Browser) {
     browser.press("button.choice").await;
 }
 
+/// A browser with an authenticator, in which a listed person has logged in and added a first passkey.
+async fn with_passkey(app: &mut TestApp) -> Browser {
+    at_home(app).await;
+    list(app, ADA, Role::Auditor).await;
+    let browser = browser(true).await;
+    browser.add_authenticator().await;
+    log_in(app, &browser).await;
+    browser.open(&format!("{}passkeys", app.base)).await;
+    assert!(browser.text().await.contains("You have no passkey yet."));
+    browser.press("form[action='/passkeys'] button").await;
+    browser
+}
+
 async fn count(browser: &Browser) -> Value {
     browser.evaluate("document.querySelectorAll('tbody tr').length").await
 }
@@ -48,14 +61,7 @@ fn is_signed(payload: &Value, known: &[KnownPasskey]) -> bool {
 on_each_store! {
     /// A person logs in, adds a passkey, answers with it and removes it. The data that a real browser sends must fit ours.
     async fn a_person_adds_passkeys_and_answers_with_one(app: &mut TestApp) {
-        at_home(app).await;
-        list(app, ADA, Role::Auditor).await;
-        let browser = browser(true).await;
-        browser.add_authenticator().await;
-        log_in(app, &browser).await;
-        browser.open(&format!("{}passkeys", app.base)).await;
-        assert!(browser.text().await.contains("You have no passkey yet."));
-        browser.press("form[action='/passkeys'] button").await;
+        let browser = with_passkey(app).await;
         assert_eq!(count(&browser).await, 1, "{}", browser.text().await);
         assert_eq!(browser.accessibility_violations().await, [""; 0]);
         browser.screenshot(&shots().join("passkeys-390-light.png")).await;
@@ -93,13 +99,7 @@ on_each_store! {
     /// The value that is signed is the value that is recorded, whatever the kind of answer. The export is left for programs of other
     /// authors, see `tests/passkeys/run`.
     async fn each_kind_of_answer_is_signed(app: &mut TestApp) {
-        at_home(app).await;
-        list(app, ADA, Role::Auditor).await;
-        let browser = browser(true).await;
-        browser.add_authenticator().await;
-        log_in(app, &browser).await;
-        browser.open(&format!("{}passkeys", app.base)).await;
-        browser.press("form[action='/passkeys'] button").await;
+        let browser = with_passkey(app).await;
         let known = app.store().known_passkeys(account::principal()).await.unwrap();
         let fields = json!([{"name": "cap", "type": "number"}, {"name": "cc", "type": "boolean"}]);
         for (question, typed, press, value) in [
@@ -128,13 +128,7 @@ on_each_store! {
 
     /// Without scripts no passkey can be asked for. The page says so, and an answer that is sent all the same loses no text.
     async fn without_scripts_the_page_says_why_it_cannot_be_answered(app: &mut TestApp) {
-        at_home(app).await;
-        list(app, ADA, Role::Auditor).await;
-        let with_scripts = browser(true).await;
-        with_scripts.add_authenticator().await;
-        log_in(app, &with_scripts).await;
-        with_scripts.open(&format!("{}passkeys", app.base)).await;
-        with_scripts.press("form[action='/passkeys'] button").await;
+        with_passkey(app).await;
         let (_, _, link) = ask(app, ADA).await;
         let browser = browser(false).await;
         browser.open(&link).await;
