@@ -9,12 +9,14 @@ pub(crate) const FLOORS: &[(&str, u64)] = &[
     ("answer accepted", 1_000),
     ("answer within a millisecond of the deadline", 100),
     ("catch-up over more than one attempt", 100),
+    ("checkpoint signed", 5_000),
     ("clock jumped", 100),
     ("commit unheard, applied", 50),
     ("commit unheard, not applied", 50),
     ("crash with a message under way", 100),
     ("database set back", 80),
     ("deadline moved", 40),
+    ("decision replayed", 10_000),
     ("dependent created", 500),
     ("endpoint gone", 10),
     ("endpoint left alone", 20),
@@ -48,7 +50,11 @@ pub(crate) struct Coverage(Mutex<BTreeMap<&'static str, u64>>);
 
 impl Coverage {
     pub(crate) fn count(&self, what: &'static str) {
-        *self.0.lock().unwrap().entry(what).or_default() += 1;
+        self.counted(what, 1);
+    }
+
+    pub(crate) fn counted(&self, what: &'static str, times: u64) {
+        *self.0.lock().unwrap().entry(what).or_default() += times;
     }
 
     pub(crate) fn add(&self, other: &Self) {

@@ -11,6 +11,7 @@ mod dependents;
 mod endpoint;
 mod executor;
 mod grouping;
+mod log;
 mod mail;
 mod model;
 mod operator;
@@ -27,6 +28,7 @@ mod work;
 mod world;
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -49,6 +51,9 @@ struct Arguments {
     /// Run one seed and print its trace.
     #[arg(long)]
     seed: Option<u64>,
+    /// With --seed: write the export of the log that the seed ends with into this file.
+    #[arg(long, requires = "seed")]
+    export: Option<PathBuf>,
     /// How many seeds to run.
     #[arg(long, default_value_t = 2_000)]
     seeds: u64,
@@ -62,7 +67,7 @@ fn main() -> ExitCode {
     // Simulated channels panic on purpose; any other panic is reported with its seed.
     std::panic::set_hook(Box::new(|_| {}));
     match arguments.seed {
-        Some(seed) => one(seed),
+        Some(seed) => one(seed, arguments.export.as_deref()),
         None => many(&arguments),
     }
 }
@@ -72,10 +77,13 @@ fn runtime() -> Runtime {
     tokio::runtime::Builder::new_current_thread().build().unwrap()
 }
 
-fn one(seed: u64) -> ExitCode {
+fn one(seed: u64, export: Option<&Path>) -> ExitCode {
     let (database, runtime) = (Arc::new(SimulatedDatabase::new().unwrap()), runtime());
     let report = run(seed, &Change::default(), &database, &runtime);
     print(seed, &report);
+    if let Some(file) = export {
+        std::fs::write(file, &report.exported).unwrap();
+    }
     if report.violation.is_none() {
         return ExitCode::SUCCESS;
     }

@@ -17,6 +17,7 @@ use store::{Store, StoreError};
 
 use crate::endpoint::{Calls, Endpoint};
 use crate::executor::{MILLISECOND, ProcessId, SECOND};
+use crate::log;
 use crate::mail::MailServer;
 use crate::routes::Line;
 use crate::watch::{Moment, Watch};
@@ -86,6 +87,7 @@ impl Scheduler for Weather {
             let leased: Vec<(i64, i64)> = watch.leased().collect();
             let at = Moment { clock: world.clock(), truly: world.executor.micros() };
             let checked = watch.look(&world.database, ended, at);
+            let checked = checked.and_then(|()| world.witness.lock().unwrap().look(&world.database, ended));
             count(world, &watch, &leased);
             let news: Vec<&str> = watch.news.iter().map(|(_, event)| event.as_str()).collect();
             if !news.is_empty() || !ended.committed {
@@ -187,6 +189,7 @@ pub(crate) fn start(world: &Arc<World>, process: ProcessId) {
         starting.tell(format!("{process} serves"));
         let (one, other) = (starting.clone(), starting.clone());
         starting.executor.spawn(Some(process), "deadlines", fire(one, process, store.clone(), deadlines));
+        starting.executor.spawn(Some(process), "checkpoints", log::keep(starting.clone(), store.clone()));
         starting.executor.spawn(Some(process), "deliveries", deliver(other, store, deliveries));
     });
 }
@@ -218,6 +221,9 @@ async fn prepare(world: &Arc<World>, process: ProcessId, store: &Arc<SimulatedSt
     // If there is only one process, the one that leased messages is gone, and its leases are released. With several processes it
     // may still be at work.
     while world.plan.processes == 1 && store.release_deliveries().await.is_err() {
+        world.executor.after(SECOND).await;
+    }
+    while log::adopt(&**store).await.is_err() {
         world.executor.after(SECOND).await;
     }
     loop {
@@ -287,7 +293,7 @@ async fn deliver(world: Arc<World>, store: Arc<SimulatedStore>, deliveries: Arc<
 }
 
 /// How long a loop pauses after an error. An error that no fault of the world explains is a bug and fails the run.
-fn failed(world: &World, error: &StoreError) -> i64 {
+pub(crate) fn failed(world: &World, error: &StoreError) -> i64 {
     if let StoreError::Failed(error) = error {
         world.fail(format!("I24: a loop failed: {error:#}"));
     }
@@ -296,8 +302,12 @@ fn failed(world: &World, error: &StoreError) -> i64 {
 
 /// How long a loop sleeps whose next work is due at this time.
 fn until(world: &World, next: i64) -> i64 {
-    let longest = if world.is_healed() { world.plan.poll.max(REST) } else { world.plan.poll };
-    next.saturating_sub(world.clock()).saturating_add(MILLISECOND).clamp(MILLISECOND, longest)
+    next.saturating_sub(world.clock()).saturating_add(MILLISECOND).clamp(MILLISECOND, rest(world))
+}
+
+/// How long a loop sleeps at most.
+pub(crate) fn rest(world: &World) -> i64 {
+    if world.is_healed() { world.plan.poll.max(REST) } else { world.plan.poll }
 }
 
 /// The running processes, with their stores.

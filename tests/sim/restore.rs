@@ -16,10 +16,10 @@ pub(crate) fn start(world: &Arc<World>) {
         let world = restoring;
         world.think(3 * world.plan.scale_seconds * SECOND).await;
         world.database.back_up().unwrap();
-        let backup = {
+        let (backup, witness) = {
             let mut watch = world.watch.lock().unwrap();
             watch.overlook(&world.database);
-            watch.clone()
+            (watch.clone(), world.witness.lock().unwrap().clone())
         };
         world.tell("a backup is made");
         world.think(3 * world.plan.scale_seconds * SECOND).await;
@@ -36,6 +36,8 @@ pub(crate) fn start(world: &Arc<World>) {
             let mut watch = world.watch.lock().unwrap();
             let checked = watch.set_back(backup, &world.database, world.clock());
             world.check(checked);
+            // A witness contradicts the tree of a restored database, which grows another way. From here on there is a new one.
+            *world.witness.lock().unwrap() = witness;
         });
         release(&world).await;
         bounce::report_from_before(&world);

@@ -20,6 +20,7 @@ use crate::chance::{Chance, SeededEntropy};
 use crate::coverage::Coverage;
 use crate::endpoint::Calls;
 use crate::executor::{Executor, MILLISECOND, ProcessId, SECOND, Step};
+use crate::log::{self, Witness};
 use crate::mail::Mail;
 use crate::plan::Plan;
 use crate::process::{self, Process};
@@ -51,6 +52,8 @@ pub(crate) struct Report {
     pub(crate) drawn: u64,
     pub(crate) plan: Plan,
     pub(crate) coverage: Coverage,
+    /// The export of the log in the end; empty if a rule was broken before.
+    pub(crate) exported: String,
 }
 
 /// Why a call gave no result.
@@ -100,6 +103,10 @@ pub(crate) struct World {
     /// People and agents that are not done.
     pub(crate) busy: AtomicI64,
     pub(crate) secrets: Mutex<Vec<[u8; 32]>>,
+    /// The checkpoints of the log that were signed.
+    pub(crate) witness: Mutex<Witness>,
+    /// The export of the log in the end.
+    exported: Mutex<String>,
     chance: Mutex<Chance>,
     record: Mutex<Record>,
 }
@@ -158,6 +165,8 @@ impl World {
             posted: Mutex::default(),
             busy: AtomicI64::new(0),
             secrets: Mutex::default(),
+            witness: Mutex::default(),
+            exported: Mutex::default(),
             chance: Mutex::new(chance),
             record: Mutex::new(Record { violation: None, lines: VecDeque::new(), hash: 0xcbf2_9ce4_8422_2325 }),
         })
@@ -363,6 +372,14 @@ pub(crate) fn run(seed: u64, variant: &Change, database: &Arc<SimulatedDatabase>
         world.check(watch.look_at_all(&world.database, world.clock()));
         world.check(watch.check_told());
         world.check(watch.check_whole(&world.database, &secrets));
+        drop(watch);
+        match log::export(&world) {
+            Ok(text) => {
+                world.check(log::verify(&world, &text));
+                world.exported.lock().unwrap().push_str(&text);
+            }
+            Err(violation) => world.fail(violation),
+        }
     }
     finish(&world, steps, runtime)
 }
@@ -380,7 +397,8 @@ fn settle(world: &Arc<World>, runtime: &Runtime) -> u64 {
         if steps == HEALING_STEPS - TALLIED_STEPS {
             world.executor.begin_tally();
         }
-        if world.busy.load(Ordering::SeqCst) == 0 && world.watch.lock().unwrap().is_quiet() {
+        let is_quiet = || world.watch.lock().unwrap().is_quiet() && log::is_signed(&world.database);
+        if world.busy.load(Ordering::SeqCst) == 0 && is_quiet() {
             break;
         }
         if !step(world, runtime) {
@@ -431,5 +449,6 @@ fn finish(world: &Arc<World>, steps: u64, runtime: &Runtime) -> Report {
         drawn: world.drawn.load(Ordering::SeqCst),
         plan: world.plan.clone(),
         coverage,
+        exported: std::mem::take(&mut world.exported.lock().unwrap()),
     }
 }

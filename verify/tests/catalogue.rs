@@ -35,7 +35,7 @@ fn judge(case: &Case) -> Report {
 fn every_kind_of_tampering_is_found_for_the_right_reason() {
     let (mut count, mut right) = (0, 0);
     for seed in 0..3 {
-        for case in cases(seed) {
+        for case in cases(seed, None) {
             let report = judge(&case);
             let first = report.findings.first().map(|finding| finding.code.text());
             assert_ne!(report.verdict, Verdict::Verified, "{} (seed {seed}) is not found", case.name);
@@ -47,7 +47,7 @@ fn every_kind_of_tampering_is_found_for_the_right_reason() {
             }
         }
     }
-    let kinds = cases(0).len();
+    let kinds = cases(0, None).count();
     println!("{kinds} kinds of tampering; {count} cases, all found; {right} for the right reason");
     assert!(kinds >= 40);
     assert!(right * 100 >= count * 95, "{right} of {count}");
@@ -65,6 +65,17 @@ fn honest_logs_are_verified() {
             assert_eq!(report.verdict, Verdict::Verified, "seed {seed}: {:?}", report.findings);
             assert_eq!(report.events, export.lines.len() as u64);
         }
+    }
+}
+
+/// The forger reads the exports of servers; if events were changed by that, each kind of tampering would be found for that reason.
+#[test]
+fn an_export_that_the_forger_reads_stays_the_same() {
+    for seed in 0..20 {
+        let log = Log::random(&mut Chance::new(seed), SMALL);
+        let export = log.export(log.events.len(), None);
+        let read = Log { key: log.key, ..Log::read(&export.write()) };
+        assert_eq!(read.export(read.events.len(), None).write(), export.write());
     }
 }
 

@@ -24,7 +24,7 @@ use proof::key::VerifyingKey;
 use proof::succession::Succession;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
-use store::{CheckpointFilter, CheckpointId, ExportFilter, ExportOutcome, Exported, LogKeyRow, StoreError};
+use store::{CheckpointFilter, CheckpointId, ExportFilter, ExportOutcome, Exported, LogKeyRow, Store, StoreError};
 
 use super::problem::Problem;
 use super::query::Query;
@@ -116,7 +116,7 @@ pub(crate) async fn export(query: &str, shared: &Data<Shared>, principal: Princi
     };
     shared.store.begin_export(principal.clone(), Ok(about)).await?;
     let (format, manifest_only) = (wanted.format, wanted.manifest_only);
-    let mut lines = Lines::new((shared, principal), wanted, &checkpoint, &signer);
+    let mut lines = Lines::new((shared.store.clone(), principal), wanted, &checkpoint, &signer);
     if manifest_only {
         while lines.next.is_some() {
             lines.next().await?;
@@ -135,6 +135,24 @@ pub(crate) async fn export(query: &str, shared: &Data<Shared>, principal: Princi
         );
     let body = stream::iter(first.into_iter().map(Ok)).chain(rest);
     Ok(HttpResponse::Ok().content_type(format.content_type()).streaming(body))
+}
+
+/// Every event up to the newest checkpoint, as an export has them. No event records that.
+///
+/// # Errors
+///
+/// The principal may not read the checkpoints, nothing is signed yet, or the store failed.
+#[cfg(feature = "simulator")]
+pub async fn whole(store: Arc<dyn Store>, principal: Principal) -> Result<String, StoreError> {
+    let newest = Ok(CheckpointFilter { intent: None, before: None, limit: 1 });
+    let newest = store.checkpoints(principal.clone(), newest).await?.pop().ok_or(StoreError::Rejected(Rejection::NotFound))?;
+    let signer = Signer::of(&store.log_keys().await?, &newest.note)?;
+    let mut lines = Lines::new((store, principal), Wanted::of("")?, &newest, &signer);
+    let mut text = String::new();
+    while let Some(chunk) = lines.next().await? {
+        text.push_str(&String::from_utf8_lossy(&chunk));
+    }
+    Ok(text)
 }
 
 /// The checkpoint with so many leaves, or one that is signed now.
@@ -178,7 +196,7 @@ impl Signer {
 
 /// The lines of an export, made page by page.
 struct Lines {
-    shared: Data<Shared>,
+    store: Arc<dyn Store>,
     principal: Principal,
     filter: Arc<ExportFilter>,
     format: Format,
@@ -205,7 +223,7 @@ struct Counts {
 
 impl Lines {
     fn new(
-        (shared, principal): (&Data<Shared>, Principal),
+        (store, principal): (Arc<dyn Store>, Principal),
         wanted: Wanted,
         checkpoint: &LogCheckpointView,
         signer: &Signer,
@@ -229,7 +247,7 @@ impl Lines {
             Format::Ocsf | Format::Cef => String::new(),
         };
         Self {
-            shared: shared.clone(),
+            store,
             principal,
             format: wanted.format,
             filter: Arc::new(wanted.filter),
@@ -261,7 +279,7 @@ impl Lines {
                 // The other formats are for programs that take each line for an event; their manifest is asked for by itself.
                 return Ok((self.format == Format::Jsonl).then(|| Bytes::from(self.manifest())));
             };
-            let page = self.shared.store.export_page(self.principal.clone(), self.filter.clone(), self.size, first).await?;
+            let page = self.store.export_page(self.principal.clone(), self.filter.clone(), self.size, first).await?;
             self.next = page.next;
             for exported in page.events {
                 let line = line(self.format, &exported)?;

@@ -8,7 +8,7 @@ pub mod authenticator;
 pub mod body;
 pub mod connection;
 pub(crate) mod exchange;
-pub(crate) mod export;
+pub mod export;
 mod fields;
 pub(crate) mod health;
 pub(crate) mod held;

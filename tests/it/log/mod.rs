@@ -10,4 +10,5 @@ mod retain;
 mod rotation;
 mod second_places;
 mod server;
+mod traffic;
 mod tree;

@@ -1,7 +1,7 @@
 //! Writes exports for `tests/verifier/run` and for measurements.
 //!
 //! ```text
-//! logs tampered FOLDER SEED          one case of each kind of tampering
+//! logs tampered FOLDER SEED [EXPORT] one case of each kind of tampering, done to the events of an export
 //! logs honest FOLDER SEED COUNT      honest logs, each as a whole export and as a selection
 //! logs mutated FOLDER SEED COUNT     honest exports with a few bytes changed at random
 //! logs large FILE EVENTS LOGS        one whole export with events of about 1 KB, and its key on standard output
@@ -31,7 +31,10 @@ fn main() {
         panic!("logs tampered|honest|mutated|large|decisions FOLDER|FILE NUMBER…")
     };
     match arguments[0].as_str() {
-        "tampered" => write(target, cases(number(2))),
+        "tampered" => {
+            let real = arguments.get(3).map(|file| Log::read(&std::fs::read_to_string(file).unwrap()));
+            write(target, cases(number(2), real.as_ref()));
+        }
         "honest" => write(target, (0..number(3)).flat_map(|place| honest(number(2) + place))),
         "mutated" => write(target, (0..number(3)).map(|place| mutated(number(2) + place))),
         name @ ("large" | "decisions") => {

@@ -31,6 +31,9 @@ impl Course<'_> {
                 return Err(Fault::new(Code::FallbackDiffers, text));
             }
             open.portfolio_deadline = rebuilt::portfolio(logged.portfolio_id, logged.portfolio_deadline);
+            // After an absence of the server a question gets time back, so its own deadline does not end it. That of the portfolio does,
+            // even if it was the later one.
+            open.expires_at = open.expires_at.filter(|own| logged.portfolio_deadline.is_none_or(|portfolio| portfolio <= *own));
             doubts.insert(Doubt::Portfolio);
         }
         let is_right =

@@ -216,13 +216,14 @@ impl Known {
 }
 
 impl Acted<'_> {
-    /// A principal that is known by the words of the event alone.
+    /// A principal that is known by the words of the event alone. Its owner is not known, and is not taken for the asker's, which may
+    /// be unknown as well.
     fn stand_in(&self) -> Principal {
         Principal {
             credential: self.credential,
             name: self.event.actor.clone(),
             subject: self.subject.to_owned(),
-            owner: stranger(),
+            owner: impossible("!"),
             role: self.role,
             tied_to: None,
             client: None,
@@ -231,9 +232,14 @@ impl Acted<'_> {
     }
 }
 
-/// An owner that no key has: it is longer than a name may be.
+/// The owner of an agent that is not known. No key has it.
 pub(super) fn stranger() -> Owner {
-    Owner("?".repeat(domain::base::name::NAME_MAX + 1))
+    impossible("?")
+}
+
+/// An owner that no key has: it is longer than a name may be.
+fn impossible(letter: &str) -> Owner {
+    Owner(letter.repeat(domain::base::name::NAME_MAX + 1))
 }
 
 /// The payload of an event, before its kind is known.

@@ -2,6 +2,8 @@
 
 mod proofs;
 
+use std::collections::BTreeMap;
+
 use proof::key::SigningKey;
 use serde_json::{Value, json};
 
@@ -47,11 +49,14 @@ impl From<Vec<u8>> for Made {
     }
 }
 
+/// A time before all events.
+const LONG_AGO: &str = "2001-01-01T00:00:00.000001";
+
 type Make = fn(&mut Scene) -> Made;
 type Kind = (&'static str, &'static [&'static str], Make);
 
-/// All kinds of tampering, done to a log that `seed` chooses.
-pub(crate) fn cases(seed: u64) -> Vec<Case> {
+/// All kinds of tampering, done to a log that `seed` chooses, or to the events of `real`.
+pub(crate) fn cases(seed: u64, real: Option<&Log>) -> impl Iterator<Item = Case> {
     let kinds = [
         text(),
         lines(),
@@ -70,17 +75,13 @@ pub(crate) fn cases(seed: u64) -> Vec<Case> {
         histories(),
         kept(),
     ];
-    kinds
-        .into_iter()
-        .flatten()
-        .enumerate()
-        .map(|(place, (name, expected, make))| {
-            let mut scene = Scene::new(seed.wrapping_mul(1_000) + place as u64);
-            let keys = vec![scene.log.key.verifying().to_string()];
-            let Made { files, kept } = make(&mut scene);
-            Case { name, files, keys, kept, expected }
-        })
-        .collect()
+    kinds.into_iter().flatten().enumerate().map(move |(place, (name, expected, make))| {
+        let seed = seed.wrapping_mul(1_000) + place as u64;
+        let mut scene = real.map_or_else(|| Scene::new(seed), |real| Scene::of(real, seed));
+        let keys = vec![scene.log.key.verifying().to_string()];
+        let Made { files, kept } = make(&mut scene);
+        Case { name, files, keys, kept, expected }
+    })
 }
 
 /// A payload with something of everything that can be changed.
@@ -122,6 +123,26 @@ impl Scene {
         let last = [0, 2, 3, 4, 1].map(|place| add(&mut chance, &mut log, place))[4];
         log.exported_at = format!("{}Z", time(last + 1_000_000));
         let intent = of(&log, (logs[1].0, &logs[1].1));
+        Self { chance, log, intent, erased }
+    }
+
+    /// The events of a server, with a key that the forger holds.
+    fn of(real: &Log, seed: u64) -> Self {
+        let mut chance = Chance::new(seed);
+        let key = SigningKey::new("placet.example/log", &chance.bytes()).unwrap();
+        let log = Log { events: real.events.clone(), key, exported_at: real.exported_at.clone() };
+        let mut by_intent = BTreeMap::<&str, Vec<usize>>::new();
+        for (place, event) in log.events.iter().enumerate() {
+            if let (true, Some(intent)) = (event.log().0 == "intent_id", event.log().1.as_str()) {
+                by_intent.entry(intent).or_default().push(place);
+            }
+        }
+        let notes = |places: &&Vec<usize>| {
+            places.len() >= 8 && places[1..].iter().all(|place| log.events[*place].members["event_type"] == "comment")
+        };
+        let candidates: Vec<&Vec<usize>> = by_intent.values().filter(notes).collect();
+        let intent = candidates[chance.place(candidates.len())].clone();
+        let erased = by_intent.values().find(|places| log.events[places[0]].is_erased && places.len() > 3).unwrap()[2];
         Self { chance, log, intent, erased }
     }
 
@@ -230,19 +251,18 @@ fn text() -> Vec<Kind> {
         }),
         ("a byte is no UTF-8", &["invalid_utf8"], |scene| {
             let mut bytes = scene.whole().write().into_bytes();
-            let place = bytes.iter().rposition(|byte| *byte == b'f').unwrap();
-            let place = bytes[..place].windows(3).rposition(|bytes| bytes == b"caf").unwrap();
+            let place = bytes.windows(5).rposition(|bytes| bytes == "caf\u{e9}".as_bytes()).unwrap();
             bytes[place] = 0xff;
             bytes.into()
         }),
-        ("a byte is zero", &["not_json"], |scene| scene.whole().write().replacen("caf", "ca\0", 1).into()),
+        ("a byte is zero", &["not_json"], |scene| scene.whole().write().replacen("caf\u{e9}", "ca\0", 1).into()),
         ("a line is cut off in the middle", &["truncated_line"], |scene| {
             let text = scene.whole().write();
             text[..text.len() * 2 / 3].to_owned().into()
         }),
         ("the last line feed is missing", &["truncated_line"], |scene| scene.whole().write().trim_end().to_owned().into()),
         ("a line is longer than any line", &["line_too_long"], |scene| {
-            scene.whole().write().replacen("caf", &"caf".repeat(1_500_000), 1).into()
+            scene.whole().write().replacen("caf\u{e9}", &"caf".repeat(1_500_000), 1).into()
         }),
         ("it is another file", &["no_header"], |_| "[1]\n{\"a\":2}\n".to_owned().into()),
         ("it is a text", &["not_json"], |_| "Dear auditor,\nall is well.\n".to_owned().into()),
@@ -256,7 +276,9 @@ fn text() -> Vec<Kind> {
                 .into()
         }),
         ("a number is infinite", &["not_json"], |scene| scene.whole().write().replacen("0.25", "1e999", 1).into()),
-        ("half of a character is escaped", &["not_json"], |scene| scene.whole().write().replacen("caf", "ca\\ud83d", 1).into()),
+        ("half of a character is escaped", &["not_json"], |scene| {
+            scene.whole().write().replacen("caf\u{e9}", "ca\\ud83d", 1).into()
+        }),
     ]
 }
 
@@ -387,7 +409,7 @@ fn members() -> Vec<Kind> {
             scene.with(|event| event["payload"] = payload.clone()).write_anew().into()
         }),
         ("a byte of the export is changed and the manifest stays", &["wrong_hash"], |scene| {
-            scene.whole().write().replacen("caf", "cag", 1).into()
+            scene.whole().write().replacen("caf\u{e9}", "cag\u{e9}", 1).into()
         }),
     ]
 }
@@ -535,7 +557,7 @@ fn order() -> Vec<Kind> {
 fn rules() -> Vec<Kind> {
     vec![
         ("the time is put back, sealed and signed", &["time_backwards"], |scene| {
-            scene.signed_anew(|members| members["created_at"] = json!("2026-11-01T00:00:00.000001")).write_anew().into()
+            scene.signed_anew(|members| members["created_at"] = json!(LONG_AGO)).write_anew().into()
         }),
         ("the time is after the export, sealed and signed", &["time_after_export"], |scene| {
             scene.signed_anew(|members| members["created_at"] = json!("2027-01-01T00:00:00.000000")).write_anew().into()
@@ -559,7 +581,9 @@ fn rules() -> Vec<Kind> {
             scene.signed_anew(|members| members["sequence"] = json!(0)).write_anew().into()
         }),
         ("an event is moved into another log", &["wrong_sequence", "wrong_previous"], |scene| {
-            let other = scene.log.events[4].members["intent_id"].clone();
+            let own = &scene.log.events[scene.intent[0]].members["intent_id"];
+            let others = scene.log.events.iter().filter_map(|event| event.members.get("intent_id"));
+            let other = others.filter(|other| *other != own).next_back().unwrap().clone();
             scene.signed_anew(|members| members["intent_id"] = other.clone());
             scene.whole().write_anew().into()
         }),

@@ -4,7 +4,7 @@ use proof::checkpoint::TreeHead;
 use proof::key::SigningKey;
 use serde_json::{Value, json};
 
-use super::{Export, Kind, Log, Made, Members, Scene, renumber};
+use super::{Export, Kind, LONG_AGO, Log, Made, Members, Scene, renumber};
 
 /// The whole export of a log of another deployment.
 fn stranger(scene: &mut Scene, name: &str) -> Log {
@@ -103,7 +103,7 @@ pub(super) fn selections() -> Vec<Kind> {
 pub(super) fn erasures() -> Vec<Kind> {
     fn with(scene: &mut Scene, export: fn(&Scene) -> Export, change: impl Fn(&mut Value)) -> Made {
         let mut export = export(scene);
-        let place = export.lines.iter().position(|line| line.is_erased).unwrap();
+        let place = export.lines.iter().position(|line| line.leaf == scene.erased as u64).unwrap();
         let mut leaf = export.lines[place].event();
         change(&mut leaf);
         export.lines[place].text = String::from_utf8(domain::base::json::canonical(&leaf).unwrap()).unwrap();
@@ -145,7 +145,7 @@ pub(super) fn erasures() -> Vec<Kind> {
             with(scene, Scene::whole, |leaf| leaf["sequence"] = json!(9))
         }),
         ("the time of an erased event is put back", &["time_backwards"], |scene| {
-            with(scene, Scene::whole, |leaf| leaf["created_at"] = json!("2026-11-01T00:00:00.000001"))
+            with(scene, Scene::whole, |leaf| leaf["created_at"] = json!(LONG_AGO))
         }),
         ("an erased event has no hash", &["event_form"], |scene| {
             with(scene, Scene::whole, |leaf| drop(leaf.as_object_mut().unwrap().remove("event_hash")))
@@ -209,7 +209,7 @@ pub(super) fn header() -> Vec<Kind> {
             replaced(scene, &time, "2026-12-01T00:00:00.000000Z")
         }),
         ("the header has a time before the events", &["time_after_export"], |scene| {
-            with(scene, |export| export.header.exported_at = "2026-11-01T00:50:30.000000Z".into())
+            with(scene, |export| export.header.exported_at = format!("{LONG_AGO}Z"))
         }),
         ("a whole export passes for a selection", &["proof_missing"], |scene| {
             with(scene, |export| export.header.selection = json!({}))
