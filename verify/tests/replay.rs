@@ -236,6 +236,16 @@ fn decisions_that_cannot_be_replayed_are_counted_and_never_found() {
     assert_eq!(report.verdict, Verdict::Verified, "{:#?}", report.findings);
     assert_eq!((report.decisions, remarks(&report)), (DECISIONS - 1, vec![("decisions_credential", Some(1))]));
 
+    // Neither the agent nor the person is known. That they have one owner is possible, and no reason to accuse the server.
+    let mut world = World::honest();
+    world.events.retain(|event| event.get("log").is_none());
+    for event in &mut world.events {
+        event["payload"].as_object_mut().unwrap().remove("credential");
+    }
+    let report = judge(&world, None);
+    assert_eq!(report.verdict, Verdict::Verified, "{:#?}", report.findings);
+    assert!(remarks(&report).contains(&("decisions_credential", Some(8))), "{:?}", remarks(&report));
+
     let mut world = World::honest();
     world.payload(Tale::Chosen, RESUMED)["role"] = json!("oracle");
     let report = judge(&world, None);
@@ -277,4 +287,30 @@ fn an_answer_after_the_clock_was_set_back_is_no_forgery() {
     world.events.insert(place, note);
     let report = judge(&world, None);
     assert_eq!(report.verdict, Verdict::Verified, "{:#?}", report.findings);
+}
+
+/// A server that was away while the question's own deadline passed, and then that of the portfolio, gives the question its time back.
+/// The portfolio's deadline ends it all the same, and no fallback applies.
+#[test]
+fn the_later_deadline_of_a_portfolio_ends_a_question_after_an_absence() {
+    let portfolio = id(0xe01);
+    let ended_at = |portfolio_ends: u64| {
+        let mut world = World::honest();
+        let added = json!({"portfolio_id": portfolio, "role": "member", "priority": 0, "id": id(0xe02)});
+        world.happen(Tale::FellBack, "bot", ASKED_AT, "added_to_portfolio", added);
+        let (added, place) = (world.events.pop().unwrap(), world.place(Tale::FellBack, "intent.suspended"));
+        world.events.insert(place, added);
+        let expired = world.payload(Tale::FellBack, EXPIRED);
+        (expired["reason"], expired["fallback_value"]) = (json!("portfolio_deadline"), Value::Null);
+        (expired["portfolio_id"], expired["portfolio_deadline"]) = (json!(portfolio), json!(format!("{}Z", at(portfolio_ends))));
+        let place = world.place(Tale::FellBack, EXPIRED) + 1;
+        world.events[place]["payload"]["new_status"] = json!("abandoned");
+        world.date(Tale::FellBack, EXPIRED, DEADLINE + 100);
+        judge(&world, None)
+    };
+    let report = ended_at(DEADLINE + 60);
+    assert_eq!(report.verdict, Verdict::Verified, "{:#?}", report.findings);
+    assert_eq!((report.decisions, remarks(&report)), (DECISIONS - 1, vec![("decisions_portfolio", Some(1))]));
+    let early = ended_at(DEADLINE + 101);
+    assert_eq!(early.findings.first().map(|finding| finding.code.text()), Some("expired_early"), "{:#?}", early.findings);
 }
