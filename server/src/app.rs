@@ -293,7 +293,9 @@ impl App {
         let mut signing = spawn_named("checkpoints", async move { checkpoints.run(stop_checkpoints).await });
         let (second_places, stop_places) = (self.second_places(), stopping());
         let mut sending = spawn_named("second-places", async move { second_places.run(stop_places).await });
-        let scrubbing = spawn_named("scrub", scrub::run(self.store(), stopping()));
+        let mut random = [0; 8];
+        self.shared.entropy.fill(&mut random);
+        let scrubbing = spawn_named("scrub", scrub::run(self.store(), u64::from_be_bytes(random), stopping()));
         let checkpoints = self.checkpoints();
         let (store, traces) = (self.store.clone(), self.traces.clone());
         let mut serving = self.serve_only();

@@ -506,6 +506,7 @@ impl<B: Backend> Store for B {
     fn scrub(&self, at: Scrub) -> Unit<'_, Scrubbed> {
         let leaves = match at {
             Scrub::Begin => return self.scrub_pages(1),
+            Scrub::Somewhere(random) => return self.read("scrub", move |rows| scrub::somewhere(rows, random)),
             Scrub::Pages(page) => return self.scrub_pages(page),
             Scrub::Leaves(leaves) => leaves,
         };

@@ -25,6 +25,8 @@ pub enum Scrub {
     /// The pass begins.
     #[default]
     Begin,
+    /// The pass begins at a leaf that this random number chooses, and leaves out the pages.
+    Somewhere(u64),
     /// The next page of the database's file.
     Pages(u32),
     /// The next leaf.
@@ -79,6 +81,13 @@ impl Leaves {
                 .push(Damaged::Database(format!("the events do not give the root of the checkpoint of {size} leaves")).noted());
         }
     }
+}
+
+/// Chooses the leaf at which a pass begins. Its events are not compared with the checkpoint, which needs all leaves.
+pub(crate) fn somewhere<R: ReadRows>(rows: &mut R, random: u64) -> RowsResult<Scrubbed> {
+    let next = random % rows.tree()?.size.max(1);
+    let leaves = Leaves { next, rooting: None, signed: None };
+    Ok(Scrubbed { next: Some(Scrub::Leaves(leaves)), ..Scrubbed::default() })
 }
 
 /// Reads the next events. A record that is damaged does not keep the step from the others.

@@ -1,8 +1,8 @@
 //! Reads the whole database, slowly and without end, so that damage is found before a decision needs the record.
 //!
 //! Guarantee: a pass takes as many seconds as the database has steps (100 events or 256 pages each), and begins anew an hour after it has
-//! ended. Mechanism: one step a second, each a short read. Failure: a step that fails is repeated a minute later; a server that starts
-//! begins a new pass. With PostgreSQL, each server makes its own passes: they only read.
+//! ended. Mechanism: one step a second, each a short read. Failure: a step that fails is repeated a minute later; of the servers that start, half begin
+//! a whole pass, and half begin at a leaf by chance. So the last events are read, too, where a server never runs for a whole pass. With PostgreSQL, each server makes its own passes: they only read.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,8 +19,8 @@ const AGAIN_AFTER: Duration = Duration::from_mins(1);
 const REST: Duration = Duration::from_hours(1);
 
 /// Runs until the server stops. The store logs and counts each damaged record.
-pub(crate) async fn run(store: Arc<dyn Store>, mut stopping: watch::Receiver<bool>) {
-    let mut at = Scrub::Begin;
+pub(crate) async fn run(store: Arc<dyn Store>, random: u64, mut stopping: watch::Receiver<bool>) {
+    let mut at = if random.is_multiple_of(2) { Scrub::Begin } else { Scrub::Somewhere(random / 2) };
     let mut wait = EVERY;
     while !*stopping.borrow() {
         tokio::select! {

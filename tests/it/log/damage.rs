@@ -21,7 +21,11 @@ async fn damage(app: &TestApp) {
 }
 
 async fn found_by_a_pass(app: &TestApp) -> Vec<Damaged> {
-    let (mut at, mut found) = (Some(Scrub::Begin), Vec::new());
+    found_from(app, Scrub::Begin).await
+}
+
+async fn found_from(app: &TestApp, begin: Scrub) -> Vec<Damaged> {
+    let (mut at, mut found) = (Some(begin), Vec::new());
     while let Some(next) = at {
         let step = app.store().scrub(next).await.expect("the database can be read");
         found.extend(step.damaged);
@@ -60,6 +64,10 @@ on_each_store! {
         };
         assert_eq!(found_by_a_pass(app).await, std::slice::from_ref(&named));
         assert!(store::damage::found().contains(&named), "it is counted");
+        // A pass that begins somewhere finds it unless it begins behind it.
+        assert_eq!(found_from(app, Scrub::Somewhere(0)).await, std::slice::from_ref(&named));
+        assert_eq!(found_from(app, Scrub::Somewhere(newest.event_count - 1)).await, []);
+        assert_eq!(found_from(app, Scrub::Somewhere(newest.event_count)).await, [named]);
 
         app.advance(3600).await;
         assert_eq!(app.agent().suspension(&well_id).await["resolution"], "expired", "others go on");

@@ -20,9 +20,15 @@ const EVENTS_OF_ROUND: usize = 60;
 /// The least number of types of events in the traffic.
 const TYPES_MIN: usize = 24;
 
-/// The number of events that the environment wants, or a few.
+/// A wish of a long run by hand.
+#[expect(clippy::disallowed_methods, reason = "a long run by hand is asked for by a variable")]
+fn wish(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// The number of events that are wanted.
 fn events_wanted() -> usize {
-    std::env::var("PLACET_TRAFFIC_EVENTS").map_or(300, |text| text.parse().unwrap())
+    wish("PLACET_TRAFFIC_EVENTS").map_or(300, |text| text.parse().unwrap())
 }
 
 /// Something of everything that can be changed in an event.
@@ -169,7 +175,7 @@ on_each_store! {
             .collect();
         assert!(types.len() >= TYPES_MIN, "{types:?}");
         println!("{} events, {} replayed decisions, {} types", report.events, report.decisions, types.len());
-        if let Ok(file) = std::env::var("PLACET_TRAFFIC_FILE") {
+        if let Some(file) = wish("PLACET_TRAFFIC_FILE") {
             std::fs::write(file, text).unwrap();
         }
     }

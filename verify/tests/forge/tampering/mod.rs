@@ -582,8 +582,8 @@ fn rules() -> Vec<Kind> {
         }),
         ("an event is moved into another log", &["wrong_sequence", "wrong_previous"], |scene| {
             let own = &scene.log.events[scene.intent[0]].members["intent_id"];
-            let others = scene.log.events.iter().filter_map(|event| event.members.get("intent_id"));
-            let other = others.filter(|other| *other != own).next_back().unwrap().clone();
+            let mut others = scene.log.events.iter().filter_map(|event| event.members.get("intent_id"));
+            let other = others.rfind(|other| *other != own).unwrap().clone();
             scene.signed_anew(|members| members["intent_id"] = other.clone());
             scene.whole().write_anew().into()
         }),
