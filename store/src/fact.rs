@@ -53,6 +53,8 @@ pub enum Outcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     EmailLink,
+    /// A passkey signed the answer, which came by a link.
+    Passkey,
     ApiKey,
     /// A gateway answered, for a person it names.
     Channel,
@@ -111,8 +113,9 @@ impl Settled {
 
 impl Outcome {
     /// Every way in which a question can end, with each method that can end it in that way.
-    pub const WITH_METHODS: [(Self, Method); 10] = [
+    pub const WITH_METHODS: [(Self, Method); 11] = [
         (Self::Answered, Method::EmailLink),
+        (Self::Answered, Method::Passkey),
         (Self::Answered, Method::ApiKey),
         (Self::Answered, Method::Channel),
         (Self::ExpiredWithFallback, Method::Server),
@@ -141,12 +144,13 @@ impl Outcome {
 
 impl Method {
     /// The methods by which a question can be answered.
-    pub const OF_ANSWERS: [Self; 3] = [Self::EmailLink, Self::ApiKey, Self::Channel];
+    pub const OF_ANSWERS: [Self; 4] = [Self::EmailLink, Self::Passkey, Self::ApiKey, Self::Channel];
 
     /// The value of the metric's label.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::EmailLink => "email_link",
+            Self::Passkey => "passkey",
             Self::ApiKey => "api_key",
             Self::Channel => "channel",
             Self::Server => "server",
@@ -159,7 +163,8 @@ impl Method {
         };
         match (resumed.role, resumed.assurance) {
             (Role::Channel, _) => Self::Channel,
-            (_, Assurance::EmailLink | Assurance::Passkey) => Self::EmailLink,
+            (_, Assurance::EmailLink) => Self::EmailLink,
+            (_, Assurance::Passkey) => Self::Passkey,
             (_, Assurance::ApiKey) => Self::ApiKey,
             // A person who logged in, the server and the accounts of the machine answer no questions.
             (_, Assurance::Session | Assurance::Server | Assurance::Local) => Self::Server,

@@ -251,6 +251,8 @@ on_each_store! {
         let (intent, question, link) = ask(app, ADA).await;
         let asked = answer_challenge(&mut ada, &link, "yes").await;
         assert_eq!(answer(&mut ada, &link, "yes", &passkey.sign(challenge(&asked))).await.status, 303);
+        let metrics = app.api(Role::Auditor).get("metrics").await.text;
+        assert!(metrics.contains("placet_decisions_total{outcome=\"answered\",method=\"passkey\"} 1\n"), "{metrics}");
         let key = app.checkpoints().key().unwrap().verifying().clone();
         let issued = app.agent().post(&format!("api/v1/suspensions/{question}/receipt"), json!({})).await.ok();
         let decision = verify_receipt(issued["receipt"].to_string().as_bytes(), std::slice::from_ref(&key)).unwrap();
