@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
-use placet::{Decision, Signed, VerifyingKey, verify_receipt, verify_signature};
+use placet::{Decision, LogKeys, Signed, VerifyingKey, verify_receipt, verify_signature};
 use verify::command::read_passkeys;
 
 use super::question;
@@ -44,6 +44,10 @@ pub(super) struct CheckArgs {
     /// A public key that you trust, as the log's holder gave it to you: NAME+HASH+KEY. May be repeated.
     #[arg(long = "key", value_name = "VKEY", required = true)]
     keys: Vec<VerifyingKey>,
+    /// A public key that the log had before. It counts for the signature of the decision alone, because an earlier key may have been
+    /// stolen: a key given with --key must have signed the checkpoint. May be repeated.
+    #[arg(long = "earlier-key", value_name = "VKEY")]
+    earlier_keys: Vec<VerifyingKey>,
     /// A file with passkeys of people that you knew beforehand, as `placet people passkeys` prints it.
     #[arg(long, value_name = "FILE")]
     passkeys: Option<PathBuf>,
@@ -92,7 +96,8 @@ fn checked(args: &CheckArgs, file: &[u8]) -> ExitCode {
         remote::tell(format!("{}: not genuine: {error}", args.file.display()));
         ExitCode::from(NOT_GENUINE)
     };
-    let decision = match verify_receipt(file, &args.keys) {
+    let keys = LogKeys { trusted: &args.keys, earlier: &args.earlier_keys };
+    let decision = match verify_receipt(file, keys) {
         Ok(decision) => decision,
         Err(error) => return not_genuine(&error),
     };
