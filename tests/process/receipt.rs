@@ -51,6 +51,11 @@ async fn a_receipt_is_fetched_by_its_asker_and_checked_without_the_server() {
     }
     let json: Value = serde_json::from_str(verify(&["--json"], &file).await.succeeded()).unwrap();
     assert_eq!((&json["value"], &json["responded_by"]), (&"yes".into(), &"alice".into()), "{json}");
+    let none = desk.site.folder().join("passkeys.json");
+    std::fs::write(&none, "[]").unwrap();
+    let unsigned = verify(&["--json", "--passkeys", none.to_str().unwrap()], &file).await;
+    assert!(unsigned.status.code() == Some(1) && unsigned.stderr.contains("no passkey signed the answer"), "{unsigned:?}");
+    assert_eq!(unsigned.stdout, "", "a script gets no decision from a receipt that is refused");
 
     let forged = desk.site.folder().join("forged.json");
     let text = std::fs::read_to_string(&path).unwrap();
