@@ -2,8 +2,12 @@
 //!
 //! An export is the same bytes whenever it is made for one checkpoint and one selection. So one that broke off goes on with `after`, and
 //! the hash in its manifest is that of the whole export.
+//!
+//! An export can take long, so the right of its reader is looked up again for each page. A reader who lost the right gets a broken
+//! transfer without a manifest, and so does not take a part for the whole.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::sync::Arc;
 
 use actix_web::HttpResponse;
@@ -26,8 +30,9 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use store::{CheckpointFilter, CheckpointId, ExportFilter, ExportOutcome, Exported, LogKeyRow, StoreError};
 
-use super::problem::Problem;
+use super::problem::{Failure, Problem};
 use super::query::Query;
+use super::reader::Reader;
 use super::shared::Shared;
 
 /// The version of the format of an export.
@@ -93,16 +98,16 @@ impl Wanted {
     }
 }
 
-/// Exports the events of all logs for the principal; `query` names the format and the selection. Each export is an event of the server's
+/// Exports the events of all logs for the reader; `query` names the format and the selection. Each export is an event of the server's
 /// own log.
 ///
 /// # Errors
 ///
-/// The principal may not export, the query breaks a rule, or the store failed.
-pub(crate) async fn export(query: &str, shared: &Data<Shared>, principal: Principal) -> Result<HttpResponse, Problem> {
-    authorize(&principal, Action::Export, Object::Server)?;
+/// The reader may not export, the query breaks a rule, or the store failed.
+pub(crate) async fn export(query: &str, shared: &Data<Shared>, reader: Reader) -> Result<HttpResponse, Problem> {
+    authorize(reader.principal(), Action::Export, Object::Server)?;
     let wanted = Wanted::of(query)?;
-    let checkpoint = checkpoint(shared, &principal, wanted.size).await?;
+    let checkpoint = checkpoint(shared, reader.principal(), wanted.size).await?;
     if shared.checkpoints.key().is_none() {
         return Err(Rejection::LogNotSigned.into());
     }
@@ -114,9 +119,9 @@ pub(crate) async fn export(query: &str, shared: &Data<Shared>, principal: Princi
         selection: wanted.selection.clone(),
         credential: None,
     };
-    shared.store.begin_export(principal.clone(), Ok(about)).await?;
+    shared.store.begin_export(reader.principal().clone(), Ok(about)).await?;
     let (format, manifest_only) = (wanted.format, wanted.manifest_only);
-    let mut lines = Lines::new((shared, principal), wanted, &checkpoint, &signer);
+    let mut lines = Lines::new((shared, reader), wanted, &checkpoint, &signer);
     if manifest_only {
         while lines.next.is_some() {
             lines.next().await?;
@@ -128,13 +133,18 @@ pub(crate) async fn export(query: &str, shared: &Data<Shared>, principal: Princi
     for _ in 0..2 {
         first.extend(lines.next().await?);
     }
-    let rest =
-        stream::try_unfold(
-            lines,
-            |mut lines| async move { Ok::<_, StoreError>(lines.next().await?.map(|bytes| (bytes, lines))) },
-        );
+    let rest = stream::try_unfold(lines, async |mut lines| match lines.next().await {
+        Ok(bytes) => Ok(bytes.map(|bytes| (bytes, lines))),
+        Err(failure) => Err(broken(failure)),
+    });
     let body = stream::iter(first.into_iter().map(Ok)).chain(rest);
     Ok(HttpResponse::Ok().content_type(format.content_type()).streaming(body))
+}
+
+/// The error that breaks a transfer off.
+fn broken(failure: Failure) -> io::Error {
+    tracing::debug!(why = failure.detail, "an export breaks off");
+    io::Error::new(io::ErrorKind::ConnectionReset, failure.detail)
 }
 
 /// The checkpoint with so many leaves, or one that is signed now.
@@ -179,7 +189,7 @@ impl Signer {
 /// The lines of an export, made page by page.
 struct Lines {
     shared: Data<Shared>,
-    principal: Principal,
+    reader: Reader,
     filter: Arc<ExportFilter>,
     format: Format,
     size: u64,
@@ -204,12 +214,7 @@ struct Counts {
 }
 
 impl Lines {
-    fn new(
-        (shared, principal): (&Data<Shared>, Principal),
-        wanted: Wanted,
-        checkpoint: &LogCheckpointView,
-        signer: &Signer,
-    ) -> Self {
+    fn new((shared, reader): (&Data<Shared>, Reader), wanted: Wanted, checkpoint: &LogCheckpointView, signer: &Signer) -> Self {
         let origin = checkpoint.note.lines().next().unwrap_or_default();
         let mut header = json!({
             "placet_export": VERSION,
@@ -230,7 +235,7 @@ impl Lines {
         };
         Self {
             shared: shared.clone(),
-            principal,
+            reader,
             format: wanted.format,
             filter: Arc::new(wanted.filter),
             size: checkpoint.event_count,
@@ -244,8 +249,9 @@ impl Lines {
         }
     }
 
-    /// The next bytes; `None` at the end. All lines count for the manifest, also those that the caller has already.
-    async fn next(&mut self) -> Result<Option<Bytes>, StoreError> {
+    /// The next bytes; `None` at the end. All lines count for the manifest, also those that the caller has already. An error if the
+    /// reader may not export any more.
+    async fn next(&mut self) -> Result<Option<Bytes>, Failure> {
         let mut chunk = String::new();
         if let Some(header) = self.header.take() {
             self.hash.update(&header);
@@ -253,15 +259,16 @@ impl Lines {
                 chunk = header;
             }
         }
-        while chunk.is_empty() {
+        while chunk.is_empty() && !self.is_done {
+            self.reader = self.reader.again(&self.shared).await?;
+            authorize(self.reader.principal(), Action::Export, Object::Server)?;
             let Some(first) = self.next else {
-                if std::mem::replace(&mut self.is_done, true) {
-                    return Ok(None);
-                }
+                self.is_done = true;
                 // The other formats are for programs that take each line for an event; their manifest is asked for by itself.
                 return Ok((self.format == Format::Jsonl).then(|| Bytes::from(self.manifest())));
             };
-            let page = self.shared.store.export_page(self.principal.clone(), self.filter.clone(), self.size, first).await?;
+            let (principal, filter) = (self.reader.principal().clone(), self.filter.clone());
+            let page = self.shared.store.export_page(principal, filter, self.size, first).await?;
             self.next = page.next;
             for exported in page.events {
                 let line = line(self.format, &exported)?;
@@ -272,7 +279,7 @@ impl Lines {
                 }
             }
         }
-        Ok(Some(Bytes::from(chunk)))
+        Ok((!chunk.is_empty()).then(|| Bytes::from(chunk)))
     }
 
     fn manifest(&mut self) -> String {
