@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Verifies the file of a decision receipt, as docs/log-format.md defines it. Needs Python 3.9, and standards.py beside it.
 
-    receipt.py --key NAME+HASH+KEY FILE...
+    receipt.py --key NAME+HASH+KEY [--earlier-key NAME+HASH+KEY] FILE...
 
-Does not say whether a receipt was used or revoked: only the server knows that. Does not check passkeys. Prints a line for each file.
+An earlier key of the log counts for the statement alone: a key given with --key must have signed the checkpoint. Does not say whether
+a receipt was used or revoked: only the server knows that. Does not check passkeys. Prints a line for each file.
 Exit codes: 0 all receipts are genuine, 1 one is not, 2 one cannot be read.
 """
 import argparse, base64, sys
@@ -11,6 +12,7 @@ from standards import Fault, canonical, check_note, decoded, is_number, is_signe
 
 MEMBERS = {"placet_receipt", "decision", "signature", "event", "leaf", "proof", "checkpoint"}
 CONTENT_TYPE, FILE_MAX, CONTENT_MAX, PATH_MAX = b"application/placet-decision+json", 1024 * 1024, 512 * 1024, 48
+HINTS = {"earlier_key": " (an earlier key of the log signed the checkpoint; fetch the receipt again from the server)"}
 
 
 def hash_text(data):
@@ -39,7 +41,18 @@ def statement_of(decision, signature, origin, keys):
     raise Fault("statement_signature")
 
 
-def verify(data, keys):
+def head_of(note, keys, earlier, origin):
+    """The size and the root of a checkpoint that one of the keys has signed."""
+    try:
+        return check_note(note, keys, origin)
+    except Fault as fault:
+        if str(fault) != "unknown_key":
+            raise
+    check_note(note, keys + earlier, origin)
+    raise Fault("earlier_key")
+
+
+def verify(data, keys, earlier):
     """The decision, if the file proves it."""
     require(len(data) <= FILE_MAX, "too_long")
     file = parse(data)
@@ -49,8 +62,8 @@ def verify(data, keys):
     require(isinstance(decision, dict) and isinstance(event, dict) and isinstance(proof, list) and is_number(file["leaf"]), "form")
     require(isinstance(file["checkpoint"], str) and isinstance(file["signature"], str), "form")
     origin = file["checkpoint"].split("\n")[0]
-    size, root = check_note(file["checkpoint"], keys, origin)
-    statement = statement_of(decision, decoded(file["signature"]), origin, keys)
+    size, root = head_of(file["checkpoint"], keys, earlier, origin)
+    statement = statement_of(decision, decoded(file["signature"]), origin, keys + earlier)
     require(event.get("event_hash") == hash_text(canonical({k: v for k, v in event.items() if k != "event_hash"})), "event_changed")
     payload = event.get("payload")
     require(event.get("event_type") == "receipt.issued" and isinstance(payload, dict), "other_event")
@@ -66,18 +79,19 @@ def verify(data, keys):
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--key", action="append", required=True)
+    arguments.add_argument("--earlier-key", action="append", default=[])
     arguments.add_argument("files", nargs="+", metavar="FILE")
     given, code = arguments.parse_args(), 0
-    keys = [key for text in given.key for key in read_key(text)]
+    keys, earlier = ([key for text in texts for key in read_key(text)] for texts in (given.key, given.earlier_key))
     for name in given.files:
         try:
             with open(name, "rb") as file:
-                decision = verify(file.read(FILE_MAX + 1), keys)
+                decision = verify(file.read(FILE_MAX + 1), keys, earlier)
             said = f"genuine: {decision.get('value')!a} by {decision.get('responded_by')!a} at {decision.get('responded_at')!a}"
         except OSError as error:
             said, code = f"cannot be read: {error.strerror}", 2
         except Fault as fault:
-            said, code = f"not genuine: {fault}", max(code, 1)
+            said, code = f"not genuine: {fault}{HINTS.get(str(fault), '')}", max(code, 1)
         print(f"{name}: {said}")
     return code
 

@@ -111,7 +111,7 @@ pub use domain::wire::{
 };
 pub use proof::key::VerifyingKey;
 pub use proof::passkey::PasskeyError;
-pub use proof::receipt::FileError as ReceiptError;
+pub use proof::receipt::{FileError as ReceiptError, LogKeys};
 pub use secrecy::SecretString;
 
 pub use crate::answer::{Answer, Source};

@@ -7,9 +7,8 @@ use domain::base::sealed::Hash;
 use domain::intent::receipt::Decision;
 use domain::people::principal::Assurance;
 use domain::wire::{ConsumeReceiptRequest, ReceiptView, RevokeReceiptRequest};
-use proof::key::VerifyingKey;
 use proof::passkey::{PasskeyError, verify_known};
-use proof::receipt::{FileError, verify_file};
+use proof::receipt::{FileError, LogKeys, verify_file};
 use serde_json::{Map, Value};
 use thiserror::Error;
 
@@ -60,14 +59,14 @@ impl Client {
 }
 
 /// Checks the file of a receipt without a server, and gives the decision. `keys` are the log's public keys, as its holder gave them to
-/// the caller, and not as the receipt's bearer did.
+/// the caller, and not as the receipt's bearer did: a slice of [`VerifyingKey`](crate::VerifyingKey)s, or [`LogKeys`] if the log had earlier keys.
 ///
 /// This does not show whether the receipt was used or revoked. Compare [`Decision::action_digest`] with [`action_digest`](crate::action_digest) of the action, which is the context of its question.
 ///
 /// # Errors
 ///
 /// The first reason not to accept the file.
-pub fn verify_receipt(file: &[u8], keys: &[VerifyingKey]) -> Result<Decision, FileError> {
+pub fn verify_receipt<'a>(file: &[u8], keys: impl Into<LogKeys<'a>>) -> Result<Decision, FileError> {
     let verified = verify_file(file, keys)?;
     serde_json::from_value(verified.decision).map_err(|error| FileError::Form(error.to_string()))
 }

@@ -2,9 +2,11 @@
 
 use std::os::unix::fs::PermissionsExt;
 
+use harness::process::PATIENCE;
 use serde_json::Value;
+use tokio::time::{sleep, timeout};
 
-use super::desk::Desk;
+use super::desk::{Desk, LOOK};
 use super::export::{export, key_of};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -49,6 +51,11 @@ async fn a_receipt_is_fetched_by_its_asker_and_checked_without_the_server() {
     }
     let json: Value = serde_json::from_str(verify(&["--json"], &file).await.succeeded()).unwrap();
     assert_eq!((&json["value"], &json["responded_by"]), (&"yes".into(), &"alice".into()), "{json}");
+    let none = desk.site.folder().join("passkeys.json");
+    std::fs::write(&none, "[]").unwrap();
+    let unsigned = verify(&["--json", "--passkeys", none.to_str().unwrap()], &file).await;
+    assert!(unsigned.status.code() == Some(1) && unsigned.stderr.contains("no passkey signed the answer"), "{unsigned:?}");
+    assert_eq!(unsigned.stdout, "", "a script gets no decision from a receipt that is refused");
 
     let forged = desk.site.folder().join("forged.json");
     let text = std::fs::read_to_string(&path).unwrap();
@@ -59,4 +66,52 @@ async fn a_receipt_is_fetched_by_its_asker_and_checked_without_the_server() {
     assert!(refused.status.code() == Some(1) && refused.stderr.contains("not genuine"), "{refused:?}");
     let missing = verify(&[], "/nowhere").await;
     assert!(missing.status.code() == Some(3) && missing.stderr.contains("failed to read /nowhere"), "{missing:?}");
+}
+
+/// A receipt of before the log got another key: its holder fetches it again, and a third party names the earlier key as one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_receipt_of_before_is_checked_with_the_earlier_key() {
+    let desk = Desk::open().await;
+    let asking = desk.site.start(desk.ask(&["Refund order 12345?"]));
+    let short_id = desk.short_id().await;
+    desk.respond("yes").await;
+    asking.finish().await.succeeded();
+    let get = async |name: &str| {
+        let path = desk.site.folder().join(name);
+        desk.site
+            .run(desk.with_key(&desk.key, &["receipt", "get", &short_id, "--out", path.to_str().unwrap()]))
+            .await
+            .succeeded();
+        path.to_str().unwrap().to_owned()
+    };
+    let before = get("before.json").await;
+    let (_, auditor) = desk.site.key("auditor", "carol").await;
+    let log = desk.site.folder().join("log.jsonl");
+    export(&desk.site, &auditor, &log, &[]).await.succeeded();
+    let first = key_of(&std::fs::read_to_string(&log).unwrap());
+    let second = desk.site.run(desk.site.command(["keys", "rotate-log"])).await.succeeded().trim().to_owned();
+
+    let verify = async |keys: &[&str], file: &str| {
+        desk.site.run(desk.site.command([&["receipt", "verify"], keys, &[file]].concat())).await
+    };
+    let both = ["--key", &second, "--earlier-key", &first];
+    let refused = verify(&both, &before).await;
+    assert_eq!(refused.status.code(), Some(1), "{refused:?}");
+    for words in ["an earlier key of the log", "fetch the receipt again from the server"] {
+        assert!(refused.stderr.contains(words), "{words}: {refused:?}");
+    }
+    let fetched = async {
+        let mut number = 0;
+        loop {
+            let after = get(&format!("after-{number}.json")).await;
+            if verify(&both, &after).await.status.success() {
+                return after;
+            }
+            number += 1;
+            sleep(LOOK).await;
+        }
+    };
+    let after = timeout(PATIENCE, fetched).await.expect("a receipt with a checkpoint of the new key");
+    let alone = verify(&["--key", &second], &after).await;
+    assert!(alone.status.code() == Some(1) && alone.stderr.contains("not genuine"), "{alone:?}");
 }

@@ -10,9 +10,8 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::form::{Claims, Signed, to_sign};
-use super::{CONTENT_BYTES_MAX, PATH_HASHES_MAX, ReceiptError};
+use super::{CONTENT_BYTES_MAX, LogKeys, PATH_HASHES_MAX, ReceiptError};
 use crate::checkpoint::{CheckpointError, TreeHead};
-use crate::key::VerifyingKey;
 use crate::leaf;
 use crate::tree::{NodeHash, is_included};
 
@@ -41,6 +40,12 @@ pub enum FileError {
     /// The checkpoint is not accepted.
     #[error("the checkpoint is not accepted: {0}")]
     Checkpoint(CheckpointError),
+    /// An earlier key signed the checkpoint, and no trusted key did.
+    #[error(
+        "an earlier key of the log \"{0}\" signed the checkpoint, and an earlier key counts for the statement alone; fetch the receipt \
+         again from the server"
+    )]
+    EarlierCheckpoint(String),
     /// The statement is not accepted.
     #[error(transparent)]
     Statement(ReceiptError),
@@ -81,13 +86,14 @@ pub struct VerifiedFile {
     pub size: u64,
 }
 
-/// Verifies the file of a receipt. `keys` are the public keys that the caller trusts. This does not show whether the receipt was used or
-/// revoked: only the server knows that.
+/// Verifies the file of a receipt. `keys` are the public keys that the caller trusts, or [`LogKeys`] with earlier ones. This does not
+/// show whether the receipt was used or revoked: only the server knows that.
 ///
 /// # Errors
 ///
 /// The first reason not to accept it.
-pub fn verify_file(bytes: &[u8], keys: &[VerifyingKey]) -> Result<VerifiedFile, FileError> {
+pub fn verify_file<'a>(bytes: &[u8], keys: impl Into<LogKeys<'a>>) -> Result<VerifiedFile, FileError> {
+    let keys = keys.into();
     if bytes.len() > FILE_BYTES_MAX {
         return Err(FileError::TooLong);
     }
@@ -103,7 +109,7 @@ pub fn verify_file(bytes: &[u8], keys: &[VerifyingKey]) -> Result<VerifiedFile, 
     if file.placet_receipt != FILE_VERSION {
         return Err(FileError::Version(file.placet_receipt));
     }
-    let head = TreeHead::verify(&file.checkpoint, keys).map_err(FileError::Checkpoint)?;
+    let head = head(&file.checkpoint, keys)?;
     let statement_hash = file.statement(&head.origin, keys)?;
     let event = file.event(statement_hash)?;
     let leaf = leaf::of(&event).ok_or(FileError::Event)?;
@@ -117,6 +123,14 @@ pub fn verify_file(bytes: &[u8], keys: &[VerifyingKey]) -> Result<VerifiedFile, 
     Ok(VerifiedFile { decision: file.decision, origin: head.origin, statement_hash, size: head.size })
 }
 
+/// The head of the checkpoint, if a trusted key has signed it.
+fn head(note: &str, keys: LogKeys<'_>) -> Result<TreeHead, FileError> {
+    TreeHead::verify(note, keys.trusted).map_err(|error| match TreeHead::verify(note, keys.earlier) {
+        Ok(head) if error == CheckpointError::NotSigned => FileError::EarlierCheckpoint(head.origin),
+        Ok(_) | Err(_) => FileError::Checkpoint(error),
+    })
+}
+
 fn node(text: &str) -> Option<NodeHash> {
     let bytes: NodeHash = STANDARD.decode(text).ok()?.try_into().ok()?;
     // The alphabet has spare bits, and one hash has one spelling.
@@ -126,7 +140,7 @@ fn node(text: &str) -> Option<NodeHash> {
 impl File {
     /// Verifies the signature of the statement, and gives the statement's hash. The file holds the parts of the statement that its reader
     /// cannot know; the others follow from the key.
-    fn statement(&self, origin: &str, keys: &[VerifyingKey]) -> Result<Hash, FileError> {
+    fn statement(&self, origin: &str, keys: LogKeys<'_>) -> Result<Hash, FileError> {
         let form = |why: &str| FileError::Form(why.to_owned());
         let subject = self.decision.get("suspension_id").and_then(Value::as_str);
         let subject = subject.ok_or_else(|| form("the decision names no suspension"))?;
@@ -135,7 +149,7 @@ impl File {
             return Err(FileError::Statement(ReceiptError::TooLong));
         }
         let signature = STANDARD.decode(&self.signature).map_err(|_| form("the signature is not base64"))?;
-        for key in keys.iter().filter(|key| key.name() == origin) {
+        for key in keys.of_statements().filter(|key| key.name() == origin) {
             let protected = Claims::of(key, subject).statement_header();
             if key.verifies(&to_sign(&protected, &content), &signature) {
                 let signed = Signed { protected: &protected, content: &content, signature: &signature };

@@ -67,6 +67,12 @@ pub enum ReceiptError {
     /// The log is known, and the key is not.
     #[error("the log \"{0}\" signed with a key that is not trusted")]
     UnknownKey(String),
+    /// An earlier key signed the receipt of the statement.
+    #[error(
+        "an earlier key of the log \"{0}\" signed the receipt, and an earlier key counts for the statement alone; fetch the receipt \
+         again from the server"
+    )]
+    EarlierKey(String),
     /// The statement's signature is wrong.
     #[error("the statement was changed: its signature is wrong")]
     StatementSignature,
@@ -157,9 +163,14 @@ impl<'a> Claims<'a> {
         (self.origin, self.subject)
     }
 
-    /// Whether the key that these claims name made the signature. More than one trusted key may have that name and hash.
-    pub(super) fn is_signed_by(&self, keys: &[VerifyingKey], text: &[u8], signature: &[u8]) -> Result<bool, ReceiptError> {
-        let mut of_log = keys.iter().filter(|key| key.name() == self.origin).peekable();
+    /// Whether the key that these claims name made the signature. More than one of `keys` may have that name and hash.
+    pub(super) fn is_signed_by<'k>(
+        &self,
+        keys: impl Iterator<Item = &'k VerifyingKey>,
+        text: &[u8],
+        signature: &[u8],
+    ) -> Result<bool, ReceiptError> {
+        let mut of_log = keys.filter(|key| key.name() == self.origin).peekable();
         if of_log.peek().is_none() {
             return Err(ReceiptError::OtherOrigin(self.origin.to_owned()));
         }

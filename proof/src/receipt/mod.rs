@@ -15,11 +15,13 @@
 
 mod file;
 mod form;
+mod keys;
 
 pub use self::file::{FILE_BYTES_MAX, FILE_VERSION, FileError, VerifiedFile, verify_file};
 pub use self::form::{
     CONTENT_BYTES_MAX, CONTENT_TYPE, COSE_BYTES_MAX, PATH_HASHES_MAX, RECEIPT_BYTES_MAX, ReceiptError, SUBJECT_BYTES_MAX,
 };
+pub use self::keys::LogKeys;
 
 use domain::base::sealed::Hash;
 
@@ -140,24 +142,32 @@ pub struct Verified {
 }
 
 /// Verifies a transparent statement: its form, the signature of the statement, and the signature of the receipt over the root to
-/// which the path leads from `leaf`. Both signatures must be those of `keys`. The caller compares the event of the leaf with
-/// [`Verified::statement_hash`].
+/// which the path leads from `leaf`. Both signatures must be those of `keys`: the public keys that the caller trusts, or [`LogKeys`] with
+/// earlier ones. The caller compares the event of the leaf with [`Verified::statement_hash`].
 ///
 /// # Errors
 ///
 /// The first reason not to accept it.
-pub fn verify_cose(bytes: &[u8], leaf: &[u8], keys: &[VerifyingKey]) -> Result<Verified, ReceiptError> {
+pub fn verify_cose<'a>(bytes: &[u8], leaf: &[u8], keys: impl Into<LogKeys<'a>>) -> Result<Verified, ReceiptError> {
+    let keys = keys.into();
     let (signed, Some(receipt)) = Signed::read(bytes)? else { return Err(Form("the statement has no receipt")) };
     let (claims, proof) = (signed.claims()?, Proof::read(receipt)?);
     if claims.about() != proof.claims.about() {
         return Err(ReceiptError::Apart);
     }
-    if !claims.is_signed_by(keys, &to_sign(signed.protected, signed.content), signed.signature)? {
+    if !claims.is_signed_by(keys.of_statements(), &to_sign(signed.protected, signed.content), signed.signature)? {
         return Err(ReceiptError::StatementSignature);
     }
     let root = proof.root(leaf).ok_or(ReceiptError::Path)?;
-    if !proof.claims.is_signed_by(keys, &to_sign(proof.protected, &root), proof.signature)? {
-        return Err(ReceiptError::ReceiptSignature);
+    let is_signed_by =
+        |keys: &[VerifyingKey]| proof.claims.is_signed_by(keys.iter(), &to_sign(proof.protected, &root), proof.signature);
+    match is_signed_by(keys.trusted) {
+        Ok(true) => {}
+        Ok(false) => return Err(ReceiptError::ReceiptSignature),
+        Err(ReceiptError::UnknownKey(origin)) if is_signed_by(keys.earlier) == Ok(true) => {
+            return Err(ReceiptError::EarlierKey(origin));
+        }
+        Err(error) => return Err(error),
     }
     Ok(Verified {
         content: signed.content.to_vec(),
@@ -330,12 +340,41 @@ mod tests {
             let several = [key("other", 1), key(ORIGIN, 1)].map(|key| key.verifying().clone());
             assert_eq!(verify_cose(&attached, &leaf, &several), Err(ReceiptError::Apart));
         }
-        // A log that changed its key signs receipts of older statements with the new one.
-        let newer = receipt(ABOUT, &leaf, &inclusion, &key(ORIGIN, 2)).unwrap();
-        let bytes = transparent(statement.bytes(), &newer).unwrap();
-        assert_eq!(verify_cose(&bytes, &leaf, &keys(&ours)), Err(ReceiptError::UnknownKey(ORIGIN.into())));
-        let both = [ours, key(ORIGIN, 2)].map(|key| key.verifying().clone());
-        assert!(verify_cose(&bytes, &leaf, &both).is_ok());
+    }
+
+    /// A log that changed its key signs receipts of older statements with the new key, so the old key is needed for the statement alone,
+    /// and a thief of the old key cannot make the rest.
+    #[test]
+    fn an_earlier_key_counts_for_the_statement_alone() {
+        let (leaf, inclusion) = (leaf(2), inclusion(&kept(7), 7, 2));
+        let (old, new) = (key(ORIGIN, 1), key(ORIGIN, 2));
+        let statement = Statement::sign(CONTENT, ABOUT, &old).unwrap();
+        let signed_by = |key: &SigningKey| {
+            let receipt = receipt(ABOUT, &leaf, &inclusion, key).unwrap();
+            transparent(statement.bytes(), &receipt).unwrap()
+        };
+        let (fresh, forged) = (signed_by(&new), signed_by(&old));
+        let [old, new, other] = [old, new, key("other", 1)].map(|key| [key.verifying().clone()]);
+        let verify = |bytes: &[u8], trusted: &[VerifyingKey], earlier: &[VerifyingKey]| {
+            verify_cose(bytes, &leaf, LogKeys { trusted, earlier }).map(|_| ())
+        };
+        assert_eq!(verify(&fresh, &new, &[]), Err(ReceiptError::UnknownKey(ORIGIN.into())));
+        assert_eq!(verify(&fresh, &old, &[]), Err(ReceiptError::UnknownKey(ORIGIN.into())));
+        assert_eq!(verify(&fresh, &new, &old), Ok(()));
+        assert_eq!(verify(&forged, &new, &old), Err(ReceiptError::EarlierKey(ORIGIN.into())));
+        assert_eq!(verify(&forged, &old, &new), Ok(()), "both are signed by the trusted key");
+        let both = [&old[..], &new].concat();
+        for bytes in [&fresh, &forged] {
+            assert_eq!(verify(bytes, &both, &[]), Ok(()));
+            assert_eq!(verify(bytes, &both, &old), Ok(()), "a key in both lists counts for everything");
+        }
+        assert_eq!(verify(&fresh, &[], &both), Err(ReceiptError::OtherOrigin(ORIGIN.into())));
+        assert_eq!(verify(&forged, &other, &old), Err(ReceiptError::OtherOrigin(ORIGIN.into())));
+        let sibling = leaf_hash(b"leaf 3");
+        let changed = replaced(&forged, &sibling, &[0; 32]);
+        assert_eq!(verify(&changed, &new, &old), Err(ReceiptError::UnknownKey(ORIGIN.into())), "no key signed that root");
+        let changed = replaced(&fresh, b"true", b"null");
+        assert_eq!(verify(&changed, &new, &old), Err(ReceiptError::StatementSignature));
     }
 
     /// The path of leaf 0 in a tree of three leaves has the shape of a path in a tree of four: the root would be the same.

@@ -7,6 +7,7 @@ use crate::edge::admission::Work;
 use crate::edge::auth::Caller;
 use crate::edge::export;
 use crate::edge::problem::{Problem, Surface};
+use crate::edge::reader::Reader;
 use crate::edge::route::{Routes, get};
 use crate::edge::shared::Shared;
 
@@ -23,6 +24,6 @@ pub(super) fn routes(routes: &mut Routes<'_>) {
     (status = 404, description = "`not_found`: no checkpoint has this size"),
     (status = 409, description = "`log_not_signed`: this server has no key to sign with; `export_outdated`: events were erased after this checkpoint"), (status = 422)))]
 pub(super) async fn export(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
-    let caller = Caller::of(&request)?;
-    export::export(request.query_string(), &shared, caller.principal).await
+    let reader = Reader::Key(Caller::of(&request)?);
+    export::export(request.query_string(), &shared, reader).await
 }

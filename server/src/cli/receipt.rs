@@ -7,14 +7,14 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
-use placet::{Decision, Signed, VerifyingKey, verify_receipt, verify_signature};
+use placet::{Decision, LogKeys, Signed, VerifyingKey, verify_receipt, verify_signature};
 use verify::command::read_passkeys;
 
 use super::question;
 use super::remote::{self, EXIT_CODES, RemoteArgs, inert_line, print, print_json, print_laid_out};
 
-/// The exit code for a receipt that is not genuine.
-const NOT_GENUINE: u8 = 1;
+/// The exit code for a receipt that is not genuine, or without the signature of a passkey that the caller demands.
+const REFUSED: u8 = 1;
 
 #[derive(Subcommand)]
 pub(super) enum ReceiptCommand {
@@ -37,14 +37,22 @@ pub(super) struct GetArgs {
 }
 
 #[derive(Args)]
-#[command(after_help = "Ends with 0 if the receipt is genuine, with 1 if it is not, and with 3 if it could not be checked.")]
+#[command(
+    after_help = "Ends with 0 if the receipt is genuine and, with --passkeys, one of those passkeys signed the answer; with 1 if \
+    not; and with 3 if it could not be checked."
+)]
 pub(super) struct CheckArgs {
     /// The file of the receipt.
     file: PathBuf,
     /// A public key that you trust, as the log's holder gave it to you: NAME+HASH+KEY. May be repeated.
     #[arg(long = "key", value_name = "VKEY", required = true)]
     keys: Vec<VerifyingKey>,
-    /// A file with passkeys of people that you knew beforehand, as `placet people passkeys` prints it.
+    /// A public key that the log had before. It counts for the signature of the decision alone, because an earlier key may have been
+    /// stolen: a key given with --key must have signed the checkpoint. May be repeated.
+    #[arg(long = "earlier-key", value_name = "VKEY")]
+    earlier_keys: Vec<VerifyingKey>,
+    /// A file with passkeys of people that you knew beforehand, as `placet people passkeys` prints it. One of them must have signed the
+    /// answer.
     #[arg(long, value_name = "FILE")]
     passkeys: Option<PathBuf>,
     /// Print the decision as JSON.
@@ -88,17 +96,23 @@ fn checked(args: &CheckArgs, file: &[u8]) -> ExitCode {
         Ok(known) => known,
         Err(error) => return remote::exit_code(Err(error)),
     };
-    let not_genuine = |error: &dyn std::fmt::Display| {
-        remote::tell(format!("{}: not genuine: {error}", args.file.display()));
-        ExitCode::from(NOT_GENUINE)
+    let refused = |why: &dyn std::fmt::Display| {
+        remote::tell(format!("{}: {why}", args.file.display()));
+        ExitCode::from(REFUSED)
     };
-    let decision = match verify_receipt(file, &args.keys) {
+    let keys = LogKeys { trusted: &args.keys, earlier: &args.earlier_keys };
+    let decision = match verify_receipt(file, keys) {
         Ok(decision) => decision,
-        Err(error) => return not_genuine(&error),
+        Err(error) => return refused(&format_args!("not genuine: {error}")),
     };
-    match verify_signature(&decision, &known) {
-        Ok(signed) => remote::exit_code(shown(&decision, signed, args.json)),
-        Err(error) => not_genuine(&error),
+    match (verify_signature(&decision, &known), &args.passkeys) {
+        (Err(error), _) => refused(&format_args!("not genuine: {error}")),
+        (Ok(Signed::NotDemanded), Some(_)) => refused(&"the receipt is genuine, but no passkey signed the answer"),
+        (Ok(Signed::Unknown), Some(passkeys)) => {
+            let file = passkeys.display();
+            refused(&format_args!("the receipt is genuine, but the passkey that signed the answer is not among those in {file}"))
+        }
+        (Ok(signed), None) | (Ok(signed @ Signed::ByKnown), Some(_)) => remote::exit_code(shown(&decision, signed, args.json)),
     }
 }
 

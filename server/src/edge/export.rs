@@ -2,8 +2,12 @@
 //!
 //! An export is the same bytes whenever it is made for one checkpoint and one selection. So one that broke off goes on with `after`, and
 //! the hash in its manifest is that of the whole export.
+//!
+//! An export can take long, so the right of its reader is looked up again for each page. A reader who lost the right gets a broken
+//! transfer without a manifest, and so does not take a part for the whole.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::sync::Arc;
 
 use actix_web::HttpResponse;
@@ -26,8 +30,9 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use store::{CheckpointFilter, CheckpointId, ExportFilter, ExportOutcome, Exported, LogKeyRow, Store, StoreError};
 
-use super::problem::Problem;
+use super::problem::{Failure, Problem};
 use super::query::Query;
+use super::reader::Reader;
 use super::shared::Shared;
 
 /// The version of the format of an export.
@@ -93,16 +98,16 @@ impl Wanted {
     }
 }
 
-/// Exports the events of all logs for the principal; `query` names the format and the selection. Each export is an event of the server's
+/// Exports the events of all logs for the reader; `query` names the format and the selection. Each export is an event of the server's
 /// own log.
 ///
 /// # Errors
 ///
-/// The principal may not export, the query breaks a rule, or the store failed.
-pub(crate) async fn export(query: &str, shared: &Data<Shared>, principal: Principal) -> Result<HttpResponse, Problem> {
-    authorize(&principal, Action::Export, Object::Server)?;
+/// The reader may not export, the query breaks a rule, or the store failed.
+pub(crate) async fn export(query: &str, shared: &Data<Shared>, reader: Reader) -> Result<HttpResponse, Problem> {
+    authorize(reader.principal(), Action::Export, Object::Server)?;
     let wanted = Wanted::of(query)?;
-    let checkpoint = checkpoint(shared, &principal, wanted.size).await?;
+    let checkpoint = checkpoint(shared, reader.principal(), wanted.size).await?;
     if shared.checkpoints.key().is_none() {
         return Err(Rejection::LogNotSigned.into());
     }
@@ -114,25 +119,25 @@ pub(crate) async fn export(query: &str, shared: &Data<Shared>, principal: Princi
         selection: wanted.selection.clone(),
         credential: None,
     };
-    shared.store.begin_export(principal.clone(), Ok(about)).await?;
+    shared.store.begin_export(reader.principal().clone(), Ok(about)).await?;
     let (format, manifest_only) = (wanted.format, wanted.manifest_only);
-    let mut lines = Lines::new((shared.store.clone(), principal), wanted, &checkpoint, &signer);
+    let lines = Lines::new(shared.store.clone(), wanted, &checkpoint, &signer);
+    let mut transfer = Transfer { shared: shared.clone(), reader, lines };
     if manifest_only {
-        while lines.next.is_some() {
-            lines.next().await?;
+        while transfer.lines.next.is_some() {
+            transfer.next().await?;
         }
-        return Ok(HttpResponse::Ok().content_type("application/json").body(lines.manifest()));
+        return Ok(HttpResponse::Ok().content_type("application/json").body(transfer.lines.manifest()));
     }
     // The header and the first events are made before the status is sent, because events may have been erased after the checkpoint.
     let mut first = Vec::new();
     for _ in 0..2 {
-        first.extend(lines.next().await?);
+        first.extend(transfer.next().await?);
     }
-    let rest =
-        stream::try_unfold(
-            lines,
-            |mut lines| async move { Ok::<_, StoreError>(lines.next().await?.map(|bytes| (bytes, lines))) },
-        );
+    let rest = stream::try_unfold(transfer, async |mut transfer| match transfer.next().await {
+        Ok(bytes) => Ok(bytes.map(|bytes| (bytes, transfer))),
+        Err(failure) => Err(broken(failure)),
+    });
     let body = stream::iter(first.into_iter().map(Ok)).chain(rest);
     Ok(HttpResponse::Ok().content_type(format.content_type()).streaming(body))
 }
@@ -147,12 +152,18 @@ pub async fn whole(store: Arc<dyn Store>, principal: Principal) -> Result<String
     let newest = Ok(CheckpointFilter { intent: None, before: None, limit: 1 });
     let newest = store.checkpoints(principal.clone(), newest).await?.pop().ok_or(StoreError::Rejected(Rejection::NotFound))?;
     let signer = Signer::of(&store.log_keys().await?, &newest.note)?;
-    let mut lines = Lines::new((store, principal), Wanted::of("")?, &newest, &signer);
+    let mut lines = Lines::new(store, Wanted::of("")?, &newest, &signer);
     let mut text = String::new();
-    while let Some(chunk) = lines.next().await? {
+    while let Some(chunk) = lines.next(&principal).await? {
         text.push_str(&String::from_utf8_lossy(&chunk));
     }
     Ok(text)
+}
+
+/// The error that breaks a transfer off.
+fn broken(failure: Failure) -> io::Error {
+    tracing::debug!(why = failure.detail, "an export breaks off");
+    io::Error::new(io::ErrorKind::ConnectionReset, failure.detail)
 }
 
 /// The checkpoint with so many leaves, or one that is signed now.
@@ -194,10 +205,34 @@ impl Signer {
     }
 }
 
+/// An export on its way to its reader.
+struct Transfer {
+    shared: Data<Shared>,
+    reader: Reader,
+    lines: Lines,
+}
+
+impl Transfer {
+    /// The next bytes; `None` at the end.
+    ///
+    /// # Errors
+    ///
+    /// The reader may not export any more, or the store failed.
+    async fn next(&mut self) -> Result<Option<Bytes>, Failure> {
+        loop {
+            self.reader = self.reader.again(&self.shared).await?;
+            authorize(self.reader.principal(), Action::Export, Object::Server)?;
+            let chunk = self.lines.next(self.reader.principal()).await?;
+            if chunk.as_ref().is_none_or(|chunk| !chunk.is_empty()) {
+                return Ok(chunk);
+            }
+        }
+    }
+}
+
 /// The lines of an export, made page by page.
 struct Lines {
     store: Arc<dyn Store>,
-    principal: Principal,
     filter: Arc<ExportFilter>,
     format: Format,
     size: u64,
@@ -222,12 +257,7 @@ struct Counts {
 }
 
 impl Lines {
-    fn new(
-        (store, principal): (Arc<dyn Store>, Principal),
-        wanted: Wanted,
-        checkpoint: &LogCheckpointView,
-        signer: &Signer,
-    ) -> Self {
+    fn new(store: Arc<dyn Store>, wanted: Wanted, checkpoint: &LogCheckpointView, signer: &Signer) -> Self {
         let origin = checkpoint.note.lines().next().unwrap_or_default();
         let mut header = json!({
             "placet_export": VERSION,
@@ -248,7 +278,6 @@ impl Lines {
         };
         Self {
             store,
-            principal,
             format: wanted.format,
             filter: Arc::new(wanted.filter),
             size: checkpoint.event_count,
@@ -262,32 +291,26 @@ impl Lines {
         }
     }
 
-    /// The next bytes; `None` at the end. All lines count for the manifest, also those that the caller has already.
-    async fn next(&mut self) -> Result<Option<Bytes>, StoreError> {
-        let mut chunk = String::new();
+    /// The next bytes; `None` at the end. All lines count for the manifest, also those that the caller has already: these are no bytes.
+    async fn next(&mut self, principal: &Principal) -> Result<Option<Bytes>, StoreError> {
         if let Some(header) = self.header.take() {
             self.hash.update(&header);
-            if self.after.is_none() {
-                chunk = header;
-            }
+            return Ok(Some(if self.after.is_none() { Bytes::from(header) } else { Bytes::new() }));
         }
-        while chunk.is_empty() {
-            let Some(first) = self.next else {
-                if std::mem::replace(&mut self.is_done, true) {
-                    return Ok(None);
-                }
-                // The other formats are for programs that take each line for an event; their manifest is asked for by itself.
-                return Ok((self.format == Format::Jsonl).then(|| Bytes::from(self.manifest())));
-            };
-            let page = self.store.export_page(self.principal.clone(), self.filter.clone(), self.size, first).await?;
-            self.next = page.next;
-            for exported in page.events {
-                let line = line(self.format, &exported)?;
-                self.hash.update(&line);
-                self.counts.add(&exported);
-                if self.after.is_none_or(|after| exported.leaf > after) {
-                    chunk.push_str(&line);
-                }
+        let Some(first) = self.next else {
+            let is_due = !std::mem::replace(&mut self.is_done, true);
+            // The other formats are for programs that take each line for an event; their manifest is asked for by itself.
+            return Ok((is_due && self.format == Format::Jsonl).then(|| Bytes::from(self.manifest())));
+        };
+        let page = self.store.export_page(principal.clone(), self.filter.clone(), self.size, first).await?;
+        self.next = page.next;
+        let mut chunk = String::new();
+        for exported in page.events {
+            let line = line(self.format, &exported)?;
+            self.hash.update(&line);
+            self.counts.add(&exported);
+            if self.after.is_none_or(|after| exported.leaf > after) {
+                chunk.push_str(&line);
             }
         }
         Ok(Some(Bytes::from(chunk)))

@@ -17,6 +17,7 @@ pub mod keys;
 pub(crate) mod problem;
 pub(crate) mod query;
 pub(crate) mod rates;
+pub(crate) mod reader;
 mod relay;
 pub(crate) mod route;
 pub(crate) mod settings;

@@ -323,7 +323,7 @@ pub(super) async fn export(request: HttpRequest, payload: Payload, shared: Data<
     let ending = wishes.iter().find(|(name, _)| name == "format").map_or("jsonl", |(_, format)| format);
     let name = if ending == "csv" { "attachment; filename=\"placet.csv\"" } else { "attachment; filename=\"placet.jsonl\"" };
     let Ok(_place) = shared.admission.enter(Class::List).await else { return pages.cannot_read() };
-    match export::export(&query, &shared, session.principal).await {
+    match export::export(&query, &shared, session.into_reader()).await {
         Ok(mut download) => {
             if let Ok(name) = name.parse() {
                 download.headers_mut().insert(CONTENT_DISPOSITION, name);

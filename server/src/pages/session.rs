@@ -8,22 +8,23 @@ use actix_web::cookie::time::Duration;
 use actix_web::cookie::{Cookie, SameSite};
 use actix_web::{HttpRequest, HttpResponse};
 use domain::people::principal::{Principal, Role};
-use store::{OpenSession, SessionToken};
+use store::SessionToken;
 
 use super::Pages;
 use super::answer::see_other;
 use super::guard::Form;
 use super::view::Visitor;
 use crate::edge::admission::Class;
+use crate::edge::reader::{Reader, person};
 use crate::edge::shared::Shared;
 
 /// Where a browser without a session is sent.
 pub(super) const LOGIN: &str = "/login";
 
-/// A person who logged in, with the cookie of the session.
+/// A person who logged in, with the secret of the session.
 pub(super) struct Session {
     pub(super) principal: Principal,
-    cookie: String,
+    token: SessionToken,
 }
 
 impl Session {
@@ -33,13 +34,18 @@ impl Session {
             address: self.principal.name.clone(),
             role: self.principal.role.as_str(),
             sees_audit: matches!(self.principal.role, Role::Auditor | Role::Admin),
-            nonce: pages.form_nonce(Form::Session, &self.cookie),
+            nonce: pages.form_nonce(Form::Session, &self.token.expose()),
         }
     }
 
     /// Whether a form was made for this session.
     pub(super) fn fits(&self, nonce: &str, pages: &Pages) -> bool {
-        pages.form_nonce_fits(nonce, Form::Session, &self.cookie)
+        pages.form_nonce_fits(nonce, Form::Session, &self.token.expose())
+    }
+
+    /// The person as the reader of a long transfer.
+    pub(super) fn into_reader(self) -> Reader {
+        Reader::Session(self.principal, self.token)
     }
 }
 
@@ -84,14 +90,9 @@ impl Pages {
         let Some(token) = self.brought_session(request) else { return Err(see_other(LOGIN)) };
         let later = || self.cannot_read();
         let place = shared.admission.enter(Class::Read).await.map_err(|_| later())?;
-        let cookie = token.expose();
-        let found = shared.store.session(token).await.map_err(|_| later())?;
+        let found = person(shared, &token).await.map_err(|_| later())?;
         drop(place);
-        let Some(OpenSession { id, principal, is_stale }) = found else { return Err(see_other(LOGIN)) };
-        // The session goes on for this request in any case; if its use cannot be noted, it ends earlier.
-        if is_stale && let Err(error) = shared.store.touch_session(id).await {
-            tracing::debug!(error = %error, "failed to note the use of a session");
-        }
-        Ok(Session { principal, cookie })
+        let Some(principal) = found else { return Err(see_other(LOGIN)) };
+        Ok(Session { principal, token })
     }
 }

@@ -10,10 +10,12 @@ use chrono::TimeDelta;
 use domain::log::{Follower, Sealed};
 use domain::people::principal::Role;
 use futures_util::future::join_all;
+use harness::api::Api;
 use harness::app::TestApp;
 use harness::on_each_store;
 use proof::checkpoint::TreeHead;
 use proof::tree::{NodeHash, Rooting, is_included, leaf_hash};
+use reqwest::{RequestBuilder, Response};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -63,6 +65,45 @@ async fn some_traffic(app: &TestApp) {
     join_all(questions).await;
     agent.post("api/v1/portfolios", json!({"name": "a portfolio"})).await.ok();
     app.settle().await;
+}
+
+/// Makes the log longer than the sockets between the server and its client hold: an export has pages that the server has not made when
+/// the client has read the first bytes.
+pub(crate) async fn much_traffic(app: &TestApp) {
+    let agent = app.agent();
+    for _ in 0..12 {
+        let intent = agent.active_intent().await;
+        for _ in 0..4 {
+            let comment = json!({"event_type": "comment", "payload": {"text": "x".repeat(240 * 1024)}});
+            agent.post(&format!("api/v1/intents/{intent}/events"), comment).await.ok();
+        }
+    }
+}
+
+/// An export of which the client has read the first bytes.
+pub(crate) struct Begun {
+    response: Response,
+    read: Vec<u8>,
+}
+
+impl Begun {
+    pub(crate) async fn begin(request: RequestBuilder) -> Self {
+        let mut response = request.send().await.unwrap();
+        assert_eq!(response.status().as_u16(), 200);
+        let read = response.chunk().await.unwrap().unwrap().to_vec();
+        Self { response, read }
+    }
+
+    /// Reads the rest; returns all of it, and whether the transfer ended cleanly.
+    pub(crate) async fn rest(mut self) -> (String, bool) {
+        loop {
+            match self.response.chunk().await {
+                Ok(Some(bytes)) => self.read.extend_from_slice(&bytes),
+                Ok(None) => return (String::from_utf8(self.read).unwrap(), true),
+                Err(_) => return (String::from_utf8_lossy(&self.read).into_owned(), false),
+            }
+        }
+    }
 }
 
 on_each_store! {
@@ -186,6 +227,26 @@ on_each_store! {
         assert_eq!((&last["event_type"], &last["actor"]), (&json!("log.exported"), &json!("test-auditor")));
         assert_eq!(last["payload"]["selection"], json!({"agent": "bot"}));
         assert_eq!(last["payload"]["credential"]["kind"], "api_key");
+    }
+
+    /// An export takes long. A key that is revoked meanwhile gets no further page, and its reader sees that the end is missing.
+    async fn a_revoked_key_gets_no_more_of_its_export(app: &mut TestApp) {
+        much_traffic(app).await;
+        let admin = app.api(Role::Admin);
+        for format in ["jsonl", "csv"] {
+            let reader = Api::new(&app.base, Some(&app.new_key(Role::Auditor, format).await));
+            let path = format!("api/v1/export?format={format}");
+            let (whole, is_clean) = Begun::begin(reader.request("GET", &path)).await.rest().await;
+            assert!(is_clean, "{format}");
+            let begun = Begun::begin(reader.request("GET", &path)).await;
+            let keys = admin.get("api/v1/keys").await.ok();
+            let key = keys["keys"].as_array().unwrap().iter().find(|key| key["name"] == format).unwrap()["id"].clone();
+            admin.send(admin.request("DELETE", &format!("api/v1/keys/{}", key.as_str().unwrap()))).await.ok();
+            let (part, is_clean) = begun.rest().await;
+            assert!(!is_clean && part.len() < whole.len(), "{format}: {} of {} bytes", part.len(), whole.len());
+            assert!(!part.contains("{\"manifest\":"), "{format}");
+            assert_eq!(reader.get(&path).await.status, 401, "{format}");
+        }
     }
 
     /// Wrong parameters are named, and nothing is recorded for them.

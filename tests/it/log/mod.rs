@@ -2,7 +2,7 @@
 
 mod damage;
 mod events;
-mod export;
+pub(crate) mod export;
 mod holds;
 mod receipts;
 mod redact;

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use domain::base::ids::IntentId;
+use domain::base::json::canonical;
+use domain::base::sealed::{Hash, Sealed};
 use domain::people::principal::Role;
 use harness::app::TestApp;
 use harness::{on_each_store, rows};
@@ -14,7 +16,10 @@ use placet::{Client, LogError};
 use placet_server::log::key::rotate;
 use proof::checkpoint::TreeHead;
 use proof::key::{KeyFile, SigningKey, VerifyingKey};
+use proof::leaf;
+use proof::receipt::{FileError, LogKeys, ReceiptError, Statement, parts, verify_cose, verify_file};
 use proof::succession::{Succession, successors};
+use proof::tree::leaf_hash;
 use serde_json::{Value, json};
 use store::audit::Sealing;
 use store::host::account;
@@ -76,12 +81,46 @@ fn header(export: &str) -> Value {
     serde_json::from_str(export.lines().next().unwrap()).unwrap()
 }
 
+/// A receipt of another answer, made with a stolen key of the log alone: its statement, its event, a tree with that event, its checkpoint.
+fn forged(receipt: &Value, stolen: &SigningKey) -> Value {
+    let mut forged = receipt.clone();
+    forged["decision"]["value"] = json!("deny");
+    let subject = forged["decision"]["suspension_id"].as_str().unwrap();
+    let statement = Statement::sign(&canonical(&forged["decision"]).unwrap(), subject, stolen).unwrap();
+    forged["signature"] = STANDARD.encode(parts(statement.bytes()).unwrap().1).into();
+    let event = forged["event"].as_object_mut().unwrap();
+    event.remove("event_hash");
+    event["payload"]["statement_hash"] = statement.hash().to_string().into();
+    let hash = Hash::of(&canonical(&forged["event"]).unwrap());
+    forged["event"]["event_hash"] = hash.to_string().into();
+    let leaf = leaf::of(&Sealed::from_served(&forged["event"]).unwrap()).unwrap();
+    (forged["leaf"], forged["proof"]) = (json!(0), json!([]));
+    forged["checkpoint"] = TreeHead::sign(1, leaf_hash(&leaf), stolen).into();
+    forged
+}
+
+/// The verifier in Python accepts the first of the files, and names the earlier key in its refusal of the others.
+fn the_second_verifier_agrees(app: &TestApp, files: &[Vec<u8>], keys: LogKeys<'_>) {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/verifier/receipt.py");
+    let mut python = std::process::Command::new("python3");
+    python.arg(script).args(["--key", &keys.trusted[0].to_string(), "--earlier-key", &keys.earlier[0].to_string()]);
+    for (number, file) in files.iter().enumerate() {
+        let path = app.folder().join(format!("{number}.json"));
+        std::fs::write(&path, file).unwrap();
+        python.arg(path);
+    }
+    let output = python.output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    let said: Vec<_> =
+        said.lines().map(|line| (line.contains(": genuine: "), line.contains("not genuine: earlier_key"))).collect();
+    assert_eq!(said, [(true, false), (false, true), (false, true)], "{}", String::from_utf8_lossy(&output.stderr));
+}
+
 on_each_store! {
     /// A running server signs with the new key at its next turn, and people who trust the old key can check what the new one signed.
     async fn the_old_key_names_the_new_one_and_servers_follow(app: &mut TestApp) {
-        let (intent, suspension) = answered(app).await;
+        let (intent, _) = answered(app).await;
         let first = key(app);
-        let receipt = app.agent().post(&format!("api/v1/suspensions/{suspension}/receipt"), json!({})).await.ok();
         let old_note = note(app).await;
         let old_size = TreeHead::verify(&old_note, std::slice::from_ref(&first)).unwrap().size;
         let old_export = export(app, &format!("size={old_size}")).await;
@@ -109,13 +148,53 @@ on_each_store! {
         assert_eq!(verified(&whole, &stranger).verdict, Verdict::NotVerified);
         assert_eq!(export(app, &format!("size={old_size}")).await, old_export, "an export of an old checkpoint is as it was");
         assert_eq!(verified(&old_export, &second).verdict, Verdict::NotVerified, "a later key says nothing of an earlier one");
-
-        let again = app.agent().get(&format!("api/v1/receipts/{}", receipt["receipt_id"].as_str().unwrap())).await;
-        let file = serde_json::to_vec(&again.body["receipt"]).unwrap();
-        let decision = proof::receipt::verify_file(&file, &[first.clone(), second.clone()]);
-        assert!(decision.is_ok(), "a receipt of before: {decision:?}");
         app.restart().await;
         assert_eq!(key(app), second);
+    }
+
+    /// A receipt of before has a statement that the old key signed. Its thief can sign statements too, and must not get a receipt accepted.
+    async fn an_earlier_key_counts_for_the_statement_of_a_receipt_alone(app: &mut TestApp) {
+        let (_, suspension) = answered(app).await;
+        let old = app.checkpoints().key().unwrap();
+        let before = app.agent().post(&format!("api/v1/suspensions/{suspension}/receipt"), json!({})).await.ok();
+        let second: VerifyingKey = replaced(app, None).await.unwrap().key.parse().unwrap();
+        note(app).await;
+        app.restart().await;
+        let path = format!("api/v1/receipts/{}", before["receipt_id"].as_str().unwrap());
+        let after = app.agent().get(&path).await.ok();
+        let checkpoint = after["receipt"]["checkpoint"].as_str().unwrap();
+        let (trusted, earlier) = (std::slice::from_ref(&second), std::slice::from_ref(old.verifying()));
+        assert!(TreeHead::verify(checkpoint, trusted).is_ok(), "a receipt that is fetched now has a checkpoint of the new key");
+        assert_eq!(after["receipt"]["signature"], before["receipt"]["signature"], "the statement is as it was");
+
+        let forged = forged(&after["receipt"], &old);
+        let files = [&after["receipt"], &before["receipt"], &forged].map(|file| file.to_string().into_bytes());
+        let [after_file, before_file, forged_file] = &files;
+        let keys = LogKeys { trusted, earlier };
+        let unsigned = FileError::Statement(ReceiptError::StatementSignature);
+        let named = FileError::EarlierCheckpoint(second.name().to_owned());
+        assert!(named.to_string().contains("fetch the receipt again from the server"), "{named}");
+        assert_eq!(verify_file(after_file, keys).unwrap().decision, before["receipt"]["decision"]);
+        assert_eq!(verify_file(after_file, trusted), Err(unsigned), "nothing is taken from an earlier key that was not given");
+        assert_eq!(verify_file(before_file, keys), Err(named.clone()));
+        assert_eq!(verify_file(forged_file, keys), Err(named));
+        assert!(verify_file(forged_file, earlier).is_ok(), "the thief deceives a party that still trusts the old key");
+        let mut grafted = forged.clone();
+        grafted["checkpoint"] = checkpoint.into();
+        assert_eq!(verify_file(grafted.to_string().as_bytes(), keys), Err(FileError::Path));
+        grafted["event"] = after["receipt"]["event"].clone();
+        assert_eq!(verify_file(grafted.to_string().as_bytes(), keys), Err(FileError::OtherEvent));
+        let both = [second.clone(), old.verifying().clone()];
+        for file in [after_file, before_file] {
+            assert!(verify_file(file, LogKeys { trusted: &both, earlier }).is_ok(), "a key in both lists counts for everything");
+        }
+
+        let cose = app.agent().request("GET", &format!("{path}?format=cose")).send().await.unwrap().bytes().await.unwrap();
+        let leaf = leaf::of(&Sealed::from_served(&after["receipt"]["event"]).unwrap()).unwrap();
+        assert!(verify_cose(&cose, &leaf, keys).is_ok());
+        assert!(matches!(verify_cose(&cose, &leaf, trusted), Err(ReceiptError::UnknownKey(_))));
+        assert!(matches!(verify_cose(&cose, &leaf, earlier), Err(ReceiptError::UnknownKey(_))));
+        the_second_verifier_agrees(app, &files, keys);
     }
 
     /// A client that remembers a checkpoint of the old key goes on with both keys, and still notices a log that was rewritten meanwhile.

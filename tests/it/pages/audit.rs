@@ -11,7 +11,9 @@ use harness::person::{Page, Person};
 use harness::{on_each_store, on_one_store, rows};
 use serde_json::{Value, json};
 use store::audit::FOUND_MAX;
+use store::host::account;
 
+use crate::log::export::{Begun, much_traffic};
 use crate::pages::browser::shots;
 use crate::people::logins::{ADA, list, log_in};
 
@@ -238,6 +240,30 @@ on_each_store! {
         assert_eq!((&last["payload"]["credential"]["kind"], &last["payload"]["selection"]), (&json!("session"), &json!({"intent_id": intent})));
         let refused = ada.post(&url, &[fields[0], ("format", "pdf")]).await;
         assert!(refused.status == 409 && refused.html.contains("Nothing was exported"), "{}", refused.html);
+    }
+
+    /// A person who logs out, or is listed no more, gets no further page of an export that runs.
+    async fn a_session_that_ends_gets_no_more_of_its_export(app: &mut TestApp) {
+        much_traffic(app).await;
+        let mut ada = auditor(app).await;
+        let nonce = open(app, &mut ada, "").await.nonce();
+        let url = |path: &str| format!("{}{path}", app.base);
+        let begin = |ada: &Person, nonce: &str| {
+            Begun::begin(ada.form(&url("audit/export"), &[("nonce", nonce), ("format", "jsonl")]))
+        };
+        let (whole, is_clean) = begin(&ada, &nonce).await.rest().await;
+        assert!(is_clean && whole.contains("{\"manifest\":"));
+        let logged_out = begin(&ada, &nonce).await;
+        assert_eq!(ada.post(&url("logout"), &[("nonce", &nonce), ("where", "here")]).await.status, 303);
+        let mut ada = log_in(app, ADA).await;
+        let nonce = open(app, &mut ada, "").await.nonce();
+        let removed = begin(&ada, &nonce).await;
+        app.store().remove_person(account::principal(), Ok(ADA.to_owned())).await.unwrap();
+        for begun in [logged_out, removed] {
+            let (part, is_clean) = begun.rest().await;
+            assert!(!is_clean && part.len() < whole.len(), "{} of {} bytes", part.len(), whole.len());
+            assert!(!part.contains("{\"manifest\":"));
+        }
     }
 
     /// Whether a person opened the page is a fact that counts when a question was not answered; a program that asks for the head of a page

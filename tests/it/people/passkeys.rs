@@ -7,6 +7,7 @@ use harness::app::TestApp;
 use harness::authenticator::{Authenticator, Fields, PRESENT, VERIFIED};
 use harness::on_each_store;
 use harness::person::{Page, Person};
+use harness::process::program;
 use placet::{Decision, PasskeyError, SignatureError, Signed, verify_receipt, verify_signature};
 use serde_json::{Value, json};
 use store::host::account;
@@ -265,6 +266,27 @@ on_each_store! {
         assert_eq!(verify_signature(&changed, &known(&passkey, ADA)), Err(SignatureError::Wrong(PasskeyError::Challenge)));
         let unsigned = Decision { assertion: None, ..decision };
         assert_eq!(verify_signature(&unsigned, &known(&passkey, ADA)), Err(SignatureError::Missing));
+
+        let file = app.folder().join("receipt.json");
+        std::fs::write(&file, issued["receipt"].to_string()).unwrap();
+        let other = Authenticator::new(&app.base);
+        for (passkeys, code, words) in [
+            (None, 0, "signed by a passkey that you do not know"),
+            (Some(passkey.known(ADA)), 0, "signed by a passkey of this person that you knew beforehand"),
+            (Some(other.known(ADA)), 1, "the passkey that signed the answer is not among those in"),
+            (Some(passkey.known(BEN)), 1, "not genuine: the passkey is not accepted"),
+        ] {
+            let mut verify = std::process::Command::new(program());
+            verify.args(["receipt", "verify", "--key", &key.to_string()]).arg(&file);
+            if let Some(passkeys) = passkeys {
+                let listed = app.folder().join("passkeys.json");
+                std::fs::write(&listed, json!([passkeys]).to_string()).unwrap();
+                verify.arg("--passkeys").arg(&listed);
+            }
+            let done = verify.output().unwrap();
+            let said = String::from_utf8([done.stdout, done.stderr].concat()).unwrap();
+            assert!(done.status.code() == Some(code) && said.contains(words), "{words}: {said}");
+        }
 
         app.checkpoints().turn().await.unwrap();
         let export = app.api(Role::Auditor).get("api/v1/export").await.text;
