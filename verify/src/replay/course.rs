@@ -8,7 +8,7 @@ use domain::intent::Intent;
 use domain::intent::event::Event;
 use domain::intent::evolve::evolve;
 use domain::intent::status::Status;
-use domain::log::payload::{Expired, Payload, Renotified};
+use domain::log::payload::{EventBytes, Expired, Payload, Renotified};
 use domain::portfolio::membership::MemberOf;
 use domain::suspension::requested::REQUESTS_OPEN_MAX;
 use domain::suspension::{Asker, CHOICES_MAX, Question, Suspension};
@@ -171,10 +171,11 @@ impl<'k> Course<'k> {
     }
 
     fn judge(&mut self, record: &Record, bytes: &[u8], is_exact: bool) -> Judged {
-        let Ok(Read { actor, created_at, event_type, payload }) = serde_json::from_slice(bytes) else {
+        let Ok(Read { actor, created_at, event_type }) = serde_json::from_slice(bytes) else {
             return Ok(self.miss(record.kind, Doubt::Unknown));
         };
-        let (Some(at), Ok(payload)) = (domain::base::time::parse(&created_at), Payload::read(&event_type, payload)) else {
+        let payload = Payload::read(&event_type, EventBytes(bytes));
+        let (Some(at), Ok(payload)) = (domain::base::time::parse(&created_at), payload) else {
             return Ok(self.miss(record.kind, Doubt::Unknown));
         };
         let event = Happened { actor, event_type, at, is_exact, leaf: record.leaf };

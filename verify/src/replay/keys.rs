@@ -9,7 +9,6 @@ use domain::base::text::quoted;
 use domain::log::payload::{Key, KeyRevoked};
 use domain::people::principal::{Assurance, Credential, Principal, Role};
 use serde::Deserialize;
-use serde_json::Value;
 
 use super::course::Happened;
 use super::doubt::{Doubt, Doubts, Fault};
@@ -242,11 +241,10 @@ fn impossible(letter: &str) -> Owner {
     Owner(letter.repeat(domain::base::name::NAME_MAX + 1))
 }
 
-/// The payload of an event, before its kind is known.
+/// The members of an event that are read before its payload.
 #[derive(Deserialize)]
 pub(super) struct Read {
     pub(super) actor: String,
     pub(super) created_at: String,
     pub(super) event_type: String,
-    pub(super) payload: Value,
 }

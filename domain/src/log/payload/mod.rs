@@ -12,8 +12,8 @@ mod key;
 mod question;
 mod work;
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use self::announced::{Adopted, Announced, Unasked, WentOn};
@@ -38,6 +38,37 @@ use crate::intent::receipt::ReceiptEvent;
 use crate::intent::record::Record;
 use crate::intent::retry::RetryEvent;
 use crate::portfolio::membership::{self, MemberEvent};
+
+/// A payload that was not read yet, because its form depends on the type of its event.
+pub trait Unread {
+    /// Reads it.
+    ///
+    /// # Errors
+    ///
+    /// A member that is missing or has another form.
+    fn read<T: DeserializeOwned>(self) -> Result<T, serde_json::Error>;
+}
+
+impl Unread for Value {
+    fn read<T: DeserializeOwned>(self) -> Result<T, serde_json::Error> {
+        serde_json::from_value(self)
+    }
+}
+
+/// The bytes of a whole event, as JSON. Its payload is read from them without a [`Value`] in between, which takes half of the time.
+#[derive(Clone, Copy, Debug)]
+pub struct EventBytes<'b>(pub &'b [u8]);
+
+impl Unread for EventBytes<'_> {
+    fn read<T: DeserializeOwned>(self) -> Result<T, serde_json::Error> {
+        /// An event of which the payload alone is read.
+        #[derive(Deserialize)]
+        struct Event<T> {
+            payload: T,
+        }
+        serde_json::from_slice::<Event<T>>(self.0).map(|event| event.payload)
+    }
+}
 
 /// The payload of one event.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -235,9 +266,9 @@ impl Payload {
     /// # Errors
     ///
     /// A member that is missing or has another form.
-    pub fn read(event_type: &str, payload: Value) -> Result<Self, serde_json::Error> {
-        fn of<T: DeserializeOwned>(payload: Value, kind: impl FnOnce(T) -> Payload) -> Result<Payload, serde_json::Error> {
-            serde_json::from_value(payload).map(kind)
+    pub fn read(event_type: &str, payload: impl Unread) -> Result<Self, serde_json::Error> {
+        fn of<T: DeserializeOwned>(payload: impl Unread, kind: impl FnOnce(T) -> Payload) -> Result<Payload, serde_json::Error> {
+            payload.read().map(kind)
         }
         match event_type {
             "intent_created" => of(payload, Self::IntentCreated),
@@ -282,7 +313,7 @@ impl Payload {
             POLICY_SET => of(payload, Self::PolicySet),
             POLICY_REMOVED => of(payload, Self::PolicyRemoved),
             VIOLATION => of(payload, Self::Violated),
-            _ => Self::read_other(event_type, payload),
+            _ => Self::read_other(event_type, payload.read()?),
         }
     }
 
