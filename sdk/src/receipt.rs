@@ -59,7 +59,8 @@ impl Client {
 }
 
 /// Checks the file of a receipt without a server, and gives the decision. `keys` are the log's public keys, as its holder gave them to
-/// the caller, and not as the receipt's bearer did: a slice of [`VerifyingKey`](crate::VerifyingKey)s, or [`LogKeys`] if the log had earlier keys.
+/// the caller, and not as the receipt's bearer did: a slice of [`VerifyingKey`](crate::VerifyingKey)s, or [`LogKeys`] if the log had
+/// earlier keys.
 ///
 /// This does not show whether the receipt was used or revoked. Compare [`Decision::action_digest`] with [`action_digest`](crate::action_digest) of the action, which is the context of its question.
 ///

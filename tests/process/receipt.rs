@@ -68,9 +68,9 @@ async fn a_receipt_is_fetched_by_its_asker_and_checked_without_the_server() {
     assert!(missing.status.code() == Some(3) && missing.stderr.contains("failed to read /nowhere"), "{missing:?}");
 }
 
-/// A receipt of before the log got another key: its holder fetches it again, and a third party names the earlier key as one.
+/// After the log got another key, the holder of a receipt fetches it again, and a third party names the old key as an earlier one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_receipt_of_before_is_checked_with_the_earlier_key() {
+async fn an_older_receipt_is_checked_with_the_earlier_key() {
     let desk = Desk::open().await;
     let asking = desk.site.start(desk.ask(&["Refund order 12345?"]));
     let short_id = desk.short_id().await;

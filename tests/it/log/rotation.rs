@@ -152,7 +152,8 @@ on_each_store! {
         assert_eq!(key(app), second);
     }
 
-    /// A receipt of before has a statement that the old key signed. Its thief can sign statements too, and must not get a receipt accepted.
+    /// A receipt that was issued before has a statement that the old key signed. Its thief can sign statements, too, and must not get a receipt
+    /// accepted.
     async fn an_earlier_key_counts_for_the_statement_of_a_receipt_alone(app: &mut TestApp) {
         let (_, suspension) = answered(app).await;
         let old = app.checkpoints().key().unwrap();

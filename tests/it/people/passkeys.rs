@@ -276,14 +276,14 @@ on_each_store! {
             (Some(other.known(ADA)), 1, "the passkey that signed the answer is not among those in"),
             (Some(passkey.known(BEN)), 1, "not genuine: the passkey is not accepted"),
         ] {
-            let mut verify = std::process::Command::new(program());
-            verify.args(["receipt", "verify", "--key", &key.to_string()]).arg(&file);
+            let mut command = std::process::Command::new(program());
+            command.args(["receipt", "verify", "--key", &key.to_string()]).arg(&file);
             if let Some(passkeys) = passkeys {
                 let listed = app.folder().join("passkeys.json");
                 std::fs::write(&listed, json!([passkeys]).to_string()).unwrap();
-                verify.arg("--passkeys").arg(&listed);
+                command.arg("--passkeys").arg(&listed);
             }
-            let done = verify.output().unwrap();
+            let done = command.output().unwrap();
             let said = String::from_utf8([done.stdout, done.stderr].concat()).unwrap();
             assert!(done.status.code() == Some(code) && said.contains(words), "{words}: {said}");
         }
