@@ -48,6 +48,10 @@ impl fmt::Display for Owner {
 /// these names. So a decision that depends on a name compares forms. Only the lists of an agent's own intents and questions use
 /// the name as stored.
 pub fn form(name: &str) -> String {
+    // Most names are of letters that are their own form.
+    if name.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()) {
+        return name.trim().to_owned();
+    }
     let shown: String = nfkc(name).chars().filter(|c| !is_invisible(*c)).collect();
     shown.trim().to_owned()
 }
