@@ -269,7 +269,11 @@ pub(super) fn manifest() -> Vec<Kind> {
             with(scene, |manifest| manifest["by_type"]["asked"] = json!(1))
         }),
         ("the manifest leaves a type out", &["manifest_counts"], |scene| {
-            with(scene, |manifest| drop(manifest["by_type"].as_object_mut().unwrap().remove("asked")))
+            with(scene, |manifest| {
+                let by_type = manifest["by_type"].as_object_mut().unwrap();
+                let first = by_type.keys().next().unwrap().clone();
+                by_type.remove(&first);
+            })
         }),
         ("the manifest has another size", &["manifest_differs"], |scene| with(scene, |manifest| manifest["size"] = json!(1))),
         ("the manifest has another root", &["manifest_differs"], |scene| {
