@@ -46,9 +46,12 @@ pub enum FileError {
          again from the server"
     )]
     EarlierCheckpoint(String),
-    /// The statement is not accepted.
+    /// The statement has another form.
     #[error(transparent)]
     Statement(ReceiptError),
+    /// The file does not say which key signed the statement, so a change and a signature by a key that is not given look the same.
+    #[error("no given key has signed the statement: it was changed, or an earlier key of the log signed it, which was not given")]
+    Signature,
     /// The event's bytes do not give its hash.
     #[error("the event was changed: its bytes do not give its hash")]
     Event,
@@ -156,7 +159,7 @@ impl File {
                 return Ok(Hash::of(&signed.write(None)));
             }
         }
-        Err(FileError::Statement(ReceiptError::StatementSignature))
+        Err(FileError::Signature)
     }
 
     /// The event, if it carries the hash of the statement.

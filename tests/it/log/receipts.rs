@@ -10,7 +10,7 @@ use harness::api::{Api, Reply};
 use harness::app::TestApp;
 use harness::on_each_store;
 use proof::key::VerifyingKey;
-use proof::receipt::{FileError, ReceiptError, verify_cose, verify_file};
+use proof::receipt::{FileError, verify_cose, verify_file};
 use serde_json::{Value, json};
 
 const COSE: &str = "application/cose; cose-type=\"cose-sign1\"";
@@ -118,7 +118,7 @@ on_each_store! {
             change(&mut changed);
             verify_file(changed.to_string().as_bytes(), &keys).unwrap_err()
         };
-        let wrong = FileError::Statement(ReceiptError::StatementSignature);
+        let wrong = FileError::Signature;
         assert_eq!(refusal(&|file| file["decision"]["value"] = "approve".into()), wrong);
         assert_eq!(refusal(&|file| file["decision"]["responded_by"] = "mallory".into()), wrong);
         assert_eq!(refusal(&|file| file["decision"] = other["decision"].clone()), wrong);

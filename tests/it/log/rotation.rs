@@ -172,7 +172,7 @@ on_each_store! {
         let files = [&after["receipt"], &before["receipt"], &forged].map(|file| file.to_string().into_bytes());
         let [after_file, before_file, forged_file] = &files;
         let keys = LogKeys { trusted, earlier };
-        let unsigned = FileError::Statement(ReceiptError::StatementSignature);
+        let unsigned = FileError::Signature;
         let named = FileError::EarlierCheckpoint(second.name().to_owned());
         assert!(named.to_string().contains("fetch the receipt again from the server"), "{named}");
         assert_eq!(verify_file(after_file, keys).unwrap().decision, before["receipt"]["decision"]);
