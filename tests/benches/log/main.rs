@@ -28,7 +28,8 @@ use harness::bench::arrival::closed_loop;
 use harness::bench::connection::{Connection, Target};
 use harness::bench::figures::{Figure, Report};
 use harness::bench::subject::{Subject, Told};
-use harness::bench::{percentile, run};
+use harness::bench::{circumstances, percentile, run};
+use harness::process::run_instead;
 
 use self::rows::Rows;
 
@@ -55,6 +56,9 @@ struct Arguments {
     /// The file with the questions. If it does not exist, it is made and filled.
     #[arg(long)]
     database: Option<PathBuf>,
+    /// The program to measure, if not the one built from these sources.
+    #[arg(long)]
+    program: Option<PathBuf>,
 }
 
 /// How long each of these reads takes a single client, in milliseconds, sorted.
@@ -83,6 +87,10 @@ async fn filled(arguments: &Arguments, report: &mut Report) -> (Subject, PathBuf
 }
 
 async fn measure(arguments: Arguments, report: &mut Report) {
+    if let Some(program) = &arguments.program {
+        run_instead(program.clone());
+        report.circumstances = circumstances();
+    }
     let (mut subject, file) = filled(&arguments, report).await;
     let mut rows = Rows::open(&file);
     tree::covered(&mut rows).await;

@@ -3,6 +3,12 @@
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 
+/// How many bytes are written at once. The file system clears the rest of a block that is written in part, so writes are large.
+const WRITTEN_BYTES: usize = 256 * 1_024;
+/// How many bytes are read at once, if the event has no more. The events of one log stand far apart in a large export, and the bytes
+/// between them would be read in vain.
+const READ_BYTES: usize = 1_024;
+
 /// The bytes of events, while they are added.
 #[derive(Default)]
 pub(super) struct Spool {
@@ -23,7 +29,7 @@ impl Spool {
         }
         let out = match &mut self.file {
             Some(out) => out,
-            None => self.file.insert(BufWriter::new(tempfile::tempfile()?)),
+            None => self.file.insert(BufWriter::with_capacity(WRITTEN_BYTES, tempfile::tempfile()?)),
         };
         out.write_all(bytes)?;
         self.length += bytes.len() as u64;
@@ -37,7 +43,7 @@ impl Spool {
     /// The temporary file cannot be written.
     pub(super) fn reading(self) -> io::Result<Reading> {
         let file = self.file.map(|out| out.into_inner().map_err(io::IntoInnerError::into_error)).transpose()?;
-        let file = file.map(|mut file| file.rewind().map(|()| BufReader::new(file))).transpose()?;
+        let file = file.map(|mut file| file.rewind().map(|()| BufReader::with_capacity(READ_BYTES, file))).transpose()?;
         Ok(Reading { file, at: 0, bytes: Vec::new() })
     }
 }
