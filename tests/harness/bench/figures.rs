@@ -44,7 +44,7 @@ impl std::fmt::Display for Goal {
 /// One quantity, measured in several rounds.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Figure {
-    /// `W1` to `W13`: the workloads of `docs/performance.md`.
+    /// `W1` to `W15`: the workloads of `docs/performance.md`.
     pub workload: String,
     pub what: String,
     pub unit: String,
