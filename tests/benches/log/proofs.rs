@@ -21,18 +21,22 @@ pub(super) async fn measure(subject: &Subject, rows: &mut Rows, reads: usize, re
     let mut reader = Connection::open(&subject.operator).await;
     let newest: Vec<Value> = reader.get("api/v1/checkpoints?limit=1").await.ok();
     let size = newest[0]["checkpoint_id"].as_str().unwrap();
-    let paths = rows.events(reads).into_iter().map(|one| format!("api/v1/checkpoints/{size}.{}/proof/{}", one.intent, one.event)).collect();
+    let paths = rows
+        .events(reads)
+        .into_iter()
+        .map(|one| format!("api/v1/checkpoints/{size}.{}/proof/{}", one.intent, one.event))
+        .collect();
     let proofs = each(&subject.operator, paths).await;
     for figure in times(&format!("inclusion proof of one of {events} events"), &proofs, GOAL) {
         report.add(figure);
     }
-    let make = async |connection: &mut Connection, suspension: Uuid| {
-        let made = connection.post(&format!("api/v1/suspensions/{suspension}/receipt"), "").await;
+    let issue = async |connection: &mut Connection, suspension: Uuid| {
+        let reply = connection.post(&format!("api/v1/suspensions/{suspension}/receipt"), "").await;
         // One of a thousand questions is open, and has no receipt.
-        (made.status != 409).then(|| made.ok::<Value>()["receipt_id"].as_str().unwrap().to_owned())
+        (reply.status != 409).then(|| reply.ok::<Value>()["receipt_id"].as_str().unwrap().to_owned())
     };
-    let made = closed_loop(&subject.operator, 1, rows.questions(reads / RECEIPTS), make).await.results;
-    let paths = made.into_iter().flatten().map(|id| format!("api/v1/receipts/{id}")).collect();
+    let issued = closed_loop(&subject.operator, 1, rows.questions(reads / RECEIPTS), issue).await.results;
+    let paths = issued.into_iter().flatten().map(|id| format!("api/v1/receipts/{id}")).collect();
     let receipts = each(&subject.operator, shuffled(paths)).await;
     for figure in times(&format!("receipt of a decision, {events} events"), &receipts, GOAL) {
         report.add(figure);

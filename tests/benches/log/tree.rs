@@ -94,5 +94,6 @@ pub(super) async fn measure(subject: &Subject, rows: &mut Rows, (count, rounds):
     report.add(Figure::new("W15", format!("{what}, processor time of the server, with the tree"), "µs", with));
     report.add(Figure::new("W15", format!("{what}, processor time of the server, without it"), "µs", without));
     report.add(Figure::new("W15", format!("{what}, processor time with the tree against without"), "×", costs).at_most(1.05));
-    report.add(Figure::new("W15", format!("{what}, decisions a second with the tree against without"), "×", paces).at_least(0.95));
+    report
+        .add(Figure::new("W15", format!("{what}, decisions a second with the tree against without"), "×", paces).at_least(0.95));
 }

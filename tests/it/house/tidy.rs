@@ -304,7 +304,7 @@ fn test_crates_outside_tests(metadata: &Value) -> Vec<String> {
 
 const TEST_CRATES: &[&str] = &["placet-disk", "placet-tests"];
 const KILL_POINTS: &str = "kill-points";
-const STORE: &[&str] = &["store/", "tests/harness/plans.rs", "tests/harness/rows.rs"];
+const STORE: &[&str] = &["store/", "tests/harness/plans.rs", "tests/harness/rows.rs", "tests/benches/log/rows.rs"];
 const WEB: &[&str] = &[
     "server/src/edge/",
     "server/src/api/",
