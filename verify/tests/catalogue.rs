@@ -34,7 +34,7 @@ fn judge(case: &Case) -> Report {
 #[test]
 fn every_kind_of_tampering_is_found_for_the_right_reason() {
     let (mut count, mut right) = (0, 0);
-    for seed in 0..3 {
+    for seed in 0..2 {
         for case in cases(seed, None) {
             let report = judge(&case);
             let first = report.findings.first().map(|finding| finding.code.text());

@@ -28,7 +28,7 @@ fn wish(name: &str) -> Option<String> {
 
 /// The number of events that are wanted.
 fn events_wanted() -> usize {
-    wish("PLACET_TRAFFIC_EVENTS").map_or(300, |text| text.parse().unwrap())
+    wish("PLACET_TRAFFIC_EVENTS").map_or(180, |text| text.parse().unwrap())
 }
 
 /// Something of everything that can be changed in an event.
