@@ -69,6 +69,10 @@ impl Reading {
     ///
     /// The temporary file cannot be read.
     pub(super) fn read(&mut self, offset: u64, length: u32) -> io::Result<&[u8]> {
+        // Most events are kept without their bytes. The bytes that were read ahead stay for the next one that has some.
+        if length == 0 {
+            return Ok(&[]);
+        }
         let (end, length) = (offset + u64::from(length), usize::try_from(length).map_err(io::Error::other)?);
         let is_next = self.behind == offset;
         self.behind = end;
