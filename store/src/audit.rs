@@ -10,7 +10,7 @@ use domain::base::ids::{IntentId, SuspensionId};
 use domain::base::name::is_same_in_any_case;
 use domain::intent::status::Status;
 use domain::log::Follower;
-use domain::log::payload::Payload;
+use domain::log::payload::{EventBytes, Payload, Unread};
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::hold::Hold;
 use domain::people::principal::Principal;
@@ -172,16 +172,10 @@ pub(crate) fn search<R: ReadRows>(rows: &mut R, principal: &Principal, filter: W
     Ok(Ok(found))
 }
 
-/// The part of a question's event that has words. The rest is not read into values, which would take most of the time of a search.
+/// The part of a question's payload that has words. The rest is not read into values, which would take most of the time of a search.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Asked {
-    payload: AskedPayload,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct AskedPayload {
     question: Option<String>,
 }
 
@@ -199,8 +193,8 @@ impl Texts {
             let events: Vec<i64> = chunk.iter().map(|row| row.event).collect();
             for (event, sealed) in rows.events_at(&events)? {
                 // A damaged row has no words; the record of its intent says what is wrong with it.
-                let asked = sealed.is_whole().then(|| serde_json::from_slice::<Asked>(&sealed.bytes).unwrap_or_default());
-                texts.questions.insert(event, asked.and_then(|asked| asked.payload.question));
+                let asked = sealed.is_whole().then(|| EventBytes(&sealed.bytes).read::<Asked>().unwrap_or_default());
+                texts.questions.insert(event, asked.and_then(|asked| asked.question));
             }
         }
         if let (true, Some(newest), Some(oldest)) = (filter.person.is_some(), chunk.first(), chunk.last()) {

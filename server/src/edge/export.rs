@@ -149,8 +149,7 @@ pub(crate) async fn export(query: &str, shared: &Data<Shared>, reader: Reader) -
 /// The principal may not read the checkpoints, nothing is signed yet, or the store failed.
 #[cfg(feature = "simulator")]
 pub async fn whole(store: Arc<dyn Store>, principal: Principal) -> Result<String, StoreError> {
-    let newest = Ok(CheckpointFilter { intent: None, before: None, limit: 1 });
-    let newest = store.checkpoints(principal.clone(), newest).await?.pop().ok_or(StoreError::Rejected(Rejection::NotFound))?;
+    let newest = newest(&*store, &principal).await?;
     let signer = Signer::of(&store.log_keys().await?, &newest.note)?;
     let mut lines = Lines::new(store, Wanted::of("")?, &newest, &signer);
     let mut text = String::new();
@@ -173,9 +172,12 @@ async fn checkpoint(shared: &Shared, principal: &Principal, size: Option<u64>) -
         return Ok(shared.store.checkpoint(principal.clone(), Ok(id)).await?);
     }
     shared.checkpoints.turn().await?;
+    Ok(newest(&*shared.store, principal).await?)
+}
+
+async fn newest(store: &dyn Store, principal: &Principal) -> Result<LogCheckpointView, StoreError> {
     let newest = Ok(CheckpointFilter { intent: None, before: None, limit: 1 });
-    let newest = shared.store.checkpoints(principal.clone(), newest).await?.pop();
-    Ok(newest.ok_or(Rejection::NotFound)?)
+    Ok(store.checkpoints(principal.clone(), newest).await?.pop().ok_or(Rejection::NotFound)?)
 }
 
 /// The key that signed the checkpoint of an export.
