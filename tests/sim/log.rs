@@ -1,6 +1,7 @@
 //! The tree over all events: each process adds events to it and signs it, a witness keeps every checkpoint, and in the end an auditor
 //! exports the log and verifies it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use domain::base::clock::Clock;
@@ -78,23 +79,27 @@ pub(crate) fn is_signed(database: &SimulatedDatabase) -> bool {
 /// A person outside who keeps every checkpoint that was signed.
 #[derive(Clone, Default)]
 pub(crate) struct Witness {
-    notes: Vec<String>,
-    size: u64,
+    /// By their sizes.
+    notes: BTreeMap<u64, String>,
 }
 
 impl Witness {
+    /// The size of the newest checkpoint.
+    fn size(&self) -> u64 {
+        self.notes.last_key_value().map_or(0, |(size, _)| *size)
+    }
+
     /// Looks for a new checkpoint after a transaction.
     pub(crate) fn look(&mut self, database: &SimulatedDatabase, ended: Ended) -> Checked {
         if ended.unit != "sign_tree" || !ended.committed {
             return Ok(());
         }
-        let known = i64::try_from(self.size).map_err(|error| error.to_string())?;
+        let known = i64::try_from(self.size()).map_err(|error| error.to_string())?;
         for note in database.lines(NEWER, Some(known)).map_err(|error| format!("{error:#}"))? {
             let head = TreeHead::verify(&note, &[key().verifying().clone()]);
             let size = head.map_err(|error| format!("I28: a checkpoint that does not verify: {error}"))?.size;
-            must!(size > self.size, "I28: a checkpoint of {size} events after one of {}", self.size);
-            self.size = size;
-            self.notes.push(note);
+            must!(size > self.size(), "I28: a checkpoint of {size} events after one of {}", self.size());
+            self.notes.insert(size, note);
         }
         Ok(())
     }
@@ -118,7 +123,7 @@ pub(crate) fn export(world: &Arc<World>) -> Result<String, String> {
 pub(crate) fn verify(world: &World, text: &str) -> Checked {
     let witness = world.witness.lock().unwrap();
     let mut options = Options::with_keys(vec![key().verifying().clone()]);
-    options.kept = witness.notes.iter().map(|note| Kept { file: "witness".to_owned(), note: note.clone() }).collect();
+    options.kept = witness.notes.values().map(|note| Kept { file: "witness".to_owned(), note: note.clone() }).collect();
     let report = verify::verify("export", text.as_bytes(), &options, Watchers::default());
     must!(report.verdict == Verdict::Verified, "I30: an honest log does not verify: {:?}", report.findings);
     let rows = world.database.lines(EVENTS, None).map_err(|error| format!("{error:#}"))?.concat();

@@ -105,8 +105,6 @@ pub(crate) struct World {
     pub(crate) secrets: Mutex<Vec<[u8; 32]>>,
     /// The checkpoints of the log that were signed.
     pub(crate) witness: Mutex<Witness>,
-    /// The export of the log in the end.
-    exported: Mutex<String>,
     chance: Mutex<Chance>,
     record: Mutex<Record>,
 }
@@ -166,7 +164,6 @@ impl World {
             busy: AtomicI64::new(0),
             secrets: Mutex::default(),
             witness: Mutex::default(),
-            exported: Mutex::default(),
             chance: Mutex::new(chance),
             record: Mutex::new(Record { violation: None, lines: VecDeque::new(), hash: 0xcbf2_9ce4_8422_2325 }),
         })
@@ -366,6 +363,7 @@ pub(crate) fn run(seed: u64, variant: &Change, database: &Arc<SimulatedDatabase>
     }
     process::heal(&world);
     steps += settle(&world, runtime);
+    let mut exported = String::new();
     if !world.has_failed() {
         let secrets = world.secrets.lock().unwrap().clone();
         let mut watch = world.watch.lock().unwrap();
@@ -376,12 +374,12 @@ pub(crate) fn run(seed: u64, variant: &Change, database: &Arc<SimulatedDatabase>
         match log::export(&world) {
             Ok(text) => {
                 world.check(log::verify(&world, &text));
-                world.exported.lock().unwrap().push_str(&text);
+                exported = text;
             }
             Err(violation) => world.fail(violation),
         }
     }
-    finish(&world, steps, runtime)
+    finish(&world, (steps, exported), runtime)
 }
 
 /// Runs until everything that can happen by itself has happened: the check of liveness (I20).
@@ -432,7 +430,7 @@ fn step(world: &Arc<World>, runtime: &Runtime) -> bool {
     }
 }
 
-fn finish(world: &Arc<World>, steps: u64, runtime: &Runtime) -> Report {
+fn finish(world: &Arc<World>, (steps, exported): (u64, String), runtime: &Runtime) -> Report {
     world.executor.clear();
     // Tasks that the server spawned on the runtime end when their owners are dropped, but the runtime must run once for that.
     world.executor.step(runtime, || false);
@@ -449,6 +447,6 @@ fn finish(world: &Arc<World>, steps: u64, runtime: &Runtime) -> Report {
         drawn: world.drawn.load(Ordering::SeqCst),
         plan: world.plan.clone(),
         coverage,
-        exported: std::mem::take(&mut world.exported.lock().unwrap()),
+        exported,
     }
 }

@@ -60,7 +60,8 @@ async fn answered(app: &TestApp) {
 
 /// A question that a person answers by a link.
 async fn answered_by_link(app: &TestApp) {
-    read_mails(app).await;
+    // The next mail is then about this question.
+    app.smtp.mailed().await;
     let (intent, _) = app.ask(json!({"notify_to": ["alice@example.com"]})).await;
     let link = app.next_link().await;
     app.person().answer(&link, "approve").await;
@@ -142,14 +143,7 @@ async fn round(app: &TestApp, number: usize) {
     worked(app, number).await;
     administered(app, number).await;
     app.settle().await;
-    read_mails(app).await;
-}
-
-/// Takes the mails that were sent, so that the next one is about the next question.
-async fn read_mails(app: &TestApp) {
-    while app.smtp.has_unread() {
-        app.smtp.next_mail().await;
-    }
+    app.smtp.mailed().await;
 }
 
 on_each_store! {
