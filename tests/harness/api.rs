@@ -112,6 +112,19 @@ impl Api {
         intent["id"].as_str().unwrap().parse().unwrap()
     }
 
+    /// Completes an intent.
+    pub async fn complete(&self, intent: IntentId) {
+        let version = self.intent(intent).await["version"].to_string();
+        self.post_at(&format!("api/v1/intents/{intent}/status"), &version, json!({"status": "completed"})).await.ok();
+    }
+
+    /// Creates an intent and completes it.
+    pub async fn completed_intent(&self) -> IntentId {
+        let intent = self.active_intent().await;
+        self.complete(intent).await;
+        intent
+    }
+
     /// Asks on a new active intent; returns the intent and the question's id.
     pub async fn ask(&self, change: Value) -> (IntentId, String) {
         let intent = self.active_intent().await;

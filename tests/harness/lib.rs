@@ -22,4 +22,5 @@ pub mod smtp;
 pub mod stream;
 pub mod tls;
 pub mod wire;
+pub mod wish;
 pub mod witness;

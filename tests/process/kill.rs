@@ -8,6 +8,7 @@ use domain::base::ids::Entropy;
 use harness::api::{Api, Reply};
 use harness::process::{Running, Site};
 use harness::smtp::SmtpSink;
+use harness::wish::wished;
 use reqwest::RequestBuilder;
 use serde_json::{Value, json};
 use store::host::clock::SystemEntropy;
@@ -153,9 +154,8 @@ pub(super) fn random(limit: u64) -> u64 {
     u64::from_le_bytes(bytes) % limit
 }
 
-#[expect(clippy::disallowed_methods, reason = "a long run by hand is asked for by a variable")]
 fn kills() -> u32 {
-    std::env::var("PLACET_KILLS").map_or(KILLS_DEFAULT, |text| text.parse().expect("PLACET_KILLS is a number"))
+    wished("PLACET_KILLS", KILLS_DEFAULT)
 }
 
 /// Kills server after server, some of them while they start, and leaves the last one running.

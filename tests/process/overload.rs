@@ -16,6 +16,7 @@ use harness::process::profile;
 use harness::process::{Running, Site};
 use harness::smtp::SmtpSink;
 use harness::wire::{Answer, Wire, request};
+use harness::wish::wished;
 use serde_json::json;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
@@ -47,10 +48,8 @@ const RESIDENT_MEBIBYTES_MAX: f64 = 256.0;
 /// The same for a build that is not shipped, which is larger and slower to give memory back.
 const RESIDENT_MEBIBYTES_MAX_DEBUG: f64 = 384.0;
 
-#[expect(clippy::disallowed_methods, reason = "the person who runs the test decides how long it may take")]
 fn seconds() -> Duration {
-    let seconds = std::env::var("PLACET_OVERLOAD_SECONDS");
-    Duration::from_secs(seconds.map_or(SECONDS_DEFAULT, |text| text.parse().expect("PLACET_OVERLOAD_SECONDS is a number")))
+    Duration::from_secs(wished("PLACET_OVERLOAD_SECONDS", SECONDS_DEFAULT))
 }
 
 /// Whether this run is for figures: only a release build alone on the machine must reach them.

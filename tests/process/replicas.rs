@@ -17,6 +17,7 @@ use harness::api::{Api, Reply};
 use harness::postgres::{Cluster, PASSWORD};
 use harness::process::{Running, Site};
 use harness::smtp::SmtpSink;
+use harness::wish::wished;
 use placet::{Client, Question};
 use proof::checkpoint::TreeHead;
 use serde_json::{Value, json};
@@ -46,11 +47,6 @@ const RECOVERED_WITHIN: Duration = Duration::from_secs(5);
 /// If the test runs longer than this, one server stands still for all of that time: longer than the lease of a message that it
 /// was sending lasts.
 const LONG_STOP: Duration = Duration::from_secs(130);
-
-#[expect(clippy::disallowed_methods, reason = "a long run by hand is asked for by a variable")]
-fn asked_for(name: &str, default: usize) -> usize {
-    std::env::var(name).map_or(default, |text| text.parse().expect("the variable is a number"))
-}
 
 /// Servers on one database behind one address.
 struct Replicas {
@@ -141,7 +137,7 @@ async fn of_opposite_answers_at_different_processes_one_counts() {
         let at = |number: usize, key: &str| Api::new(&replicas.sites[number % count].base(), Some(key));
         let ways: Vec<[Api; 3]> =
             (0..count).map(|number| [at(number, &keys.0), at(number, &keys.1), at(number + 1, &keys.2)]).collect();
-        let races = asked_for("PLACET_RACES", RACES_DEFAULT) / 2;
+        let races = wished("PLACET_RACES", RACES_DEFAULT) / 2;
         let race = async |number: usize| {
             let [asker, alice, bob] = &ways[number % count];
             let intent = asker.active_intent().await;
@@ -280,7 +276,7 @@ impl Race {
 /// by the deadline.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_and_the_deadline_of_a_portfolio_end_a_question_once() {
-    let races = asked_for("PLACET_RACES", RACES_DEFAULT) / 2;
+    let races = wished("PLACET_RACES", RACES_DEFAULT) / 2;
     let a_round = (races / 40).clamp(60, 250);
     let replicas = Replicas::of(2).await;
     let servers = replicas.serve().await;
@@ -370,7 +366,7 @@ async fn under_load(replicas: &Replicas, mut servers: Vec<Running>, trouble: imp
 async fn nothing_is_lost_or_twice_when_processes_are_killed_and_stopped() {
     let replicas = Replicas::of(3).await;
     let servers = replicas.serve().await;
-    let time = Duration::from_secs(asked_for("PLACET_DRILL_SECONDS", DRILL_SECONDS_DEFAULT) as u64);
+    let time = Duration::from_secs(wished("PLACET_DRILL_SECONDS", DRILL_SECONDS_DEFAULT) as u64);
     let (mut kills, mut stops) = (0, 0);
     let trouble = async |servers: &mut Vec<Running>| {
         let began = Instant::now();
@@ -404,7 +400,7 @@ async fn nothing_is_lost_when_the_database_restarts_and_cuts_every_connection() 
     let replicas = Replicas::of(2).await;
     let servers = replicas.serve().await;
     let probe = replicas.key("agent", "probe").await;
-    let seconds = asked_for("PLACET_DRILL_SECONDS", DRILL_SECONDS_DEFAULT);
+    let seconds = wished("PLACET_DRILL_SECONDS", DRILL_SECONDS_DEFAULT);
     let mut slowest = Duration::ZERO;
     let (mut storms, mut restarts) = (0, 0);
     let trouble = async |_: &mut Vec<Running>| {

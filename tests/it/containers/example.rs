@@ -66,11 +66,6 @@ async fn claim(api: &Api, intent: IntentId) -> (u16, String) {
     (reply.status, reply.body["code"].as_str().unwrap_or_default().to_owned())
 }
 
-async fn complete(api: &Api, intent: IntentId) {
-    let version = api.intent(intent).await["version"].to_string();
-    api.post_at(&format!("{INTENTS}/{intent}/status"), &version, json!({"status": "completed"})).await.ok();
-}
-
 /// The statuses of the phases, and how many members of the portfolio wait for a person.
 async fn shown(app: &TestApp, phases: &Phases) -> ([String; 3], Value) {
     let api = app.agent();
@@ -104,7 +99,7 @@ async fn work_through(app: &mut TestApp, restarts: bool) {
     let [fetching, reviewing, reporting] = &phases.tasks;
     set_task(&app.agent(), fetching, "running").await.ok();
     set_task(&app.agent(), fetching, "completed").await.ok();
-    complete(&app.agent(), phases.fetch).await;
+    app.agent().complete(phases.fetch).await;
     pause(app, restarts).await;
     set_task(&app.agent(), reviewing, "running").await.ok();
     let api = app.agent();
@@ -142,13 +137,13 @@ async fn work_through(app: &mut TestApp, restarts: bool) {
     let version = app.agent().intent(phases.review).await["version"].to_string();
     let verdict = json!({"patches": [{"op": "set", "path": "verdict", "value": "approve"}]});
     app.agent().post_at(&format!("{INTENTS}/{}/state", phases.review), &version, verdict).await.ok();
-    complete(&app.agent(), phases.review).await;
+    app.agent().complete(phases.review).await;
     set_task(&app.agent(), reviewing, "completed").await.ok();
     assert_eq!(shown(app, &phases).await, (statuses("completed", "completed", "active"), json!(0)));
     pause(app, restarts).await;
     set_task(&app.agent(), reporting, "running").await.ok();
     set_task(&app.agent(), reporting, "completed").await.ok();
-    complete(&app.agent(), phases.report).await;
+    app.agent().complete(phases.report).await;
     pause(app, restarts).await;
     app.advance(86_400).await; // There is no third attempt and no second ending.
     check_logs(app, &phases).await;

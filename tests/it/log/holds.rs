@@ -10,14 +10,6 @@ use harness::app::TestApp;
 use harness::on_each_store;
 use serde_json::{Value, json};
 
-/// An intent of an agent that has ended.
-async fn ended(agent: &Api) -> IntentId {
-    let intent = agent.active_intent().await;
-    let version = agent.intent(intent).await["version"].to_string();
-    agent.post_at(&format!("api/v1/intents/{intent}/status"), &version, json!({"status": "completed"})).await.ok();
-    intent
-}
-
 async fn redact(app: &TestApp, intent: IntentId) -> Reply {
     app.api(Role::Admin).post(&format!("api/v1/intents/{intent}/redact"), json!({"legal_basis": "a request"})).await
 }
@@ -43,7 +35,7 @@ on_each_store! {
         let agent = app.agent();
         let other = Api::new(agent.base(), Some(&app.new_key(Role::Agent, "other-agent").await));
         for scope in ["everything", "agent", "intent"] {
-            let (held, free) = (ended(&agent).await, ended(&other).await);
+            let (held, free) = (agent.completed_intent().await, other.completed_intent().await);
             let id = if scope == "agent" { json!("test-agent") } else { json!(held) };
             let scope = if scope == "everything" { json!({"kind": scope}) } else { json!({"kind": scope, "id": id}) };
             let hold = place(app, scope.clone()).await.ok();
@@ -70,7 +62,7 @@ on_each_store! {
     /// A hold and an erasure at the same time: either the hold was first, and nothing is erased, or the erasure was.
     async fn a_hold_and_an_erasure_do_not_pass_each_other(app: &mut TestApp) {
         for _ in 0..8 {
-            let intent = ended(&app.agent()).await;
+            let intent = app.agent().completed_intent().await;
             let (hold, erased) = join(place(app, json!({"kind": "intent", "id": intent})), redact(app, intent)).await;
             assert_eq!(hold.status, 200);
             let log = app.api(Role::Auditor).get("api/v1/server/events?limit=1000").await.ok();

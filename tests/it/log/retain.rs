@@ -6,7 +6,6 @@ use chrono::TimeDelta;
 use domain::base::ids::IntentId;
 use domain::people::principal::Role;
 use futures_util::future::join_all;
-use harness::api::Api;
 use harness::app::TestApp;
 use harness::on_each_store;
 use placet_server::worker::upkeep::Retaining;
@@ -15,13 +14,6 @@ use serde_json::{Value, json};
 const DAY: i64 = 24 * 60 * 60;
 /// The limit of these tests.
 const KEPT: TimeDelta = TimeDelta::days(183);
-
-async fn ended(agent: &Api) -> IntentId {
-    let intent = agent.active_intent().await;
-    let version = agent.intent(intent).await["version"].to_string();
-    agent.post_at(&format!("api/v1/intents/{intent}/status"), &version, json!({"status": "completed"})).await.ok();
-    intent
-}
 
 /// Gives each event its leaf, and takes one turn.
 async fn turn(app: &TestApp) -> u64 {
@@ -42,11 +34,11 @@ on_each_store! {
     /// Content that is older than the limit goes, and nothing that is younger, in use, or on hold.
     async fn content_is_erased_when_its_time_has_come_and_not_before(app: &mut TestApp) {
         let agent = app.agent();
-        let (old, held, working) = (ended(&agent).await, ended(&agent).await, agent.active_intent().await);
+        let (old, held, working) = (agent.completed_intent().await, agent.completed_intent().await, agent.active_intent().await);
         let hold = app.api(Role::Admin).post("api/v1/holds", json!({"scope": {"kind": "intent", "id": held}, "reason": "r"})).await.ok();
         app.advance(183 * DAY).await;
         assert_eq!(turn(app).await, 0, "its last event is not older than the limit");
-        let young = ended(&app.agent()).await;
+        let young = app.agent().completed_intent().await;
         app.advance(1).await;
         let events = app.agent().events(old).await.len() as u64;
         app.restart().await;
@@ -65,7 +57,7 @@ on_each_store! {
 
     /// After a restore, the clock and the rows are those of a copy until an operator says so. Nothing is erased meanwhile.
     async fn a_restore_that_is_held_erases_nothing(app: &mut TestApp) {
-        let old = ended(&app.agent()).await;
+        let old = app.agent().completed_intent().await;
         app.checkpoints().turn().await.unwrap();
         app.advance(184 * DAY).await;
         app.restore().await;
@@ -78,7 +70,7 @@ on_each_store! {
 
     /// Several servers have the same limit. Each part of a log is erased once.
     async fn several_servers_erase_once(app: &mut TestApp) {
-        let intents = join_all((0..6).map(|_| async { ended(&app.agent()).await })).await;
+        let intents = join_all((0..6).map(|_| async { app.agent().completed_intent().await })).await;
         app.advance(184 * DAY).await;
         app.checkpoints().turn().await.unwrap();
         let turns = (0..3).map(|_| async { Retaining::new(app.store(), KEPT).turn().await });

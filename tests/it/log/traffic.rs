@@ -6,11 +6,11 @@
 
 use std::collections::BTreeSet;
 
-use domain::base::ids::IntentId;
 use domain::people::principal::Role;
 use harness::api::Api;
 use harness::app::TestApp;
 use harness::on_each_store;
+use harness::wish::{wish, wished};
 use serde_json::{Value, json};
 use verify::report::Verdict;
 use verify::{Options, Watchers};
@@ -20,15 +20,9 @@ const EVENTS_OF_ROUND: usize = 60;
 /// The least number of types of events in the traffic.
 const TYPES_MIN: usize = 24;
 
-/// A wish of a long run by hand.
-#[expect(clippy::disallowed_methods, reason = "a long run by hand is asked for by a variable")]
-fn wish(name: &str) -> Option<String> {
-    std::env::var(name).ok()
-}
-
 /// The number of events that are wanted.
 fn events_wanted() -> usize {
-    wish("PLACET_TRAFFIC_EVENTS").map_or(180, |text| text.parse().unwrap())
+    wished("PLACET_TRAFFIC_EVENTS", 180)
 }
 
 /// Something of everything that can be changed in an event.
@@ -39,17 +33,12 @@ fn note() -> Value {
     })
 }
 
-async fn end(agent: &Api, intent: IntentId) {
-    let version = agent.intent(intent).await["version"].to_string();
-    agent.post_at(&format!("api/v1/intents/{intent}/status"), &version, json!({"status": "completed"})).await.ok();
-}
-
 /// Questions that operators answer: at once, only at the second try, and twice.
 async fn answered(app: &TestApp) {
     let (agent, operator) = (app.agent(), app.operator());
     let (intent, question) = app.ask(json!({})).await;
     operator.respond(intent, &question, "approve").await.ok();
-    end(&agent, intent).await;
+    agent.complete(intent).await;
     let (intent, question) = app.ask(json!({"context": note()})).await;
     assert_eq!(operator.respond(intent, &question, "perhaps").await.status, 422);
     operator.respond(intent, &question, "deny").await.ok();
@@ -129,7 +118,7 @@ async fn administered(app: &TestApp, number: usize) {
     let desk = Api::new(agent.base(), key["key"].as_str());
     desk.respond(intent, &question, "approve").await.ok();
     agent.post(&format!("api/v1/suspensions/{question}/receipt"), json!({})).await.ok();
-    end(&agent, intent).await;
+    agent.complete(intent).await;
     let id = key["id"].as_str().unwrap();
     admin.send(admin.request("DELETE", &format!("api/v1/keys/{id}"))).await;
     admin.post(&format!("api/v1/intents/{intent}/redact"), json!({"legal_basis": "GDPR Art. 17(1)(a)"})).await.ok();

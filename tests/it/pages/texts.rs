@@ -1,5 +1,6 @@
 //! Two hundred texts that an agent may be made to write, for the tests that check where texts end up.
 
+use harness::wish::wish;
 use serde_json::{Value, json};
 
 /// The texts that `./test` takes: a chain without a place for a line break, and a text that forges a part of the page.
@@ -291,11 +292,10 @@ pub(crate) fn in_words(text: &str) -> Value {
 
 /// The chosen texts: without `PLACET_TEXTS` a sample, with `all` all of them, otherwise those whose names contain one of its
 /// comma-separated parts.
-#[expect(clippy::disallowed_methods, reason = "more texts are asked for by hand, by a variable")]
 pub(crate) fn chosen() -> Vec<(String, String)> {
     let texts = texts();
     assert_eq!(texts.len(), 200);
-    let chosen: Vec<_> = match std::env::var("PLACET_TEXTS").ok() {
+    let chosen: Vec<_> = match wish("PLACET_TEXTS") {
         None => texts.into_iter().filter(|(name, _)| SAMPLE.contains(&name.as_str())).collect(),
         Some(which) if which == "all" => texts,
         Some(which) => texts.into_iter().filter(|(name, _)| which.split(',').any(|part| name.contains(part))).collect(),

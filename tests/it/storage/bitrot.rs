@@ -21,6 +21,7 @@ use domain::suspension::Resolution;
 use harness::app::TestApp;
 use harness::clock::FakeClock;
 use harness::requests::{principal, write};
+use harness::wish::wish;
 use serde_json::{Value, json};
 use store::sqlite::{Exclusive, SqliteStore};
 use store::{
@@ -269,9 +270,8 @@ fn damage(bytes: &mut Vec<u8>, round: u64) -> String {
 }
 
 /// The numbers of the rounds: from 0, or from the number before two dots, so that several processes can share the work.
-#[expect(clippy::disallowed_methods, reason = "a long run by hand is asked for by a variable")]
 fn rounds() -> Range<u64> {
-    let Ok(wanted) = std::env::var(ROUNDS) else { return 0..ROUNDS_USUAL };
+    let Some(wanted) = wish(ROUNDS) else { return 0..ROUNDS_USUAL };
     let (first, end) = wanted.split_once("..").unwrap_or(("0", &wanted));
     first.parse().unwrap()..end.parse().unwrap()
 }

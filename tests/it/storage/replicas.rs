@@ -18,6 +18,7 @@ use harness::app::{Backend, TestApp};
 use harness::postgres::Cluster;
 use harness::receiver::{Answer, Receiver, add, webhook};
 use harness::severed::{Cut, Wire};
+use harness::wish::wished;
 use placet_server::app::hold_after_restore;
 use serde_json::json;
 use store::host::clock::{SystemClock, SystemEntropy};
@@ -426,9 +427,8 @@ const RACES: usize = 400;
 /// How many of them race one deadline.
 const RACES_AT_ONE: usize = 100;
 
-#[expect(clippy::disallowed_methods, reason = "a long run by hand is asked for by a variable")]
 fn races() -> usize {
-    std::env::var("PLACET_RACES").map_or(RACES, |text| text.parse().expect("a number"))
+    wished("PLACET_RACES", RACES)
 }
 
 /// RFC-0026 §3, rule 5: an answer at one server and the deadline of a portfolio at another never both end a question, and one of them does.

@@ -11,6 +11,7 @@ mod ledger;
 mod run;
 mod workload;
 
+use harness::wish::wished;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,11 +22,6 @@ use self::run::{Report, Trust, run};
 const RUNS_DEFAULT: u64 = 200;
 /// The number of failed runs that are reported, each with its seed.
 const FAILURES_TOLD: usize = 20;
-
-#[expect(clippy::disallowed_methods, reason = "a long run, or one seed, by hand is asked for by a variable")]
-fn number(variable: &str, default: u64) -> u64 {
-    std::env::var(variable).map_or(default, |text| text.parse().expect("a number"))
-}
 
 /// Runs all seeds on all cores.
 fn run_all(seeds: std::ops::Range<u64>, trust: Trust) -> (BTreeMap<&'static str, u64>, Vec<String>) {
@@ -56,8 +52,8 @@ fn run_all(seeds: std::ops::Range<u64>, trust: Trust) -> (BTreeMap<&'static str,
 /// undamaged, and the server goes on.
 #[test]
 fn nothing_acknowledged_is_lost_when_the_power_goes() {
-    let from = number("PLACET_POWER_SEED", 1);
-    let runs = number("PLACET_POWER_CUTS", RUNS_DEFAULT);
+    let from = wished("PLACET_POWER_SEED", 1);
+    let runs = wished("PLACET_POWER_CUTS", RUNS_DEFAULT);
     let (counts, violations) = run_all(from..from + runs, Trust::Deserved);
     println!("{runs} runs: {counts:#?}");
     assert!(
