@@ -119,12 +119,12 @@ pub(crate) fn check_removal(intents: &BTreeMap<i64, ModelIntent>, event: &Value)
 }
 
 /// The rules between transactions: no intent goes on that needs one which is not completed, and each is told in the same transaction of
-/// one that is.
+/// one that is. An intent that waits for a person may come to need another one; it is blocked then as soon as the person has answered.
 pub(crate) fn check(intents: &BTreeMap<i64, ModelIntent>) -> Checked {
     let completed: BTreeSet<&str> =
         intents.values().filter(|intent| intent.status == "completed").map(|intent| intent.id.as_str()).collect();
     for intent in intents.values().filter(|intent| !intent.needs.is_empty()) {
-        let waits = matches!(intent.status.as_str(), "blocked" | "draft" | "abandoned");
+        let waits = matches!(intent.status.as_str(), "blocked" | "draft" | "abandoned" | "suspended_awaiting_input");
         must!(waits, "I44: an intent is {} and needs one that is not completed", intent.status);
         let late = intent.needs.iter().any(|needed| completed.contains(needed.as_str()));
         must!(!late, "I44: an intent was not told that one which it needs is completed");
