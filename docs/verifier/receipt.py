@@ -5,14 +5,17 @@
 
 An earlier key of the log counts for the statement alone: a key given with --key must have signed the checkpoint. Does not say whether
 a receipt was used or revoked: only the server knows that. Does not check passkeys. Prints a line for each file.
-Exit codes: 0 all receipts are genuine, 1 one is not, 2 one cannot be read.
+Exit codes: 0 all receipts are genuine, 1 one is not accepted, 2 one cannot be read.
 """
 import argparse, base64, sys
 from standards import Fault, canonical, check_note, decoded, is_number, is_signed, parse, read_key, require, root_of, sha256
 
 MEMBERS = {"placet_receipt", "decision", "signature", "event", "leaf", "proof", "checkpoint"}
 CONTENT_TYPE, FILE_MAX, CONTENT_MAX, PATH_MAX = b"application/placet-decision+json", 1024 * 1024, 512 * 1024, 48
-HINTS = {"earlier_key": " (an earlier key of the log signed the checkpoint; fetch the receipt again from the server)"}
+HINTS = {
+    "earlier_key": " (an earlier key of the log signed the checkpoint; fetch the receipt again from the server)",
+    "statement_signature": " (it was changed, or an earlier key of the log signed it, which was not given)",
+}
 
 
 def hash_text(data):
@@ -83,6 +86,8 @@ def main():
     arguments.add_argument("files", nargs="+", metavar="FILE")
     given, code = arguments.parse_args(), 0
     keys, earlier = ([key for text in texts for key in read_key(text)] for texts in (given.key, given.earlier_key))
+    if len(keys) + len(earlier) < len(given.key) + len(given.earlier_key):
+        arguments.error("a key is not NAME+HASH+KEY of an Ed25519 key")
     for name in given.files:
         try:
             with open(name, "rb") as file:
@@ -91,7 +96,7 @@ def main():
         except OSError as error:
             said, code = f"cannot be read: {error.strerror}", 2
         except Fault as fault:
-            said, code = f"not genuine: {fault}{HINTS.get(str(fault), '')}", max(code, 1)
+            said, code = f"not accepted: {fault}{HINTS.get(str(fault), '')}", max(code, 1)
         print(f"{name}: {said}")
     return code
 

@@ -32,6 +32,8 @@ use crate::tree::{leaf_of, newest_checkpoint, tree_of};
 pub const FOUND_MAX: usize = 25;
 /// How many questions one search looks at.
 pub const LOOKED_AT_MAX: u32 = 1_000;
+/// How many questions a search for words looks at: it reads the event of each of them, too.
+pub const LOOKED_AT_WITH_WORDS_MAX: u32 = 500;
 /// How many questions are read at once.
 const CHUNK: u32 = 100;
 /// How many questions of one intent its record shows: the newest ones.
@@ -147,8 +149,9 @@ pub(crate) fn search<R: ReadRows>(rows: &mut R, principal: &Principal, filter: W
         (None, Some(to)) => Some(row_before(rows, to + CLOCKS_DIFFER)?),
         (None, None) => None,
     };
+    let most = if filter.words.is_empty() { LOOKED_AT_MAX } else { LOOKED_AT_WITH_WORDS_MAX };
     let mut found = Found::default();
-    while found.looked_at < LOOKED_AT_MAX {
+    while found.looked_at < most {
         let chunk = rows.suspensions(Listed { before, limit: CHUNK, ..Listed::default() })?;
         let is_last = chunk.len() < CHUNK as usize;
         let mut texts = Texts::of(rows, &filter, &chunk)?;

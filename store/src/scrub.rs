@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::damage::{Damaged, LogName};
 use crate::rows::prelude::*;
 use crate::rows::{Place, RowsError, RowsResult, Source};
-use crate::tree::{check, leaf_of, tree_of};
+use crate::tree::{check, leaf_of, newest_checkpoint, tree_of};
 
 /// How many events one step reads.
 pub const EVENTS_PER_STEP: u64 = 100;
@@ -61,7 +61,7 @@ pub struct Scrubbed {
 impl Leaves {
     /// Begins with the first leaf.
     pub(crate) fn begin<R: ReadRows>(rows: &mut R) -> RowsResult<Self> {
-        let newest = rows.checkpoints(u64::MAX, 1)?.pop();
+        let newest = newest_checkpoint(rows)?;
         Ok(Self { next: 0, rooting: Some(Rooting::default()), signed: newest.map(|row| (row.size, row.root)) })
     }
 

@@ -110,7 +110,7 @@ pub(crate) fn next_step<R: ReadRows>(rows: &mut R) -> RowsResult<Option<Step>> {
         if place.source == Source::Intents {
             after.events = after.events.max(place.number);
         }
-        // The leaf has the time as well, and is several times as short.
+        // The leaf has the time as well, and is several times shorter. An erased event is stored in this form, too.
         let leaf = Sealed { bytes: leaf_of(sealed)?, hash: sealed.hash };
         after.latest_at = after.latest_at.max(leaf.created_at());
         growth.push(leaf_hash(&leaf.bytes));

@@ -294,8 +294,12 @@ fn an_answer_after_the_clock_was_set_back_is_no_forgery() {
 #[test]
 fn the_later_deadline_of_a_portfolio_ends_a_question_after_an_absence() {
     let portfolio = id(0xe01);
-    let ended_at = |portfolio_ends: u64| {
+    let ended_at = |portfolio_ends: u64, fails: bool| {
         let mut world = World::honest();
+        if fails {
+            let asked = world.payload(Tale::FellBack, "intent.suspended");
+            (asked["fallback_policy"], asked["fallback_value"]) = (json!("fail"), Value::Null);
+        }
         let added = json!({"portfolio_id": portfolio, "role": "member", "priority": 0, "id": id(0xe02)});
         world.happen(Tale::FellBack, "bot", ASKED_AT, "added_to_portfolio", added);
         let (added, place) = (world.events.pop().unwrap(), world.place(Tale::FellBack, "intent.suspended"));
@@ -308,9 +312,12 @@ fn the_later_deadline_of_a_portfolio_ends_a_question_after_an_absence() {
         world.date(Tale::FellBack, EXPIRED, DEADLINE + 100);
         judge(&world, None)
     };
-    let report = ended_at(DEADLINE + 60);
+    let report = ended_at(DEADLINE + 60, false);
     assert_eq!(report.verdict, Verdict::Verified, "{:#?}", report.findings);
     assert_eq!((report.decisions, remarks(&report)), (DECISIONS - 1, vec![("decisions_portfolio", Some(1))]));
-    let early = ended_at(DEADLINE + 101);
+    let early = ended_at(DEADLINE + 101, false);
     assert_eq!(early.findings.first().map(|finding| finding.code.text()), Some("expired_early"), "{:#?}", early.findings);
+    // A question whose policy is `fail` gets no time back, so its own deadline ends it.
+    let due = ended_at(DEADLINE + 60, true);
+    assert_eq!(due.findings.first().map(|finding| finding.code.text()), Some("fallback_differs"), "{:#?}", due.findings);
 }

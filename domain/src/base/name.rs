@@ -48,7 +48,7 @@ impl fmt::Display for Owner {
 /// these names. So a decision that depends on a name compares forms. Only the lists of an agent's own intents and questions use
 /// the name as stored.
 pub fn form(name: &str) -> String {
-    // Most names are of letters that are their own form.
+    // Most names are of printable ASCII, which is its own form.
     if name.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()) {
         return name.trim().to_owned();
     }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::form::{Claims, Signed, to_sign};
-use super::{CONTENT_BYTES_MAX, LogKeys, PATH_HASHES_MAX, ReceiptError};
+use super::{CONTENT_BYTES_MAX, LogKeys, PATH_HASHES_MAX};
 use crate::checkpoint::{CheckpointError, TreeHead};
 use crate::leaf;
 use crate::tree::{NodeHash, is_included};
@@ -46,9 +46,9 @@ pub enum FileError {
          again from the server"
     )]
     EarlierCheckpoint(String),
-    /// The statement has another form.
-    #[error(transparent)]
-    Statement(ReceiptError),
+    /// The decision has more than [`CONTENT_BYTES_MAX`] bytes.
+    #[error("the decision of a receipt has at most {CONTENT_BYTES_MAX} bytes")]
+    DecisionTooLong,
     /// The file does not say which key signed the statement, so a change and a signature by a key that is not given look the same.
     #[error("no given key has signed the statement: it was changed, or an earlier key of the log signed it, which was not given")]
     Signature,
@@ -149,7 +149,7 @@ impl File {
         let subject = subject.ok_or_else(|| form("the decision names no suspension"))?;
         let content = canonical(&self.decision).map_err(|error| FileError::Json(error.to_string()))?;
         if content.len() > CONTENT_BYTES_MAX {
-            return Err(FileError::Statement(ReceiptError::TooLong));
+            return Err(FileError::DecisionTooLong);
         }
         let signature = STANDARD.decode(&self.signature).map_err(|_| form("the signature is not base64"))?;
         for key in keys.of_statements().filter(|key| key.name() == origin) {

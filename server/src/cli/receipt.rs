@@ -13,7 +13,7 @@ use verify::command::read_passkeys;
 use super::question;
 use super::remote::{self, EXIT_CODES, RemoteArgs, inert_line, print, print_json, print_laid_out};
 
-/// The exit code for a receipt that is not genuine, or without the signature of a passkey that the caller demands.
+/// The exit code for a receipt that is not accepted, or without the signature of a passkey that the caller demands.
 const REFUSED: u8 = 1;
 
 #[derive(Subcommand)]
@@ -39,7 +39,7 @@ pub(super) struct GetArgs {
 #[derive(Args)]
 #[command(
     after_help = "Ends with 0 if the receipt is genuine and, with --passkeys, one of those passkeys signed the answer; with 1 if \
-    not; and with 3 if it could not be checked."
+    the receipt is not accepted; and with 3 if it could not be checked."
 )]
 pub(super) struct CheckArgs {
     /// The file of the receipt.
@@ -103,10 +103,10 @@ fn checked(args: &CheckArgs, file: &[u8]) -> ExitCode {
     let keys = LogKeys { trusted: &args.keys, earlier: &args.earlier_keys };
     let decision = match verify_receipt(file, keys) {
         Ok(decision) => decision,
-        Err(error) => return refused(&format_args!("not genuine: {error}")),
+        Err(error) => return refused(&format_args!("not accepted: {error}")),
     };
     match (verify_signature(&decision, &known), &args.passkeys) {
-        (Err(error), _) => refused(&format_args!("not genuine: {error}")),
+        (Err(error), _) => refused(&format_args!("not accepted: {error}")),
         (Ok(Signed::NotDemanded), Some(_)) => refused(&"the receipt is genuine, but no passkey signed the answer"),
         (Ok(Signed::Unknown), Some(passkeys)) => {
             let file = passkeys.display();

@@ -3,12 +3,13 @@
 //! An export is the same bytes whenever it is made for one checkpoint and one selection. So one that broke off goes on with `after`, and
 //! the hash in its manifest is that of the whole export.
 //!
-//! An export can take long, so the right of its reader is looked up again for each page. A reader who lost the right gets a broken
-//! transfer without a manifest, and so does not take a part for the whole.
+//! An export can take long, so the right of its reader is looked up again for each page, and each page takes a place among the other
+//! requests. A reader who lost the right gets a broken transfer without a manifest, and so does not take a part for the whole.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix_web::HttpResponse;
 use actix_web::web::{Bytes, Data};
@@ -30,6 +31,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use store::{CheckpointFilter, CheckpointId, ExportFilter, ExportOutcome, Exported, LogKeyRow, Store, StoreError};
 
+use super::admission::Class;
 use super::problem::{Failure, Problem};
 use super::query::Query;
 use super::reader::Reader;
@@ -37,6 +39,9 @@ use super::shared::Shared;
 
 /// The version of the format of an export.
 const VERSION: u32 = 1;
+/// How often a step is tried again, and after which pause, if the server is busy or its database is away.
+const RETRIES_MAX: u32 = 10;
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
 /// The longest name of an agent or a person in a filter, in characters.
 const NAME_CHARS_MAX: usize = 200;
 
@@ -122,10 +127,10 @@ pub(crate) async fn export(query: &str, shared: &Data<Shared>, reader: Reader) -
     shared.store.begin_export(reader.principal().clone(), Ok(about)).await?;
     let (format, manifest_only) = (wanted.format, wanted.manifest_only);
     let lines = Lines::new(shared.store.clone(), wanted, &checkpoint, &signer);
-    let mut transfer = Transfer { shared: shared.clone(), reader, lines };
+    let mut transfer = Transfer { shared: shared.clone(), reader, lines, has_begun: false };
     if manifest_only {
         while transfer.lines.next.is_some() {
-            transfer.next().await?;
+            transfer.step().await?;
         }
         return Ok(HttpResponse::Ok().content_type("application/json").body(transfer.lines.manifest()));
     }
@@ -134,6 +139,7 @@ pub(crate) async fn export(query: &str, shared: &Data<Shared>, reader: Reader) -
     for _ in 0..2 {
         first.extend(transfer.next().await?);
     }
+    transfer.has_begun = true;
     let rest = stream::try_unfold(transfer, async |mut transfer| match transfer.next().await {
         Ok(bytes) => Ok(bytes.map(|bytes| (bytes, transfer))),
         Err(failure) => Err(broken(failure)),
@@ -152,11 +158,11 @@ pub async fn whole(store: Arc<dyn Store>, principal: Principal) -> Result<String
     let newest = newest(&*store, &principal).await?;
     let signer = Signer::of(&store.log_keys().await?, &newest.note)?;
     let mut lines = Lines::new(store, Wanted::of("")?, &newest, &signer);
-    let mut text = String::new();
+    let mut bytes = Vec::new();
     while let Some(chunk) = lines.next(&principal).await? {
-        text.push_str(&String::from_utf8_lossy(&chunk));
+        bytes.extend_from_slice(&chunk);
     }
-    Ok(text)
+    String::from_utf8(bytes).map_err(|error| StoreError::Failed(error.into()))
 }
 
 /// The error that breaks a transfer off.
@@ -212,23 +218,38 @@ struct Transfer {
     shared: Data<Shared>,
     reader: Reader,
     lines: Lines,
+    /// Whether the status is sent. Until then the request has a place among the others, and a failure has a status.
+    has_begun: bool,
 }
 
 impl Transfer {
-    /// The next bytes; `None` at the end.
+    /// The next bytes; `None` at the end. A busy server, or a database that is away for a moment, does not break off a transfer that has
+    /// begun: most formats cannot go on later, so the step is tried again.
     ///
     /// # Errors
     ///
     /// The reader may not export any more, or the store failed.
     async fn next(&mut self) -> Result<Option<Bytes>, Failure> {
-        loop {
-            self.reader = self.reader.again(&self.shared).await?;
-            authorize(self.reader.principal(), Action::Export, Object::Server)?;
-            let chunk = self.lines.next(self.reader.principal()).await?;
-            if chunk.as_ref().is_none_or(|chunk| !chunk.is_empty()) {
-                return Ok(chunk);
+        let mut retries = 0;
+        while !self.lines.is_done {
+            match self.step().await {
+                Ok(Some(chunk)) if chunk.is_empty() => retries = 0,
+                Err(failure) if self.has_begun && failure.entry.status == 503 && retries < RETRIES_MAX => {
+                    retries += 1;
+                    tokio::time::sleep(RETRY_PAUSE).await;
+                }
+                step => return step,
             }
         }
+        Ok(None)
+    }
+
+    /// The next step of the lines, if the reader may still export.
+    async fn step(&mut self) -> Result<Option<Bytes>, Failure> {
+        let _place = if self.has_begun { Some(self.shared.admission.enter_again(Class::List).await?) } else { None };
+        self.reader = self.reader.again(&self.shared).await?;
+        authorize(self.reader.principal(), Action::Export, Object::Server)?;
+        Ok(self.lines.next(self.reader.principal()).await?)
     }
 }
 

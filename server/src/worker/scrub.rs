@@ -1,8 +1,9 @@
 //! Reads the whole database, slowly and without end, so that damage is found before a decision needs the record.
 //!
 //! Guarantee: a pass takes as many seconds as the database has steps (100 events or 256 pages each), and begins anew an hour after it has
-//! ended. Mechanism: one step a second, each a short read. Failure: a step that fails is repeated a minute later; of the servers that start, half begin
-//! a whole pass, and half begin at a leaf by chance. So the last events are read, too, where a server never runs for a whole pass. With PostgreSQL, each server makes its own passes: they only read.
+//! ended. Mechanism: one step a second, each a short read. Half of the servers that start begin a whole pass, and half begin at a leaf by
+//! chance, so that the last events are read, too, where a server never runs for a whole pass. With PostgreSQL, each server makes its own
+//! passes: they only read. Failure: a step that fails is repeated a minute later.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What a log with millions of events costs: proofs and audit pages beside it (W10), its export and the verification of all of it (W11),
+//! The cost of a log with millions of events: proofs and audit pages beside it (W10), its export and the verification of all of it (W11),
 //! and the share that its tree has in each decision (W15).
 //!
 //! ```text

@@ -183,6 +183,20 @@ on_each_store! {
         assert_eq!(Export::get(app, &format!("intent_id={}", uuid::Uuid::from_u128(1))).await.manifest()["events"], of_server + 8);
     }
 
+    /// The manifest alone is the one with which the export ends, also where its last page has no event that is wanted.
+    async fn the_manifest_alone_is_that_of_the_export(app: &mut TestApp) {
+        some_traffic(app).await;
+        let size = Export::get(app, "").await.head(app).size;
+        let auditor = app.api(Role::Auditor);
+        for query in [String::new(), format!("&after={}", size - 1), "&after=0".to_owned(), "&agent=another".to_owned()] {
+            let query = format!("size={size}{query}");
+            let expected = Export::get(app, &query).await.manifest().clone();
+            let alone = auditor.get(&format!("api/v1/export?{query}&manifest=only")).await.ok();
+            assert_eq!(alone["manifest"], expected, "{query}");
+            assert!(expected["events"].as_u64().unwrap() > 0, "{query}");
+        }
+    }
+
     /// A clock that is set back dates no export before the events in it: otherwise an honest export would look forged.
     async fn an_export_is_not_dated_before_its_events(app: &mut TestApp) {
         app.advance(3_600).await;

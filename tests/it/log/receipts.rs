@@ -173,6 +173,13 @@ on_each_store! {
             assert_eq!(ours.is_ok(), said.contains(": genuine: "), "{said}: {ours:?}");
         }
         assert!(said.lines().filter(|line| line.contains(": genuine: ")).count() == 1, "{said}");
+        for option in ["--key", "--earlier-key"] {
+            let (key, mistyped) = (keys[0].to_string(), keys[0].to_string().replace('+', "-"));
+            let mut python = std::process::Command::new("python3");
+            let output = python.arg(script).args(["--key", &key, option, &mistyped]).arg(&paths[0]).output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.code() == Some(2) && said.contains("a key is not NAME+HASH+KEY"), "{option}: {said}");
+        }
         assert!(leaves.len() > 30, "{leaves:?}");
     }
 

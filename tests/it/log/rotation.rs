@@ -112,7 +112,7 @@ fn the_second_verifier_agrees(app: &TestApp, files: &[Vec<u8>], keys: LogKeys<'_
     let output = python.output().unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
     let said: Vec<_> =
-        said.lines().map(|line| (line.contains(": genuine: "), line.contains("not genuine: earlier_key"))).collect();
+        said.lines().map(|line| (line.contains(": genuine: "), line.contains("not accepted: earlier_key"))).collect();
     assert_eq!(said, [(true, false), (false, true), (false, true)], "{}", String::from_utf8_lossy(&output.stderr));
 }
 

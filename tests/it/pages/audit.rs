@@ -10,11 +10,12 @@ use harness::browser::{Browser, BrowserOptions};
 use harness::person::{Page, Person};
 use harness::{on_each_store, on_one_store, rows};
 use serde_json::{Value, json};
-use store::audit::FOUND_MAX;
+use store::audit::{FOUND_MAX, LOOKED_AT_MAX, LOOKED_AT_WITH_WORDS_MAX};
 use store::host::account;
 
 use crate::log::export::{Begun, much_traffic};
 use crate::pages::browser::shots;
+use crate::pages::looks::looks;
 use crate::people::logins::{ADA, list, log_in};
 
 /// An auditor who is logged in.
@@ -45,6 +46,12 @@ async fn some_questions(app: &TestApp) -> Vec<(&'static str, IntentId)> {
     app.agent().post(&format!("api/v1/suspensions/{id}/cancel"), json!({})).await.ok();
     let (waiting, _) = asked(app, "Refund delta order?").await;
     vec![("alpha", answered), ("beta", late), ("gamma", withdrawn), ("delta", waiting)]
+}
+
+/// The link with which a search goes on.
+fn next(page: &Page) -> String {
+    let link = page.html.split("href=\"/audit?").nth(1).unwrap().split('"').next().unwrap();
+    link.replace("&amp;", "&").replace("&#38;", "&")
 }
 
 /// The words of the questions that a page of the search shows.
@@ -93,11 +100,37 @@ on_each_store! {
         let mut ada = auditor(app).await;
         let first = open(app, &mut ada, "?agent=test-agent").await;
         assert_eq!(first.html.matches("of many?").count(), FOUND_MAX);
-        let next = first.html.split("href=\"/audit?").nth(1).unwrap().split('"').next().unwrap().replace("&amp;", "&").replace("&#38;", "&");
+        let next = next(&first);
         assert!(next.starts_with("agent=test-agent&before="), "{next}");
         let second = open(app, &mut ada, &format!("?{next}")).await;
         assert!(second.html.contains("Question 0 of many?") && second.html.matches("of many?").count() == 1, "{}", second.html);
         assert!(second.html.contains("There are no older questions"));
+    }
+
+    /// A search looks at so many questions, and at no more. The one beyond is looked at by the next page.
+    async fn a_search_looks_at_so_many_questions(app: &mut TestApp) {
+        let mut ada = auditor(app).await;
+        let agent = app.agent();
+        let (intent, mut asked) = agent.ask(json!({"question": "The oldest?"})).await;
+        for _ in 0..LOOKED_AT_MAX {
+            let anew = agent.suspend(intent, json!({"question": "A newer one?", "supersedes": asked})).await.ok();
+            anew["id"].as_str().unwrap().clone_into(&mut asked);
+        }
+        for (query, most, found, words) in [
+            ("?agent=another", LOOKED_AT_MAX, 0, "0 found among 1 questions"),
+            ("?words=oldest", LOOKED_AT_WITH_WORDS_MAX, 0, "0 found among 500 questions"),
+            ("?outcome=answered", LOOKED_AT_MAX, 0, "0 found among 1 questions"),
+        ] {
+            let page = open(app, &mut ada, query).await;
+            assert!(page.html.contains(&format!("{found} found among {most} questions")), "{query}: {}", page.html);
+            let rest = open(app, &mut ada, &format!("?{}", next(&page))).await;
+            assert!(rest.html.contains(words), "{query}: {}", rest.html);
+        }
+        let page = open(app, &mut ada, "?words=oldest").await;
+        let page = open(app, &mut ada, &format!("?{}", next(&page))).await;
+        let page = open(app, &mut ada, &format!("?{}", next(&page))).await;
+        assert!(page.html.contains("The oldest?") && page.html.contains("1 found among 1 questions"), "{}", page.html);
+        assert!(page.html.contains("There are no older questions"), "{}", page.html);
     }
 
     /// The record of one intent tells who was asked, what they saw and what they answered, and is verified as it is read.
@@ -242,7 +275,7 @@ on_each_store! {
         assert!(refused.status == 409 && refused.html.contains("Nothing was exported"), "{}", refused.html);
     }
 
-    /// A person who logs out, or is listed no more, gets no further page of an export that runs.
+    /// A person who logs out, is listed no more, or has been logged in for twelve hours, gets no further page of an export that runs.
     async fn a_session_that_ends_gets_no_more_of_its_export(app: &mut TestApp) {
         much_traffic(app).await;
         let mut ada = auditor(app).await;
@@ -259,11 +292,30 @@ on_each_store! {
         let nonce = open(app, &mut ada, "").await.nonce();
         let removed = begin(&ada, &nonce).await;
         app.store().remove_person(account::principal(), Ok(ADA.to_owned())).await.unwrap();
-        for begun in [logged_out, removed] {
+        let mut ada = auditor(app).await;
+        let nonce = open(app, &mut ada, "").await.nonce();
+        let outlived = begin(&ada, &nonce).await;
+        app.clock.set_by(TimeDelta::hours(12));
+        for begun in [logged_out, removed, outlived] {
             let (part, is_clean) = begun.rest().await;
             assert!(!is_clean && part.len() < whole.len(), "{} of {} bytes", part.len(), whole.len());
             assert!(!part.contains("{\"manifest\":"));
         }
+    }
+
+    /// A person who waits for a long export is not logged out meanwhile.
+    async fn an_export_that_runs_is_a_use_of_its_session(app: &mut TestApp) {
+        much_traffic(app).await;
+        let mut ada = auditor(app).await;
+        let nonce = open(app, &mut ada, "").await.nonce();
+        let fields = [("nonce", nonce.as_str()), ("format", "jsonl")];
+        let begun = Begun::begin(ada.form(&format!("{}audit/export", app.base), &fields)).await;
+        app.clock.set_by(TimeDelta::minutes(20));
+        assert!(begun.rest().await.1);
+        app.clock.set_by(TimeDelta::minutes(20));
+        assert_eq!(open(app, &mut ada, "").await.status, 200);
+        app.clock.set_by(TimeDelta::minutes(31));
+        assert_eq!(open(app, &mut ada, "").await.header("location"), "/login");
     }
 
     /// Whether a person opened the page is a fact that counts when a question was not answered; a program that asks for the head of a page
@@ -351,7 +403,7 @@ on_one_store! {
         let operator = log_in(app, "op@example.com").await;
         let newest: Value = app.agent().get("api/v1/intents?limit=1").await.ok();
         let newest = newest["intents"][0]["id"].as_str().unwrap().to_owned();
-        for (width, dark) in [1280, 390, 320].into_iter().flat_map(|width| [(width, false), (width, true)]) {
+        for (width, dark) in looks() {
             let browser = Browser::start(BrowserOptions { width, height: 800, dark, javascript: false }).await;
             let scheme = if dark { "dark" } else { "light" };
             let base = &app.base;

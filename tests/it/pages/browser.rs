@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use futures_util::future::join_all;
 use harness::api::Api;
 use harness::app::{OPERATOR, TestApp};
 use harness::browser::{Browser, BrowserOptions, SHOTS};
@@ -19,8 +20,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-/// The widths a page must fit: a desk, a phone, a small phone or 400 % zoom.
-const WIDTHS: [u32; 3] = [1280, 390, 320];
+use crate::pages::looks::looks;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Refund {
@@ -374,8 +374,8 @@ on_one_store! {
         let mut pages = endings(app, &agent).await;
         pages.extend(open_questions(app).await);
         pages.extend(refusals(app).await);
-        for width in WIDTHS {
-            tokio::join!(look(width, false, &pages), look(width, true, &pages));
+        for two in looks().chunks(2) {
+            join_all(two.iter().map(|(width, dark)| look(*width, *dark, &pages))).await;
         }
     }
 }
@@ -397,7 +397,7 @@ on_one_store! {
         }
         for (name, html) in &mails {
             let file = saved(name, html);
-            for (width, dark) in [(1280, false), (390, true), (320, false)] {
+            for (width, dark) in looks() {
                 let browser = browser(width, dark).await;
                 browser.open(&file).await;
                 browser.screenshot(&shots().join(format!("{name}-{width}.png"))).await;
@@ -587,7 +587,7 @@ async fn the_first_page_and_the_mailbox_fit_every_width() {
     let (_, id) = app.ask(refund()).await;
     app.ask(long_words()).await;
     app.operator().post(&format!("api/v1/suspensions/{id}/extend"), json!({"seconds": 60})).await.ok();
-    for (width, dark) in [(1280, false), (390, true), (320, false)] {
+    for (width, dark) in looks() {
         let mut pages = inside("mailbox");
         pages.push(("mailbox-mail", home.clone(), Some("#live a")));
         pages.push(("mailbox-work", home.clone(), Some("#live a[href^='/work/']")));
@@ -617,10 +617,8 @@ async fn look(width: u32, dark: bool, pages: &Gallery) {
         assert!(content <= room, "{name} is {content} px wide at {width} px");
         let styled = browser.evaluate("getComputedStyle(document.querySelector('.top')).display").await;
         assert_eq!(styled, "flex", "{name} has lost its style sheet");
-        if dark == (width == 390) {
-            let found = browser.accessibility_violations().await;
-            assert!(found.is_empty(), "{name} at {width} px: {}", found.join("\n"));
-        }
+        let found = browser.accessibility_violations().await;
+        assert!(found.is_empty(), "{name} at {width} px: {}", found.join("\n"));
         // The browser logs an error for the status of a page after a POST or an unknown link, and no other error may appear.
         let errors: Vec<String> = browser.console_errors().await;
         assert!(errors.iter().all(|error| error.contains("server responded with a status of 4")), "{name}: {errors:?}");

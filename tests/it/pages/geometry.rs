@@ -14,10 +14,8 @@ use placet_server::config::Mode;
 use serde_json::{Value, json};
 
 use crate::pages::browser::{saved, shots};
+use crate::pages::looks::WIDTHS;
 use crate::pages::texts::{chosen, in_words, on_a_line, with_choices, with_fields};
-
-/// The widths in pixels of a desk, a phone, and a small phone or 400 % zoom.
-const WIDTHS: [u32; 3] = [1280, 390, 320];
 
 /// A script that lists the misplaced texts of a page. A text is misplaced if it leaves the window or a box that would clip it, or
 /// if another element covers its beginning or end. The script also counts the texts.

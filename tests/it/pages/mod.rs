@@ -8,6 +8,7 @@ mod geometry;
 mod headers;
 mod hostile;
 mod live;
+mod looks;
 mod passkeys;
 mod reference;
 pub(crate) mod texts;

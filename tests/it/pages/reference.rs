@@ -10,6 +10,7 @@ use harness::on_one_store;
 use serde_json::Value;
 
 use crate::pages::browser::shots;
+use crate::pages::looks::looks;
 
 /// The texts that follow each occurrence of `start`, up to `end`.
 fn between<'a>(html: &'a str, start: &str, end: char) -> Vec<&'a str> {
@@ -112,7 +113,7 @@ on_one_store! {
     /// The reference is readable on a phone, at 400 % zoom and in dark mode: one column, no sideways scrolling, headings in
     /// order.
     async fn the_reference_fits_every_width(app: &mut TestApp) {
-        for (width, dark) in [1280, 390, 320].into_iter().flat_map(|width| [(width, false), (width, true)]) {
+        for (width, dark) in looks() {
             let browser = Browser::start(BrowserOptions { width, height: 800, dark, javascript: false }).await;
             browser.open(&format!("{}docs", app.base)).await;
             let scheme = if dark { "dark" } else { "light" };

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use store::work::WORKS_MAX;
 
 use crate::pages::browser::shots;
+use crate::pages::looks::looks;
 
 const INTENTS: &str = "api/v1/intents";
 
@@ -109,7 +110,7 @@ on_one_store! {
     /// The page is readable on a desk and on a phone, in both schemes, and with the keyboard alone.
     async fn the_work_around_a_question_fits_every_width(app: &mut TestApp) {
         let (_, link) = around(app, &"Approve the invoice of the Donaudampfschifffahrtsgesellschaft, 界界界界界界界界界界界界 and \u{202e}others\u{202c}".repeat(3)).await;
-        for (width, dark) in [1280, 390, 320].into_iter().flat_map(|width| [(width, false), (width, true)]) {
+        for (width, dark) in looks() {
             let browser = Browser::start(BrowserOptions { width, height: 800, dark, javascript: false }).await;
             browser.open(&format!("{link}/work")).await;
             let scheme = if dark { "dark" } else { "light" };

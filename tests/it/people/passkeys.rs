@@ -274,7 +274,7 @@ on_each_store! {
             (None, 0, "signed by a passkey that you do not know"),
             (Some(passkey.known(ADA)), 0, "signed by a passkey of this person that you knew beforehand"),
             (Some(other.known(ADA)), 1, "the passkey that signed the answer is not among those in"),
-            (Some(passkey.known(BEN)), 1, "not genuine: the passkey is not accepted"),
+            (Some(passkey.known(BEN)), 1, "not accepted: the passkey is not accepted"),
         ] {
             let mut command = std::process::Command::new(program());
             command.args(["receipt", "verify", "--key", &key.to_string()]).arg(&file);

@@ -18,6 +18,8 @@ use store::postgres::Address;
 use store::sqlite::Exclusive;
 use store::{Database, Surroundings, open};
 
+use crate::log::export::{Begun, much_traffic};
+
 /// How long a stop may take. A stop that waited for a database connection would take longer.
 const STOPPED: Duration = Duration::from_secs(3);
 
@@ -156,6 +158,22 @@ async fn a_commit_that_a_crash_took_back_is_not_mistaken_for_the_one_that_got_it
     }
     assert_eq!(reply.status, 200, "{}", reply.text);
     assert_eq!(resumed(&app, intent).await, 1, "a caller was told that an answer counts, but the log does not have it");
+    app.finish().await;
+}
+
+/// Most formats of an export cannot go on later, so a database that is away for a moment breaks none off.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_export_waits_for_a_database_that_starts_again() {
+    let cluster = Cluster::lazy();
+    cluster.sql("postgres", "CREATE DATABASE placet").await;
+    let wire = Wire::to(cluster.port()).await;
+    let app = start_over(&wire, "placet").await;
+    much_traffic(&app).await;
+    let export = app.api(Role::Auditor).request("GET", "api/v1/export");
+    let begun = Begun::begin(export).await;
+    cluster.restart();
+    let (text, is_whole) = begun.rest().await;
+    assert!(is_whole && text.contains("{\"manifest\":"), "{} bytes, whole: {is_whole}", text.len());
     app.finish().await;
 }
 

@@ -32,8 +32,10 @@ impl Course<'_> {
             }
             open.portfolio_deadline = rebuilt::portfolio(logged.portfolio_id, logged.portfolio_deadline);
             // After an absence of the server a question gets time back, so its own deadline does not end it. That of the portfolio does,
-            // even if it was the later one.
-            open.expires_at = open.expires_at.filter(|own| logged.portfolio_deadline.is_none_or(|portfolio| portfolio <= *own));
+            // even if it was the later one. A question whose policy is `fail` gets no time back.
+            let gets_time_back = open.fallback_policy != FallbackPolicy::Fail;
+            let is_due = |own: &DateTime<Utc>| logged.portfolio_deadline.is_none_or(|portfolio| portfolio <= *own);
+            open.expires_at = open.expires_at.filter(|own| !gets_time_back || is_due(own));
             doubts.insert(Doubt::Portfolio);
         }
         let is_right =

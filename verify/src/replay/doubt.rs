@@ -65,9 +65,10 @@ impl Doubt {
                 "decisions_plan",
                 "Decisions are about plans or tasks: it is not checked that those who work on these did not answer.",
             ),
-            Self::Portfolio => {
-                ("decisions_portfolio", "Decisions belong to intents in portfolios: the deadlines of portfolios are not checked.")
-            }
+            Self::Portfolio => (
+                "decisions_portfolio",
+                "Decisions belong to intents in portfolios: it is not checked what the deadlines of the portfolios are, nor whether a question's own fallback was due before.",
+            ),
             Self::Passkey => (
                 "decisions_passkey",
                 "Answers are signed by passkeys whose registrations cannot be read in the export. Give the passkeys that you know with --passkeys.",

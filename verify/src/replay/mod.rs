@@ -29,7 +29,7 @@ pub(crate) use self::doubt::Decisions;
 use self::keys::Keys;
 use self::kind::Kind;
 use self::passkeys::Passkeys;
-use self::spool::Spool;
+use self::spool::{MEMORY_BYTES_MAX, Spool};
 use crate::event::{Facts, LogId, LogKind, Time};
 use crate::finding::{Findings, Place};
 use crate::runs::Runs;
@@ -78,7 +78,7 @@ impl Replay {
     /// Replays with the passkeys that the user knew beforehand.
     pub(crate) fn new(passkeys: Vec<KnownPasskey>) -> Self {
         let passkeys = Passkeys::known(passkeys);
-        Self { keys: Keys::default(), passkeys, records: Runs::new(RECORDS_IN_MEMORY), spool: Spool::default() }
+        Self { keys: Keys::default(), passkeys, records: Runs::new(RECORDS_IN_MEMORY), spool: Spool::new(MEMORY_BYTES_MAX) }
     }
 
     /// Adds an event without a fault of its own: its bytes give its hash.

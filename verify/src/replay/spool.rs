@@ -1,23 +1,27 @@
 //! The bytes of events, in memory or in a temporary file, until they are replayed.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::FileExt;
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 
 /// How many bytes are kept in memory. If there are more, all of them go to the file.
-const MEMORY_BYTES_MAX: usize = 32 * 1024 * 1024;
+pub(super) const MEMORY_BYTES_MAX: usize = 32 * 1024 * 1024;
 /// How many bytes are read ahead from the file while events are read one after the other.
 const AHEAD_BYTES: usize = 64 * 1024;
 
 /// The bytes of events, while they are added.
-#[derive(Default)]
 pub(super) struct Spool {
     memory: Vec<u8>,
+    memory_max: usize,
     file: Option<BufWriter<File>>,
     length: u64,
 }
 
 impl Spool {
+    /// A spool that keeps so many bytes in memory, and more of them in a file.
+    pub(super) fn new(memory_max: usize) -> Self {
+        Self { memory: Vec::new(), memory_max, file: None, length: 0 }
+    }
+
     /// Adds bytes; returns where they begin, and their length.
     ///
     /// # Errors
@@ -29,7 +33,7 @@ impl Spool {
         let length = u32::try_from(bytes.len()).map_err(io::Error::other)?;
         if let Some(out) = &mut self.file {
             out.write_all(bytes)?;
-        } else if self.memory.len() + bytes.len() <= MEMORY_BYTES_MAX {
+        } else if self.memory.len() + bytes.len() <= self.memory_max {
             self.memory.extend_from_slice(bytes);
         } else {
             let out = self.file.insert(BufWriter::new(tempfile::tempfile()?));
@@ -76,15 +80,83 @@ impl Reading {
         let (end, length) = (offset + u64::from(length), usize::try_from(length).map_err(io::Error::other)?);
         let is_next = self.behind == offset;
         self.behind = end;
-        if let Some(file) = &self.file
+        if let Some(file) = &mut self.file
             && (offset < self.begin || end > self.begin + self.bytes.len() as u64)
         {
             let left = usize::try_from(self.length - offset).unwrap_or(usize::MAX);
             self.bytes.resize(if is_next { length.max(AHEAD_BYTES).min(left) } else { length }, 0);
-            file.read_exact_at(&mut self.bytes, offset)?;
+            file.seek(SeekFrom::Start(offset))?;
+            file.read_exact(&mut self.bytes)?;
             self.begin = offset;
         }
         let at = usize::try_from(offset - self.begin).map_err(io::Error::other)?;
         self.bytes.get(at..at + length).ok_or_else(|| io::Error::other("a place beyond the bytes that were kept"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An event of this length, which no other event equals.
+    fn event(number: usize, length: usize) -> Vec<u8> {
+        (0..length).map(|at| u8::try_from((at * 31 + number * 7) % 251).unwrap()).collect()
+    }
+
+    /// Adds events of these lengths, and reads them in this order.
+    fn read_back(memory_max: usize, lengths: &[usize], order: &[usize]) {
+        let mut spool = Spool::new(memory_max);
+        let events: Vec<_> = lengths.iter().enumerate().map(|(number, length)| event(number, *length)).collect();
+        let places: Vec<_> = events.iter().map(|event| spool.push(event).unwrap()).collect();
+        let total: usize = lengths.iter().sum();
+        let mut reading = spool.reading().unwrap();
+        assert_eq!(reading.file.is_some(), total > memory_max, "{lengths:?}");
+        for number in order {
+            let (offset, length) = places[*number];
+            assert_eq!(
+                reading.read(offset, length).unwrap(),
+                events[*number],
+                "event {number} of {lengths:?}, in the order {order:?}"
+            );
+        }
+    }
+
+    /// The bytes are the same in memory and in the file, in whichever order they are read.
+    #[test]
+    fn what_is_added_is_read_back_in_every_order() {
+        let long = AHEAD_BYTES + 1;
+        for lengths in [
+            &[10, 20, 70][..],
+            &[10, 20, 71],
+            &[100],
+            &[101],
+            &[0, 101, 0, 5],
+            &[long, 3, long, 0, 7],
+            &[AHEAD_BYTES - 1, 1, 1, AHEAD_BYTES, 2],
+        ] {
+            let forwards: Vec<_> = (0..lengths.len()).collect();
+            let backwards: Vec<_> = forwards.iter().rev().copied().collect();
+            let twice = [&forwards[..], &backwards, &forwards].concat();
+            for order in [&forwards, &backwards, &twice] {
+                read_back(100, lengths, order);
+            }
+        }
+        let many = [1_000; 500];
+        let interleaved: Vec<_> = (0..250).flat_map(|number| [number, 250 + number]).collect();
+        read_back(100, &many, &interleaved);
+        read_back(100, &many, &(0..500).collect::<Vec<_>>());
+    }
+
+    /// A place that was never given is an error, and no bytes of another event.
+    #[test]
+    fn a_place_beyond_the_bytes_is_an_error() {
+        for memory_max in [100, 10] {
+            let mut spool = Spool::new(memory_max);
+            spool.push(&[1; 50]).unwrap();
+            assert_eq!(spool.push(&[]).unwrap(), (50, 0));
+            let mut reading = spool.reading().unwrap();
+            assert!(reading.read(40, 11).is_err(), "in memory up to {memory_max} bytes");
+            assert_eq!(reading.read(40, 10).unwrap(), [1; 10]);
+        }
     }
 }
