@@ -299,6 +299,7 @@ fn the_later_deadline_of_a_portfolio_ends_a_question_after_an_absence() {
         if fails {
             let asked = world.payload(Tale::FellBack, "intent.suspended");
             (asked["fallback_policy"], asked["fallback_value"]) = (json!("fail"), Value::Null);
+            world.payload(Tale::FellBack, EXPIRED)["fallback_policy"] = json!("fail");
         }
         let added = json!({"portfolio_id": portfolio, "role": "member", "priority": 0, "id": id(0xe02)});
         world.happen(Tale::FellBack, "bot", ASKED_AT, "added_to_portfolio", added);
