@@ -96,7 +96,8 @@ impl Browser {
         browser
     }
 
-    async fn emulate(&self, options: BrowserOptions) {
+    /// Gives the person this screen from now on.
+    pub async fn emulate(&self, options: BrowserOptions) {
         let BrowserOptions { width, height, dark, javascript } = options;
         // A window has a minimum width and a frame; the emulated screen is exact at any size.
         let screen = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width <= PHONE_WIDTH_MAX });
@@ -149,14 +150,19 @@ impl Browser {
         text_of(&self.get("/url").await)
     }
 
-    /// Gives the browser an authenticator that makes passkeys and always verifies its user.
-    pub async fn add_authenticator(&self) {
+    /// Gives the browser an authenticator that makes passkeys and always verifies its user; returns its id.
+    pub async fn add_authenticator(&self) -> String {
         self.devtools("WebAuthn.enable", json!({})).await;
         let options = json!({
             "protocol": "ctap2", "transport": "internal", "hasResidentKey": true, "hasUserVerification": true,
             "isUserVerified": true, "automaticPresenceSimulation": true,
         });
-        self.devtools("WebAuthn.addVirtualAuthenticator", json!({ "options": options })).await;
+        text_of(&self.devtools("WebAuthn.addVirtualAuthenticator", json!({ "options": options })).await["authenticatorId"])
+    }
+
+    /// Takes an authenticator away, with all of its passkeys.
+    pub async fn remove_authenticator(&self, id: &str) {
+        self.devtools("WebAuthn.removeVirtualAuthenticator", json!({ "authenticatorId": id })).await;
     }
 
     /// Clicks the first element that matches, as a mouse does: a hidden or covered element is an error.
@@ -176,6 +182,11 @@ impl Browser {
     /// Presses Enter on the element that has the focus, and waits until the next page has loaded.
     pub async fn press_enter(&self) {
         self.leaving("Enter", self.key("\u{E007}")).await;
+    }
+
+    /// Runs a script that leads to another page, and waits until that page has loaded.
+    pub async fn leave_by(&self, script: &str) {
+        self.leaving(script, async { drop(self.evaluate(script).await) }).await;
     }
 
     async fn leaving(&self, what: &str, act: impl Future<Output = ()>) {

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use store::host::account;
 
 use super::browser::shots;
+use super::looks::looks;
 use crate::people::logins::{ADA, list};
 use crate::people::passkeys::{ask, ask_for, at_home, recorded};
 
@@ -31,18 +32,39 @@ async fn log_in(app: &TestApp, browser: &Browser) {
     browser.press("button.choice").await;
 }
 
-/// A browser with an authenticator, in which a listed person has logged in and added a first passkey.
-async fn with_passkey(app: &mut TestApp) -> Browser {
+/// A browser with an authenticator, in which a listed person has logged in and added a first passkey; and the authenticator's id.
+async fn with_passkey(app: &mut TestApp) -> (Browser, String) {
     at_home(app).await;
     list(app, ADA, Role::Auditor).await;
     let browser = browser(true).await;
-    browser.add_authenticator().await;
+    let authenticator = browser.add_authenticator().await;
     log_in(app, &browser).await;
     browser.open(&format!("{}passkeys", app.base)).await;
     assert!(browser.text().await.contains("You have no passkey yet."));
     browser.press("form[action='/passkeys'] button").await;
-    browser
+    (browser, authenticator)
 }
+
+/// Looks at the present page at each width, and takes its pictures.
+async fn look(browser: &Browser, name: &str) {
+    for (width, dark) in looks() {
+        browser.emulate(BrowserOptions { width, height: 800, dark, javascript: true }).await;
+        let (content, room) = browser.scroll_width().await;
+        assert!(content <= room, "{name} is {content} px wide at {width} px");
+        assert_eq!(browser.accessibility_violations().await, [""; 0], "{name} at {width} px");
+        let scheme = if dark { "dark" } else { "light" };
+        browser.screenshot(&shots().join(format!("{name}-{width}-{scheme}.png"))).await;
+    }
+}
+
+/// Holds the next passkey back until the script's `make()` is called, and says so in `isAsked`.
+const HOLD: &str = "(() => {
+    const create = navigator.credentials.create.bind(navigator.credentials);
+    navigator.credentials.create = async (options) => {
+        await new Promise((yes) => { window.make = yes; window.isAsked = true; });
+        return create(options);
+    };
+})()";
 
 async fn count(browser: &Browser) -> Value {
     browser.evaluate("document.querySelectorAll('tbody tr').length").await
@@ -61,19 +83,15 @@ fn is_signed(payload: &Value, known: &[KnownPasskey]) -> bool {
 on_each_store! {
     /// A person logs in, adds a passkey, answers with it and removes it. The data that a real browser sends must fit ours.
     async fn a_person_adds_passkeys_and_answers_with_one(app: &mut TestApp) {
-        let browser = with_passkey(app).await;
+        let (browser, _) = with_passkey(app).await;
         assert_eq!(count(&browser).await, 1, "{}", browser.text().await);
-        assert_eq!(browser.accessibility_violations().await, [""; 0]);
-        browser.screenshot(&shots().join("passkeys-390-light.png")).await;
+        look(&browser, "passkeys").await;
         let known = app.store().known_passkeys(account::principal()).await.unwrap();
 
         let (intent, _, link) = ask(app, ADA).await;
         browser.open(&link).await;
         assert!(browser.text().await.contains("This question is answered with a passkey"));
-        assert_eq!(browser.accessibility_violations().await, [""; 0]);
-        let (content, room) = browser.scroll_width().await;
-        assert!(content <= room, "{content} > {room}");
-        browser.screenshot(&shots().join("open-passkey-390-light.png")).await;
+        look(&browser, "open-passkey").await;
         browser.type_into("#comment", "signed").await;
         browser.press("button[value=yes]").await;
         assert_eq!(browser.find_all_text("h1").await, ["Your answer was recorded"], "{}", browser.text().await);
@@ -90,16 +108,43 @@ on_each_store! {
         browser.click("form[action='/passkeys'] button").await;
         browser.evaluate("new Promise((yes) => setInterval(() => document.getElementById('unsigned').hidden || yes(), 50))").await;
         assert!(browser.text().await.contains("Your device was not asked, or did not sign."));
-        assert_eq!(browser.accessibility_violations().await, [""; 0]);
+        look(&browser, "passkeys-unsigned").await;
         browser.open(&format!("{}passkeys", app.base)).await;
         browser.press("form[action='/passkeys/remove'] button").await;
         assert!(browser.text().await.contains("You have no passkey yet."), "{}", browser.text().await);
     }
 
+    /// A person with a new device adds its passkey by a signature of the old one, and removes the old one by a signature of the new.
+    async fn a_new_device_replaces_the_old_one(app: &mut TestApp) {
+        let (browser, old) = with_passkey(app).await;
+        let first = app.store().known_passkeys(account::principal()).await.unwrap();
+        browser.evaluate(HOLD).await;
+        browser.click("form[action='/passkeys'] button").await;
+        browser.evaluate("new Promise((yes) => setInterval(() => window.isAsked && yes(), 20))").await;
+        browser.remove_authenticator(&old).await;
+        browser.add_authenticator().await;
+        browser.leave_by("window.make()").await;
+        assert_eq!(count(&browser).await, 2, "{}", browser.text().await);
+        look(&browser, "passkeys-two").await;
+
+        let (intent, _, link) = ask(app, ADA).await;
+        browser.open(&link).await;
+        browser.press("button[value=yes]").await;
+        let payload = recorded(app, &intent).await;
+        let both = app.store().known_passkeys(account::principal()).await.unwrap();
+        assert!(is_signed(&payload, &both) && !is_signed(&payload, &first), "{payload}");
+
+        browser.open(&format!("{}passkeys", app.base)).await;
+        browser.press(&format!("form:has(input[name=removed][value='{}']) button", first[0].credential_id)).await;
+        assert_eq!(count(&browser).await, 1, "{}", browser.text().await);
+        let left = app.store().known_passkeys(account::principal()).await.unwrap();
+        assert!(left.iter().all(|known| known.credential_id != first[0].credential_id), "{left:?}");
+    }
+
     /// The value that is signed is the value that is recorded, whatever the kind of answer. The export is left for programs of other
     /// authors, see `tests/passkeys/run`.
     async fn each_kind_of_answer_is_signed(app: &mut TestApp) {
-        let browser = with_passkey(app).await;
+        let (browser, _) = with_passkey(app).await;
         let known = app.store().known_passkeys(account::principal()).await.unwrap();
         let fields = json!([{"name": "cap", "type": "number"}, {"name": "cc", "type": "boolean"}]);
         for (question, typed, press, value) in [
