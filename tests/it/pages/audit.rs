@@ -140,12 +140,12 @@ on_each_store! {
         let mut ada = auditor(app).await;
         app.restart().await;
         let page = open(app, &mut ada, &format!("/{}", questions[0].1)).await;
-        for words in ["The record is as it was written", "Refund alpha order?", "test-operator</bdi></b> answered", OPERATOR, "4711", "covers this record up to event", "approve", "Who was asked", "What happened"] {
+        for words in ["The record is as it was written", "Refund alpha order?", "test-operator</bdi></b> answered", OPERATOR, "4711", "covers this record up to event", "approve", "Who was asked", "What happened", "The intent waits for a person", "The intent goes on"] {
             assert!(page.html.contains(words), "{words}: {}", page.html);
         }
         assert!(!page.html.contains("not in a checkpoint yet"));
         let late = open(app, &mut ada, &format!("/{}", questions[1].1)).await;
-        assert!(late.html.contains("Nobody answered in time") && late.html.contains("nobody answered"), "{}", late.html);
+        assert!(late.html.contains("No one answered in time") && late.html.contains("not answered"), "{}", late.html);
         // A newer event is not sealed yet, and the page says so.
         let (intent, id) = asked(app, "Refund alpha again?").await;
         let page = open(app, &mut ada, &format!("/{intent}")).await;

@@ -4,6 +4,7 @@ use askama::Template;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::base::text::{quoted, visible, visible_line};
 use domain::base::time;
+use domain::intent::status::Status;
 use domain::suspension::delivery::DeliveryState;
 use domain::suspension::{FallbackPolicy, Suspension, SuspensionChoice};
 use serde_json::Value;
@@ -94,6 +95,20 @@ enum Happened {
         by: String,
         until: Option<DateTime<Utc>>,
     },
+    /// The intent has another status.
+    Status {
+        now: Status,
+        by: String,
+    },
+    ReceiptIssued {
+        by: String,
+    },
+    ReceiptUsed {
+        by: String,
+    },
+    ReceiptRevoked {
+        by: String,
+    },
     /// Any other event, by the name of its type.
     Other {
         kind: String,
@@ -143,7 +158,13 @@ impl Happened {
                 by: some("extended_by").unwrap_or(actor),
                 until: payload["new_expires_at"].as_str().and_then(time::parse),
             },
-            Some(kind) => Self::Other { kind: visible_line(kind), by: actor },
+            Some("receipt.issued") => Self::ReceiptIssued { by: actor },
+            Some("receipt.consumed") => Self::ReceiptUsed { by: actor },
+            Some("receipt.revoked") => Self::ReceiptRevoked { by: actor },
+            Some(kind) => match payload["new_status"].as_str().and_then(Status::parse) {
+                Some(now) if kind == "status_changed" => Self::Status { now, by: actor },
+                Some(_) | None => Self::Other { kind: visible_line(kind), by: actor },
+            },
         }
     }
 
@@ -156,9 +177,15 @@ impl Happened {
             Self::Reminded | Self::Escalated { .. } | Self::Unanswered { .. } => ("clock", "time"),
             Self::Answered { .. } => ("tick", "act"),
             Self::Refused { .. } | Self::Unreadable => ("warning", "stop"),
-            Self::Created { .. } | Self::Withdrawn { .. } | Self::MoreTime { .. } | Self::Erased { .. } | Self::Other { .. } => {
-                ("bar", "")
-            }
+            Self::ReceiptRevoked { .. } => ("bar", "stop"),
+            Self::Created { .. }
+            | Self::Withdrawn { .. }
+            | Self::MoreTime { .. }
+            | Self::Status { .. }
+            | Self::ReceiptIssued { .. }
+            | Self::ReceiptUsed { .. }
+            | Self::Erased { .. }
+            | Self::Other { .. } => ("bar", ""),
         }
     }
 
