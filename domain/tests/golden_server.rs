@@ -12,8 +12,8 @@ use domain::log::payload::{Key, KeyRevoked};
 use domain::log::{Entry, Envelope, Sealed, verify_chain};
 use domain::people::client::Client;
 use domain::people::event::{
-    HoldChanged, KeyFacts, LogExported, LogKeyAdded, PasskeyAdded, PasskeyRemoved, PayloadRedacted, PersonAdded, PersonNamed,
-    ServerEvent, SessionBegan, SessionEnded,
+    GroupChanged, GroupRemoved, HoldChanged, KeyFacts, LogExported, LogKeyAdded, PasskeyAdded, PasskeyRemoved, PayloadRedacted,
+    PersonAdded, PersonChanged, PersonNamed, ServerEvent, SessionBegan, SessionEnded,
 };
 use domain::people::hold::HoldScope;
 use domain::people::principal::{Credential, Role};
@@ -80,6 +80,7 @@ fn events() -> Vec<ServerEvent> {
     ]
     .into_iter()
     .chain(events_of_people(credential))
+    .chain(events_of_groups(credential))
     .collect()
 }
 
@@ -110,6 +111,26 @@ fn events_of_people(credential: Option<Credential>) -> Vec<ServerEvent> {
         passkey_added(None, session),
         passkey_added(Some(octets(7)), session),
         ServerEvent::PasskeyRemoved(PasskeyRemoved { person_id, person: address(), credential_id: octets(7), credential: None }),
+    ]
+}
+
+fn events_of_groups(credential: Option<Credential>) -> Vec<ServerEvent> {
+    let changed = |role, credential| {
+        let (person_id, address) = (PersonId(Uuid::from_u128(8)), "ada@example.com".to_owned());
+        ServerEvent::PersonChanged(PersonChanged { person_id, address, role, credential })
+    };
+    let set = |members: &[&str], credential| {
+        let members = members.iter().map(|member| (*member).to_owned()).collect();
+        ServerEvent::GroupChanged(GroupChanged { group: "finance".to_owned(), members, credential })
+    };
+    let removed = |credential| ServerEvent::GroupRemoved(GroupRemoved { group: "finance".to_owned(), credential });
+    vec![
+        changed(Role::Admin, None),
+        changed(Role::Operator, credential),
+        set(&["ada@example.com"], credential),
+        set(&["ada@example.com", "bob@example.com"], None),
+        removed(credential),
+        removed(None),
     ]
 }
 
@@ -170,6 +191,9 @@ fn every_payload_of_the_server_is_read_and_written_back() {
             "payload.redacted" => again::<PayloadRedacted>(payload),
             "person.added" => again::<PersonAdded>(payload),
             "person.confirmed" | "person.removed" => again::<PersonNamed>(payload),
+            "person.changed" => again::<PersonChanged>(payload),
+            "group.changed" => again::<GroupChanged>(payload),
+            "group.removed" => again::<GroupRemoved>(payload),
             "session.began" => again::<SessionBegan>(payload),
             "session.ended" => again::<SessionEnded>(payload),
             "passkey.added" => again::<PasskeyAdded>(payload),

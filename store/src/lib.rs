@@ -20,6 +20,7 @@ mod export;
 pub mod fact;
 mod filter;
 mod graph;
+mod groups;
 pub mod host;
 pub mod hub;
 mod inspection;
@@ -72,6 +73,7 @@ pub use self::filter::{
     SubscriptionFilter, SuspensionFilter, TaskFilter,
 };
 pub use self::graph::{Relation, Relatives};
+pub use self::groups::Groups;
 pub use self::inspection::{Gateway, Inspection, Schema};
 pub use self::link::LinkView;
 pub use self::logins::Logins;
@@ -79,7 +81,7 @@ pub use self::observer::{Again, Copied, Observer, Unobserved};
 pub use self::passkey::{NewPasskey, PasskeyChallenge, Signer};
 pub use self::passkeys::Passkeys;
 pub use self::person::{
-    LOGIN_LASTS, LOGINS_MAX, LeasedLogin, LeasedLogins, LoginResult, LoginToken, NewPerson, OpenSession, SESSION_IDLE,
+    LOGIN_LASTS, LOGINS_MAX, LeasedLogin, LeasedLogins, LoginResult, LoginToken, Named, NewPerson, OpenSession, SESSION_IDLE,
     SESSION_LASTS, SessionToken,
 };
 pub use self::posting::{LeasedPost, LeasedPosts, SUBSCRIPTION_SECRET, subscription_secret};

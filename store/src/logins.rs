@@ -1,24 +1,26 @@
 //! The part of the store for people, their login links and their sessions.
 
 use domain::base::ids::SessionId;
-use domain::people::person::Person;
-use domain::people::principal::Principal;
+use domain::people::principal::{Principal, Role};
+use domain::wire::PersonView;
 use futures_util::FutureExt;
 use uuid::Uuid;
 
 use crate::backend::Backend;
 use crate::error::{Unit, Wanted};
-use crate::person::{LeasedLogins, LoginResult, LoginToken, NewPerson, OpenSession, SessionToken};
+use crate::person::{LeasedLogins, LoginResult, LoginToken, Named, NewPerson, OpenSession, SessionToken};
 use crate::units;
 
 /// People who may log in, with their login links and sessions.
 pub trait Logins {
     /// Lists a person, who may log in from now on.
-    fn add_person(&self, principal: Principal, person: Wanted<NewPerson>) -> Unit<'_, Person>;
+    fn add_person(&self, principal: Principal, person: Wanted<NewPerson>) -> Unit<'_, PersonView>;
     /// Lists the people, in the order in which they were added.
-    fn people(&self, principal: Principal) -> Unit<'_, Vec<Person>>;
-    /// Removes a person by the address, and ends the person's sessions; `NotFound` if the address is not listed.
-    fn remove_person(&self, principal: Principal, address: Wanted<String>) -> Unit<'_, Person>;
+    fn people(&self, principal: Principal) -> Unit<'_, Vec<PersonView>>;
+    /// Gives a person another role, which counts at once; `NotFound` if the person is not listed.
+    fn change_person(&self, principal: Principal, person: Wanted<Named>, role: Wanted<Role>) -> Unit<'_, PersonView>;
+    /// Removes a person from the list and from all groups, and ends the person's sessions; `NotFound` if the person is not listed.
+    fn remove_person(&self, principal: Principal, person: Wanted<Named>) -> Unit<'_, PersonView>;
     /// Queues a mail with a login link, if the address is listed. The result and the time that it takes do not depend on the address.
     fn request_login(&self, address: String) -> Unit<'_, ()>;
     /// Leases mails with login links that are due, and mints a token for each.
@@ -38,16 +40,20 @@ pub trait Logins {
 }
 
 impl<B: Backend> Logins for B {
-    fn add_person(&self, principal: Principal, person: Wanted<NewPerson>) -> Unit<'_, Person> {
+    fn add_person(&self, principal: Principal, person: Wanted<NewPerson>) -> Unit<'_, PersonView> {
         self.decide("add_person", move |rows, env| units::people::add(rows, env, &principal, &person))
     }
 
-    fn people(&self, principal: Principal) -> Unit<'_, Vec<Person>> {
+    fn people(&self, principal: Principal) -> Unit<'_, Vec<PersonView>> {
         self.authorized("people", move |rows| units::people::list(rows, &principal))
     }
 
-    fn remove_person(&self, principal: Principal, address: Wanted<String>) -> Unit<'_, Person> {
-        self.decide("remove_person", move |rows, env| units::people::remove(rows, env, &principal, &address))
+    fn change_person(&self, principal: Principal, person: Wanted<Named>, role: Wanted<Role>) -> Unit<'_, PersonView> {
+        self.decide("change_person", move |rows, env| units::people::change(rows, env, &principal, &person, &role))
+    }
+
+    fn remove_person(&self, principal: Principal, person: Wanted<Named>) -> Unit<'_, PersonView> {
+        self.decide("remove_person", move |rows, env| units::people::remove(rows, env, &principal, &person))
     }
 
     fn request_login(&self, address: String) -> Unit<'_, ()> {

@@ -83,6 +83,14 @@ pub struct NewPerson {
     pub role: Role,
 }
 
+/// How a caller names a person who is listed.
+#[derive(Clone, Debug)]
+pub enum Named {
+    Id(PersonId),
+    /// By the address, in small letters.
+    Address(String),
+}
+
 /// A login link to be sent, leased to one worker.
 #[derive(Clone, Debug)]
 pub struct LeasedLogin {

@@ -70,8 +70,14 @@ pub enum ServerEvent {
     PersonAdded(PersonAdded),
     /// A person used the first login link: the address is that person's.
     PersonConfirmed(PersonNamed),
-    /// A person may log in no longer, and the person's sessions have ended.
+    /// A person has another role from now on.
+    PersonChanged(PersonChanged),
+    /// A person may log in no longer, is in no group, and the person's sessions have ended.
     PersonRemoved(PersonNamed),
+    /// A group was made, or has other members from now on.
+    GroupChanged(GroupChanged),
+    /// There is no group of this name any more.
+    GroupRemoved(GroupRemoved),
     /// A person logged in.
     SessionBegan(SessionBegan),
     /// A person logged out, in one browser or in all.
@@ -134,6 +140,42 @@ pub struct PersonNamed {
     /// The person's address.
     pub address: String,
     /// The credential that did this; absent if it was the person's login link, and for an account that works on the database itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credential: Option<Credential>,
+}
+
+/// A person with another role.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PersonChanged {
+    /// The person's id.
+    pub person_id: PersonId,
+    /// The person's address.
+    pub address: String,
+    /// The role that says what the person may do from now on.
+    pub role: Role,
+    /// The credential that changed it; absent for an account that works on the database itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credential: Option<Credential>,
+}
+
+/// A group as it is from now on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupChanged {
+    /// The group's name.
+    pub group: String,
+    /// The addresses of all members, in the order of their characters: a reader needs no earlier event of the group.
+    pub members: Vec<String>,
+    /// The credential that set them; absent for an account that works on the database itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credential: Option<Credential>,
+}
+
+/// A group that was removed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupRemoved {
+    /// The group's name.
+    pub group: String,
+    /// The credential that removed it; absent for an account that works on the database itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credential: Option<Credential>,
 }
@@ -266,7 +308,10 @@ impl ServerEvent {
             Self::HoldLifted(_) => "hold.lifted",
             Self::PersonAdded(_) => "person.added",
             Self::PersonConfirmed(_) => "person.confirmed",
+            Self::PersonChanged(_) => "person.changed",
             Self::PersonRemoved(_) => "person.removed",
+            Self::GroupChanged(_) => "group.changed",
+            Self::GroupRemoved(_) => "group.removed",
             Self::SessionBegan(_) => "session.began",
             Self::SessionEnded(_) => "session.ended",
             Self::PasskeyAdded(_) => PASSKEY_ADDED,

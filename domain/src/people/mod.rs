@@ -4,6 +4,7 @@ pub mod access;
 pub mod authority;
 pub mod client;
 pub mod event;
+pub mod group;
 pub mod hold;
 pub mod passkey;
 pub mod person;

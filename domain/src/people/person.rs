@@ -1,18 +1,20 @@
-//! People who may log in.
+//! People who are listed: they may log in, and they are the members of groups.
 
 use chrono::{DateTime, Utc};
-use serde::Serialize;
 
 use crate::base::address;
+use crate::base::field::FieldError;
 use crate::base::ids::PersonId;
 use crate::people::principal::Role;
 use crate::problem::Rejection;
 
+/// The most people who are listed at a time: a change of a group reads all of them.
+pub const PEOPLE_MAX: u32 = 2_000;
 /// The roles that a person can have.
 pub const ROLES: [Role; 3] = [Role::Auditor, Role::Operator, Role::Admin];
 
-/// A person who may log in.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// A person who is listed.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Person {
     /// The person's id.
     pub id: PersonId,
@@ -34,8 +36,13 @@ pub struct Person {
 ///
 /// The text is no plain address.
 pub fn read_address(text: &str) -> Result<String, Rejection> {
+    address_in("address", text).map_err(|error| Rejection::Invalid { errors: vec![error] })
+}
+
+/// Reads the address of a person in the member `field` of a request.
+pub(super) fn address_in(field: impl Into<String>, text: &str) -> Result<String, FieldError> {
     let rule = || format!("must be one plain e-mail address ({})", address::PLAIN_RULE);
-    let address = address::exact(text.trim()).ok_or_else(|| Rejection::invalid("address", "format", rule()))?;
+    let address = address::exact(text.trim()).ok_or_else(|| FieldError::new(field, "format", rule()))?;
     Ok(address.to_lowercase())
 }
 

@@ -1,4 +1,4 @@
-//! The command line: `placet serve | keys | people | ask | answer | list | show | …`; `placet --help` names them all.
+//! The command line: `placet serve | keys | people | groups | ask | answer | list | show | …`; `placet --help` names them all.
 
 mod answer;
 mod ask;
@@ -8,6 +8,7 @@ mod doctor;
 mod door;
 mod ending;
 mod export;
+mod groups;
 mod keys;
 mod look;
 mod meant;
@@ -61,9 +62,12 @@ enum Command {
     /// Create, list, revoke and import API keys; works beside a running server.
     #[command(subcommand)]
     Keys(keys::KeysCommand),
-    /// Add, list and remove the people who may log in; works beside a running server.
+    /// Add, list, change and remove the people who may log in; works beside a running server.
     #[command(subcommand)]
     People(people::PeopleCommand),
+    /// Set, list and remove groups of these people; works beside a running server.
+    #[command(subcommand)]
+    Groups(groups::GroupsCommand),
     /// Ask a person a question and wait for the answer: exit 0 is yes, 1 is no, 2 means that no person answered, 3 is an error.
     Ask(Box<ask::AskArgs>),
     /// List the questions that are open, show one, or answer it, with an operator's key.
@@ -155,6 +159,7 @@ impl Cli {
             Command::Serve(_) => SERVER_FILTER,
             Command::Keys(_)
             | Command::People(_)
+            | Command::Groups(_)
             | Command::Release(_)
             | Command::Migrate(_)
             | Command::Doctor(_)
@@ -186,6 +191,7 @@ impl Cli {
             Command::Serve(args) => serve::run(*args).await?,
             Command::Keys(command) => keys::run(command).await?,
             Command::People(command) => people::run(command).await?,
+            Command::Groups(command) => groups::run(command).await?,
             Command::Ask(args) => return Ok(Box::pin(ask::run(*args)).await),
             Command::Answer(args) => return Ok(answer::run(args).await),
             Command::List(args) => return Ok(look::list(args).await),

@@ -1,16 +1,17 @@
-//! `placet people add | list | remove | passkeys | reset-passkeys`: who may log in, and by which passkeys people answer; works beside a
-//! running server.
+//! `placet people add | list | change | remove | passkeys | reset-passkeys`: who may log in, and by which passkeys people answer; works
+//! beside a running server.
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use domain::base::clock::Clock;
 use domain::base::ids::{Entropy, PersonId};
-use domain::people::person::{Person, check_role, read_address};
+use domain::people::person::{check_role, read_address};
 use domain::people::principal::Role;
 use domain::problem::Rejection;
+use domain::wire::PersonView;
 use store::host::account;
 use store::host::clock::{SystemClock, SystemEntropy};
-use store::{NewPerson, StoreError};
+use store::{Named, NewPerson, StoreError};
 
 use super::beside::{open, open_existing};
 use super::say;
@@ -22,7 +23,9 @@ pub(super) enum PeopleCommand {
     Add(AddArgs),
     /// List the people who may log in.
     List(ListArgs),
-    /// Remove a person; the person's sessions end at once.
+    /// Give a person another role, which counts at once.
+    Change(ChangeArgs),
+    /// Remove a person from the list and from all groups; the person's sessions end at once.
     Remove(RemoveArgs),
     /// Print the passkeys of all people, for a verifier without this server: placet verify --passkeys FILE.
     Passkeys(PasskeysArgs),
@@ -51,6 +54,17 @@ pub(super) struct ListArgs {
 }
 
 #[derive(Args)]
+pub(super) struct ChangeArgs {
+    /// The e-mail address of the person.
+    address: String,
+    /// The role of the person from now on: auditor, operator or admin.
+    #[arg(long)]
+    role: Role,
+    #[command(flatten)]
+    database: DatabaseArgs,
+}
+
+#[derive(Args)]
 pub(super) struct RemoveArgs {
     /// The e-mail address of the person.
     address: String,
@@ -68,6 +82,7 @@ pub(super) async fn run(command: PeopleCommand) -> anyhow::Result<()> {
     match command {
         PeopleCommand::Add(args) => add(args).await,
         PeopleCommand::List(args) => list(args).await,
+        PeopleCommand::Change(args) => change(args).await,
         PeopleCommand::Remove(args) => remove(args).await,
         PeopleCommand::Passkeys(args) => passkeys(args).await,
         PeopleCommand::ResetPasskeys(args) => reset_passkeys(args).await,
@@ -99,10 +114,11 @@ async fn list(args: ListArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn line(person: &Person) -> String {
+fn line(person: &PersonView) -> String {
     let state = person.confirmed_at.map_or_else(|| "not confirmed".to_owned(), |at| format!("confirmed {}", at.date_naive()));
+    let groups = if person.groups.is_empty() { String::new() } else { format!("  groups {}", person.groups.join(", ")) };
     format!(
-        "{}  {:<8}  added {} by {}  {state}",
+        "{}  {:<8}  added {} by {}  {state}{groups}",
         person.address,
         person.role.as_str(),
         person.added_at.date_naive(),
@@ -110,14 +126,22 @@ fn line(person: &Person) -> String {
     )
 }
 
+async fn change(ChangeArgs { address, role, database }: ChangeArgs) -> anyhow::Result<()> {
+    let (address, role) = (read_address(&address).map_err(told)?, check_role(role).map_err(told)?);
+    let store = open_existing(&database).await?;
+    match store.change_person(account::principal(), Ok(Named::Address(address.clone())), Ok(role)).await {
+        Ok(person) => Ok(say(format!("{} has the role {} now.", person.address, person.role))?),
+        Err(StoreError::Rejected(Rejection::NotFound)) => Err(not_listed(&address)),
+        Err(error) => Err(error).with_context(|| format!("failed to change the role of {address}")),
+    }
+}
+
 async fn remove(args: RemoveArgs) -> anyhow::Result<()> {
     let address = read_address(&args.address).map_err(told)?;
     let store = open_existing(&args.database).await?;
-    match store.remove_person(account::principal(), Ok(address.clone())).await {
+    match store.remove_person(account::principal(), Ok(Named::Address(address.clone()))).await {
         Ok(person) => Ok(say(format!("Removed {}; the person's sessions have ended.", person.address))?),
-        Err(StoreError::Rejected(Rejection::NotFound)) => {
-            anyhow::bail!("{address} is not listed; placet people list shows the people who may log in")
-        }
+        Err(StoreError::Rejected(Rejection::NotFound)) => Err(not_listed(&address)),
         Err(error) => Err(error).with_context(|| format!("failed to remove {address}")),
     }
 }
@@ -136,15 +160,17 @@ async fn reset_passkeys(args: RemoveArgs) -> anyhow::Result<()> {
             "Removed the passkeys of {} ({count}); the person adds a new one at /passkeys on the server's public address.",
             person.address
         ))?),
-        Err(StoreError::Rejected(Rejection::NotFound)) => {
-            anyhow::bail!("{address} is not listed; placet people list shows the people who may log in")
-        }
+        Err(StoreError::Rejected(Rejection::NotFound)) => Err(not_listed(&address)),
         Err(error) => Err(error).with_context(|| format!("failed to remove the passkeys of {address}")),
     }
 }
 
+fn not_listed(address: &str) -> anyhow::Error {
+    anyhow::anyhow!("{address} is not listed; placet people list shows the people who may log in")
+}
+
 /// The words of a refusal, with the name of the argument that they are about.
-fn told(rejection: Rejection) -> anyhow::Error {
+pub(super) fn told(rejection: Rejection) -> anyhow::Error {
     let Rejection::Invalid { errors } = &rejection else { return rejection.into() };
     let errors: Vec<String> = errors.iter().map(|error| format!("{} {}", error.field, error.message)).collect();
     anyhow::anyhow!(errors.join("; "))

@@ -181,6 +181,8 @@ pub(super) const TABLES: &[Table] = &[
     table!(leases, rid).draws_from("leases_rid_seq"),
     table!(api_keys, rid).draws_from("api_keys_rid_seq").tells_runs_apart(),
     table!(views, suspension, recipient),
+    table!(people_groups, rid).draws_from("people_groups_rid_seq"),
+    table!(people_group_members, people_group, person),
     table!(people, rid).draws_from("people_rid_seq"),
     table!(logins, rid).draws_from("logins_rid_seq"),
     table!(sessions, rid).draws_from("sessions_rid_seq"),

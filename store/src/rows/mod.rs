@@ -12,6 +12,7 @@ pub(crate) mod departures;
 pub(crate) mod error;
 pub(crate) mod events;
 pub(crate) mod graph;
+pub(crate) mod groups;
 pub(crate) mod holds;
 pub(crate) mod idempotency;
 pub(crate) mod intents;
@@ -46,6 +47,7 @@ pub(crate) use self::departures::{ReadDepartures, WriteDepartures};
 pub(crate) use self::error::{Decided, RowsError, RowsResult};
 pub(crate) use self::events::{EventLink, NewEvent, ReadEvents, WriteEvents, served_whole};
 pub(crate) use self::graph::{Counted, EdgeKind, EdgeRow, GRAPH_AT_ONCE, HELD_UP, Label, ReadGraph, WriteGraph};
+pub(crate) use self::groups::{ReadGroups, WriteGroups, joined, ordered};
 pub(crate) use self::holds::{ReadHolds, WriteHolds};
 pub(crate) use self::idempotency::{ReadIdempotency, WriteIdempotency, day};
 pub(crate) use self::intents::{IntentRow, ReadIntents, WriteIntents, last_hash};
@@ -93,6 +95,7 @@ pub(crate) trait Rows:
     + WriteDepartures
     + WriteEvents
     + WriteGraph
+    + WriteGroups
     + WriteHolds
     + WriteIdempotency
     + WriteIntents
@@ -138,6 +141,7 @@ pub(crate) trait ReadRows:
     + ReadDepartures
     + ReadEvents
     + ReadGraph
+    + ReadGroups
     + ReadHolds
     + ReadIdempotency
     + ReadIntents
@@ -173,6 +177,7 @@ impl<R> ReadRows for R where
         + ReadDepartures
         + ReadEvents
         + ReadGraph
+        + ReadGroups
         + ReadHolds
         + ReadIdempotency
         + ReadIntents
@@ -203,8 +208,8 @@ impl<R> ReadRows for R where
 pub(crate) mod prelude {
     pub(crate) use super::{
         ReadAccess, ReadAnnouncements, ReadAssignments, ReadBytes, ReadCoordinators, ReadDepartures, ReadEvents, ReadGraph,
-        ReadHolds, ReadIdempotency, ReadIntents, ReadKeys, ReadLeases, ReadOutbox, ReadPasskeys, ReadPeople, ReadPlans,
-        ReadPortfolios, ReadPresence, ReadReceipts, ReadRedactions, ReadRetries, ReadRows, ReadSubscriptions, ReadSuspensions,
-        ReadTasks, ReadTimers, ReadTokens, ReadTree, Rows,
+        ReadGroups, ReadHolds, ReadIdempotency, ReadIntents, ReadKeys, ReadLeases, ReadOutbox, ReadPasskeys, ReadPeople,
+        ReadPlans, ReadPortfolios, ReadPresence, ReadReceipts, ReadRedactions, ReadRetries, ReadRows, ReadSubscriptions,
+        ReadSuspensions, ReadTasks, ReadTimers, ReadTokens, ReadTree, Rows,
     };
 }

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use domain::base::ids::{PersonId, SessionId};
 use domain::people::person::Person;
+use domain::people::principal::Role;
 use uuid::Uuid;
 
 use super::error::RowsResult;
@@ -41,6 +42,7 @@ pub(crate) struct SessionRow {
 pub(crate) trait WritePeople {
     fn insert_person(&mut self, person: &Person) -> RowsResult<()>;
     fn confirm_person(&mut self, id: PersonId, at: DateTime<Utc>) -> RowsResult<()>;
+    fn set_role(&mut self, id: PersonId, role: Role) -> RowsResult<()>;
     /// Notes that a person was removed, and deletes the person's login links and sessions.
     fn remove_person(&mut self, id: PersonId, at: DateTime<Utc>) -> RowsResult<()>;
     fn insert_login(&mut self, login: &LoginRow) -> RowsResult<()>;
@@ -60,7 +62,9 @@ pub(crate) trait WritePeople {
 
 /// Reads people, login links and sessions, inside a transaction that writes or outside. People who were removed are not found.
 pub(crate) trait ReadPeople {
+    /// All people, in the order in which they were added.
     fn people(&mut self) -> RowsResult<Vec<Person>>;
+    fn people_count(&mut self) -> RowsResult<u32>;
     fn person(&mut self, id: PersonId) -> RowsResult<Option<Person>>;
     fn person_called(&mut self, address: &str) -> RowsResult<Option<Person>>;
     /// How many login links a person asked for since this time.

@@ -1,4 +1,4 @@
-//! The tables of people who log in, and of what they opened.
+//! The tables of people who are listed, of their groups, their logins, and of what they opened.
 
 diesel::table! {
     use diesel::sql_types::{BigInt, Integer, Nullable, Text};
@@ -79,4 +79,26 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    use diesel::sql_types::{BigInt, Integer, Text};
+
+    people_groups (rid) {
+        rid -> BigInt,
+        name -> Text,
+        version -> Integer,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::BigInt;
+    use crate::sql::Id;
+
+    people_group_members (people_group, person) {
+        people_group -> BigInt,
+        person -> Id,
+    }
+}
+
 diesel::allow_tables_to_appear_in_same_query!(people, sessions);
+diesel::allow_tables_to_appear_in_same_query!(people, people_group_members);
+diesel::allow_tables_to_appear_in_same_query!(people_groups, people_group_members);

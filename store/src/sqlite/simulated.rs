@@ -32,7 +32,7 @@ use crate::surroundings::Env;
 use crate::{StoreError, Unit};
 
 /// The tables in an order in which they can be emptied.
-const TABLES: [&str; 52] = [
+const TABLES: [&str; 54] = [
     "tree",
     "tree_tiles",
     "tree_runs",
@@ -75,6 +75,8 @@ const TABLES: [&str; 52] = [
     "passkeys",
     "sessions",
     "logins",
+    "people_group_members",
+    "people_groups",
     "people",
     "api_keys",
     "secrets",

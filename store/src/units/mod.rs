@@ -18,6 +18,7 @@ mod finish;
 mod giving_up;
 mod governance;
 mod graph;
+pub(crate) mod groups;
 mod holding_up;
 pub(crate) mod holds;
 pub(crate) mod keys;

@@ -1,19 +1,27 @@
-//! People who may log in. Each change of them is an event of the server's own log.
+//! People who are listed. Each change of them is an event of the server's own log.
+
+use std::collections::HashMap;
 
 use domain::people::authority::{Action, Object, authorize};
-use domain::people::event::{PersonAdded, PersonNamed, ServerEvent};
-use domain::people::person::Person;
-use domain::people::principal::Principal;
+use domain::people::event::{PersonAdded, PersonChanged, PersonNamed, ServerEvent};
+use domain::people::person::{PEOPLE_MAX, Person};
+use domain::people::principal::{Principal, Role};
 use domain::problem::Rejection;
+use domain::wire::PersonView;
 
 use super::{passkeys, server_log};
 use crate::error::Wanted;
-use crate::person::NewPerson;
-use crate::rows::Decided;
+use crate::person::{Named, NewPerson};
 use crate::rows::prelude::*;
+use crate::rows::{Decided, RowsResult};
 use crate::surroundings::Env;
 
-pub(crate) fn add<R: Rows>(rows: &mut R, env: &Env<'_>, principal: &Principal, person: &Wanted<NewPerson>) -> Decided<Person> {
+pub(crate) fn add<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    principal: &Principal,
+    person: &Wanted<NewPerson>,
+) -> Decided<PersonView> {
     if let Err(rejection) = authorize(principal, Action::ManageKeys, Object::Server) {
         return Ok(Err(rejection));
     }
@@ -26,42 +34,101 @@ pub(crate) fn add<R: Rows>(rows: &mut R, env: &Env<'_>, principal: &Principal, p
     if let Some(listed) = rows.reads().person_called(&address)? {
         return Ok(Err(is_listed(&listed, listed.role == role)));
     }
+    if rows.reads().people_count()? >= PEOPLE_MAX {
+        let message = format!("{PEOPLE_MAX} people are listed, and no more are kept; remove one first");
+        return Ok(Err(Rejection::invalid("address", "count", message)));
+    }
     let event = PersonAdded { person_id: id, address: address.clone(), role, credential: principal.credential };
     server_log::append(rows, env, &principal.name, &ServerEvent::PersonAdded(event))?;
     let added_by = principal.name.clone();
     let person = Person { id, address, role, added_at: env.clock.now(), added_by, confirmed_at: None };
     rows.insert_person(&person)?;
-    Ok(Ok(person))
+    Ok(Ok(PersonView::of(person, Vec::new())))
 }
 
 fn is_listed(person: &Person, with_this_role: bool) -> Rejection {
     let Person { address, role, .. } = person;
-    let remedy = if with_this_role { "" } else { "; to give another role, remove the person first" };
+    let remedy = if with_this_role { "" } else { "; to give another role, change the role of that person" };
     Rejection::invalid("address", "unique", format!("{address} is listed already, with the role {role}{remedy}"))
 }
 
-/// Removes a person with the person's passkeys, and ends the person's sessions.
-pub(crate) fn remove<R: Rows>(rows: &mut R, env: &Env<'_>, principal: &Principal, address: &Wanted<String>) -> Decided<Person> {
+/// Finds the person that a caller names.
+fn find<R: ReadRows>(rows: &mut R, named: &Named) -> RowsResult<Option<Person>> {
+    match named {
+        Named::Id(id) => rows.person(*id),
+        Named::Address(address) => rows.person_called(address),
+    }
+}
+
+/// Gives a person another role. If the person has it already, nothing happens, and no event is written.
+pub(crate) fn change<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    principal: &Principal,
+    named: &Wanted<Named>,
+    role: &Wanted<Role>,
+) -> Decided<PersonView> {
     if let Err(rejection) = authorize(principal, Action::ManageKeys, Object::Server) {
         return Ok(Err(rejection));
     }
-    let address = match address {
-        Ok(address) => address,
+    let named = match named {
+        Ok(named) => named,
         Err(rejection) => return Ok(Err(rejection.clone())),
     };
     server_log::begin(rows, env)?;
-    let Some(person) = rows.reads().person_called(address)? else { return Ok(Err(Rejection::NotFound)) };
-    let event = PersonNamed { person_id: person.id, address: person.address.clone(), credential: principal.credential };
-    server_log::append(rows, env, &principal.name, &ServerEvent::PersonRemoved(event))?;
-    passkeys::end_all(rows, env, principal, &person)?;
-    rows.remove_person(person.id, env.clock.now())?;
-    Ok(Ok(person))
+    let Some(mut person) = find(rows.reads(), named)? else { return Ok(Err(Rejection::NotFound)) };
+    let role = match role {
+        Ok(role) => *role,
+        Err(rejection) => return Ok(Err(rejection.clone())),
+    };
+    if person.role != role {
+        let (person_id, address) = (person.id, person.address.clone());
+        let event = PersonChanged { person_id, address, role, credential: principal.credential };
+        server_log::append(rows, env, &principal.name, &ServerEvent::PersonChanged(event))?;
+        rows.set_role(person.id, role)?;
+        person.role = role;
+    }
+    let groups = rows.reads().groups_of(person.id)?;
+    Ok(Ok(PersonView::of(person, groups)))
 }
 
-/// Lists the people, in the order in which they were added.
-pub(crate) fn list<R: ReadRows>(rows: &mut R, principal: &Principal) -> Decided<Vec<Person>> {
+/// Removes a person, with the person's passkeys and places in groups, and ends the person's sessions. Returns the person as it was.
+pub(crate) fn remove<R: Rows>(rows: &mut R, env: &Env<'_>, principal: &Principal, named: &Wanted<Named>) -> Decided<PersonView> {
     if let Err(rejection) = authorize(principal, Action::ManageKeys, Object::Server) {
         return Ok(Err(rejection));
     }
-    Ok(Ok(rows.people()?))
+    let named = match named {
+        Ok(named) => named,
+        Err(rejection) => return Ok(Err(rejection.clone())),
+    };
+    server_log::begin(rows, env)?;
+    let Some(person) = find(rows.reads(), named)? else { return Ok(Err(Rejection::NotFound)) };
+    let groups = rows.reads().groups_of(person.id)?;
+    let event = PersonNamed { person_id: person.id, address: person.address.clone(), credential: principal.credential };
+    server_log::append(rows, env, &principal.name, &ServerEvent::PersonRemoved(event))?;
+    passkeys::end_all(rows, env, principal, &person)?;
+    rows.leave_groups(person.id)?;
+    rows.remove_person(person.id, env.clock.now())?;
+    Ok(Ok(PersonView::of(person, groups)))
+}
+
+/// Lists the people, in the order in which they were added.
+pub(crate) fn list<R: ReadRows>(rows: &mut R, principal: &Principal) -> Decided<Vec<PersonView>> {
+    if let Err(rejection) = authorize(principal, Action::ManageKeys, Object::Server) {
+        return Ok(Err(rejection));
+    }
+    // The groups come in the order of their names, so the names of each person do, too.
+    let mut names: HashMap<String, Vec<String>> = HashMap::new();
+    for group in rows.groups()? {
+        for address in group.members {
+            names.entry(address).or_default().push(group.name.clone());
+        }
+    }
+    let people = rows.people()?.into_iter();
+    Ok(Ok(people
+        .map(|person| {
+            let groups = names.remove(&person.address).unwrap_or_default();
+            PersonView::of(person, groups)
+        })
+        .collect()))
 }

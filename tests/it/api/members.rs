@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
+mod people;
 mod receipts;
 mod work;
 
@@ -562,6 +563,7 @@ async fn outcome(app: &mut TestApp, member: &Member, mut body: Value) -> (u16, V
         "ConsumeReceiptRequest" | "RevokeReceiptRequest" => receipts::sent(app, member.schema, intent, body).await,
         "PlaceHoldRequest" => receipts::held(app, body).await,
         "RedactRequest" => receipts::erased(app, intent, body).await,
+        "AddPersonRequest" | "ChangePersonRequest" | "SetGroupRequest" => people::sent(app, member.schema, &name, body).await,
         schema => sent(app, schema, intent, &open, body).await,
     };
     let status = reply.status;
@@ -585,7 +587,7 @@ async fn outcome(app: &mut TestApp, member: &Member, mut body: Value) -> (u16, V
 on_each_store! {
     /// A member that is accepted without any effect misleads its caller, who counts on the effect.
     async fn each_member_has_an_effect_or_is_shown_or_refused(app: &mut TestApp) {
-        let all = [members_of_intents(), members_of_access(), members_of_portfolios(), work::members_of_tasks(), work::members_of_plans(), work::members_of_coordinators(), members_of_subscriptions(), members_of_requests(), members_of_records(), members_of_questions(), members_of_endings(), members_of_keys_and_messages(), receipts::members()].concat();
+        let all = [members_of_intents(), members_of_access(), members_of_portfolios(), work::members_of_tasks(), work::members_of_plans(), work::members_of_coordinators(), members_of_subscriptions(), members_of_requests(), members_of_records(), members_of_questions(), members_of_endings(), members_of_keys_and_messages(), people::members(), receipts::members()].concat();
         let description = app.anonymous().get("openapi.json").await.ok();
         let listed = all.iter().map(|member| (member.schema.to_owned(), member.name.to_owned())).collect();
         assert_eq!(described(&description), listed, "the members of the description, and those below");

@@ -8,6 +8,7 @@ mod limits;
 mod members;
 mod negatives;
 mod openapi;
+mod people_rows;
 mod portfolios;
 mod proof_rows;
 mod records;

@@ -14,7 +14,7 @@ use harness::on_each_store;
 use placet_server::edge::body::BODY_BYTES_MAX;
 use serde_json::{Value, json};
 
-use super::proof_rows;
+use super::{people_rows, proof_rows};
 
 const NOBODYS: &str = "019ab0f2-0000-7000-8000-000000000000";
 
@@ -92,6 +92,8 @@ impl Row {
             .replace("{subscription_id}", &things.subscription)
             .replace("{receipt_id}", &things.receipt)
             .replace("{agent_id}", "helper")
+            .replace("{person_id}", &things.person)
+            .replace("{group}", "finance")
     }
 
     /// Whether the operation is about an agent's intent or question, whose existence other agents must not learn.
@@ -145,6 +147,7 @@ struct Things {
     coordinator: String,
     subscription: String,
     receipt: String,
+    person: String,
 }
 
 impl Things {
@@ -162,6 +165,7 @@ impl Things {
             coordinator: id(),
             subscription: id(),
             receipt: id(),
+            person: id(),
         }
     }
 
@@ -169,8 +173,9 @@ impl Things {
         Self::all(NOBODYS)
     }
 
-    /// An intent of the usual agent, with a lease and an open question, and the receipt of a decision about another intent.
-    async fn of(agent: &Api, operator: &Api) -> Self {
+    /// An intent of the usual agent, with a lease and an open question, the receipt of a decision about another intent, and a person.
+    async fn of(app: &TestApp) -> Self {
+        let (agent, operator) = (app.agent(), app.operator());
         let (decided, question) = agent.ask(json!({})).await;
         operator.respond(decided, &question, "approve").await.ok();
         let receipt = agent.post(&format!("api/v1/suspensions/{question}/receipt"), json!({})).await.ok()["receipt_id"].clone();
@@ -202,6 +207,7 @@ impl Things {
             coordinator,
             subscription: id(subscription),
             receipt: receipt.as_str().unwrap().to_owned(),
+            person: people_rows::person(app).await,
         }
     }
 
@@ -215,6 +221,7 @@ fn rows() -> Vec<Row> {
     [
         rows_of_decisions(),
         proof_rows::rows(),
+        people_rows::rows(),
         rows_of_work(),
         rows_of_requests(),
         rows_of_portfolios(),
@@ -408,7 +415,6 @@ fn rows_of_work() -> Vec<Row> {
 fn rows_of_decisions() -> Vec<Row> {
     use Role::{Admin, Agent, Auditor, Channel, Operator};
     const NOT_AGENTS: &[Role] = &[Operator, Admin, Auditor, Channel];
-    const NOT_ADMINS: &[Role] = &[Agent, Operator, Auditor, Channel];
     vec![
         Row::new("POST /api/v1/intents", Agent).forbidden(NOT_AGENTS).invalid(json!({"title": ""}), "title"),
         Row::new("GET /api/v1/intents", Agent).forbidden(&[Channel]).query("limit=1001", "limit"),
@@ -465,11 +471,8 @@ fn rows_of_decisions() -> Vec<Row> {
         Row::new("POST /api/v1/suspensions/preview", Agent)
             .forbidden(&[Auditor, Channel])
             .invalid(json!({"question": ""}), "question"),
-        Row::new("POST /api/v1/keys", Admin).forbidden(NOT_ADMINS).invalid(json!({"role": "agent", "name": ""}), "name"),
-        Row::new("GET /api/v1/keys", Admin).forbidden(NOT_ADMINS),
         Row::new("GET /api/v1/server/events", Auditor).forbidden(&[Agent, Operator, Channel]).query("limit=1001", "limit"),
         Row::new("GET /metrics", Auditor).forbidden(&[Agent, Operator, Channel]),
-        Row::new("DELETE /api/v1/keys/{key_id}", Admin).forbidden(NOT_ADMINS),
     ]
 }
 
@@ -526,7 +529,7 @@ on_each_store! {
 
     /// 401 is decided before the body, the ids or the headers of the request are checked.
     async fn without_a_key_that_counts_everything_is_401(app: &mut TestApp) {
-        let things = Things::of(&app.agent(), &app.operator()).await;
+        let things = Things::of(app).await;
         let before = app.agent().everything(things.id()).await;
         let keys = [None, Some(""), Some("placet_agent_000000000000000000000000000000000"), Some("no key"), Some("\u{e9}")];
         let huge = vec![b'['; BODY_BYTES_MAX + 1];
@@ -550,7 +553,7 @@ on_each_store! {
 
     /// 413, 415 and the 422 for malformed JSON come before any check of roles or records.
     async fn a_body_is_read_before_anything_is_looked_up(app: &mut TestApp) {
-        let things = Things::of(&app.agent(), &app.operator()).await;
+        let things = Things::of(app).await;
         let before = app.agent().everything(things.id()).await;
         for row in rows().into_iter().filter(|row| row.invalid.is_some()) {
             for role in row.forbidden.iter().chain([&row.role]) {
@@ -573,7 +576,7 @@ on_each_store! {
 
     /// A record that a caller may not read looks exactly like one that does not exist, even if the request has other mistakes.
     async fn what_may_not_be_read_does_not_exist(app: &mut TestApp) {
-        let things = Things::of(&app.agent(), &app.operator()).await;
+        let things = Things::of(app).await;
         let before = app.agent().everything(things.id()).await;
         let stranger = Api::new(&app.base, Some(&app.new_key(Role::Agent, "stranger").await));
         for row in rows().into_iter().filter(|row| row.on_an_intent() && !row.told_to_strangers) {
@@ -593,7 +596,7 @@ on_each_store! {
 
     /// A caller who may read but not act gets 403 before any other mistake of the request is named, and nothing changes.
     async fn who_may_read_but_not_act_is_403(app: &mut TestApp) {
-        let things = Things::of(&app.agent(), &app.operator()).await;
+        let things = Things::of(app).await;
         let before = app.agent().everything(things.id()).await;
         for row in rows() {
             for role in row.forbidden {
@@ -613,7 +616,7 @@ on_each_store! {
 
     /// The order is: 400 for a missing version, 422 for wrong fields, and 409 for a stale version once the fields are right.
     async fn if_match_comes_before_the_fields_and_a_stale_one_after(app: &mut TestApp) {
-        let things = Things::of(&app.agent(), &app.operator()).await;
+        let things = Things::of(app).await;
         let before = app.agent().everything(things.id()).await;
         for row in rows() {
             let Some((invalid, field)) = &row.invalid else { continue };
@@ -656,7 +659,7 @@ on_each_store! {
 
     /// A query that breaks a rule is refused with the field's name. If a limit were silently ignored, the page would be wrong.
     async fn a_query_that_breaks_a_rule_is_named(app: &mut TestApp) {
-        let things = Things::of(&app.agent(), &app.operator()).await;
+        let things = Things::of(app).await;
         for row in rows() {
             let Some((query, field)) = row.query else { continue };
             let reply = app.api(row.role).get(&format!("{}?{query}", row.path(&things))).await;
@@ -667,7 +670,7 @@ on_each_store! {
 
     /// The 405 of a path lists the methods that the description lists, so that a client can correct its call.
     async fn a_method_a_path_does_not_know_is_405_and_names_those_it_knows(app: &mut TestApp) {
-        let things = Things::of(&app.agent(), &app.operator()).await;
+        let things = Things::of(app).await;
         let before = app.agent().everything(things.id()).await;
         let mut paths: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for operation in described(app).await.into_keys() {

@@ -90,6 +90,7 @@ const STORE: &[&str] = &[
     "backend",
     "audits",
     "logins",
+    "groups",
     "passkeys",
     "store",
     "running",

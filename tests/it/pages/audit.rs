@@ -10,6 +10,7 @@ use harness::browser::{Browser, BrowserOptions};
 use harness::person::{Page, Person};
 use harness::{on_each_store, on_one_store, rows};
 use serde_json::{Value, json};
+use store::Named;
 use store::audit::{FOUND_MAX, LOOKED_AT_MAX, LOOKED_AT_WITH_WORDS_MAX};
 use store::host::account;
 
@@ -291,7 +292,7 @@ on_each_store! {
         let mut ada = log_in(app, ADA).await;
         let nonce = open(app, &mut ada, "").await.nonce();
         let removed = begin(&ada, &nonce).await;
-        app.store().remove_person(account::principal(), Ok(ADA.to_owned())).await.unwrap();
+        app.store().remove_person(account::principal(), Ok(Named::Address(ADA.to_owned()))).await.unwrap();
         let mut ada = auditor(app).await;
         let nonce = open(app, &mut ada, "").await.nonce();
         let outlived = begin(&ada, &nonce).await;

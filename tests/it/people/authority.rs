@@ -18,7 +18,7 @@ use store::{LogKeyRow, Relation, Repeatable, Store, StoreError, StreamOf, Target
 
 /// The units of the store (methods that run one transaction) that a caller asks for. Each takes the caller as a parameter, and
 /// each has a line in the table below.
-const ASKED_FOR: [&str; 67] = [
+const ASKED_FOR: [&str; 71] = [
     "execute",
     "create",
     "intent",
@@ -75,7 +75,11 @@ const ASKED_FOR: [&str; 67] = [
     "export_page",
     "add_person",
     "people",
+    "change_person",
     "remove_person",
+    "set_group",
+    "remove_group",
+    "groups",
     "reset_passkeys",
     "known_passkeys",
     "own_passkeys",
@@ -164,7 +168,7 @@ const ACTIONS: [Action; 18] = [
 /// A unit that acts for a caller but does not take the caller as a parameter could check no permission.
 #[test]
 fn every_unit_of_the_store_is_told_who_asks_or_is_the_servers_own() {
-    let sources = ["store.rs", "logins.rs", "audits.rs", "passkeys.rs"]
+    let sources = ["store.rs", "logins.rs", "groups.rs", "audits.rs", "passkeys.rs"]
         .map(|file| std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/src").join(file)).unwrap());
     let bodies = sources.iter().map(|source| source.split("pub trait ").nth(1).unwrap().split("\n}\n").next().unwrap());
     let units: Vec<(&str, &str)> = bodies
@@ -280,7 +284,11 @@ async fn column_of_people(store: &dyn Store, who: &Principal, intent: IntentId) 
     let mut push = |unit: &str, came_of_it| cells.push((unit.to_owned(), came_of_it));
     push("add_person", cell(store.add_person(me(), wrong())).await);
     push("people", cell(store.people(me())).await);
+    push("change_person", cell(store.change_person(me(), wrong(), wrong())).await);
     push("remove_person", cell(store.remove_person(me(), wrong())).await);
+    push("set_group", cell(store.set_group(me(), wrong())).await);
+    push("remove_group", cell(store.remove_group(me(), wrong())).await);
+    push("groups", cell(store.groups(me())).await);
     push("reset_passkeys", cell(store.reset_passkeys(me(), wrong())).await);
     push("known_passkeys", cell(store.known_passkeys(me())).await);
     push("own_passkeys", cell(store.own_passkeys(me())).await);
@@ -420,7 +428,11 @@ begin_export           | 403  403  403  | 403  403  403  | yes  yes  yes  | yes 
 export_page            | 403  403  403  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
 add_person             | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
 people                 | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
+change_person          | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
 remove_person          | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
+set_group              | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
+remove_group           | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
+groups                 | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
 reset_passkeys         | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
 known_passkeys         | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
 own_passkeys           | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404

@@ -10,9 +10,9 @@ use harness::person::{Page, Person};
 use harness::smtp::Fault;
 use reqwest::Method;
 use serde_json::{Value, json};
-use store::NewPerson;
 use store::host::account;
 use store::host::clock::SystemEntropy;
+use store::{Named, NewPerson};
 
 /// The auditor of these tests.
 pub(crate) const ADA: &str = "ada@example.com";
@@ -213,7 +213,7 @@ on_each_store! {
         let ada = log_in(app, ADA).await;
         ask(app, &mut app.person(), ADA).await;
         let link = app.next_link().await;
-        app.store().remove_person(account::principal(), Ok(ADA.to_owned())).await.unwrap();
+        app.store().remove_person(account::principal(), Ok(Named::Address(ADA.to_owned()))).await.unwrap();
         assert!(!is_in(app, &ada).await, "at once");
         assert_eq!(app.person().open(&link).await.status, 404);
         assert_eq!(last(app, 1).await[0].0, "person.removed");
@@ -272,7 +272,7 @@ on_each_store! {
     /// Two spellings of an address are one person, who is listed once.
     async fn an_address_is_listed_once(app: &mut TestApp) {
         list(app, ADA, Role::Auditor).await;
-        for (role, words) in [(Role::Auditor, "listed already, with the role auditor"), (Role::Admin, "remove the person first")] {
+        for (role, words) in [(Role::Auditor, "listed already, with the role auditor"), (Role::Admin, "change the role of that person")] {
             let id = PersonId(SystemEntropy.uuid(chrono::DateTime::UNIX_EPOCH));
             let again = NewPerson { id, address: ADA.to_owned(), role };
             let refused = app.store().add_person(account::principal(), Ok(again)).await.unwrap_err();
@@ -281,7 +281,7 @@ on_each_store! {
         assert_eq!(app.store().people(account::principal()).await.unwrap().len(), 1);
         let added = last(app, 1).await.pop().unwrap();
         assert_eq!((added.0.as_str(), &added.2["address"]), ("person.added", &json!(ADA)));
-        app.store().remove_person(account::principal(), Ok(ADA.to_owned())).await.unwrap();
+        app.store().remove_person(account::principal(), Ok(Named::Address(ADA.to_owned()))).await.unwrap();
         list(app, ADA, Role::Admin).await;
     }
 }

@@ -1,8 +1,9 @@
-//! The permissions of callers, by their keys, and the data that stays secret.
+//! The permissions of callers, by their keys, the people who are listed, and the data that stays secret.
 
 mod access;
 mod assignments;
 mod authority;
+mod directory;
 mod gateways;
 mod governance;
 mod keys;

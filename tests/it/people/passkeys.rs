@@ -10,6 +10,7 @@ use harness::person::{Page, Person};
 use harness::process::program;
 use placet::{Decision, PasskeyError, SignatureError, Signed, verify_receipt, verify_signature};
 use serde_json::{Value, json};
+use store::Named;
 use store::host::account;
 use verify::report::Verdict;
 use verify::{Options, Watchers, verify};
@@ -404,7 +405,7 @@ on_each_store! {
         at_home(app).await;
         let (mut ada, passkey) = person_with_passkey(app, ADA).await;
         let (_, _, link) = ask(app, ADA).await;
-        app.store().remove_person(account::principal(), Ok(ADA.to_owned())).await.unwrap();
+        app.store().remove_person(account::principal(), Ok(Named::Address(ADA.to_owned()))).await.unwrap();
         let [event] = server_events(app, "passkey.removed").await.try_into().unwrap();
         assert_eq!(event["credential_id"], json!(passkey.id()));
         list(app, ADA, Role::Operator).await;

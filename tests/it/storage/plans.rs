@@ -25,6 +25,18 @@ const WHOLE: &[(&str, &str)] = &[
     ),
     ("SELECT completions.intent FROM completions ORDER BY", "a completed intent leaves the table within seconds"),
     ("SELECT … FROM api_keys ORDER BY", "there are few keys, and all are listed"),
+    ("SELECT … FROM people WHERE (people.removed_at IS NULL) ORDER BY", "there are at most 2,000 people, and all are listed"),
+    ("SELECT COUNT(*) FROM people WHERE (people.removed_at IS NULL)", "when a person is added, and there are at most 2,000"),
+    ("SELECT … FROM people_groups", "there are at most 200 groups, and all are listed"),
+    ("SELECT COUNT(*) FROM people_groups", "when a group is made, and there are at most 200"),
+    (
+        "SELECT … FROM (people_group_members INNER JOIN people ON (people.id = people_group_members.person))",
+        "a group has at most 200 members, and all are listed",
+    ),
+    (
+        "SELECT people.address FROM (people_group_members INNER JOIN people",
+        "there are at most 2,000 people, and a group may have a tenth of them",
+    ),
     ("SELECT published.rid FROM published ORDER BY published.rid DESC LIMIT ?", "the newest comes first, and it alone is read"),
     ("SELECT name AS line FROM sqlite_master", "at a start, and there are few tables"),
     ("SELECT __diesel_schema_migrations.version", "at a start, and there are few migrations"),
@@ -32,11 +44,19 @@ const WHOLE: &[(&str, &str)] = &[
 /// Indexes of open, queued or failed rows only. They stay small, however many rows the table has.
 const PARTIAL: &[&str] = &["logins_by_due", "outbox_due", "outbox_failed", "suspensions_open", "tasks_by_due_at"];
 
-/// Tables that never have more than a few rows.
-const SMALL: &[&str] =
-    &["__diesel_schema_migrations", "log_keys", "presence", "published_offset", "secrets", "server_log", "witnesses"];
+/// Tables that never have more than some hundreds of rows.
+const SMALL: &[&str] = &[
+    "__diesel_schema_migrations",
+    "log_keys",
+    "people_groups",
+    "presence",
+    "published_offset",
+    "secrets",
+    "server_log",
+    "witnesses",
+];
 /// SQL for rows that one does not get by copying the rows of one day. Idempotency keys may be used again, and the tables of
-/// returned messages, of agents' bytes, assignments and access, of portfolios, tasks, coordinators, retries and subscriptions become large.
+/// returned messages, of agents' bytes, assignments and access, of people, portfolios, tasks, coordinators, retries and subscriptions become large.
 const ANOTHER_DAY: &str = "DELETE FROM suspension_keys WHERE suspension < 1000000; \
                            INSERT INTO agent_bytes SELECT 'agent-' || number, 100000, 0, 1 FROM generate_series(1, 20000) AS number; \
                            ANALYZE agent_bytes; \
@@ -64,7 +84,12 @@ const ANOTHER_DAY: &str = "DELETE FROM suspension_keys WHERE suspension < 100000
                            INSERT INTO plans (id, intent, state, facts, body) SELECT id, rid, 3, '{}', '{}' FROM intents ON CONFLICT DO NOTHING; ANALYZE plans; \
                            INSERT INTO coordinators (id, intent, facts, body) SELECT id, rid, '{}', '{}' FROM intents ON CONFLICT DO NOTHING; ANALYZE coordinators; \
                             INSERT INTO retries (intent, facts) SELECT rid, '{}' FROM intents ON CONFLICT DO NOTHING; ANALYZE retries; \
-                           INSERT INTO people (id, address, role, added_at, added_by) SELECT id, 'person-' || rid, 3, now(), 'a' FROM intents; ANALYZE people; \
+                           INSERT INTO people (id, address, role, added_at, added_by) SELECT id, 'person-' || rid, 3, now(), 'a' FROM intents LIMIT 1900; ANALYZE people; \
+                           INSERT INTO people_groups (name) SELECT 'group-' || number FROM generate_series(1, 150) AS number; ANALYZE people_groups; \
+                           INSERT INTO people_group_members SELECT g.rid, p.id FROM people_groups g JOIN people p ON p.rid % 10 = g.rid % 10; \
+                           ANALYZE people_group_members; \
+                           INSERT INTO passkeys (credential_id, person, public_key, algorithm, rp_id, counter, added_at) \
+                           SELECT id::text::bytea, id, '', -7, 'a.example', 0, now() FROM intents; ANALYZE passkeys; \
                            INSERT INTO logins (id, person, asked_at, expires_at) SELECT id, id, now() + interval '9 years', now() FROM intents; ANALYZE logins; \
                            INSERT INTO sessions (id, person, hash, began_at, used_at, ends_at) SELECT id, id, id::text::bytea, now(), now(), \
                            now() + interval '9 years' FROM intents; ANALYZE sessions; \
@@ -254,6 +279,20 @@ async fn subscriptions(app: &TestApp, path: &str) {
     app.store().forget_expired().await.unwrap();
 }
 
+/// Lists a person and a group, changes both, and removes them.
+async fn directory(admin: &Api) {
+    let person = admin.post("api/v1/people", json!({"address": "ada@example.com", "role": "operator"})).await.ok();
+    let one = format!("api/v1/people/{}", person["id"].as_str().unwrap());
+    admin.send(admin.request("PATCH", &one).json(&json!({"role": "auditor"}))).await.ok();
+    let group = "api/v1/groups/finance";
+    admin.send(admin.request("PUT", group).json(&json!({"members": ["ada@example.com"]}))).await.ok();
+    for list in ["people", "groups"] {
+        admin.get(&format!("api/v1/{list}")).await.ok();
+    }
+    admin.send(admin.request("DELETE", &one)).await.ok();
+    admin.send(admin.request("DELETE", group)).await.ok();
+}
+
 /// Uses everything that an intent can have beside it.
 async fn beside(app: &TestApp, path: &str) {
     let (agent, operator) = (app.agent(), app.operator());
@@ -264,6 +303,7 @@ async fn beside(app: &TestApp, path: &str) {
     failures(app).await;
     portfolios(&agent, &operator, path).await;
     subscriptions(app, path).await;
+    directory(&app.api(Role::Admin)).await;
 }
 
 /// Brings about each ending of a question that is asked in one call, then asks as the OpenIntent client does, and then sets the

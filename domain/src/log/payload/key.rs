@@ -1,4 +1,4 @@
-//! Payloads of the server's own log: its keys, and the people who log in.
+//! Payloads of the server's own log: its keys, the people who log in, and their groups.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -8,8 +8,8 @@ use crate::base::name::Owner;
 use crate::base::time;
 use crate::people::client::Client;
 use crate::people::event::{
-    HoldChanged, KeyFacts, LogExported, LogKeyAdded, PasskeyAdded, PasskeyRemoved, PayloadRedacted, PersonAdded, PersonNamed,
-    ServerEvent, SessionBegan, SessionEnded,
+    GroupChanged, GroupRemoved, HoldChanged, KeyFacts, LogExported, LogKeyAdded, PasskeyAdded, PasskeyRemoved, PayloadRedacted,
+    PersonAdded, PersonChanged, PersonNamed, ServerEvent, SessionBegan, SessionEnded,
 };
 use crate::people::principal::{Credential, Role};
 
@@ -33,6 +33,12 @@ pub enum ServerPayload {
     PersonAdded(PersonAdded),
     /// `person.confirmed` and `person.removed`.
     PersonNamed(PersonNamed),
+    /// `person.changed`.
+    PersonChanged(PersonChanged),
+    /// `group.changed`.
+    GroupChanged(GroupChanged),
+    /// `group.removed`.
+    GroupRemoved(GroupRemoved),
     /// `session.began`.
     SessionBegan(SessionBegan),
     /// `session.ended`.
@@ -111,6 +117,9 @@ impl ServerPayload {
             ServerEvent::HoldPlaced(changed) | ServerEvent::HoldLifted(changed) => Self::HoldChanged(changed.clone()),
             ServerEvent::PersonAdded(added) => Self::PersonAdded(added.clone()),
             ServerEvent::PersonConfirmed(named) | ServerEvent::PersonRemoved(named) => Self::PersonNamed(named.clone()),
+            ServerEvent::PersonChanged(changed) => Self::PersonChanged(changed.clone()),
+            ServerEvent::GroupChanged(changed) => Self::GroupChanged(changed.clone()),
+            ServerEvent::GroupRemoved(removed) => Self::GroupRemoved(removed.clone()),
             ServerEvent::SessionBegan(began) => Self::SessionBegan(began.clone()),
             ServerEvent::SessionEnded(ended) => Self::SessionEnded(ended.clone()),
             ServerEvent::PasskeyAdded(added) => Self::PasskeyAdded(added.clone()),

@@ -76,7 +76,7 @@ pub(super) fn body(operation_id: &str) -> Option<Value> {
     Some(body)
 }
 
-/// The example bodies of the operations on portfolios, tasks and subscriptions.
+/// The example bodies of the operations on people, portfolios, tasks and subscriptions.
 fn of_sets(operation_id: &str) -> Option<Value> {
     Some(match operation_id {
         "subscriptions_subscribe" => json!({
@@ -117,6 +117,9 @@ fn of_sets(operation_id: &str) -> Option<Value> {
         "plans_approve" => json!({ "plan_id": "019ab0f2-7c11-7d3a-9a55-3f1f0d6b2c10", "notes": "Checked by phone." }),
         "plans_reject" => json!({ "plan_id": "019ab0f2-7c11-7d3a-9a55-3f1f0d6b2c10", "notes": "The IBAN is new." }),
         "tasks_escalate" => json!({ "reason": "The invoice names a person who is not in the list." }),
+        "people_add" => json!({ "address": "ada@example.com", "role": "operator" }),
+        "people_change" => json!({ "role": "auditor" }),
+        "groups_set" => json!({ "members": ["ada@example.com", "bob@example.com"] }),
         "tasks_delegate" => json!({ "capability": "translate", "payload": { "text": "Rechnung" } }),
         _ => return None,
     })

@@ -17,9 +17,9 @@ use utoipa::OpenApi;
 
 use super::{
     access, agents, approvals, arbitration, attachments, checkpoints, coordinators, costs, decisions, deliveries, discovery,
-    escalations, events, export, extensions, failures, governance, graph, health, holds, intents, keys, leases, metrics, plans,
-    portfolios, preview, proofs, receipts, redactions, reminders, retry_policy, server_log, streams, subscriptions, suspensions,
-    tasks,
+    escalations, events, export, extensions, failures, governance, graph, groups, health, holds, intents, keys, leases, metrics,
+    people, plans, portfolios, preview, proofs, receipts, redactions, reminders, retry_policy, server_log, streams,
+    subscriptions, suspensions, tasks,
 };
 use crate::edge::problem::Surface;
 use crate::edge::route::{Declared, Routes};
@@ -55,6 +55,7 @@ use crate::edge::route::{Declared, Routes};
         costs::record_cost, costs::list_costs, failures::record_failure, failures::list_failures,
         retry_policy::set_retry_policy, retry_policy::read_retry_policy,
         keys::create, keys::list, keys::revoke,
+        people::add, people::list, people::change, people::remove, groups::set, groups::list, groups::remove,
         server_log::events,
         proofs::chain, proofs::checkpoints, proofs::checkpoint, proofs::proof, proofs::consistency, proofs::sign, export::export,
         receipts::issue, receipts::read, receipts::consume, receipts::revoke, redactions::redact, holds::place, holds::list, holds::lift,
@@ -82,7 +83,9 @@ use crate::edge::route::{Declared, Routes};
         (name = "streams", description = "Events as they happen, for the OpenIntent client: server-sent events, with `Last-Event-ID`. Every refusal is held for five seconds."),
         (name = "subscriptions", description = "Endpoints that are told of the events of an intent (RFC-0006)."),
         (name = "keys", description = "API keys, for admins."),
-        (name = "server", description = "The server's own log: who made, imported and revoked keys, in one chain. For admins and auditors."),
+        (name = "people", description = "The people who are listed, with their roles and groups. For admins."),
+        (name = "groups", description = "Groups of listed people. For admins."),
+        (name = "server", description = "The server's own log: who made, imported and revoked keys, and who changed people and groups, in one chain. For admins and auditors."),
         (name = "receipts", description = "Receipts of decisions: a third party checks one offline before it acts, and uses it once."),
         (name = "proofs", description = "Checkpoints of one tree over all events, and proofs that lead from an event to them (RFC-0019, RFC 9162)."),
         (name = "discovery", description = "What this server is. No key is needed."),

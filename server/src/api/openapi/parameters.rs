@@ -1,6 +1,7 @@
 //! The meaning of a parameter, by its name: a name means the same on every path, except where a path is named here.
 
 use domain::container::task::TaskStatus;
+use domain::suspension::channel::CHANNEL_NAME_MAX;
 use serde_json::{Value, json};
 
 use super::text;
@@ -150,7 +151,7 @@ fn of_proofs(path: &str, name: &str) -> Option<(Value, &'static str)> {
     Some(meaning)
 }
 
-/// The parameters that have bounds or meanings of their own on the paths of portfolios, tasks and subscriptions.
+/// The parameters that have bounds or meanings of their own on the paths of people, portfolios, tasks and subscriptions.
 fn of_one_noun(path: &str, name: &str) -> Option<(Value, &'static str)> {
     let number = |minimum: u32, maximum: u32, default: u32| json!({ "type": "integer", "minimum": minimum, "maximum": maximum, "default": default });
     Some(match (path, name) {
@@ -163,6 +164,11 @@ fn of_one_noun(path: &str, name: &str) -> Option<(Value, &'static str)> {
         (_, "coordinator_id") => {
             (json!({ "type": "string", "format": "uuid" }), "The id of the lease. Any other value answers 404.")
         }
+        (_, "person_id") => (json!({ "type": "string", "format": "uuid" }), "The person's id. Any other value answers 404."),
+        (_, "group") => (
+            json!({ "type": "string", "minLength": 1, "maxLength": CHANNEL_NAME_MAX, "pattern": "^[a-z0-9-]+$" }),
+            "The name of the group.",
+        ),
         ("/api/v1/intents/{intent_id}/coordinator-decisions", "limit") => {
             (number(1, DECISIONS_MAX, DECISIONS_DEFAULT), "The most decisions in the list.")
         }

@@ -9,6 +9,7 @@ mod coordinators;
 mod departures;
 mod events;
 mod graph;
+mod groups;
 mod holds;
 mod idempotency;
 mod intents;

@@ -5,6 +5,7 @@ use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::base::ids::{PersonId, SessionId};
 use domain::people::person::Person;
+use domain::people::principal::Role;
 use uuid::Uuid;
 
 use super::Writing;
@@ -30,6 +31,12 @@ impl WritePeople for Writing<'_> {
     fn confirm_person(&mut self, id: PersonId, at: DateTime<Utc>) -> RowsResult<()> {
         let person = people::table.filter(people::id.eq(Key(id.0)));
         diesel::update(person).set(people::confirmed_at.eq(At(at))).execute(self.conn)?;
+        Ok(())
+    }
+
+    fn set_role(&mut self, id: PersonId, role: Role) -> RowsResult<()> {
+        let person = people::table.filter(people::id.eq(Key(id.0)));
+        diesel::update(person).set(people::role.eq(role.code())).execute(self.conn)?;
         Ok(())
     }
 
@@ -129,6 +136,11 @@ impl ReadPeople for SqliteConnection {
     fn people(&mut self) -> RowsResult<Vec<Person>> {
         let all = people::table.filter(people::removed_at.is_null()).order(people::rid).select(PERSON);
         all.load::<PersonColumns>(self)?.into_iter().map(PersonColumns::into_person).collect()
+    }
+
+    fn people_count(&mut self) -> RowsResult<u32> {
+        let listed = people::table.filter(people::removed_at.is_null()).count().first::<i64>(self)?;
+        u32::try_from(listed).map_err(|_| RowsError::Inconsistent("a count beyond all numbers"))
     }
 
     fn person(&mut self, id: PersonId) -> RowsResult<Option<Person>> {

@@ -1,0 +1,2 @@
+DROP TABLE people_group_members;
+DROP TABLE people_groups;

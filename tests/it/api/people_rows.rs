@@ -1,0 +1,30 @@
+//! The rows of the table of refusals that are about keys, people and groups.
+
+use domain::people::principal::Role;
+use harness::app::TestApp;
+use serde_json::json;
+
+use super::negatives::Row;
+
+pub(super) fn rows() -> Vec<Row> {
+    use Role::{Admin, Agent, Auditor, Channel, Operator, Verifier};
+    let admins = |operation: &str| Row::new(operation, Admin).forbidden(&[Agent, Operator, Auditor, Channel, Verifier]);
+    vec![
+        admins("POST /api/v1/keys").invalid(json!({"role": "agent", "name": ""}), "name"),
+        admins("GET /api/v1/keys"),
+        admins("DELETE /api/v1/keys/{key_id}"),
+        admins("POST /api/v1/people").invalid(json!({"address": "ada", "role": "auditor"}), "address"),
+        admins("GET /api/v1/people"),
+        admins("PATCH /api/v1/people/{person_id}").invalid(json!({"role": "agent"}), "role"),
+        admins("DELETE /api/v1/people/{person_id}"),
+        admins("GET /api/v1/groups"),
+        admins("PUT /api/v1/groups/{group}").invalid(json!({"members": []}), "members"),
+        admins("DELETE /api/v1/groups/{group}"),
+    ]
+}
+
+/// Lists a person; returns the id.
+pub(super) async fn person(app: &TestApp) -> String {
+    let person = app.api(Role::Admin).post("api/v1/people", json!({"address": "ada@example.com", "role": "auditor"})).await;
+    person.ok()["id"].as_str().unwrap_or_default().to_owned()
+}
