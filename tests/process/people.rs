@@ -16,7 +16,7 @@ async fn people_are_added_listed_and_removed_in_clear_words() {
         (&["add", "ADA@example.com", "--role", "admin"], "to give another role, change the role of that person"),
         (&["add", "ada@", "--role", "auditor"], "address must be one plain e-mail address"),
         (&["add", "bob@example.com", "--role", "agent"], "role must be auditor, operator or admin"),
-        (&["add", "bob@example.com", "--role", "root"], "expected agent, operator"),
+        (&["add", "bob@example.com", "--role", "root"], "expected auditor, operator or admin"),
         (&["add", "bob@example.com"], "--role"),
         (&["change", "bob@example.com", "--role", "admin"], "bob@example.com is not listed; placet people list"),
         (&["change", "ada@example.com", "--role", "agent"], "role must be auditor, operator or admin"),

@@ -38,7 +38,7 @@ pub(super) struct AddArgs {
     /// The e-mail address of the person.
     address: String,
     /// The role of the person: auditor, operator or admin.
-    #[arg(long)]
+    #[arg(long, value_parser = read_role)]
     role: Role,
     #[command(flatten)]
     database: DatabaseArgs,
@@ -58,7 +58,7 @@ pub(super) struct ChangeArgs {
     /// The e-mail address of the person.
     address: String,
     /// The role of the person from now on: auditor, operator or admin.
-    #[arg(long)]
+    #[arg(long, value_parser = read_role)]
     role: Role,
     #[command(flatten)]
     database: DatabaseArgs,
@@ -87,6 +87,11 @@ pub(super) async fn run(command: PeopleCommand) -> anyhow::Result<()> {
         PeopleCommand::Passkeys(args) => passkeys(args).await,
         PeopleCommand::ResetPasskeys(args) => reset_passkeys(args).await,
     }
+}
+
+/// Reads a role. A role of programs is refused later, with the reason.
+fn read_role(text: &str) -> Result<Role, &'static str> {
+    text.parse().map_err(|_| "expected auditor, operator or admin")
 }
 
 async fn add(AddArgs { address, role, database }: AddArgs) -> anyhow::Result<()> {
