@@ -15,8 +15,7 @@ use store::audit::{FOUND_MAX, LOOKED_AT_MAX, LOOKED_AT_WITH_WORDS_MAX};
 use store::host::account;
 
 use crate::log::export::{Begun, much_traffic};
-use crate::pages::browser::shots;
-use crate::pages::looks::looks;
+use crate::pages::looks::{fits, looks};
 use crate::people::logins::{ADA, list, log_in};
 
 /// An auditor who is logged in.
@@ -406,7 +405,6 @@ on_one_store! {
         let newest = newest["intents"][0]["id"].as_str().unwrap().to_owned();
         for (width, dark) in looks() {
             let browser = Browser::start(BrowserOptions { width, height: 800, dark, javascript: false }).await;
-            let scheme = if dark { "dark" } else { "light" };
             let base = &app.base;
             let pages = [
                 ("login", format!("{base}login"), None),
@@ -425,11 +423,7 @@ on_one_store! {
                     become_person(&browser, app, person).await;
                 }
                 browser.open(&url).await;
-                browser.screenshot(&shots().join(format!("{name}-{width}-{scheme}.png"))).await;
-                let (content, room) = browser.scroll_width().await;
-                assert!(content <= room, "{name} is {content} px wide at {width} px");
-                let found = browser.accessibility_violations().await;
-                assert!(found.is_empty(), "{name} at {width} px, {scheme}: {}", found.join("\n"));
+                fits(&browser, name, (width, dark)).await;
                 let errors = browser.console_errors().await;
                 assert!(errors.iter().all(|error| error.contains("server responded with a status of 4")), "{name}: {errors:?}");
             }

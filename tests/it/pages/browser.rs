@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::pages::looks::looks;
+use crate::pages::looks::{fits, looks};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Refund {
@@ -400,11 +400,7 @@ on_one_store! {
             for (width, dark) in looks() {
                 let browser = browser(width, dark).await;
                 browser.open(&file).await;
-                browser.screenshot(&shots().join(format!("{name}-{width}.png"))).await;
-                let (content, room) = browser.scroll_width().await;
-                assert!(content <= room, "{name} is {content} px wide at {width} px");
-                let found = browser.accessibility_violations().await;
-                assert!(found.is_empty(), "{name} at {width} px: {}", found.join("\n"));
+                fits(&browser, name, (width, dark)).await;
             }
         }
     }
@@ -611,14 +607,9 @@ async fn look(width: u32, dark: bool, pages: &Gallery) {
         if let Some(css) = press {
             browser.press(css).await;
         }
-        let scheme = if dark { "dark" } else { "light" };
-        browser.screenshot(&shots().join(format!("{name}-{width}-{scheme}.png"))).await;
-        let (content, room) = browser.scroll_width().await;
-        assert!(content <= room, "{name} is {content} px wide at {width} px");
+        fits(&browser, name, (width, dark)).await;
         let styled = browser.evaluate("getComputedStyle(document.querySelector('.top')).display").await;
         assert_eq!(styled, "flex", "{name} has lost its style sheet");
-        let found = browser.accessibility_violations().await;
-        assert!(found.is_empty(), "{name} at {width} px: {}", found.join("\n"));
         // The browser logs an error for the status of a page after a POST or an unknown link, and no other error may appear.
         let errors: Vec<String> = browser.console_errors().await;
         assert!(errors.iter().all(|error| error.contains("server responded with a status of 4")), "{name}: {errors:?}");

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use store::host::account;
 
 use super::browser::shots;
-use super::looks::looks;
+use super::looks::{fits, looks};
 use crate::people::logins::{ADA, list};
 use crate::people::passkeys::{ask, ask_for, at_home, recorded};
 
@@ -49,11 +49,7 @@ async fn with_passkey(app: &mut TestApp) -> (Browser, String) {
 async fn look(browser: &Browser, name: &str) {
     for (width, dark) in looks() {
         browser.emulate(BrowserOptions { width, height: 800, dark, javascript: true }).await;
-        let (content, room) = browser.scroll_width().await;
-        assert!(content <= room, "{name} is {content} px wide at {width} px");
-        assert_eq!(browser.accessibility_violations().await, [""; 0], "{name} at {width} px");
-        let scheme = if dark { "dark" } else { "light" };
-        browser.screenshot(&shots().join(format!("{name}-{width}-{scheme}.png"))).await;
+        fits(browser, name, (width, dark)).await;
     }
 }
 

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use store::work::WORKS_MAX;
 
 use crate::pages::browser::shots;
-use crate::pages::looks::looks;
+use crate::pages::looks::{fits, looks};
 
 const INTENTS: &str = "api/v1/intents";
 
@@ -113,12 +113,7 @@ on_one_store! {
         for (width, dark) in looks() {
             let browser = Browser::start(BrowserOptions { width, height: 800, dark, javascript: false }).await;
             browser.open(&format!("{link}/work")).await;
-            let scheme = if dark { "dark" } else { "light" };
-            browser.screenshot(&shots().join(format!("work-{width}-{scheme}.png"))).await;
-            let (content, room) = browser.scroll_width().await;
-            assert!(content <= room, "{content} px wide at {width} px");
-            let found = browser.accessibility_violations().await;
-            assert!(found.is_empty(), "{width} px, {scheme}: {}", found.join("\n"));
+            fits(&browser, "work", (width, dark)).await;
             assert_eq!(browser.console_errors().await, Vec::<String>::new());
             // A box of the drawing leads to its row in the table.
             browser.evaluate("document.querySelectorAll('.draw a')[1].focus()").await;
