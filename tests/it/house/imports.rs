@@ -70,6 +70,7 @@ const STORE: &[&str] = &[
     "erasure_columns",
     "person_columns",
     "surroundings",
+    "assigning",
     "reads",
     "mailbox",
     "graph",

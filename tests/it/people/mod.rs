@@ -1,6 +1,7 @@
 //! The permissions of callers, by their keys, the people who are listed, and the data that stays secret.
 
 mod access;
+mod assignees;
 mod assignments;
 mod authority;
 mod directory;
@@ -9,4 +10,5 @@ mod governance;
 mod keys;
 pub(crate) mod logins;
 pub(crate) mod passkeys;
+mod quorums;
 pub(crate) mod secrets;
