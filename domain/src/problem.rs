@@ -24,7 +24,7 @@ pub enum Rejection {
         reason: String,
     },
     /// An agent tried to answer, or a key that has the name or the owner of the agent that asked or that created the intent.
-    #[error("the agent that asked, the agent that created the intent, and keys of their owners may not answer")]
+    #[error("the agent that asked, the agent that created the intent, and their owners may not answer")]
     SelfResponse,
     /// The question is assigned to people, and the caller stands for none of them.
     #[error("the question is assigned to other people, and only they may answer")]

@@ -152,7 +152,9 @@ impl Quorum {
         let mut errors = Vec::new();
         let mut demand = |field: String, needed: u32, there_are: usize, whose: &str| {
             if there_are < needed as usize {
-                let message = format!("demands {needed} people{whose}, and {there_are} may answer");
+                let message = format!(
+                    "demands {needed} people{whose}, and {there_are} may answer; the owner of the key that asks does not count"
+                );
                 errors.push(FieldError::new(field, "count", message));
             }
         };

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::base::words;
+
 /// The most people, and the most groups, to whom one question is assigned by name.
 pub const ASSIGNEES_MAX: usize = 20;
 
@@ -39,6 +41,16 @@ impl Assignees {
     /// All listed people who answer questions.
     pub fn all() -> Self {
         Self { roles: vec![AssignedRole::Operator, AssignedRole::Admin], ..Self::default() }
+    }
+
+    /// The assignees in words, one for each person, group and role.
+    pub fn in_words(&self) -> Vec<String> {
+        let role = |role: &AssignedRole| match role {
+            AssignedRole::Operator => words::ALL_OPERATORS.to_owned(),
+            AssignedRole::Admin => words::ALL_ADMINS.to_owned(),
+        };
+        let groups = self.groups.iter().map(|name| words::the_group(name));
+        self.people.iter().cloned().chain(groups).chain(self.roles.iter().map(role)).collect()
     }
 
     /// Whether it names no person, no group and no role.

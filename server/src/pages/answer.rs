@@ -19,7 +19,7 @@ use domain::intent::command::{Command, Respond};
 use domain::people::authority::Action;
 use domain::people::principal::Principal;
 use domain::problem::Rejection;
-use domain::suspension::assignees::AssignedRole;
+use domain::suspension::assignees::Assignees;
 use domain::suspension::channel::Channels;
 use domain::suspension::plan::Plan;
 use domain::suspension::quorum::Counted;
@@ -342,7 +342,7 @@ fn open_page(
         comment: form.comment.clone(),
         error,
         reading,
-        assignees: assignees(link),
+        assignees: link.question.assignees.as_ref().map(Assignees::in_words).unwrap_or_default(),
         may_answer: link.may_answer,
         quorum: quorum(link),
         passkey: passkey(request, pages, link),
@@ -375,17 +375,6 @@ fn quorum(link: &LinkView) -> Option<QuorumShown> {
         counted: counted.iter().map(shown).collect(),
         own: own.map(|own| label(&own.value)),
     })
-}
-
-/// The people to whom the question is assigned, in words.
-fn assignees(link: &LinkView) -> Vec<String> {
-    let Some(assignees) = &link.question.assignees else { return Vec::new() };
-    let role = |role: &AssignedRole| match role {
-        AssignedRole::Operator => words::ALL_OPERATORS.to_owned(),
-        AssignedRole::Admin => words::ALL_ADMINS.to_owned(),
-    };
-    let groups = assignees.groups.iter().map(|name| words::the_group(name));
-    assignees.people.iter().cloned().chain(groups).chain(assignees.roles.iter().map(role)).collect()
 }
 
 /// The passkey that must sign the answer, if the question demands one.
