@@ -33,7 +33,7 @@ pub enum Rejection {
     #[error("an answer through this gateway counts already: of each gateway, a quorum counts one person")]
     GatewayCounted,
     /// A person wants to take back an answer that does not count.
-    #[error("the person has given no answer to this question that counts and could be taken back")]
+    #[error("the person has no counted answer to this question, so none can be taken back")]
     NotCounted,
     /// The question demands more assurance of the person than this way to answer gives.
     #[error(

@@ -3,7 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::base::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
@@ -73,8 +73,15 @@ struct World {
     assignees: Assignees,
     quorum: Quorum,
     people: [Standing; PEOPLE],
-    /// The simpler count: the newest answer of each person, and the gateway through which it came.
-    given: BTreeMap<usize, (&'static str, Option<KeyId>)>,
+    /// The simpler count: the newest answer of each person, in the order in which they were given.
+    given: Vec<Given>,
+}
+
+/// An answer, and the gateway through which it came.
+struct Given {
+    person: usize,
+    value: &'static str,
+    gateway: Option<KeyId>,
 }
 
 impl World {
@@ -130,7 +137,7 @@ impl World {
             ending: None,
             portfolio_deadline: None,
         });
-        Self { draw, now, intent, assignees, quorum, people, given: BTreeMap::new() }
+        Self { draw, now, intent, assignees, quorum, people, given: Vec::new() }
     }
 
     fn answerer(&self, address: &str) -> Option<Answerer> {
@@ -197,48 +204,55 @@ impl World {
         if takes_back {
             return self.taken_back(person, decided.map_err(|refusal| refusal.rejection));
         }
-        let counts_already = |(other, (_, through)): (&usize, &(&str, Option<KeyId>))| {
-            *other != person && self.may_answer(*other) && gateway.is_some() && *through == gateway
+        let counts_already = |given: &Given| {
+            given.person != person && self.may_answer(given.person) && gateway.is_some() && given.gateway == gateway
         };
         if self.given.iter().any(counts_already) {
             assert_eq!(decided.unwrap_err().rejection, Rejection::GatewayCounted);
             return;
         }
         let events = decided.unwrap();
-        if self.given.get(&person).is_none_or(|(before, _)| *before != value) {
-            self.given.insert(person, (value, gateway));
-        } else {
+        if self.given.iter().any(|given| given.person == person && given.value == value) {
             assert!(events.iter().all(|event| !matches!(event, Event::AnswerCounted(_))), "the same answer again");
+        } else {
+            self.given.retain(|given| given.person != person);
+            self.given.push(Given { person, value, gateway });
         }
-        self.check(person, value, &events);
+        self.check(person, value, gateway, &events);
     }
 
     fn taken_back(&mut self, person: usize, decided: Result<Vec<Event>, Rejection>) {
-        match self.given.remove(&person) {
-            Some(_) => self.apply(&decided.unwrap()),
-            None => assert_eq!(decided.unwrap_err(), Rejection::NotCounted),
+        let before = self.given.len();
+        self.given.retain(|given| given.person != person);
+        if self.given.len() < before {
+            self.apply(&decided.unwrap());
+        } else {
+            assert_eq!(decided.unwrap_err(), Rejection::NotCounted);
         }
     }
 
     /// Compares what an answer did with the simpler count.
-    fn check(&mut self, person: usize, value: &'static str, events: &[Event]) {
-        let agree: BTreeSet<usize> = self
-            .given
-            .iter()
-            .filter(|(other, (given, _))| *given == value && self.may_answer(**other))
-            .map(|(other, _)| *other)
-            .collect();
+    fn check(&mut self, person: usize, value: &'static str, gateway: Option<KeyId>, events: &[Event]) {
+        // Of each gateway one person counts, even if two of its people could not answer at the same time before.
+        let (mut agree, mut gateways) = (BTreeSet::from([person]), BTreeSet::from_iter(gateway));
+        for given in self.given.iter().filter(|given| given.value == value && self.may_answer(given.person)) {
+            if given.person != person && given.gateway.is_none_or(|gateway| gateways.insert(gateway)) {
+                agree.insert(given.person);
+            }
+        }
         let refuses = value == "no";
         let needed = if refuses { self.quorum.required_refusals } else { self.quorum.required_approvals };
         let in_finance = agree.iter().filter(|other| self.people[**other].is_in_finance).count();
         let least = self.quorum.required_by_group.get("finance").copied().unwrap_or_default();
         let is_met = agree.len() >= needed as usize && (refuses || in_finance >= least as usize);
         match events {
-            // The same answer again: it was looked at when it was given, and is not counted anew.
-            [] => {}
+            [] => assert!(!is_met, "the same answer again completes a quorum that can be met now"),
             [Event::AnswerCounted(counted)] => {
                 assert!(!is_met, "{agree:?} of {needed}");
-                assert_eq!((counted.tally.given as usize, counted.tally.needed), (agree.len(), needed));
+                let lacking = if refuses { 0 } else { (least as usize).saturating_sub(in_finance) };
+                let with_them = if lacking == 0 { 0 } else { agree.len() + lacking };
+                let needed = with_them.max(needed as usize);
+                assert_eq!((counted.tally.given as usize, counted.tally.needed as usize), (agree.len(), needed));
             }
             [Event::Resumed(resumed), ..] => {
                 assert!(is_met, "{agree:?} of {needed}");

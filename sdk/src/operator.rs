@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use crate::backoff::Repeat;
 use crate::client::Client;
 use crate::error::CallError;
-use crate::key::derived_key;
+use crate::key::{derived_key, fresh_key};
 use crate::transport::Call;
 
 impl Client {
@@ -35,7 +35,8 @@ impl Client {
 
     /// Answers `question`, which another key asked. `metadata` is kept with the answer, for example `{"comment": …}`.
     ///
-    /// Safe to repeat: the same answer of the same key is recorded once, and a repetition gets the same reply.
+    /// Safe to repeat: the same answer of the same key is recorded once, and a repetition gets the same reply. If several people must
+    /// agree, a repetition is an answer of its own: the person may have given another one in between, or taken it back.
     ///
     /// # Errors
     ///
@@ -49,7 +50,10 @@ impl Client {
     ) -> Result<RespondResponse, CallError> {
         let suspension_id = question.id.expose();
         let request = RespondRequest { suspension_id, value: Some(value), responded_by: None, metadata };
-        let key = derived_key("placet-respond-1", "value", &request)?;
+        let key = match question.quorum {
+            None => derived_key("placet-respond-1", "value", &request)?,
+            Some(_) => fresh_key(),
+        };
         let ids = [question.intent_id.to_string()];
         let call = Call::write("/api/v1/intents/{intent_id}/suspend/respond", ids, &request, Repeat::Safe)?;
         self.send(call.header("idempotency-key", key)).await

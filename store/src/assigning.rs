@@ -27,7 +27,9 @@ pub(crate) fn would_ask<R: ReadRows>(rows: &mut R, principal: &Principal, suspen
     match suspend {
         Ok(suspend) => {
             let asker = Asker { name: principal.name.clone(), owner: principal.owner.clone() };
-            asking_assigned(rows, suspend, &[&asker])
+            // Only agents ask. The people behind the key of another role are not the people behind the agent.
+            let askers: &[&Asker] = if principal.role == Role::Agent { &[&asker] } else { &[] };
+            asking_assigned(rows, suspend, askers)
         }
         Err(rejection) => Ok(Err(rejection)),
     }
@@ -158,6 +160,19 @@ pub(crate) fn answerer<R: ReadRows>(rows: &mut R, address: &str) -> RowsResult<O
 pub(crate) fn is_assigned_to<R: ReadRows>(rows: &mut R, question: &Question, address: &str) -> RowsResult<bool> {
     let Some(assignees) = &question.assignees else { return Ok(true) };
     Ok(answerer(rows, &address.to_lowercase())?.is_some_and(|person| person.is_among(assignees)))
+}
+
+/// Whether the person with this address may answer: the question is assigned to that person, and if several people must agree, the person
+/// is not behind the asker.
+pub(crate) fn may_answer<R: ReadRows>(rows: &mut R, row: &SuspensionRow, question: &Question, address: &str) -> RowsResult<bool> {
+    if !is_assigned_to(rows, question, address)? {
+        return Ok(false);
+    }
+    if row.suspension.quorum.is_none() {
+        return Ok(true);
+    }
+    let created_by = rows.intent_at(row.intent)?.intent.created_by;
+    Ok(!owns(rows, &[&row.suspension.asked_by, &created_by], &address.to_lowercase())?)
 }
 
 /// The person of a link, as far as a passkey must sign the answer.

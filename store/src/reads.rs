@@ -19,7 +19,7 @@ use domain::wire::{
     SuspensionRecord,
 };
 
-use super::assigning::{counted, counted_now, is_assigned_to, signer_of};
+use super::assigning::{counted, counted_now, may_answer, signer_of};
 use super::error::Wanted;
 use super::filter::{DeliveryFilter, EventFilter, FailedFilter, IntentFilter, ServerEventFilter, SuspensionFilter};
 use super::link::{LinkToken, LinkView};
@@ -635,13 +635,14 @@ pub(super) fn link<R: ReadRows>(rows: &mut R, token: &LinkToken, watch: &ClockWa
     let undeliverable =
         row.suspension.ending.as_ref().is_some_and(|ending| ending.reason == Some(ResolutionReason::Undeliverable));
     let messages = if undeliverable { rows.deliveries(row.rid)?.len() } else { 0 };
-    let (recipient, delivery, suspension, now) = (kept.recipient, kept.delivery, row.suspension, watch.now());
+    let (recipient, delivery, suspension, now) = (kept.recipient, kept.delivery, &row.suspension, watch.now());
     // Whether deadlines are held back is read after the time. If the clock has just jumped, deadlines are held back, so the
     // wrong time does not make an open question look closed.
     let is_open = suspension.ending.is_none() && (!suspension.is_expired(now) || hold(rows, watch)?.is_some());
     let waiting = if is_open { rows.held_up(row.intent, WAITING_COUNTED)? } else { 0 };
     let signer = question.required_assurance.map(|_| signer_of(rows, &recipient)).transpose()?;
-    let may_answer = is_assigned_to(rows, &question, &recipient)?;
+    let may_answer = may_answer(rows, &row, &question, &recipient)?;
+    let suspension = row.suspension;
     Ok(Some(LinkView {
         recipient,
         delivery,

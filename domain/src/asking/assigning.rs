@@ -13,7 +13,7 @@ use crate::suspension::NOTIFY_TO_MAX;
 use crate::suspension::assignees::{ASSIGNEES_MAX, Assignees};
 use crate::suspension::quorum::{QUORUM_GROUPS_MAX, QUORUM_MAX, Quorum};
 use crate::suspension::retry::OneOrMany;
-use crate::suspension::{ResponseType, SuspensionChoice};
+use crate::suspension::{Question, ResponseType, SuspensionChoice};
 use crate::wire::QuorumRequest;
 
 /// Reads the assignees of a request. Whether the people and groups exist is known to the store alone.
@@ -64,7 +64,7 @@ pub fn quorum(
     choices: &[SuspensionChoice],
 ) -> Result<Quorum, Vec<FieldError>> {
     let QuorumRequest { required_approvals, required_refusals, required_by_group } = given;
-    let refusing: Vec<String> = choices.iter().map(|choice| choice.value.clone()).filter(|value| refuses(value)).collect();
+    let refusing: Vec<String> = choices.iter().filter(|choice| refuses(choice)).map(|choice| choice.value.clone()).collect();
     let mut errors = Vec::new();
     let mut error = |field: &str, rule: &str, message: String| {
         errors.push(FieldError::new(format!("quorum{field}"), rule, message));
@@ -128,21 +128,43 @@ impl Suspend {
             let message = format!("names {other}, who is not among the assignees");
             return Err(vec![FieldError::new("notify_to", "assigned", message)]);
         }
+        let wanted = self.question.clone();
         // The command holds the ladder twice: the schedule decides when, and the question who is asked.
         let ladders = [self.question.retry_policy.as_mut(), self.schedule.retry_policy.as_mut()];
-        for (index, policy) in ladders.into_iter().enumerate() {
-            for rung in policy.into_iter().flat_map(|policy| &mut policy.escalation_ladder) {
-                let Some(OneOrMany(people)) = &mut rung.notify_to else { continue };
-                let left_out: Vec<String> = people.extract_if(.., |person| !is_assigned(person)).collect();
-                if index == 0 && !left_out.is_empty() {
-                    let (attempt, names) = (rung.attempt, left_out.join(", "));
-                    self.warnings.push(format!(
-                        "attempt {attempt} does not tell {names}: the question is assigned to other people, and only they may answer"
-                    ));
-                }
+        for rung in ladders.into_iter().flatten().flat_map(|policy| &mut policy.escalation_ladder) {
+            if let Some(OneOrMany(people)) = &mut rung.notify_to {
+                people.retain(is_assigned);
             }
         }
+        self.warn_of_assignees(&wanted);
         Ok(self)
+    }
+
+    /// Warns of each person that the question as it was `wanted` would have told, and of a quorum of more people than are told.
+    pub fn warn_of_assignees(&mut self, wanted: &Question) {
+        if self.question.assignees.is_none() {
+            return;
+        }
+        let rungs =
+            |question: &Question| question.retry_policy.clone().map(|policy| policy.escalation_ladder).unwrap_or_default();
+        for (before, after) in rungs(wanted).into_iter().zip(rungs(&self.question)) {
+            let (Some(OneOrMany(before)), Some(OneOrMany(told))) = (before.notify_to, after.notify_to) else { continue };
+            let left_out: Vec<String> = before.into_iter().filter(|person| !told.contains(person)).collect();
+            if !left_out.is_empty() {
+                let (attempt, names) = (after.attempt, left_out.join(", "));
+                self.warnings.push(format!(
+                    "attempt {attempt} does not tell {names}: the question is assigned to other people, and only they may answer"
+                ));
+            }
+        }
+        let Some(quorum) = &self.quorum else { return };
+        let attempts = self.question.retry_policy.as_ref().map_or(1, |policy| policy.max_attempts);
+        let (told, needed) = (self.question.recipients_during(1..=attempts).len(), quorum.required_approvals);
+        if told < needed as usize {
+            self.warnings.push(format!(
+                "{needed} people must agree, and {told} are told: others among the assignees can answer with a key alone"
+            ));
+        }
     }
 }
 

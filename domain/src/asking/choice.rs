@@ -88,9 +88,9 @@ pub fn judge(choices: &[SuspensionChoice]) -> Judgement {
     Judgement { styles: choices.iter().zip(&leanings).map(style).collect(), misleading }
 }
 
-/// Whether the words of a value mean a no, as those of `deny` do.
-pub fn refuses(value: &str) -> bool {
-    leaning(value) == Leaning::No
+/// Whether a choice means a no, by the words of its value or by those that people read on it.
+pub fn refuses(choice: &SuspensionChoice) -> bool {
+    leaning(&choice.value) == Leaning::No || leaning(&choice.label) == Leaning::No
 }
 
 /// Whether a choice says no to the value it sends in a way that the leanings of its label and its value alone do not show. There

@@ -110,6 +110,21 @@ pub struct ByRecord {
     pub open: Option<Box<Question>>,
 }
 
+impl ByRecord {
+    /// The same record, asking the people whom the open question has asked, if it names none itself. Who is among the assignees may have
+    /// changed since, and does not make it another question.
+    #[must_use]
+    pub fn to_the_same_people(&self) -> Self {
+        let mut record = self.clone();
+        if let (Ok(suspend), Some(open)) = (&mut record.asked, &self.open)
+            && suspend.question.recipients.is_empty()
+        {
+            suspend.question.recipients.clone_from(&open.recipients);
+        }
+        record
+    }
+}
+
 /// An answer as given.
 #[derive(Clone, Debug)]
 pub struct Respond {

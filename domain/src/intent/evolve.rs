@@ -239,5 +239,6 @@ fn end(intent: &mut Intent, event: &Event, now: DateTime<Utc>) {
             coordinator.silent_since = coordinator.silent_since.max(now);
         }
     }
+    suspension.counted.clear();
     intent.ended.push(suspension);
 }

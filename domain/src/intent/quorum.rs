@@ -1,5 +1,6 @@
 //! Questions that several people answer together: each answer is counted, and the one that completes the quorum ends the question.
 
+use crate::base::ids::KeyId;
 use crate::intent::Intent;
 use crate::intent::command::Respond;
 use crate::intent::event::{Agreed, AnswerCounted, AnswerTakenBack, Event, Resumed};
@@ -27,18 +28,34 @@ pub(super) fn count(
     if gateway.is_some() && others().any(|counted| counted.gateway == gateway) {
         return Err(Rejection::GatewayCounted);
     }
-    if open.counted.iter().any(|counted| counted.person == person && counted.value == value && counted.may_answer) {
-        return Ok(Vec::new());
-    }
-    let agreeing: Vec<&Counted> = others().filter(|counted| counted.value == value).collect();
-    let with_groups = agreeing.iter().map(|counted| counted.groups.as_slice()).chain([groups.as_slice()]);
-    if !quorum.is_met_by(&value, &with_groups.collect::<Vec<_>>()) {
-        let tally = quorum.tally(&value, agreeing.len() + 1);
+    let agreeing = each_gateway_once(others().filter(|counted| counted.value == value), gateway);
+    let with_groups: Vec<&[String]> =
+        agreeing.iter().map(|counted| counted.groups.as_slice()).chain([groups.as_slice()]).collect();
+    if !quorum.is_met_by(&value, &with_groups) {
+        // The same answer again changes nothing, unless it completes the quorum: a person may have joined a group in between.
+        let is_same = |counted: &Counted| counted.person == person && counted.value == value && counted.may_answer;
+        if open.counted.iter().any(is_same) {
+            return Ok(Vec::new());
+        }
+        let tally = quorum.tally(&value, &with_groups);
         return Ok(vec![Event::AnswerCounted(Box::new(AnswerCounted { answer, person, gateway, tally }))]);
     }
     let earlier = agreeing.iter().map(|counted| Agreed { person: counted.person.clone(), at: counted.at });
     answer.agreed = earlier.chain([Agreed { person, at: answer.ending.at }]).collect();
     Ok(std::iter::once(Event::Resumed(Box::new(answer))).chain(goes_on(intent, open, "answered")).collect())
+}
+
+/// These answers, and of each gateway the first alone. None through `gateway`, which brings the answer that comes now: a person whose
+/// earlier answer came through it may have lost the right to answer, and have it again.
+fn each_gateway_once<'a>(answers: impl Iterator<Item = &'a Counted>, gateway: Option<KeyId>) -> Vec<&'a Counted> {
+    let mut seen: Vec<KeyId> = gateway.into_iter().collect();
+    answers
+        .filter(|counted| {
+            let is_first = counted.gateway.is_none_or(|gateway| !seen.contains(&gateway));
+            seen.extend(counted.gateway.filter(|_| is_first));
+            is_first
+        })
+        .collect()
 }
 
 /// Takes a person's own answer back.

@@ -17,7 +17,7 @@ use crate::intent::{plans, portfolios};
 use crate::people::principal::Principal;
 use crate::problem::Rejection;
 use crate::suspension::requested::REQUESTS_OPEN_MAX;
-use crate::suspension::{Asker, Question, ResolutionReason, Suspension};
+use crate::suspension::{Asker, FallbackPolicy, Question, ResolutionReason, Suspension};
 
 pub(super) fn suspend(intent: &Intent, suspend: &Suspend, by: &Principal, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
     let mut events = Vec::with_capacity(2);
@@ -134,6 +134,12 @@ fn supersede(
         return Err(expired(intent, open));
     }
     plans::may_take_back(intent, open.id, by)?;
+    // Otherwise silence on the new question could undo what people have said on this one.
+    if !open.counted.is_empty() && suspend.fallback_policy != FallbackPolicy::Fail {
+        let message =
+            "must be fail: people have answered the question that this one replaces, and a fallback could undo their answers";
+        return Err(Rejection::invalid("fallback_policy", "answered", message).into());
+    }
     // If the new deadline is fixed, the server cannot move it to the later one that people were told.
     if suspend.guard_seconds.is_some() && ends_earlier(suspend.expires_at(now), open) {
         return Err(Rejection::EndsEarlier.into());

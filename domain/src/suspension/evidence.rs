@@ -36,7 +36,10 @@ impl Evidence {
             choices: open.choices.iter().map(Shown::of).collect(),
             context: &question.context,
             fallback_policy: open.policy_in_silence(),
-            fallback_value: open.fallback_value.as_ref().filter(|_| open.ended_by_portfolio().is_none()),
+            fallback_value: open
+                .fallback_value
+                .as_ref()
+                .filter(|_| open.ended_by_portfolio().is_none() && open.counted.is_empty()),
             deadline: open.ends_at().map(naive),
             asked_by: &open.asked_by.name,
             assignees: question.assignees.as_ref(),

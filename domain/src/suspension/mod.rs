@@ -423,9 +423,11 @@ impl Suspension {
         self.portfolio_deadline.filter(|deadline| self.expires_at.is_none_or(|own| deadline.at <= own))
     }
 
-    /// The policy that applies if no person answers. It is `fail` if the deadline of a portfolio ends the suspension.
+    /// The policy that applies if no further answer comes. It is `fail` if the deadline of a portfolio ends the suspension, and once a
+    /// person has answered: an answer that counts is no silence.
     pub fn policy_in_silence(&self) -> FallbackPolicy {
-        self.ended_by_portfolio().map_or(self.fallback_policy, |_| FallbackPolicy::Fail)
+        let falls_back = self.ended_by_portfolio().is_none() && self.counted.is_empty();
+        if falls_back { self.fallback_policy } else { FallbackPolicy::Fail }
     }
 
     /// The choice with this value.

@@ -50,7 +50,7 @@ pub struct Counted {
 pub struct Tally {
     /// How many people have given this answer.
     pub given: u32,
-    /// How many must give it.
+    /// How many must give it. It is more than the quorum says if too few of those who have given it are in a group that the quorum names.
     pub needed: u32,
 }
 
@@ -60,18 +60,24 @@ impl Quorum {
         value.as_str().is_some_and(|value| self.refusing.iter().any(|refusing| refusing == value))
     }
 
-    /// How far these people, who have given the same answer `value`, are from the quorum.
-    pub fn tally(&self, value: &Value, given: usize) -> Tally {
-        let needed = if self.is_refused_by(value) { self.required_refusals } else { self.required_approvals };
-        Tally { given: u32::try_from(given).unwrap_or(u32::MAX), needed }
+    /// How far people with these groups, who have given the same answer `value`, are from the quorum. A refusal needs no member of any
+    /// group. One more person can be the one that several groups lack.
+    pub fn tally(&self, value: &Value, groups: &[&[String]]) -> Tally {
+        let given = u32::try_from(groups.len()).unwrap_or(u32::MAX);
+        if self.is_refused_by(value) {
+            return Tally { given, needed: self.required_refusals };
+        }
+        let members = |group: &String| groups.iter().filter(|groups| groups.contains(group)).count();
+        let lacking = |(group, least): (&String, &u32)| least.saturating_sub(u32::try_from(members(group)).unwrap_or(u32::MAX));
+        let lacking = self.required_by_group.iter().map(lacking).max().unwrap_or(0);
+        let with_them = if lacking == 0 { 0 } else { given.saturating_add(lacking) };
+        Tally { given, needed: self.required_approvals.max(with_them) }
     }
 
-    /// Whether people with these groups, who have given the same answer `value`, are enough. A refusal needs no member of any group.
+    /// Whether people with these groups, who have given the same answer `value`, are enough.
     pub fn is_met_by(&self, value: &Value, groups: &[&[String]]) -> bool {
-        let Tally { given, needed } = self.tally(value, groups.len());
-        let members = |group: &String| groups.iter().filter(|groups| groups.contains(group)).count();
-        let has_enough = |(group, least): (&String, &u32)| members(group) >= *least as usize;
-        given >= needed && (self.is_refused_by(value) || self.required_by_group.iter().all(has_enough))
+        let Tally { given, needed } = self.tally(value, groups);
+        given >= needed
     }
 }
 
@@ -101,6 +107,15 @@ mod tests {
         assert!(is_met(&quorum, "deny", &[&[]]) && !is_met(&quorum, "deny", &[]), "a refusal needs no group");
         let slow = Quorum { required_refusals: 2, ..quorum };
         assert!(!is_met(&slow, "deny", &[&[]]) && is_met(&slow, "deny", &[&[], &[]]));
-        assert_eq!(slow.tally(&json!("deny"), 1), Tally { given: 1, needed: 2 });
+        assert_eq!(slow.tally(&json!("deny"), &[&[]]), Tally { given: 1, needed: 2 });
+        let none: &[String] = &[];
+        assert_eq!(slow.tally(&json!("approve"), &[none]), Tally { given: 1, needed: 2 });
+        assert_eq!(
+            slow.tally(&json!("approve"), &[none, none]),
+            Tally { given: 2, needed: 3 },
+            "a member of finance must follow"
+        );
+        let finance = ["finance".to_owned()];
+        assert_eq!(slow.tally(&json!("approve"), &[none, none, &finance]), Tally { given: 3, needed: 2 });
     }
 }

@@ -21,6 +21,7 @@ use domain::people::principal::Principal;
 use domain::problem::Rejection;
 use domain::suspension::assignees::Assignees;
 use domain::suspension::channel::Channels;
+use domain::suspension::evidence::Evidence;
 use domain::suspension::plan::Plan;
 use domain::suspension::quorum::Counted;
 use domain::suspension::{
@@ -57,7 +58,7 @@ const TRIED: &str = "tried";
 /// The form that a browser sent.
 #[derive(Default)]
 pub(super) struct Form {
-    pub(super) nonce: String,
+    nonce: String,
     value: Option<String>,
     comment: String,
     /// Whether the person takes an answer back that counts.
@@ -219,7 +220,7 @@ async fn decided(
         }
     };
     // Only a page that showed the whole question has a nonce. So if the nonce fits, the answers need not be locked again.
-    let fits = pages.brought_cookie(&request).is_some_and(|cookie| pages.nonce_fits(&form.nonce, &cookie, &token));
+    let fits = pages.brought_cookie(&request).is_some_and(|cookie| pages.nonce_fits(form.mac(), &cookie, &token));
     let reading = if fits { Reading::ToTheEnd } else { Reading::Everything };
     let again = |error: FormError, status: StatusCode| {
         let shown = Shown { form, reading, error: Some(error) };
@@ -235,6 +236,7 @@ async fn decided(
         _ if !fits => return again(FormError::PageTooOld, StatusCode::FORBIDDEN),
         Err(_) if ended => return to_outcome(&request),
         Err(error) => return again(error, StatusCode::UNPROCESSABLE_ENTITY),
+        Ok(_) if !ended && !form.takes_back && !form.saw(&link) => return again(FormError::Answered, StatusCode::CONFLICT),
         Ok(value) => value,
     };
     match shared.store.execute(answer(&link, value, form)).await {
@@ -245,7 +247,9 @@ async fn decided(
         Err(StoreError::Rejected(Rejection::Invalid { .. })) => {
             again(FormError::text(FieldProblem::TooLong), StatusCode::UNPROCESSABLE_ENTITY)
         }
-        Err(StoreError::Rejected(Rejection::NotAssigned)) => again(FormError::NotAssigned, StatusCode::FORBIDDEN),
+        Err(StoreError::Rejected(Rejection::NotAssigned | Rejection::SelfResponse)) => {
+            again(FormError::NotAssigned, StatusCode::FORBIDDEN)
+        }
         Err(StoreError::Rejected(Rejection::AssuranceTooLow { .. })) => again(FormError::NotSigned, StatusCode::FORBIDDEN),
         Err(StoreError::Rejected(Rejection::PasskeyRefused { reason })) => {
             again(FormError::PasskeyRefused(reason), StatusCode::FORBIDDEN)
@@ -338,7 +342,7 @@ fn open_page(
         times_path: TIMES.path(),
         script_path: ANSWER.path(),
         unlock_path: UNLOCK.path(),
-        nonce: pages.nonce(&cookie, token),
+        nonce: nonce(pages, &cookie, token, link),
         comment: form.comment.clone(),
         error,
         reading,
@@ -354,6 +358,18 @@ fn open_page(
         tracing::error!(error = %error, "failed to set the cookie of an answer page");
     }
     response
+}
+
+/// The nonce of a form. If several people must agree, the hash of everything that the page shows stands behind it.
+fn nonce(pages: &Pages, cookie: &str, token: &LinkToken, link: &LinkView) -> String {
+    let nonce = pages.nonce(cookie, token);
+    seen(link).map_or_else(|| nonce.clone(), |seen| format!("{nonce}.{seen}"))
+}
+
+/// Everything that the page of this question shows, as a hash; absent if one answer decides.
+fn seen(link: &LinkView) -> Option<String> {
+    link.suspension.quorum.as_ref()?;
+    Evidence::of(&link.suspension, &link.question).map(|evidence| evidence.presented_hash.to_string())
 }
 
 /// How many people must agree, and who has answered so far.
@@ -442,7 +458,7 @@ fn given(link: &LinkView, value: Option<&Value>) -> Given {
 fn silence(link: &LinkView) -> Silence {
     if !link.suspension.kind.stops_intent() {
         Silence::Beside
-    } else if link.suspension.policy_in_silence() == FallbackPolicy::Fail || !link.suspension.counted.is_empty() {
+    } else if link.suspension.policy_in_silence() == FallbackPolicy::Fail {
         Silence::Ends
     } else {
         Silence::Fallback(given(link, link.suspension.fallback_value.as_ref()))
@@ -517,6 +533,18 @@ impl Form {
         let typed: Vec<Typed> = value.chain(fields).chain(comment).map(|(name, text)| Typed { name, text }).collect();
         let ours = pages.is_from_our_page(request.headers()) && !typed.is_empty();
         ours.then(|| Again { form_action: request.path().to_owned(), nonce: self.nonce.clone(), typed })
+    }
+
+    /// The part of the nonce that proves which browser was shown the page.
+    pub(super) fn mac(&self) -> &str {
+        self.nonce.split_once('.').map_or(&self.nonce, |(mac, _)| mac)
+    }
+
+    /// Whether the page showed the question as it is now. A person who sees the answers of others may follow them, and the log says who saw
+    /// what.
+    fn saw(&self, link: &LinkView) -> bool {
+        let shown = self.nonce.split_once('.').map(|(_, seen)| seen);
+        seen(link).is_none_or(|seen| shown == Some(&seen))
     }
 
     pub(super) fn read(body: &[u8]) -> Self {

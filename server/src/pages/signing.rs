@@ -42,7 +42,7 @@ pub(super) async fn challenge(
     if pages.posts.check_key(&token.hash()).is_err() {
         return refuse(StatusCode::TOO_MANY_REQUESTS);
     }
-    let fits = pages.brought_cookie(&request).is_some_and(|cookie| pages.nonce_fits(&form.nonce, &cookie, &token));
+    let fits = pages.brought_cookie(&request).is_some_and(|cookie| pages.nonce_fits(form.mac(), &cookie, &token));
     if !pages.is_from_our_page(request.headers()) || !fits {
         return refuse(StatusCode::FORBIDDEN);
     }

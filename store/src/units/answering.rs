@@ -23,7 +23,9 @@ pub(super) fn load<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &Request
     let id = open.id;
     let question = rows.reads().question(loaded.suspension_row(open.id)?)?;
     let evidence = Evidence::of(open, &question);
-    let mut answering = Answering { evidence, assurance: question.required_assurance, ..Answering::default() };
+    // A passkey signs an answer. A person who takes one back decides nothing, and may always do so.
+    let assurance = question.required_assurance.filter(|_| !respond.takes_back);
+    let mut answering = Answering { evidence, assurance, ..Answering::default() };
     if let Some(assignees) = question.assignees {
         let groups = assignees.groups.iter().chain(open.quorum.iter().flat_map(|quorum| quorum.required_by_group.keys()));
         let groups: Vec<String> = groups.cloned().collect();

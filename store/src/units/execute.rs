@@ -89,7 +89,7 @@ pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
         Ok(command) => &completed(rows, env, &loaded, &handed_for, command)?,
         Err(unreadable) => return Ok(Err(Rejection::Invalid { errors: unreadable.errors.clone() })),
     };
-    let command = &match asking_assigned(rows, &loaded, command, &request.principal)? {
+    let command = &match asking_assigned(rows, &loaded, command, &request.principal, now)? {
         Ok(command) => command,
         Err(rejection) => return Ok(Err(rejection)),
     };
@@ -311,19 +311,33 @@ fn completed<'a, R: Rows>(
     Ok(Cow::Owned(Command::Remind { suspension_id: *suspension_id, asked: Some(Box::new(asked)) }))
 }
 
-/// Completes a question that is assigned to people with those who are asked.
+/// Completes a question that is assigned to people with those who are asked. A record that repeats the open question asks those who were
+/// asked; a record that may not be asked is refused by `decide`, which takes the announcement back.
 fn asking_assigned<'a, R: Rows>(
     rows: &mut R,
     loaded: &Loaded,
     command: &'a Command,
     by: &Principal,
+    now: DateTime<Utc>,
 ) -> Decided<Cow<'a, Command>> {
     let Some(suspend) = command.asks().filter(|suspend| suspend.question.assignees.is_some()) else {
         return Ok(Ok(Cow::Borrowed(command)));
     };
+    if let Command::SuspendByRecord(record) = command {
+        let again = Command::SuspendByRecord(Box::new(record.to_the_same_people()));
+        if matches!(decide(&loaded.intent, &again, by, now).as_deref(), Ok([Event::Adopted { .. }])) {
+            return Ok(Ok(Cow::Owned(again)));
+        }
+    }
     let asker = Asker { name: by.name.clone(), owner: by.owner.clone() };
     let askers = [&asker, &loaded.intent.created_by];
-    Ok(assigning::asking_assigned(rows.reads(), suspend.clone(), &askers)?.map(|asked| Cow::Owned(command.asking(asked))))
+    match (assigning::asking_assigned(rows.reads(), suspend.clone(), &askers)?, command) {
+        (Ok(suspend), _) => Ok(Ok(Cow::Owned(command.asking(suspend)))),
+        (Err(Rejection::Invalid { errors }), Command::SuspendByRecord(record)) => {
+            Ok(Ok(Cow::Owned(Command::SuspendByRecord(Box::new(ByRecord { asked: Err(errors), ..(**record).clone() })))))
+        }
+        (Err(rejection), _) => Ok(Err(rejection)),
+    }
 }
 
 /// Completes the record by which a client asks a question (it writes the record into the intent's state) with the facts that
@@ -441,7 +455,8 @@ fn admit<R: Rows>(
         }
         // A repeated request to suspend gets the suspension as it is now, in whatever state that is.
         let row = rows.reads().suspension_at(suspension)?;
-        let row = if loaded.intent.is_grouped { in_portfolios(rows.reads(), row)? } else { row };
+        let mut row = if loaded.intent.is_grouped { in_portfolios(rows.reads(), row)? } else { row };
+        row.suspension.counted = assigning::counted(rows.reads(), &row)?;
         let question = rows.reads().question(&row)?;
         let warnings = warned_before(request, &row.suspension, &question);
         let record = Box::new(SuspensionRecord { warnings, ..SuspensionRecord::of(&row.suspension, &question) });
@@ -456,7 +471,9 @@ fn admit<R: Rows>(
 /// The warnings of the first reply, which may have been lost: a repeated request gets them again.
 fn warned_before(request: &Request, asked: &Suspension, question: &Question) -> Vec<String> {
     let Ok(Command::Suspend(suspend)) = &request.command else { return Vec::new() };
-    let suspend = Suspend { question: question.clone(), ..(**suspend).clone() };
+    let mut suspend = (**suspend).clone();
+    let wanted = std::mem::replace(&mut suspend.question, question.clone());
+    suspend.warn_of_assignees(&wanted);
     let of_deadline = suspend.deadline_warning(asked.suspended_at);
     suspend.warnings.into_iter().chain(of_deadline).chain(portfolio_warning(asked)).collect()
 }

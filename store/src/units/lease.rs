@@ -13,7 +13,7 @@ use super::queue::{drop_unsent, settle};
 use super::secret::secret;
 use super::timers::PUT_OFF_SECONDS;
 use crate::PRODUCTION_MARK;
-use crate::assigning::is_assigned_to;
+use crate::assigning::{counted, is_assigned_to};
 use crate::bounce::{BOUNCE_SECRET, BounceToken};
 use crate::link::{LINK_SECRET, LinkToken};
 use crate::reads::{WAITING_COUNTED, hold};
@@ -250,7 +250,7 @@ fn lease_delivery<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
     row: OutboxRow,
-    suspension: SuspensionRow,
+    mut suspension: SuspensionRow,
     message: Message,
     secrets: &Secrets,
     now: DateTime<Utc>,
@@ -263,7 +263,8 @@ fn lease_delivery<R: Rows>(
     rows.lease_outbox(row.rid, &TryRow { lease: &lease, due_at, tries, linked })?;
     // Every try gets a fresh token: the token of an earlier try may have left the server.
     let token = mint(rows, env, &suspension, &row, &secrets.link, now)?;
-    let message = counted(rows, &suspension, message)?;
+    let message = with_waiting(rows, &suspension, message)?;
+    suspension.suspension.counted = counted(rows.reads(), &suspension)?;
     Ok(letter(OutboxRow { tries, ..row }, lease, token, suspension, message, &secrets.bounce, now))
 }
 
@@ -291,7 +292,7 @@ fn mint<R: Rows>(
 }
 
 /// The message with the number of intents that wait for the one that asks. Only a message that leaves needs it.
-fn counted<R: Rows>(rows: &mut R, suspension: &SuspensionRow, message: Message) -> RowsResult<Message> {
+fn with_waiting<R: Rows>(rows: &mut R, suspension: &SuspensionRow, message: Message) -> RowsResult<Message> {
     Ok(Message { waiting: rows.reads().held_up(suspension.intent, WAITING_COUNTED)?, ..message })
 }
 
@@ -341,7 +342,7 @@ pub(crate) fn open_mail<R: Rows>(rows: &mut R, env: &Env<'_>, id: DeliveryId) ->
     let (bounce_secret, link_secret) = (secret(rows, env, BOUNCE_SECRET)?, secret(rows, env, LINK_SECRET)?);
     let (suspension, message) = read(rows, &row)?;
     let token = mint(rows, env, &suspension, &row, &link_secret, env.clock.now())?;
-    let message = counted(rows, &suspension, message)?;
+    let message = with_waiting(rows, &suspension, message)?;
     let sent_at = row.settled_at.unwrap_or(row.queued_at);
     Ok(Some(letter(row, [0; 16], token, suspension, message, &bounce_secret, sent_at)))
 }

@@ -202,14 +202,15 @@ fn counting(loaded: &Loaded, respond: &Respond, tally: Option<Tally>, now: DateT
     let quorum = open.quorum.as_ref().ok_or(RowsError::Inconsistent("an answer without its event"))?;
     let value = respond.value.clone().unwrap_or_default();
     let person = respond.answerer.as_ref().map(|answerer| answerer.address.clone()).unwrap_or_default();
-    let given = open.counted.iter().filter(|counted| counted.value == value && counted.may_answer).count();
+    let agreeing = open.counted.iter().filter(|counted| counted.value == value && counted.may_answer);
+    let given: Vec<&[String]> = agreeing.map(|counted| counted.groups.as_slice()).collect();
     let own = open.counted.iter().find(|counted| counted.person == person);
     let choice = open.choice(&value);
     let response = RespondResponse {
         intent_id: open.intent_id,
         suspension_id: open.id,
         resolution: None,
-        approvals: Some(tally.unwrap_or_else(|| quorum.tally(&value, given))),
+        approvals: Some(tally.unwrap_or_else(|| quorum.tally(&value, &given))),
         choice_label: choice.map(|choice| choice.label.clone()),
         choice_description: choice.and_then(|choice| choice.description.clone()),
         responded_by: person,

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use domain::base::ids::IntentId;
 use domain::people::principal::Role;
-use harness::api::Reply;
+use harness::api::{Api, Reply};
 use harness::app::TestApp;
 use harness::on_each_store;
 use serde_json::{Map, Value, json};
@@ -516,15 +516,7 @@ async fn sent(app: &TestApp, schema: &str, intent: IntentId, open: &str, body: V
         "SetRetryPolicyRequest" => agent.send(agent.request("PUT", &format!("{path}/retry-policy")).json(&body)).await,
         "CreatePortfolioRequest" | "PortfolioPolicyRequest" => agent.post("api/v1/portfolios", body).await,
         "UpdatePortfolioRequest" | "SetPortfolioStatusRequest" | "AddToPortfolioRequest" => {
-            let made = agent.post("api/v1/portfolios", json!({"name": "n"})).await.ok();
-            let one = format!("api/v1/portfolios/{}", made["id"].as_str().unwrap());
-            if schema == "AddToPortfolioRequest" {
-                agent.post(&format!("{one}/intents"), body).await
-            } else if schema == "UpdatePortfolioRequest" {
-                agent.send(agent.request("PATCH", &one).json(&body)).await
-            } else {
-                agent.send(agent.request("PATCH", &format!("{one}/status")).json(&body)).await
-            }
+            in_a_portfolio(&agent, schema, body).await
         }
         "SubscribeRequest" => agent.post("api/v1/subscriptions", body).await,
         "SuspendRequest" | "ChoiceRequest" | "PartialRetryPolicy" | "Rung" | "Assignees" | "QuorumRequest" => {
@@ -541,6 +533,17 @@ async fn sent(app: &TestApp, schema: &str, intent: IntentId, open: &str, body: V
         }
         "DecideCheckpointRequest" => work::at_a_checkpoint(&agent, &operator, intent, body).await,
         _ => work::on_a_task(&agent, schema, intent, body).await,
+    }
+}
+
+/// Sends a request that changes a portfolio.
+async fn in_a_portfolio(agent: &Api, schema: &str, body: Value) -> Reply {
+    let made = agent.post("api/v1/portfolios", json!({"name": "n"})).await.ok();
+    let one = format!("api/v1/portfolios/{}", made["id"].as_str().unwrap());
+    match schema {
+        "AddToPortfolioRequest" => agent.post(&format!("{one}/intents"), body).await,
+        "UpdatePortfolioRequest" => agent.send(agent.request("PATCH", &one).json(&body)).await,
+        _ => agent.send(agent.request("PATCH", &format!("{one}/status")).json(&body)).await,
     }
 }
 

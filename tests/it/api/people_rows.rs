@@ -1,4 +1,4 @@
-//! The rows of the table of refusals that are about keys, people and groups.
+//! The rows of the table of refusals that are about keys, people and groups, and the answers of people.
 
 use domain::people::principal::Role;
 use harness::app::TestApp;
@@ -20,6 +20,10 @@ pub(super) fn rows() -> Vec<Row> {
         admins("GET /api/v1/groups"),
         admins("PUT /api/v1/groups/{group}").invalid(json!({"members": []}), "members"),
         admins("DELETE /api/v1/groups/{group}"),
+        Row::new("POST /api/v1/suspensions/{suspension_id}/take-back", Operator)
+            .forbidden(&[Auditor])
+            .invalid(json!({"because": "x"}), "because")
+            .versioned(false),
     ]
 }
 

@@ -10,5 +10,6 @@ mod governance;
 mod keys;
 pub(crate) mod logins;
 pub(crate) mod passkeys;
+mod quorum_changes;
 mod quorums;
 pub(crate) mod secrets;

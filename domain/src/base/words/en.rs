@@ -479,6 +479,9 @@ pub const NO_PASSKEY_SIGNED: &str = "No passkey signed this answer";
 /// Heads an open question that is shown again because the signature of the passkey was refused.
 pub const PASSKEY_NOT_ACCEPTED: &str = "The passkey was not accepted";
 
+/// Heads a question that changed after the page with it was opened.
+pub const OTHERS_HAVE_ANSWERED: &str = "The question changed while this page was open";
+
 /// Heads an open question that is assigned to other people.
 pub const NOT_ASSIGNED_TO_YOU: &str = "This question is assigned to other people";
 

@@ -52,10 +52,10 @@ pub(in crate::cli) struct AskArgs {
     /// Ask this address instead of the server's operators; may be repeated.
     #[arg(long, value_name = "ADDRESS")]
     notify: Vec<String>,
-    /// Let only these people answer: a listed person, group:NAME or role:ROLE; may be repeated. They are asked, too.
+    /// Let only these people answer: a listed person, group:NAME or role:ROLE; may be repeated. The server asks them.
     #[arg(long, value_name = "WHO", value_parser = assignee)]
     assign: Vec<Assignee>,
-    /// Wait until so many people have given the same answer; one refusal ends it.
+    /// Wait until this number of people have given the same answer; one refusal ends the question.
     #[arg(long, value_name = "PEOPLE", value_parser = clap::value_parser!(u32).range(1..=20))]
     approvals: Option<u32>,
     /// How long people have: 90s, 10m, 2h, 1d, or seconds. Without it the server's default applies, which may be no limit.

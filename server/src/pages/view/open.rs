@@ -169,6 +169,8 @@ pub(in crate::pages) enum FormError {
     CannotSave,
     /// The store did not tell the result. The answer may have been recorded already, or may be recorded later.
     Unheard,
+    /// While the page was open, another person answered or took an answer back, or the question changed.
+    Answered,
     /// The question is assigned to other people.
     NotAssigned,
     /// A button was pressed whose value this question does not offer.
@@ -194,6 +196,7 @@ impl FormError {
             Self::CannotSave => words::CANNOT_SAVE.to_owned(),
             // The page must not say that the answer was not saved: it may have been.
             Self::Unheard => words::NOT_CONFIRMED.to_owned(),
+            Self::Answered => words::OTHERS_HAVE_ANSWERED.to_owned(),
             Self::NotAssigned => words::NOT_ASSIGNED_TO_YOU.to_owned(),
             Self::NotAChoice => words::NOT_ONE_OF_THE_CHOICES.to_owned(),
             Self::NotSigned => words::NO_PASSKEY_SIGNED.to_owned(),
@@ -206,6 +209,7 @@ impl FormError {
         match self {
             Self::NeedsChange(errors) => errors,
             Self::PageTooOld
+            | Self::Answered
             | Self::CannotSave
             | Self::Unheard
             | Self::NotAssigned
