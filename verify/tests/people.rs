@@ -4,7 +4,6 @@
 
 #[expect(dead_code, reason = "other tests need the rest")]
 mod forge;
-#[expect(dead_code, reason = "other tests need the rest")]
 mod world;
 
 use serde_json::{Value, json};
@@ -249,4 +248,168 @@ fn silence_after_an_answer_is_no_silence() {
         });
         verified(&world);
     }
+}
+
+/// When Dan answers, if Alice's answer lies long before.
+const LATER: u64 = ASKED_AT + 1_000;
+
+/// Has Dan's answer come later.
+fn later(mut world: World) -> World {
+    world.date(Tale::Linked, RESUMED, LATER);
+    let answer = world.payload(Tale::Linked, RESUMED);
+    (answer["responded_at"], answer["agreed"][1]["at"]) = (json!(at(LATER)), json!(at(LATER)));
+    world
+}
+
+/// Has Dan's answer count, and not end the question.
+fn only_counted(mut world: World, given: u32) -> World {
+    let place = world.place(Tale::Linked, RESUMED);
+    world.events.remove(place + 1);
+    let mut payload = world.payload(Tale::Linked, RESUMED).clone();
+    payload.as_object_mut().unwrap().retain(|name, _| !["agreed", "choice_label"].contains(&name.as_str()));
+    (payload["person"], payload["approvals"]) = (json!(DAN), json!({"given": given, "needed": 2}));
+    world.events[place].insert("event_type".into(), json!(COUNTED));
+    world.events[place].insert("payload".into(), payload);
+    world
+}
+
+/// A world in which Alice and Dan must agree, and one of them must be in the group finance.
+fn one_of_finance(members: &[&str]) -> World {
+    let mut world = agreed();
+    world.payload(Tale::Linked, "intent.suspended")["quorum"]["required_by_group"] = json!({"finance": 1});
+    early(&mut world, 4, "group.changed", finance(members));
+    later(world)
+}
+
+/// The clocks of two servers differ by up to 300 seconds, so a change and an answer may have come in either order.
+#[test]
+fn a_change_of_people_just_before_or_after_an_answer_counts_or_does_not() {
+    type Change = fn(u64) -> World;
+    let removed: Change = |distance| {
+        let mut world = later(agreed());
+        early(&mut world, LATER - distance, "person.removed", person(ALICE, "operator"));
+        world
+    };
+    let left: Change = |distance| {
+        let mut world = later(agreed());
+        world.payload(Tale::Linked, "intent.suspended")["assignees"] = json!({"groups": ["finance"]});
+        early(&mut world, 4, "group.changed", finance(&[ALICE, DAN]));
+        early(&mut world, LATER - distance, "group.changed", finance(&[DAN]));
+        world
+    };
+    let left_quorum: Change = |distance| {
+        let mut world = one_of_finance(&[ALICE]);
+        early(&mut world, LATER - distance, "group.removed", json!({"group": "finance"}));
+        world
+    };
+    let joined_after: Change = |distance| {
+        let mut world = one_of_finance(&["eve@x.example"]);
+        late(&mut world, LATER + distance, "group.changed", finance(&[DAN]));
+        world
+    };
+    for (change, given) in [(removed, 1), (left, 1), (left_quorum, 2), (joined_after, 2)] {
+        for distance in 299..=301 {
+            verified(&only_counted(change(distance), given));
+            if distance <= 300 {
+                verified(&change(distance));
+            } else {
+                found(&change(distance), "decision_differs", "does not have the effect");
+            }
+        }
+    }
+    let joined_before = |distance| {
+        let mut world = one_of_finance(&["eve@x.example"]);
+        early(&mut world, LATER - distance, "group.changed", finance(&[DAN]));
+        world
+    };
+    for distance in 299..=301 {
+        verified(&joined_before(distance));
+        if distance <= 300 {
+            verified(&only_counted(joined_before(distance), 2));
+        } else {
+            found(&only_counted(joined_before(distance), 2), "decision_differs", "after which more people must agree");
+        }
+    }
+}
+
+/// A later change does not count without the earlier one.
+#[test]
+fn changes_of_people_count_in_their_order() {
+    let world = |[first, second]: [(&str, Value); 2]| {
+        let mut world = one_of_finance(&["eve@x.example"]);
+        early(&mut world, LATER - 20, first.0, first.1);
+        early(&mut world, LATER - 10, second.0, second.1);
+        world
+    };
+    let (removed, joined) = (("person.removed", person(ALICE, "operator")), ("group.changed", finance(&[DAN])));
+    verified(&world([joined.clone(), removed.clone()]));
+    found(&world([removed, joined]), "decision_differs", "does not have the effect");
+}
+
+fn remarks(world: &World, code: &str) -> u64 {
+    let report = judge(world);
+    assert_eq!(report.verdict, Verdict::Verified, "{:?}", report.findings);
+    report.not_checkable.iter().find(|remark| remark.code == code).and_then(|remark| remark.count).unwrap_or_default()
+}
+
+/// Adds an event about a group that cannot be read.
+fn unreadable(mut world: World) -> World {
+    early(&mut world, 5, "group.changed", json!({"group": 5}));
+    world
+}
+
+/// Has Alice's role change just before the answer, and again just before the deadline.
+fn changing(mut world: World) -> World {
+    early(&mut world, ANSWERED_AT - 10, "person.changed", person(ALICE, "admin"));
+    early(&mut world, DEADLINE - 100, "person.changed", person(ALICE, "operator"));
+    world
+}
+
+/// An answer is right if people may have stood so that it is. The rest of the answer must be right in any case.
+#[test]
+fn other_faults_are_found_although_people_are_not_known() {
+    assert_eq!(remarks(&unreadable(agreed()), "decisions_people"), 2);
+    verified(&changing(agreed()));
+    // Alice was perhaps removed, or no member of finance agreed.
+    assert_eq!(remarks(&unreadable(only_counted(agreed(), 1)), "decisions_people"), 2);
+    assert_eq!(remarks(&unreadable(only_counted(one_of_finance(&[DAN]), 2)), "decisions_people"), 2);
+    found(&unreadable(only_counted(agreed(), 2)), "decision_differs", "after which more people must agree");
+    let forged = |code, words, forge: fn(&mut World)| {
+        for unsure in [unreadable, changing] {
+            let mut world = unsure(agreed());
+            forge(&mut world);
+            found(&world, code, words);
+        }
+    };
+    forged("answer_late", "after the deadline", |world| {
+        world.date(Tale::Linked, RESUMED, DEADLINE + 1);
+        world.payload(Tale::Linked, RESUMED)["responded_at"] = json!(at(DEADLINE + 1));
+    });
+    forged("answer_invalid", "names a choice", |world| world.payload(Tale::Linked, RESUMED)["value"] = json!("refund"));
+    forged("decision_differs", "choice_label", |world| world.payload(Tale::Linked, RESUMED)["choice_label"] = json!("Deny"));
+    forged("decision_differs", "role", |world| world.payload(Tale::Linked, COUNTED)["role"] = json!("admin"));
+    forged("decision_differs", "", |world| {
+        world.payload(Tale::Linked, RESUMED)["agreed"][0]["person"] = json!("eve@x.example");
+    });
+    forged("decision_differs", "approvals", |world| world.payload(Tale::Linked, COUNTED)["approvals"]["given"] = json!(2));
+    forged("answer_not_allowed", "assigned to other people", |world| {
+        world.payload(Tale::Linked, "intent.suspended")["assignees"] = json!({"people": [ALICE]});
+    });
+    for unsure in [unreadable, changing] {
+        found(&unsure(quorum()), "decision_differs", "does not have the effect");
+    }
+}
+
+/// A forged log must not make the verifier work without end, and an honest one is not accused.
+#[test]
+fn people_who_change_very_often_are_not_known() {
+    let world = |changes: usize| {
+        let mut world = agreed();
+        for role in ["admin", "operator"].into_iter().cycle().take(changes) {
+            early(&mut world, ANSWERED_AT, "person.changed", person(ALICE, role));
+        }
+        world
+    };
+    verified(&world(90));
+    assert_eq!(remarks(&world(110), "decisions_people"), 2);
 }

@@ -26,7 +26,7 @@ pub(crate) enum Doubt {
     Plan,
     /// The intent is in a portfolio, which may have a deadline of its own.
     Portfolio,
-    /// The question is assigned to people, and the events about people and groups cannot all be read.
+    /// The question is assigned to people, and the events about people and groups cannot all be read, or are too many at one time.
     People,
     /// A passkey signed that is not known.
     Passkey,
@@ -73,7 +73,7 @@ impl Doubt {
             ),
             Self::People => (
                 "decisions_people",
-                "Questions are assigned to people, and events about people or groups cannot be read in the export: whether the question was assigned to the person who answered is not checked.",
+                "Questions are assigned to people, and events about people or groups cannot be read in the export, or are very many at the time of the answer: whether the question was assigned to the person who answered is not checked.",
             ),
             Self::Passkey => (
                 "decisions_passkey",
