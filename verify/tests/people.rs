@@ -413,3 +413,31 @@ fn people_who_change_very_often_are_not_known() {
     verified(&world(90));
     assert_eq!(remarks(&world(110), "decisions_people"), 2);
 }
+
+/// A key of the asker's owner whose subject is Alice.
+fn alices_key() -> Value {
+    json!({"key_id": id(0xc50), "name": "alices-other", "role": "agent", "subject": "Alice", "owner": "team-a"})
+}
+
+/// An admin may make a key of the asker's owner for a person who had answered before.
+#[test]
+fn an_answer_is_the_askers_own_only_if_the_key_was_there() {
+    let mut world = agreed();
+    early(&mut world, 3, "key.created", alices_key());
+    found(&world, "answer_not_allowed", "the asker's own");
+    for (distance, doubts) in [(299, 1), (300, 1), (301, 0), (10_000_000, 0)] {
+        let mut world = agreed();
+        late(&mut world, ASKED_AT + 50 + distance, "key.created", alices_key());
+        assert_eq!(remarks(&world, "decisions_owner"), doubts, "{distance}");
+    }
+}
+
+#[test]
+fn a_key_that_cannot_be_read_may_be_the_one_of_a_person_who_agreed() {
+    let doubts = |mut world: World| {
+        early(&mut world, 3, "key.created", json!({"name": 5}));
+        remarks(&world, "decisions_owner")
+    };
+    // Both answers of those who agreed are in doubt.
+    assert_eq!(doubts(agreed()), doubts(World::honest()) + 2);
+}

@@ -159,7 +159,7 @@ impl Course<'_> {
         attempt.respond.answerer.clone_from(&standing.answerer);
         let (alone, command) = (self.with_only(&open), Command::Respond(Box::new(attempt.respond.clone())));
         let decided = decide(&alone, &command, by, at).map_err(|refusal| why(&refusal.rejection, attempt))?;
-        let allowed = self.allowed(by, action, &open, &command, &alone);
+        let allowed = self.allowed(by, action, &open, &command, &alone, event);
         let doubts = allowed.map_err(|rejection| not_allowed(&rejection, by, event))?;
         is_same(&decided, &open)?;
         Ok(doubts)

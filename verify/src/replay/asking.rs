@@ -15,7 +15,7 @@ use serde_json::Map;
 
 use super::course::{Course, Happened};
 use super::doubt::{Doubt, Doubts, Fault, Judged};
-use super::keys::stranger;
+use super::keys::{Owned, stranger};
 use crate::finding::Code;
 
 impl Course<'_> {
@@ -103,6 +103,7 @@ impl Course<'_> {
         open: &Suspension,
         command: &Command,
         alone: &Intent,
+        event: &Happened,
     ) -> Result<Doubts, Rejection> {
         let mut doubts = Doubts::new();
         let respond = if let Command::Respond(respond) = command { Some(respond) } else { None };
@@ -124,13 +125,20 @@ impl Course<'_> {
         let (mut allowed, mut refused) = (0, None);
         for created_by in &creators {
             for asked_by in &askers {
-                let is_own = open.quorum.is_some()
-                    && address.as_ref().is_some_and(|address| self.keys.own([created_by, asked_by], address));
-                let demands = Demands { assurance, assignees, answerer, is_own };
+                let owned = match &address {
+                    Some(address) if open.quorum.is_some() => self.keys.own([created_by, asked_by], address, event),
+                    Some(_) | None => Owned::No,
+                };
+                let demands = Demands { assurance, assignees, answerer, is_own: owned == Owned::Yes };
                 let (asked_by, handed_for) = (Some(asked_by), &handed_for);
                 let object = Object::Intent { created_by, asked_by, assigned, entries: &[], handed_for, demands };
                 match authorize(by, action, object).and_then(|()| permit(alone, command, by, handed_for)) {
-                    Ok(()) => allowed += 1,
+                    Ok(()) => {
+                        allowed += 1;
+                        if owned == Owned::Unsure {
+                            doubts.insert(Doubt::Owner);
+                        }
+                    }
                     Err(rejection) => refused = Some(rejection),
                 }
             }

@@ -16,7 +16,7 @@ pub(crate) enum Doubt {
     Unknown,
     /// The event does not name the credential.
     Credential,
-    /// The owner of the agent that asked is not known.
+    /// The owner of the agent that asked is not known, or not all people who have keys of this owner.
     Owner,
     /// The server's clock was set back, or several events have one time.
     Clock,
@@ -53,7 +53,7 @@ impl Doubt {
             ),
             Self::Owner => (
                 "decisions_owner",
-                "The name of the agent that asked or that created the intent does not lead to one owner, so it is not checked that the decision was not its owner's.",
+                "The name of the agent that asked or that created the intent does not lead to one owner, or a key of this owner was made just then or cannot be read, so it is not checked that the decision was not its owner's.",
             ),
             Self::Clock => (
                 "decisions_clock",
