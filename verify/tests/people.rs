@@ -16,6 +16,7 @@ const DAN: &str = "dan@x.example";
 const ALICE: &str = "alice";
 const RESUMED: &str = "intent.resumed";
 const COUNTED: &str = "intent.answer_counted";
+const TAKEN_BACK: &str = "intent.answer_taken_back";
 /// When the answer of the world is given.
 const ANSWERED_AT: u64 = ASKED_AT + 100;
 
@@ -440,4 +441,110 @@ fn a_key_that_cannot_be_read_may_be_the_one_of_a_person_who_agreed() {
     };
     // Both answers of those who agreed are in doubt.
     assert_eq!(doubts(agreed()), doubts(World::honest()) + 2);
+}
+
+fn taken_by(credential: &Value, (actor, person): (&str, &str), tale: Tale) -> Value {
+    json!({"suspension_id": tale.question(), "person": person, "taken_back_by": actor, "credential": credential})
+}
+
+/// Adds an event of the intent whose question falls back before that happens.
+fn before_the_fallback(world: &mut World, at: u64, event_type: &str, payload: Value) {
+    world.happen(Tale::FellBack, ALICE, at, event_type, payload);
+    let event = world.events.pop().unwrap();
+    let place = world.place(Tale::FellBack, "intent.suspension_expired");
+    world.events.insert(place, event);
+}
+
+/// Otherwise the holder of the log's key could make a refusal one that was taken back, so that the fallback applies.
+#[test]
+fn no_answer_is_taken_back_after_the_deadline() {
+    let taken_at = |at: u64, before: Option<u64>| {
+        let mut world = World::honest();
+        let asked = world.payload(Tale::FellBack, "intent.suspended");
+        asked["assignees"] = json!({"people": [ALICE, DAN]});
+        asked["quorum"] = json!({"required_approvals": 2, "required_refusals": 2, "refusing": ["deny"]});
+        early(&mut world, 3, "person.added", person(ALICE, "operator"));
+        let mut counted = counted("deny", 1);
+        counted["suspension_id"] = json!(Tale::FellBack.question());
+        before_the_fallback(&mut world, ASKED_AT + 50, COUNTED, counted);
+        if let Some(before) = before {
+            before_the_fallback(&mut world, before, "comment", json!({"text": "a note"}));
+        }
+        before_the_fallback(&mut world, at, TAKEN_BACK, taken_by(&key(ALICE), (ALICE, ALICE), Tale::FellBack));
+        world.date(Tale::FellBack, "intent.suspension_expired", at.max(DEADLINE) + 1);
+        world
+    };
+    verified(&taken_at(DEADLINE - 1, None));
+    for late in [DEADLINE, DEADLINE + 1] {
+        found(&taken_at(late, None), "answer_late", "took an answer back");
+    }
+    // The clock was set back, and the event does not say which time it showed.
+    assert_eq!(remarks(&taken_at(DEADLINE + 1, Some(DEADLINE + 1)), "decisions_clock"), 1);
+}
+
+#[test]
+fn an_answer_is_taken_back_by_the_same_person_and_the_link_of_the_same_question() {
+    let world = |link: u64| {
+        let mut world = only_counted(agreed(), 2);
+        world.payload(Tale::Linked, "intent.suspended")["quorum"]["required_approvals"] = json!(3);
+        for event in &mut world.events {
+            if event["event_type"] == COUNTED {
+                event["payload"]["approvals"]["needed"] = json!(3);
+            }
+        }
+        let mut sent = world.payload(Tale::Linked, "delivery.sent").clone();
+        (sent["delivery_id"], sent["recipient"]) = (json!(id(0xe99)), json!("mallory@x.example"));
+        world.happen(Tale::Linked, "placet", LATER, "delivery.sent", sent);
+        let credential = json!({"kind": "email_link", "id": id(link)});
+        world.happen(Tale::Linked, DAN, LATER + 1, TAKEN_BACK, taken_by(&credential, (DAN, DAN), Tale::Linked));
+        world
+    };
+    let own = 0xe00 + Tale::Linked as u64;
+    verified(&world(own));
+    found(&world(0xe99), "answer_not_allowed", "link of a message");
+    for (member, name) in [("person", ALICE), ("taken_back_by", ALICE)] {
+        let mut world = world(own);
+        world.payload(Tale::Linked, TAKEN_BACK)[member] = json!(name);
+        found(&world, "decision_differs", "another person had given");
+    }
+    let mut other = world(own);
+    other.payload(Tale::Linked, TAKEN_BACK)["person"] = json!("eve@x.example");
+    found(&other, "decision_differs", "was not counted");
+}
+
+/// The answer lacks its signature, and the event that takes it back needs none.
+#[test]
+fn an_answer_is_taken_back_without_a_passkey() {
+    let mut world = quorum();
+    world.payload(Tale::Linked, "intent.suspended")["required_assurance"] = json!("passkey");
+    before_the_answer(&mut world, ALICE, ASKED_AT + 50, COUNTED, counted("approve", 1));
+    before_the_answer(&mut world, ALICE, ASKED_AT + 60, TAKEN_BACK, taken_by(&key(ALICE), (ALICE, ALICE), Tale::Linked));
+    let place = world.place(Tale::Linked, RESUMED);
+    world.events.drain(place..place + 2);
+    let codes: Vec<&str> = judge(&world).findings.iter().map(|finding| finding.code.text()).collect();
+    assert_eq!(codes, ["passkey_missing"]);
+}
+
+/// A tied gateway acts under its own name for the person that it names.
+#[test]
+fn a_gateway_takes_back_an_answer_that_came_through_it() {
+    let world = |known: Value| {
+        let pager = json!({"kind": "api_key", "id": id(0xc60)});
+        let mut world = quorum();
+        early(&mut world, 3, "key.created", known);
+        let mut counted = counted("approve", 1);
+        (counted["role"], counted["credential"]) = (json!("channel"), pager.clone());
+        before_the_answer(&mut world, "pager", ASKED_AT + 50, COUNTED, counted);
+        let taken = taken_by(&pager, ("pager", ALICE), Tale::Linked);
+        before_the_answer(&mut world, "pager", ASKED_AT + 60, TAKEN_BACK, taken);
+        only_counted(world, 1)
+    };
+    let known =
+        json!({"key_id": id(0xc60), "name": "pager", "role": "channel", "subject": "pager", "owner": "ops", "for": ["pager"]});
+    assert_eq!(remarks(&world(known.clone()), "decisions_gateway"), 2);
+    // The key of the gateway is not known.
+    assert_eq!(remarks(&world(json!({"name": 5})), "decisions_credential"), 2);
+    let mut world = world(known);
+    world.payload(Tale::Linked, TAKEN_BACK)["person"] = json!(DAN);
+    found(&world, "decision_differs", "was not counted");
 }

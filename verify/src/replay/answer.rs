@@ -7,13 +7,13 @@ use domain::intent::command::{Command, Respond};
 use domain::intent::decide::decide;
 use domain::intent::event::{AnswerTakenBack, Event};
 use domain::log::payload::{AnswerCounted, Payload, RefusedAnswer, Resumed};
-use domain::people::answerer::answers_for;
 use domain::people::authority::Action;
 use domain::people::principal::{Assurance, Credential, Principal, Role};
 use domain::problem::Rejection;
 use domain::suspension::Suspension;
 use serde_json::Value;
 
+use super::change::at_least;
 use super::course::{Course, Due, Happened};
 use super::doubt::{Doubt, Doubts, Fault, Judged};
 use super::keys::{Acted, SHOWN_MAX};
@@ -24,7 +24,9 @@ use crate::finding::Code;
 /// Compares the events to which an answer leads with the log.
 type Comparison<'a> = dyn Fn(&[Event], &Suspension) -> Result<(), Fault> + 'a;
 
-/// An answer as the log has it.
+const NOT_OWN: &str = "An answer was taken back that was not counted, or that another person had given.";
+
+/// An answer, or that a person takes one back, as the log has it.
 struct Attempt<'a> {
     event: &'a Happened,
     open: &'a Suspension,
@@ -72,16 +74,34 @@ impl Course<'_> {
         }
     }
 
-    /// A person takes back an own answer that counts.
+    /// A person takes back an own answer that counts, before the deadline.
     pub(super) fn taken_back(&self, event: &Happened, taken: &AnswerTakenBack) -> Judged {
         let Some(open) = self.intent.opened(taken.suspension_id) else { return self.not_open(taken.suspension_id) };
-        let (subject, role, assurance) = (&*taken.taken_back_by, Role::Operator, Assurance::ApiKey);
+        // A gateway acts under its own name for the person.
+        let is_gateway = taken.taken_back_by.to_lowercase() != taken.person;
+        let role = if is_gateway { Role::Channel } else { Role::Operator };
+        let (subject, assurance) = (&*taken.taken_back_by, Assurance::ApiKey);
         let who = self.keys.who(&Acted { event, subject, role, assurance, credential: taken.credential })?;
-        let is_own = answers_for(&who.principal, Some(&taken.person)).is_some_and(|address| address == taken.person);
-        if !is_own || !open.counted.iter().any(|counted| counted.person == taken.person) {
-            return Err(differs("An answer was taken back that was not counted, or that another person had given."));
+        self.was_sent_to(open, event, taken.credential)?;
+        let by = &who.principal;
+        let respond = Respond {
+            claimed_responded_by: (by.role == Role::Channel).then(|| taken.person.clone()),
+            takes_back: true,
+            ..about(open)
+        };
+        let is_same = |decided: &[Event], _: &Suspension| match decided.first() {
+            Some(Event::AnswerTakenBack(due)) if due == taken => Ok(()),
+            Some(_) | None => Err(differs(NOT_OWN)),
+        };
+        let (claim, at) = (Claim::TakenBack, at_least(event, open));
+        let attempt = Attempt { event, open, by, respond, action: Action::Decide, at, person: &taken.person, claim };
+        let mut doubts = self.judge_attempt(attempt, &is_same)?;
+        // The clock may have shown a time before the deadline, and the event does not say which one.
+        if !event.is_exact && open.is_expired(event.at) {
+            doubts.insert(Doubt::Clock);
         }
-        Ok(who.doubts)
+        doubts.extend(who.doubts);
+        Ok(doubts)
     }
 
     /// Judges an answer, whatever its effect is; `is_same` compares that effect with the log. `None` if the question is not open.
@@ -126,7 +146,7 @@ impl Course<'_> {
         Ok(Some((open, doubts)))
     }
 
-    /// Judges an answer by each state in which people may have been. It is right if it is right by one
+    /// Judges an answer, or that a person takes one back, by each state in which people may have been. It is right if it is right by one
     /// of them: a fault that does not depend on people is one by all of them.
     fn judge_attempt(&self, mut attempt: Attempt<'_>, is_same: &Comparison<'_>) -> Judged {
         let Attempt { event, open, by, claim, .. } = attempt;
@@ -152,7 +172,7 @@ impl Course<'_> {
         Ok(doubts)
     }
 
-    /// Judges an answer as if people had stood like this.
+    /// Judges an answer, or that a person takes one back, as if people had stood like this.
     fn judge_standing(&self, attempt: &mut Attempt<'_>, standing: &Standing, is_same: &Comparison<'_>) -> Judged {
         let Attempt { event, by, action, at, .. } = *attempt;
         let open = self.with_standing(attempt.open, standing);
@@ -227,11 +247,15 @@ fn about(open: &Suspension) -> Respond {
 /// Why an answer is none, in words.
 fn why(rejection: &Rejection, attempt: &Attempt<'_>) -> Fault {
     let person = quoted(attempt.person, SHOWN_MAX);
+    let takes_back = attempt.respond.takes_back;
     if let Rejection::Expired { .. } = rejection {
         let until = attempt.open.ends_at().map(rfc3339).unwrap_or_default();
-        let at = rfc3339(attempt.at);
-        let text = format!("{person} answered at {at}, after the deadline: the question could be answered until {until}.");
+        let (at, did) = (rfc3339(attempt.at), if takes_back { "took an answer back" } else { "answered" });
+        let text = format!("{person} {did} at {at}, after the deadline: the question could be answered until {until}.");
         return Fault::new(Code::AnswerLate, text);
+    }
+    if *rejection == Rejection::NotCounted {
+        return differs(NOT_OWN);
     }
     if let Rejection::InvalidChoice { given, valid_choices } = rejection {
         let offered = quoted(&valid_choices.join(", "), SHOWN_MAX);

@@ -120,6 +120,8 @@ impl Course<'_> {
         let (assurance, assignees) = question.map_or((None, None), |asked| (asked.required_assurance, asked.assignees.as_ref()));
         let address = assignees.and_then(|_| answers_for(by, handed_for.first().map(String::as_str)));
         let answerer = respond.and_then(|respond| respond.answerer.as_ref());
+        // An answer that is taken back needs no signature: the question is as open as before it.
+        let assurance = assurance.filter(|_| !respond.is_some_and(|respond| respond.takes_back));
         let creators = self.possible(by, self.knows_creator.then_some(&self.intent.created_by.name));
         let askers = self.possible(by, Some(&open.asked_by.name));
         let (mut allowed, mut refused) = (0, None);

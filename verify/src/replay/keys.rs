@@ -231,7 +231,8 @@ impl Acted<'_> {
             subject: self.subject.to_owned(),
             owner: impossible("!"),
             role: self.role,
-            tied_to: None,
+            // A gateway that is not known may be tied, and then it answers for the person that it names.
+            tied_to: (self.role == Role::Channel).then(Vec::new),
             client: None,
             assurance: self.assurance,
         }

@@ -18,6 +18,8 @@ pub(super) struct Standing {
 /// What an event says about the people of its question.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Claim<'a> {
+    /// Nothing, except that one of them took an answer back.
+    TakenBack,
     /// So many have given this answer, and are not enough.
     Counted(u32, &'a Value),
     /// All those who agreed.
@@ -43,7 +45,7 @@ impl Course<'_> {
         let counted = open.counted.iter().map(|counted| counted.person.as_str());
         let addresses: Vec<&str> = counted.chain(address.as_deref()).collect();
         let Some(states) = self.people.states(&addresses, &groups, event) else {
-            return (vec![claim.standing(open, assignees, by, address)], false);
+            return (vec![claim.standing(open, assignees, by, address.as_deref())], false);
         };
         let standing = |mut counted: Vec<Option<Answerer>>| {
             let answerer = address.as_ref().and_then(|_| counted.pop().flatten());
@@ -67,17 +69,18 @@ impl Course<'_> {
 
 impl Claim<'_> {
     /// The standing that fits the claim best.
-    fn standing(self, open: &Suspension, assignees: &Assignees, by: &Principal, address: Option<String>) -> Standing {
+    fn standing(self, open: &Suspension, assignees: &Assignees, by: &Principal, address: Option<&str>) -> Standing {
         let listed = |address: &str| self.listed(open, assignees, address);
         let gateway = by.key_id().filter(|_| by.role == Role::Channel);
         let mut left = match self {
             Self::Counted(given, _) => given.saturating_sub(1),
-            Self::Agreed(_) => 0,
+            Self::TakenBack | Self::Agreed(_) => 0,
         };
         let counted = open.counted.iter().map(|counted| {
             let is_listed = match self {
                 // The person may answer now, so the earlier answer of the same person counts.
-                _ if Some(&counted.person) == address.as_ref() => true,
+                _ if address == Some(counted.person.as_str()) => true,
+                Self::TakenBack => false,
                 Self::Agreed(people) => people.contains(&counted.person),
                 Self::Counted(_, value) => {
                     let agrees = counted.value == *value && (gateway.is_none() || counted.gateway != gateway);
@@ -88,7 +91,7 @@ impl Claim<'_> {
             };
             is_listed.then(|| listed(&counted.person))
         });
-        Standing { counted: counted.collect(), answerer: address.as_deref().map(listed) }
+        Standing { counted: counted.collect(), answerer: address.map(listed) }
     }
 
     /// A person who may answer, if the question can be assigned to the person at all. Of those who agreed, each is in all groups; of those
@@ -99,7 +102,7 @@ impl Claim<'_> {
         let required = || open.quorum.iter().flat_map(|quorum| quorum.required_by_group.keys());
         let mut person = Answerer { address: address.to_owned(), role, groups: Vec::new() };
         match self {
-            Self::Agreed(_) => person.groups = assignees.groups.iter().chain(required()).cloned().collect(),
+            Self::TakenBack | Self::Agreed(_) => person.groups = assignees.groups.iter().chain(required()).cloned().collect(),
             Self::Counted(..) if person.is_among(assignees) => {}
             Self::Counted(..) => {
                 let is_free = |group: &&String| !required().any(|required| required == *group);
