@@ -4,7 +4,6 @@
 
 #[expect(dead_code, reason = "other tests need the rest")]
 mod forge;
-#[expect(dead_code, reason = "other tests need the rest")]
 mod world;
 
 use serde_json::{Value, json};
@@ -17,6 +16,7 @@ const DAN: &str = "dan@x.example";
 const ALICE: &str = "alice";
 const RESUMED: &str = "intent.resumed";
 const COUNTED: &str = "intent.answer_counted";
+const TAKEN_BACK: &str = "intent.answer_taken_back";
 /// When the answer of the world is given.
 const ANSWERED_AT: u64 = ASKED_AT + 100;
 
@@ -249,4 +249,302 @@ fn silence_after_an_answer_is_no_silence() {
         });
         verified(&world);
     }
+}
+
+/// When Dan answers, if Alice's answer lies long before.
+const LATER: u64 = ASKED_AT + 1_000;
+
+/// Has Dan's answer come later.
+fn later(mut world: World) -> World {
+    world.date(Tale::Linked, RESUMED, LATER);
+    let answer = world.payload(Tale::Linked, RESUMED);
+    (answer["responded_at"], answer["agreed"][1]["at"]) = (json!(at(LATER)), json!(at(LATER)));
+    world
+}
+
+/// Has Dan's answer count, and not end the question.
+fn only_counted(mut world: World, given: u32) -> World {
+    let place = world.place(Tale::Linked, RESUMED);
+    world.events.remove(place + 1);
+    let mut payload = world.payload(Tale::Linked, RESUMED).clone();
+    payload.as_object_mut().unwrap().retain(|name, _| !["agreed", "choice_label"].contains(&name.as_str()));
+    (payload["person"], payload["approvals"]) = (json!(DAN), json!({"given": given, "needed": 2}));
+    world.events[place].insert("event_type".into(), json!(COUNTED));
+    world.events[place].insert("payload".into(), payload);
+    world
+}
+
+/// A world in which Alice and Dan must agree, and one of them must be in the group finance.
+fn one_of_finance(members: &[&str]) -> World {
+    let mut world = agreed();
+    world.payload(Tale::Linked, "intent.suspended")["quorum"]["required_by_group"] = json!({"finance": 1});
+    early(&mut world, 4, "group.changed", finance(members));
+    later(world)
+}
+
+/// The clocks of two servers differ by up to 300 seconds, so a change and an answer may have come in either order.
+#[test]
+fn a_change_of_people_just_before_or_after_an_answer_counts_or_does_not() {
+    type Change = fn(u64) -> World;
+    let removed: Change = |distance| {
+        let mut world = later(agreed());
+        early(&mut world, LATER - distance, "person.removed", person(ALICE, "operator"));
+        world
+    };
+    let left: Change = |distance| {
+        let mut world = later(agreed());
+        world.payload(Tale::Linked, "intent.suspended")["assignees"] = json!({"groups": ["finance"]});
+        early(&mut world, 4, "group.changed", finance(&[ALICE, DAN]));
+        early(&mut world, LATER - distance, "group.changed", finance(&[DAN]));
+        world
+    };
+    let left_quorum: Change = |distance| {
+        let mut world = one_of_finance(&[ALICE]);
+        early(&mut world, LATER - distance, "group.removed", json!({"group": "finance"}));
+        world
+    };
+    let joined_after: Change = |distance| {
+        let mut world = one_of_finance(&["eve@x.example"]);
+        late(&mut world, LATER + distance, "group.changed", finance(&[DAN]));
+        world
+    };
+    for (change, given) in [(removed, 1), (left, 1), (left_quorum, 2), (joined_after, 2)] {
+        for distance in 299..=301 {
+            verified(&only_counted(change(distance), given));
+            if distance <= 300 {
+                verified(&change(distance));
+            } else {
+                found(&change(distance), "decision_differs", "does not have the effect");
+            }
+        }
+    }
+    let joined_before = |distance| {
+        let mut world = one_of_finance(&["eve@x.example"]);
+        early(&mut world, LATER - distance, "group.changed", finance(&[DAN]));
+        world
+    };
+    for distance in 299..=301 {
+        verified(&joined_before(distance));
+        if distance <= 300 {
+            verified(&only_counted(joined_before(distance), 2));
+        } else {
+            found(&only_counted(joined_before(distance), 2), "decision_differs", "after which more people must agree");
+        }
+    }
+}
+
+/// A later change does not count without the earlier one.
+#[test]
+fn changes_of_people_count_in_their_order() {
+    let world = |[first, second]: [(&str, Value); 2]| {
+        let mut world = one_of_finance(&["eve@x.example"]);
+        early(&mut world, LATER - 20, first.0, first.1);
+        early(&mut world, LATER - 10, second.0, second.1);
+        world
+    };
+    let (removed, joined) = (("person.removed", person(ALICE, "operator")), ("group.changed", finance(&[DAN])));
+    verified(&world([joined.clone(), removed.clone()]));
+    found(&world([removed, joined]), "decision_differs", "does not have the effect");
+}
+
+fn remarks(world: &World, code: &str) -> u64 {
+    let report = judge(world);
+    assert_eq!(report.verdict, Verdict::Verified, "{:?}", report.findings);
+    report.not_checkable.iter().find(|remark| remark.code == code).and_then(|remark| remark.count).unwrap_or_default()
+}
+
+/// Adds an event about a group that cannot be read.
+fn unreadable(mut world: World) -> World {
+    early(&mut world, 5, "group.changed", json!({"group": 5}));
+    world
+}
+
+/// Has Alice's role change just before the answer, and again just before the deadline.
+fn changing(mut world: World) -> World {
+    early(&mut world, ANSWERED_AT - 10, "person.changed", person(ALICE, "admin"));
+    early(&mut world, DEADLINE - 100, "person.changed", person(ALICE, "operator"));
+    world
+}
+
+/// An answer is right if people may have stood so that it is. The rest of the answer must be right in any case.
+#[test]
+fn other_faults_are_found_although_people_are_not_known() {
+    assert_eq!(remarks(&unreadable(agreed()), "decisions_people"), 2);
+    verified(&changing(agreed()));
+    // Alice was perhaps removed, or no member of finance agreed.
+    assert_eq!(remarks(&unreadable(only_counted(agreed(), 1)), "decisions_people"), 2);
+    assert_eq!(remarks(&unreadable(only_counted(one_of_finance(&[DAN]), 2)), "decisions_people"), 2);
+    found(&unreadable(only_counted(agreed(), 2)), "decision_differs", "after which more people must agree");
+    let forged = |code, words, forge: fn(&mut World)| {
+        for unsure in [unreadable, changing] {
+            let mut world = unsure(agreed());
+            forge(&mut world);
+            found(&world, code, words);
+        }
+    };
+    forged("answer_late", "after the deadline", |world| {
+        world.date(Tale::Linked, RESUMED, DEADLINE + 1);
+        world.payload(Tale::Linked, RESUMED)["responded_at"] = json!(at(DEADLINE + 1));
+    });
+    forged("answer_invalid", "names a choice", |world| world.payload(Tale::Linked, RESUMED)["value"] = json!("refund"));
+    forged("decision_differs", "choice_label", |world| world.payload(Tale::Linked, RESUMED)["choice_label"] = json!("Deny"));
+    forged("decision_differs", "role", |world| world.payload(Tale::Linked, COUNTED)["role"] = json!("admin"));
+    forged("decision_differs", "", |world| {
+        world.payload(Tale::Linked, RESUMED)["agreed"][0]["person"] = json!("eve@x.example");
+    });
+    forged("decision_differs", "approvals", |world| world.payload(Tale::Linked, COUNTED)["approvals"]["given"] = json!(2));
+    forged("answer_not_allowed", "assigned to other people", |world| {
+        world.payload(Tale::Linked, "intent.suspended")["assignees"] = json!({"people": [ALICE]});
+    });
+    for unsure in [unreadable, changing] {
+        found(&unsure(quorum()), "decision_differs", "does not have the effect");
+    }
+}
+
+/// A forged log must not make the verifier work without end, and an honest one is not accused.
+#[test]
+fn people_who_change_very_often_are_not_known() {
+    let world = |changes: usize| {
+        let mut world = agreed();
+        for role in ["admin", "operator"].into_iter().cycle().take(changes) {
+            early(&mut world, ANSWERED_AT, "person.changed", person(ALICE, role));
+        }
+        world
+    };
+    verified(&world(90));
+    assert_eq!(remarks(&world(110), "decisions_people"), 2);
+}
+
+/// A key of the asker's owner whose subject is Alice.
+fn alices_key() -> Value {
+    json!({"key_id": id(0xc50), "name": "alices-other", "role": "agent", "subject": "Alice", "owner": "team-a"})
+}
+
+/// An admin may make a key of the asker's owner for a person who had answered before.
+#[test]
+fn an_answer_is_the_askers_own_only_if_the_key_was_there() {
+    let mut world = agreed();
+    early(&mut world, 3, "key.created", alices_key());
+    found(&world, "answer_not_allowed", "the asker's own");
+    for (distance, doubts) in [(299, 1), (300, 1), (301, 0), (10_000_000, 0)] {
+        let mut world = agreed();
+        late(&mut world, ASKED_AT + 50 + distance, "key.created", alices_key());
+        assert_eq!(remarks(&world, "decisions_owner"), doubts, "{distance}");
+    }
+}
+
+#[test]
+fn a_key_that_cannot_be_read_may_be_the_one_of_a_person_who_agreed() {
+    let doubts = |mut world: World| {
+        early(&mut world, 3, "key.created", json!({"name": 5}));
+        remarks(&world, "decisions_owner")
+    };
+    // Both answers of those who agreed are in doubt.
+    assert_eq!(doubts(agreed()), doubts(World::honest()) + 2);
+}
+
+fn taken_by(credential: &Value, (actor, person): (&str, &str), tale: Tale) -> Value {
+    json!({"suspension_id": tale.question(), "person": person, "taken_back_by": actor, "credential": credential})
+}
+
+/// Adds an event of the intent whose question falls back before that happens.
+fn before_the_fallback(world: &mut World, at: u64, event_type: &str, payload: Value) {
+    world.happen(Tale::FellBack, ALICE, at, event_type, payload);
+    let event = world.events.pop().unwrap();
+    let place = world.place(Tale::FellBack, "intent.suspension_expired");
+    world.events.insert(place, event);
+}
+
+/// Otherwise the holder of the log's key could make a refusal one that was taken back, so that the fallback applies.
+#[test]
+fn no_answer_is_taken_back_after_the_deadline() {
+    let taken_at = |at: u64, before: Option<u64>| {
+        let mut world = World::honest();
+        let asked = world.payload(Tale::FellBack, "intent.suspended");
+        asked["assignees"] = json!({"people": [ALICE, DAN]});
+        asked["quorum"] = json!({"required_approvals": 2, "required_refusals": 2, "refusing": ["deny"]});
+        early(&mut world, 3, "person.added", person(ALICE, "operator"));
+        let mut counted = counted("deny", 1);
+        counted["suspension_id"] = json!(Tale::FellBack.question());
+        before_the_fallback(&mut world, ASKED_AT + 50, COUNTED, counted);
+        if let Some(before) = before {
+            before_the_fallback(&mut world, before, "comment", json!({"text": "a note"}));
+        }
+        before_the_fallback(&mut world, at, TAKEN_BACK, taken_by(&key(ALICE), (ALICE, ALICE), Tale::FellBack));
+        world.date(Tale::FellBack, "intent.suspension_expired", at.max(DEADLINE) + 1);
+        world
+    };
+    verified(&taken_at(DEADLINE - 1, None));
+    for late in [DEADLINE, DEADLINE + 1] {
+        found(&taken_at(late, None), "answer_late", "took an answer back");
+    }
+    // The clock was set back, and the event does not say which time it showed.
+    assert_eq!(remarks(&taken_at(DEADLINE + 1, Some(DEADLINE + 1)), "decisions_clock"), 1);
+}
+
+#[test]
+fn an_answer_is_taken_back_by_the_same_person_and_the_link_of_the_same_question() {
+    let world = |link: u64| {
+        let mut world = only_counted(agreed(), 2);
+        world.payload(Tale::Linked, "intent.suspended")["quorum"]["required_approvals"] = json!(3);
+        for event in &mut world.events {
+            if event["event_type"] == COUNTED {
+                event["payload"]["approvals"]["needed"] = json!(3);
+            }
+        }
+        let mut sent = world.payload(Tale::Linked, "delivery.sent").clone();
+        (sent["delivery_id"], sent["recipient"]) = (json!(id(0xe99)), json!("mallory@x.example"));
+        world.happen(Tale::Linked, "placet", LATER, "delivery.sent", sent);
+        let credential = json!({"kind": "email_link", "id": id(link)});
+        world.happen(Tale::Linked, DAN, LATER + 1, TAKEN_BACK, taken_by(&credential, (DAN, DAN), Tale::Linked));
+        world
+    };
+    let own = 0xe00 + Tale::Linked as u64;
+    verified(&world(own));
+    found(&world(0xe99), "answer_not_allowed", "link of a message");
+    for (member, name) in [("person", ALICE), ("taken_back_by", ALICE)] {
+        let mut world = world(own);
+        world.payload(Tale::Linked, TAKEN_BACK)[member] = json!(name);
+        found(&world, "decision_differs", "another person had given");
+    }
+    let mut other = world(own);
+    other.payload(Tale::Linked, TAKEN_BACK)["person"] = json!("eve@x.example");
+    found(&other, "decision_differs", "was not counted");
+}
+
+/// The answer lacks its signature, and the event that takes it back needs none.
+#[test]
+fn an_answer_is_taken_back_without_a_passkey() {
+    let mut world = quorum();
+    world.payload(Tale::Linked, "intent.suspended")["required_assurance"] = json!("passkey");
+    before_the_answer(&mut world, ALICE, ASKED_AT + 50, COUNTED, counted("approve", 1));
+    before_the_answer(&mut world, ALICE, ASKED_AT + 60, TAKEN_BACK, taken_by(&key(ALICE), (ALICE, ALICE), Tale::Linked));
+    let place = world.place(Tale::Linked, RESUMED);
+    world.events.drain(place..place + 2);
+    let codes: Vec<&str> = judge(&world).findings.iter().map(|finding| finding.code.text()).collect();
+    assert_eq!(codes, ["passkey_missing"]);
+}
+
+/// A tied gateway acts under its own name for the person that it names.
+#[test]
+fn a_gateway_takes_back_an_answer_that_came_through_it() {
+    let world = |known: Value| {
+        let pager = json!({"kind": "api_key", "id": id(0xc60)});
+        let mut world = quorum();
+        early(&mut world, 3, "key.created", known);
+        let mut counted = counted("approve", 1);
+        (counted["role"], counted["credential"]) = (json!("channel"), pager.clone());
+        before_the_answer(&mut world, "pager", ASKED_AT + 50, COUNTED, counted);
+        let taken = taken_by(&pager, ("pager", ALICE), Tale::Linked);
+        before_the_answer(&mut world, "pager", ASKED_AT + 60, TAKEN_BACK, taken);
+        only_counted(world, 1)
+    };
+    let known =
+        json!({"key_id": id(0xc60), "name": "pager", "role": "channel", "subject": "pager", "owner": "ops", "for": ["pager"]});
+    assert_eq!(remarks(&world(known.clone()), "decisions_gateway"), 2);
+    // The key of the gateway is not known.
+    assert_eq!(remarks(&world(json!({"name": 5})), "decisions_credential"), 2);
+    let mut world = world(known);
+    world.payload(Tale::Linked, TAKEN_BACK)["person"] = json!(DAN);
+    found(&world, "decision_differs", "was not counted");
 }

@@ -1,32 +1,52 @@
 //! Answers: accepted ones, and refused ones.
 
+use chrono::{DateTime, Utc};
 use domain::base::text::quoted;
 use domain::base::time::rfc3339;
 use domain::intent::command::{Command, Respond};
 use domain::intent::decide::decide;
 use domain::intent::event::{AnswerTakenBack, Event};
 use domain::log::payload::{AnswerCounted, Payload, RefusedAnswer, Resumed};
-use domain::people::answerer::{Answerer, answers_for};
 use domain::people::authority::Action;
 use domain::people::principal::{Assurance, Credential, Principal, Role};
 use domain::problem::Rejection;
 use domain::suspension::Suspension;
 use serde_json::Value;
 
+use super::change::at_least;
 use super::course::{Course, Due, Happened};
 use super::doubt::{Doubt, Doubts, Fault, Judged};
 use super::keys::{Acted, SHOWN_MAX};
 use super::rebuilt;
+use super::standing::{Claim, Standing};
 use crate::finding::Code;
 
 /// Compares the events to which an answer leads with the log.
 type Comparison<'a> = dyn Fn(&[Event], &Suspension) -> Result<(), Fault> + 'a;
 
+const NOT_OWN: &str = "An answer was taken back that was not counted, or that another person had given.";
+
+/// An answer, or that a person takes one back, as the log has it.
+struct Attempt<'a> {
+    event: &'a Happened,
+    open: &'a Suspension,
+    by: &'a Principal,
+    respond: Respond,
+    action: Action,
+    /// When the server judged it.
+    at: DateTime<Utc>,
+    /// The person, for findings.
+    person: &'a str,
+    claim: Claim<'a>,
+}
+
 impl Course<'_> {
     /// An answer is a choice or a value that the question accepts, in time, and from someone who may answer. If several people must agree,
     /// it is the one with which enough of them did.
     pub(super) fn answered(&mut self, event: &Happened, answer: &Resumed) -> Judged {
-        let (open, doubts) = match self.given(event, answer, &|decided, open| compare(decided, event, answer, open)) {
+        let agreed: Vec<String> = answer.agreed.iter().map(|agreed| agreed.person.clone()).collect();
+        let is_same = |decided: &[Event], open: &Suspension| compare(decided, event, answer, open);
+        let (open, doubts) = match self.given(event, answer, Claim::Agreed(&agreed), &is_same) {
             Ok(Some(given)) => given,
             Ok(None) => return self.not_open(answer.suspension_id),
             Err(fault) => return Err(fault),
@@ -47,27 +67,52 @@ impl Course<'_> {
             }
             Some(_) | None => Err(differs("The answer does not have the effect of one after which more people must agree.")),
         };
-        match self.given(event, &counted.to_answer(), &is_same)? {
+        let (answer, value) = (counted.to_answer(), counted.value.clone());
+        match self.given(event, &answer, Claim::Counted(counted.approvals.given, &value), &is_same)? {
             Some((_, doubts)) => Ok(doubts),
             None => self.not_open(counted.suspension_id),
         }
     }
 
-    /// A person takes back an own answer that counts.
+    /// A person takes back an own answer that counts, before the deadline.
     pub(super) fn taken_back(&self, event: &Happened, taken: &AnswerTakenBack) -> Judged {
         let Some(open) = self.intent.opened(taken.suspension_id) else { return self.not_open(taken.suspension_id) };
-        let (subject, role, assurance) = (&*taken.taken_back_by, Role::Operator, Assurance::ApiKey);
+        // A gateway acts under its own name for the person.
+        let is_gateway = taken.taken_back_by.to_lowercase() != taken.person;
+        let role = if is_gateway { Role::Channel } else { Role::Operator };
+        let (subject, assurance) = (&*taken.taken_back_by, Assurance::ApiKey);
         let who = self.keys.who(&Acted { event, subject, role, assurance, credential: taken.credential })?;
-        let is_own = answers_for(&who.principal, Some(&taken.person)).is_some_and(|address| address == taken.person);
-        if !is_own || !open.counted.iter().any(|counted| counted.person == taken.person) {
-            return Err(differs("An answer was taken back that was not counted, or that another person had given."));
+        self.was_sent_to(open, event, taken.credential)?;
+        let by = &who.principal;
+        let respond = Respond {
+            claimed_responded_by: (by.role == Role::Channel).then(|| taken.person.clone()),
+            takes_back: true,
+            ..about(open)
+        };
+        let is_same = |decided: &[Event], _: &Suspension| match decided.first() {
+            Some(Event::AnswerTakenBack(due)) if due == taken => Ok(()),
+            Some(_) | None => Err(differs(NOT_OWN)),
+        };
+        let (claim, at) = (Claim::TakenBack, at_least(event, open));
+        let attempt = Attempt { event, open, by, respond, action: Action::Decide, at, person: &taken.person, claim };
+        let mut doubts = self.judge_attempt(attempt, &is_same)?;
+        // The clock may have shown a time before the deadline, and the event does not say which one.
+        if !event.is_exact && open.is_expired(event.at) {
+            doubts.insert(Doubt::Clock);
         }
-        Ok(who.doubts)
+        doubts.extend(who.doubts);
+        Ok(doubts)
     }
 
     /// Judges an answer, whatever its effect is; `is_same` compares that effect with the log. `None` if the question is not open.
-    fn given(&self, event: &Happened, answer: &Resumed, is_same: &Comparison<'_>) -> Result<Option<(Suspension, Doubts)>, Fault> {
-        let Some(mut open) = self.intent.opened(answer.suspension_id).cloned() else { return Ok(None) };
+    fn given(
+        &self,
+        event: &Happened,
+        answer: &Resumed,
+        claim: Claim<'_>,
+        is_same: &Comparison<'_>,
+    ) -> Result<Option<(Suspension, Doubts)>, Fault> {
+        let Some(open) = self.intent.opened(answer.suspension_id).cloned() else { return Ok(None) };
         if answer.responded_at > event.at || (event.is_exact && answer.responded_at != event.at) {
             return Err(differs("The answer says that it was given at another time than its event."));
         }
@@ -83,10 +128,7 @@ impl Course<'_> {
         }
         let by = &by;
         let claimed = if by.role == Role::Channel { &answer.responded_by } else { &answer.claimed_responded_by };
-        let (answerer, is_sure) = self.look_at_people(&mut open, by, claimed.as_deref(), event);
         let respond = Respond {
-            suspension_id: open.id.expose(),
-            checkpoint: None,
             // An accepted answer has a value; a form may be answered with null.
             value: Some(answer.value.clone().unwrap_or_default()),
             claimed_responded_by: claimed.clone(),
@@ -95,58 +137,52 @@ impl Course<'_> {
             // The texts of questions are not kept, so the hashes over them are taken as they are.
             evidence: answer.evidence,
             assertion: answer.assertion.clone(),
-            answerer,
-            takes_back: false,
+            ..about(&open)
         };
-        let (alone, command) = (self.with_only(&open), Command::Respond(Box::new(respond)));
-        let decided = decide(&alone, &command, by, answer.responded_at);
-        let decided = decided.map_err(|refusal| why(&refusal.rejection, &open, event, answer));
-        let decided = if is_sure { Ok(decided?) } else { decided };
         let action = if open.kind.stops_intent() { Action::Respond } else { Action::Decide };
-        let allowed = self.allowed(by, action, &open, &command, &alone, event);
-        doubts.extend(allowed.map_err(|rejection| not_allowed(&rejection, by, event))?);
-        match decided.and_then(|decided| is_same(&decided, &open)) {
-            Ok(()) => {}
-            // People or groups may have changed just then, so that the count of those who agree is not known.
-            Err(_) if !is_sure => {
-                doubts.insert(Doubt::People);
+        let person = answer.responded_by.as_deref().unwrap_or(&event.actor);
+        let attempt = Attempt { event, open: &open, by, respond, action, at: answer.responded_at, person, claim };
+        doubts.extend(self.judge_attempt(attempt, is_same)?);
+        Ok(Some((open, doubts)))
+    }
+
+    /// Judges an answer, or that a person takes one back, by each state in which people may have been. It is right if it is right by one
+    /// of them: a fault that does not depend on people is one by all of them.
+    fn judge_attempt(&self, mut attempt: Attempt<'_>, is_same: &Comparison<'_>) -> Judged {
+        let Attempt { event, open, by, claim, .. } = attempt;
+        let claimed = attempt.respond.claimed_responded_by.as_deref();
+        let (standings, is_sure) = self.standings(open, by, claimed, claim, event);
+        let mut judged = Ok(Doubts::new());
+        for standing in standings {
+            judged = self.judge_standing(&mut attempt, &standing, is_same);
+            if judged.is_ok() {
+                break;
             }
-            Err(fault) => return Err(fault),
         }
-        if self.is_about_work(&open) {
+        let mut doubts = judged?;
+        if !is_sure {
+            doubts.insert(Doubt::People);
+        }
+        if self.is_about_work(open) {
             doubts.insert(Doubt::Plan);
         }
         if open.kind.stops_intent() && !self.intent.member_of.is_empty() {
             doubts.insert(Doubt::Portfolio);
         }
-        Ok(Some((open, doubts)))
+        Ok(doubts)
     }
 
-    /// Finds out for a question with a quorum which of the people who have answered may still answer, and who answers now. The flag is false
-    /// if that depends on what the log does not say.
-    fn look_at_people(
-        &self,
-        open: &mut Suspension,
-        by: &Principal,
-        claimed: Option<&str>,
-        event: &Happened,
-    ) -> (Option<Answerer>, bool) {
-        let assignees = self.questions.get(&open.id).and_then(|question| question.assignees.as_ref());
-        let (Some(assignees), Some(_)) = (assignees, &open.quorum) else { return (None, true) };
-        let mut is_sure = !self.people.has_gaps;
-        let mut states = |address: &str| {
-            let states = self.people.answerers(address, event);
-            is_sure &= states.len() <= 1;
-            states
-        };
-        for counted in &mut open.counted {
-            let states = states(&counted.person);
-            counted.may_answer = states.iter().any(|person| person.is_among(assignees));
-            counted.groups = states.into_iter().flat_map(|person| person.groups).collect();
-        }
-        let address = answers_for(by, claimed);
-        let answerer = address.and_then(|address| states(&address).into_iter().find(|person| person.is_among(assignees)));
-        (answerer, is_sure)
+    /// Judges an answer, or that a person takes one back, as if people had stood like this.
+    fn judge_standing(&self, attempt: &mut Attempt<'_>, standing: &Standing, is_same: &Comparison<'_>) -> Judged {
+        let Attempt { event, by, action, at, .. } = *attempt;
+        let open = self.with_standing(attempt.open, standing);
+        attempt.respond.answerer.clone_from(&standing.answerer);
+        let (alone, command) = (self.with_only(&open), Command::Respond(Box::new(attempt.respond.clone())));
+        let decided = decide(&alone, &command, by, at).map_err(|refusal| why(&refusal.rejection, attempt))?;
+        let allowed = self.allowed(by, action, &open, &command, &alone, event);
+        let doubts = allowed.map_err(|rejection| not_allowed(&rejection, by, event))?;
+        is_same(&decided, &open)?;
+        Ok(doubts)
     }
 
     /// Refuses an answer by the link of a message that was about another question, or went to another person.
@@ -177,18 +213,7 @@ impl Course<'_> {
         let who = self.keys.who(&Acted { event, subject, role, assurance, credential: refused.credential })?;
         let mut alone = self.with_only(ended);
         (alone.open, alone.beside, alone.ended) = (None, Vec::new(), vec![ended.clone()]);
-        let respond = Respond {
-            suspension_id: id.expose(),
-            checkpoint: None,
-            value: refused.value.clone(),
-            claimed_responded_by: None,
-            metadata: None,
-            expects: None,
-            evidence: None,
-            assertion: None,
-            answerer: None,
-            takes_back: false,
-        };
+        let respond = Respond { value: refused.value.clone(), ..about(ended) };
         let refusal = decide(&alone, &Command::Respond(Box::new(respond)), &who.principal, event.at).err();
         let record = refusal.and_then(|refusal| refusal.record);
         if record.is_some_and(|record| record.event_type() != event.event_type) {
@@ -203,14 +228,34 @@ fn differs(text: impl Into<String>) -> Fault {
     Fault::new(Code::DecisionDiffers, text)
 }
 
+/// An answer to a question that says nothing yet.
+fn about(open: &Suspension) -> Respond {
+    Respond {
+        suspension_id: open.id.expose(),
+        checkpoint: None,
+        value: None,
+        claimed_responded_by: None,
+        metadata: None,
+        expects: None,
+        evidence: None,
+        assertion: None,
+        answerer: None,
+        takes_back: false,
+    }
+}
+
 /// Why an answer is none, in words.
-fn why(rejection: &Rejection, open: &Suspension, event: &Happened, answer: &Resumed) -> Fault {
-    let person = quoted(answer.responded_by.as_deref().unwrap_or(&event.actor), SHOWN_MAX);
+fn why(rejection: &Rejection, attempt: &Attempt<'_>) -> Fault {
+    let person = quoted(attempt.person, SHOWN_MAX);
+    let takes_back = attempt.respond.takes_back;
     if let Rejection::Expired { .. } = rejection {
-        let until = open.ends_at().map(rfc3339).unwrap_or_default();
-        let at = rfc3339(answer.responded_at);
-        let text = format!("{person} answered at {at}, after the deadline: the question could be answered until {until}.");
+        let until = attempt.open.ends_at().map(rfc3339).unwrap_or_default();
+        let (at, did) = (rfc3339(attempt.at), if takes_back { "took an answer back" } else { "answered" });
+        let text = format!("{person} {did} at {at}, after the deadline: the question could be answered until {until}.");
         return Fault::new(Code::AnswerLate, text);
+    }
+    if *rejection == Rejection::NotCounted {
+        return differs(NOT_OWN);
     }
     if let Rejection::InvalidChoice { given, valid_choices } = rejection {
         let offered = quoted(&valid_choices.join(", "), SHOWN_MAX);

@@ -15,7 +15,7 @@ use serde_json::Map;
 
 use super::course::{Course, Happened};
 use super::doubt::{Doubt, Doubts, Fault, Judged};
-use super::keys::stranger;
+use super::keys::{Owned, stranger};
 use crate::finding::Code;
 
 impl Course<'_> {
@@ -106,7 +106,8 @@ impl Course<'_> {
         event: &Happened,
     ) -> Result<Doubts, Rejection> {
         let mut doubts = Doubts::new();
-        let claimed = if let Command::Respond(respond) = command { respond.claimed_responded_by.clone() } else { None };
+        let respond = if let Command::Respond(respond) = command { Some(respond) } else { None };
+        let claimed = respond.and_then(|respond| respond.claimed_responded_by.clone());
         // The log does not say for which people a gateway was handed messages.
         let handed_for: Vec<String> = claimed.into_iter().collect();
         if by.tied_to.is_some() {
@@ -118,34 +119,31 @@ impl Course<'_> {
         let question = self.questions.get(&open.id);
         let (assurance, assignees) = question.map_or((None, None), |asked| (asked.required_assurance, asked.assignees.as_ref()));
         let address = assignees.and_then(|_| answers_for(by, handed_for.first().map(String::as_str)));
-        let answerers = address.as_ref().map(|address| self.people.answerers(address, event)).unwrap_or_default();
-        let answerers = answerers.iter().map(Some).chain([None].into_iter().filter(|_| answerers.is_empty()));
-        let possible: Vec<Demands<'_>> =
-            answerers.map(|answerer| Demands { assurance, assignees, answerer, is_own: false }).collect();
+        let answerer = respond.and_then(|respond| respond.answerer.as_ref());
+        // An answer that is taken back needs no signature: the question is as open as before it.
+        let assurance = assurance.filter(|_| !respond.is_some_and(|respond| respond.takes_back));
         let creators = self.possible(by, self.knows_creator.then_some(&self.intent.created_by.name));
         let askers = self.possible(by, Some(&open.asked_by.name));
         let (mut allowed, mut refused) = (0, None);
         for created_by in &creators {
             for asked_by in &askers {
-                let is_own = open.quorum.is_some()
-                    && address.as_ref().is_some_and(|address| self.keys.own([created_by, asked_by], address));
+                let owned = match &address {
+                    Some(address) if open.quorum.is_some() => self.keys.own([created_by, asked_by], address, event),
+                    Some(_) | None => Owned::No,
+                };
+                let demands = Demands { assurance, assignees, answerer, is_own: owned == Owned::Yes };
                 let (asked_by, handed_for) = (Some(asked_by), &handed_for);
-                // An answer is right if it is right by one of the states that people and groups may have been in.
-                let by_state = possible.iter().map(|demands| {
-                    let demands = Demands { is_own, ..*demands };
-                    let object = Object::Intent { created_by, asked_by, assigned, entries: &[], handed_for, demands };
-                    authorize(by, action, object)
-                });
-                let authorized = by_state.reduce(Result::or).unwrap_or(Ok(()));
-                match authorized.and_then(|()| permit(alone, command, by, handed_for)) {
-                    Ok(()) => allowed += 1,
+                let object = Object::Intent { created_by, asked_by, assigned, entries: &[], handed_for, demands };
+                match authorize(by, action, object).and_then(|()| permit(alone, command, by, handed_for)) {
+                    Ok(()) => {
+                        allowed += 1;
+                        if owned == Owned::Unsure {
+                            doubts.insert(Doubt::Owner);
+                        }
+                    }
                     Err(rejection) => refused = Some(rejection),
                 }
             }
-        }
-        if refused == Some(Rejection::NotAssigned) && self.people.has_gaps {
-            doubts.insert(Doubt::People);
-            return Ok(doubts);
         }
         match refused {
             Some(rejection) if allowed == 0 => Err(rejection),

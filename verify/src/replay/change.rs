@@ -139,7 +139,7 @@ impl Course<'_> {
 }
 
 /// The time by which the server judged. If the event has the time of the one before it, the clock may have shown an earlier one.
-fn at_least(event: &Happened, open: &Suspension) -> DateTime<Utc> {
+pub(super) fn at_least(event: &Happened, open: &Suspension) -> DateTime<Utc> {
     if event.is_exact { event.at } else { event.at.min(open.suspended_at) }
 }
 

@@ -16,7 +16,7 @@ pub(crate) enum Doubt {
     Unknown,
     /// The event does not name the credential.
     Credential,
-    /// The owner of the agent that asked is not known.
+    /// The owner of the agent that asked is not known, or not all people who have keys of this owner.
     Owner,
     /// The server's clock was set back, or several events have one time.
     Clock,
@@ -26,7 +26,7 @@ pub(crate) enum Doubt {
     Plan,
     /// The intent is in a portfolio, which may have a deadline of its own.
     Portfolio,
-    /// The question is assigned to people, and the events about people and groups cannot all be read.
+    /// The question is assigned to people, and the events about people and groups cannot all be read, or are too many at one time.
     People,
     /// A passkey signed that is not known.
     Passkey,
@@ -53,7 +53,7 @@ impl Doubt {
             ),
             Self::Owner => (
                 "decisions_owner",
-                "The name of the agent that asked or that created the intent does not lead to one owner, so it is not checked that the decision was not its owner's.",
+                "The name of the agent that asked or that created the intent does not lead to one owner, or a key of this owner was made just then or cannot be read, so it is not checked that the decision was not its owner's.",
             ),
             Self::Clock => (
                 "decisions_clock",
@@ -73,7 +73,7 @@ impl Doubt {
             ),
             Self::People => (
                 "decisions_people",
-                "Questions are assigned to people, and events about people or groups cannot be read in the export: whether the question was assigned to the person who answered is not checked.",
+                "Questions are assigned to people, and events about people or groups cannot be read in the export, or are very many at the time of the answer: whether the question was assigned to the person who answered is not checked.",
             ),
             Self::Passkey => (
                 "decisions_passkey",

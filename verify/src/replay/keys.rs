@@ -49,6 +49,15 @@ pub(super) struct Keys {
     has_gaps: bool,
 }
 
+/// Whether a person owned the key of an asker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Owned {
+    No,
+    /// A key of the owner was made for the person just then, or may not be known here.
+    Unsure,
+    Yes,
+}
+
 /// The principal that acted, and what is not sure about it.
 #[derive(Debug)]
 pub(super) struct Who {
@@ -136,12 +145,21 @@ impl Keys {
         self.owners.get(&form(name)).cloned().unwrap_or_default()
     }
 
-    /// Whether the person with this address owns the key of one of these askers.
-    pub(super) fn own(&self, askers: [&Asker; 2], address: &str) -> bool {
+    /// Whether the person with this address owned the key of one of these askers when an event happened.
+    pub(super) fn own(&self, askers: [&Asker; 2], address: &str, event: &Happened) -> Owned {
+        if askers.iter().any(|asker| asker.owner.as_str().eq_ignore_ascii_case(address)) {
+            return Owned::Yes;
+        }
         let is_of = |owner: &Owner| askers.iter().any(|asker| is_same_in_any_case(asker.owner.as_str(), owner.as_str()));
-        let names = askers.iter().any(|asker| asker.owner.as_str().eq_ignore_ascii_case(address));
-        let is_subject = |known: &Known| is_of(&known.principal.owner) && known.principal.subject.to_lowercase() == address;
-        names || self.by_id.values().any(is_subject)
+        let is_subject = |known: &&Known| is_of(&known.principal.owner) && known.principal.subject.to_lowercase() == address;
+        // An admin may make a key of the owner for a person who had answered long before.
+        let owned = self.by_id.values().filter(is_subject).map(|known| match known.made {
+            Some(made) if made.is_after(event) => Owned::No,
+            Some(made) if !made.is_before(event) => Owned::Unsure,
+            Some(_) | None => Owned::Yes,
+        });
+        let unknown = if self.has_gaps { Owned::Unsure } else { Owned::No };
+        owned.chain([unknown]).max().unwrap_or(unknown)
     }
 
     /// Finds the principal that acted.
@@ -213,7 +231,8 @@ impl Acted<'_> {
             subject: self.subject.to_owned(),
             owner: impossible("!"),
             role: self.role,
-            tied_to: None,
+            // A gateway that is not known may be tied, and then it answers for the person that it names.
+            tied_to: (self.role == Role::Channel).then(Vec::new),
             client: None,
             assurance: self.assurance,
         }
@@ -236,4 +255,37 @@ pub(super) struct Read {
     pub(super) actor: String,
     pub(super) created_at: String,
     pub(super) event_type: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::DateTime;
+
+    use super::*;
+
+    /// A key that is not kept may be the one of the person who answers.
+    #[test]
+    fn a_person_may_own_a_key_that_is_not_kept() {
+        let key = |subject: String| Key {
+            key_id: KeyId(uuid::Uuid::nil()),
+            name: "bot".into(),
+            role: Role::Agent,
+            subject,
+            owner: Owner("team-a".into()),
+            tied_to: None,
+            client: None,
+            created_at: None,
+            revoked_at: None,
+            credential: None,
+        };
+        let at = DateTime::UNIX_EPOCH;
+        let event = Happened { actor: "ada".into(), event_type: String::new(), at, is_exact: true, leaf: 1 };
+        let asker = Asker { name: "bot".into(), owner: Owner("team-a".into()) };
+        let own = |keys: &Keys| keys.own([&asker, &asker], "ada@x.example", &event);
+        let mut keys = Keys::default();
+        keys.add(key("bot".into()), None);
+        assert_eq!(own(&keys), Owned::No);
+        keys.add(key("a".repeat(KEYS_BYTES_MAX)), None);
+        assert_eq!(own(&keys), Owned::Unsure);
+    }
 }

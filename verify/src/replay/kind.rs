@@ -21,7 +21,7 @@ pub(super) enum Kind {
     Answered,
     /// A person answered, and more people had to agree.
     Counted,
-    /// A person took such an answer back.
+    /// A person took back an answer that counted.
     TakenBack,
     /// The time to answer was over.
     Expired,

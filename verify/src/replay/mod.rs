@@ -21,6 +21,7 @@ mod people;
 mod rebuilt;
 mod span;
 mod spool;
+mod standing;
 
 use std::io;
 

@@ -1,6 +1,9 @@
-//! The people and groups of the server's log, as they were when an answer was given.
+//! The people and groups of the server's log, as they may have been when an answer was given.
+//!
+//! Each change has its place in the server's log. The clocks of two servers differ, so it is not sure how many of the changes came before an
+//! answer. But a later change never counts without the earlier ones: the possible states are those after some number of changes.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use domain::people::answerer::Answerer;
 use domain::people::event::{
@@ -12,69 +15,87 @@ use serde::de::DeserializeOwned;
 
 use super::course::Happened;
 use super::keys::Envelope;
-use super::span::{Moment, Span};
+use super::span::Moment;
 use crate::event::Facts;
 
 /// The most bytes of people and groups that are kept. An event beyond them counts as one that cannot be read.
 const PEOPLE_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// In how many states an answer is tried. An honest log has more only if people or groups changed very often at the time of the answer.
+const STATES_MAX: usize = 100;
+
+/// The changes between which something was so, by their numbers.
+#[derive(Clone, Copy, Debug)]
+struct Between {
+    from: usize,
+    until: Option<usize>,
+}
 
 /// A person with one role.
 #[derive(Debug)]
 struct Listed {
     role: Role,
-    /// The leaf of the event that listed the person. The person is in no group that was set before.
-    since: u64,
-    span: Span,
+    /// The number of the change that listed the person. The person is in no group that was set before.
+    since: usize,
+    between: Between,
 }
 
 /// A group with its members.
 #[derive(Debug)]
 struct Members {
     addresses: Vec<String>,
-    span: Span,
+    between: Between,
 }
 
 /// The people and groups of the server's log.
 #[derive(Debug, Default)]
 pub(super) struct People {
+    /// The changes, in the order of the log.
+    changes: Vec<Moment>,
     listed: HashMap<String, Vec<Listed>>,
     groups: HashMap<String, Vec<Members>>,
     /// About how many bytes they take.
     bytes: usize,
     /// Whether an event about people or groups cannot be read.
-    pub(super) has_gaps: bool,
+    has_gaps: bool,
 }
 
 impl People {
     /// Adds an event of the server's log.
     pub(super) fn event(&mut self, facts: &Facts<'_>, bytes: &[u8], leaf: u64) {
+        let number = self.changes.len();
+        let between = Between { from: number, until: None };
         let read = match facts.type_name() {
             Some(PERSON_ADDED) => payload::<PersonAdded>(bytes, leaf).map(|(added, moment)| {
-                let listed = Listed { role: added.role, since: leaf, span: Span { from: Some(moment), until: None } };
-                self.list(added.address, listed);
+                self.list(added.address, Listed { role: added.role, since: number, between });
+                moment
             }),
             Some(PERSON_CHANGED) => payload::<PersonChanged>(bytes, leaf).map(|(changed, moment)| {
-                let before = self.unlist(&changed.address, moment);
-                let since = before.unwrap_or_default();
-                let listed = Listed { role: changed.role, since, span: Span { from: Some(moment), until: None } };
-                self.list(changed.address, listed);
+                let since = self.unlist(&changed.address, number).unwrap_or_default();
+                self.list(changed.address, Listed { role: changed.role, since, between });
+                moment
             }),
             Some(PERSON_REMOVED) => payload::<PersonNamed>(bytes, leaf).map(|(removed, moment)| {
-                self.unlist(&removed.address, moment);
+                self.unlist(&removed.address, number);
+                moment
             }),
             Some(GROUP_CHANGED) => payload::<GroupChanged>(bytes, leaf).map(|(changed, moment)| {
-                self.dissolve(&changed.group, moment);
-                let members = Members { addresses: changed.members, span: Span { from: Some(moment), until: None } };
+                self.dissolve(&changed.group, number);
+                let members = Members { addresses: changed.members, between };
                 self.bytes += members.addresses.iter().map(|address| address.len() + size_of::<String>()).sum::<usize>();
                 self.bytes += changed.group.len() + size_of::<Members>();
                 self.groups.entry(changed.group).or_default().push(members);
+                moment
             }),
             Some(GROUP_REMOVED) => payload::<GroupRemoved>(bytes, leaf).map(|(removed, moment)| {
-                self.dissolve(&removed.group, moment);
+                self.dissolve(&removed.group, number);
+                moment
             }),
             Some(_) | None => return,
         };
-        self.has_gaps |= read.is_none();
+        match read {
+            Some(moment) => self.change(moment),
+            None => self.has_gaps = true,
+        }
         if self.bytes > PEOPLE_BYTES_MAX {
             *self = Self { has_gaps: true, ..Self::default() };
         }
@@ -85,35 +106,65 @@ impl People {
         self.has_gaps |= facts.event_type.starts_with(b"\"person.") || facts.event_type.starts_with(b"\"group.");
     }
 
+    /// Adds the moment of a change. The times of a log do not go back; in a forged one they are taken as if they did not.
+    fn change(&mut self, moment: Moment) {
+        let at = self.changes.last().map_or(moment.at, |last| last.at.max(moment.at));
+        self.bytes += size_of::<Moment>();
+        self.changes.push(Moment { at, ..moment });
+    }
+
     fn list(&mut self, address: String, listed: Listed) {
         self.bytes += address.len() + size_of::<String>() + size_of::<Listed>();
         self.listed.entry(address).or_default().push(listed);
     }
 
-    /// Ends the newest span of a person; gives the leaf of the event that listed the person.
-    fn unlist(&mut self, address: &str, at: Moment) -> Option<u64> {
+    /// Ends the newest listing of a person; gives the number of the change that listed the person.
+    fn unlist(&mut self, address: &str, number: usize) -> Option<usize> {
         let newest = self.listed.get_mut(address)?.last_mut()?;
-        newest.span.until = newest.span.until.or(Some(at));
+        newest.between.until = newest.between.until.or(Some(number));
         Some(newest.since)
     }
 
-    fn dissolve(&mut self, group: &str, at: Moment) {
+    fn dissolve(&mut self, group: &str, number: usize) {
         if let Some(newest) = self.groups.get_mut(group).and_then(|members| members.last_mut()) {
-            newest.span.until = newest.span.until.or(Some(at));
+            newest.between.until = newest.between.until.or(Some(number));
         }
     }
 
-    /// All that may be true of the person with this address when an event happened; nothing if no such person can have been listed.
-    pub(super) fn answerers(&self, address: &str, event: &Happened) -> Vec<Answerer> {
-        let listed = self.listed.get(address).into_iter().flatten().filter(|listed| listed.span.may_hold(event));
-        let groups = |since: u64| {
-            let has = |members: &Members| {
-                let is_set_later = members.span.from.is_some_and(|from| from.leaf > since);
-                is_set_later && members.span.may_hold(event) && members.addresses.iter().any(|member| member == address)
-            };
-            self.groups.iter().filter(move |(_, states)| states.iter().any(has)).map(|(name, _)| name.clone()).collect()
+    /// The states in which these people may have been when an event happened, each with the people in the same order, and with those of
+    /// their groups that are named. `None` if the export does not say it, or if there are too many.
+    pub(super) fn states(&self, addresses: &[&str], groups: &[&str], event: &Happened) -> Option<Vec<Vec<Option<Answerer>>>> {
+        if self.has_gaps {
+            return None;
+        }
+        let least = self.changes.partition_point(|change| change.is_before(event));
+        let most = self.changes.partition_point(|change| !change.is_after(event));
+        let listings = addresses.iter().filter_map(|address| self.listed.get(*address)).flatten().map(|listed| listed.between);
+        let settings = groups.iter().filter_map(|group| self.groups.get(*group)).flatten().map(|members| members.between);
+        let numbers = listings.chain(settings).flat_map(|between| [Some(between.from), between.until]).flatten();
+        let unsure = numbers.filter(|number| (least..most).contains(number));
+        let counts: BTreeSet<usize> = unsure.map(|number| number + 1).chain([least]).collect();
+        let state = |count| addresses.iter().map(|address| self.person(address, groups, count)).collect();
+        (counts.len() <= STATES_MAX).then(|| counts.into_iter().map(state).collect())
+    }
+
+    /// The person with this address after so many changes, with those of the person's groups that are named.
+    fn person(&self, address: &str, groups: &[&str], count: usize) -> Option<Answerer> {
+        let listed = self.listed.get(address)?.iter().rev().find(|listed| listed.between.holds_after(count))?;
+        let is_member = |members: &Members| {
+            let is_in_force = members.between.holds_after(count) && members.between.from >= listed.since;
+            is_in_force && members.addresses.iter().any(|member| member == address)
         };
-        listed.map(|listed| Answerer { address: address.to_owned(), role: listed.role, groups: groups(listed.since) }).collect()
+        let has = |group: &&&str| self.groups.get(**group).is_some_and(|states| states.iter().any(is_member));
+        let groups = groups.iter().filter(has).map(|group| (*group).to_owned()).collect();
+        Some(Answerer { address: address.to_owned(), role: listed.role, groups })
+    }
+}
+
+impl Between {
+    /// Whether it was so after so many changes.
+    fn holds_after(self, count: usize) -> bool {
+        self.from < count && self.until.is_none_or(|until| until >= count)
     }
 }
 
