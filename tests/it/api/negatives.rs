@@ -62,7 +62,7 @@ impl Row {
         Self { query: Some((query, field)), ..self }
     }
 
-    fn versioned(self, if_match_required: bool) -> Self {
+    pub(super) fn versioned(self, if_match_required: bool) -> Self {
         Self { versioned: true, if_match_required, ..self }
     }
 
