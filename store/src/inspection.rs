@@ -56,6 +56,8 @@ pub struct Inspection {
     pub keys: i64,
     /// Gateways whose keys are valid; known once the tables are of this version.
     pub gateways: Vec<Gateway>,
+    /// The names of the groups of people; known once the tables are of this version.
+    pub groups: Vec<String>,
     /// The time from which deadlines and messages wait after a restore; absent if they do not wait.
     pub held_since: Option<DateTime<Utc>>,
     /// The server's own secret whose name the caller gave, if the server has made it.
@@ -75,6 +77,7 @@ impl Inspection {
             last_event: None,
             keys: 0,
             gateways: Vec::new(),
+            groups: Vec::new(),
             held_since: None,
             secret: None,
             was_in_production: false,

@@ -3,6 +3,7 @@
 use diesel::Queryable;
 use domain::base::ids::{PersonId, SessionId};
 use domain::base::passkey::Octets;
+use domain::people::identity::Beginning;
 use domain::people::passkey::Passkey;
 use domain::people::person::Person;
 
@@ -102,6 +103,8 @@ pub(crate) type SessionSelection = (
     sessions::ends_at,
     sessions::challenge,
     sessions::challenge_until,
+    sessions::method,
+    sessions::auth_time,
 );
 pub(crate) const SESSION: SessionSelection = (
     sessions::id,
@@ -112,6 +115,8 @@ pub(crate) const SESSION: SessionSelection = (
     sessions::ends_at,
     sessions::challenge,
     sessions::challenge_until,
+    sessions::method,
+    sessions::auth_time,
 );
 
 #[derive(Queryable)]
@@ -124,11 +129,13 @@ pub(crate) struct SessionColumns {
     ends_at: At,
     challenge: Option<Vec<u8>>,
     challenge_until: Option<At>,
+    method: i32,
+    auth_time: Option<At>,
 }
 
 impl SessionColumns {
-    pub(crate) fn into_row(self) -> SessionRow {
-        SessionRow {
+    pub(crate) fn into_row(self) -> RowsResult<SessionRow> {
+        Ok(SessionRow {
             id: SessionId(self.id.0),
             person: PersonId(self.person.0),
             hash: self.hash,
@@ -136,7 +143,8 @@ impl SessionColumns {
             used_at: self.used_at.0,
             ends_at: self.ends_at.0,
             challenge: self.challenge.zip(self.challenge_until.map(|at| at.0)),
-        }
+            beginning: Beginning { method: Code::from_code(self.method)?, auth_time: self.auth_time.map(|at| at.0) },
+        })
     }
 }
 

@@ -26,7 +26,7 @@ pub struct Person {
     pub added_at: DateTime<Utc>,
     /// The name of the account that added the person.
     pub added_by: String,
-    /// When the person used the first login link; absent before.
+    /// When the person first logged in; absent before.
     pub confirmed_at: Option<DateTime<Utc>>,
 }
 

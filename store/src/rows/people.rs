@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use domain::base::ids::{PersonId, SessionId};
+use domain::people::identity::Beginning;
 use domain::people::person::Person;
 use domain::people::principal::Role;
 use uuid::Uuid;
@@ -36,6 +37,7 @@ pub(crate) struct SessionRow {
     pub(crate) ends_at: DateTime<Utc>,
     /// The challenge that a passkey of the person signs next, and when it ends.
     pub(crate) challenge: Option<(Vec<u8>, DateTime<Utc>)>,
+    pub(crate) beginning: Beginning,
 }
 
 /// Writes people, login links and sessions, in one transaction.
@@ -43,7 +45,7 @@ pub(crate) trait WritePeople {
     fn insert_person(&mut self, person: &Person) -> RowsResult<()>;
     fn confirm_person(&mut self, id: PersonId, at: DateTime<Utc>) -> RowsResult<()>;
     fn set_role(&mut self, id: PersonId, role: Role) -> RowsResult<()>;
-    /// Notes that a person was removed, and deletes the person's login links and sessions.
+    /// Notes that a person was removed, and deletes the person's login links and sessions, and the account at an issuer.
     fn remove_person(&mut self, id: PersonId, at: DateTime<Utc>) -> RowsResult<()>;
     fn insert_login(&mut self, login: &LoginRow) -> RowsResult<()>;
     fn update_login(&mut self, login: &LoginRow) -> RowsResult<()>;

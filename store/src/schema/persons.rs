@@ -35,7 +35,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    use diesel::sql_types::{BigInt, Binary, Nullable};
+    use diesel::sql_types::{BigInt, Binary, Integer, Nullable};
     use crate::sql::{Id, Moment};
 
     sessions (rid) {
@@ -48,6 +48,8 @@ diesel::table! {
         ends_at -> Moment,
         challenge -> Nullable<Binary>,
         challenge_until -> Nullable<Moment>,
+        method -> Integer,
+        auth_time -> Nullable<Moment>,
     }
 }
 
@@ -65,6 +67,31 @@ diesel::table! {
         counter -> BigInt,
         added_at -> Moment,
         used_at -> Nullable<Moment>,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{BigInt, Text};
+    use crate::sql::{Id, Moment};
+
+    identities (rid) {
+        rid -> BigInt,
+        issuer -> Text,
+        subject -> Text,
+        person -> Id,
+        bound_at -> Moment,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{BigInt, Binary};
+    use crate::sql::Moment;
+
+    openid_logins (rid) {
+        rid -> BigInt,
+        hash -> Binary,
+        browser -> Binary,
+        expires_at -> Moment,
     }
 }
 

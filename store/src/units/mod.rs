@@ -27,6 +27,7 @@ mod loaded;
 mod log;
 pub(crate) mod logins;
 mod message;
+pub(crate) mod openid;
 mod outcome;
 pub(crate) mod passkeys;
 pub(crate) mod people;

@@ -22,7 +22,9 @@ impl WriteGroups for Writing<'_> {
         let row =
             |person: &PersonId| (people_group_members::people_group.eq(rid), people_group_members::person.eq(Key(person.0)));
         let rows: Vec<_> = members.iter().map(row).collect();
-        diesel::insert_into(people_group_members::table).values(rows).execute(self.session.conn()?)?;
+        if !rows.is_empty() {
+            diesel::insert_into(people_group_members::table).values(rows).execute(self.session.conn()?)?;
+        }
         Ok(())
     }
 

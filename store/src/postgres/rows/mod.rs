@@ -12,6 +12,7 @@ mod graph;
 mod groups;
 mod holds;
 mod idempotency;
+mod identities;
 mod intents;
 mod keys;
 mod leases;

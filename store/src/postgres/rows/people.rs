@@ -12,7 +12,7 @@ use crate::columns::signed;
 use crate::person_columns::{LOGIN, LoginColumns, PERSON, PersonColumns, SESSION, SessionColumns};
 use crate::postgres::session::Session;
 use crate::rows::{Code, LoginRow, ReadPeople, RowsError, RowsResult, SessionRow, WritePeople};
-use crate::schema::{logins, people, sessions};
+use crate::schema::{identities, logins, people, sessions};
 use crate::sql::{At, Key};
 
 impl WritePeople for Writing<'_> {
@@ -44,6 +44,7 @@ impl WritePeople for Writing<'_> {
         let person = people::table.filter(people::id.eq(Key(id.0)));
         diesel::update(person).set(people::removed_at.eq(At(at))).execute(self.session.conn()?)?;
         diesel::delete(logins::table.filter(logins::person.eq(Key(id.0)))).execute(self.session.conn()?)?;
+        diesel::delete(identities::table.filter(identities::person.eq(Key(id.0)))).execute(self.session.conn()?)?;
         self.delete_sessions_of(id)
     }
 
@@ -93,6 +94,8 @@ impl WritePeople for Writing<'_> {
             sessions::began_at.eq(At(session.began_at)),
             sessions::used_at.eq(At(session.used_at)),
             sessions::ends_at.eq(At(session.ends_at)),
+            sessions::method.eq(session.beginning.method.code()),
+            sessions::auth_time.eq(session.beginning.auth_time.map(At)),
         );
         diesel::insert_into(sessions::table).values(row).execute(self.session.conn()?)?;
         Ok(())
@@ -178,11 +181,11 @@ impl ReadPeople for Session {
         let joined = sessions::table.inner_join(people::table.on(people::id.eq(sessions::person)));
         let found = joined.filter(sessions::hash.eq(hash.as_slice())).filter(people::removed_at.is_null());
         let found = found.select((SESSION, PERSON)).first::<(SessionColumns, PersonColumns)>(self.conn()?).optional()?;
-        found.map(|(session, person)| Ok((session.into_row(), person.into_person()?))).transpose()
+        found.map(|(session, person)| Ok((session.into_row()?, person.into_person()?))).transpose()
     }
 
     fn session_called(&mut self, id: SessionId) -> RowsResult<Option<SessionRow>> {
         let session = sessions::table.filter(sessions::id.eq(Key(id.0))).select(SESSION);
-        Ok(session.first::<SessionColumns>(self.conn()?).optional()?.map(SessionColumns::into_row))
+        session.first::<SessionColumns>(self.conn()?).optional()?.map(SessionColumns::into_row).transpose()
     }
 }
