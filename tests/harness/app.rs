@@ -148,6 +148,7 @@ impl TestApp {
                 allow_subnets: vec!["127.0.0.0/8".parse().unwrap()],
             },
             retention: None,
+            openid: None,
             log: LogConfig {
                 key_file: Some(folder.path().join("log-key")),
                 origin: Some("log.example".to_owned()),

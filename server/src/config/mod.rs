@@ -11,13 +11,15 @@ mod file;
 mod help;
 mod limits;
 mod log;
+mod login;
+mod loopback;
 mod mode;
 mod place;
 mod questions;
 mod retention;
 mod subscriptions;
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
@@ -46,6 +48,8 @@ pub use self::help::WITHOUT_FLAGS;
 pub use self::limits::{Limits, raise_files_max, use_small_pages};
 use self::log::LogArgs;
 pub use self::log::{LogConfig, LogMailConfig, WitnessConfig};
+pub use self::login::{GroupsConfig, OPENID_CLIENT_SECRET, OpenIdConfig};
+pub use self::loopback::is_loopback;
 pub use self::mode::Mode;
 pub use self::place::is_only_in_the_file;
 use self::questions::QuestionsSection;
@@ -152,6 +156,8 @@ pub struct Config {
     pub subscriptions: SubscriptionsConfig,
     /// How long the content of intents is kept after their last event; `None` if nothing is erased for its age.
     pub retention: Option<TimeDelta>,
+    /// The issuer by which people may log in, if there is one.
+    pub openid: Option<OpenIdConfig>,
     /// The key to the log, and its name.
     pub log: LogConfig,
     /// The second time zone in mails, beside UTC, if there is one.
@@ -206,6 +212,7 @@ impl Config {
         let display_time_zone = display_time_zone.map(|zone| time_zone(&zone)).transpose()?;
         let (limits, subscriptions) = (file.limits.resolve()?, file.subscriptions.resolve()?);
         let retention = file.retention.resolve()?;
+        let openid = file.login.resolve(&secret_from_environment)?;
         let named = |flag: &Option<PathBuf>, file| flag.clone().or(file).filter(|path: &PathBuf| !path.as_os_str().is_empty());
         let of_log = LogArgs {
             key_file: named(&args.log_key_file, file.log_key_file),
@@ -226,6 +233,7 @@ impl Config {
             asking,
             subscriptions,
             retention,
+            openid,
             log,
             display_time_zone,
             otlp_endpoint,
@@ -289,16 +297,6 @@ fn has_login(url: &Url) -> bool {
 pub(crate) fn site(public_url: &Url) -> Option<Site> {
     let Some(url::Host::Domain(domain)) = public_url.host() else { return None };
     Some(Site { rp_id: domain.to_owned(), origin: public_url.origin().ascii_serialization() })
-}
-
-/// Whether a URL leads to this machine only.
-pub fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(url::Host::Domain(name)) => name == "localhost",
-        Some(url::Host::Ipv4(address)) => IpAddr::V4(address).is_loopback(),
-        Some(url::Host::Ipv6(address)) => IpAddr::V6(address).is_loopback(),
-        None => false,
-    }
 }
 
 fn mail(
@@ -593,7 +591,7 @@ mod tests {
     }
 
     /// The tables of the file.
-    const SECTIONS: [&str; 14] = [
+    const SECTIONS: [&str; 16] = [
         "",
         "[suspension]",
         "[suspension.default_retry_policy]",
@@ -608,6 +606,8 @@ mod tests {
         "[[log.witness]]",
         "[log.webhook]",
         "[log.mail]",
+        "[login]",
+        "[login.openid]",
     ];
 
     /// `KEYS`, the names that an error message about the file may always repeat, holds exactly the keys that the parser accepts.

@@ -8,5 +8,6 @@ mod gateways;
 mod governance;
 mod keys;
 pub(crate) mod logins;
+pub(crate) mod openid;
 pub(crate) mod passkeys;
 pub(crate) mod secrets;

@@ -8,6 +8,7 @@ mod database;
 mod deep;
 mod finding;
 mod gateways;
+mod login;
 mod mail;
 mod permissions;
 mod postgres;
@@ -101,6 +102,9 @@ pub(super) async fn run(mut args: DoctorArgs) -> anyhow::Result<()> {
     if let Some(settings) = settings {
         findings.extend(inspection.iter().flat_map(|seen| gateways::check(&settings.channels, seen)));
         findings.push(public_url::check(&settings, inspection.as_ref()).await?);
+        if let Ok(config) = &config {
+            findings.extend(login::check(config, &settings.public_url, inspection.as_ref()).await?);
+        }
     }
     findings.extend(watch.check(inspection.as_ref().and_then(|seen| seen.last_event))?);
     report(&findings, args.json)
