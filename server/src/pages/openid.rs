@@ -245,7 +245,7 @@ async fn proved(issuer: &Provider, Begun { state, cookie, answer }: Begun) -> Re
 fn tell(stray: &Stray) {
     match stray {
         Stray::Missing(group) => {
-            tracing::warn!(group, "login.openid: groups names a group that does not exist, so it was left out")
+            tracing::warn!(group, "login.openid: groups names a group that does not exist, so it was left out");
         }
         Stray::Full(group) => tracing::warn!(group, "a person of the issuer's group was left out: the group here is full"),
     }
