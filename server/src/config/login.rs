@@ -56,7 +56,7 @@ pub struct OpenIdConfig {
     pub client_secret: SecretString,
     /// The domains for whose addresses the issuer speaks.
     pub domains: AllowList,
-    /// What the server asks for besides `openid`.
+    /// The scopes that the server asks for besides `openid`.
     pub scopes: Vec<String>,
     /// How groups follow the issuer, if some do.
     pub groups: Option<GroupsConfig>,

@@ -43,7 +43,7 @@ const FRESH: TimeDelta = TimeDelta::hours(1);
 /// keys, could make the server press the issuer.
 const COOLDOWN: TimeDelta = TimeDelta::seconds(30);
 
-/// What an issuer can say about itself that the library does not know.
+/// The facts that an issuer can tell about itself and that the library does not know.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 struct MoreMetadata {
     /// RFC 9207, whether each browser that is sent back names the issuer.
@@ -117,7 +117,7 @@ impl Refused {
     }
 }
 
-/// What the issuer has said about itself.
+/// The issuer's words about itself.
 #[derive(Default)]
 struct Known {
     metadata: Option<(Metadata, DateTime<Utc>)>,

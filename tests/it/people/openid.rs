@@ -341,7 +341,7 @@ on_each_store! {
         let back = to_issuer(app, &issuer, &mut ada).await;
         issuer.behave(|behaviour| behaviour.status = Some(503));
         assert_refused(&ada.open(&back).await, 503, "cannot be reached");
-        // What it said is believed for an hour.
+        // Its words about itself are believed for an hour.
         issuer.behave_but(|_| {});
         let asked = issuer.asked(metadata);
         app.advance(3_500).await;
