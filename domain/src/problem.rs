@@ -24,8 +24,17 @@ pub enum Rejection {
         reason: String,
     },
     /// An agent tried to answer, or a key that has the name or the owner of the agent that asked or that created the intent.
-    #[error("the agent that asked, the agent that created the intent, and keys of their owners may not answer")]
+    #[error("the agent that asked, the agent that created the intent, and their owners may not answer")]
     SelfResponse,
+    /// The question is assigned to people, and the caller stands for none of them.
+    #[error("the question is assigned to other people, and only they may answer")]
+    NotAssigned,
+    /// Another answer through the same gateway counts towards the quorum.
+    #[error("an answer through this gateway counts already: of each gateway, a quorum counts one person")]
+    GatewayCounted,
+    /// A person wants to take back an answer that does not count.
+    #[error("the person has given no answer to this question that counts and could be taken back")]
+    NotCounted,
     /// The question demands more assurance of the person than this way to answer gives.
     #[error(
         "the question demands the assurance {required}: the answer page asks for a passkey, and no other way to answer counts"
@@ -446,11 +455,15 @@ impl Rejection {
     }
 
     /// The row of the table: stable code, HTTP status, title.
+    #[expect(clippy::too_many_lines, reason = "it has one row for each code, and is read as a table")]
     pub fn entry(&self) -> Entry {
         match self {
             Self::NotFound => entry("not_found", 404, "Not found"),
             Self::Forbidden { .. } => entry("forbidden", 403, "Forbidden"),
             Self::SelfResponse => entry("self_response", 403, "The asker may not answer"),
+            Self::NotAssigned => entry("not_assigned", 403, "The question is assigned to other people"),
+            Self::GatewayCounted => entry("gateway_counted", 409, "The gateway counts already"),
+            Self::NotCounted => entry("not_counted", 409, "No answer to take back"),
             Self::AssuranceTooLow { .. } => entry("assurance_too_low", 403, "Assurance too low"),
             Self::PasskeyRefused { .. } => entry("passkey_refused", 403, "Passkey refused"),
             Self::ReservedEventType { .. } => entry("reserved_event_type", 403, "Reserved event type"),
@@ -578,6 +591,7 @@ fn ending_word(resolution: Resolution, reason: Option<ResolutionReason>) -> &'st
         (Resolution::Expired, _) => "expired",
         (Resolution::Cancelled, Some(ResolutionReason::Superseded)) => "superseded",
         (Resolution::Cancelled, Some(ResolutionReason::Undeliverable)) => "undeliverable",
+        (Resolution::Cancelled, Some(ResolutionReason::QuorumUnmet)) => "quorum_unmet",
         (
             Resolution::Cancelled,
             Some(ResolutionReason::Withdrawn | ResolutionReason::TimeLost | ResolutionReason::PortfolioDeadline) | None,

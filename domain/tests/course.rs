@@ -67,6 +67,7 @@ fn question() -> Question {
         requested: None,
         client_id: None,
         required_assurance: None,
+        assignees: None,
     }
 }
 
@@ -221,6 +222,7 @@ impl Walk {
             requires_delivery: false,
             seeming_secret: SeemingSecret::Warn,
             guard_seconds: None,
+            quorum: None,
             supersedes: None,
             task_id,
             warnings: Vec::new(),
@@ -279,6 +281,8 @@ impl Walk {
                     expects: None,
                     evidence: None,
                     assertion: None,
+                    answerer: None,
+                    takes_back: false,
                 };
                 return Some((Command::Respond(Box::new(respond)), principal(Role::Operator, "olga")));
             }

@@ -1,9 +1,11 @@
 //! Which answers would be the asker's own, and which are not sure enough.
 
 use domain::base::name::Owner;
-use domain::people::authority::{Action, Object, authorize};
+use domain::people::answerer::Answerer;
+use domain::people::authority::{Action, Demands, Object, authorize};
 use domain::people::principal::{Assurance, Principal, Role};
 use domain::problem::Rejection;
+use domain::suspension::assignees::Assignees;
 use domain::suspension::{Asker, RequiredAssurance};
 
 fn principal(role: Role, name: &str, owner: &str) -> Principal {
@@ -22,7 +24,8 @@ fn a_key_with_the_askers_name_does_not_answer() {
     let named =
         |name: &str, subject: &str, owner: &str| Principal { subject: subject.into(), ..principal(Role::Operator, name, owner) };
     for (created_by, asked_by) in [(&theirs, None), (&other, Some(&theirs)), (&theirs, Some(&other))] {
-        let object = Object::Intent { created_by, asked_by, assigned: &[], entries: &[], handed_for: &[], required: None };
+        let object =
+            Object::Intent { created_by, asked_by, assigned: &[], entries: &[], handed_for: &[], demands: Demands::default() };
         for who in [named("bot", "alice", "a"), named("alice", "bOT", "a"), named("alice", "alice", "TEAM")] {
             for action in [Action::Respond, Action::Decide] {
                 assert_eq!(authorize(&who, action, object), Err(Rejection::SelfResponse), "{who:?}");
@@ -41,8 +44,14 @@ fn an_owner_of_before_is_the_owner_of_today() {
         for (asks, answers) in [(before, today), (today, before)] {
             let (theirs, other) = (asker(asks, asks), asker("bot", "team-b"));
             for (created_by, asked_by) in [(&theirs, None), (&other, Some(&theirs)), (&theirs, Some(&other))] {
-                let object =
-                    Object::Intent { created_by, asked_by, assigned: &[], entries: &[], handed_for: &[], required: None };
+                let object = Object::Intent {
+                    created_by,
+                    asked_by,
+                    assigned: &[],
+                    entries: &[],
+                    handed_for: &[],
+                    demands: Demands::default(),
+                };
                 let operator = principal(Role::Operator, "alice", answers);
                 assert_eq!(authorize(&operator, Action::Respond, object), Err(Rejection::SelfResponse), "{before}");
             }
@@ -52,7 +61,7 @@ fn an_owner_of_before_is_the_owner_of_today() {
                 assigned: &[],
                 entries: &[],
                 handed_for: &[],
-                required: None,
+                demands: Demands::default(),
             };
             assert_eq!(authorize(&principal(Role::Agent, answers, answers), Action::Read, object), Ok(()), "{before}");
         }
@@ -70,7 +79,7 @@ fn a_question_that_demands_a_passkey_is_answered_by_a_passkey_alone() {
         assigned: &[],
         entries: &[],
         handed_for: &[],
-        required,
+        demands: Demands { assurance: required, ..Demands::default() },
     };
     let required = RequiredAssurance::Passkey;
     let too_low = Err(Rejection::AssuranceTooLow { required });
@@ -92,4 +101,35 @@ fn a_question_that_demands_a_passkey_is_answered_by_a_passkey_alone() {
     // A passkey does not turn the asker into another person.
     let own = Principal { assurance: Assurance::Passkey, ..principal(Role::Operator, "alice", "team-a") };
     assert_eq!(authorize(&own, Action::Respond, object(Some(required))), Err(Rejection::SelfResponse));
+}
+
+/// A question that is assigned is answered for its assignees alone, whatever the role of the caller; and the person behind the asker is
+/// refused although the question is assigned to that person.
+#[test]
+fn an_assigned_question_is_answered_for_its_assignees_alone() {
+    let owner = asker("bot", "team-a");
+    let assignees = Assignees { groups: vec!["finance".into()], ..Assignees::default() };
+    let person = |groups: &[&str], role| Answerer {
+        address: "ada@example.com".into(),
+        role,
+        groups: groups.iter().map(|group| (*group).to_owned()).collect(),
+    };
+    let (member, other) = (person(&["finance"], Role::Operator), person(&["legal"], Role::Operator));
+    let auditor = person(&["finance"], Role::Auditor);
+    let by = |role| principal(role, "alice", "team-b");
+    for (action, role) in [(Action::Respond, Role::Operator), (Action::Decide, Role::Admin), (Action::Respond, Role::Channel)] {
+        for (answerer, is_own, expected) in [
+            (Some(&member), false, Ok(())),
+            (Some(&member), true, Err(Rejection::SelfResponse)),
+            (Some(&other), false, Err(Rejection::NotAssigned)),
+            (Some(&auditor), false, Err(Rejection::NotAssigned)),
+            (None, false, Err(Rejection::NotAssigned)),
+        ] {
+            let demands = Demands { assignees: Some(&assignees), answerer, is_own, ..Demands::default() };
+            let (created_by, asked_by) = (&owner, Some(&owner));
+            let object = Object::Intent { created_by, asked_by, assigned: &[], entries: &[], handed_for: &[], demands };
+            assert_eq!(authorize(&by(role), action, object), expected, "{role} {answerer:?}");
+            assert_eq!(authorize(&by(Role::Operator), Action::Extend, object), Ok(()), "other actions stay possible");
+        }
+    }
 }

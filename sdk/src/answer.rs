@@ -94,6 +94,9 @@ pub(crate) fn outcome<T>(
         (Resolution::Cancelled, Some(ResolutionReason::PortfolioDeadline)) => {
             return Some(Err(cancelled(CancelReason::PortfolioDeadline)));
         }
+        (Resolution::Cancelled, Some(ResolutionReason::QuorumUnmet)) => {
+            return Some(Err(cancelled(CancelReason::QuorumUnmet)));
+        }
         (Resolution::Cancelled, Some(ResolutionReason::Superseded)) => return Some(Err(cancelled(CancelReason::Superseded))),
         (Resolution::Cancelled, Some(ResolutionReason::Withdrawn) | None) => {
             return Some(Err(cancelled(CancelReason::Withdrawn)));

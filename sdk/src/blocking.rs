@@ -238,6 +238,11 @@ impl Client {
         self.driver.run(self.client.respond(question, value, metadata))
     }
 
+    /// Takes back the answer of this key's person to `question`; see [`crate::Client::take_back`].
+    pub fn take_back(&self, question: &SuspensionRecord) -> Result<SuspensionRecord, CallError> {
+        self.driver.run(self.client.take_back(question))
+    }
+
     /// Gives people more time for `question`; see [`crate::Client::extend`].
     pub fn extend(&self, question: &SuspensionRecord, seconds: u32, reason: Option<&str>) -> Result<SuspensionRecord, CallError> {
         self.driver.run(self.client.extend(question, seconds, reason))

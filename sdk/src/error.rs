@@ -184,6 +184,8 @@ pub enum CancelReason {
     TimeLost,
     /// The deadline of a portfolio that the intent is in has passed; the intent is abandoned, and no fallback applies.
     PortfolioDeadline,
+    /// People had answered at the deadline, and not enough of them agreed; the intent is abandoned, and no fallback applies.
+    QuorumUnmet,
 }
 
 fn timeout_words(reason: TimeoutReason) -> &'static str {
@@ -201,6 +203,7 @@ fn cancel_words(reason: CancelReason) -> &'static str {
         CancelReason::Superseded => "the question was superseded by a newer one",
         CancelReason::TimeLost => "the server was away or its clock jumped, and the question ended without an answer",
         CancelReason::PortfolioDeadline => "the deadline of a portfolio passed before a person answered",
+        CancelReason::QuorumUnmet => "people answered, and at the deadline not enough of them agreed",
     }
 }
 

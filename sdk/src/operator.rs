@@ -1,7 +1,9 @@
 //! The calls on the other side of a question, with an operator's key: look for open questions, and answer them.
 
 use domain::base::ids::SuspensionId;
-use domain::wire::{ExtendRequest, RemindRequest, RespondRequest, RespondResponse, SuspensionPage, SuspensionRecord};
+use domain::wire::{
+    ExtendRequest, RemindRequest, RespondRequest, RespondResponse, SuspensionPage, SuspensionRecord, TakeBackRequest,
+};
 use reqwest::header::HeaderValue;
 use serde_json::{Map, Value};
 
@@ -51,6 +53,18 @@ impl Client {
         let ids = [question.intent_id.to_string()];
         let call = Call::write("/api/v1/intents/{intent_id}/suspend/respond", ids, &request, Repeat::Safe)?;
         self.send(call.header("idempotency-key", key)).await
+    }
+
+    /// Takes back the answer of this key's person to `question`, while more people must agree.
+    ///
+    /// # Errors
+    ///
+    /// `Refused` with `not_counted` if the person has given no answer that counts, and with `expired` or `already_resolved` if the question
+    /// is no longer open.
+    pub async fn take_back(&self, question: &SuspensionRecord) -> Result<SuspensionRecord, CallError> {
+        let request = TakeBackRequest::default();
+        let call = Call::write("/api/v1/suspensions/{id}/take-back", [question.id.expose()], &request, Repeat::Unsafe)?;
+        self.send(call).await
     }
 
     /// Moves the deadline of `question`, which another key asked, `seconds` later; never beyond 366 days after it was asked.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use domain::asking::engagement::EngagementDecision;
 use domain::base::field::FieldError;
 use domain::base::ids::{IntentId, SuspensionId};
+use domain::suspension::assignees::AssignedRole;
 use domain::suspension::retry::{INTERVAL_SECONDS_MAX, PartialRetryPolicy};
 use domain::suspension::{FallbackPolicy, RequiredAssurance, Resolution, ResponseType, WINDOW_SECONDS_MAX};
 use domain::wire::{SuspendRequest, SuspensionRecord};
@@ -140,6 +141,54 @@ impl<T> Question<T> {
     /// The server refuses the question if its public address has no domain name, because people have no passkeys there.
     pub fn require_passkey(mut self) -> Self {
         self.request.required_assurance = Some(RequiredAssurance::Passkey);
+        self
+    }
+
+    /// Assigns the question to a listed person, by address: only people to whom it is assigned may answer. May be called for up to 20
+    /// people.
+    ///
+    /// Unless [`notify_to`](Self::notify_to) names some of them, all people to whom the question is assigned are asked in place of the
+    /// server's default operators.
+    pub fn assign_to_person(mut self, address: impl Into<String>) -> Self {
+        self.request.assignees.get_or_insert_default().people.push(address.into());
+        self
+    }
+
+    /// Assigns the question to the members of a group, as [`assign_to_person`](Self::assign_to_person) does to one person. May be called
+    /// for up to 20 groups.
+    pub fn assign_to_group(mut self, name: impl Into<String>) -> Self {
+        self.request.assignees.get_or_insert_default().groups.push(name.into());
+        self
+    }
+
+    /// Assigns the question to all listed people with a role, as [`assign_to_person`](Self::assign_to_person) does to one person.
+    pub fn assign_to_role(mut self, role: AssignedRole) -> Self {
+        self.request.assignees.get_or_insert_default().roles.push(role);
+        self
+    }
+
+    /// Needs the same answer of so many people, 1 to 20, who are among those to whom the question is assigned, or else all listed operators
+    /// and admins. The person who owns the key that asks is none of them. If fewer people could answer, asking is refused.
+    ///
+    /// If people have answered at the deadline and not enough of them agree, the question ends with
+    /// [`CancelReason::QuorumUnmet`](crate::CancelReason::QuorumUnmet), whatever its fallback.
+    pub fn require_approvals(mut self, people: u32) -> Self {
+        self.request.quorum.get_or_insert_default().required_approvals = people;
+        self
+    }
+
+    /// Needs the refusals of so many people, 1 to 20, before the answer is a refusal; without this, one refusal is enough. Only beside
+    /// [`require_approvals`](Self::require_approvals).
+    pub fn require_refusals(mut self, people: u32) -> Self {
+        self.request.quorum.get_or_insert_default().required_refusals = Some(people);
+        self
+    }
+
+    /// Needs so many members of a group among the people who give the same answer. Only beside
+    /// [`require_approvals`](Self::require_approvals), and at most as many.
+    pub fn require_from_group(mut self, group: impl Into<String>, people: u32) -> Self {
+        let quorum = self.request.quorum.get_or_insert_default();
+        quorum.required_by_group.get_or_insert_default().insert(group.into(), people);
         self
     }
 
@@ -419,6 +468,12 @@ mod tests {
             .context("amount", 499.99)
             .channel_hint("email")
             .require_passkey()
+            .assign_to_person("a@example.com")
+            .assign_to_group("finance")
+            .assign_to_role(AssignedRole::Admin)
+            .require_approvals(2)
+            .require_refusals(1)
+            .require_from_group("finance", 1)
             .notify_to(["a@example.com"])
             .timeout_seconds(60)
             .fallback(Door::Shut)
@@ -430,6 +485,8 @@ mod tests {
             "context": {"order_id": "12345", "amount": 499.99}, "channel_hint": "email", "notify_to": ["a@example.com"],
             "timeout_seconds": 60, "fallback_policy": "complete_with_fallback", "fallback_value": "shut", "confidence": 0.5,
             "supersedes": superseded.expose(), "required_assurance": "passkey",
+            "assignees": {"people": ["a@example.com"], "groups": ["finance"], "roles": ["admin"]},
+            "quorum": {"required_approvals": 2, "required_refusals": 1, "required_by_group": {"finance": 1}},
         });
         assert_eq!(sent(question, None), expected);
         let confirm = sent(Question::confirm("Go?").labels("Go", "Stay").fallback(false), None);

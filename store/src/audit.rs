@@ -69,9 +69,10 @@ impl Outcome {
         match (ending.resolution, ending.reason) {
             (Resolution::Responded, _) => Self::Answered,
             (Resolution::Expired, _)
-            | (Resolution::Cancelled, Some(ResolutionReason::PortfolioDeadline | ResolutionReason::TimeLost)) => {
-                Self::NotAnswered
-            }
+            | (
+                Resolution::Cancelled,
+                Some(ResolutionReason::PortfolioDeadline | ResolutionReason::TimeLost | ResolutionReason::QuorumUnmet),
+            ) => Self::NotAnswered,
             (Resolution::Cancelled, Some(ResolutionReason::Superseded)) => Self::Replaced,
             (Resolution::Cancelled, Some(ResolutionReason::Undeliverable)) => Self::NotReached,
             (Resolution::Cancelled, Some(ResolutionReason::Withdrawn) | None) => Self::Withdrawn,

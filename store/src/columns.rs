@@ -22,6 +22,7 @@ use domain::portfolio::{Portfolio, PortfolioBody, PortfolioPolicy};
 use domain::subscription::{Subscription, SubscriptionBody};
 use domain::suspension::delivery::BounceKind;
 use domain::suspension::lease::Lease;
+use domain::suspension::quorum::Quorum;
 use domain::suspension::{Asker, Ending, Suspension, SuspensionChoice};
 use domain::wire::KeyView;
 use serde_json::Value;
@@ -305,6 +306,7 @@ columns!(
         reminded_at: Option<At>,
         fixed_deadline: bool,
         ending_event: Option<i64>,
+        quorum: Option<Json<Quorum>>,
     }
 );
 
@@ -340,6 +342,8 @@ impl SuspensionColumns {
                 ending,
                 reminded_at: self.reminded_at.map(|at| at.0),
                 fixed_deadline: self.fixed_deadline,
+                quorum: self.quorum.map(|quorum| quorum.0),
+                counted: Vec::new(),
                 portfolio_deadline: None,
             },
         })

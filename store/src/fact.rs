@@ -47,6 +47,7 @@ pub enum Outcome {
     Undeliverable,
     TimeLost,
     PortfolioDeadline,
+    QuorumUnmet,
 }
 
 /// The way in which a question was ended.
@@ -113,7 +114,7 @@ impl Settled {
 
 impl Outcome {
     /// Every way in which a question can end, with each method that can end it in that way.
-    pub const WITH_METHODS: [(Self, Method); 11] = [
+    pub const WITH_METHODS: [(Self, Method); 12] = [
         (Self::Answered, Method::EmailLink),
         (Self::Answered, Method::Passkey),
         (Self::Answered, Method::ApiKey),
@@ -125,6 +126,7 @@ impl Outcome {
         (Self::Undeliverable, Method::Server),
         (Self::TimeLost, Method::Server),
         (Self::PortfolioDeadline, Method::Server),
+        (Self::QuorumUnmet, Method::Server),
     ];
 
     /// The value of the metric's label.
@@ -138,6 +140,7 @@ impl Outcome {
             Self::Undeliverable => "undeliverable",
             Self::TimeLost => "time_lost",
             Self::PortfolioDeadline => "portfolio_deadline",
+            Self::QuorumUnmet => "quorum_unmet",
         }
     }
 }
@@ -183,6 +186,7 @@ impl Fact {
             (Resolution::Cancelled, Some(ResolutionReason::Undeliverable)) => Outcome::Undeliverable,
             (Resolution::Cancelled, Some(ResolutionReason::TimeLost)) => Outcome::TimeLost,
             (Resolution::Cancelled, Some(ResolutionReason::PortfolioDeadline)) => Outcome::PortfolioDeadline,
+            (Resolution::Cancelled, Some(ResolutionReason::QuorumUnmet)) => Outcome::QuorumUnmet,
             (Resolution::Cancelled, Some(ResolutionReason::Superseded)) => Outcome::Superseded,
             (Resolution::Cancelled, Some(ResolutionReason::Withdrawn) | None) => Outcome::Withdrawn,
         };
@@ -192,7 +196,7 @@ impl Fact {
         );
         Some(Self::Ended {
             outcome,
-            method: Method::of(event, !ran_out && outcome != Outcome::TimeLost),
+            method: Method::of(event, !ran_out && !matches!(outcome, Outcome::TimeLost | Outcome::QuorumUnmet)),
             unreached: ran_out && !ended.reached,
             open_for: (ending.at - ended.suspended_at).max(TimeDelta::zero()),
         })

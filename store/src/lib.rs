@@ -6,6 +6,7 @@
 //! crate knows HTTP, pages or metrics; the crate reports its work to an [`Observer`].
 
 pub mod allowance;
+mod assigning;
 pub mod audit;
 mod audits;
 mod backend;

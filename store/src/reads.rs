@@ -8,7 +8,7 @@ use domain::intent::Intent;
 use domain::intent::status::Status;
 use domain::intent::vocabulary::in_openintent_vocabulary;
 use domain::people::access::Entry;
-use domain::people::authority::{Action, Object, authorize};
+use domain::people::authority::{Action, Demands, Object, authorize};
 use domain::people::principal::{Principal, Role};
 use domain::portfolio::membership::earliest_deadline;
 use domain::problem::Rejection;
@@ -19,10 +19,10 @@ use domain::wire::{
     SuspensionRecord,
 };
 
+use super::assigning::{counted, counted_now, is_assigned_to, signer_of};
 use super::error::Wanted;
 use super::filter::{DeliveryFilter, EventFilter, FailedFilter, IntentFilter, ServerEventFilter, SuspensionFilter};
 use super::link::{LinkToken, LinkView};
-use super::passkey::Signer;
 use super::standing::{Hold, Standing};
 use crate::damage::LogName;
 use crate::host::clock_watch::ClockWatch;
@@ -76,9 +76,11 @@ fn settled<R: ReadRows>(rows: &mut R, suspension: &Suspension, watch: &ClockWatc
 
 fn record<R: ReadRows>(rows: &mut R, intent: &IntentRow, row: &SuspensionRow) -> RowsResult<SuspensionRecord> {
     let question = rows.question(row)?;
-    if intent.intent.is_grouped {
-        return Ok(SuspensionRecord::of(&in_portfolios(rows, row.clone())?.suspension, &question));
+    if !intent.intent.is_grouped && row.suspension.quorum.is_none() {
+        return Ok(SuspensionRecord::of(&row.suspension, &question));
     }
+    let mut row = if intent.intent.is_grouped { in_portfolios(rows, row.clone())? } else { row.clone() };
+    row.suspension.counted = counted(rows, &row)?;
     Ok(SuspensionRecord::of(&row.suspension, &question))
 }
 
@@ -99,7 +101,11 @@ pub(crate) fn may<R: ReadRows>(
         entries = in_force(rows, row, now)?;
     }
     let (created_by, assigned, entries) = (&row.intent.created_by, &assigned, &entries);
-    Ok(authorize(principal, action, Object::Intent { created_by, asked_by: None, assigned, entries, handed_for, required: None }))
+    Ok(authorize(
+        principal,
+        action,
+        Object::Intent { created_by, asked_by: None, assigned, entries, handed_for, demands: Demands::default() },
+    ))
 }
 
 /// The entries of the intent's access control list that count at `now`.
@@ -611,15 +617,6 @@ pub(super) fn in_portfolios<R: ReadRows>(rows: &mut R, mut row: SuspensionRow) -
     Ok(row)
 }
 
-/// The person of a link, as far as a passkey must sign the answer.
-pub(crate) fn signer_of<R: ReadRows>(rows: &mut R, recipient: &str) -> RowsResult<Signer> {
-    let person = rows.person_called(&recipient.to_lowercase())?.filter(|person| person.confirmed_at.is_some());
-    Ok(match person {
-        Some(person) => Signer::Person(rows.passkeys_of(person.id)?),
-        None => Signer::Unknown,
-    })
-}
-
 pub(super) fn link<R: ReadRows>(rows: &mut R, token: &LinkToken, watch: &ClockWatch) -> RowsResult<Option<LinkView>> {
     let Some(kept) = rows.token(token.row())?.filter(|kept| token.matches(&kept.hash)) else { return Ok(None) };
     // A restore makes all older links void: links in the wrong hands may be the reason why the database was restored.
@@ -627,8 +624,9 @@ pub(super) fn link<R: ReadRows>(rows: &mut R, token: &LinkToken, watch: &ClockWa
         return Ok(None);
     }
     let row = rows.suspension_at(kept.suspension)?;
-    let row = in_portfolios(rows, row)?;
+    let mut row = in_portfolios(rows, row)?;
     let question = rows.question(&row)?;
+    row.suspension.counted = counted_now(rows, &row, &question)?;
     if question.is_erased() {
         return Ok(None);
     }
@@ -643,7 +641,21 @@ pub(super) fn link<R: ReadRows>(rows: &mut R, token: &LinkToken, watch: &ClockWa
     let is_open = suspension.ending.is_none() && (!suspension.is_expired(now) || hold(rows, watch)?.is_some());
     let waiting = if is_open { rows.held_up(row.intent, WAITING_COUNTED)? } else { 0 };
     let signer = question.required_assurance.map(|_| signer_of(rows, &recipient)).transpose()?;
-    Ok(Some(LinkView { recipient, delivery, intent_title, agent, suspension, question, signer, waiting, messages, now, is_open }))
+    let may_answer = is_assigned_to(rows, &question, &recipient)?;
+    Ok(Some(LinkView {
+        recipient,
+        delivery,
+        intent_title,
+        agent,
+        suspension,
+        question,
+        signer,
+        may_answer,
+        waiting,
+        messages,
+        now,
+        is_open,
+    }))
 }
 
 /// Why no deadline may take effect at present; `None` if deadlines may. An absence of the server that is not recorded yet is a

@@ -7,6 +7,7 @@ use chrono::TimeDelta;
 use domain::base::ids::{
     CoordinatorId, DeliveryId, HoldId, IntentId, KeyId, PlanId, PortfolioId, ReceiptId, SubscriptionId, SuspensionId, TaskId,
 };
+use domain::intent::command::Suspend;
 use domain::intent::receipt::{Standing as ReceiptStanding, Use};
 use domain::people::event::LogExported;
 use domain::people::hold::{Hold as LegalHold, HoldScope};
@@ -54,7 +55,8 @@ use crate::units::redact::Redacted;
 use crate::units::retain::Retained;
 use crate::work::WorkView;
 use crate::{
-    PRODUCTION_MARK, coordinators, export, graph, look, portfolios, proofs, reads, receipts, scrub, tasks, tree, units, work,
+    PRODUCTION_MARK, assigning, coordinators, export, graph, look, portfolios, proofs, reads, receipts, scrub, tasks, tree,
+    units, work,
 };
 
 impl<B: Backend> Store for B {
@@ -236,6 +238,10 @@ impl<B: Backend> Store for B {
     fn suspension(&self, principal: Principal, id: SuspensionId) -> Unit<'_, SuspensionRecord> {
         let (now, watch) = (self.clock().now(), self.watch().clone());
         self.authorized("suspension", move |rows| reads::suspension(rows, &principal, id, now, &watch))
+    }
+
+    fn would_ask(&self, principal: Principal, suspend: Wanted<Suspend>) -> Unit<'_, Suspend> {
+        self.authorized("would_ask", move |rows| assigning::would_ask(rows, &principal, suspend))
     }
 
     fn suspensions(&self, principal: Principal, filter: Wanted<SuspensionFilter>) -> Unit<'_, SuspensionPage> {

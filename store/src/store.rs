@@ -6,6 +6,7 @@ use chrono::TimeDelta;
 use domain::base::ids::{
     CoordinatorId, DeliveryId, HoldId, IntentId, KeyId, PlanId, PortfolioId, ReceiptId, SubscriptionId, SuspensionId, TaskId,
 };
+use domain::intent::command::Suspend;
 use domain::intent::receipt::{Standing as ReceiptStanding, Use};
 use domain::people::event::LogExported;
 use domain::people::hold::{Hold as LegalHold, HoldScope};
@@ -134,6 +135,8 @@ pub trait Store: crate::Audits + crate::Groups + crate::Logins + crate::OpenId +
     fn complete_post(&self, rid: i64, lease: [u8; 16], sequence: u64, result: DeliveryResult) -> Unit<'_, bool>;
     /// Reads a suspension.
     fn suspension(&self, principal: Principal, id: SuspensionId) -> Unit<'_, SuspensionRecord>;
+    /// Reads a question as it would be asked now: with the people who would be told. Nothing is kept.
+    fn would_ask(&self, principal: Principal, suspend: Wanted<Suspend>) -> Unit<'_, Suspend>;
     /// Lists the suspensions the principal may read.
     fn suspensions(&self, principal: Principal, filter: Wanted<SuspensionFilter>) -> Unit<'_, SuspensionPage>;
     /// Lists the messages about a suspension, in their order.

@@ -47,6 +47,7 @@ impl Story {
                     Outcome::Superseded => "a question was replaced",
                     Outcome::TimeLost => "a question ended because time was lost",
                     Outcome::PortfolioDeadline => "a question ended at the deadline of a portfolio",
+                    Outcome::QuorumUnmet => "a question ended because not enough people agreed",
                     Outcome::Undeliverable => "a question reached no person",
                 };
                 tracing::info!(intent.id = %intent_id, agent, outcome = outcome.as_str(), method = method.as_str(), "{how}");

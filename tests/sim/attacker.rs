@@ -83,6 +83,8 @@ fn draw_trespass(world: &World, creator: &str, named: String) -> (&'static str, 
             expects: None,
             evidence: None,
             assertion: None,
+            answerer: None,
+            takes_back: false,
         }))
     };
     match world.draw(|chance| chance.below(8)) {

@@ -156,6 +156,8 @@ pub(crate) fn request(
             expects: None,
             evidence: None,
             assertion: None,
+            answerer: None,
+            takes_back: false,
         }))),
     }
 }

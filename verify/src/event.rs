@@ -216,6 +216,12 @@ pub(crate) struct Misshapen {
 }
 
 impl<'a> Facts<'a> {
+    /// The type without its quotes; `None` if it is no plain text.
+    pub(crate) fn type_name(&self) -> Option<&'a str> {
+        let name = self.event_type.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+        std::str::from_utf8(name).ok()
+    }
+
     pub(crate) fn read(fields: &Fields<'a>, is_erased: bool) -> Result<Self, Misshapen> {
         let value = |place: usize| fields.values[place];
         let unknown = fields.unknown;

@@ -7,10 +7,10 @@ use std::collections::HashSet;
 use chrono::TimeDelta;
 use serde_json::{Value, json};
 
+use crate::asking::check::VALUE_BYTES_MAX;
 use crate::asking::governing;
-use crate::asking::policy::VALUE_BYTES_MAX;
 use crate::base::field::{FieldError, UNSUPPORTED};
-use crate::base::ids::{IntentId, TaskId};
+use crate::base::ids::{IntentId, SuspensionId, TaskId};
 use crate::base::{json, name};
 use crate::container::task::SCOPE_PREFIX;
 use crate::intent::assignment::Assign;
@@ -28,7 +28,7 @@ use crate::suspension::WINDOW_SECONDS_MAX;
 use crate::suspension::lease::{DURATION_SECONDS_DEFAULT, DURATION_SECONDS_MAX, SCOPE_MAX};
 use crate::wire::{
     AppendEventRequest, AssignAgentRequest, CreateIntentRequest, ExtendRequest, PatchStateRequest, PlaceHoldRequest,
-    RespondRequest, SetStatusRequest,
+    RespondRequest, SetStatusRequest, TakeBackRequest,
 };
 
 /// The longest reason for a change of status, a withdrawal or a later deadline, in characters.
@@ -234,7 +234,20 @@ pub fn answer(body: RespondRequest) -> Result<Respond, Errors> {
         expects: None,
         evidence: None,
         assertion: None,
+        answerer: None,
+        takes_back: false,
     })
+}
+
+/// A person takes an answer back that counts towards a quorum.
+///
+/// # Errors
+///
+/// A name that no person can have.
+pub fn taking_back(suspension_id: SuspensionId, body: TakeBackRequest) -> Result<Respond, Errors> {
+    let TakeBackRequest { responded_by } = body;
+    let named = RespondRequest { suspension_id: suspension_id.expose(), responded_by, ..RespondRequest::default() };
+    Ok(Respond { takes_back: true, ..answer(named)? })
 }
 
 /// An event that a client appends. Whether the client may append this type depends on its role, and is decided later.

@@ -88,6 +88,11 @@ pub fn judge(choices: &[SuspensionChoice]) -> Judgement {
     Judgement { styles: choices.iter().zip(&leanings).map(style).collect(), misleading }
 }
 
+/// Whether the words of a value mean a no, as those of `deny` do.
+pub fn refuses(value: &str) -> bool {
+    leaning(value) == Leaning::No
+}
+
 /// Whether a choice says no to the value it sends in a way that the leanings of its label and its value alone do not show. There
 /// are two cases. The value means yes, and the label is a usual button to leave a dialog or contains a verb of refusal, or the
 /// description begins with one. Or the value has no word for yes or no, and the label is a no that contains all words of the

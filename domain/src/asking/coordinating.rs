@@ -3,7 +3,8 @@
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
-use crate::asking::policy::{AskingPolicy, VALUE_BYTES_MAX};
+use crate::asking::check::VALUE_BYTES_MAX;
+use crate::asking::policy::AskingPolicy;
 use crate::asking::recording::{RECORD_LINE_MAX, RECORD_TEXT_BYTES_MAX};
 use crate::base::field::{FieldError, UNSUPPORTED};
 use crate::base::ids::{CoordinatorId, SuspensionId};

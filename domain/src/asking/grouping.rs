@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::asking::accepting::EVENT_WORD_MAX;
-use crate::asking::policy::VALUE_BYTES_MAX;
+use crate::asking::check::VALUE_BYTES_MAX;
 use crate::base::field::{FieldError, UNSUPPORTED};
 use crate::base::ids::{IntentId, MembershipId, PortfolioId};
 use crate::base::json;

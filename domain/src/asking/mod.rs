@@ -2,7 +2,9 @@
 
 pub mod accepting;
 pub mod admitting;
+pub mod assigning;
 pub mod by_record;
+pub mod check;
 pub mod choice;
 pub mod coordinating;
 pub mod engagement;

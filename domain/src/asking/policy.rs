@@ -1,28 +1,21 @@
 //! The operator's rules about questions. A call may tighten these rules, never loosen them.
 
-use std::collections::BTreeSet;
-
 use serde_json::Value;
 
-use crate::asking::choice::judge;
+use crate::asking::check::Check;
 use crate::asking::pressing::Pressing;
 use crate::asking::secrets::findings;
 use crate::base::address::{self, AllowList, PLAIN_RULE};
 use crate::base::field::FieldError;
 use crate::base::ids::SuspensionId;
-use crate::base::text::is_blank;
-use crate::intent::answer::check_answer;
 use crate::intent::command::Suspend;
 use crate::people::client::Client;
 use crate::suspension::FallbackPolicy;
 use crate::suspension::channel::Channels;
 use crate::suspension::retry::{OneOrMany, PartialRetryPolicy, Schedule};
 use crate::suspension::seeming::SeemingSecret;
-use crate::suspension::{
-    CHOICE_DESCRIPTION_MAX, CHOICE_LABEL_MAX, CHOICE_VALUE_MAX, CHOICES_MAX, CONTEXT_BYTES_MAX, Kind, NOTIFY_TO_MAX,
-    QUESTION_BYTES_MAX, Question, RequiredAssurance, ResponseType, Style, SuspensionChoice,
-};
-use crate::wire::{ChoiceRequest, SuspendRequest};
+use crate::suspension::{Kind, NOTIFY_TO_MAX, Question, RequiredAssurance};
+use crate::wire::SuspendRequest;
 
 /// The longest channel hint, in characters.
 pub const CHANNEL_HINT_MAX: usize = 200;
@@ -32,8 +25,6 @@ pub const FIXED_WINDOW_SECONDS_MIN: u32 = 10;
 pub const CLIENT_GUARD_SECONDS: u32 = 2;
 /// The longest guard that can be configured, in seconds.
 pub const CLIENT_GUARD_SECONDS_MAX: u32 = 5;
-/// The most bytes of JSON in a fallback value, and in the metadata of a choice or an answer.
-pub const VALUE_BYTES_MAX: usize = 16 * 1024;
 
 /// The treatment of a `channel_hint` that this server does not know; the RFC's examples say "slack".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,7 +87,8 @@ impl AskingPolicy {
         let choices = check.choices(response_type, request.choices.unwrap_or_default());
         self.check_channel(request.channel_hint.as_deref(), &mut check);
         self.check_assurance(request.required_assurance, &mut check);
-        let recipients = self.recipients(request.notify_to, &mut check);
+        let (assignees, quorum) = check.people(request.assignees, request.quorum, response_type, &choices);
+        let recipients = self.recipients(request.notify_to, assignees.is_some(), &mut check);
         // The call's fallback policy takes precedence over the server's. The call may state it as `final_fallback_policy` of
         // its retry policy, or as `fallback_policy`.
         let stated = request.retry_policy.as_ref().and_then(|policy| policy.final_fallback_policy).or(request.fallback_policy);
@@ -115,12 +107,7 @@ impl AskingPolicy {
         }
         let guard_seconds = client.map(|_| self.client_guard_seconds);
         self.check_fallback(fallback_policy, request.fallback_value.as_ref(), schedule.as_ref(), guard_seconds, &mut check);
-        if let Some(value) = &request.fallback_value {
-            check.size("fallback_value", value, VALUE_BYTES_MAX);
-            if check_answer(response_type, &choices, value).is_err() {
-                check.error("fallback_value", "answer", "must be a valid answer to the question");
-            }
-        }
+        check.fallback_value(request.fallback_value.as_ref(), response_type, &choices);
         let (Some(schedule), true) = (schedule, check.errors.is_empty()) else { return Err(check.errors) };
         check.warnings.extend(schedule.shortened());
         let context = request.context.unwrap_or_default();
@@ -142,6 +129,7 @@ impl AskingPolicy {
             requested: None,
             client_id: None,
             required_assurance: request.required_assurance,
+            assignees,
         };
         self.check_reach(&question, &mut check);
         Ok(Suspend {
@@ -156,6 +144,7 @@ impl AskingPolicy {
             requires_delivery: self.fallback_requires_delivery,
             seeming_secret: self.seeming_secret,
             guard_seconds,
+            quorum,
             supersedes: request.supersedes,
             task_id: None,
             warnings: check.warnings,
@@ -219,6 +208,9 @@ impl AskingPolicy {
     /// Warns if none of the people who are told at any attempt gets a link to answer. Unless a person answers through the API,
     /// the question then ends as undeliverable, and its asker waits in vain.
     fn check_reach(&self, question: &Question, check: &mut Check) {
+        if question.assignees.is_some() && question.recipients.is_empty() {
+            return;
+        }
         let attempts = question.retry_policy.as_ref().map_or(1, |policy| policy.max_attempts);
         let mut routes = (1..=attempts)
             .flat_map(|attempt| self.channels.routes(question.channel_at(attempt), question.recipients_at(attempt)))
@@ -233,9 +225,10 @@ impl AskingPolicy {
         }
     }
 
-    fn recipients(&self, notify_to: Option<Vec<String>>, check: &mut Check) -> Vec<String> {
+    /// The people who are asked; none yet if the store is to find out who the assignees are.
+    fn recipients(&self, notify_to: Option<Vec<String>>, is_assigned: bool, check: &mut Check) -> Vec<String> {
         let Some(addresses) = notify_to else {
-            return self.operators.clone();
+            return if is_assigned { Vec::new() } else { self.operators.clone() };
         };
         if addresses.is_empty() || addresses.len() > NOTIFY_TO_MAX {
             check.error("notify_to", "length", format!("names 1 to {NOTIFY_TO_MAX} addresses"));
@@ -358,117 +351,6 @@ fn check_fixed(window: Option<u32>, check: &mut Check) {
     }
 }
 
-struct Check {
-    errors: Vec<FieldError>,
-    warnings: Vec<String>,
-}
-
-impl Check {
-    /// Warns of choices that could mislead people.
-    fn warn_of_misleading(&mut self, choices: &[SuspensionChoice]) {
-        let misleading = judge(choices).misleading;
-        self.warnings.extend(misleading.iter().map(|found| format!("choices: {} People are warned.", found.sentence())));
-    }
-
-    fn error(&mut self, field: &str, rule: &str, message: impl Into<String>) {
-        self.errors.push(FieldError::new(field, rule, message));
-    }
-
-    fn question(&mut self, request: &SuspendRequest) {
-        if is_blank(&request.question) {
-            self.error("question", "required", "must not be blank");
-        } else if request.question.len() > QUESTION_BYTES_MAX {
-            self.error("question", "length", format!("must be at most {QUESTION_BYTES_MAX} bytes"));
-        }
-        self.no_nul("question", &request.question);
-        for (field, value) in [("context", &request.context), ("decision_record", &request.decision_record)] {
-            if let Some(value) = value {
-                self.size(field, value, CONTEXT_BYTES_MAX);
-            }
-        }
-        if request.confidence.is_some_and(|confidence| !(0.0..=1.0).contains(&confidence)) {
-            self.error("confidence", "range", "must be a number from 0 to 1");
-        }
-    }
-
-    fn size(&mut self, field: &str, value: &impl serde::Serialize, bytes_max: usize) {
-        if serde_json::to_vec(value).map_or(0, |bytes| bytes.len()) > bytes_max {
-            self.error(field, "length", format!("must be at most {bytes_max} bytes of JSON"));
-        }
-    }
-
-    /// Some readers take NUL for the end of a text, so the person and the log could see different questions.
-    fn no_nul(&mut self, field: &str, text: &str) {
-        if text.contains('\0') {
-            self.error(field, "nul", "must not contain a NUL character");
-        }
-    }
-
-    fn choices(&mut self, response_type: ResponseType, requested: Vec<ChoiceRequest>) -> Vec<SuspensionChoice> {
-        if requested.len() > CHOICES_MAX {
-            self.error("choices", "length", format!("must have at most {CHOICES_MAX} entries"));
-            return Vec::new();
-        }
-        let mut seen = BTreeSet::new();
-        for (index, choice) in requested.iter().enumerate() {
-            self.choice(index, choice);
-            if !seen.insert(choice.value.clone()) {
-                self.error(&format!("choices[{index}].value"), "unique", "must be unique: an earlier choice has the same value");
-            }
-        }
-        let choices: Vec<SuspensionChoice> = requested.into_iter().map(ChoiceRequest::into_choice).collect();
-        match response_type {
-            ResponseType::Choice if choices.is_empty() => self.error("choices", "required", "a choice needs at least one entry"),
-            ResponseType::Confirm if choices.is_empty() => return SuspensionChoice::yes_no(),
-            ResponseType::Confirm if seen.iter().map(String::as_str).ne(["no", "yes"]) => {
-                self.error("choices", "confirm", "the values of a confirm must be exactly yes and no");
-            }
-            ResponseType::Choice | ResponseType::Confirm | ResponseType::Text | ResponseType::Form => {}
-        }
-        choices
-    }
-
-    fn choice(&mut self, index: usize, choice: &ChoiceRequest) {
-        let description = choice.description.as_deref().unwrap_or_default();
-        for (name, text, min, max) in [
-            ("value", choice.value.as_str(), 1, CHOICE_VALUE_MAX),
-            ("label", choice.label.as_str(), 1, CHOICE_LABEL_MAX),
-            ("description", description, 0, CHOICE_DESCRIPTION_MAX),
-        ] {
-            let field = format!("choices[{index}].{name}");
-            let length = text.chars().count();
-            if length < min || length > max {
-                self.error(&field, "length", format!("must be {min} to {max} characters"));
-            }
-            self.no_nul(&field, text);
-        }
-        for (name, text) in [("value", &choice.value), ("label", &choice.label)] {
-            if !text.is_empty() && is_blank(text) {
-                self.error(&format!("choices[{index}].{name}"), "required", "must not be blank");
-            }
-        }
-        if let Some(metadata) = &choice.metadata {
-            self.size(&format!("choices[{index}].metadata"), metadata, VALUE_BYTES_MAX);
-        }
-        // A browser may send a line break in a value back as other characters, and the answer would then match no choice.
-        if choice.value.chars().any(char::is_control) {
-            self.error(&format!("choices[{index}].value"), "control", "must not contain control characters");
-        }
-    }
-}
-
-impl ChoiceRequest {
-    fn into_choice(self) -> SuspensionChoice {
-        let style = match self.style.as_deref() {
-            Some("primary") => Style::Primary,
-            Some("danger") => Style::Danger,
-            // A question is not refused for an unknown style.
-            _ => Style::Default,
-        };
-        SuspensionChoice { value: self.value, label: self.label, description: self.description, style, metadata: self.metadata }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -476,6 +358,10 @@ mod tests {
 
     use super::*;
     use crate::suspension::channel::{EMAIL, NamedChannel, Reach};
+    use crate::suspension::{
+        CHOICE_DESCRIPTION_MAX, CHOICE_LABEL_MAX, CHOICE_VALUE_MAX, CHOICES_MAX, CONTEXT_BYTES_MAX, QUESTION_BYTES_MAX,
+        SuspensionChoice,
+    };
 
     fn policy() -> AskingPolicy {
         AskingPolicy {

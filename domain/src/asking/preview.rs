@@ -3,33 +3,10 @@
 use chrono::{DateTime, Utc};
 
 use crate::asking::policy::AskingPolicy;
-use crate::base::field::FieldError;
-use crate::base::ids::SuspensionId;
 use crate::base::words;
 use crate::intent::command::Suspend;
-use crate::people::authority::{Action, Object, authorize};
-use crate::people::principal::Principal;
-use crate::problem::Rejection;
 use crate::suspension::plan::{Plan, Silence};
-use crate::wire::{AtTheEnd, ScheduledAttempt, SuspendRequest, SuspensionPreview, What};
-
-/// The preview of a question that `principal` would ask at `now`.
-///
-/// # Errors
-///
-/// `Forbidden`, or the fields that asking would refuse.
-pub fn preview(
-    principal: &Principal,
-    body: Result<SuspendRequest, Vec<FieldError>>,
-    id: SuspensionId,
-    policy: &AskingPolicy,
-    now: DateTime<Utc>,
-) -> Result<SuspensionPreview, Rejection> {
-    authorize(principal, Action::Preview, Object::Server)?;
-    let accepted =
-        body.and_then(|body| policy.accept(body, id, principal.client)).map_err(|errors| Rejection::Invalid { errors })?;
-    Ok(SuspensionPreview::of(accepted, policy, now))
-}
+use crate::wire::{AtTheEnd, ScheduledAttempt, SuspensionPreview, What};
 
 impl SuspensionPreview {
     /// The preview of an accepted question that would be asked at `now`.

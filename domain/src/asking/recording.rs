@@ -4,7 +4,7 @@ use chrono::{DateTime, Datelike, Utc};
 use serde_json::{Map, Value};
 
 use crate::asking::accepting::EVENT_WORD_MAX;
-use crate::asking::policy::VALUE_BYTES_MAX;
+use crate::asking::check::VALUE_BYTES_MAX;
 use crate::base::field::FieldError;
 use crate::base::{json, name};
 use crate::intent::record::{Attachment, Cost, DELAY_MS_MAX, Decision, Failure, Record, RetryPolicy};

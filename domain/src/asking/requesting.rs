@@ -10,6 +10,7 @@ use crate::base::{name, words};
 use crate::container::plan::CheckpointId;
 use crate::intent::command::{Respond, Suspend};
 use crate::people::principal::Principal;
+use crate::suspension::assignees::Assignees;
 use crate::suspension::requested::{APPROVE, DENY, Requested};
 use crate::suspension::{FallbackPolicy, Kind, NO, ResponseType, YES};
 use crate::wire::{
@@ -35,6 +36,7 @@ struct Words {
     context: Option<Map<String, Value>>,
     response_type: ResponseType,
     choices: Option<Vec<ChoiceRequest>>,
+    assignees: Option<Assignees>,
     requested: Requested,
     errors: Errors,
 }
@@ -64,6 +66,7 @@ pub fn approval(asking: &AskingPolicy, body: ApprovalRequest, by: &Principal, id
             context: body.context,
             response_type: ResponseType::Choice,
             choices: Some(vec![choice(APPROVE, words::APPROVE, "primary"), choice(DENY, words::DENY, "default")]),
+            assignees: body.assignees,
             requested: Requested { action: Some(body.action), ..requested },
             errors,
         },
@@ -94,6 +97,7 @@ pub fn escalation(asking: &AskingPolicy, body: EscalationRequest, by: &Principal
         context: body.context,
         response_type: ResponseType::Text,
         choices: None,
+        assignees: body.assignees,
         requested,
         errors,
     };
@@ -116,6 +120,7 @@ pub fn arbitration(asking: &AskingPolicy, body: ArbitrationRequest, by: &Princip
         context: body.context,
         response_type: ResponseType::Text,
         choices: None,
+        assignees: body.assignees,
         requested,
         errors,
     };
@@ -184,6 +189,8 @@ fn answer(
         expects: Some(kind),
         evidence: None,
         assertion: None,
+        answerer: None,
+        takes_back: false,
     })
 }
 
@@ -211,7 +218,7 @@ fn length(errors: &mut Errors, field: &str, text: &str, least: usize, most: usiz
 /// Makes a question of a request to people, so that the operator's rules about questions hold for the request, too. Its
 /// fallback policy is `fail`, so that a request that no person answers never counts as approved.
 fn ask(asking: &AskingPolicy, words: Words, id: SuspensionId) -> Result<Suspend, Errors> {
-    let Words { kind, question, context, response_type, choices, mut requested, mut errors } = words;
+    let Words { kind, question, context, response_type, choices, assignees, mut requested, mut errors } = words;
     if requested.claimed_requested_by.as_ref().is_some_and(|name| name.chars().count() > ACTION_MAX) {
         errors.push(FieldError::new("requested_by", "length", format!("must be at most {ACTION_MAX} characters")));
         requested.claimed_requested_by = None;
@@ -225,6 +232,7 @@ fn ask(asking: &AskingPolicy, words: Words, id: SuspensionId) -> Result<Suspend,
         response_type: Some(response_type),
         choices,
         fallback_policy: Some(FallbackPolicy::Fail),
+        assignees,
         ..SuspendRequest::default()
     };
     let mut suspend = asking.accept(request, id, None)?;

@@ -17,11 +17,13 @@ use crate::intent::event::{ClientEvent, ExtensionCause};
 use crate::intent::governance::Policy;
 use crate::intent::record::Record;
 use crate::intent::status::Status;
+use crate::people::answerer::Answerer;
 use crate::people::authority::Action;
 use crate::portfolio::membership::Join;
 use crate::suspension::FallbackPolicy;
 use crate::suspension::delivery::{Asked, Delivery, DeliveryRecord};
 use crate::suspension::evidence::Evidence;
+use crate::suspension::quorum::Quorum;
 use crate::suspension::retry::Schedule;
 use crate::suspension::seeming::SeemingSecret;
 use crate::suspension::{Kind, Question, ResponseType, SuspensionChoice};
@@ -53,6 +55,8 @@ pub struct Suspend {
     /// How many seconds before the requested deadline the server ends the question; present only if the asker's client applies
     /// the deadline by its own clock, too.
     pub guard_seconds: Option<u32>,
+    /// How many people must agree; absent if one answer decides.
+    pub quorum: Option<Quorum>,
     /// The open suspension it replaces.
     pub supersedes: Option<String>,
     /// The task that cannot go on without the answer, if an agent has escalated one.
@@ -125,6 +129,10 @@ pub struct Respond {
     pub evidence: Option<Evidence>,
     /// The signature of a passkey under the answer.
     pub assertion: Option<Box<Assertion>>,
+    /// The listed person who answers; the store reads it if the question is assigned to people.
+    pub answerer: Option<Answerer>,
+    /// Whether the person takes an earlier answer back, in place of giving one.
+    pub takes_back: bool,
 }
 
 /// A later deadline, as requested.
@@ -289,7 +297,7 @@ impl Command {
             Self::Govern(_) => Some(Action::Govern),
             Self::AcquireLease { .. } | Self::RenewLease { .. } | Self::ReleaseLease { .. } => Some(Action::Lease),
             Self::Suspend(_) | Self::SuspendByRecord(_) => Some(Action::Suspend),
-            Self::Respond(respond) if respond.expects.is_some() => Some(Action::Decide),
+            Self::Respond(respond) if respond.expects.is_some() || respond.takes_back => Some(Action::Decide),
             Self::Respond(_) => Some(Action::Respond),
             Self::Cancel { .. } => Some(Action::Cancel),
             Self::Extend { .. } => Some(Action::Extend),
@@ -310,6 +318,15 @@ impl Command {
             return Some(suspend);
         }
         if let Self::SuspendByRecord(record) = self { record.asked.as_deref().ok() } else { None }
+    }
+
+    /// The same command with another question to ask.
+    #[must_use]
+    pub fn asking(&self, suspend: Suspend) -> Self {
+        if let Self::SuspendByRecord(record) = self {
+            return Self::SuspendByRecord(Box::new(ByRecord { asked: Ok(Box::new(suspend)), ..(**record).clone() }));
+        }
+        Self::Suspend(Box::new(suspend))
     }
 
     /// Whether the policy of the intent can refuse this command. A policy cannot refuse commands that ask people or that answer.

@@ -392,6 +392,7 @@ fn question(plan: &Plan, gate: &Gate, prepared: &Prepared, tasks: &[Task]) -> Su
         requires_delivery: prepared.requires_delivery,
         seeming_secret: SeemingSecret::Warn,
         guard_seconds: None,
+        quorum: None,
         supersedes: None,
         task_id: None,
         warnings: Vec::new(),

@@ -17,8 +17,8 @@ use crate::intent::refusal::{Refusal, end_by_deadline, expired, goes_on, names_a
 use crate::intent::status::Status;
 use crate::intent::suspend::{escalated, suspend, suspend_by_record};
 use crate::intent::{
-    agents, announcing, coordinators, course, deliveries, entries, govern, graph, leases, plans, portfolios, retries, tasks,
-    workflow,
+    agents, announcing, coordinators, course, deliveries, entries, govern, graph, leases, plans, portfolios, quorum, retries,
+    tasks, workflow,
 };
 use crate::people::principal::{Assurance, Principal, Role};
 use crate::problem::Rejection;
@@ -264,6 +264,9 @@ fn respond(intent: &Intent, respond: &Respond, by: &Principal, now: DateTime<Utc
     }
     plans::may_answer(intent, open.id, by)?;
     names_a_person(respond, by)?;
+    if respond.takes_back {
+        return Ok(quorum::take_back(open, respond, by)?);
+    }
     let Some(value) = &respond.value else {
         // For a choice or a text, this check refuses the missing value, and its error says which answers are accepted. A form
         // takes any value, so a missing value must be refused separately.
@@ -284,6 +287,7 @@ fn respond(intent: &Intent, respond: &Respond, by: &Principal, now: DateTime<Utc
         evidence: respond.evidence,
         // Only a signature that the store has verified makes the assurance that of a passkey.
         assertion: respond.assertion.clone().filter(|_| by.assurance == Assurance::Passkey),
+        agreed: Vec::new(),
         ending: Ending {
             resolution: Resolution::Responded,
             reason: None,
@@ -293,6 +297,9 @@ fn respond(intent: &Intent, respond: &Respond, by: &Principal, now: DateTime<Utc
             metadata: respond.metadata.clone(),
         },
     };
+    if let Some(needed) = &open.quorum {
+        return Ok(quorum::count(intent, open, needed, resumed, respond, by)?);
+    }
     let answered = Event::Resumed(Box::new(resumed));
     Ok(std::iter::once(answered).chain(goes_on(intent, open, "answered")).collect())
 }

@@ -184,6 +184,7 @@ mod tests {
             requested: None,
             client_id: None,
             required_assurance: None,
+            assignees: None,
         }
     }
 

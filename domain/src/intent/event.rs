@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::base::ids::{IntentId, SuspensionId};
+use crate::base::ids::{IntentId, KeyId, SuspensionId};
 use crate::base::passkey::Assertion;
 use crate::container::coordinator_event::CoordinatorEvent;
 use crate::container::event::TaskEvent;
@@ -27,6 +27,7 @@ use crate::suspension::channel::Way;
 use crate::suspension::delivery::{Delivery, Failover};
 use crate::suspension::evidence::Evidence;
 use crate::suspension::lease::Lease;
+use crate::suspension::quorum::Tally;
 use crate::suspension::requested::APPROVE;
 use crate::suspension::{Ending, PortfolioDeadline, Question, ResolutionReason, Suspension};
 
@@ -74,6 +75,10 @@ pub enum Event {
     Suspended(Box<Suspension>, Box<Question>),
     /// A person answered (RFC-0025 §3).
     Resumed(Box<Resumed>),
+    /// A person answered a question that several people answer together, and more of them must agree.
+    AnswerCounted(Box<AnswerCounted>),
+    /// A person took back an answer that counted.
+    AnswerTakenBack(AnswerTakenBack),
     /// The deadline passed, and no person had answered, or none had been reached (RFC-0025 §3).
     SuspensionExpired(Box<Expired>),
     /// People are asked again, or would have been while the server was away (RFC-0026 §4).
@@ -314,6 +319,45 @@ pub struct Resumed {
     pub evidence: Option<Evidence>,
     /// The signature of a passkey under the answer, if the question demanded one.
     pub assertion: Option<Box<Assertion>>,
+    /// The people whose answers made the quorum, in the order of these answers; empty if the question has none.
+    pub agreed: Vec<Agreed>,
+}
+
+/// A person whose answer was one of those that made a quorum.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Agreed {
+    /// The person's address.
+    pub person: String,
+    /// When the person answered.
+    #[serde(with = "crate::base::time::naive_form")]
+    pub at: DateTime<Utc>,
+}
+
+/// An answer that counts towards a quorum, and is not enough yet.
+#[derive(Clone, Debug)]
+pub struct AnswerCounted {
+    /// The answer, as it would have ended the question.
+    pub answer: Resumed,
+    /// The address of the person.
+    pub person: String,
+    /// The key of the gateway through which it came, if it came through one.
+    pub gateway: Option<KeyId>,
+    /// How many people have given this answer now, and how many must give it.
+    pub tally: Tally,
+}
+
+/// An answer that a person took back; also the payload of its event.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AnswerTakenBack {
+    /// The suspension, which stays open.
+    pub suspension_id: SuspensionId,
+    /// The address of the person.
+    pub person: String,
+    /// The subject that took it back.
+    pub taken_back_by: String,
+    /// The credential of that subject.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credential: Option<Credential>,
 }
 
 /// An answer to an announced question that had not come.
@@ -431,6 +475,8 @@ impl Event {
             Self::AskerWentOn { .. } => "intent.asker_went_on",
             Self::Suspended(suspension, _) => asked_as(suspension.kind),
             Self::Resumed(resumed) => answered_as(resumed),
+            Self::AnswerCounted(_) => "intent.answer_counted",
+            Self::AnswerTakenBack(_) => "intent.answer_taken_back",
             Self::SuspensionExpired(_) => "intent.suspension_expired",
             Self::SuspensionRenotified(_) => "intent.suspension_renotified",
             Self::SuspensionEscalated { .. } => "intent.suspension_escalated",
@@ -524,6 +570,8 @@ pub fn ending_of(event: &Event, now: DateTime<Utc>) -> Option<(SuspensionId, End
         | Event::SuspensionEscalated { .. }
         | Event::SuspensionReminded(_)
         | Event::SuspensionExtended(_)
+        | Event::AnswerCounted(_)
+        | Event::AnswerTakenBack(_)
         | Event::LateAnswer(_)
         | Event::ResponseRejected(_)
         | Event::LeaseAcquired(_)

@@ -8,7 +8,7 @@ use crate::intent::Intent;
 use crate::intent::access::AccessEvent;
 use crate::intent::assignment::Unassigned;
 use crate::intent::dependency::{BlockedReason, DependencyEvent};
-use crate::intent::event::{Event, Extended, Renotified, ending_of};
+use crate::intent::event::{AnswerCounted, AnswerTakenBack, Event, Extended, Renotified, ending_of};
 use crate::intent::record::Record;
 use crate::intent::retry::Retry;
 use crate::intent::status::Status;
@@ -16,6 +16,7 @@ use crate::portfolio::membership::{Added, Membership};
 use crate::suspension::Suspension;
 use crate::suspension::delivery::Delivery;
 use crate::suspension::lease::Lease;
+use crate::suspension::quorum::Counted;
 
 /// Applies one event to the intent; the state that a store keeps is exactly the result of all events.
 ///
@@ -71,6 +72,8 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>, dated: Dat
         | Event::SuspensionExpired(_)
         | Event::SuspensionUndeliverable { .. }
         | Event::SuspensionCancelled { .. } => end(intent, event, dated),
+        Event::AnswerCounted(counted) => count(intent, counted),
+        Event::AnswerTakenBack(taken) => discount(intent, taken),
         Event::LateAnswer(refused) | Event::ResponseRejected(refused) => count_refusal(intent, refused.suspension_id),
         Event::AgentAssigned(assigned) => {
             assign(intent, &assigned.agent_id);
@@ -94,6 +97,29 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>, dated: Dat
 fn renotify(intent: &mut Intent, renotified: &Renotified) {
     if let Some(open) = intent.opened_mut(renotified.suspension_id) {
         open.attempt = renotified.attempt;
+        open.version += 1;
+    }
+}
+
+/// Counts an answer towards the quorum of its question, in place of the one that the person has given before.
+fn count(intent: &mut Intent, counted: &AnswerCounted) {
+    let Some(open) = intent.opened_mut(counted.answer.suspension_id) else { return };
+    open.counted.retain(|other| other.person != counted.person);
+    open.counted.push(Counted {
+        person: counted.person.clone(),
+        value: counted.answer.ending.response.clone().unwrap_or_default(),
+        at: counted.answer.ending.at,
+        gateway: counted.gateway,
+        groups: Vec::new(),
+        may_answer: true,
+    });
+    open.version += 1;
+}
+
+/// Does not count a person's answer any more.
+fn discount(intent: &mut Intent, taken: &AnswerTakenBack) {
+    if let Some(open) = intent.opened_mut(taken.suspension_id) {
+        open.counted.retain(|counted| counted.person != taken.person);
         open.version += 1;
     }
 }

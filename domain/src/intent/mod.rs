@@ -26,6 +26,7 @@ mod operator;
 pub mod permit;
 mod plans;
 mod portfolios;
+mod quorum;
 pub mod receipt;
 pub mod record;
 pub mod refusal;
@@ -208,7 +209,8 @@ impl Intent {
         self.open.iter().chain(&self.beside).find(|open| open.id == id)
     }
 
-    fn opened_mut(&mut self, id: SuspensionId) -> Option<&mut Suspension> {
+    /// The open suspension with this id, to be changed.
+    pub fn opened_mut(&mut self, id: SuspensionId) -> Option<&mut Suspension> {
         self.open.iter_mut().chain(&mut self.beside).find(|open| open.id == id)
     }
 

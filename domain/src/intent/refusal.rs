@@ -50,6 +50,9 @@ pub(super) fn end_by_deadline(intent: &Intent, open: &Suspension) -> Vec<Event> 
     if let Some(portfolio) = open.ended_by_portfolio() {
         return end_by_portfolio(intent, open, portfolio);
     }
+    if !open.counted.is_empty() {
+        return end_without_quorum(intent, open);
+    }
     let falls_back = open.fallback_policy != FallbackPolicy::Fail;
     let excused = falls_back && !open.requires_delivery;
     let undeliverable = !open.reached && !excused;
@@ -74,6 +77,16 @@ pub(super) fn end_by_deadline(intent: &Intent, open: &Suspension) -> Vec<Event> 
     })));
     if open.kind.stops_intent() {
         events.push(changed(intent, new, Some(reason.into())));
+    }
+    events
+}
+
+/// The events of a deadline at which people have answered, and not enough of them agree. No fallback applies: it would count as silence
+/// what people have said. And the word is not `expired`, at which some clients apply a fallback of their own.
+fn end_without_quorum(intent: &Intent, open: &Suspension) -> Vec<Event> {
+    let mut events = vec![withdrawn(open, ResolutionReason::QuorumUnmet, None, &Principal::server())];
+    if open.kind.stops_intent() {
+        events.push(changed(intent, Status::Abandoned, Some("quorum_unmet".into())));
     }
     events
 }
@@ -103,7 +116,8 @@ pub(super) fn why_refused(intent: &Intent, suspension_id: &str) -> Rejection {
     };
     let Ending { resolution, reason, at, by, .. } = ending;
     match (resolution, reason) {
-        (Resolution::Expired, _) | (Resolution::Cancelled, Some(ResolutionReason::Undeliverable)) => {
+        (Resolution::Expired, _)
+        | (Resolution::Cancelled, Some(ResolutionReason::Undeliverable | ResolutionReason::QuorumUnmet)) => {
             Rejection::Expired { expired_at: named.and_then(|ended| ended.expires_at) }
         }
         (Resolution::Cancelled, Some(ResolutionReason::PortfolioDeadline)) => {

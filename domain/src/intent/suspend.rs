@@ -47,6 +47,8 @@ pub(super) fn suspend(intent: &Intent, suspend: &Suspend, by: &Principal, now: D
         refusals: 0,
         reminded_at: None,
         asked_by: Asker { name: by.name.clone(), owner: by.owner.clone() },
+        quorum: suspend.quorum.clone(),
+        counted: Vec::new(),
         ending: None,
         portfolio_deadline: intent.portfolio_deadline().filter(|_| suspend.kind.stops_intent()),
     };
@@ -66,7 +68,8 @@ pub(super) fn suspend(intent: &Intent, suspend: &Suspend, by: &Principal, now: D
 /// The question as it is asked: if the coordinator's policy is to escalate, its supervisor is asked at every attempt as well.
 fn escalating(intent: &Intent, suspend: &Suspend, by: &Principal) -> Question {
     let mut question = suspend.question.clone();
-    let live = intent.directed_by().filter(|_| suspend.kind.stops_intent());
+    // The supervisor of a coordinator may not be among the assignees, and only people who may answer are asked.
+    let live = intent.directed_by().filter(|_| suspend.kind.stops_intent() && question.assignees.is_none());
     let more = live.map(|live| live.escalates_for(by)).unwrap_or_default();
     let add = |people: &mut Vec<String>| {
         for person in more {
@@ -206,6 +209,7 @@ fn is_adopted(intent: &Intent, open: &Suspension, text: Option<&Question>, asked
             && text.retry_policy == wanted.retry_policy
             && text.channel_hint == asked.question.channel_hint
             && text.required_assurance == asked.question.required_assurance
+            && text.assignees == asked.question.assignees
             && text.decision_record == asked.question.decision_record
             && text.confidence_at_suspension == asked.question.confidence_at_suspension
     };
@@ -216,5 +220,6 @@ fn is_adopted(intent: &Intent, open: &Suspension, text: Option<&Question>, asked
         && open.choices == asked.choices
         && open.fallback_policy == asked.fallback_policy
         && open.fallback_value == asked.fallback_value
+        && open.quorum == asked.quorum
         && text.is_some_and(is_same_text)
 }

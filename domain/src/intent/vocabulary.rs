@@ -162,12 +162,14 @@ const OURS: [&str; 26] = [
 ];
 
 /// The types that begin with `intent.` or `delivery.`, are written by the server, and are not known to the OpenIntent client.
-const OF_SUSPENSIONS: [&str; 16] = [
+const OF_SUSPENSIONS: [&str; 18] = [
     "delivery.bounced",
     "delivery.failed",
     "delivery.failover",
     "delivery.redriven",
     "delivery.sent",
+    "intent.answer_counted",
+    "intent.answer_taken_back",
     "intent.asker_went_on",
     "intent.dependency_completed",
     "intent.late_answer",

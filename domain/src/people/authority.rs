@@ -2,152 +2,12 @@
 
 use crate::base::name::{is_same, is_same_in_any_case};
 use crate::people::access::{Entry, Permission};
+pub use crate::people::action::Action;
+use crate::people::answerer::Answerer;
 use crate::people::principal::{Assurance, Principal, Role};
 use crate::problem::Rejection;
+use crate::suspension::assignees::Assignees;
 use crate::suspension::{Asker, RequiredAssurance};
-
-/// The actions that a principal may ask for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Action {
-    /// Create an intent.
-    CreateIntent,
-    /// Read one intent or suspension by its id.
-    Read,
-    /// Read lists: the intents or questions, the log of an intent, the messages about a question.
-    Browse,
-    /// Patch the state of an intent.
-    PatchState,
-    /// Change the status of an intent.
-    SetStatus,
-    /// Append an event to the log of an intent.
-    AppendEvent,
-    /// Acquire, renew or release a lease.
-    Lease,
-    /// Assign an agent to an intent, or take an agent off it.
-    Assign,
-    /// Manage the access control list of an intent.
-    ManageAccess,
-    /// Ask for access to an intent.
-    RequestAccess,
-    /// Decide about a request for access.
-    DecideAccess,
-    /// Put an intent into a portfolio; as an action on the portfolio, have intents put into it.
-    JoinPortfolio,
-    /// Take an intent out of a portfolio; as an action on the portfolio, have intents taken out of it.
-    LeavePortfolio,
-    /// Create a portfolio.
-    CreatePortfolio,
-    /// Read a portfolio, or list portfolios.
-    ReadPortfolio,
-    /// Change the status of a portfolio.
-    ChangePortfolio,
-    /// Have an endpoint told of the events of an intent.
-    Subscribe,
-    /// Read a subscription, or list subscriptions.
-    ReadSubscription,
-    /// End a subscription.
-    Unsubscribe,
-    /// Let an intent wait for another one.
-    AddDependency,
-    /// Let an intent wait for another one no longer.
-    RemoveDependency,
-    /// Create a task of an intent, or change it.
-    WorkOnTask,
-    /// Set or remove the policy of an intent.
-    Govern,
-    /// Ask a question.
-    Suspend,
-    /// Answer a question.
-    Respond,
-    /// Decide a request that does not suspend its intent: approve it, deny it, resolve it.
-    Decide,
-    /// Before a question is asked, see which people would be told of it, and when.
-    Preview,
-    /// Withdraw a question.
-    Cancel,
-    /// Give people more time for a question.
-    Extend,
-    /// Tell people of a question again, now.
-    Remind,
-    /// Create, list, revoke and import keys; add, list and remove people.
-    ManageKeys,
-    /// Read the server's own log.
-    ReadServerLog,
-    /// Read checkpoints of the tree over all events, and proofs between them.
-    ReadTree,
-    /// Have a checkpoint signed now.
-    SignTree,
-    /// Read the events of all logs: export them, or look at them on the audit page.
-    Export,
-    /// Read the server's metrics.
-    ReadMetrics,
-    /// Report that a message came back.
-    ReportBounce,
-    /// List messages over all questions.
-    ReadDeliveries,
-    /// Send a failed message again.
-    Redrive,
-    /// Have the receipt of a decision made.
-    IssueReceipt,
-    /// Read a receipt.
-    ReadReceipt,
-    /// Use a receipt for an action.
-    ConsumeReceipt,
-    /// Revoke a receipt.
-    RevokeReceipt,
-    /// Erase the content of an intent that has ended, or hold it back from being erased.
-    Redact,
-}
-
-impl Action {
-    /// All actions, for the tests of the matrix of roles and actions.
-    pub const ALL: [Self; 44] = [
-        Self::CreateIntent,
-        Self::Read,
-        Self::Browse,
-        Self::PatchState,
-        Self::SetStatus,
-        Self::AppendEvent,
-        Self::Lease,
-        Self::Assign,
-        Self::ManageAccess,
-        Self::RequestAccess,
-        Self::DecideAccess,
-        Self::Govern,
-        Self::Suspend,
-        Self::Respond,
-        Self::Decide,
-        Self::Preview,
-        Self::Cancel,
-        Self::Extend,
-        Self::Remind,
-        Self::ManageKeys,
-        Self::ReadServerLog,
-        Self::ReadTree,
-        Self::SignTree,
-        Self::Export,
-        Self::ReadMetrics,
-        Self::ReportBounce,
-        Self::ReadDeliveries,
-        Self::Redrive,
-        Self::JoinPortfolio,
-        Self::LeavePortfolio,
-        Self::CreatePortfolio,
-        Self::ReadPortfolio,
-        Self::ChangePortfolio,
-        Self::Subscribe,
-        Self::ReadSubscription,
-        Self::Unsubscribe,
-        Self::AddDependency,
-        Self::RemoveDependency,
-        Self::WorkOnTask,
-        Self::IssueReceipt,
-        Self::ReadReceipt,
-        Self::ConsumeReceipt,
-        Self::RevokeReceipt,
-        Self::Redact,
-    ];
-}
 
 /// The object of an action.
 #[derive(Clone, Copy, Debug)]
@@ -166,8 +26,8 @@ pub enum Object<'a> {
         entries: &'a [Entry],
         /// The recipients of the question's messages that were handed to a tied gateway.
         handed_for: &'a [String],
-        /// How sure the server must be of a person who answers the question; absent if every answer counts.
-        required: Option<RequiredAssurance>,
+        /// What the question demands of the person who answers it.
+        demands: Demands<'a>,
     },
     /// One portfolio.
     Portfolio {
@@ -181,11 +41,25 @@ pub enum Object<'a> {
     },
 }
 
+/// What a question demands of the person who answers it, and the person whom the caller stands for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Demands<'a> {
+    /// How sure the server must be of the person; absent if every answer counts.
+    pub assurance: Option<RequiredAssurance>,
+    /// The people who may answer; absent if the question is assigned to no one in particular.
+    pub assignees: Option<&'a Assignees>,
+    /// The listed person for whom the caller answers; absent if the caller stands for none.
+    pub answerer: Option<&'a Answerer>,
+    /// Whether that person owns the key that asked, and the question keeps that person from answering.
+    pub is_own: bool,
+}
+
 /// Decides whether `principal` may perform `action` on `object`.
 ///
 /// # Errors
 ///
-/// `NotFound` if the caller may not even read the object; `Forbidden`, `SelfResponse` or `AssuranceTooLow` if it may read but not act.
+/// `NotFound` if the caller may not even read the object; `Forbidden`, `SelfResponse`, `NotAssigned` or `AssuranceTooLow` if it may read
+/// but not act.
 pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> Result<(), Rejection> {
     let mut is_creator = false;
     if let Object::Intent { created_by, handed_for, .. } = object {
@@ -266,18 +140,32 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
         return Err(Rejection::Forbidden { reason: format!("a key with the role {} may not do this", principal.role) });
     }
     not_its_own(principal, action, object)?;
-    sure_enough(principal, action, object)
+    meets_demands(principal, action, object)
 }
 
-/// Refuses an answer if the question demands to be surer of the person than the server is.
-fn sure_enough(principal: &Principal, action: Action, object: Object<'_>) -> Result<(), Rejection> {
-    if matches!(action, Action::Respond | Action::Decide)
-        && let Object::Intent { required: Some(required), .. } = object
-        && principal.assurance != assurance(required)
-    {
-        return Err(Rejection::AssuranceTooLow { required });
+/// Refuses an answer that does not meet the demands of its question.
+fn meets_demands(principal: &Principal, action: Action, object: Object<'_>) -> Result<(), Rejection> {
+    match object {
+        Object::Intent { demands, .. } if matches!(action, Action::Respond | Action::Decide) => demands.are_met_by(principal),
+        Object::Intent { .. } | Object::Server | Object::Portfolio { .. } | Object::Subscription { .. } => Ok(()),
     }
-    Ok(())
+}
+
+impl Demands<'_> {
+    /// Refuses an answer from the person behind the asker, from a person to whom the question is not assigned, and from one of whom the
+    /// server is not sure enough.
+    fn are_met_by(&self, principal: &Principal) -> Result<(), Rejection> {
+        if self.is_own {
+            return Err(Rejection::SelfResponse);
+        }
+        if self.assignees.is_some_and(|assignees| !self.answerer.is_some_and(|answerer| answerer.is_among(assignees))) {
+            return Err(Rejection::NotAssigned);
+        }
+        match self.assurance {
+            Some(required) if principal.assurance != assurance(required) => Err(Rejection::AssuranceTooLow { required }),
+            Some(_) | None => Ok(()),
+        }
+    }
 }
 
 /// The assurance that a question demands.
@@ -427,7 +315,7 @@ mod tests {
             assigned: &[],
             entries: &[],
             handed_for: &[],
-            required: None,
+            demands: Demands::default(),
         };
         let mut table = String::new();
         for role in Role::ALL {
@@ -548,7 +436,7 @@ verifier foreign: 403 403 403 403
             assigned: &[],
             entries: &[],
             handed_for,
-            required: None,
+            demands: Demands::default(),
         };
         let alice = ["alice@example.com".to_owned()];
         for action in Action::ALL {
@@ -586,7 +474,7 @@ verifier foreign: 403 403 403 403
     }
 
     fn object<'a>(created_by: &'a Asker, asked_by: Option<&'a Asker>, assigned: &'a [String]) -> Object<'a> {
-        Object::Intent { created_by, asked_by, assigned, entries: &[], handed_for: &[], required: None }
+        Object::Intent { created_by, asked_by, assigned, entries: &[], handed_for: &[], demands: Demands::default() }
     }
 
     /// An assigned agent works on the intent of another, and has no power over that agent's questions.
@@ -631,11 +519,8 @@ verifier foreign: 403 403 403 403
             [Entry { id: AccessId(uuid::Uuid::nil()), principal_id: principal_id.into(), permission, expires_at: None }]
         };
         let may = |who: &Principal, action, entries: &[Entry], assigned: &[String], asked_by| {
-            authorize(
-                who,
-                action,
-                Object::Intent { created_by: &creator, asked_by, assigned, entries, handed_for: &[], required: None },
-            )
+            let (created_by, demands) = (&creator, Demands::default());
+            authorize(who, action, Object::Intent { created_by, asked_by, assigned, entries, handed_for: &[], demands })
         };
         let everywhere = [
             Action::CreateIntent,

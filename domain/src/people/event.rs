@@ -18,6 +18,17 @@ pub const LOG_KEY_ADDED: &str = "log_key.added";
 /// The type of [`ServerEvent::PayloadRedacted`].
 pub const PAYLOAD_REDACTED: &str = "payload.redacted";
 
+/// The type of [`ServerEvent::PersonAdded`].
+pub const PERSON_ADDED: &str = "person.added";
+/// The type of [`ServerEvent::PersonChanged`].
+pub const PERSON_CHANGED: &str = "person.changed";
+/// The type of [`ServerEvent::PersonRemoved`].
+pub const PERSON_REMOVED: &str = "person.removed";
+/// The type of [`ServerEvent::GroupChanged`].
+pub const GROUP_CHANGED: &str = "group.changed";
+/// The type of [`ServerEvent::GroupRemoved`].
+pub const GROUP_REMOVED: &str = "group.removed";
+
 /// The type of [`ServerEvent::PasskeyAdded`].
 pub const PASSKEY_ADDED: &str = "passkey.added";
 /// The type of [`ServerEvent::PasskeyRemoved`].
@@ -329,12 +340,12 @@ impl ServerEvent {
             Self::PayloadRedacted(_) => PAYLOAD_REDACTED,
             Self::HoldPlaced(_) => "hold.placed",
             Self::HoldLifted(_) => "hold.lifted",
-            Self::PersonAdded(_) => "person.added",
+            Self::PersonAdded(_) => PERSON_ADDED,
             Self::PersonConfirmed(_) => "person.confirmed",
-            Self::PersonChanged(_) => "person.changed",
-            Self::PersonRemoved(_) => "person.removed",
-            Self::GroupChanged(_) => "group.changed",
-            Self::GroupRemoved(_) => "group.removed",
+            Self::PersonChanged(_) => PERSON_CHANGED,
+            Self::PersonRemoved(_) => PERSON_REMOVED,
+            Self::GroupChanged(_) => GROUP_CHANGED,
+            Self::GroupRemoved(_) => GROUP_REMOVED,
             Self::IdentityBound(_) => "identity.bound",
             Self::SessionBegan(_) => "session.began",
             Self::SessionEnded(_) => "session.ended",

@@ -1,6 +1,8 @@
 //! Principals, and the permissions of each.
 
 pub mod access;
+mod action;
+pub mod answerer;
 pub mod authority;
 pub mod client;
 pub mod event;

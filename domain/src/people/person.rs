@@ -40,7 +40,7 @@ pub fn read_address(text: &str) -> Result<String, Rejection> {
 }
 
 /// Reads the address of a person in the member `field` of a request.
-pub(super) fn address_in(field: impl Into<String>, text: &str) -> Result<String, FieldError> {
+pub(crate) fn address_in(field: impl Into<String>, text: &str) -> Result<String, FieldError> {
     let rule = || format!("must be one plain e-mail address ({})", address::PLAIN_RULE);
     let address = address::exact(text.trim()).ok_or_else(|| FieldError::new(field, "format", rule()))?;
     Ok(address.to_lowercase())

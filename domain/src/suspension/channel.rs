@@ -117,6 +117,11 @@ impl Channels {
         self.find(name).is_some()
     }
 
+    /// Whether messages of this channel go to people, and not to an audience.
+    pub fn reaches_people(&self, name: &str) -> bool {
+        self.find(name).is_some_and(|channel| channel.reach == Reach::People)
+    }
+
     /// All names, for people.
     pub fn names(&self) -> Vec<&str> {
         self.known.iter().map(|channel| channel.name.as_str()).collect()

@@ -8,6 +8,8 @@ use crate::base::ids::SuspensionId;
 use crate::base::json::canonical;
 use crate::base::sealed::Hash;
 use crate::base::time::naive;
+use crate::suspension::assignees::Assignees;
+use crate::suspension::quorum::{Counted, Quorum};
 use crate::suspension::{FallbackPolicy, Question, ResponseType, Suspension, SuspensionChoice};
 
 /// The version of the answer page's form: which of the hashed facts the page shows, and how. It changes if the page shows other facts.
@@ -37,6 +39,9 @@ impl Evidence {
             fallback_value: open.fallback_value.as_ref().filter(|_| open.ended_by_portfolio().is_none()),
             deadline: open.ends_at().map(naive),
             asked_by: &open.asked_by.name,
+            assignees: question.assignees.as_ref(),
+            quorum: open.quorum.as_ref(),
+            counted: open.counted.iter().map(ShownAnswer::of).collect(),
         };
         let presented_hash = Hash::of(&canonical(&presented).ok()?);
         Some(Self { action_digest: action_digest(&question.context)?, presented_hash })
@@ -75,6 +80,29 @@ struct Presented<'a> {
     fallback_value: Option<&'a Value>,
     deadline: Option<String>,
     asked_by: &'a str,
+    /// Absent for a question that is assigned to no one in particular.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    assignees: Option<&'a Assignees>,
+    /// Absent for a question that one answer decides.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quorum: Option<&'a Quorum>,
+    /// The answers that people have given so far; absent if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    counted: Vec<ShownAnswer<'a>>,
+}
+
+/// An answer that another person has given, as people read it.
+#[derive(Serialize)]
+struct ShownAnswer<'a> {
+    person: &'a str,
+    value: &'a Value,
+    at: String,
+}
+
+impl<'a> ShownAnswer<'a> {
+    fn of(counted: &'a Counted) -> Self {
+        Self { person: &counted.person, value: &counted.value, at: naive(counted.at) }
+    }
 }
 
 /// A choice as people read it. Its style only colours it, and its metadata is not shown.

@@ -2,12 +2,14 @@
 //! §5).
 
 pub mod absence;
+pub mod assignees;
 pub mod channel;
 pub mod delivery;
 pub mod evidence;
 mod fallback;
 pub mod lease;
 pub mod plan;
+pub mod quorum;
 pub mod requested;
 pub mod retry;
 pub mod seeming;
@@ -23,6 +25,8 @@ use crate::base::ids::{IntentId, PortfolioId, SuspensionId};
 use crate::base::name::Owner;
 use crate::base::time::{parse, rfc3339};
 use crate::base::words;
+use crate::suspension::assignees::Assignees;
+use crate::suspension::quorum::{Counted, Quorum};
 use crate::suspension::requested::Requested;
 use crate::suspension::retry::HumanRetryPolicy;
 
@@ -184,6 +188,8 @@ pub enum ResolutionReason {
     TimeLost,
     /// The deadline of a portfolio that the intent is in has passed (RFC-0026 §3, rule 5).
     PortfolioDeadline,
+    /// People had answered at the deadline, and not enough of them agreed.
+    QuorumUnmet,
 }
 
 /// The asker of a question, as far as needed to keep it from answering its own question.
@@ -249,6 +255,12 @@ pub struct Suspension {
     pub reminded_at: Option<DateTime<Utc>>,
     /// The asker.
     pub asked_by: Asker,
+    /// How many people must agree; absent if one answer decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quorum: Option<Quorum>,
+    /// The answers that count towards the quorum. They are not stored with the suspension: a store reads them where they matter.
+    #[serde(skip)]
+    pub counted: Vec<Counted>,
     /// The ending; absent while the suspension is open.
     pub ending: Option<Ending>,
     /// The earliest deadline of the active portfolios that the intent is in. It can move while the suspension is open, so it is not
@@ -310,6 +322,8 @@ pub struct Question {
     pub client_id: Option<String>,
     /// How sure the server must be of the person who answers; absent if every answer counts.
     pub required_assurance: Option<RequiredAssurance>,
+    /// The people to whom it is assigned: only they may answer. Absent if it is assigned to no one in particular.
+    pub assignees: Option<Assignees>,
 }
 
 /// The questions of the same intent that ended without an answer before this one: people see that they are asked anew.
@@ -350,6 +364,7 @@ impl Question {
             requested: None,
             client_id: None,
             required_assurance: None,
+            assignees: None,
         }
     }
 

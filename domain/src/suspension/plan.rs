@@ -196,6 +196,7 @@ mod tests {
             requested: None,
             client_id: None,
             required_assurance: None,
+            assignees: None,
         }
     }
 

@@ -77,8 +77,8 @@ pub use self::requests::{
 pub use self::signals::{Signal, is_signalled};
 pub use self::subscriptions::{SubscribeRequest, SubscriptionView};
 pub use self::suspensions::{
-    CancelRequest, ChoiceRequest, ExtendRequest, RemindRequest, RespondRequest, RespondResponse, SuspendRequest, SuspensionPage,
-    SuspensionRecord,
+    CancelRequest, ChoiceRequest, CountedAnswer, ExtendRequest, QuorumRequest, RemindRequest, RespondRequest, RespondResponse,
+    SuspendRequest, SuspensionPage, SuspensionRecord, TakeBackRequest,
 };
 pub use self::tasks::{
     ClaimTaskRequest, CompleteTaskRequest, CreateTaskRequest, DelegateTaskRequest, EscalateTaskRequest, FailTaskRequest,

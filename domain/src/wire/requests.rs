@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::base::ids::{IntentId, SuspensionId};
+use crate::suspension::assignees::Assignees;
 use crate::suspension::requested::{APPROVE, Requested};
 use crate::suspension::{Kind, Resolution};
 use crate::wire::SuspensionRecord;
@@ -29,6 +30,9 @@ pub struct ApprovalRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 200)]
     pub requested_by: Option<String>,
+    /// The people to whom the request is assigned: only they may decide it, and they are asked in place of the server's default operators.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assignees: Option<Assignees>,
 }
 
 /// `POST /api/v1/intents/{id}/approvals/{id}/approve` and `…/deny`. The body may be empty; unknown fields are ignored.
@@ -65,6 +69,9 @@ pub struct EscalationRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 200)]
     pub escalated_by: Option<String>,
+    /// The people to whom the request is assigned: only they may decide it, and they are asked in place of the server's default operators.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assignees: Option<Assignees>,
 }
 
 /// `POST /api/v1/escalations/{id}/resolve`. Unknown fields are ignored.
@@ -98,6 +105,9 @@ pub struct ArbitrationRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 200)]
     pub requested_by: Option<String>,
+    /// The people to whom the request is assigned: only they may decide it, and they are asked in place of the server's default operators.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assignees: Option<Assignees>,
 }
 
 /// An approval as shown.

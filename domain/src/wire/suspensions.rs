@@ -1,5 +1,7 @@
 //! Bodies about questions and their answers (RFC-0025).
 
+use std::collections::BTreeMap;
+
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -8,7 +10,9 @@ use utoipa::ToSchema;
 use crate::base::ids::{IntentId, SuspensionId};
 use crate::base::json::present;
 use crate::suspension::FallbackPolicy;
+use crate::suspension::assignees::Assignees;
 use crate::suspension::evidence::Evidence;
+use crate::suspension::quorum::{Counted, Quorum, Tally};
 use crate::suspension::requested::Requested;
 use crate::suspension::retry::{HumanRetryPolicy, PartialRetryPolicy};
 use crate::suspension::{
@@ -69,6 +73,31 @@ pub struct SuspendRequest {
     /// How sure the server must be of the person who answers: `passkey` takes only an answer that a passkey of the person signed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub required_assurance: Option<RequiredAssurance>,
+    /// The people to whom the question is assigned: only they may answer. If `notify_to` is absent, they are asked in place of the
+    /// server's default operators.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assignees: Option<Assignees>,
+    /// How many of these people must agree; one answer decides if it is absent. Without `assignees`, all listed operators and admins may
+    /// answer then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quorum: Option<QuorumRequest>,
+}
+
+/// The quorum of a request. Unknown fields are refused.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct QuorumRequest {
+    /// How many people must give the same answer: 1 to 20.
+    #[schema(minimum = 1, maximum = 20)]
+    pub required_approvals: u32,
+    /// How many people must refuse for the question to be answered with a refusal: 1 to 20, and 1 if it is absent. A choice refuses if the
+    /// words of its value mean a no, as `no`, `deny` and `do_not_refund` do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 20)]
+    pub required_refusals: Option<u32>,
+    /// How many of those who give the same answer must be members of these groups, by name: at most 20 groups.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub required_by_group: Option<BTreeMap<String, u32>>,
 }
 
 /// One choice of a request; an unknown `style` counts as `default`.
@@ -188,6 +217,15 @@ pub struct SuspensionRecord {
     /// How sure the server must be of the person who answers; absent if every answer counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub required_assurance: Option<RequiredAssurance>,
+    /// The people to whom the question is assigned: only they may answer. Absent if it is assigned to no one in particular.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assignees: Option<Assignees>,
+    /// How many people must agree; absent if one answer decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quorum: Option<Quorum>,
+    /// The answers that people have given so far, while more of them must agree.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counted: Vec<CountedAnswer>,
     /// Whether the content was erased: the words of the question, the answer, and the people.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub redacted: bool,
@@ -197,6 +235,25 @@ pub struct SuspensionRecord {
     /// The name of the asker's credential; only in lists, because these show questions of several askers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_by: Option<String>,
+}
+
+/// An answer that counts towards a quorum.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct CountedAnswer {
+    /// The address of the person.
+    pub person: String,
+    /// The answer.
+    #[schema(value_type = Value)]
+    pub value: Value,
+    /// When it was given.
+    #[serde(with = "crate::base::time::z")]
+    pub at: DateTime<Utc>,
+}
+
+impl CountedAnswer {
+    fn of(counted: &Counted) -> Self {
+        Self { person: counted.person.clone(), value: counted.value.clone(), at: counted.at }
+    }
 }
 
 impl SuspensionRecord {
@@ -252,6 +309,9 @@ impl SuspensionRecord {
             client_id: question.client_id.clone(),
             fixed_deadline: suspension.fixed_deadline,
             required_assurance: question.required_assurance,
+            assignees: question.assignees.clone(),
+            quorum: suspension.quorum.clone(),
+            counted: suspension.counted.iter().map(CountedAnswer::of).collect(),
             redacted: question.is_erased(),
             warnings: Vec::new(),
             asked_by: None,
@@ -273,6 +333,7 @@ impl SuspensionRecord {
             requested: self.requested,
             client_id: self.client_id,
             required_assurance: self.required_assurance,
+            assignees: self.assignees,
         }
     }
 
@@ -315,10 +376,13 @@ pub struct RespondRequest {
 pub struct RespondResponse {
     /// The intent. If the question suspended it, it is active again.
     pub intent_id: IntentId,
-    /// The suspension that ended.
+    /// The suspension that is answered.
     pub suspension_id: SuspensionId,
-    /// Always `responded`.
-    pub resolution: Resolution,
+    /// `responded`; null while more people must agree.
+    pub resolution: Option<Resolution>,
+    /// How far the answer is from its quorum, while more people must agree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approvals: Option<Tally>,
     /// The recorded answer.
     #[schema(value_type = Value)]
     pub value: Value,
@@ -347,6 +411,17 @@ pub struct CancelRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 2_000)]
     pub reason: Option<String>,
+}
+
+/// `POST /api/v1/suspensions/{id}/take-back`. Unknown fields are refused.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TakeBackRequest {
+    /// The person whose answer is taken back. A key of the role `channel` must name this person; with every other key it is the subject
+    /// of the key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 200)]
+    pub responded_by: Option<String>,
 }
 
 /// A page of suspensions.

@@ -9,6 +9,8 @@
 mod access;
 mod containers;
 mod coordinators;
+mod governed;
+mod quorums;
 mod retries;
 mod tasks;
 mod three_calls;
@@ -24,9 +26,8 @@ use domain::base::time::from_micros;
 use domain::intent::assignment::{Assigned, Unassigned};
 use domain::intent::body::{IntentBody, Patch, PatchOp};
 use domain::intent::event::{
-    ClientEvent, Event, Expired, ExpiryReason, Extended, ExtensionCause, RefusedAnswer, Reminded, Renotified, Resumed, Violation,
+    ClientEvent, Event, Expired, ExpiryReason, Extended, ExtensionCause, RefusedAnswer, Reminded, Renotified, Resumed,
 };
-use domain::intent::governance::Policy;
 use domain::intent::receipt::{Consumed, Issued, ReceiptEvent, Revoked};
 use domain::intent::record::{Attachment, AttachmentRemoved, Cost, Decision, Failure, Record, RetryPolicy, RetryStrategy};
 use domain::intent::status::Status;
@@ -132,6 +133,8 @@ fn suspension() -> Suspension {
         refusals: 0,
         reminded_at: None,
         asked_by: Asker { name: "bot".into(), owner: Owner("team-a".into()) },
+        quorum: None,
+        counted: Vec::new(),
         ending: None,
         portfolio_deadline: None,
     }
@@ -151,6 +154,7 @@ fn question() -> Question {
         requested: None,
         client_id: None,
         required_assurance: None,
+        assignees: None,
     }
 }
 
@@ -218,6 +222,7 @@ fn answered() -> Vec<Event> {
         claimed_responded_by: None,
         evidence: None,
         assertion: None,
+        agreed: Vec::new(),
     };
     let by_key = Resumed {
         ending: Ending { response: Some(json!({"cap": 5})), metadata: None, ..ending },
@@ -542,18 +547,6 @@ fn requested() -> Vec<Event> {
     ]
 }
 
-fn governed() -> Vec<Event> {
-    let whole = json!({"completion_mode": "require_approval", "write_scope": "assigned_only", "allowed_agents": ["bot"],
-        "max_cost": 12.5, "require_status_reason": true});
-    let changed = |policy, version| Event::PolicyChanged { policy, version };
-    vec![
-        changed(Some(Policy::read(whole).unwrap()), 4),
-        changed(Some(Policy::default()), 5),
-        changed(None, 6),
-        Event::Violated(Violation { rule: "max_cost".into(), detail: "too much".into() }),
-    ]
-}
-
 /// Examples of every kind of event, in the order of the lines of `golden.jsonl`; new ones are added at the end.
 fn kinds() -> Vec<Event> {
     let before = [created(), suspended(), answered(), ended(), told(), delivered(), held(), appended(), recorded(), assigned()];
@@ -561,7 +554,7 @@ fn kinds() -> Vec<Event> {
         .into_iter()
         .chain([
             requested(),
-            governed(),
+            governed::events(),
             access::events(),
             three_calls::events(),
             containers::grouped(),
@@ -576,6 +569,7 @@ fn kinds() -> Vec<Event> {
             vec![with_evidence()],
             receipts(),
             signed(),
+            quorums::events(),
         ])
         .flatten()
         .collect()
@@ -637,6 +631,8 @@ fn every_kind_of_event_is_pinned() {
         Event::AnsweredUnasked(_) => "intent.unasked_answer",
         Event::Adopted { .. } => "intent.suspension_adopted",
         Event::AskerWentOn { .. } => "intent.asker_went_on",
+        Event::AnswerCounted(_) => "intent.answer_counted",
+        Event::AnswerTakenBack(_) => "intent.answer_taken_back",
         Event::SuspensionExpired(_) => "intent.suspension_expired",
         Event::SuspensionRenotified(_) => "intent.suspension_renotified",
         Event::SuspensionEscalated { .. } => "intent.suspension_escalated",
@@ -674,7 +670,7 @@ fn every_kind_of_event_is_pinned() {
     };
     let kinds = kinds();
     let pinned: BTreeSet<&str> = kinds.iter().map(name).collect();
-    assert_eq!(pinned.len(), 102, "{pinned:?}");
+    assert_eq!(pinned.len(), 104, "{pinned:?}");
     for event in kinds.iter().filter(|event| !matches!(event, Event::Appended(_))) {
         assert_eq!(event.event_type(), name(event));
         assert!(is_a_type(event.event_type()), "no endpoint could subscribe to {}", event.event_type());

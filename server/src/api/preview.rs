@@ -2,8 +2,8 @@
 
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
-use domain::asking::preview;
 use domain::base::ids::SuspensionId;
+use domain::problem::Rejection;
 use domain::wire::{SuspendRequest, SuspensionPreview};
 
 use crate::edge::admission::Work;
@@ -28,5 +28,8 @@ pub(super) async fn preview(request: HttpRequest, shared: Data<Shared>) -> Resul
     let body = Json::of(&request)?;
     let now = shared.clock.now();
     let id = SuspensionId(shared.entropy.uuid(now));
-    Ok(HttpResponse::Ok().json(preview::preview(&caller.principal, body.into(), id, &shared.asking, now)?))
+    let accepted = body.into().and_then(|body: SuspendRequest| shared.asking.accept(body, id, caller.principal.client));
+    let accepted = accepted.map_err(|errors| Rejection::Invalid { errors });
+    let suspend = shared.store.would_ask(caller.principal, accepted).await?;
+    Ok(HttpResponse::Ok().json(SuspensionPreview::of(suspend, &shared.asking, now)))
 }

@@ -9,7 +9,9 @@ use domain::asking::accepting;
 use domain::base::ids::SuspensionId;
 use domain::intent::command::Command;
 use domain::people::authority::Action;
-use domain::wire::{CancelRequest, RespondRequest, RespondResponse, SuspendRequest, SuspensionPage, SuspensionRecord};
+use domain::wire::{
+    CancelRequest, RespondRequest, RespondResponse, SuspendRequest, SuspensionPage, SuspensionRecord, TakeBackRequest,
+};
 use store::hub::Watch;
 use store::{Outcome, SuspensionFilter, Target};
 use tokio::time::{Instant, timeout_at};
@@ -40,6 +42,7 @@ pub(super) fn routes(routes: &mut Routes<'_>) {
     routes.keyed(Surface::Ours, "/suspensions", [route::get(Work::Inbox, list)]);
     routes.keyed(Surface::Ours, "/suspensions/{suspension_id}", [route::get(Work::Look, get)]);
     routes.keyed(Surface::Ours, "/suspensions/{suspension_id}/cancel", [post(Work::Write, cancel)]);
+    routes.keyed(Surface::Ours, "/suspensions/{suspension_id}/take-back", [post(Work::Answer, take_back)]);
 }
 
 /// Asks a question: suspends an active intent, or replaces the open question with `supersedes`.
@@ -192,4 +195,18 @@ pub(super) async fn cancel(request: HttpRequest, shared: Data<Shared>) -> Result
         })
         .await?;
     Ok(respond(outcome))
+}
+
+/// Takes back an answer of the caller that counts towards a quorum; it is possible until the quorum is complete.
+#[utoipa::path(post, path = "/api/v1/suspensions/{suspension_id}/take-back", tag = "suspensions", request_body = TakeBackRequest,
+    params(("suspension_id" = String, Path), ("If-Match" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
+    (status = 200, body = SuspensionRecord), (status = 400, description = "`if_match_required`: `If-Match` is there and is no version"), (status = 403), (status = 404), (status = 409, description = "`version_conflict`, `not_counted`, `already_resolved`, `expired`"), (status = 422)))]
+pub(super) async fn take_back(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+    let caller = Caller::of(&request)?;
+    let body = Json::of(&request)?;
+    let suspension_id = suspension_id(&request)?;
+    let write = Write { action: Action::Decide, scope: "POST /suspensions/{id}/take-back", if_match_required: false };
+    let target = Target::Suspension(suspension_id);
+    let command = |body: TakeBackRequest| Ok(Command::Respond(Box::new(accepting::taking_back(suspension_id, body)?)));
+    Ok(respond(write.send_to(target, &request, caller, &shared, body, command).await?))
 }

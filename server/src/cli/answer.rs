@@ -10,6 +10,7 @@ use anyhow::{Context, bail, ensure};
 use clap::Args;
 use domain::base::clock::Clock;
 use domain::base::time::rfc3339;
+use domain::suspension::quorum::Tally;
 use placet::{CallError, ResponseType, SuspensionRecord};
 use serde_json::{Map, Value, json};
 use store::host::clock::SystemClock;
@@ -166,9 +167,14 @@ async fn record(remote: &Remote, question: &SuspensionRecord, answer: Value, arg
         return print_json(&json!({
             "number": short_id(question.id), "intent_id": recorded.intent_id, "value": recorded.value, "label": recorded.choice_label,
             "responded_by": recorded.responded_by, "responded_at": rfc3339(recorded.responded_at),
+            "resolution": recorded.resolution, "approvals": recorded.approvals,
         }));
     }
-    let said = format!("Recorded {} by {}.", inert_line(&question::typed(&recorded.value)), remote::name(&recorded.responded_by));
+    let more = recorded.approvals.map(|Tally { given, needed }| {
+        format!(" {given} of {needed} people have given this answer, so the question stays open.")
+    });
+    let (typed, by) = (inert_line(&question::typed(&recorded.value)), remote::name(&recorded.responded_by));
+    let said = format!("Recorded {typed} by {by}.{}", more.unwrap_or_default());
     print_laid_out(&terminal::laid_out(&said, "", "    ", terminal::columns()))
 }
 

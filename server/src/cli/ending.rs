@@ -31,6 +31,8 @@ pub(in crate::cli) enum Ending {
     TimeLost,
     /// The deadline of a portfolio that the intent is in has passed.
     PortfolioDeadline,
+    /// People answered, and not enough of them agreed.
+    QuorumUnmet,
 }
 
 impl From<TimeoutReason> for Ending {
@@ -49,6 +51,7 @@ impl From<CancelReason> for Ending {
             CancelReason::Superseded => Self::Superseded,
             CancelReason::TimeLost => Self::TimeLost,
             CancelReason::PortfolioDeadline => Self::PortfolioDeadline,
+            CancelReason::QuorumUnmet => Self::QuorumUnmet,
         }
     }
 }
@@ -63,6 +66,7 @@ impl Ending {
             (Resolution::Cancelled, Some(ResolutionReason::Superseded)) => Self::Superseded,
             (Resolution::Cancelled, Some(ResolutionReason::TimeLost)) => Self::TimeLost,
             (Resolution::Cancelled, Some(ResolutionReason::PortfolioDeadline)) => Self::PortfolioDeadline,
+            (Resolution::Cancelled, Some(ResolutionReason::QuorumUnmet)) => Self::QuorumUnmet,
             (Resolution::Cancelled, Some(ResolutionReason::Undeliverable)) => Self::Undeliverable,
             (Resolution::Cancelled, Some(ResolutionReason::Withdrawn) | None) => Self::Withdrawn,
         })
@@ -87,7 +91,8 @@ impl Ending {
             | Self::Withdrawn
             | Self::Superseded
             | Self::TimeLost
-            | Self::PortfolioDeadline => 2,
+            | Self::PortfolioDeadline
+            | Self::QuorumUnmet => 2,
         }
     }
 
@@ -101,6 +106,7 @@ impl Ending {
             Self::Superseded => "superseded",
             Self::TimeLost => "time_lost",
             Self::PortfolioDeadline => "portfolio_deadline",
+            Self::QuorumUnmet => "quorum_unmet",
         }
     }
 
@@ -113,7 +119,8 @@ impl Ending {
             | Self::Withdrawn
             | Self::Superseded
             | Self::TimeLost
-            | Self::PortfolioDeadline => "none",
+            | Self::PortfolioDeadline
+            | Self::QuorumUnmet => "none",
         }
     }
 
@@ -123,7 +130,7 @@ impl Ending {
         match self {
             Self::Answered | Self::Declined | Self::Fallback => Some(Status::Completed),
             Self::Withdrawn | Self::TimeLost => Some(Status::Abandoned),
-            Self::Expired | Self::Undeliverable | Self::Superseded | Self::PortfolioDeadline => None,
+            Self::Expired | Self::Undeliverable | Self::Superseded | Self::PortfolioDeadline | Self::QuorumUnmet => None,
         }
     }
 
@@ -138,7 +145,8 @@ impl Ending {
             | Self::Withdrawn
             | Self::Superseded
             | Self::TimeLost
-            | Self::PortfolioDeadline => None,
+            | Self::PortfolioDeadline
+            | Self::QuorumUnmet => None,
         }
     }
 
@@ -163,6 +171,7 @@ impl Ending {
             Self::Superseded => "the question was superseded by a newer one".to_owned(),
             Self::TimeLost => "the server was away or its clock jumped, and the question ended without an answer".to_owned(),
             Self::PortfolioDeadline => "the deadline of a portfolio passed before a person answered".to_owned(),
+            Self::QuorumUnmet => "people answered, and at the deadline not enough of them agreed".to_owned(),
         }
     }
 

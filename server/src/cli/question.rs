@@ -13,13 +13,15 @@ use domain::asking::choice::judge;
 use domain::base::ids::SuspensionId;
 use domain::base::time::rfc3339;
 use domain::base::{text, words};
+use domain::suspension::quorum::Quorum;
 use domain::suspension::{CHOICE_LABEL_MAX, SuspensionChoice};
+use domain::wire::CountedAnswer;
 use placet::{FallbackPolicy, ResponseType, SuspensionRecord};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use super::ending::Ending;
-use super::remote::{EXIT_CODES, Remote, RemoteArgs, inert, inert_line, tell};
+use super::remote::{EXIT_CODES, Remote, RemoteArgs, inert, inert_line, name, tell};
 use crate::terminal::laid_out;
 
 /// The most pages of open questions that are read.
@@ -176,6 +178,9 @@ pub(super) fn whole(question: &SuspensionRecord, now: DateTime<Utc>, columns: us
             }
         }
     }
+    for sentence in people(question, now) {
+        writeln!(out, "{}", ours(&sentence))?;
+    }
     if !question.context.is_empty() {
         writeln!(out, "\nContext")?;
     }
@@ -204,6 +209,22 @@ pub(super) fn whole(question: &SuspensionRecord, now: DateTime<Utc>, columns: us
         writeln!(out, "  {}", expected(question))?;
     }
     Ok(out.trim_end().to_owned())
+}
+
+/// Who may answer, how many of them must agree, and who has answered so far; nothing if every person may decide alone.
+fn people(question: &SuspensionRecord, now: DateTime<Utc>) -> Vec<String> {
+    let mut said = Vec::new();
+    if let Some(assignees) = &question.assignees {
+        said.push(format!("It may be answered by {}.", assignees.in_words().join(", ")));
+    }
+    if let Some(Quorum { required_approvals: people, required_by_group, .. }) = &question.quorum {
+        let groups = required_by_group.iter().map(|(group, least)| format!(", at least {least} of the group {group}"));
+        said.push(format!("The same answer is needed from {people} of them{}.", groups.collect::<String>()));
+    }
+    for CountedAnswer { person, value, at } in &question.counted {
+        said.push(format!("{} answered {} ({}).", name(person), inert_line(&typed(value)), text::deadline(*at, now)));
+    }
+    said
 }
 
 /// The choices that are answers: none if the answer is a free text or a form.
@@ -258,6 +279,10 @@ fn until(question: &SuspensionRecord, now: DateTime<Utc>) -> String {
 
 /// The value with which the agent goes on if no person answers.
 fn stands_in(question: &SuspensionRecord) -> Option<String> {
+    // An answer that counts is no silence.
+    if !question.counted.is_empty() {
+        return None;
+    }
     match (question.fallback_policy, &question.fallback_value) {
         (FallbackPolicy::Fail, _) | (_, None) => None,
         (FallbackPolicy::CompleteWithFallback | FallbackPolicy::UseDefaultAndContinue, Some(value)) => Some(typed(value)),
@@ -295,6 +320,9 @@ pub(super) fn as_json(question: &SuspensionRecord) -> Value {
         "asked_by": question.asked_by,
         "intent_id": question.intent_id,
         "notify_to": question.notify_to,
+        "assignees": question.assignees,
+        "quorum": question.quorum,
+        "counted": question.counted,
         "suspended_at": rfc3339(question.suspended_at),
         "expires_at": question.expires_at.map(rfc3339),
         "fallback_policy": question.fallback_policy,

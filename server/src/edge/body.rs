@@ -42,11 +42,12 @@ pub const IDEMPOTENCY_KEY_MAX: usize = 255;
 
 /// Members that ask for an effect. A request with one of them is refused if its type of body does not have the member, because
 /// the sender would count on the effect.
-const DEMANDING: [&str; 34] = [
+const DEMANDING: [&str; 35] = [
     "acl",
     "agents",
     "allowed_agents",
     "approvers",
+    "assignees",
     "budget",
     "channel_hint",
     "completion_mode",

@@ -171,6 +171,7 @@ impl More {
 }
 
 impl From<Rejection> for Failure {
+    #[expect(clippy::too_many_lines, reason = "it has one row for each rejection, and is read as a table")]
     fn from(rejection: Rejection) -> Self {
         let mut more = More::default();
         let mut member = |name: &str, value: Value| more.members.insert(name.to_owned(), value);
@@ -200,6 +201,9 @@ impl From<Rejection> for Failure {
             Rejection::NotFound
             | Rejection::Forbidden { .. }
             | Rejection::SelfResponse
+            | Rejection::NotAssigned
+            | Rejection::GatewayCounted
+            | Rejection::NotCounted
             | Rejection::PasskeyRefused { .. }
             | Rejection::ReservedEventType { .. }
             | Rejection::IfMatchRequired

@@ -19,8 +19,10 @@ use domain::intent::command::{Command, Respond};
 use domain::people::authority::Action;
 use domain::people::principal::Principal;
 use domain::problem::Rejection;
+use domain::suspension::assignees::Assignees;
 use domain::suspension::channel::Channels;
 use domain::suspension::plan::Plan;
+use domain::suspension::quorum::Counted;
 use domain::suspension::{
     CHOICE_LABEL_MAX, FallbackPolicy, Resolution, ResolutionReason, ResponseType, SuspensionChoice, TEXT_ANSWER_BYTES_MAX,
 };
@@ -35,8 +37,8 @@ use super::context::{FIELD_PREFIX, FIELDS_MAX};
 use super::scripts::{ANSWER, PASSKEY, TIMES, UNLOCK};
 use super::signature::{SignedFields, usable};
 use super::view::{
-    Again, Answers, Asked, Choices, Ending, FieldProblem, Fields, FormError, Given, OpenQuestion, Outcome, Page, PasskeyNeeded,
-    PlanRow, Reading, Silence, Trouble, Typed, UnknownLink,
+    Again, Answers, Asked, Choices, CountedShown, Ending, FieldProblem, Fields, FormError, Given, OpenQuestion, Outcome, Page,
+    PasskeyNeeded, PlanRow, QuorumShown, Reading, Silence, Trouble, Typed, UnknownLink,
 };
 use crate::edge::admission::{Class, Refused};
 use crate::edge::auth::to_its_end;
@@ -58,6 +60,8 @@ pub(super) struct Form {
     pub(super) nonce: String,
     value: Option<String>,
     comment: String,
+    /// Whether the person takes an answer back that counts.
+    takes_back: bool,
     fields: BTreeMap<String, String>,
     signature: SignedFields,
 }
@@ -225,7 +229,8 @@ async fn decided(
     };
     // If the question has ended, its outcome is shown instead of the form.
     let ended = !link.is_open;
-    let value = match form.answer(&link) {
+    let typed = if form.takes_back { Ok(Value::Null) } else { form.answer(&link) };
+    let value = match typed {
         _ if !fits && ended => return to_outcome(&request),
         _ if !fits => return again(FormError::PageTooOld, StatusCode::FORBIDDEN),
         Err(_) if ended => return to_outcome(&request),
@@ -240,6 +245,7 @@ async fn decided(
         Err(StoreError::Rejected(Rejection::Invalid { .. })) => {
             again(FormError::text(FieldProblem::TooLong), StatusCode::UNPROCESSABLE_ENTITY)
         }
+        Err(StoreError::Rejected(Rejection::NotAssigned)) => again(FormError::NotAssigned, StatusCode::FORBIDDEN),
         Err(StoreError::Rejected(Rejection::AssuranceTooLow { .. })) => again(FormError::NotSigned, StatusCode::FORBIDDEN),
         Err(StoreError::Rejected(Rejection::PasskeyRefused { reason })) => {
             again(FormError::PasskeyRefused(reason), StatusCode::FORBIDDEN)
@@ -271,7 +277,7 @@ fn answer(link: &LinkView, value: Value, form: &Form) -> Request {
             responded_by: None,
             metadata,
         })
-        .map(|respond| Respond { assertion: form.signature.assertion().map(Box::new), ..respond })
+        .map(|respond| Respond { assertion: form.signature.assertion().map(Box::new), takes_back: form.takes_back, ..respond })
         .map(|respond| Command::Respond(Box::new(respond)))
         .map_err(|errors| Unreadable { action: Action::Respond, errors }),
     }
@@ -336,6 +342,9 @@ fn open_page(
         comment: form.comment.clone(),
         error,
         reading,
+        assignees: link.question.assignees.as_ref().map(Assignees::in_words).unwrap_or_default(),
+        may_answer: link.may_answer,
+        quorum: quorum(link),
         passkey: passkey(request, pages, link),
     };
     let mut response = pages.live_page(StatusCode::OK, page.render());
@@ -345,6 +354,27 @@ fn open_page(
         tracing::error!(error = %error, "failed to set the cookie of an answer page");
     }
     response
+}
+
+/// How many people must agree, and who has answered so far.
+fn quorum(link: &LinkView) -> Option<QuorumShown> {
+    let label = |value: &Value| {
+        let choice = link.suspension.choice(value).map(|choice| choice.label.clone());
+        choice.unwrap_or_else(|| value.as_str().unwrap_or_default().to_owned())
+    };
+    let shown = |counted: &Counted| CountedShown {
+        person: counted.person.clone(),
+        label: label(&counted.value),
+        at: counted.at,
+        may_answer: counted.may_answer,
+    };
+    let counted = &link.suspension.counted;
+    let own = counted.iter().find(|counted| counted.may_answer && counted.person.eq_ignore_ascii_case(&link.recipient));
+    Some(QuorumShown {
+        quorum: link.suspension.quorum.clone()?,
+        counted: counted.iter().map(shown).collect(),
+        own: own.map(|own| label(&own.value)),
+    })
 }
 
 /// The passkey that must sign the answer, if the question demands one.
@@ -412,7 +442,7 @@ fn given(link: &LinkView, value: Option<&Value>) -> Given {
 fn silence(link: &LinkView) -> Silence {
     if !link.suspension.kind.stops_intent() {
         Silence::Beside
-    } else if link.suspension.policy_in_silence() == FallbackPolicy::Fail {
+    } else if link.suspension.policy_in_silence() == FallbackPolicy::Fail || !link.suspension.counted.is_empty() {
         Silence::Ends
     } else {
         Silence::Fallback(given(link, link.suspension.fallback_value.as_ref()))
@@ -464,6 +494,7 @@ fn ending(link: &LinkView) -> Ending {
         (Resolution::Cancelled, Some(ResolutionReason::PortfolioDeadline)) => {
             Ending::Expired { at: ended.portfolio_deadline().unwrap_or(ended.at), silence: Some(Silence::Ends) }
         }
+        (Resolution::Cancelled, Some(ResolutionReason::QuorumUnmet)) => Ending::QuorumUnmet { at: ended.at },
         (Resolution::Cancelled, Some(ResolutionReason::TimeLost)) => Ending::TimeLost { at: ended.at },
         (Resolution::Cancelled, Some(ResolutionReason::Undeliverable)) => {
             Ending::Undeliverable { at: ended.at, messages: link.messages }
@@ -496,6 +527,7 @@ impl Form {
             match name.as_ref() {
                 "nonce" => form.nonce = value,
                 "value" => form.value = Some(value),
+                "take_back" => form.takes_back = value == "yes",
                 "comment" => form.comment = cut(value.trim(), COMMENT_BYTES_MAX),
                 name => {
                     if let Some(field) = name.strip_prefix(FIELD_PREFIX) {

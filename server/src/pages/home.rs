@@ -215,6 +215,7 @@ fn state(suspension: &Suspension, now: DateTime<Utc>) -> String {
             words::NO_PERSON_ANSWERED.to_owned()
         }
         (Resolution::Cancelled, Some(ResolutionReason::Superseded)) => words::WAS_REPLACED.to_owned(),
+        (Resolution::Cancelled, Some(ResolutionReason::QuorumUnmet)) => words::TOO_FEW_AGREED.to_owned(),
         (Resolution::Cancelled, Some(ResolutionReason::TimeLost)) => words::LOST_TIME.to_owned(),
         (Resolution::Cancelled, Some(ResolutionReason::Undeliverable)) => words::REACHED_NO_PERSON.to_owned(),
         (Resolution::Cancelled, Some(ResolutionReason::Withdrawn) | None) => words::WAS_WITHDRAWN.to_owned(),

@@ -71,6 +71,7 @@ fn ended(link: &LinkView) -> &'static str {
         (Resolution::Responded, _) => "answered",
         (Resolution::Expired, _) | (Resolution::Cancelled, Some(ResolutionReason::PortfolioDeadline)) => "expired",
         (Resolution::Cancelled, Some(ResolutionReason::Superseded)) => "superseded",
+        (Resolution::Cancelled, Some(ResolutionReason::QuorumUnmet)) => "quorum_unmet",
         (Resolution::Cancelled, Some(ResolutionReason::TimeLost)) => "time_lost",
         (Resolution::Cancelled, Some(ResolutionReason::Undeliverable)) => "undeliverable",
         (Resolution::Cancelled, Some(ResolutionReason::Withdrawn) | None) => "withdrawn",

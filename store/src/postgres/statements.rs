@@ -292,6 +292,7 @@ insert!(
         fixed_deadline: bool,
         asker: String,
         asker_owner: Owned,
+        quorum: Option<Written>,
     } with { refusals = "0" }
 );
 

@@ -48,7 +48,7 @@ code!(Kind { AwaitingInput = 0, Paused = 1, Parked = 2, Approval = 3, Escalation
 code!(ResponseType { Choice = 0, Confirm = 1, Text = 2, Form = 3 });
 code!(FallbackPolicy { Fail = 0, CompleteWithFallback = 1, UseDefaultAndContinue = 2 });
 code!(Resolution { Responded = 0, Expired = 1, Cancelled = 2 });
-code!(ResolutionReason { Withdrawn = 0, Superseded = 1, Undeliverable = 2, TimeLost = 3, PortfolioDeadline = 4 });
+code!(ResolutionReason { Withdrawn = 0, Superseded = 1, Undeliverable = 2, TimeLost = 3, PortfolioDeadline = 4, QuorumUnmet = 5 });
 code!(LeaseStatus { Active = 0, Released = 1, Expired = 2 });
 code!(Permission { Read = 0, Write = 1, Admin = 2 });
 code!(PortfolioStatus { Active = 0, Completed = 1, Abandoned = 2 });

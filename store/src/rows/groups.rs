@@ -11,6 +11,8 @@ use super::error::RowsResult;
 pub(crate) trait WriteGroups {
     /// Makes a group, or gives it these members in place of those that it has. Either way the group's row is locked first.
     fn save_group(&mut self, name: &str, members: &[PersonId]) -> RowsResult<()>;
+    /// Until the transaction ends, these groups are not changed or removed.
+    fn hold_groups(&mut self, names: &[String]) -> RowsResult<()>;
     fn delete_group(&mut self, name: &str) -> RowsResult<()>;
     /// Takes a person out of all groups.
     fn leave_groups(&mut self, person: PersonId) -> RowsResult<()>;

@@ -3,6 +3,7 @@
 
 pub(crate) mod access;
 pub(crate) mod announcements;
+pub(crate) mod answers;
 pub(crate) mod assignments;
 pub(crate) mod audit;
 pub(crate) mod bytes;
@@ -39,6 +40,7 @@ pub(crate) mod tree;
 
 pub(crate) use self::access::{AccessRequestRow, EntryRow, ReadAccess, WriteAccess};
 pub(crate) use self::announcements::{ReadAnnouncements, WriteAnnouncements};
+pub(crate) use self::answers::{AnswerRow, ReadAnswers, WriteAnswers};
 pub(crate) use self::assignments::{ReadAssignments, WriteAssignments};
 pub(crate) use self::audit::{ReadAudit, WriteAudit};
 pub(crate) use self::bytes::{ReadBytes, WriteBytes};
@@ -90,6 +92,7 @@ pub(crate) enum Table {
 pub(crate) trait Rows:
     WriteAccess
     + WriteAnnouncements
+    + WriteAnswers
     + WriteAssignments
     + WriteAudit
     + WriteBytes
@@ -137,6 +140,7 @@ pub(crate) trait Rows:
 pub(crate) trait ReadRows:
     ReadAccess
     + ReadAnnouncements
+    + ReadAnswers
     + ReadAssignments
     + ReadAudit
     + ReadBytes
@@ -174,6 +178,7 @@ pub(crate) trait ReadRows:
 impl<R> ReadRows for R where
     R: ReadAccess
         + ReadAnnouncements
+        + ReadAnswers
         + ReadAssignments
         + ReadAudit
         + ReadBytes

@@ -43,6 +43,8 @@ pub(crate) struct SessionRow {
 /// Writes people, login links and sessions, in one transaction.
 pub(crate) trait WritePeople {
     fn insert_person(&mut self, person: &Person) -> RowsResult<()>;
+    /// Until the transaction ends, the person with this address, if there is one, is not changed or removed.
+    fn hold_person(&mut self, address: &str) -> RowsResult<()>;
     fn confirm_person(&mut self, id: PersonId, at: DateTime<Utc>) -> RowsResult<()>;
     fn set_role(&mut self, id: PersonId, role: Role) -> RowsResult<()>;
     /// Notes that a person was removed, and deletes the person's login links and sessions, and the account at an issuer.

@@ -210,6 +210,17 @@ diesel::table! {
         reminded_at -> Nullable<Moment>,
         fixed_deadline -> Bool,
         ending_event -> Nullable<BigInt>,
+        quorum -> Nullable<Document>,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{BigInt, Text};
+
+    counted_answers (suspension, person) {
+        suspension -> BigInt,
+        person -> Text,
+        event -> BigInt,
     }
 }
 

@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn the_described_tables_are_those_of_the_migrations() {
         let mut described = Tables::new();
-        described!(described: intents intent_bodies events suspensions suspension_keys idempotency timers outbox tokens leases);
+        described!(described: intents intent_bodies events suspensions counted_answers suspension_keys idempotency timers outbox tokens leases);
         described!(described: api_keys agent_bytes secrets presence suspension_traces bounces departures places);
         described!(described: server_events server_log assignments published access_entries access_requests);
         described!(described: announcements client_ids graph_edges completions tasks plans coordinators retries receipts redactions holds);

@@ -32,7 +32,7 @@ use crate::surroundings::Env;
 use crate::{StoreError, Unit};
 
 /// The tables in an order in which they can be emptied.
-const TABLES: [&str; 56] = [
+const TABLES: [&str; 57] = [
     "tree",
     "tree_tiles",
     "tree_runs",
@@ -72,6 +72,7 @@ const TABLES: [&str; 56] = [
     "portfolio_events",
     "portfolios",
     "views",
+    "counted_answers",
     "passkeys",
     "identities",
     "openid_logins",

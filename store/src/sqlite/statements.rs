@@ -209,6 +209,7 @@ insert!(
         fixed_deadline: bool,
         asker: str,
         asker_owner: Owned,
+        quorum: Option<Written>,
     } with { refusals = "0" }
 );
 

@@ -11,7 +11,7 @@ use domain::suspension::Asker;
 use domain::wire::IntentView;
 
 use super::graph::Needed;
-use super::loaded::Loaded;
+use super::loaded::{Answering, Loaded};
 use super::log::append;
 use super::outcome::{kept_under, recalled};
 use super::{allowance, graph};
@@ -103,8 +103,7 @@ fn begin<R: Rows>(
         portfolio: None,
         upstream: None,
         writer: None,
-        evidence: None,
-        required: None,
+        answering: Answering::default(),
         trace_parent: None,
     };
     if let Some(parent) = parent {

@@ -31,7 +31,7 @@ use domain::people::authority::{Action, Object, authorize};
 use domain::people::principal::{Principal, Role};
 use domain::problem::Rejection;
 use domain::suspension::delivery::Asked;
-use domain::suspension::{AskedBefore, Question, Suspension};
+use domain::suspension::{AskedBefore, Asker, Question, Suspension};
 use domain::wire::{EventView, SuspensionRecord};
 
 use super::allowance;
@@ -40,7 +40,8 @@ use super::loaded::{Loaded, load, load_beside, load_what_ends};
 use super::log::append;
 use super::message::siblings;
 use super::outcome::{kept, kept_under, outcome, recalled};
-use super::{graph, passkeys, places, plans, tasks};
+use super::{answering, graph, passkeys, places, plans, tasks};
+use crate::assigning;
 use crate::reads::{handed, hold, in_portfolios, is_at_home};
 use crate::request::{Outcome, Precondition, Request, Target};
 use crate::rows::prelude::*;
@@ -64,7 +65,8 @@ pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
     load_access(rows, &mut loaded, request, now)?;
     complete_intent(rows, &mut loaded, request, now)?;
     places::load(rows, &mut loaded, request)?;
-    let signed = passkeys::signed(rows, env, &mut loaded, request)?;
+    answering::load(rows, &mut loaded, request)?;
+    let signed = passkeys::signed(rows, env, &loaded, request)?;
     let request = &*passkeys::assured(request, &signed);
     let Some(action) = request.action() else { return Ok(Err(Rejection::server_only())) };
     let handed_for = handed(rows.reads(), &request.principal, named(&loaded, request))?;
@@ -86,6 +88,10 @@ pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
     let command = match &request.command {
         Ok(command) => &completed(rows, env, &loaded, &handed_for, command)?,
         Err(unreadable) => return Ok(Err(Rejection::Invalid { errors: unreadable.errors.clone() })),
+    };
+    let command = &match asking_assigned(rows, &loaded, command, &request.principal)? {
+        Ok(command) => command,
+        Err(rejection) => return Ok(Err(rejection)),
     };
     if let Err(rejection) = load_governance(rows, &mut loaded, command, &request.principal, now)? {
         return Ok(Err(rejection));
@@ -261,7 +267,8 @@ fn completed<'a, R: Rows>(
             [] => (**respond).clone(),
             _ => named_as_handed(respond, handed_for),
         };
-        let respond = Respond { evidence: loaded.evidence, ..named };
+        let answerer = loaded.answering.answerer.clone();
+        let respond = Respond { evidence: loaded.answering.evidence, answerer, ..named };
         return Ok(Cow::Owned(Command::Respond(Box::new(respond))));
     }
     if let Command::Suspend(suspend) = command
@@ -302,6 +309,21 @@ fn completed<'a, R: Rows>(
     let question = rows.reads().question(open)?;
     let asked = Asked { question, messages: siblings(rows, open.rid)?, channels: env.channels.clone() };
     Ok(Cow::Owned(Command::Remind { suspension_id: *suspension_id, asked: Some(Box::new(asked)) }))
+}
+
+/// Completes a question that is assigned to people with those who are asked.
+fn asking_assigned<'a, R: Rows>(
+    rows: &mut R,
+    loaded: &Loaded,
+    command: &'a Command,
+    by: &Principal,
+) -> Decided<Cow<'a, Command>> {
+    let Some(suspend) = command.asks().filter(|suspend| suspend.question.assignees.is_some()) else {
+        return Ok(Ok(Cow::Borrowed(command)));
+    };
+    let asker = Asker { name: by.name.clone(), owner: by.owner.clone() };
+    let askers = [&asker, &loaded.intent.created_by];
+    Ok(assigning::asking_assigned(rows.reads(), suspend.clone(), &askers)?.map(|asked| Cow::Owned(command.asking(asked))))
 }
 
 /// Completes the record by which a client asks a question (it writes the record into the intent's state) with the facts that
@@ -394,7 +416,7 @@ fn admit<R: Rows>(
         }
     };
     let Intent { created_by, assigned, entries, .. } = &loaded.intent;
-    let object = Object::Intent { created_by, asked_by, assigned, entries, handed_for, required: loaded.required };
+    let object = Object::Intent { created_by, asked_by, assigned, entries, handed_for, demands: loaded.answering.demands() };
     let authorized = match &request.command {
         Ok(Command::Leave(_)) => places::may_leave(loaded, &request.principal, object),
         Ok(_) | Err(_) => authorize(&request.principal, action, object),

@@ -13,6 +13,7 @@ use super::queue::{drop_unsent, settle};
 use super::secret::secret;
 use super::timers::PUT_OFF_SECONDS;
 use crate::PRODUCTION_MARK;
+use crate::assigning::is_assigned_to;
 use crate::bounce::{BOUNCE_SECRET, BounceToken};
 use crate::link::{LINK_SECRET, LinkToken};
 use crate::reads::{WAITING_COUNTED, hold};
@@ -30,6 +31,9 @@ pub(crate) const DELIVERY_LEASE_SECONDS: i64 = 120;
 const COVERED: &str = "an earlier message asks the same of this person and is still to be sent, so this reminder was dropped";
 /// Why a message that waits is dropped when a reminder comes.
 const REPLACED: &str = "a newer message asks the same of this person, so this one was dropped";
+
+/// The detail of a message to a person to whom the question is assigned no longer.
+const NOT_ASSIGNED: &str = "the person may not answer this question any more";
 
 /// How often the queue checks again whether the disk has room for messages, in seconds. A check writes nothing, so it may be
 /// frequent.
@@ -188,6 +192,10 @@ fn take<R: Rows>(
             return drop_unsent(rows, row, Some(REPLACED), now);
         }
         return finish_delivery(rows, env, row, &suspension, Fate::Failed, "not accepted before the next attempt was due");
+    }
+    if env.channels.reaches_people(&row.channel) && !is_assigned_to(rows.reads(), &message.question, &row.recipient)? {
+        leased.untried += 1;
+        return finish_delivery(rows, env, row, &suspension, Fate::Failed, NOT_ASSIGNED);
     }
     match gate {
         Gate::Room(_) | Gate::SharedRoom(_) => match leave(rows, env, &row, &suspension, now)? {

@@ -5,10 +5,14 @@ use domain::base::ids::SuspensionId;
 use domain::intent::Intent;
 use domain::intent::status::Status;
 use domain::people::access::Entry;
+use domain::people::answerer::Answerer;
+use domain::people::authority::Demands;
 use domain::suspension::RequiredAssurance;
+use domain::suspension::assignees::Assignees;
 use domain::suspension::evidence::Evidence;
 use domain::suspension::requested::REQUESTS_OPEN_MAX;
 
+use crate::assigning::counted;
 use crate::request::Target;
 use crate::rows::prelude::*;
 use crate::rows::{AccessRequestRow, IntentRow, Listed, RowsError, RowsResult, SuspensionRow};
@@ -35,12 +39,37 @@ pub(super) struct Loaded {
     /// The name of the agent that writes, if one does. The bytes of its events count against its daily limit; those of the
     /// server's events count against the limit of the intent's creator.
     pub(super) writer: Option<String>,
-    /// The hashes of the open question that an answer names.
-    pub(super) evidence: Option<Evidence>,
-    /// How sure the server must be of a person who answers the open question that an answer names.
-    pub(super) required: Option<RequiredAssurance>,
+    /// The open question that an answer names, and the person for whom the answer is given.
+    pub(super) answering: Answering,
     /// The caller's span.
     pub(super) trace_parent: Option<TraceContext>,
+}
+
+/// The open question that an answer names, as far as the answer depends on it; empty if the request is no answer to an open question.
+#[derive(Debug, Default)]
+pub(super) struct Answering {
+    /// The hashes over the question.
+    pub(super) evidence: Option<Evidence>,
+    /// How sure the server must be of the person.
+    pub(super) assurance: Option<RequiredAssurance>,
+    /// The people to whom the question is assigned.
+    pub(super) assignees: Option<Assignees>,
+    /// The listed person for whom the caller answers; read only if the question is assigned.
+    pub(super) answerer: Option<Answerer>,
+    /// Whether that person owns the key that asked, and several people must agree.
+    pub(super) is_own: bool,
+}
+
+impl Answering {
+    /// What the question demands of the person, and the person.
+    pub(super) fn demands(&self) -> Demands<'_> {
+        Demands {
+            assurance: self.assurance,
+            assignees: self.assignees.as_ref(),
+            answerer: self.answerer.as_ref(),
+            is_own: self.is_own,
+        }
+    }
 }
 
 impl Loaded {
@@ -88,6 +117,7 @@ pub(super) fn load<R: Rows>(rows: &mut R, row: IntentRow, named: Option<Suspensi
     if let Some(rid) = row.open_suspension {
         let mut open = rows.reads().suspension_at(rid)?;
         open.suspension.portfolio_deadline = intent.portfolio_deadline();
+        open.suspension.counted = counted(rows.reads(), &open)?;
         intent.open = Some(open.suspension.clone());
         suspensions.push(open);
     }
@@ -97,9 +127,10 @@ pub(super) fn load<R: Rows>(rows: &mut R, row: IntentRow, named: Option<Suspensi
     }
     if let Some(id) = named
         && intent.open.as_ref().is_none_or(|open| open.id != id)
-        && let Some(ended) = rows.reads().suspension(id)?
+        && let Some(mut ended) = rows.reads().suspension(id)?
         && ended.intent == row.rid
     {
+        ended.suspension.counted = counted(rows.reads(), &ended)?;
         let loaded = if ended.suspension.ending.is_none() { &mut intent.beside } else { &mut intent.ended };
         loaded.push(ended.suspension.clone());
         suspensions.push(ended);
@@ -126,8 +157,7 @@ pub(super) fn load<R: Rows>(rows: &mut R, row: IntentRow, named: Option<Suspensi
         portfolio: None,
         upstream: None,
         writer: None,
-        evidence: None,
-        required: None,
+        answering: Answering::default(),
         trace_parent: None,
     })
 }

@@ -9,13 +9,13 @@ use domain::intent::Intent;
 use domain::intent::access::AccessEvent;
 use domain::intent::announcement::Announcement;
 use domain::intent::deliveries::each_once;
-use domain::intent::event::{Event, Extended, Reminded, Renotified, ending_of};
+use domain::intent::event::{AnswerCounted, AnswerTakenBack, Event, Extended, Reminded, Renotified, ending_of};
 use domain::intent::evolve::evolve;
 use domain::intent::govern::cost_of;
 use domain::intent::record::Record;
 use domain::log::{Entry, Envelope, Sealed};
 use domain::suspension::channel::{Route, Way};
-use domain::suspension::delivery::Delivery;
+use domain::suspension::delivery::{Delivery, Failover};
 use domain::suspension::{Question, Suspension};
 use domain::wire::is_signalled;
 use serde_json::Value;
@@ -27,7 +27,7 @@ use super::{coordinators, edges, places, plans, retries, tasks};
 use crate::fact::Fact;
 use crate::hub::Notice;
 use crate::rows::prelude::*;
-use crate::rows::{NewEvent, RowsError, RowsResult, SuspensionRow, Table, TimerKind, TimerRow};
+use crate::rows::{AnswerRow, NewEvent, RowsError, RowsResult, SuspensionRow, Table, TimerKind, TimerRow};
 use crate::span::SpanEnd;
 use crate::story::{Story, What};
 use crate::surroundings::Env;
@@ -141,18 +141,15 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
             tasks::outlive(rows, loaded)?;
             end(rows, env, loaded, event, now)
         }
+        Event::AnswerCounted(counted) => count(rows, loaded, counted),
+        Event::AnswerTakenBack(taken) => discount(rows, loaded, taken),
         Event::LateAnswer(refused) | Event::ResponseRejected(refused) => touch(rows, loaded, refused.suspension_id),
         Event::DeliverySent { delivery, .. } => {
             told(rows, loaded, delivery);
             touch(rows, loaded, delivery.suspension_id)
         }
         Event::DeliveryBounced { delivery, .. } => touch(rows, loaded, delivery.suspension_id),
-        Event::DeliveryFailover(failover) => {
-            rows.notice(Notice::Fact(Fact::FailedOver));
-            let suspension = loaded.suspension_row(failover.suspension_id)?.rid;
-            let routes = env.channels.routes(failover.channel_hint.as_deref(), &failover.notify_to);
-            ask(rows, env, suspension, failover.attempt, routes, now)
-        }
+        Event::DeliveryFailover(failover) => fail_over(rows, env, loaded, failover, now),
         Event::LeaseAcquired(lease) | Event::LeaseRenewed(lease) | Event::LeaseReleased(lease) => {
             loaded.row.has_leases = true;
             rows.save_lease(loaded.row.rid, lease)
@@ -313,6 +310,14 @@ fn ask_again<R: Rows>(
     ask(rows, env, suspension, renotified.attempt, ways.iter().map(Way::route).collect(), now)
 }
 
+/// Queues the messages to the people who are asked because no person of an attempt can be reached.
+fn fail_over<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &Loaded, failover: &Failover, now: DateTime<Utc>) -> RowsResult<()> {
+    rows.notice(Notice::Fact(Fact::FailedOver));
+    let suspension = loaded.suspension_row(failover.suspension_id)?.rid;
+    let routes = env.channels.routes(failover.channel_hint.as_deref(), &failover.notify_to);
+    ask(rows, env, suspension, failover.attempt, routes, now)
+}
+
 /// Queues a message for each route that has no message of this attempt yet.
 fn ask<R: Rows>(
     rows: &mut R,
@@ -370,6 +375,9 @@ fn end<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Event,
     }
     rows.notice(Notice::Ended(Arc::new(ended.clone())));
     rows.notice(Notice::Suspension(ended.id));
+    if ended.quorum.is_some() {
+        rows.delete_answers(rid)?;
+    }
     let known = rows.reads().deliveries(rid)?;
     settle_waiting(rows, known, now)?;
     if let Some(fact) = Fact::of_ending(event, ended) {
@@ -403,6 +411,26 @@ fn told<R: Rows>(rows: &mut R, loaded: &Loaded, delivery: &Delivery) {
     if let Some(asked) = loaded.intent.suspension(delivery.suspension_id) {
         rows.notice(story(loaded, &asked.asked_by.name, What::Delivered { channel: delivery.channel.clone() }));
     }
+}
+
+/// Writes the rows that a counted answer implies.
+fn count<R: Rows>(rows: &mut R, loaded: &Loaded, counted: &AnswerCounted) -> RowsResult<()> {
+    let id = counted.answer.suspension_id;
+    let answer = AnswerRow { person: counted.person.clone(), event: loaded.row.last_event };
+    rows.save_answer(loaded.suspension_row(id)?.rid, &answer)?;
+    recount(rows, loaded, id)
+}
+
+/// Writes the rows that an answer implies that was taken back.
+fn discount<R: Rows>(rows: &mut R, loaded: &Loaded, taken: &AnswerTakenBack) -> RowsResult<()> {
+    rows.delete_answer(loaded.suspension_row(taken.suspension_id)?.rid, &taken.person)?;
+    recount(rows, loaded, taken.suspension_id)
+}
+
+/// Writes the new version of a question whose counted answers have changed, and tells those who wait for it.
+fn recount<R: Rows>(rows: &mut R, loaded: &Loaded, id: SuspensionId) -> RowsResult<()> {
+    rows.notice(Notice::Suspension(id));
+    touch(rows, loaded, id)
 }
 
 fn touch<R: Rows>(rows: &mut R, loaded: &Loaded, id: SuspensionId) -> RowsResult<()> {

@@ -4,6 +4,7 @@
 mod act;
 mod allowance;
 mod announcements;
+mod answering;
 mod backoff;
 mod circle;
 pub(crate) mod complete;

@@ -1,14 +1,16 @@
 //! The outcome of a command, as its caller sees it.
 
 use chrono::{DateTime, Utc};
+use domain::base::ids::SuspensionId;
 use domain::base::name::is_same;
 use domain::intent::access::{ChangeAccess, OpenRequest};
 use domain::intent::body::SUSPENSION_KEY;
-use domain::intent::command::{Command, Suspend};
+use domain::intent::command::{Command, Respond, Suspend};
 use domain::intent::event::{Event, UnaskedAnswer};
 use domain::log::Sealed;
 use domain::problem::Rejection;
 use domain::suspension::evidence::Evidence;
+use domain::suspension::quorum::Tally;
 use domain::suspension::{Question, Resolution, Suspension};
 use domain::wire::{AccessRequestView, AccessView, MembershipView, RespondResponse, SuspensionRecord};
 use serde::{Deserialize, Serialize};
@@ -41,15 +43,7 @@ pub(super) fn outcome<R: Rows>(
             }
             Ok(Outcome::Intent(Box::new(view)))
         }
-        Command::Respond(_) => match events.first() {
-            Some(Event::AnsweredUnasked(answer)) => Ok(answered_unasked(loaded, answer, now)),
-            Some(Event::Resumed(resumed)) => {
-                let ended = loaded.intent.suspension(resumed.suspension_id);
-                let ended = ended.ok_or(RowsError::Inconsistent("an answer ended nothing"))?;
-                responded(ended, resumed.evidence, loaded.intent.version)
-            }
-            _ => Err(RowsError::Inconsistent("an accepted answer without its event")),
-        },
+        Command::Respond(respond) => answered(rows, loaded, respond, events.first(), now),
         Command::Cancel { suspension_id, .. } | Command::Extend { suspension_id, .. } | Command::Remind { suspension_id, .. } => {
             let row = loaded.suspension_row(*suspension_id)?;
             let question = rows.reads().question(row)?;
@@ -98,6 +92,28 @@ pub(super) fn outcome<R: Rows>(
         | Command::AttemptDue { .. }
         | Command::RecordDelivery(_)
         | Command::Redrive(_) => Ok(Outcome::Intent(Box::new(crate::reads::intent_view(rows.reads(), &loaded.row)?))),
+    }
+}
+
+/// The outcome of an answer, whose first event this is.
+fn answered<R: Rows>(
+    rows: &mut R,
+    loaded: &Loaded,
+    respond: &Respond,
+    first: Option<&Event>,
+    now: DateTime<Utc>,
+) -> RowsResult<Outcome> {
+    match first {
+        Some(Event::AnsweredUnasked(answer)) => Ok(answered_unasked(loaded, answer, now)),
+        Some(Event::AnswerCounted(counted)) => counting(loaded, respond, Some(counted.tally), now),
+        Some(Event::AnswerTakenBack(_)) => taken_back(rows, loaded, respond),
+        None => counting(loaded, respond, None, now),
+        Some(Event::Resumed(resumed)) => {
+            let ended = loaded.intent.suspension(resumed.suspension_id);
+            let ended = ended.ok_or(RowsError::Inconsistent("an answer ended nothing"))?;
+            responded(ended, resumed.evidence, loaded.intent.version)
+        }
+        _ => Err(RowsError::Inconsistent("an accepted answer without its event")),
     }
 }
 
@@ -167,7 +183,8 @@ fn responded(ended: &Suspension, evidence: Option<Evidence>, version: u32) -> Ro
     let response = RespondResponse {
         intent_id: ended.intent_id,
         suspension_id: ended.id,
-        resolution: ending.resolution,
+        resolution: Some(ending.resolution),
+        approvals: None,
         choice_label: choice.map(|choice| choice.label.clone()),
         choice_description: choice.and_then(|choice| choice.description.clone()),
         responded_by: ending.by.clone().unwrap_or_default(),
@@ -178,12 +195,47 @@ fn responded(ended: &Suspension, evidence: Option<Evidence>, version: u32) -> Ro
     Ok(Outcome::Responded { response: Box::new(response), version })
 }
 
+/// The response to an answer that counts, while more people must agree. Without a `tally`, the person has given this answer before.
+fn counting(loaded: &Loaded, respond: &Respond, tally: Option<Tally>, now: DateTime<Utc>) -> RowsResult<Outcome> {
+    let named = SuspensionId::parse(&respond.suspension_id);
+    let open = named.and_then(|id| loaded.intent.opened(id)).ok_or(RowsError::Inconsistent("an answer to no question"))?;
+    let quorum = open.quorum.as_ref().ok_or(RowsError::Inconsistent("an answer without its event"))?;
+    let value = respond.value.clone().unwrap_or_default();
+    let person = respond.answerer.as_ref().map(|answerer| answerer.address.clone()).unwrap_or_default();
+    let given = open.counted.iter().filter(|counted| counted.value == value && counted.may_answer).count();
+    let own = open.counted.iter().find(|counted| counted.person == person);
+    let choice = open.choice(&value);
+    let response = RespondResponse {
+        intent_id: open.intent_id,
+        suspension_id: open.id,
+        resolution: None,
+        approvals: Some(tally.unwrap_or_else(|| quorum.tally(&value, given))),
+        choice_label: choice.map(|choice| choice.label.clone()),
+        choice_description: choice.and_then(|choice| choice.description.clone()),
+        responded_by: person,
+        responded_at: own.map_or(now, |own| own.at),
+        value,
+        evidence: loaded.answering.evidence,
+    };
+    Ok(Outcome::Responded { response: Box::new(response), version: loaded.intent.version })
+}
+
+/// The question after a person took an answer back.
+fn taken_back<R: Rows>(rows: &mut R, loaded: &Loaded, respond: &Respond) -> RowsResult<Outcome> {
+    let named = SuspensionId::parse(&respond.suspension_id);
+    let open = named.and_then(|id| loaded.intent.opened(id)).ok_or(RowsError::Inconsistent("an answer to no question"))?;
+    let question = rows.reads().question(loaded.suspension_row(open.id)?)?;
+    let record = Box::new(SuspensionRecord::of(open, &question));
+    Ok(Outcome::Suspension { version: record.version, record })
+}
+
 /// The response to an answer that came before its question.
 fn answered_unasked(loaded: &Loaded, answer: &UnaskedAnswer, now: DateTime<Utc>) -> Outcome {
     let response = RespondResponse {
         intent_id: loaded.intent.id,
         suspension_id: answer.id,
-        resolution: Resolution::Responded,
+        resolution: Some(Resolution::Responded),
+        approvals: None,
         value: answer.value.clone(),
         choice_label: None,
         choice_description: None,
@@ -209,7 +261,9 @@ enum Kept {
 /// The form in which an outcome is stored under its key.
 pub(super) fn kept(loaded: &Loaded, outcome: &Outcome) -> RowsResult<String> {
     Ok(match outcome {
-        Outcome::Responded { response, version } if loaded.intent.suspension(response.suspension_id).is_some() => {
+        Outcome::Responded { response, version }
+            if response.resolution.is_some() && loaded.intent.suspension(response.suspension_id).is_some() =>
+        {
             serde_json::to_string(&Kept::Answered(loaded.suspension_row(response.suspension_id)?.rid, *version))?
         }
         whole @ (Outcome::Responded { .. }

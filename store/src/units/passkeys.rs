@@ -23,9 +23,9 @@ use proof::passkey::{Place, advances, register, verify};
 
 use super::loaded::Loaded;
 use super::server_log;
+use crate::assigning::signer_of;
 use crate::error::Wanted;
 use crate::passkey::{NewPasskey, PasskeyChallenge, Signer};
-use crate::reads::signer_of;
 use crate::request::Request;
 use crate::rows::prelude::*;
 use crate::rows::{Decided, RowsResult};
@@ -266,18 +266,15 @@ impl Signed {
     }
 }
 
-/// Finds out what the question that an answer names demands, and verifies the signature that came with the answer. Gives the signature,
-/// if it is right; if it is not, the reason, which counts only if everything else about the caller is right.
-pub(super) fn signed<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, request: &Request) -> Decided<Option<Signed>> {
+/// Verifies the signature that came with an answer, if the question demands one. Gives the signature, if it is right; if it is not, the
+/// reason, which counts only if everything else about the caller is right.
+pub(super) fn signed<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &Loaded, request: &Request) -> Decided<Option<Signed>> {
     let Ok(Command::Respond(respond)) = &request.command else { return Ok(Ok(None)) };
     let Some(open) = SuspensionId::parse(&respond.suspension_id).and_then(|id| loaded.intent.opened(id)) else {
         return Ok(Ok(None));
     };
-    let question = rows.reads().question(loaded.suspension_row(open.id)?)?;
-    loaded.evidence = Evidence::of(open, &question);
-    loaded.required = question.required_assurance;
-    let (Some(_), Some(assertion)) = (loaded.required, &respond.assertion) else { return Ok(Ok(None)) };
-    check(rows, env, loaded.evidence, (open.id, respond, assertion), &request.principal)
+    let (Some(_), Some(assertion)) = (loaded.answering.assurance, &respond.assertion) else { return Ok(Ok(None)) };
+    check(rows, env, loaded.answering.evidence, (open.id, respond, assertion), &request.principal)
 }
 
 fn check<R: Rows>(

@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use domain::base::ids::{ReceiptId, SuspensionId};
 use domain::intent::event::Event;
 use domain::intent::receipt::{Decision, Issued, Receipt, ReceiptEvent, Standing, Use};
-use domain::people::authority::{Action, Object, authorize};
+use domain::people::authority::{Action, Demands, Object, authorize};
 use domain::people::principal::{Principal, Role};
 use domain::problem::Rejection;
 use proof::key::SigningKey;
@@ -148,6 +148,6 @@ fn authorized<R: Rows>(
     Ok(authorize(
         principal,
         action,
-        Object::Intent { created_by, asked_by, assigned: &[], entries: &[], handed_for, required: None },
+        Object::Intent { created_by, asked_by, assigned: &[], entries: &[], handed_for, demands: Demands::default() },
     ))
 }

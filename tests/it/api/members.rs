@@ -92,7 +92,7 @@ impl Member {
 
     /// Whether a question is asked before the request.
     fn asks_first(&self) -> bool {
-        let about_a_question = matches!(self.schema, "CancelRequest" | "ExtendRequest" | "BounceRequest");
+        let about_a_question = matches!(self.schema, "CancelRequest" | "ExtendRequest" | "BounceRequest" | "TakeBackRequest");
         about_a_question || [&self.without, &self.with].iter().any(|body| body.to_string().contains(OPEN))
     }
 }
@@ -527,9 +527,12 @@ async fn sent(app: &TestApp, schema: &str, intent: IntentId, open: &str, body: V
             }
         }
         "SubscribeRequest" => agent.post("api/v1/subscriptions", body).await,
-        "SuspendRequest" | "ChoiceRequest" | "PartialRetryPolicy" | "Rung" => agent.post(&format!("{path}/suspend"), body).await,
+        "SuspendRequest" | "ChoiceRequest" | "PartialRetryPolicy" | "Rung" | "Assignees" | "QuorumRequest" => {
+            agent.post(&format!("{path}/suspend"), body).await
+        }
         "RespondRequest" => operator.post(&format!("{path}/suspend/respond"), body).await,
         "CancelRequest" => agent.post(&format!("api/v1/suspensions/{open}/cancel"), body).await,
+        "TakeBackRequest" => operator.post(&format!("api/v1/suspensions/{open}/take-back"), body).await,
         "ExtendRequest" => operator.post(&format!("api/v1/suspensions/{open}/extend"), body).await,
         "CreateKeyRequest" => admin.post("api/v1/keys", body).await,
         "BounceRequest" => app.api(Role::Channel).post("api/v1/deliveries/bounces", body).await,
@@ -587,7 +590,7 @@ async fn outcome(app: &mut TestApp, member: &Member, mut body: Value) -> (u16, V
 on_each_store! {
     /// A member that is accepted without any effect misleads its caller, who counts on the effect.
     async fn each_member_has_an_effect_or_is_shown_or_refused(app: &mut TestApp) {
-        let all = [members_of_intents(), members_of_access(), members_of_portfolios(), work::members_of_tasks(), work::members_of_plans(), work::members_of_coordinators(), members_of_subscriptions(), members_of_requests(), members_of_records(), members_of_questions(), members_of_endings(), members_of_keys_and_messages(), people::members(), receipts::members()].concat();
+        let all = [members_of_intents(), members_of_access(), members_of_portfolios(), work::members_of_tasks(), work::members_of_plans(), work::members_of_coordinators(), members_of_subscriptions(), members_of_requests(), members_of_records(), members_of_questions(), members_of_endings(), members_of_keys_and_messages(), people::members(), people::members_of_assignees(), receipts::members()].concat();
         let description = app.anonymous().get("openapi.json").await.ok();
         let listed = all.iter().map(|member| (member.schema.to_owned(), member.name.to_owned())).collect();
         assert_eq!(described(&description), listed, "the members of the description, and those below");

@@ -452,6 +452,10 @@ fn rows_of_decisions() -> Vec<Row> {
             .forbidden(&[Operator, Auditor, Channel])
             .invalid(json!({"because": "x"}), "because")
             .versioned(false),
+        Row::new("POST /api/v1/suspensions/{suspension_id}/take-back", Operator)
+            .forbidden(&[Auditor])
+            .invalid(json!({"because": "x"}), "because")
+            .versioned(false),
         Row::new("GET /api/v1/suspensions/{suspension_id}/deliveries", Agent)
             .forbidden(&[Channel])
             .query("state=failed", "state"),

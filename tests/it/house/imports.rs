@@ -75,6 +75,7 @@ const STORE: &[&str] = &[
     "erasure_columns",
     "person_columns",
     "surroundings",
+    "assigning",
     "reads",
     "mailbox",
     "graph",

@@ -16,7 +16,7 @@ use verify::report::Verdict;
 use verify::{Options, Watchers};
 
 /// The events of a round of [`round`], about.
-const EVENTS_OF_ROUND: usize = 60;
+const EVENTS_OF_ROUND: usize = 120;
 /// The least number of types of events in the traffic.
 const TYPES_MIN: usize = 24;
 
@@ -124,6 +124,46 @@ async fn administered(app: &TestApp, number: usize) {
     admin.post(&format!("api/v1/intents/{intent}/redact"), json!({"legal_basis": "GDPR Art. 17(1)(a)"})).await.ok();
 }
 
+/// Questions on which two of three people must agree: they agree, one of them is removed in between, and at a deadline they do not.
+async fn agreed(app: &TestApp, number: usize) {
+    let (agent, admin) = (app.agent(), app.api(Role::Admin));
+    let address = |name: &str| format!("{name}-{number}@example.com");
+    let mut keys = Vec::new();
+    let mut paths = Vec::new();
+    for name in ["ada", "bob", "eve"] {
+        let person = admin.post("api/v1/people", json!({"address": address(name), "role": "operator"})).await.ok();
+        paths.push(format!("api/v1/people/{}", person["id"].as_str().unwrap()));
+        let key = json!({"role": "operator", "name": address(name), "subject": address(name)});
+        keys.push(Api::new(agent.base(), admin.post("api/v1/keys", key).await.ok()["key"].as_str()));
+    }
+    let group = format!("api/v1/groups/finance-{number}");
+    let members = |names: &[&str]| json!({"members": names.iter().map(|name| address(name)).collect::<Vec<_>>()});
+    admin.send(admin.request("PUT", &group).json(&members(&["ada", "bob"]))).await.ok();
+    let groups = json!([format!("finance-{number}")]);
+    let quorum = json!({"required_approvals": 2, "required_by_group": {format!("finance-{number}"): 1}});
+    let fallback = json!({"fallback_policy": "complete_with_fallback", "fallback_value": "approve", "timeout_seconds": 600});
+    let mut asks = json!({"quorum": quorum, "assignees": {"groups": groups, "people": [address("eve")]}});
+    asks.as_object_mut().unwrap().extend(fallback.as_object().unwrap().clone());
+    let (intent, question) = app.ask(asks.clone()).await;
+    keys[0].respond(intent, &question, "approve").await.ok();
+    keys[0].post(&format!("api/v1/suspensions/{question}/take-back"), json!({})).await.ok();
+    keys[0].respond(intent, &question, "approve").await.ok();
+    keys[2].respond(intent, &question, "approve").await.ok();
+    assert_eq!(agent.status(intent).await, "active");
+    let (unmet, question) = app.ask(asks.clone()).await;
+    keys[1].respond(unmet, &question, "approve").await.ok();
+    app.advance(600).await;
+    assert_eq!(agent.status(unmet).await, "abandoned");
+    let (left, question) = app.ask(asks).await;
+    keys[0].respond(left, &question, "approve").await.ok();
+    admin.send(admin.request("PUT", &group).json(&members(&["bob"]))).await.ok();
+    admin.send(admin.request("DELETE", &paths[0])).await.ok();
+    app.advance(400).await;
+    keys[2].respond(left, &question, "approve").await.ok();
+    keys[1].respond(left, &question, "approve").await.ok();
+    assert_eq!(agent.status(left).await, "active");
+}
+
 async fn round(app: &TestApp, number: usize) {
     answered(app).await;
     answered_by_link(app).await;
@@ -131,6 +171,7 @@ async fn round(app: &TestApp, number: usize) {
     approved(app).await;
     worked(app, number).await;
     administered(app, number).await;
+    agreed(app, number).await;
     app.settle().await;
     app.smtp.mailed().await;
 }

@@ -18,7 +18,7 @@ use store::{LogKeyRow, Relation, Repeatable, Store, StoreError, StreamOf, Target
 
 /// The units of the store (methods that run one transaction) that a caller asks for. Each takes the caller as a parameter, and
 /// each has a line in the table below.
-const ASKED_FOR: [&str; 71] = [
+const ASKED_FOR: [&str; 72] = [
     "execute",
     "create",
     "intent",
@@ -48,6 +48,7 @@ const ASKED_FOR: [&str; 71] = [
     "subscriptions",
     "suspension",
     "suspensions",
+    "would_ask",
     "deliveries",
     "report_bounce",
     "failed_deliveries",
@@ -251,6 +252,7 @@ async fn column(
     push("subscriptions", cell(store.subscriptions(me(), wrong())).await);
     push("suspension", cell(store.suspension(me(), question)).await);
     push("suspensions", cell(store.suspensions(me(), wrong())).await);
+    push("would_ask", cell(store.would_ask(me(), wrong())).await);
     push("deliveries", cell(store.deliveries(me(), question, wrong())).await);
     push("report_bounce", cell(store.report_bounce(me(), wrong())).await);
     push("failed_deliveries", cell(store.failed_deliveries(me(), wrong())).await);
@@ -404,6 +406,7 @@ unsubscribe            | yes  yes  yes  | 403  403  403  | yes  yes  yes  | 403 
 subscriptions          | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
 suspension             | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
 suspensions            | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
+would_ask              | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
 deliveries             | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
 report_bounce          | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403
 failed_deliveries      | 403  403  403  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403

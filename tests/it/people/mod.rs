@@ -1,6 +1,7 @@
 //! The permissions of callers, by their keys, the people who are listed, and the data that stays secret.
 
 mod access;
+mod assignees;
 mod assignments;
 mod authority;
 mod directory;
@@ -10,4 +11,5 @@ mod keys;
 pub(crate) mod logins;
 pub(crate) mod openid;
 pub(crate) mod passkeys;
+mod quorums;
 pub(crate) mod secrets;

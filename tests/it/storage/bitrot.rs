@@ -185,6 +185,8 @@ fn answer((intent, question): (IntentId, SuspensionId)) -> store::Request {
         expects: None,
         evidence: None,
         assertion: None,
+        answerer: None,
+        takes_back: false,
     };
     let operator: Principal = principal("operator", Role::Operator);
     write(&operator, Action::Respond, Target::Intent(intent), Ok(Command::Respond(Box::new(respond))))

@@ -4,8 +4,9 @@ use domain::base::text::quoted;
 use domain::base::time::rfc3339;
 use domain::intent::command::{Command, Respond};
 use domain::intent::decide::decide;
-use domain::intent::event::Event;
-use domain::log::payload::{Payload, RefusedAnswer, Resumed};
+use domain::intent::event::{AnswerTakenBack, Event};
+use domain::log::payload::{AnswerCounted, Payload, RefusedAnswer, Resumed};
+use domain::people::answerer::{Answerer, answers_for};
 use domain::people::authority::Action;
 use domain::people::principal::{Assurance, Credential, Principal, Role};
 use domain::problem::Rejection;
@@ -18,26 +19,71 @@ use super::keys::{Acted, SHOWN_MAX};
 use super::rebuilt;
 use crate::finding::Code;
 
+/// Compares the events to which an answer leads with the log.
+type Comparison<'a> = dyn Fn(&[Event], &Suspension) -> Result<(), Fault> + 'a;
+
 impl Course<'_> {
-    /// An answer is a choice or a value that the question accepts, in time, and from someone who may answer.
+    /// An answer is a choice or a value that the question accepts, in time, and from someone who may answer. If several people must agree,
+    /// it is the one with which enough of them did.
     pub(super) fn answered(&mut self, event: &Happened, answer: &Resumed) -> Judged {
-        let Some(open) = self.intent.opened(answer.suspension_id).cloned() else { return self.not_open(answer.suspension_id) };
+        let (open, doubts) = match self.given(event, answer, &|decided, open| compare(decided, event, answer, open)) {
+            Ok(Some(given)) => given,
+            Ok(None) => return self.not_open(answer.suspension_id),
+            Err(fault) => return Err(fault),
+        };
+        if open.kind.stops_intent() {
+            self.due.push_back(Due::Status { is_abandoned: false });
+        }
+        Ok(doubts)
+    }
+
+    /// An answer that counts towards a quorum keeps the rules of every answer, and is not enough.
+    pub(super) fn counted(&self, event: &Happened, counted: &AnswerCounted) -> Judged {
+        let is_same = |decided: &[Event], _: &Suspension| match decided.first().map(Payload::of) {
+            Some(Payload::AnswerCounted(due)) if *due == *counted => Ok(()),
+            Some(Payload::AnswerCounted(due)) => {
+                let name = first(&*due, counted);
+                Err(differs(format!("The answer that was counted says another {name} than the question and the credential do.")))
+            }
+            Some(_) | None => Err(differs("The answer does not have the effect of one after which more people must agree.")),
+        };
+        match self.given(event, &counted.to_answer(), &is_same)? {
+            Some((_, doubts)) => Ok(doubts),
+            None => self.not_open(counted.suspension_id),
+        }
+    }
+
+    /// A person takes back an own answer that counts.
+    pub(super) fn taken_back(&self, event: &Happened, taken: &AnswerTakenBack) -> Judged {
+        let Some(open) = self.intent.opened(taken.suspension_id) else { return self.not_open(taken.suspension_id) };
+        let (subject, role, assurance) = (&*taken.taken_back_by, Role::Operator, Assurance::ApiKey);
+        let who = self.keys.who(&Acted { event, subject, role, assurance, credential: taken.credential })?;
+        let is_own = answers_for(&who.principal, Some(&taken.person)).is_some_and(|address| address == taken.person);
+        if !is_own || !open.counted.iter().any(|counted| counted.person == taken.person) {
+            return Err(differs("An answer was taken back that was not counted, or that another person had given."));
+        }
+        Ok(who.doubts)
+    }
+
+    /// Judges an answer, whatever its effect is; `is_same` compares that effect with the log. `None` if the question is not open.
+    fn given(&self, event: &Happened, answer: &Resumed, is_same: &Comparison<'_>) -> Result<Option<(Suspension, Doubts)>, Fault> {
+        let Some(mut open) = self.intent.opened(answer.suspension_id).cloned() else { return Ok(None) };
         if answer.responded_at > event.at || (event.is_exact && answer.responded_at != event.at) {
-            let text = "The answer says that it was given at another time than its event.";
-            return Err(Fault::new(Code::DecisionDiffers, text));
+            return Err(differs("The answer says that it was given at another time than its event."));
         }
         let subject = answer.responded_by.as_deref().unwrap_or_default();
         let Resumed { role, assurance, credential, .. } = *answer;
         let who = self.keys.who(&Acted { event, subject, role, assurance, credential })?;
         self.was_sent_to(&open, event, credential)?;
         let mut by = who.principal.clone();
-        let mut of_signature = Doubts::new();
+        let mut doubts = who.doubts;
         if let Some(assertion) = &answer.assertion {
-            of_signature = self.passkeys.signed(event, answer, assertion)?;
+            doubts.extend(self.passkeys.signed(event, answer, assertion)?);
             by.assurance = Assurance::Passkey;
         }
         let by = &by;
         let claimed = if by.role == Role::Channel { &answer.responded_by } else { &answer.claimed_responded_by };
+        let (answerer, is_sure) = self.look_at_people(&mut open, by, claimed.as_deref(), event);
         let respond = Respond {
             suspension_id: open.id.expose(),
             checkpoint: None,
@@ -49,27 +95,58 @@ impl Course<'_> {
             // The texts of questions are not kept, so the hashes over them are taken as they are.
             evidence: answer.evidence,
             assertion: answer.assertion.clone(),
+            answerer,
+            takes_back: false,
         };
         let (alone, command) = (self.with_only(&open), Command::Respond(Box::new(respond)));
         let decided = decide(&alone, &command, by, answer.responded_at);
-        let decided = decided.map_err(|refusal| why(&refusal.rejection, &open, event, answer))?;
+        let decided = decided.map_err(|refusal| why(&refusal.rejection, &open, event, answer));
+        let decided = if is_sure { Ok(decided?) } else { decided };
         let action = if open.kind.stops_intent() { Action::Respond } else { Action::Decide };
-        let allowed = self.allowed(by, action, &open, &command, &alone);
-        let allowed = allowed.map_err(|rejection| not_allowed(&rejection, by, event))?;
-        compare(&decided, event, answer, &open)?;
-        if open.kind.stops_intent() {
-            self.due.push_back(Due::Status { is_abandoned: false });
+        let allowed = self.allowed(by, action, &open, &command, &alone, event);
+        doubts.extend(allowed.map_err(|rejection| not_allowed(&rejection, by, event))?);
+        match decided.and_then(|decided| is_same(&decided, &open)) {
+            Ok(()) => {}
+            // People or groups may have changed just then, so that the count of those who agree is not known.
+            Err(_) if !is_sure => {
+                doubts.insert(Doubt::People);
+            }
+            Err(fault) => return Err(fault),
         }
-        let mut doubts = who.doubts;
-        doubts.extend(allowed);
-        doubts.extend(of_signature);
         if self.is_about_work(&open) {
             doubts.insert(Doubt::Plan);
         }
         if open.kind.stops_intent() && !self.intent.member_of.is_empty() {
             doubts.insert(Doubt::Portfolio);
         }
-        Ok(doubts)
+        Ok(Some((open, doubts)))
+    }
+
+    /// Finds out for a question with a quorum which of the people who have answered may still answer, and who answers now. The flag is false
+    /// if that depends on what the log does not say.
+    fn look_at_people(
+        &self,
+        open: &mut Suspension,
+        by: &Principal,
+        claimed: Option<&str>,
+        event: &Happened,
+    ) -> (Option<Answerer>, bool) {
+        let assignees = self.questions.get(&open.id).and_then(|question| question.assignees.as_ref());
+        let (Some(assignees), Some(_)) = (assignees, &open.quorum) else { return (None, true) };
+        let mut is_sure = !self.people.has_gaps;
+        let mut states = |address: &str| {
+            let states = self.people.answerers(address, event);
+            is_sure &= states.len() <= 1;
+            states
+        };
+        for counted in &mut open.counted {
+            let states = states(&counted.person);
+            counted.may_answer = states.iter().any(|person| person.is_among(assignees));
+            counted.groups = states.into_iter().flat_map(|person| person.groups).collect();
+        }
+        let address = answers_for(by, claimed);
+        let answerer = address.and_then(|address| states(&address).into_iter().find(|person| person.is_among(assignees)));
+        (answerer, is_sure)
     }
 
     /// Refuses an answer by the link of a message that was about another question, or went to another person.
@@ -109,6 +186,8 @@ impl Course<'_> {
             expects: None,
             evidence: None,
             assertion: None,
+            answerer: None,
+            takes_back: false,
         };
         let refusal = decide(&alone, &Command::Respond(Box::new(respond)), &who.principal, event.at).err();
         let record = refusal.and_then(|refusal| refusal.record);
@@ -118,6 +197,10 @@ impl Course<'_> {
         }
         Ok(who.doubts)
     }
+}
+
+fn differs(text: impl Into<String>) -> Fault {
+    Fault::new(Code::DecisionDiffers, text)
 }
 
 /// Why an answer is none, in words.
@@ -148,6 +231,7 @@ fn not_allowed(rejection: &Rejection, by: &Principal, event: &Happened) -> Fault
         return Fault::new(Code::PasskeyMissing, text);
     }
     let text = match (rejection, by.role) {
+        (Rejection::NotAssigned, _) => format!("{actor} answered, and {rejection}."),
         (Rejection::SelfResponse, _) | (_, Role::Agent) => {
             format!("{actor} answered, and {rejection}: the answer is the asker's own.", rejection = Rejection::SelfResponse)
         }
@@ -158,7 +242,7 @@ fn not_allowed(rejection: &Rejection, by: &Principal, event: &Happened) -> Fault
 
 /// Compares an answer with the event to which its command leads.
 fn compare(decided: &[Event], event: &Happened, answer: &Resumed, open: &Suspension) -> Result<(), Fault> {
-    let differs = |text: String| Err(Fault::new(Code::DecisionDiffers, text));
+    let differs = |text: String| Err(differs(text));
     let Some(due) = decided.iter().find(|event| matches!(event, Event::Resumed(_))) else {
         return differs("The answer does not have the effect of an answer.".to_owned());
     };

@@ -5,7 +5,8 @@ use domain::intent::Intent;
 use domain::intent::command::Command;
 use domain::intent::permit::permit;
 use domain::log::payload::Suspended;
-use domain::people::authority::{Action, Object, authorize};
+use domain::people::answerer::answers_for;
+use domain::people::authority::{Action, Demands, Object, authorize};
 use domain::people::principal::{Assurance, Principal, Role};
 use domain::problem::Rejection;
 use domain::suspension::requested::REQUESTS_OPEN_MAX;
@@ -74,6 +75,8 @@ impl Course<'_> {
             refusals: 0,
             reminded_at: None,
             asked_by: self.asker(&asked.asked_by),
+            quorum: asked.quorum.clone(),
+            counted: Vec::new(),
             ending: None,
             portfolio_deadline: None,
         };
@@ -100,6 +103,7 @@ impl Course<'_> {
         open: &Suspension,
         command: &Command,
         alone: &Intent,
+        event: &Happened,
     ) -> Result<Doubts, Rejection> {
         let mut doubts = Doubts::new();
         let claimed = if let Command::Respond(respond) = command { respond.claimed_responded_by.clone() } else { None };
@@ -111,19 +115,37 @@ impl Course<'_> {
         // An agent that asked was allowed to, so it has the permission to work on the intent.
         let assigned = [by.name.clone()];
         let assigned = if by.role == Role::Agent { &assigned[..] } else { &[] };
-        let required = self.questions.get(&open.id).and_then(|question| question.required_assurance);
+        let question = self.questions.get(&open.id);
+        let (assurance, assignees) = question.map_or((None, None), |asked| (asked.required_assurance, asked.assignees.as_ref()));
+        let address = assignees.and_then(|_| answers_for(by, handed_for.first().map(String::as_str)));
+        let answerers = address.as_ref().map(|address| self.people.answerers(address, event)).unwrap_or_default();
+        let answerers = answerers.iter().map(Some).chain([None].into_iter().filter(|_| answerers.is_empty()));
+        let possible: Vec<Demands<'_>> =
+            answerers.map(|answerer| Demands { assurance, assignees, answerer, is_own: false }).collect();
         let creators = self.possible(by, self.knows_creator.then_some(&self.intent.created_by.name));
         let askers = self.possible(by, Some(&open.asked_by.name));
         let (mut allowed, mut refused) = (0, None);
         for created_by in &creators {
             for asked_by in &askers {
+                let is_own = open.quorum.is_some()
+                    && address.as_ref().is_some_and(|address| self.keys.own([created_by, asked_by], address));
                 let (asked_by, handed_for) = (Some(asked_by), &handed_for);
-                let object = Object::Intent { created_by, asked_by, assigned, entries: &[], handed_for, required };
-                match authorize(by, action, object).and_then(|()| permit(alone, command, by, handed_for)) {
+                // An answer is right if it is right by one of the states that people and groups may have been in.
+                let by_state = possible.iter().map(|demands| {
+                    let demands = Demands { is_own, ..*demands };
+                    let object = Object::Intent { created_by, asked_by, assigned, entries: &[], handed_for, demands };
+                    authorize(by, action, object)
+                });
+                let authorized = by_state.reduce(Result::or).unwrap_or(Ok(()));
+                match authorized.and_then(|()| permit(alone, command, by, handed_for)) {
                     Ok(()) => allowed += 1,
                     Err(rejection) => refused = Some(rejection),
                 }
             }
+        }
+        if refused == Some(Rejection::NotAssigned) && self.people.has_gaps {
+            doubts.insert(Doubt::People);
+            return Ok(doubts);
         }
         match refused {
             Some(rejection) if allowed == 0 => Err(rejection),

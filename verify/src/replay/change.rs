@@ -25,6 +25,7 @@ impl Course<'_> {
         let Some(open) = self.intent.opened(logged.suspension_id).cloned() else { return self.not_open(logged.suspension_id) };
         match logged.resolution_reason {
             ResolutionReason::TimeLost => return self.time_lost(event, logged, &open),
+            ResolutionReason::QuorumUnmet => return self.quorum_unmet(event, logged, &open),
             ResolutionReason::Withdrawn | ResolutionReason::Superseded => {}
             ResolutionReason::Undeliverable | ResolutionReason::PortfolioDeadline => {
                 let text = "The question is recorded as withdrawn for a reason for which no one withdraws it.";
@@ -54,7 +55,7 @@ impl Course<'_> {
         }
         // A stand-in for a principal that is not known may be anyone's.
         if doubts.is_empty() {
-            let allowed = self.allowed(by, Action::Cancel, &open, &command, &alone);
+            let allowed = self.allowed(by, Action::Cancel, &open, &command, &alone, event);
             let allowed = allowed
                 .and_then(|allowed| if is_superseded && by.role != Role::Agent { Err(Rejection::NotFound) } else { Ok(allowed) });
             doubts.extend(allowed.map_err(|_| not_allowed(by, event, "withdrew the question of another"))?);
@@ -80,6 +81,25 @@ impl Course<'_> {
             Some(Payload::Cancelled(due)) => Err(differs(&first(&due, logged))),
             Some(_) | None => {
                 let text = "The question ended because the server lost time, and its deadline was none that cannot be moved.";
+                Err(Fault::new(Code::DecisionDiffers, text))
+            }
+        }
+    }
+
+    /// A question ends at its deadline, because people have answered and not enough of them agree.
+    fn quorum_unmet(&mut self, event: &Happened, logged: &Cancelled, open: &Suspension) -> Judged {
+        let command = Command::DeadlineReached { suspension_id: open.id };
+        let decided = decide(&self.with_only(open), &command, &Principal::server(), event.at).unwrap_or_default();
+        match decided.first().map(Payload::of) {
+            Some(Payload::Cancelled(due)) if due == *logged => {
+                if open.kind.stops_intent() {
+                    self.due.push_back(Due::Status { is_abandoned: true });
+                }
+                Ok(Doubts::new())
+            }
+            Some(Payload::Cancelled(due)) => Err(differs(&first(&due, logged))),
+            Some(_) | None => {
+                let text = "The question ended for want of a quorum, before its deadline or although no person had answered.";
                 Err(Fault::new(Code::DecisionDiffers, text))
             }
         }
@@ -111,7 +131,7 @@ impl Course<'_> {
             return if is_server { Ok(doubts) } else { Err(not_allowed(by, event, "gave back the time of an outage")) };
         }
         if doubts.is_empty() {
-            let allowed = self.allowed(by, Action::Extend, open, &command, &alone);
+            let allowed = self.allowed(by, Action::Extend, open, &command, &alone, event);
             doubts.extend(allowed.map_err(|_| not_allowed(by, event, "moved the deadline"))?);
         }
         Ok(doubts)

@@ -18,6 +18,7 @@ use super::doubt::{Decisions, Doubt, Doubts, Fault, Judged};
 use super::keys::{Keys, Read, stranger};
 use super::kind::Kind;
 use super::passkeys::Passkeys;
+use super::people::People;
 use super::{Held, Record};
 use crate::event::{LogId, LogKind, Time};
 use crate::finding::{Code, Findings, Place};
@@ -63,6 +64,7 @@ pub(super) enum Due {
 pub(super) struct Course<'k> {
     pub(super) keys: &'k Keys,
     pub(super) passkeys: &'k Passkeys,
+    pub(super) people: &'k People,
     pub(super) intent: Intent,
     /// Whether the event by which the intent began is known.
     pub(super) knows_creator: bool,
@@ -80,11 +82,12 @@ pub(super) struct Course<'k> {
 }
 
 impl<'k> Course<'k> {
-    pub(super) fn new(intent: [u8; 16], (keys, passkeys): (&'k Keys, &'k Passkeys)) -> Self {
+    pub(super) fn new(intent: [u8; 16], (keys, passkeys, people): (&'k Keys, &'k Passkeys, &'k People)) -> Self {
         let unknown = Asker { name: stranger().0, owner: stranger() };
         Self {
             keys,
             passkeys,
+            people,
             intent: Intent::born(IntentId(Uuid::from_bytes(intent)), Status::Draft, unknown, DateTime::UNIX_EPOCH),
             knows_creator: false,
             questions: HashMap::new(),
@@ -220,6 +223,8 @@ impl<'k> Course<'k> {
             Payload::StatusChanged(changed) => self.status(changed.new_status),
             Payload::Suspended(asked) => self.asked(event, asked),
             Payload::Resumed(answer) => self.answered(event, answer),
+            Payload::AnswerCounted(counted) => self.counted(event, counted),
+            Payload::AnswerTakenBack(taken) => self.taken_back(event, taken),
             Payload::RefusedAnswer(refused) => self.refused(event, refused),
             Payload::Undeliverable(ended) => self.undeliverable(event, ended.suspension_id),
             Payload::Expired(expired) => self.expired(event, expired),

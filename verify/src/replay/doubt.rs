@@ -26,6 +26,8 @@ pub(crate) enum Doubt {
     Plan,
     /// The intent is in a portfolio, which may have a deadline of its own.
     Portfolio,
+    /// The question is assigned to people, and the events about people and groups cannot all be read.
+    People,
     /// A passkey signed that is not known.
     Passkey,
     /// A passkey signed that was not known beforehand.
@@ -68,6 +70,10 @@ impl Doubt {
             Self::Portfolio => (
                 "decisions_portfolio",
                 "Decisions belong to intents in portfolios: it is not checked what the deadlines of the portfolios are, nor whether a question's own fallback was due before.",
+            ),
+            Self::People => (
+                "decisions_people",
+                "Questions are assigned to people, and events about people or groups cannot be read in the export: whether the question was assigned to the person who answered is not checked.",
             ),
             Self::Passkey => (
                 "decisions_passkey",

@@ -2,24 +2,22 @@
 
 use std::collections::HashMap;
 
-use chrono::{DateTime, TimeDelta, Utc};
 use domain::base::ids::KeyId;
-use domain::base::name::{DEVELOPMENT, LOCAL, Owner, SERVER, form};
+use domain::base::name::{DEVELOPMENT, LOCAL, Owner, SERVER, form, is_same_in_any_case};
 use domain::base::text::quoted;
 use domain::log::payload::{Key, KeyRevoked};
 use domain::people::principal::{Assurance, Credential, Principal, Role};
+use domain::suspension::Asker;
 use serde::Deserialize;
 
 use super::course::Happened;
 use super::doubt::{Doubt, Doubts, Fault};
+use super::span::Moment;
 use crate::event::Facts;
 use crate::finding::Code;
 
 /// The most bytes of keys that are kept; a key beyond them counts as unknown.
 const KEYS_BYTES_MAX: usize = 32 * 1024 * 1024;
-/// How far the time of a decision may lie behind the revocation of its key, in seconds: the request came before, and was decided
-/// after it. The clocks of several servers differ, too.
-pub(super) const SLACK_SECONDS: i64 = 300;
 /// The longest name that a finding quotes, in characters.
 pub(super) const SHOWN_MAX: usize = 100;
 
@@ -28,13 +26,6 @@ pub(super) const SHOWN_MAX: usize = 100;
 pub(super) struct Envelope<P> {
     pub(super) created_at: String,
     pub(super) payload: P,
-}
-
-/// A time and the leaf of the event that has it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Moment {
-    pub(super) at: DateTime<Utc>,
-    pub(super) leaf: u64,
 }
 
 /// A key.
@@ -82,10 +73,7 @@ impl Keys {
     pub(super) fn event(&mut self, facts: &Facts<'_>, bytes: &[u8], leaf: u64) {
         match facts.event_type {
             b"\"key.created\"" | b"\"key.imported\"" => match serde_json::from_slice::<Envelope<Key>>(bytes) {
-                Ok(Envelope { created_at, payload }) => {
-                    let made = domain::base::time::parse(&created_at).map(|at| Moment { at, leaf });
-                    self.add(payload, made);
-                }
+                Ok(Envelope { created_at, payload }) => self.add(payload, Moment::read(&created_at, leaf)),
                 Err(_) => self.has_gaps = true,
             },
             b"\"key.recorded\"" => match serde_json::from_slice::<Envelope<Key>>(bytes) {
@@ -94,8 +82,8 @@ impl Keys {
             },
             b"\"key.revoked\"" => match serde_json::from_slice::<Envelope<KeyRevoked>>(bytes) {
                 Ok(Envelope { created_at, payload }) => {
-                    if let (Some(key), Some(at)) = (self.by_id.get_mut(&payload.key_id), domain::base::time::parse(&created_at)) {
-                        key.revoked = key.revoked.or(Some(Moment { at, leaf }));
+                    if let Some(key) = self.by_id.get_mut(&payload.key_id) {
+                        key.revoked = key.revoked.or(Moment::read(&created_at, leaf));
                     }
                 }
                 Err(_) => self.has_gaps = true,
@@ -148,6 +136,14 @@ impl Keys {
         self.owners.get(&form(name)).cloned().unwrap_or_default()
     }
 
+    /// Whether the person with this address owns the key of one of these askers.
+    pub(super) fn own(&self, askers: [&Asker; 2], address: &str) -> bool {
+        let is_of = |owner: &Owner| askers.iter().any(|asker| is_same_in_any_case(asker.owner.as_str(), owner.as_str()));
+        let names = askers.iter().any(|asker| asker.owner.as_str().eq_ignore_ascii_case(address));
+        let is_subject = |known: &Known| is_of(&known.principal.owner) && known.principal.subject.to_lowercase() == address;
+        names || self.by_id.values().any(is_subject)
+    }
+
     /// Finds the principal that acted.
     ///
     /// # Errors
@@ -192,22 +188,15 @@ impl Keys {
 }
 
 impl Known {
-    /// Refuses an event that was made long before or after the time in which the key was valid. Both the times and the leaves must
-    /// say so, because a clock may have been set back.
+    /// Refuses an event that was made long before or after the time in which the key was valid.
     fn was_valid(&self, event: &Happened) -> Result<(), Fault> {
-        let slack = TimeDelta::seconds(SLACK_SECONDS);
-        if let Some(Moment { at, leaf }) = self.revoked
-            && event.at > at + slack
-            && event.leaf > leaf
-        {
-            let text = format!("It was made with a key of {} that had been revoked.", quoted(&self.principal.name, SHOWN_MAX));
+        let name = || quoted(&self.principal.name, SHOWN_MAX);
+        if self.revoked.is_some_and(|revoked| revoked.is_before(event)) {
+            let text = format!("It was made with a key of {} that had been revoked.", name());
             return Err(Fault::new(Code::UnknownCredential, text));
         }
-        if let Some(Moment { at, leaf }) = self.made
-            && event.at < at - slack
-            && event.leaf < leaf
-        {
-            let text = format!("It was made with a key of {} that did not exist yet.", quoted(&self.principal.name, SHOWN_MAX));
+        if self.made.is_some_and(|made| made.is_after(event)) {
+            let text = format!("It was made with a key of {} that did not exist yet.", name());
             return Err(Fault::new(Code::UnknownCredential, text));
         }
         Ok(())

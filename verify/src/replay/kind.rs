@@ -19,6 +19,10 @@ pub(super) enum Kind {
     Asked,
     /// A person answered.
     Answered,
+    /// A person answered, and more people had to agree.
+    Counted,
+    /// A person took such an answer back.
+    TakenBack,
     /// The time to answer was over.
     Expired,
     /// The time to answer was over, and no person had been reached.
@@ -42,12 +46,14 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 15] = [
+    pub(super) const ALL: [Self; 17] = [
         Self::Other,
         Self::Created,
         Self::Status,
         Self::Asked,
         Self::Answered,
+        Self::Counted,
+        Self::TakenBack,
         Self::Expired,
         Self::Undeliverable,
         Self::Cancelled,
@@ -68,6 +74,8 @@ impl Kind {
             "status_changed" => Self::Status,
             "intent.suspended" | APPROVAL_REQUESTED | ESCALATION_REQUESTED | ARBITRATION_REQUESTED => Self::Asked,
             "intent.resumed" | APPROVAL_GRANTED | APPROVAL_DENIED | ESCALATION_RESOLVED | ARBITRATION_RESOLVED => Self::Answered,
+            "intent.answer_counted" => Self::Counted,
+            "intent.answer_taken_back" => Self::TakenBack,
             "intent.suspension_expired" => Self::Expired,
             "intent.suspension_undeliverable" => Self::Undeliverable,
             "intent.suspension_cancelled" => Self::Cancelled,
@@ -86,6 +94,8 @@ impl Kind {
     pub(super) fn is_decision(self) -> bool {
         match self {
             Self::Answered
+            | Self::Counted
+            | Self::TakenBack
             | Self::Expired
             | Self::Undeliverable
             | Self::Cancelled

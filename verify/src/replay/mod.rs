@@ -17,7 +17,9 @@ mod doubt;
 mod keys;
 mod kind;
 mod passkeys;
+mod people;
 mod rebuilt;
+mod span;
 mod spool;
 
 use std::io;
@@ -29,6 +31,7 @@ pub(crate) use self::doubt::Decisions;
 use self::keys::Keys;
 use self::kind::Kind;
 use self::passkeys::Passkeys;
+use self::people::People;
 use self::spool::{MEMORY_BYTES_MAX, Spool};
 use crate::event::{Facts, LogId, LogKind, Time};
 use crate::finding::{Findings, Place};
@@ -45,6 +48,7 @@ const RECORD_BYTES: usize = 16 + 4 * 8 + 8 + 4 + 1 + 1;
 pub(crate) struct Replay {
     keys: Keys,
     passkeys: Passkeys,
+    people: People,
     records: Runs<RECORD_BYTES>,
     spool: Spool,
 }
@@ -78,7 +82,8 @@ impl Replay {
     /// Replays with the passkeys that the user knew beforehand.
     pub(crate) fn new(passkeys: Vec<KnownPasskey>) -> Self {
         let passkeys = Passkeys::known(passkeys);
-        Self { keys: Keys::default(), passkeys, records: Runs::new(RECORDS_IN_MEMORY), spool: Spool::new(MEMORY_BYTES_MAX) }
+        let (keys, people) = (Keys::default(), People::default());
+        Self { keys, passkeys, people, records: Runs::new(RECORDS_IN_MEMORY), spool: Spool::new(MEMORY_BYTES_MAX) }
     }
 
     /// Adds an event without a fault of its own: its bytes give its hash.
@@ -91,6 +96,7 @@ impl Replay {
             let leaf = place.leaf.unwrap_or_default();
             self.keys.event(facts, bytes, leaf);
             self.passkeys.event(facts, bytes, leaf);
+            self.people.event(facts, bytes, leaf);
             return Ok(());
         }
         let kind = Kind::of(facts.event_type);
@@ -108,6 +114,7 @@ impl Replay {
         if facts.log == LogId::SERVER {
             self.keys.erased(facts);
             self.passkeys.erased(facts);
+            self.people.erased(facts);
             return Ok(());
         }
         self.keep(facts, place, Kind::of(facts.event_type), Held::Erased, &[])
@@ -131,7 +138,7 @@ impl Replay {
     /// A temporary file cannot be read.
     pub(crate) fn end(self, findings: &mut Findings) -> io::Result<Decisions> {
         let (mut decisions, mut spool) = (Decisions::default(), self.spool.reading()?);
-        let known = (&self.keys, &self.passkeys);
+        let known = (&self.keys, &self.passkeys, &self.people);
         let mut course: Option<Course<'_>> = None;
         self.records.merge(|record| {
             let record = Record::read(record);

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use chrono::{DateTime, TimeDelta, Utc};
 use domain::base::passkey::{Assertion, KnownPasskey, Octets};
 use domain::base::text::quoted;
 use domain::log::payload::Resumed;
@@ -11,7 +10,8 @@ use proof::passkey::verify_known;
 
 use super::course::Happened;
 use super::doubt::{Doubt, Doubts, Fault};
-use super::keys::{Envelope, Moment, SHOWN_MAX, SLACK_SECONDS};
+use super::keys::{Envelope, SHOWN_MAX};
+use super::span::{Moment, Span};
 use crate::event::Facts;
 use crate::finding::Code;
 
@@ -22,8 +22,7 @@ const PASSKEYS_KEPT_MAX: usize = 50_000;
 #[derive(Debug)]
 struct Logged {
     passkey: KnownPasskey,
-    added: Option<Moment>,
-    removed: Option<Moment>,
+    span: Span,
 }
 
 /// The passkeys that are known.
@@ -44,24 +43,23 @@ impl Passkeys {
 
     /// Adds an event of the server's log.
     pub(super) fn event(&mut self, facts: &Facts<'_>, bytes: &[u8], leaf: u64) {
-        let moment = |created_at: &str| domain::base::time::parse(created_at).map(|at| Moment { at, leaf });
-        if is_type(facts, PASSKEY_ADDED) {
+        if facts.type_name() == Some(PASSKEY_ADDED) {
             match serde_json::from_slice::<Envelope<PasskeyAdded>>(bytes) {
                 Ok(Envelope { created_at, payload }) if self.count < PASSKEYS_KEPT_MAX => {
                     let PasskeyAdded { person, credential_id, public_key, rp_id, .. } = payload;
                     let passkey = KnownPasskey { person, credential_id: credential_id.clone(), public_key, rp_id };
-                    let added = moment(&created_at);
+                    let span = Span { from: Moment::read(&created_at, leaf), until: None };
                     self.count += 1;
-                    self.logged.entry(credential_id).or_default().push(Logged { passkey, added, removed: None });
+                    self.logged.entry(credential_id).or_default().push(Logged { passkey, span });
                 }
                 Ok(_) | Err(_) => self.has_gaps = true,
             }
-        } else if is_type(facts, PASSKEY_REMOVED) {
+        } else if facts.type_name() == Some(PASSKEY_REMOVED) {
             match serde_json::from_slice::<Envelope<PasskeyRemoved>>(bytes) {
                 Ok(Envelope { created_at, payload }) => {
                     let newest = self.logged.get_mut(&payload.credential_id).and_then(|logged| logged.last_mut());
                     if let Some(logged) = newest {
-                        logged.removed = logged.removed.or_else(|| moment(&created_at));
+                        logged.span.until = logged.span.until.or_else(|| Moment::read(&created_at, leaf));
                     }
                 }
                 Err(_) => self.has_gaps = true,
@@ -71,7 +69,7 @@ impl Passkeys {
 
     /// Adds an event of the server's log without payload.
     pub(super) fn erased(&mut self, facts: &Facts<'_>) {
-        self.has_gaps |= is_type(facts, PASSKEY_ADDED);
+        self.has_gaps |= facts.type_name() == Some(PASSKEY_ADDED);
     }
 
     /// Verifies the signature under an answer. The doubts if it is right, or cannot be checked.
@@ -101,27 +99,11 @@ impl Passkeys {
             return fault("the server's log does not know the passkey");
         };
         let counted: Vec<KnownPasskey> =
-            logged.iter().filter(|logged| logged.counts(event)).map(|logged| logged.passkey.clone()).collect();
+            logged.iter().filter(|logged| logged.span.may_hold(event)).map(|logged| logged.passkey.clone()).collect();
         match verify_known(assertion, &challenge, person, &counted) {
             Ok(true) => Ok(Doubts::from([Doubt::PasskeyOfLog])),
             Ok(false) => fault("the passkey was not registered at that time"),
             Err(error) => fault(&error.to_string()),
         }
-    }
-}
-
-fn is_type(facts: &Facts<'_>, event_type: &str) -> bool {
-    facts.event_type.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")) == Some(event_type.as_bytes())
-}
-
-impl Logged {
-    /// Whether the passkey counted when an event was made. Both the times and the leaves must say that it did not, because a clock may
-    /// have been set back.
-    fn counts(&self, event: &Happened) -> bool {
-        let slack = TimeDelta::seconds(SLACK_SECONDS);
-        let is_before = |moment: Moment, at: DateTime<Utc>| at < moment.at - slack && event.leaf < moment.leaf;
-        let is_after = |moment: Moment, at: DateTime<Utc>| at > moment.at + slack && event.leaf > moment.leaf;
-        !self.added.is_some_and(|added| is_before(added, event.at))
-            && !self.removed.is_some_and(|removed| is_after(removed, event.at))
     }
 }

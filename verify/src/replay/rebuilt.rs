@@ -1,7 +1,7 @@
 //! Rebuilds the domain's events from what the log says of them, as far as the state of a course depends on them.
 
 use domain::intent::Intent;
-use domain::intent::event::{Event, Expired, Extended, RefusedAnswer, Renotified, Resumed};
+use domain::intent::event::{AnswerCounted, Event, Expired, Extended, RefusedAnswer, Renotified, Resumed};
 use domain::log::payload::{Payload, Tracked};
 use domain::suspension::delivery::Delivery;
 use domain::suspension::{Ending, Kind, PortfolioDeadline, Resolution};
@@ -30,6 +30,12 @@ pub(super) fn event(intent: &Intent, payload: Payload) -> Option<Event> {
             let kind = intent.opened(answer.suspension_id).map_or(Kind::AwaitingInput, |open| open.kind);
             Event::Resumed(Box::new(resumed(*answer, kind)))
         }
+        Payload::AnswerCounted(counted) => {
+            let (person, gateway, tally) = (counted.person.clone(), counted.gateway(), counted.approvals);
+            let answer = resumed(counted.to_answer(), Kind::AwaitingInput);
+            Event::AnswerCounted(Box::new(AnswerCounted { answer, person, gateway, tally }))
+        }
+        Payload::AnswerTakenBack(taken) => Event::AnswerTakenBack(taken),
         Payload::Expired(logged) => Event::SuspensionExpired(Box::new(expired(logged))),
         Payload::Undeliverable(ended) => Event::SuspensionUndeliverable { suspension_id: ended.suspension_id },
         Payload::Cancelled(cancelled) => Event::SuspensionCancelled {
@@ -93,6 +99,7 @@ pub(super) fn resumed(answer: domain::log::payload::Resumed, kind: Kind) -> Resu
         claimed_responded_by: answer.claimed_responded_by,
         evidence: answer.evidence,
         assertion: answer.assertion,
+        agreed: answer.agreed,
     }
 }
 

@@ -479,6 +479,20 @@ pub const NO_PASSKEY_SIGNED: &str = "No passkey signed this answer";
 /// Heads an open question that is shown again because the signature of the passkey was refused.
 pub const PASSKEY_NOT_ACCEPTED: &str = "The passkey was not accepted";
 
+/// Heads an open question that is assigned to other people.
+pub const NOT_ASSIGNED_TO_YOU: &str = "This question is assigned to other people";
+
+/// The people to whom a question is assigned: the members of a group.
+pub fn the_group(name: &str) -> String {
+    format!("the group {name}")
+}
+
+/// The people to whom a question is assigned: all operators.
+pub const ALL_OPERATORS: &str = "all operators";
+
+/// The people to whom a question is assigned: all admins.
+pub const ALL_ADMINS: &str = "all admins";
+
 /// Heads an open question that is shown again because the value that was sent is none of its choices.
 pub const NOT_ONE_OF_THE_CHOICES: &str = "That is not one of the choices";
 
@@ -530,6 +544,9 @@ pub const SUPERSEDED: &str = "Replaced by a newer question";
 
 /// As [`ANSWERED_BY_YOU`].
 pub const CLOSED_TIME_LOST: &str = "Closed: the server was away";
+
+/// As [`ANSWERED_BY_YOU`].
+pub const CLOSED_TOO_FEW_AGREED: &str = "Closed: not enough people agreed";
 
 /// As [`ANSWERED_BY_YOU`].
 pub const CLOSED_UNDELIVERED: &str = "Closed: no person could be reached";
@@ -634,6 +651,9 @@ pub const REACHED_NO_PERSON: &str = "no person could be reached";
 
 /// A question that was taken back.
 pub const WAS_WITHDRAWN: &str = "withdrawn";
+
+/// A question that ended at its deadline, although people had answered.
+pub const TOO_FEW_AGREED: &str = "ended, because not enough people agreed in time";
 
 /// A question that ended because the server was away.
 pub const LOST_TIME: &str = "ended, because the server was away";

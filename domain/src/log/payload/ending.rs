@@ -4,13 +4,14 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::base::ids::{PortfolioId, ReceiptId, SuspensionId};
+use crate::base::ids::{KeyId, PortfolioId, ReceiptId, SuspensionId};
 use crate::base::passkey::Assertion;
 use crate::base::sealed::Hash;
-use crate::intent::event::{self, ExpiryReason};
+use crate::intent::event::{self, Agreed, ExpiryReason};
 use crate::intent::receipt::{DECISION_VERSION, Decision};
 use crate::people::principal::{Assurance, Credential, Role};
 use crate::suspension::evidence::Evidence;
+use crate::suspension::quorum::Tally;
 use crate::suspension::{FallbackPolicy, Kind, Question, ResolutionReason, Suspension};
 
 /// An accepted answer.
@@ -55,6 +56,9 @@ pub struct Resumed {
     /// The signature of a passkey under the answer, if the question demanded one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assertion: Option<Box<Assertion>>,
+    /// The people whose answers made the quorum; absent if the question has none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agreed: Vec<Agreed>,
 }
 
 impl Resumed {
@@ -73,6 +77,7 @@ impl Resumed {
             claimed_responded_by,
             evidence,
             assertion,
+            agreed,
         } = resumed.clone();
         Self {
             suspension_id,
@@ -90,6 +95,7 @@ impl Resumed {
             credential,
             evidence,
             assertion,
+            agreed,
         }
     }
 }
@@ -118,6 +124,96 @@ impl Resumed {
             answer_event_hash: event,
             assertion: self.assertion.clone(),
         })
+    }
+}
+
+/// An answer that counts towards a quorum, and is not enough yet.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AnswerCounted {
+    /// The suspension.
+    pub suspension_id: SuspensionId,
+    /// The address of the person.
+    pub person: String,
+    /// The answer.
+    pub value: Value,
+    /// The person, as the credential names the person.
+    pub responded_by: String,
+    /// When the person answered.
+    #[serde(with = "crate::base::time::naive_form")]
+    pub responded_at: DateTime<Utc>,
+    /// The members that came with the answer; empty if none did.
+    pub metadata: Map<String, Value>,
+    /// The role of the credential.
+    pub role: Role,
+    /// How sure the server is of the person.
+    pub assurance: Assurance,
+    /// The person that the body claimed, if the credential names another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claimed_responded_by: Option<String>,
+    /// The credential.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credential: Option<Credential>,
+    /// The hashes of what was decided and of what was shown.
+    #[serde(flatten)]
+    pub evidence: Option<Evidence>,
+    /// The signature of a passkey under the answer, if the question demanded one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assertion: Option<Box<Assertion>>,
+    /// How many people have given this answer now, and how many must give it.
+    pub approvals: Tally,
+}
+
+impl AnswerCounted {
+    pub(super) fn of(counted: &event::AnswerCounted) -> Self {
+        let event::AnswerCounted { answer, person, gateway: _, tally } = counted.clone();
+        let Resumed { suspension_id, value, responded_by, responded_at, metadata, role, assurance, .. } = Resumed::of(&answer);
+        let event::Resumed { claimed_responded_by, credential, evidence, assertion, .. } = answer;
+        Self {
+            suspension_id,
+            person,
+            value: value.unwrap_or_default(),
+            responded_by: responded_by.unwrap_or_default(),
+            responded_at,
+            metadata,
+            role,
+            assurance,
+            claimed_responded_by,
+            credential,
+            evidence,
+            assertion,
+            approvals: tally,
+        }
+    }
+
+    /// The answer as it would stand in the event of an answer that ends its question, apart from what the question says of it.
+    pub fn to_answer(&self) -> Resumed {
+        let counted = self.clone();
+        Resumed {
+            suspension_id: counted.suspension_id,
+            approval_id: None,
+            decision: None,
+            value: Some(counted.value),
+            responded_by: Some(counted.responded_by),
+            responded_at: counted.responded_at,
+            metadata: counted.metadata,
+            role: counted.role,
+            assurance: counted.assurance,
+            choice_label: None,
+            choice_description: None,
+            claimed_responded_by: counted.claimed_responded_by,
+            credential: counted.credential,
+            evidence: counted.evidence,
+            assertion: counted.assertion,
+            agreed: Vec::new(),
+        }
+    }
+
+    /// The key of the gateway through which the answer came, if it came through one.
+    pub fn gateway(&self) -> Option<KeyId> {
+        match self.credential {
+            Some(Credential::ApiKey(id)) if self.role == Role::Channel => Some(id),
+            Some(Credential::ApiKey(_) | Credential::EmailLink(_) | Credential::Session(_)) | None => None,
+        }
     }
 }
 

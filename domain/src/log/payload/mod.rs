@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 
 pub use self::announced::{Adopted, Announced, Unasked, WentOn};
 pub use self::delivery::{Delivery, Failover, Redriven, Tracked};
-pub use self::ending::{Cancelled, Expired, RefusedAnswer, Resumed, Undeliverable};
+pub use self::ending::{AnswerCounted, Cancelled, Expired, RefusedAnswer, Resumed, Undeliverable};
 pub use self::governance::{PolicyRemoved, PolicySet};
 pub use self::key::{Key, KeyRevoked, ServerPayload};
 pub use self::question::{AskedBefore, Choice, Escalated, Extended, Reminded, Renotified, RetryPolicy, Rung, Suspended};
@@ -30,8 +30,8 @@ use crate::intent::access::{self, AccessEvent};
 use crate::intent::assignment::{Assigned, Unassigned};
 use crate::intent::dependency::{self, DependencyAdded, DependencyEvent, DependencyMet, DependencyRemoved};
 use crate::intent::event::{
-    APPROVAL_DENIED, APPROVAL_GRANTED, APPROVAL_REQUESTED, ARBITRATION_REQUESTED, ARBITRATION_RESOLVED, ESCALATION_REQUESTED,
-    ESCALATION_RESOLVED, Event, Violation,
+    APPROVAL_DENIED, APPROVAL_GRANTED, APPROVAL_REQUESTED, ARBITRATION_REQUESTED, ARBITRATION_RESOLVED, AnswerTakenBack,
+    ESCALATION_REQUESTED, ESCALATION_RESOLVED, Event, Violation,
 };
 use crate::intent::governance::{POLICY_REMOVED, POLICY_SET, Policy, VIOLATION};
 use crate::intent::receipt::ReceiptEvent;
@@ -102,6 +102,10 @@ pub enum Payload {
     Extended(Extended),
     /// `intent.resumed`, and the answers to requests that do not suspend the intent.
     Resumed(Box<Resumed>),
+    /// `intent.answer_counted`.
+    AnswerCounted(Box<AnswerCounted>),
+    /// `intent.answer_taken_back`.
+    AnswerTakenBack(AnswerTakenBack),
     /// `intent.suspension_expired`.
     Expired(Expired),
     /// `intent.suspension_undeliverable`.
@@ -195,6 +199,8 @@ impl Payload {
             Event::SuspensionReminded(reminded) => Self::Reminded(Reminded::of(reminded)),
             Event::SuspensionExtended(extended) => Self::Extended(Extended::of(extended)),
             Event::Resumed(resumed) => Self::Resumed(Box::new(Resumed::of(resumed))),
+            Event::AnswerCounted(counted) => Self::AnswerCounted(Box::new(AnswerCounted::of(counted))),
+            Event::AnswerTakenBack(taken) => Self::AnswerTakenBack(taken.clone()),
             Event::SuspensionExpired(expired) => Self::Expired(Expired::of(expired)),
             Event::SuspensionUndeliverable { suspension_id } => {
                 Self::Undeliverable(Undeliverable { suspension_id: *suspension_id })
@@ -289,6 +295,8 @@ impl Payload {
             "intent.resumed" | APPROVAL_GRANTED | APPROVAL_DENIED | ESCALATION_RESOLVED | ARBITRATION_RESOLVED => {
                 of(payload, Self::Resumed)
             }
+            "intent.answer_counted" => of(payload, |counted| Self::AnswerCounted(Box::new(counted))),
+            "intent.answer_taken_back" => of(payload, Self::AnswerTakenBack),
             "intent.suspension_expired" => of(payload, Self::Expired),
             "intent.suspension_undeliverable" => of(payload, Self::Undeliverable),
             "intent.suspension_cancelled" => of(payload, Self::Cancelled),

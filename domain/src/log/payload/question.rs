@@ -7,6 +7,8 @@ use serde_json::{Map, Value};
 use crate::base::ids::{IntentId, SuspensionId};
 use crate::intent::event::{self, ExtensionCause};
 use crate::people::principal::Credential;
+use crate::suspension::assignees::Assignees;
+use crate::suspension::quorum::Quorum;
 use crate::suspension::requested::Requested;
 use crate::suspension::retry::{self, HumanRetryPolicy, OneOrMany, Strategy};
 use crate::suspension::{
@@ -100,6 +102,12 @@ pub struct Suspended {
     /// How sure the server must be of the person who answers; absent if every answer counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub required_assurance: Option<RequiredAssurance>,
+    /// The people to whom it is assigned; absent if it is assigned to no one in particular.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assignees: Option<Assignees>,
+    /// How many people must agree; absent if one answer decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quorum: Option<Quorum>,
 }
 
 /// One choice of a question.
@@ -201,6 +209,8 @@ impl Suspended {
             client_id: question.client_id.clone(),
             fixed_deadline: suspension.fixed_deadline,
             required_assurance: question.required_assurance,
+            assignees: question.assignees.clone(),
+            quorum: suspension.quorum.clone(),
         }
     }
 
@@ -219,6 +229,7 @@ impl Suspended {
             requested: self.requested,
             client_id: self.client_id,
             required_assurance: self.required_assurance,
+            assignees: self.assignees,
         }
     }
 }

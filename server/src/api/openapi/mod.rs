@@ -29,6 +29,7 @@ use crate::edge::route::{Declared, Routes};
     info(title = "Placet"),
     paths(
         suspensions::suspend, suspensions::respond_to, suspensions::get, suspensions::list, suspensions::cancel,
+        suspensions::take_back,
         preview::preview, extensions::extend, reminders::remind,
         intents::create, intents::list, intents::get, intents::patch_state, intents::set_status,
         deliveries::list, deliveries::failed, deliveries::redrive, deliveries::report_bounce,

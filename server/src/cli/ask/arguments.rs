@@ -4,7 +4,7 @@ use anyhow::{bail, ensure};
 use clap::Args;
 use domain::base::text::is_blank;
 use domain::suspension::WINDOW_SECONDS_MAX;
-use placet::{Choice, Question};
+use placet::{AssignedRole, Choice, Question};
 
 use crate::cli::remote::RemoteArgs;
 
@@ -52,6 +52,12 @@ pub(in crate::cli) struct AskArgs {
     /// Ask this address instead of the server's operators; may be repeated.
     #[arg(long, value_name = "ADDRESS")]
     notify: Vec<String>,
+    /// Let only these people answer: a listed person, group:NAME or role:ROLE; may be repeated. They are asked, too.
+    #[arg(long, value_name = "WHO", value_parser = assignee)]
+    assign: Vec<Assignee>,
+    /// Wait until so many people have given the same answer; one refusal ends it.
+    #[arg(long, value_name = "PEOPLE", value_parser = clap::value_parser!(u32).range(1..=20))]
+    approvals: Option<u32>,
     /// How long people have: 90s, 10m, 2h, 1d, or seconds. Without it the server's default applies, which may be no limit.
     #[arg(long, value_name = "TIME", value_parser = time)]
     timeout: Option<u32>,
@@ -78,6 +84,14 @@ pub(in crate::cli) struct AskArgs {
     pub(super) json: bool,
     #[command(flatten)]
     pub(super) remote: RemoteArgs,
+}
+
+/// People to whom a question is assigned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Assignee {
+    Person(String),
+    Group(String),
+    Role(AssignedRole),
 }
 
 /// A question whose answer is a yes or no, or a text.
@@ -135,6 +149,17 @@ fn finished<T>(args: &AskArgs, question: Question<T>, fallback: Option<T>, idemp
     if !args.notify.is_empty() {
         question = question.notify_to(&args.notify);
     }
+    for assignee in &args.assign {
+        question = match assignee {
+            Assignee::Person(address) => question.assign_to_person(address),
+            Assignee::Group(name) => question.assign_to_group(name),
+            Assignee::Role(role) => question.assign_to_role(*role),
+        };
+    }
+    if let Some(people) = args.approvals {
+        ensure!(!args.text, "--approvals needs a question with choices, and --text has none");
+        question = question.require_approvals(people);
+    }
     if let Some(seconds) = args.timeout {
         question = question.timeout_seconds(seconds);
     }
@@ -149,6 +174,17 @@ fn pair(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
         Some(_) | None => Err("expected KEY=VALUE".to_owned()),
+    }
+}
+
+fn assignee(text: &str) -> Result<Assignee, String> {
+    match text.split_once(':') {
+        None if text.contains('@') => Ok(Assignee::Person(text.to_owned())),
+        Some(("group", name)) => Ok(Assignee::Group(name.to_owned())),
+        Some(("role", "operator")) => Ok(Assignee::Role(AssignedRole::Operator)),
+        Some(("role", "admin")) => Ok(Assignee::Role(AssignedRole::Admin)),
+        Some(("role", role)) => Err(format!("{role:?} is no role that answers; these are role:operator and role:admin")),
+        Some(_) | None => Err("expected an address, group:NAME or role:ROLE".to_owned()),
     }
 }
 
@@ -199,6 +235,17 @@ mod tests {
         }
         for text in ["0", "0d", "367d", "31622401", "99999999999", "4294967295d"] {
             assert!(time(text).unwrap_err().contains("366 days"), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_assignee_is_a_person_a_group_or_a_role() {
+        assert_eq!(assignee("ada@example.com"), Ok(Assignee::Person("ada@example.com".to_owned())));
+        assert_eq!(assignee("group:finance"), Ok(Assignee::Group("finance".to_owned())));
+        assert_eq!(assignee("role:admin"), Ok(Assignee::Role(AssignedRole::Admin)));
+        assert!(assignee("role:operators").unwrap_err().contains("role:operator and role:admin"));
+        for wrong in ["finance", "team:finance", "", "ada"] {
+            assert!(assignee(wrong).unwrap_err().contains("group:NAME"), "{wrong}");
         }
     }
 

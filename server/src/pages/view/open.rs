@@ -7,6 +7,7 @@ use chrono::{DateTime, Utc};
 use domain::base::text::visible_line;
 use domain::base::words;
 use domain::suspension::AskedBefore;
+use domain::suspension::quorum::Quorum;
 use serde_json::Value;
 
 use super::super::context::{Table, label, not_drawn};
@@ -61,8 +62,38 @@ pub(in crate::pages) struct OpenQuestion {
     pub error: Option<FormError>,
     /// How much of the question the reader has seen.
     pub reading: Reading,
+    /// The people to whom it is assigned, in words; none if it is assigned to no one in particular.
+    pub assignees: Vec<String>,
+    /// Whether the reader may answer.
+    pub may_answer: bool,
+    /// How many people must agree, and who has answered so far; absent if one answer decides.
+    pub quorum: Option<QuorumShown>,
     /// The passkey that must sign the answer, if the question demands one.
     pub passkey: Option<PasskeyNeeded>,
+}
+
+/// How many people must agree, and who has answered so far.
+#[derive(Debug, Clone)]
+pub(in crate::pages) struct QuorumShown {
+    /// How many must agree.
+    pub quorum: Quorum,
+    /// The answers so far.
+    pub counted: Vec<CountedShown>,
+    /// The label of the reader's own answer, if it counts.
+    pub own: Option<String>,
+}
+
+/// An answer that counts.
+#[derive(Debug, Clone)]
+pub(in crate::pages) struct CountedShown {
+    /// The address of the person.
+    pub person: String,
+    /// The label of the answer.
+    pub label: String,
+    /// When it was given.
+    pub at: DateTime<Utc>,
+    /// Whether the person may still answer.
+    pub may_answer: bool,
 }
 
 /// The passkey that must sign an answer.
@@ -138,6 +169,8 @@ pub(in crate::pages) enum FormError {
     CannotSave,
     /// The store did not tell the result. The answer may have been recorded already, or may be recorded later.
     Unheard,
+    /// The question is assigned to other people.
+    NotAssigned,
     /// A button was pressed whose value this question does not offer.
     NotAChoice,
     /// The answer came without the signature that the question demands.
@@ -161,6 +194,7 @@ impl FormError {
             Self::CannotSave => words::CANNOT_SAVE.to_owned(),
             // The page must not say that the answer was not saved: it may have been.
             Self::Unheard => words::NOT_CONFIRMED.to_owned(),
+            Self::NotAssigned => words::NOT_ASSIGNED_TO_YOU.to_owned(),
             Self::NotAChoice => words::NOT_ONE_OF_THE_CHOICES.to_owned(),
             Self::NotSigned => words::NO_PASSKEY_SIGNED.to_owned(),
             Self::PasskeyRefused(_) => words::PASSKEY_NOT_ACCEPTED.to_owned(),
@@ -174,6 +208,7 @@ impl FormError {
             Self::PageTooOld
             | Self::CannotSave
             | Self::Unheard
+            | Self::NotAssigned
             | Self::NotAChoice
             | Self::NotSigned
             | Self::PasskeyRefused(_) => &[],

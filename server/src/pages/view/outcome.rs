@@ -82,6 +82,11 @@ pub(in crate::pages) enum Ending {
         /// When it ended.
         at: DateTime<Utc>,
     },
+    /// People had answered at the deadline, and not enough of them agreed.
+    QuorumUnmet {
+        /// When it ended.
+        at: DateTime<Utc>,
+    },
     /// No message arrived before the deadline.
     Undeliverable {
         /// The deadline.
@@ -110,6 +115,7 @@ impl Outcome {
             | Ending::Withdrawn { .. }
             | Ending::Superseded { .. }
             | Ending::TimeLost { .. }
+            | Ending::QuorumUnmet { .. }
             | Ending::Undeliverable { .. } => None,
         }
     }
@@ -133,6 +139,7 @@ impl OutcomePage<'_> {
             Ending::Withdrawn { .. } => words::WITHDRAWN,
             Ending::Superseded { .. } => words::SUPERSEDED,
             Ending::TimeLost { .. } => words::CLOSED_TIME_LOST,
+            Ending::QuorumUnmet { .. } => words::CLOSED_TOO_FEW_AGREED,
             Ending::Undeliverable { .. } => words::CLOSED_UNDELIVERED,
         }
     }

@@ -80,6 +80,17 @@ enum Happened {
         answer: String,
         comment: Option<String>,
     },
+    /// An answer that counts, while more people must agree.
+    Counted {
+        by: String,
+        answer: String,
+        given: u64,
+        needed: u64,
+    },
+    /// An answer that counted was taken back.
+    TakenBack {
+        by: String,
+    },
     Refused {
         by: String,
     },
@@ -90,6 +101,8 @@ enum Happened {
         by: String,
         reason: Option<String>,
     },
+    /// The deadline passed, and not enough people agreed.
+    TooFewAgreed,
     NotReached,
     MoreTime {
         by: String,
@@ -144,12 +157,20 @@ impl Happened {
                 answer: some("choice_label").unwrap_or_else(|| answer(&payload["value"])),
                 comment: payload["metadata"]["comment"].as_str().map(line),
             },
+            Some("intent.answer_counted") => Self::Counted {
+                by: some("person").unwrap_or(actor),
+                answer: answer(&payload["value"]),
+                given: payload["approvals"]["given"].as_u64().unwrap_or_default(),
+                needed: payload["approvals"]["needed"].as_u64().unwrap_or_default(),
+            },
+            Some("intent.answer_taken_back") => Self::TakenBack { by: some("person").unwrap_or(actor) },
             Some("intent.response_rejected" | "intent.late_answer") => {
                 Self::Refused { by: some("responded_by").unwrap_or(actor) }
             }
             Some("intent.suspension_expired") => {
                 Self::Unanswered { instead: Some(answer(&payload["fallback_value"])).filter(|answer| !answer.is_empty()) }
             }
+            Some("intent.suspension_cancelled") if payload["resolution_reason"] == "quorum_unmet" => Self::TooFewAgreed,
             Some("intent.suspension_cancelled") => {
                 Self::Withdrawn { by: some("cancelled_by").unwrap_or(actor), reason: some("reason") }
             }
@@ -174,13 +195,14 @@ impl Happened {
             Self::Asked { .. } => ("said", ""),
             Self::Sent { .. } => ("sent", ""),
             Self::NotSent { .. } | Self::CameBack { .. } | Self::NotReached => ("envelope", "stop"),
-            Self::Reminded | Self::Escalated { .. } | Self::Unanswered { .. } => ("clock", "time"),
-            Self::Answered { .. } => ("tick", "act"),
+            Self::Reminded | Self::Escalated { .. } | Self::Unanswered { .. } | Self::TooFewAgreed => ("clock", "time"),
+            Self::Answered { .. } | Self::Counted { .. } => ("tick", "act"),
             Self::Refused { .. } | Self::Unreadable => ("warning", "stop"),
             Self::ReceiptRevoked { .. } => ("bar", "stop"),
             Self::Created { .. }
             | Self::Withdrawn { .. }
             | Self::MoreTime { .. }
+            | Self::TakenBack { .. }
             | Self::Status { .. }
             | Self::ReceiptIssued { .. }
             | Self::ReceiptUsed { .. }

@@ -56,6 +56,9 @@ pub(super) fn open() -> OpenQuestion {
         comment: String::new(),
         error: None,
         reading: Reading::default(),
+        assignees: Vec::new(),
+        may_answer: true,
+        quorum: None,
         passkey: None,
     }
 }

@@ -28,6 +28,16 @@ impl WriteGroups for Writing<'_> {
         Ok(())
     }
 
+    fn hold_groups(&mut self, names: &[String]) -> RowsResult<()> {
+        if names.is_empty() {
+            return Ok(());
+        }
+        // Every transaction that holds several groups holds them in the order of `rid`. Otherwise two could each wait for the other.
+        let groups = people_groups::table.filter(people_groups::name.eq_any(names)).order(people_groups::rid);
+        groups.select(people_groups::rid).for_share().load::<i64>(self.session.conn()?)?;
+        Ok(())
+    }
+
     fn delete_group(&mut self, name: &str) -> RowsResult<()> {
         let group = people_groups::table.filter(people_groups::name.eq(name));
         let Some(rid) = group.select(people_groups::rid).first::<i64>(self.session.conn()?).optional()? else { return Ok(()) };

@@ -28,6 +28,12 @@ impl WritePeople for Writing<'_> {
         Ok(())
     }
 
+    fn hold_person(&mut self, address: &str) -> RowsResult<()> {
+        let person = people::table.filter(people::address.eq(address)).filter(people::removed_at.is_null());
+        person.select(people::rid).for_share().load::<i64>(self.session.conn()?)?;
+        Ok(())
+    }
+
     fn confirm_person(&mut self, id: PersonId, at: DateTime<Utc>) -> RowsResult<()> {
         let person = people::table.filter(people::id.eq(Key(id.0)));
         diesel::update(person).set(people::confirmed_at.eq(At(at))).execute(self.session.conn()?)?;

@@ -28,6 +28,11 @@ impl WriteGroups for Writing<'_> {
         Ok(())
     }
 
+    /// Takes no lock: there is only one writer, so no other transaction can change the groups.
+    fn hold_groups(&mut self, _: &[String]) -> RowsResult<()> {
+        Ok(())
+    }
+
     fn delete_group(&mut self, name: &str) -> RowsResult<()> {
         let group = people_groups::table.filter(people_groups::name.eq(name));
         let Some(rid) = group.select(people_groups::rid).first::<i64>(self.conn).optional()? else { return Ok(()) };

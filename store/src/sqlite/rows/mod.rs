@@ -2,6 +2,7 @@
 
 mod access;
 mod announcements;
+mod answers;
 mod assignments;
 mod audit;
 mod bytes;

@@ -28,6 +28,11 @@ impl WritePeople for Writing<'_> {
         Ok(())
     }
 
+    /// Takes no lock: there is only one writer, so no other transaction can change the person.
+    fn hold_person(&mut self, _: &str) -> RowsResult<()> {
+        Ok(())
+    }
+
     fn confirm_person(&mut self, id: PersonId, at: DateTime<Utc>) -> RowsResult<()> {
         let person = people::table.filter(people::id.eq(Key(id.0)));
         diesel::update(person).set(people::confirmed_at.eq(At(at))).execute(self.conn)?;

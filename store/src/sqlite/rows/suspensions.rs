@@ -38,6 +38,7 @@ impl WriteSuspensions for Writing<'_> {
             fixed_deadline: &suspension.fixed_deadline,
             asker: &suspension.asked_by.name,
             asker_owner: &Owned(suspension.asked_by.owner.clone()),
+            quorum: &written(suspension.quorum.as_ref())?,
         }
         .execute(self.conn)?;
         Ok(())

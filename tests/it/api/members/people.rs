@@ -39,3 +39,30 @@ pub(super) async fn sent(app: &TestApp, schema: &str, name: &str, body: Value) -
     }
     admin.send(admin.request("PUT", "api/v1/groups/finance").json(&body)).await
 }
+
+/// The members that say who may answer. No person is listed in this test, so each of them is refused by name; the tests of assignees and
+/// quorums show the effects.
+pub(super) fn members_of_assignees() -> Vec<Member> {
+    let (unknown, question) = (json!({"people": ["x@example.com"]}), json!({"question": "Go?", "response_type": "confirm"}));
+    let of = |schema, base: Value| Member::of(schema, &base, "assignees", unknown.clone()).refused();
+    let assignees = |name, with: Value| {
+        Member::within("Assignees", &question, "assignees", name, [json!({"people": ["y@example.com"]}), with]).refused()
+    };
+    let quorum = |name, with: Value| {
+        Member::within("QuorumRequest", &question, "quorum", name, [json!({"required_approvals": 21}), with]).refused()
+    };
+    vec![
+        of("SuspendRequest", question.clone()),
+        of("ApprovalRequest", json!({"action": "pay"})),
+        of("EscalationRequest", json!({"reason": "r"})),
+        of("ArbitrationRequest", json!({"reason": "r"})),
+        assignees("people", unknown.clone()),
+        assignees("groups", json!({"groups": ["legal"]})),
+        assignees("roles", json!({"roles": ["auditor"]})),
+        Member::of("SuspendRequest", &question, "quorum", json!({"required_approvals": 0})).refused(),
+        quorum("required_approvals", json!({"required_approvals": 0, "required_by_group": {"legal": 1}})),
+        quorum("required_refusals", json!({"required_approvals": 1, "required_refusals": 0})),
+        quorum("required_by_group", json!({"required_approvals": 1, "required_by_group": {"Legal": 1}})),
+        Member::of("TakeBackRequest", &json!({}), "responded_by", json!("")).refused(),
+    ]
+}

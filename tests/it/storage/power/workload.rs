@@ -146,6 +146,8 @@ pub(super) fn answer(record: &SuspensionRecord, value: &Value, call: u64) -> Wri
         expects: None,
         evidence: None,
         assertion: None,
+        answerer: None,
+        takes_back: false,
     };
     let target = Target::Intent(record.intent_id);
     execute(&principal("operator", Role::Operator), Action::Respond, target, Command::Respond(Box::new(respond)), call)

@@ -1,0 +1,158 @@
+//! The rules about a question that depend on no setting.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::asking::assigning;
+use crate::asking::choice::judge;
+use crate::base::field::FieldError;
+use crate::base::text::is_blank;
+use crate::intent::answer::check_answer;
+use crate::suspension::assignees::Assignees;
+use crate::suspension::quorum::Quorum;
+use crate::suspension::{
+    CHOICE_DESCRIPTION_MAX, CHOICE_LABEL_MAX, CHOICE_VALUE_MAX, CHOICES_MAX, CONTEXT_BYTES_MAX, QUESTION_BYTES_MAX, ResponseType,
+    Style, SuspensionChoice,
+};
+use crate::wire::{ChoiceRequest, QuorumRequest, SuspendRequest};
+
+/// The most bytes of JSON in a fallback value, and in the metadata of a choice or an answer.
+pub const VALUE_BYTES_MAX: usize = 16 * 1024;
+
+/// The errors and warnings found so far.
+pub(super) struct Check {
+    pub(super) errors: Vec<FieldError>,
+    pub(super) warnings: Vec<String>,
+}
+
+impl Check {
+    /// Reads the people to whom a question with these choices is assigned, and how many of them must agree.
+    pub(super) fn people(
+        &mut self,
+        assignees: Option<Assignees>,
+        quorum: Option<QuorumRequest>,
+        response_type: ResponseType,
+        choices: &[SuspensionChoice],
+    ) -> (Option<Assignees>, Option<Quorum>) {
+        // A quorum counts people, and only listed people can be told apart.
+        let assignees = assignees.or_else(|| quorum.as_ref().map(|_| Assignees::all()));
+        let assignees = assignees.map(assigning::assignees).transpose();
+        let quorum = quorum.map(|quorum| assigning::quorum(quorum, response_type, choices)).transpose();
+        let assignees = assignees.map_err(|errors| self.errors.extend(errors)).unwrap_or_default();
+        (assignees, quorum.map_err(|errors| self.errors.extend(errors)).unwrap_or_default())
+    }
+
+    /// Checks the value that replaces an answer.
+    pub(super) fn fallback_value(&mut self, value: Option<&Value>, response_type: ResponseType, choices: &[SuspensionChoice]) {
+        let Some(value) = value else { return };
+        self.size("fallback_value", value, VALUE_BYTES_MAX);
+        if check_answer(response_type, choices, value).is_err() {
+            self.error("fallback_value", "answer", "must be a valid answer to the question");
+        }
+    }
+
+    /// Warns of choices that could mislead people.
+    pub(super) fn warn_of_misleading(&mut self, choices: &[SuspensionChoice]) {
+        let misleading = judge(choices).misleading;
+        self.warnings.extend(misleading.iter().map(|found| format!("choices: {} People are warned.", found.sentence())));
+    }
+
+    pub(super) fn error(&mut self, field: &str, rule: &str, message: impl Into<String>) {
+        self.errors.push(FieldError::new(field, rule, message));
+    }
+
+    pub(super) fn question(&mut self, request: &SuspendRequest) {
+        if is_blank(&request.question) {
+            self.error("question", "required", "must not be blank");
+        } else if request.question.len() > QUESTION_BYTES_MAX {
+            self.error("question", "length", format!("must be at most {QUESTION_BYTES_MAX} bytes"));
+        }
+        self.no_nul("question", &request.question);
+        for (field, value) in [("context", &request.context), ("decision_record", &request.decision_record)] {
+            if let Some(value) = value {
+                self.size(field, value, CONTEXT_BYTES_MAX);
+            }
+        }
+        if request.confidence.is_some_and(|confidence| !(0.0..=1.0).contains(&confidence)) {
+            self.error("confidence", "range", "must be a number from 0 to 1");
+        }
+    }
+
+    pub(super) fn size(&mut self, field: &str, value: &impl serde::Serialize, bytes_max: usize) {
+        if serde_json::to_vec(value).map_or(0, |bytes| bytes.len()) > bytes_max {
+            self.error(field, "length", format!("must be at most {bytes_max} bytes of JSON"));
+        }
+    }
+
+    /// Some readers take NUL for the end of a text, so the person and the log could see different questions.
+    fn no_nul(&mut self, field: &str, text: &str) {
+        if text.contains('\0') {
+            self.error(field, "nul", "must not contain a NUL character");
+        }
+    }
+
+    pub(super) fn choices(&mut self, response_type: ResponseType, requested: Vec<ChoiceRequest>) -> Vec<SuspensionChoice> {
+        if requested.len() > CHOICES_MAX {
+            self.error("choices", "length", format!("must have at most {CHOICES_MAX} entries"));
+            return Vec::new();
+        }
+        let mut seen = BTreeSet::new();
+        for (index, choice) in requested.iter().enumerate() {
+            self.choice(index, choice);
+            if !seen.insert(choice.value.clone()) {
+                self.error(&format!("choices[{index}].value"), "unique", "must be unique: an earlier choice has the same value");
+            }
+        }
+        let choices: Vec<SuspensionChoice> = requested.into_iter().map(ChoiceRequest::into_choice).collect();
+        match response_type {
+            ResponseType::Choice if choices.is_empty() => self.error("choices", "required", "a choice needs at least one entry"),
+            ResponseType::Confirm if choices.is_empty() => return SuspensionChoice::yes_no(),
+            ResponseType::Confirm if seen.iter().map(String::as_str).ne(["no", "yes"]) => {
+                self.error("choices", "confirm", "the values of a confirm must be exactly yes and no");
+            }
+            ResponseType::Choice | ResponseType::Confirm | ResponseType::Text | ResponseType::Form => {}
+        }
+        choices
+    }
+
+    fn choice(&mut self, index: usize, choice: &ChoiceRequest) {
+        let description = choice.description.as_deref().unwrap_or_default();
+        for (name, text, min, max) in [
+            ("value", choice.value.as_str(), 1, CHOICE_VALUE_MAX),
+            ("label", choice.label.as_str(), 1, CHOICE_LABEL_MAX),
+            ("description", description, 0, CHOICE_DESCRIPTION_MAX),
+        ] {
+            let field = format!("choices[{index}].{name}");
+            let length = text.chars().count();
+            if length < min || length > max {
+                self.error(&field, "length", format!("must be {min} to {max} characters"));
+            }
+            self.no_nul(&field, text);
+        }
+        for (name, text) in [("value", &choice.value), ("label", &choice.label)] {
+            if !text.is_empty() && is_blank(text) {
+                self.error(&format!("choices[{index}].{name}"), "required", "must not be blank");
+            }
+        }
+        if let Some(metadata) = &choice.metadata {
+            self.size(&format!("choices[{index}].metadata"), metadata, VALUE_BYTES_MAX);
+        }
+        // A browser may send a line break in a value back as other characters, and the answer would then match no choice.
+        if choice.value.chars().any(char::is_control) {
+            self.error(&format!("choices[{index}].value"), "control", "must not contain control characters");
+        }
+    }
+}
+
+impl ChoiceRequest {
+    fn into_choice(self) -> SuspensionChoice {
+        let style = match self.style.as_deref() {
+            Some("primary") => Style::Primary,
+            Some("danger") => Style::Danger,
+            // A question is not refused for an unknown style.
+            _ => Style::Default,
+        };
+        SuspensionChoice { value: self.value, label: self.label, description: self.description, style, metadata: self.metadata }
+    }
+}

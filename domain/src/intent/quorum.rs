@@ -1,0 +1,52 @@
+//! Questions that several people answer together: each answer is counted, and the one that completes the quorum ends the question.
+
+use crate::intent::Intent;
+use crate::intent::command::Respond;
+use crate::intent::event::{Agreed, AnswerCounted, AnswerTakenBack, Event, Resumed};
+use crate::intent::refusal::goes_on;
+use crate::people::answerer::Answerer;
+use crate::people::principal::{Principal, Role};
+use crate::problem::Rejection;
+use crate::suspension::Suspension;
+use crate::suspension::quorum::{Counted, Quorum};
+
+/// Counts an answer that has passed every other check. No event if the person has given this very answer already.
+pub(super) fn count(
+    intent: &Intent,
+    open: &Suspension,
+    quorum: &Quorum,
+    mut answer: Resumed,
+    respond: &Respond,
+    by: &Principal,
+) -> Result<Vec<Event>, Rejection> {
+    let Answerer { address: person, groups, .. } = respond.answerer.clone().ok_or(Rejection::NotAssigned)?;
+    let value = respond.value.clone().unwrap_or_default();
+    let others = || open.counted.iter().filter(|counted| counted.person != person && counted.may_answer);
+    let gateway = by.key_id().filter(|_| by.role == Role::Channel);
+    // Every person behind a gateway is known only by the word of the gateway.
+    if gateway.is_some() && others().any(|counted| counted.gateway == gateway) {
+        return Err(Rejection::GatewayCounted);
+    }
+    if open.counted.iter().any(|counted| counted.person == person && counted.value == value && counted.may_answer) {
+        return Ok(Vec::new());
+    }
+    let agreeing: Vec<&Counted> = others().filter(|counted| counted.value == value).collect();
+    let with_groups = agreeing.iter().map(|counted| counted.groups.as_slice()).chain([groups.as_slice()]);
+    if !quorum.is_met_by(&value, &with_groups.collect::<Vec<_>>()) {
+        let tally = quorum.tally(&value, agreeing.len() + 1);
+        return Ok(vec![Event::AnswerCounted(Box::new(AnswerCounted { answer, person, gateway, tally }))]);
+    }
+    let earlier = agreeing.iter().map(|counted| Agreed { person: counted.person.clone(), at: counted.at });
+    answer.agreed = earlier.chain([Agreed { person, at: answer.ending.at }]).collect();
+    Ok(std::iter::once(Event::Resumed(Box::new(answer))).chain(goes_on(intent, open, "answered")).collect())
+}
+
+/// Takes a person's own answer back.
+pub(super) fn take_back(open: &Suspension, respond: &Respond, by: &Principal) -> Result<Vec<Event>, Rejection> {
+    let person = respond.answerer.as_ref().map(|answerer| answerer.address.clone());
+    let counted = open.counted.iter().find(|counted| Some(&counted.person) == person.as_ref());
+    let counted = counted.ok_or(Rejection::NotCounted)?;
+    let (suspension_id, person) = (open.id, counted.person.clone());
+    let (taken_back_by, credential) = (by.subject.clone(), by.credential);
+    Ok(vec![Event::AnswerTakenBack(AnswerTakenBack { suspension_id, person, taken_back_by, credential })])
+}

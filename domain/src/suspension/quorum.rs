@@ -1,0 +1,106 @@
+//! How many people must agree before a question is answered, and the answers that count so far.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::base::ids::KeyId;
+
+/// The most people who must agree, and the most who must refuse.
+pub const QUORUM_MAX: u32 = 20;
+/// The most groups that have a minimum of their own.
+pub const QUORUM_GROUPS_MAX: usize = 20;
+
+/// The quorum of a question. It is also stored in the event that asks the question, so its members never change their names or forms.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Quorum {
+    /// How many people must give the same answer.
+    pub required_approvals: u32,
+    /// How many people must refuse for the question to be answered with a refusal.
+    pub required_refusals: u32,
+    /// How many of those who give the same answer must be members of these groups, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub required_by_group: BTreeMap<String, u32>,
+    /// The values that refuse. Every other value approves.
+    pub refusing: Vec<String>,
+}
+
+/// An answer that counts towards a quorum.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counted {
+    /// The address of the person.
+    pub person: String,
+    /// The answer.
+    pub value: Value,
+    /// When it was given.
+    pub at: DateTime<Utc>,
+    /// The key of the gateway through which it was given, if it came through one.
+    pub gateway: Option<KeyId>,
+    /// The groups that the person is in now; a store reads them when another answer comes.
+    pub groups: Vec<String>,
+    /// Whether the person may still answer now. Otherwise the answer does not count at present.
+    pub may_answer: bool,
+}
+
+/// How far the answer that came last is from its quorum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Tally {
+    /// How many people have given this answer.
+    pub given: u32,
+    /// How many must give it.
+    pub needed: u32,
+}
+
+impl Quorum {
+    /// Whether a value refuses.
+    pub fn is_refused_by(&self, value: &Value) -> bool {
+        value.as_str().is_some_and(|value| self.refusing.iter().any(|refusing| refusing == value))
+    }
+
+    /// How far these people, who have given the same answer `value`, are from the quorum.
+    pub fn tally(&self, value: &Value, given: usize) -> Tally {
+        let needed = if self.is_refused_by(value) { self.required_refusals } else { self.required_approvals };
+        Tally { given: u32::try_from(given).unwrap_or(u32::MAX), needed }
+    }
+
+    /// Whether people with these groups, who have given the same answer `value`, are enough. A refusal needs no member of any group.
+    pub fn is_met_by(&self, value: &Value, groups: &[&[String]]) -> bool {
+        let Tally { given, needed } = self.tally(value, groups.len());
+        let members = |group: &String| groups.iter().filter(|groups| groups.contains(group)).count();
+        let has_enough = |(group, least): (&String, &u32)| members(group) >= *least as usize;
+        given >= needed && (self.is_refused_by(value) || self.required_by_group.iter().all(has_enough))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn is_met(quorum: &Quorum, value: &str, people: &[&[&str]]) -> bool {
+        let groups: Vec<Vec<String>> =
+            people.iter().map(|groups| groups.iter().map(|group| (*group).to_owned()).collect()).collect();
+        quorum.is_met_by(&json!(value), &groups.iter().map(Vec::as_slice).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_quorum_needs_so_many_people_and_so_many_of_each_group() {
+        let quorum = Quorum {
+            required_approvals: 2,
+            required_refusals: 1,
+            required_by_group: BTreeMap::from([("finance".to_owned(), 1)]),
+            refusing: vec!["deny".to_owned()],
+        };
+        assert!(is_met(&quorum, "approve", &[&["finance"], &[]]) && is_met(&quorum, "approve", &[&[], &["legal", "finance"]]));
+        assert!(!is_met(&quorum, "approve", &[&["finance"]]), "one person is not two");
+        assert!(!is_met(&quorum, "approve", &[&["legal"], &[]]), "no one of finance");
+        assert!(is_met(&quorum, "deny", &[&[]]) && !is_met(&quorum, "deny", &[]), "a refusal needs no group");
+        let slow = Quorum { required_refusals: 2, ..quorum };
+        assert!(!is_met(&slow, "deny", &[&[]]) && is_met(&slow, "deny", &[&[], &[]]));
+        assert_eq!(slow.tally(&json!("deny"), 1), Tally { given: 1, needed: 2 });
+    }
+}

@@ -1,0 +1,125 @@
+//! Who may answer: every route to an answer, beside everything that a question can demand. `authority.txt` has the expected table.
+
+use domain::base::ids::{DeliveryId, KeyId, SessionId};
+use domain::base::name::Owner;
+use domain::people::answerer::{Answerer, answers_for};
+use domain::people::authority::{Action, Demands, Object, authorize};
+use domain::people::principal::{Assurance, Credential, Principal, Role};
+use domain::problem::Rejection;
+use domain::suspension::assignees::{AssignedRole, Assignees};
+use domain::suspension::{Asker, RequiredAssurance};
+use uuid::Uuid;
+
+const GOLDEN: &str = include_str!("authority.txt");
+const ADA: &str = "ada@example.com";
+
+/// A route by which an answer for Ada can come. The key of a route has this owner.
+fn routes(owner: &str) -> Vec<(&'static str, Principal)> {
+    let key = |role: Role| Principal {
+        role,
+        credential: Some(Credential::ApiKey(KeyId(Uuid::from_u128(1)))),
+        subject: ADA.into(),
+        ..Principal::agent(&format!("{role}-key"), Owner(owner.into()))
+    };
+    let link = Principal::link_holder(ADA, Some(DeliveryId(Uuid::from_u128(2))));
+    vec![
+        ("link", link.clone()),
+        ("link and passkey", Principal { assurance: Assurance::Passkey, ..link }),
+        ("session of an operator", Principal::person(ADA, Role::Operator, SessionId(Uuid::from_u128(3)))),
+        ("session of an auditor", Principal::person(ADA, Role::Auditor, SessionId(Uuid::from_u128(3)))),
+        ("key of an operator", key(Role::Operator)),
+        ("key of an admin", key(Role::Admin)),
+        ("key of an auditor", key(Role::Auditor)),
+        ("key of a verifier", key(Role::Verifier)),
+        ("key of an agent", key(Role::Agent)),
+        ("gateway tied to channels", Principal { tied_to: Some(vec!["pager".into()]), ..key(Role::Channel) }),
+        ("gateway tied to none", key(Role::Channel)),
+    ]
+}
+
+/// The people to whom the question is assigned, and Ada as the directory knows her.
+fn assignments() -> Vec<(&'static str, Option<Assignees>, Option<Answerer>)> {
+    let ada = |role, groups: &[&str]| {
+        let groups = groups.iter().map(|group| (*group).to_owned()).collect();
+        Some(Answerer { address: ADA.into(), role, groups })
+    };
+    let finance = Assignees { groups: vec!["finance".into()], ..Assignees::default() };
+    let named = Assignees { people: vec![ADA.into()], ..Assignees::default() };
+    let admins = Assignees { roles: vec![AssignedRole::Admin], ..Assignees::default() };
+    vec![
+        ("to no one in particular", None, None),
+        ("to her by name", Some(named.clone()), ada(Role::Operator, &[])),
+        ("to her group", Some(finance.clone()), ada(Role::Operator, &["finance"])),
+        ("to another group", Some(finance.clone()), ada(Role::Operator, &["legal"])),
+        ("to admins, and she is none", Some(admins), ada(Role::Operator, &[])),
+        ("to her group, and she is an auditor", Some(finance), ada(Role::Auditor, &["finance"])),
+        ("to her by name, and she is not listed any more", Some(named), None),
+    ]
+}
+
+fn verdict(result: Result<(), Rejection>) -> &'static str {
+    match result {
+        Ok(()) => "yes",
+        Err(rejection) => rejection.entry().code,
+    }
+}
+
+/// The table: one line for a route, an owner and an assignment; in it, the verdicts without and with a demanded passkey, on a question that
+/// one answer decides and on one that needs a quorum, for answers and for decisions of requests.
+fn table() -> (usize, String) {
+    let asker = Asker { name: "bot".into(), owner: Owner("team-a".into()) };
+    let (mut cases, mut lines) = (0, Vec::new());
+    for (whose, owner, is_own) in
+        [("another owner", "team-b", false), ("the asker's owner", "team-a", false), ("the asker's person", "team-b", true)]
+    {
+        for (route, principal) in routes(owner) {
+            for (assigned, assignees, listed) in &assignments() {
+                let known = answers_for(&principal, Some(ADA)).is_some_and(|address| address == ADA);
+                let answerer = listed.as_ref().filter(|_| known);
+                let mut cells = Vec::new();
+                for action in [Action::Respond, Action::Decide] {
+                    for assurance in [None, Some(RequiredAssurance::Passkey)] {
+                        for has_quorum in [false, true] {
+                            let is_own = is_own && has_quorum;
+                            let demands = Demands { assurance, assignees: assignees.as_ref(), answerer, is_own };
+                            let (asked_by, handed_for) = (Some(&asker), &[ADA.to_owned()][..]);
+                            let object =
+                                Object::Intent { created_by: &asker, asked_by, assigned: &[], entries: &[], handed_for, demands };
+                            cells.push(verdict(authorize(&principal, action, object)));
+                            cases += 1;
+                        }
+                    }
+                }
+                lines.push(format!("{route}; {whose}; assigned {assigned}: {}", cells.join(" ")));
+            }
+        }
+    }
+    (cases, lines.join("\n") + "\n")
+}
+
+/// If a line changes, a person or a program may answer that could not before, or the other way round.
+#[test]
+fn the_table_of_routes_and_demands_is_this_one() {
+    let (cases, table) = table();
+    assert!(cases >= 400, "{cases}");
+    for (line, (now, before)) in table.lines().zip(GOLDEN.lines()).enumerate() {
+        assert_eq!(now, before, "line {}", line + 1);
+    }
+    assert_eq!(table.lines().count(), GOLDEN.lines().count(), "the whole table:\n{table}");
+}
+
+/// Whatever the demands are, no key of the asker's owner answers, and no route gives a yes that a demand forbids.
+#[test]
+fn no_line_of_the_table_lets_the_asker_or_an_outsider_answer() {
+    for line in table().1.lines() {
+        let (who, verdicts) = line.split_once(": ").unwrap();
+        let verdicts: Vec<&str> = verdicts.split(' ').collect();
+        let says_yes = |places: &[usize]| places.iter().any(|place| verdicts[*place] == "yes");
+        let is_key = who.starts_with("key") || who.starts_with("gateway");
+        assert!(!(is_key && who.contains("the asker's owner") && says_yes(&[0, 1, 2, 3, 4, 5, 6, 7])), "{line}");
+        assert!(!(who.contains("the asker's person") && says_yes(&[1, 3, 5, 7])), "{line}");
+        let is_outsider = ["another group", "she is none", "an auditor", "not listed"].iter().any(|text| who.contains(text));
+        assert!(!(is_outsider && says_yes(&[0, 1, 2, 3, 4, 5, 6, 7])), "{line}");
+        assert!(who.starts_with("link and passkey") || !says_yes(&[2, 3, 6, 7]), "{line}");
+    }
+}

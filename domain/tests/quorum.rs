@@ -1,0 +1,333 @@
+//! Random courses of questions on which several people must agree: people answer, change their minds, take answers back, join groups and
+//! leave, by every route. Another, simpler count says when the question may end, and by whom.
+
+#![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::base::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
+use domain::base::name::Owner;
+use domain::intent::Intent;
+use domain::intent::command::{Command, Respond};
+use domain::intent::decide::decide;
+use domain::intent::event::Event;
+use domain::intent::evolve::evolve;
+use domain::intent::status::Status;
+use domain::people::answerer::{Answerer, answers_for};
+use domain::people::authority::{Action, Demands, Object, authorize};
+use domain::people::principal::{Credential, Principal, Role};
+use domain::problem::Rejection;
+use domain::suspension::assignees::{AssignedRole, Assignees};
+use domain::suspension::quorum::Quorum;
+use domain::suspension::{Asker, FallbackPolicy, Kind, Resolution, ResolutionReason, ResponseType, Suspension, SuspensionChoice};
+use serde_json::json;
+use uuid::Uuid;
+
+const PEOPLE: usize = 6;
+/// The person who owns the key that asks.
+const OWNER: usize = 0;
+const VALUES: [&str; 3] = ["eu", "us", "no"];
+const COURSES: u64 = 4_000;
+const STEPS: usize = 40;
+
+fn address(person: usize) -> String {
+    format!("p{person}@example.com")
+}
+
+fn asker() -> Asker {
+    Asker { name: "bot".into(), owner: Owner(address(OWNER)) }
+}
+
+/// Numbers that look random and are the same in every run.
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % bound
+    }
+
+    fn pick(&mut self, bound: usize) -> usize {
+        usize::try_from(self.below(bound as u64)).unwrap()
+    }
+
+    fn happens(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+}
+
+/// What the directory knows of a person.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Standing {
+    is_listed: bool,
+    role: Role,
+    is_in_finance: bool,
+}
+
+/// One course.
+struct World {
+    draw: Draw,
+    now: DateTime<Utc>,
+    intent: Intent,
+    assignees: Assignees,
+    quorum: Quorum,
+    people: [Standing; PEOPLE],
+    /// The simpler count: the newest answer of each person, and the gateway through which it came.
+    given: BTreeMap<usize, (&'static str, Option<KeyId>)>,
+}
+
+impl World {
+    fn new(seed: u64) -> Self {
+        let mut draw = Draw(seed);
+        let person = |draw: &mut Draw| Standing {
+            is_listed: draw.happens(90),
+            role: if draw.happens(20) { Role::Admin } else { Role::Operator },
+            is_in_finance: draw.happens(50),
+        };
+        let people = std::array::from_fn(|_| person(&mut draw));
+        let assignees = match draw.below(3) {
+            0 => Assignees::all(),
+            1 => Assignees { groups: vec!["finance".into()], people: vec![address(1), address(2)], ..Assignees::default() },
+            _ => Assignees { roles: vec![AssignedRole::Operator], ..Assignees::default() },
+        };
+        let required_approvals = 1 + u32::try_from(draw.below(4)).unwrap();
+        let by_group =
+            draw.happens(50).then(|| ("finance".to_owned(), 1 + u32::try_from(draw.below(required_approvals.into())).unwrap()));
+        let quorum = Quorum {
+            required_approvals,
+            required_refusals: 1 + u32::try_from(draw.below(2)).unwrap(),
+            required_by_group: by_group.into_iter().collect(),
+            refusing: vec!["no".into()],
+        };
+        let now = DateTime::from_timestamp(1_795_507_200, 0).unwrap();
+        let mut intent = Intent::born(IntentId(Uuid::from_u128(1)), Status::SuspendedAwaitingInput, asker(), now);
+        let choice = |value: &&str| SuspensionChoice {
+            value: (*value).into(),
+            label: (*value).into(),
+            ..SuspensionChoice::yes_no()[0].clone()
+        };
+        intent.open = Some(Suspension {
+            id: SuspensionId(Uuid::from_u128(2)),
+            intent_id: intent.id,
+            kind: Kind::AwaitingInput,
+            version: 1,
+            attempt: 1,
+            response_type: ResponseType::Choice,
+            choices: VALUES.iter().map(choice).collect(),
+            suspended_at: now,
+            expires_at: Some(now + TimeDelta::hours(1)),
+            fallback_policy: FallbackPolicy::CompleteWithFallback,
+            fallback_value: Some(json!("eu")),
+            reached: true,
+            requires_delivery: true,
+            fixed_deadline: false,
+            refusals: 0,
+            reminded_at: None,
+            asked_by: asker(),
+            quorum: Some(quorum.clone()),
+            counted: Vec::new(),
+            ending: None,
+            portfolio_deadline: None,
+        });
+        Self { draw, now, intent, assignees, quorum, people, given: BTreeMap::new() }
+    }
+
+    fn answerer(&self, address: &str) -> Option<Answerer> {
+        let person = (0..PEOPLE).find(|person| self::address(*person) == address)?;
+        let Standing { is_listed, role, is_in_finance } = self.people[person];
+        let groups = is_in_finance.then(|| "finance".to_owned()).into_iter().collect();
+        is_listed.then(|| Answerer { address: address.to_owned(), role, groups })
+    }
+
+    /// The simpler rule: whether a person may answer at present.
+    fn may_answer(&self, person: usize) -> bool {
+        self.answerer(&address(person)).is_some_and(|answerer| answerer.is_among(&self.assignees)) && person != OWNER
+    }
+
+    /// Reads people again, as a store does before each answer.
+    fn look_again(&mut self) {
+        let mut open = self.intent.open.take().unwrap();
+        for counted in &mut open.counted {
+            let person = self.answerer(&counted.person);
+            counted.may_answer = person.as_ref().is_some_and(|person| person.is_among(&self.assignees));
+            counted.groups = person.map(|person| person.groups).unwrap_or_default();
+        }
+        self.intent.open = Some(open);
+    }
+
+    /// A person gives an answer or takes one back, by a random route.
+    fn act(&mut self, person: usize) {
+        let (value, takes_back) = (VALUES[self.draw.pick(VALUES.len())], self.draw.happens(15));
+        let (by, claimed) = self.route(person);
+        let stands_for = answers_for(&by, claimed.as_deref());
+        self.look_again();
+        let answerer = stands_for.as_ref().and_then(|address| self.answerer(address));
+        let is_own = stands_for.as_deref() == Some(&*address(OWNER));
+        let demands = Demands { assignees: Some(&self.assignees), answerer: answerer.as_ref(), is_own, assurance: None };
+        let (created_by, handed_for) = (&asker(), claimed.clone().into_iter().collect::<Vec<_>>());
+        let object = Object::Intent {
+            created_by,
+            asked_by: Some(created_by),
+            assigned: &[],
+            entries: &[],
+            handed_for: &handed_for,
+            demands,
+        };
+        let authorized = authorize(&by, Action::Respond, object);
+        let is_known = stands_for.is_some();
+        assert_eq!(authorized.is_ok(), is_known && self.may_answer(person), "{by:?} {authorized:?}");
+        if authorized.is_err() {
+            return;
+        }
+        let command = Command::Respond(Box::new(Respond {
+            suspension_id: SuspensionId(Uuid::from_u128(2)).expose(),
+            checkpoint: None,
+            value: Some(json!(value)),
+            claimed_responded_by: claimed,
+            metadata: None,
+            expects: None,
+            evidence: None,
+            assertion: None,
+            answerer,
+            takes_back,
+        }));
+        let gateway = by.key_id().filter(|_| by.role == Role::Channel);
+        let decided = decide(&self.intent, &command, &by, self.now);
+        if takes_back {
+            return self.taken_back(person, decided.map_err(|refusal| refusal.rejection));
+        }
+        let counts_already = |(other, (_, through)): (&usize, &(&str, Option<KeyId>))| {
+            *other != person && self.may_answer(*other) && gateway.is_some() && *through == gateway
+        };
+        if self.given.iter().any(counts_already) {
+            assert_eq!(decided.unwrap_err().rejection, Rejection::GatewayCounted);
+            return;
+        }
+        let events = decided.unwrap();
+        if self.given.get(&person).is_none_or(|(before, _)| *before != value) {
+            self.given.insert(person, (value, gateway));
+        } else {
+            assert!(events.iter().all(|event| !matches!(event, Event::AnswerCounted(_))), "the same answer again");
+        }
+        self.check(person, value, &events);
+    }
+
+    fn taken_back(&mut self, person: usize, decided: Result<Vec<Event>, Rejection>) {
+        match self.given.remove(&person) {
+            Some(_) => self.apply(&decided.unwrap()),
+            None => assert_eq!(decided.unwrap_err(), Rejection::NotCounted),
+        }
+    }
+
+    /// Compares what an answer did with the simpler count.
+    fn check(&mut self, person: usize, value: &'static str, events: &[Event]) {
+        let agree: BTreeSet<usize> = self
+            .given
+            .iter()
+            .filter(|(other, (given, _))| *given == value && self.may_answer(**other))
+            .map(|(other, _)| *other)
+            .collect();
+        let refuses = value == "no";
+        let needed = if refuses { self.quorum.required_refusals } else { self.quorum.required_approvals };
+        let in_finance = agree.iter().filter(|other| self.people[**other].is_in_finance).count();
+        let least = self.quorum.required_by_group.get("finance").copied().unwrap_or_default();
+        let is_met = agree.len() >= needed as usize && (refuses || in_finance >= least as usize);
+        match events {
+            // The same answer again: it was looked at when it was given, and is not counted anew.
+            [] => {}
+            [Event::AnswerCounted(counted)] => {
+                assert!(!is_met, "{agree:?} of {needed}");
+                assert_eq!((counted.tally.given as usize, counted.tally.needed), (agree.len(), needed));
+            }
+            [Event::Resumed(resumed), ..] => {
+                assert!(is_met, "{agree:?} of {needed}");
+                let agreed: BTreeSet<String> = resumed.agreed.iter().map(|agreed| agreed.person.clone()).collect();
+                assert_eq!(agreed.len(), resumed.agreed.len(), "no person counts twice");
+                assert_eq!(agreed, agree.iter().map(|person| address(*person)).collect());
+                assert!(agree.contains(&person) && !agree.contains(&OWNER));
+            }
+            other => panic!("{other:?}"),
+        }
+        self.apply(events);
+    }
+
+    fn apply(&mut self, events: &[Event]) {
+        for event in events {
+            evolve(&mut self.intent, event, self.now, self.now);
+        }
+    }
+
+    /// A link, one of two keys, or one of two gateways.
+    fn route(&mut self, person: usize) -> (Principal, Option<String>) {
+        let key = |number: u128, role| Principal {
+            role,
+            credential: Some(Credential::ApiKey(KeyId(Uuid::from_u128(number)))),
+            subject: address(person).to_uppercase(),
+            ..Principal::agent(&format!("key-{number}"), Owner(format!("owner-{number}")))
+        };
+        match self.draw.below(5) {
+            0 | 1 => (Principal::link_holder(&address(person), Some(DeliveryId(Uuid::from_u128(9)))), None),
+            2 => (key(100 + person as u128, Role::Operator), None),
+            3 => {
+                let number = 200 + u128::from(self.draw.below(2));
+                (Principal { tied_to: Some(vec!["pager".into()]), ..key(number, Role::Channel) }, Some(address(person)))
+            }
+            _ => (key(300, Role::Channel), Some(address(person))),
+        }
+    }
+
+    fn change_directory(&mut self) {
+        let person = self.draw.pick(PEOPLE);
+        let standing = &mut self.people[person];
+        match self.draw.below(4) {
+            0 => standing.is_listed = !standing.is_listed,
+            1 => standing.is_in_finance = !standing.is_in_finance,
+            2 => standing.role = Role::Auditor,
+            _ => standing.role = Role::Operator,
+        }
+    }
+
+    /// The deadline passes: silence has the fallback's effect only if no answer counts.
+    fn deadline(&mut self) {
+        self.now += TimeDelta::hours(2);
+        let command = Command::DeadlineReached { suspension_id: SuspensionId(Uuid::from_u128(2)) };
+        let events = decide(&self.intent, &command, &Principal::server(), self.now).unwrap();
+        self.apply(&events);
+        let ending = self.intent.ended[0].ending.clone().unwrap();
+        let expected = if self.given.is_empty() {
+            (Resolution::Expired, None, Status::Active)
+        } else {
+            (Resolution::Cancelled, Some(ResolutionReason::QuorumUnmet), Status::Abandoned)
+        };
+        assert_eq!((ending.resolution, ending.reason, self.intent.status), expected);
+    }
+}
+
+/// No sequence of answers, withdrawals and changes of people and groups lets the asker's person, one person twice, or a person to whom the
+/// question is not assigned complete a quorum.
+#[test]
+fn no_sequence_completes_a_quorum_without_the_people_it_needs() {
+    let (mut answered, mut unmet) = (0, 0);
+    for seed in 0..COURSES {
+        let mut world = World::new(seed);
+        for _ in 0..STEPS {
+            if world.intent.open.is_none() {
+                break;
+            }
+            if world.draw.happens(30) {
+                world.change_directory();
+            } else {
+                let person = world.draw.pick(PEOPLE);
+                world.act(person);
+            }
+        }
+        if world.intent.open.is_some() {
+            unmet += u32::from(!world.given.is_empty());
+            world.deadline();
+        } else {
+            answered += 1;
+        }
+    }
+    assert!(answered > 1_000 && unmet > 100, "{answered} answered, {unmet} without a quorum: too few of one kind");
+}

@@ -1,0 +1,170 @@
+//! Reads of the people who may answer a question.
+
+use std::collections::HashMap;
+
+use domain::base::field::FieldError;
+use domain::base::name::is_same_in_any_case;
+use domain::intent::command::Suspend;
+use domain::log::payload::AnswerCounted;
+use domain::people::answerer::Answerer;
+use domain::people::authority::{Action, Object, authorize};
+use domain::people::principal::{Principal, Role};
+use domain::problem::Rejection;
+use domain::suspension::assignees::Assignees;
+use domain::suspension::quorum::Counted;
+use domain::suspension::{Asker, Question};
+
+use crate::error::Wanted;
+use crate::passkey::Signer;
+use crate::rows::prelude::*;
+use crate::rows::{Decided, RowsResult, SuspensionRow};
+
+/// Reads a question as it would be asked now: with the people who would be told.
+pub(crate) fn would_ask<R: ReadRows>(rows: &mut R, principal: &Principal, suspend: Wanted<Suspend>) -> Decided<Suspend> {
+    if let Err(rejection) = authorize(principal, Action::Preview, Object::Server) {
+        return Ok(Err(rejection));
+    }
+    match suspend {
+        Ok(suspend) => {
+            let asker = Asker { name: principal.name.clone(), owner: principal.owner.clone() };
+            asking_assigned(rows, suspend, &[&asker])
+        }
+        Err(rejection) => Ok(Err(rejection)),
+    }
+}
+
+/// The question with the people who are asked. If it is assigned to people, these must exist, and no other person is asked. If several
+/// people must agree, the people behind `askers` are none of them.
+pub(crate) fn asking_assigned<R: ReadRows>(rows: &mut R, suspend: Suspend, askers: &[&Asker]) -> Decided<Suspend> {
+    let Some(assignees) = &suspend.question.assignees else { return Ok(Ok(suspend)) };
+    let groups = suspend.quorum.iter().flat_map(|quorum| quorum.required_by_group.keys());
+    let mut people = match assigned(rows, assignees, groups)? {
+        Ok(people) => people,
+        Err(errors) => return Ok(Err(Rejection::Invalid { errors })),
+    };
+    if suspend.quorum.is_some() {
+        let owned = subjects_of(rows, askers)?;
+        people.retain(|person| !is_behind(askers, &owned, &person.address));
+    }
+    Ok(suspend.asking(&people).map_err(|errors| Rejection::Invalid { errors }))
+}
+
+/// The subjects, in small letters, of the keys that have the owner of one of the `askers`.
+fn subjects_of<R: ReadRows>(rows: &mut R, askers: &[&Asker]) -> RowsResult<Vec<String>> {
+    let is_theirs = |owner: &str| askers.iter().any(|asker| is_same_in_any_case(asker.owner.as_str(), owner));
+    let keys = rows.keys()?.into_iter().filter(|key| is_theirs(key.owner.as_str()));
+    Ok(keys.map(|key| key.subject.to_lowercase()).collect())
+}
+
+/// Whether the person with this address owns the key of one of the `askers`: the key names the person as its owner, or the person is the
+/// subject of another key of the same owner.
+fn is_behind(askers: &[&Asker], owned: &[String], address: &str) -> bool {
+    askers.iter().any(|asker| asker.owner.as_str().eq_ignore_ascii_case(address))
+        || owned.iter().any(|subject| subject == address)
+}
+
+/// Whether the person with this address, which is in small letters, owns the key of one of the `askers`.
+pub(crate) fn owns<R: ReadRows>(rows: &mut R, askers: &[&Asker], address: &str) -> RowsResult<bool> {
+    let owned = subjects_of(rows, askers)?;
+    Ok(is_behind(askers, &owned, address))
+}
+
+/// The answers that count towards the quorum of an open question.
+pub(crate) fn counted<R: ReadRows>(rows: &mut R, row: &SuspensionRow) -> RowsResult<Vec<Counted>> {
+    #[derive(serde::Deserialize)]
+    struct Event {
+        payload: AnswerCounted,
+    }
+    if row.suspension.quorum.is_none() || row.suspension.ending.is_some() {
+        return Ok(Vec::new());
+    }
+    let mut counted = Vec::new();
+    for answer in rows.answers(row.rid)? {
+        let Event { payload } = serde_json::from_slice(&rows.event(answer.event)?.bytes)?;
+        let (gateway, value, at) = (payload.gateway(), payload.value, payload.responded_at);
+        counted.push(Counted { person: answer.person, value, at, gateway, groups: Vec::new(), may_answer: true });
+    }
+    Ok(counted)
+}
+
+/// The people who may answer a question with these assignees, in the order of their addresses, each with those groups that the question
+/// names; the errors if a person or a group does not exist, or if no person may answer.
+fn assigned<'a, R: ReadRows>(
+    rows: &mut R,
+    assignees: &Assignees,
+    of_quorum: impl Iterator<Item = &'a String>,
+) -> RowsResult<Result<Vec<Answerer>, Vec<FieldError>>> {
+    let listed: HashMap<String, Role> = rows.people()?.into_iter().map(|person| (person.address, person.role)).collect();
+    let mut errors = Vec::new();
+    for (index, address) in assignees.people.iter().enumerate() {
+        let (rule, message) = match listed.get(address) {
+            None => ("unknown", format!("{address} is no listed person")),
+            Some(Role::Auditor) => ("role", format!("{address} is an auditor, and auditors answer no questions")),
+            Some(_) => continue,
+        };
+        errors.push(FieldError::new(format!("assignees.people[{index}]"), rule, message));
+    }
+    let mut memberships: HashMap<String, Vec<String>> = HashMap::new();
+    let of_assignees = assignees.groups.iter().enumerate().map(|(index, name)| (format!("assignees.groups[{index}]"), name));
+    let of_quorum = of_quorum.map(|name| (format!("quorum.required_by_group.{name}"), name));
+    for (field, name) in of_assignees.chain(of_quorum) {
+        let Some(group) = rows.group(name)? else {
+            errors.push(FieldError::new(field, "unknown", format!("there is no group {name}")));
+            continue;
+        };
+        for member in group.members {
+            memberships.entry(member).or_default().push(name.clone());
+        }
+    }
+    let mut people: Vec<Answerer> = listed
+        .into_iter()
+        .map(|(address, role)| Answerer { groups: memberships.remove(&address).unwrap_or_default(), address, role })
+        .filter(|person| person.is_among(assignees))
+        .collect();
+    people.sort_unstable_by(|one, other| one.address.cmp(&other.address));
+    if people.is_empty() && errors.is_empty() {
+        let message = "must name at least one person who may answer: no listed person is in these groups or has these roles";
+        errors.push(FieldError::new("assignees", "count", message));
+    }
+    Ok(if errors.is_empty() { Ok(people) } else { Err(errors) })
+}
+
+/// The counted answers of an open question, each with whether its person may still answer, and the groups of that person.
+pub(crate) fn counted_now<R: ReadRows>(rows: &mut R, row: &SuspensionRow, question: &Question) -> RowsResult<Vec<Counted>> {
+    let mut counted = counted(rows, row)?;
+    look_again(rows, &mut counted, question.assignees.as_ref())?;
+    Ok(counted)
+}
+
+/// Looks again at the people who have answered: each must still be allowed to when the last one answers.
+pub(crate) fn look_again<R: ReadRows>(rows: &mut R, counted: &mut [Counted], assignees: Option<&Assignees>) -> RowsResult<()> {
+    for counted in counted {
+        let person = answerer(rows, &counted.person)?;
+        let is_among = |person: &Answerer| assignees.is_none_or(|assignees| person.is_among(assignees));
+        counted.may_answer = person.as_ref().is_some_and(is_among);
+        counted.groups = person.map(|person| person.groups).unwrap_or_default();
+    }
+    Ok(())
+}
+
+/// The listed person with this address, which is in small letters.
+pub(crate) fn answerer<R: ReadRows>(rows: &mut R, address: &str) -> RowsResult<Option<Answerer>> {
+    let Some(person) = rows.person_called(address)? else { return Ok(None) };
+    let groups = rows.groups_of(person.id)?;
+    Ok(Some(Answerer { address: person.address, role: person.role, groups }))
+}
+
+/// Whether a question may be answered by the person with this address: it is assigned to that person, or to no one in particular.
+pub(crate) fn is_assigned_to<R: ReadRows>(rows: &mut R, question: &Question, address: &str) -> RowsResult<bool> {
+    let Some(assignees) = &question.assignees else { return Ok(true) };
+    Ok(answerer(rows, &address.to_lowercase())?.is_some_and(|person| person.is_among(assignees)))
+}
+
+/// The person of a link, as far as a passkey must sign the answer.
+pub(crate) fn signer_of<R: ReadRows>(rows: &mut R, recipient: &str) -> RowsResult<Signer> {
+    let person = rows.person_called(&recipient.to_lowercase())?.filter(|person| person.confirmed_at.is_some());
+    Ok(match person {
+        Some(person) => Signer::Person(rows.passkeys_of(person.id)?),
+        None => Signer::Unknown,
+    })
+}

@@ -1,0 +1,54 @@
+//! The question that an answer names, and the person for whom the answer is given.
+//!
+//! Guarantee: a person who may no longer answer when the answer is recorded does not answer. Mechanism: the rows of the person and of the
+//! groups to which the question is assigned are held until the transaction ends, so a change of either waits, or is seen. Failure: a
+//! change that comes a moment later finds the question answered.
+
+use domain::base::ids::SuspensionId;
+use domain::intent::command::Command;
+use domain::people::answerer::answers_for;
+use domain::suspension::evidence::Evidence;
+
+use super::loaded::{Answering, Loaded};
+use crate::assigning::{answerer, look_again, owns};
+use crate::request::Request;
+use crate::rows::RowsResult;
+use crate::rows::prelude::*;
+
+/// Loads the question and the person, if the request is an answer; if several people must agree, also those who have answered.
+pub(super) fn load<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &Request) -> RowsResult<()> {
+    let Ok(Command::Respond(respond)) = &request.command else { return Ok(()) };
+    let named = SuspensionId::parse(&respond.suspension_id);
+    let Some(open) = named.and_then(|id| loaded.intent.opened(id)) else { return Ok(()) };
+    let id = open.id;
+    let question = rows.reads().question(loaded.suspension_row(open.id)?)?;
+    let evidence = Evidence::of(open, &question);
+    let mut answering = Answering { evidence, assurance: question.required_assurance, ..Answering::default() };
+    if let Some(assignees) = question.assignees {
+        let groups = assignees.groups.iter().chain(open.quorum.iter().flat_map(|quorum| quorum.required_by_group.keys()));
+        let groups: Vec<String> = groups.cloned().collect();
+        if let Some(address) = answers_for(&request.principal, respond.claimed_responded_by.as_deref()) {
+            let people = open.counted.iter().map(|counted| counted.person.clone()).chain([address.clone()]).collect();
+            hold(rows, people, &groups)?;
+            answering.answerer = answerer(rows.reads(), &address)?;
+            let askers = [&open.asked_by, &loaded.intent.created_by];
+            answering.is_own = open.quorum.is_some() && owns(rows.reads(), &askers, &address)?;
+        }
+        if let Some(open) = loaded.intent.opened_mut(id) {
+            look_again(rows.reads(), &mut open.counted, Some(&assignees))?;
+        }
+        answering.assignees = Some(assignees);
+    }
+    loaded.answering = answering;
+    Ok(())
+}
+
+/// Has neither these people nor these groups change until the transaction ends.
+fn hold<R: Rows>(rows: &mut R, mut people: Vec<String>, groups: &[String]) -> RowsResult<()> {
+    // Every transaction holds people in the same order. Otherwise two could each wait for the other.
+    people.sort_unstable();
+    for address in people {
+        rows.hold_person(&address)?;
+    }
+    rows.hold_groups(groups)
+}
