@@ -9,3 +9,4 @@ pub mod hold;
 pub mod passkey;
 pub mod person;
 pub mod principal;
+pub mod roster;

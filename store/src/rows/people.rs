@@ -3,7 +3,6 @@
 use chrono::{DateTime, Utc};
 use domain::base::ids::{PersonId, SessionId};
 use domain::people::person::Person;
-use domain::people::principal::Role;
 use uuid::Uuid;
 
 use super::error::RowsResult;
@@ -42,7 +41,8 @@ pub(crate) struct SessionRow {
 pub(crate) trait WritePeople {
     fn insert_person(&mut self, person: &Person) -> RowsResult<()>;
     fn confirm_person(&mut self, id: PersonId, at: DateTime<Utc>) -> RowsResult<()>;
-    fn set_role(&mut self, id: PersonId, role: Role) -> RowsResult<()>;
+    /// Changes the role of a person, and whether the configuration file names the person.
+    fn update_person(&mut self, person: &Person) -> RowsResult<()>;
     /// Notes that a person was removed, and deletes the person's login links and sessions.
     fn remove_person(&mut self, id: PersonId, at: DateTime<Utc>) -> RowsResult<()>;
     fn insert_login(&mut self, login: &LoginRow) -> RowsResult<()>;

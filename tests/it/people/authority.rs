@@ -93,9 +93,10 @@ const ASKED_FOR: [&str; 71] = [
 ];
 
 /// The units that no caller asks for: the server's own work, and units that a secret (a link) opens or that exist only in development.
-const OWN: [&str; 47] = [
+const OWN: [&str; 48] = [
     "scrub",
     "note_view",
+    "follow_roster",
     "request_login",
     "lease_logins",
     "complete_login",
