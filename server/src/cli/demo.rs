@@ -115,6 +115,7 @@ fn config(folder: &tempfile::TempDir) -> anyhow::Result<Config> {
         },
         subscriptions: SubscriptionsConfig::default(),
         retention: None,
+        roster: None,
         display_time_zone: None,
         otlp_endpoint: None,
         limits: Limits::of_this_machine(),

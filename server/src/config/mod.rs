@@ -12,6 +12,7 @@ mod help;
 mod limits;
 mod log;
 mod mode;
+mod people;
 mod place;
 mod questions;
 mod retention;
@@ -29,6 +30,7 @@ use domain::base::address::{self, AllowList};
 use domain::base::field::FieldError;
 use domain::base::login::{LOGIN_RULE, is_plain};
 use domain::base::passkey::Site;
+use domain::people::roster::Roster;
 use domain::suspension::channel::Channels;
 use domain::suspension::{FallbackPolicy, WINDOW_SECONDS_MAX};
 use secrecy::{ExposeSecret, SecretString};
@@ -47,6 +49,7 @@ pub use self::limits::{Limits, raise_files_max, use_small_pages};
 use self::log::LogArgs;
 pub use self::log::{LogConfig, LogMailConfig, WitnessConfig};
 pub use self::mode::Mode;
+pub use self::people::wrong_fields;
 pub use self::place::is_only_in_the_file;
 use self::questions::QuestionsSection;
 pub use self::retention::RETENTION_DAYS_RECOMMENDED;
@@ -152,6 +155,8 @@ pub struct Config {
     pub subscriptions: SubscriptionsConfig,
     /// How long the content of intents is kept after their last event; `None` if nothing is erased for its age.
     pub retention: Option<TimeDelta>,
+    /// The people and groups that the file names; `None` without a file, which says nothing about people.
+    pub roster: Option<Roster>,
     /// The key to the log, and its name.
     pub log: LogConfig,
     /// The second time zone in mails, beside UTC, if there is one.
@@ -206,6 +211,8 @@ impl Config {
         let display_time_zone = display_time_zone.map(|zone| time_zone(&zone)).transpose()?;
         let (limits, subscriptions) = (file.limits.resolve()?, file.subscriptions.resolve()?);
         let retention = file.retention.resolve()?;
+        let roster = people::resolve(file.people, &file.groups)?;
+        let roster = args.database.config.is_some().then_some(roster);
         let named = |flag: &Option<PathBuf>, file| flag.clone().or(file).filter(|path: &PathBuf| !path.as_os_str().is_empty());
         let of_log = LogArgs {
             key_file: named(&args.log_key_file, file.log_key_file),
@@ -226,6 +233,7 @@ impl Config {
             asking,
             subscriptions,
             retention,
+            roster,
             log,
             display_time_zone,
             otlp_endpoint,
@@ -593,7 +601,7 @@ mod tests {
     }
 
     /// The tables of the file.
-    const SECTIONS: [&str; 14] = [
+    const SECTIONS: [&str; 16] = [
         "",
         "[suspension]",
         "[suspension.default_retry_policy]",
@@ -608,6 +616,8 @@ mod tests {
         "[[log.witness]]",
         "[log.webhook]",
         "[log.mail]",
+        "[[people]]",
+        "[groups]",
     ];
 
     /// `KEYS`, the names that an error message about the file may always repeat, holds exactly the keys that the parser accepts.

@@ -9,4 +9,5 @@ mod governance;
 mod keys;
 pub(crate) mod logins;
 pub(crate) mod passkeys;
+mod roster;
 pub(crate) mod secrets;

@@ -9,6 +9,7 @@ mod deep;
 mod finding;
 mod gateways;
 mod mail;
+mod people;
 mod permissions;
 mod postgres;
 mod public_url;
@@ -78,8 +79,9 @@ pub(super) async fn run(mut args: DoctorArgs) -> anyhow::Result<()> {
     }
     // Whether the settings may be used on this database is checked only if no server is known to run on it: a server that runs
     // was allowed to start there.
-    if let (None, None, Ok(config), Some(inspection)) = (&running, &unasked, &config, &inspection) {
-        findings.extend(configuration::fits(config, inspection));
+    if let (None, None, Ok(config)) = (&running, &unasked, &config) {
+        findings.extend(inspection.as_ref().and_then(|seen| configuration::fits(config, seen)));
+        findings.extend(people::check(config, inspection.as_ref()));
     }
     findings.extend(of_database);
     if let (true, Some(database), Some(Schema::Current)) =
