@@ -130,7 +130,7 @@ impl App {
         keep_off_production(&*store, &config, mailbox.as_ref()).await?;
         release_leases(&*store).await?;
         recover(&*store).await?;
-        store.begin_server_log().await?;
+        log::begin::begin(&*store, config.roster.clone()).await?;
         let settings = Settings::of(&config, address);
         let nonce_secret = store.secret("answer-page-nonce").await?;
         let instance = Instance::new(store.secret(INSTANCE_SECRET).await?).running_with(settings);

@@ -44,4 +44,6 @@ pub enum Stray {
     Missing(String),
     /// The group has as many members as a group can have.
     Full(String),
+    /// The configuration file decides who is in it.
+    Managed(String),
 }

@@ -78,7 +78,7 @@ pub use self::filter::{
 pub use self::graph::{Relation, Relatives};
 pub use self::groups::Groups;
 pub use self::identity::{Entry, OPENID_LOGIN_LASTS, Proved, Stray};
-pub use self::inspection::{Gateway, Inspection, Schema};
+pub use self::inspection::{Directory, Gateway, Inspection, Schema};
 pub use self::link::LinkView;
 pub use self::logins::Logins;
 pub use self::observer::{Again, Copied, Observer, Unobserved};

@@ -1,4 +1,4 @@
-//! The rows of people, login links, sessions and passkeys as the databases hold them.
+//! The rows of people, groups, login links, sessions and passkeys as the databases hold them.
 
 use diesel::Queryable;
 use domain::base::ids::{PersonId, SessionId};
@@ -8,14 +8,14 @@ use domain::people::passkey::Passkey;
 use domain::people::person::Person;
 
 use crate::rows::{Code, LoginRow, RowsError, RowsResult, SessionRow};
-use crate::schema::{logins, passkeys, people, sessions};
+use crate::schema::{logins, passkeys, people, people_groups, sessions};
 use crate::sql::{At, Key};
 
 /// The columns of a person.
 pub(crate) type PersonSelection =
-    (people::id, people::address, people::role, people::added_at, people::added_by, people::confirmed_at);
+    (people::id, people::address, people::role, people::added_at, people::added_by, people::confirmed_at, people::managed);
 pub(crate) const PERSON: PersonSelection =
-    (people::id, people::address, people::role, people::added_at, people::added_by, people::confirmed_at);
+    (people::id, people::address, people::role, people::added_at, people::added_by, people::confirmed_at, people::managed);
 
 #[derive(Queryable)]
 pub(crate) struct PersonColumns {
@@ -25,6 +25,7 @@ pub(crate) struct PersonColumns {
     added_at: At,
     added_by: String,
     confirmed_at: Option<At>,
+    managed: bool,
 }
 
 impl PersonColumns {
@@ -36,9 +37,14 @@ impl PersonColumns {
             added_at: self.added_at.0,
             added_by: self.added_by,
             confirmed_at: self.confirmed_at.map(|at| at.0),
+            managed: self.managed,
         })
     }
 }
+
+/// The columns of a group, without its members.
+pub(crate) const GROUP: (people_groups::rid, people_groups::name, people_groups::managed) =
+    (people_groups::rid, people_groups::name, people_groups::managed);
 
 /// The columns of a login link.
 pub(crate) type LoginSelection = (

@@ -83,11 +83,11 @@ pub enum ServerEvent {
     PersonAdded(PersonAdded),
     /// A person logged in for the first time: the address is that person's.
     PersonConfirmed(PersonNamed),
-    /// A person has another role from now on.
+    /// A person has another role from now on, or the configuration file took the person over.
     PersonChanged(PersonChanged),
     /// A person may log in no longer, is in no group, and the person's sessions have ended.
     PersonRemoved(PersonNamed),
-    /// A group was made, or has other members from now on.
+    /// A group was made, has other members from now on, or the configuration file took it over.
     GroupChanged(GroupChanged),
     /// There is no group of this name any more.
     GroupRemoved(GroupRemoved),
@@ -159,7 +159,7 @@ pub struct PersonNamed {
     pub credential: Option<Credential>,
 }
 
-/// A person with another role.
+/// A person with the role from now on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PersonChanged {
     /// The person's id.

@@ -12,3 +12,4 @@ pub mod identity;
 pub mod passkey;
 pub mod person;
 pub mod principal;
+pub mod roster;

@@ -28,6 +28,8 @@ pub struct Person {
     pub added_by: String,
     /// When the person first logged in; absent before.
     pub confirmed_at: Option<DateTime<Utc>>,
+    /// Whether the configuration file names the person, so that the role is changed only there.
+    pub managed: bool,
 }
 
 /// Reads the address of a person.

@@ -1,5 +1,6 @@
 //! The configuration file as it is written.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
@@ -14,6 +15,7 @@ use super::environment::secret_file;
 use super::limits::LimitsSection;
 use super::log::LogSection;
 use super::login::LoginSection;
+use super::people::PersonSection;
 use super::place::{Place, without_values};
 use super::questions::QuestionsSection;
 use super::retention::RetentionSection;
@@ -47,6 +49,8 @@ pub(super) struct FileConfig {
     pub(super) subscriptions: SubscriptionsSection,
     pub(super) retention: RetentionSection,
     pub(super) limits: LimitsSection,
+    pub(super) people: Vec<PersonSection>,
+    pub(super) groups: BTreeMap<String, Vec<String>>,
 }
 
 #[derive(Debug, Default, Deserialize)]

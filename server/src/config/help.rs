@@ -28,5 +28,7 @@ In the file (--config), in TOML: the flags above but --config, --dev and --after
   [[log.witness]]       url, key, allow_subnets
   [log.mail]            to, hours
   [log.webhook]         url, secret, secret_file, allow_subnets
+  [[people]]            address, role = \"auditor\", \"operator\" or \"admin\"
+  [groups]              NAME = [\"ada@example.com\", …]
 
 docs/operating.md explains each of them";

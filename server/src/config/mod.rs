@@ -14,6 +14,7 @@ mod log;
 mod login;
 mod loopback;
 mod mode;
+mod people;
 mod place;
 mod questions;
 mod retention;
@@ -31,6 +32,7 @@ use domain::base::address::{self, AllowList};
 use domain::base::field::FieldError;
 use domain::base::login::{LOGIN_RULE, is_plain};
 use domain::base::passkey::Site;
+use domain::people::roster::Roster;
 use domain::suspension::channel::Channels;
 use domain::suspension::{FallbackPolicy, WINDOW_SECONDS_MAX};
 use secrecy::{ExposeSecret, SecretString};
@@ -51,6 +53,7 @@ pub use self::log::{LogConfig, LogMailConfig, WitnessConfig};
 pub use self::login::{GroupsConfig, OPENID_CLIENT_SECRET, OpenIdConfig};
 pub use self::loopback::is_loopback;
 pub use self::mode::Mode;
+pub use self::people::wrong_fields;
 pub use self::place::is_only_in_the_file;
 use self::questions::QuestionsSection;
 pub use self::retention::RETENTION_DAYS_RECOMMENDED;
@@ -158,6 +161,8 @@ pub struct Config {
     pub retention: Option<TimeDelta>,
     /// The issuer by which people may log in, if there is one.
     pub openid: Option<OpenIdConfig>,
+    /// The people and groups that the file names; `None` without a file, which says nothing about people.
+    pub roster: Option<Roster>,
     /// The key to the log, and its name.
     pub log: LogConfig,
     /// The second time zone in mails, beside UTC, if there is one.
@@ -213,6 +218,8 @@ impl Config {
         let (limits, subscriptions) = (file.limits.resolve()?, file.subscriptions.resolve()?);
         let retention = file.retention.resolve()?;
         let openid = file.login.resolve(&secret_from_environment)?;
+        let roster = people::resolve(file.people, &file.groups, openid.as_ref())?;
+        let roster = args.database.config.is_some().then_some(roster);
         let named = |flag: &Option<PathBuf>, file| flag.clone().or(file).filter(|path: &PathBuf| !path.as_os_str().is_empty());
         let of_log = LogArgs {
             key_file: named(&args.log_key_file, file.log_key_file),
@@ -234,6 +241,7 @@ impl Config {
             subscriptions,
             retention,
             openid,
+            roster,
             log,
             display_time_zone,
             otlp_endpoint,
@@ -591,7 +599,7 @@ mod tests {
     }
 
     /// The tables of the file.
-    const SECTIONS: [&str; 16] = [
+    const SECTIONS: [&str; 18] = [
         "",
         "[suspension]",
         "[suspension.default_retry_policy]",
@@ -608,6 +616,8 @@ mod tests {
         "[log.mail]",
         "[login]",
         "[login.openid]",
+        "[[people]]",
+        "[groups]",
     ];
 
     /// `KEYS`, the names that an error message about the file may always repeat, holds exactly the keys that the parser accepts.

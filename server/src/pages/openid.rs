@@ -248,6 +248,9 @@ fn tell(stray: &Stray) {
             tracing::warn!(group, "login.openid: groups names a group that does not exist, so it was left out");
         }
         Stray::Full(group) => tracing::warn!(group, "a person of the issuer's group was left out: the group here is full"),
+        Stray::Managed(group) => {
+            tracing::warn!(group, "a group does not follow the issuer: the configuration file decides who is in it");
+        }
     }
 }
 

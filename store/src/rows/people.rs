@@ -4,7 +4,6 @@ use chrono::{DateTime, Utc};
 use domain::base::ids::{PersonId, SessionId};
 use domain::people::identity::Beginning;
 use domain::people::person::Person;
-use domain::people::principal::Role;
 use uuid::Uuid;
 
 use super::error::RowsResult;
@@ -46,7 +45,8 @@ pub(crate) trait WritePeople {
     /// Until the transaction ends, the person with this address, if there is one, is not changed or removed.
     fn hold_person(&mut self, address: &str) -> RowsResult<()>;
     fn confirm_person(&mut self, id: PersonId, at: DateTime<Utc>) -> RowsResult<()>;
-    fn set_role(&mut self, id: PersonId, role: Role) -> RowsResult<()>;
+    /// Changes the role of a person, and whether the configuration file names the person.
+    fn update_person(&mut self, person: &Person) -> RowsResult<()>;
     /// Notes that a person was removed, and deletes the person's login links and sessions, and the account at an issuer.
     fn remove_person(&mut self, id: PersonId, at: DateTime<Utc>) -> RowsResult<()>;
     fn insert_login(&mut self, login: &LoginRow) -> RowsResult<()>;

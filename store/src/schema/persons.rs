@@ -1,7 +1,7 @@
 //! The tables of people who are listed, of their groups, their logins, and of what they opened.
 
 diesel::table! {
-    use diesel::sql_types::{BigInt, Integer, Nullable, Text};
+    use diesel::sql_types::{BigInt, Bool, Integer, Nullable, Text};
     use crate::sql::{Id, Moment};
 
     people (rid) {
@@ -13,6 +13,7 @@ diesel::table! {
         added_by -> Text,
         confirmed_at -> Nullable<Moment>,
         removed_at -> Nullable<Moment>,
+        managed -> Bool,
     }
 }
 
@@ -107,12 +108,13 @@ diesel::table! {
 }
 
 diesel::table! {
-    use diesel::sql_types::{BigInt, Integer, Text};
+    use diesel::sql_types::{BigInt, Bool, Integer, Text};
 
     people_groups (rid) {
         rid -> BigInt,
         name -> Text,
         version -> Integer,
+        managed -> Bool,
     }
 }
 

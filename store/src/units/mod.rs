@@ -44,6 +44,7 @@ mod repeatable;
 pub(crate) mod retain;
 mod retries;
 mod retry_steps;
+pub(crate) mod roster;
 pub(crate) mod secret;
 pub(crate) mod server_log;
 pub(crate) mod subscriptions;

@@ -5,13 +5,13 @@
 //! row of the server's log, so it runs alone. Failure: what does not fit is refused, and nothing has changed.
 
 use chrono::{DateTime, Utc};
-use domain::base::name::SERVER;
-use domain::people::event::{GroupChanged, IdentityBound, ServerEvent};
+use domain::people::event::{IdentityBound, ServerEvent};
 use domain::people::group::{GROUP_MEMBERS_MAX, Group};
 use domain::people::identity::{Beginning, LoginMethod};
 use domain::people::person::Person;
+use domain::people::principal::Principal;
 
-use super::{logins, server_log};
+use super::{groups, logins, server_log};
 use crate::identity::{Entry, OPENID_LOGIN_LASTS, Proved, Stray};
 use crate::person::{OpenIdState, SessionToken};
 use crate::rows::prelude::*;
@@ -76,9 +76,13 @@ fn bind<R: Rows>(rows: &mut R, env: &Env<'_>, proved: &Proved, now: DateTime<Utc
 
 /// Makes a person a member of a group, or takes the person out of it. If it is so already, nothing happens, and no event is written.
 fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, person: &Person, name: &str, is_member: bool) -> RowsResult<Option<Stray>> {
-    let Some(Group { mut members, .. }) = rows.reads().group(name)? else {
+    let Some(Group { mut members, managed, .. }) = rows.reads().group(name)? else {
         return Ok(Some(Stray::Missing(name.to_owned())));
     };
+    if managed {
+        // A server refuses a file that says both, so it was the file of another server that named the members.
+        return Ok(Some(Stray::Managed(name.to_owned())));
+    }
     if members.contains(&person.address) == is_member {
         return Ok(None);
     }
@@ -89,15 +93,13 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, person: &Person, name: &str, is_
     } else {
         return Ok(Some(Stray::Full(name.to_owned())));
     }
-    let members = ordered(members);
-    let mut ids = Vec::with_capacity(members.len());
+    let group = Group { name: name.to_owned(), members: ordered(members), managed };
+    let mut ids = Vec::with_capacity(group.members.len());
     for listed in rows.reads().people()? {
-        if members.contains(&listed.address) {
+        if group.members.contains(&listed.address) {
             ids.push(listed.id);
         }
     }
-    let event = GroupChanged { group: name.to_owned(), members, credential: None };
-    server_log::append(rows, env, SERVER, &ServerEvent::GroupChanged(event))?;
-    rows.save_group(name, &ids)?;
+    groups::save(rows, env, &Principal::server(), &group, &ids)?;
     Ok(None)
 }

@@ -94,9 +94,10 @@ const ASKED_FOR: [&str; 72] = [
 ];
 
 /// The units that no caller asks for: the server's own work, and units that a secret (a link) opens or that exist only in development.
-const OWN: [&str; 50] = [
+const OWN: [&str; 51] = [
     "scrub",
     "note_view",
+    "follow_roster",
     "request_login",
     "lease_logins",
     "complete_login",

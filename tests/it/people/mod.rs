@@ -12,4 +12,5 @@ pub(crate) mod logins;
 pub(crate) mod openid;
 pub(crate) mod passkeys;
 mod quorums;
+mod roster;
 pub(crate) mod secrets;

@@ -16,6 +16,7 @@ use store::Named;
 use store::host::account;
 
 use super::logins::{ADA, last, list, log_in, seen};
+use super::roster::file;
 
 /// A change of the issuer's behaviour.
 type Lie = Box<dyn Fn(&mut Behaviour)>;
@@ -406,6 +407,26 @@ on_each_store! {
         enter_as(Value::Null).await;
         assert_eq!(members(app, "board").await, [""; 0], "a claim that is absent names no group");
         assert_eq!(changes().await, 8);
+    }
+
+    /// The configuration file of another server may name the members of a group that follows the issuer here. A login must not change
+    /// that group, in either direction, and must not take it from the file.
+    async fn a_group_of_the_file_does_not_follow_the_issuer(app: &mut TestApp) {
+        let issuer = Issuer::start(app.clock.clone()).await;
+        let config = issuer.config_with_groups(&[("finance", "finance"), ("audit", "audit"), ("board", "board")]);
+        let people = [(ADA, Role::Auditor), ("bob@example.com", Role::Auditor)];
+        let roster = file(&people, &[("finance", &["bob@example.com"]), ("audit", &[ADA])]);
+        app.restart_with(|settings| (settings.openid, settings.roster) = (Some(config), Some(roster))).await;
+        set_group(app, "board", &["bob@example.com"]).await;
+        let before = app.store().groups(account::principal()).await.unwrap();
+        for (teams, board) in [(json!(["finance", "board"]), vec![ADA, "bob@example.com"]), (json!(["finance"]), vec!["bob@example.com"])] {
+            issuer.behave_but(|behaviour| behaviour.claim("teams", teams));
+            assert!(is_begun(&enter(app, &issuer, &mut app.person()).await));
+            assert_eq!(members(app, "board").await, board, "this group follows the issuer");
+            assert_eq!((members(app, "finance").await, members(app, "audit").await), (vec!["bob@example.com".to_owned()], vec![ADA.to_owned()]));
+        }
+        assert_eq!(app.store().groups(account::principal()).await.unwrap(), before);
+        assert_eq!(told(app).await.iter().filter(|event| *event == "group.changed").count(), 5, "two by the file, three of the board");
     }
 }
 

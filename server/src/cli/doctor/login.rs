@@ -36,8 +36,9 @@ pub(super) async fn check(config: &Config, public_url: &str, seen: Option<&Inspe
 
 /// The groups that should follow the issuer, and do not exist.
 fn missing(provider: &Provider, seen: &Inspection) -> Option<Finding> {
+    let known = &seen.directory.as_ref()?.groups;
     let missing: Vec<&str> =
-        provider.groups().into_iter().filter(|group| !seen.groups.iter().any(|known| known == group)).collect();
+        provider.groups().into_iter().filter(|name| !known.iter().any(|group| group.name == *name)).collect();
     (!missing.is_empty()).then(|| {
         Finding::warn(
             CHECK,

@@ -10,6 +10,7 @@ mod finding;
 mod gateways;
 mod login;
 mod mail;
+mod people;
 mod permissions;
 mod postgres;
 mod public_url;
@@ -79,8 +80,9 @@ pub(super) async fn run(mut args: DoctorArgs) -> anyhow::Result<()> {
     }
     // Whether the settings may be used on this database is checked only if no server is known to run on it: a server that runs
     // was allowed to start there.
-    if let (None, None, Ok(config), Some(inspection)) = (&running, &unasked, &config, &inspection) {
-        findings.extend(configuration::fits(config, inspection));
+    if let (None, None, Ok(config)) = (&running, &unasked, &config) {
+        findings.extend(inspection.as_ref().and_then(|seen| configuration::fits(config, seen)));
+        findings.extend(people::check(config, inspection.as_ref()));
     }
     findings.extend(of_database);
     if let (true, Some(database), Some(Schema::Current)) =

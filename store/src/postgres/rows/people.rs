@@ -4,12 +4,12 @@ use chrono::{DateTime, Utc};
 use diesel::prelude::*;
 use domain::base::ids::{PersonId, SessionId};
 use domain::people::person::Person;
-use domain::people::principal::Role;
 use uuid::Uuid;
 
 use super::Writing;
 use crate::columns::signed;
 use crate::person_columns::{LOGIN, LoginColumns, PERSON, PersonColumns, SESSION, SessionColumns};
+use crate::postgres::connection::Connection;
 use crate::postgres::session::Session;
 use crate::rows::{Code, LoginRow, ReadPeople, RowsError, RowsResult, SessionRow, WritePeople};
 use crate::schema::{identities, logins, people, sessions};
@@ -23,6 +23,7 @@ impl WritePeople for Writing<'_> {
             people::role.eq(person.role.code()),
             people::added_at.eq(At(person.added_at)),
             people::added_by.eq(&person.added_by),
+            people::managed.eq(person.managed),
         );
         diesel::insert_into(people::table).values(row).execute(self.session.conn()?)?;
         Ok(())
@@ -40,9 +41,9 @@ impl WritePeople for Writing<'_> {
         Ok(())
     }
 
-    fn set_role(&mut self, id: PersonId, role: Role) -> RowsResult<()> {
-        let person = people::table.filter(people::id.eq(Key(id.0)));
-        diesel::update(person).set(people::role.eq(role.code())).execute(self.session.conn()?)?;
+    fn update_person(&mut self, person: &Person) -> RowsResult<()> {
+        let changes = (people::role.eq(person.role.code()), people::managed.eq(person.managed));
+        diesel::update(people::table.filter(people::id.eq(Key(person.id.0)))).set(changes).execute(self.session.conn()?)?;
         Ok(())
     }
 
@@ -141,10 +142,15 @@ impl WritePeople for Writing<'_> {
     }
 }
 
+/// All people, in the order in which they were added.
+pub(crate) fn all(conn: &mut Connection) -> RowsResult<Vec<Person>> {
+    let all = people::table.filter(people::removed_at.is_null()).order(people::rid).select(PERSON);
+    all.load::<PersonColumns>(conn)?.into_iter().map(PersonColumns::into_person).collect()
+}
+
 impl ReadPeople for Session {
     fn people(&mut self) -> RowsResult<Vec<Person>> {
-        let all = people::table.filter(people::removed_at.is_null()).order(people::rid).select(PERSON);
-        all.load::<PersonColumns>(self.conn()?)?.into_iter().map(PersonColumns::into_person).collect()
+        all(self.conn()?)
     }
 
     fn people_count(&mut self) -> RowsResult<u32> {

@@ -5,7 +5,6 @@ use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::base::ids::{PersonId, SessionId};
 use domain::people::person::Person;
-use domain::people::principal::Role;
 use uuid::Uuid;
 
 use super::Writing;
@@ -23,6 +22,7 @@ impl WritePeople for Writing<'_> {
             people::role.eq(person.role.code()),
             people::added_at.eq(At(person.added_at)),
             people::added_by.eq(&person.added_by),
+            people::managed.eq(person.managed),
         );
         diesel::insert_into(people::table).values(row).execute(self.conn)?;
         Ok(())
@@ -39,9 +39,9 @@ impl WritePeople for Writing<'_> {
         Ok(())
     }
 
-    fn set_role(&mut self, id: PersonId, role: Role) -> RowsResult<()> {
-        let person = people::table.filter(people::id.eq(Key(id.0)));
-        diesel::update(person).set(people::role.eq(role.code())).execute(self.conn)?;
+    fn update_person(&mut self, person: &Person) -> RowsResult<()> {
+        let changes = (people::role.eq(person.role.code()), people::managed.eq(person.managed));
+        diesel::update(people::table.filter(people::id.eq(Key(person.id.0)))).set(changes).execute(self.conn)?;
         Ok(())
     }
 
