@@ -350,6 +350,12 @@ pub enum Rejection {
         /// The most holds.
         most: usize,
     },
+    /// The configuration file names the person or group, so it is changed and removed only there.
+    #[error("the configuration file of the server decides this: change {setting} there, and start the server again")]
+    ManagedByConfiguration {
+        /// The part of the file.
+        setting: String,
+    },
     /// Events were erased after the checkpoint of the export, so the export at this size cannot be made any more.
     #[error("events were erased after this checkpoint; begin the export anew, with a newer one")]
     ExportOutdated,
@@ -449,6 +455,16 @@ impl Rejection {
         Self::Forbidden { reason: reason.into() }
     }
 
+    /// Refuses to change a person whom the configuration file names.
+    pub fn managed_person(address: &str) -> Self {
+        Self::ManagedByConfiguration { setting: format!("the [[people]] entry with address = \"{address}\"") }
+    }
+
+    /// Refuses to change a group that the configuration file names, or to remove a member of it.
+    pub fn managed_group(name: &str) -> Self {
+        Self::ManagedByConfiguration { setting: format!("groups.{name}") }
+    }
+
     /// Refuses a command that only the server itself gives.
     pub fn server_only() -> Self {
         Self::Forbidden { reason: "only the server itself does this".into() }
@@ -494,6 +510,7 @@ impl Rejection {
             Self::IntentNotEnded { .. } => entry("intent_not_ended", 409, "The intent has not ended"),
             Self::LegalHold => entry("legal_hold", 409, "A legal hold is in force"),
             Self::TooManyHolds { .. } => entry("too_many_holds", 409, "Too many legal holds"),
+            Self::ManagedByConfiguration { .. } => entry("managed_by_configuration", 409, "Managed by the configuration file"),
             Self::ExportOutdated => entry("export_outdated", 409, "The export is outdated"),
             Self::NotAnswered => entry("not_answered", 409, "Not answered"),
             Self::ReceiptUsed { .. } => entry("receipt_used", 409, "Receipt used"),
@@ -509,9 +526,7 @@ impl Rejection {
             Self::GuardrailViolation { .. } => entry("guardrail_violation", 403, "A guardrail of the intent forbids it"),
             Self::GovernanceViolation { .. } => entry("governance_violation", 403, "The policy of the intent forbids it"),
             Self::PortfolioNotActive { .. } => entry("portfolio_not_active", 409, "Portfolio not active"),
-            Self::PortfolioDeadlinePassed { .. } => {
-                entry("portfolio_deadline_passed", 409, "The deadline of the portfolio has passed")
-            }
+            Self::PortfolioDeadlinePassed { .. } => PORTFOLIO_DEADLINE_PASSED,
             Self::MembersIncomplete { .. } => entry("members_incomplete", 409, "Intents of the portfolio are not completed"),
             Self::DependencyExists => entry("dependency_exists", 400, "The dependency exists"),
             Self::DependencyCycle { .. } => entry("dependency_cycle", 400, "The intents would wait for each other"),
@@ -547,6 +562,9 @@ pub struct Entry {
 const fn entry(code: &'static str, status: u16, title: &'static str) -> Entry {
     Entry { code, status, title }
 }
+
+/// The row that would take three lines of the table.
+const PORTFOLIO_DEADLINE_PASSED: Entry = entry("portfolio_deadline_passed", 409, "The deadline of the portfolio has passed");
 
 /// Refusals and failures of the HTTP layer itself, beside the `Rejection`s of the domain.
 pub mod edge {

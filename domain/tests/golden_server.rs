@@ -12,10 +12,11 @@ use domain::log::payload::{Key, KeyRevoked};
 use domain::log::{Entry, Envelope, Sealed, verify_chain};
 use domain::people::client::Client;
 use domain::people::event::{
-    GroupChanged, GroupRemoved, HoldChanged, KeyFacts, LogExported, LogKeyAdded, PasskeyAdded, PasskeyRemoved, PayloadRedacted,
-    PersonAdded, PersonChanged, PersonNamed, ServerEvent, SessionBegan, SessionEnded,
+    GroupChanged, GroupRemoved, HoldChanged, IdentityBound, KeyFacts, LogExported, LogKeyAdded, PasskeyAdded, PasskeyRemoved,
+    PayloadRedacted, PersonAdded, PersonChanged, PersonNamed, ServerEvent, SessionBegan, SessionEnded,
 };
 use domain::people::hold::HoldScope;
+use domain::people::identity::LoginMethod;
 use domain::people::principal::{Credential, Role};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -81,6 +82,7 @@ fn events() -> Vec<ServerEvent> {
     .into_iter()
     .chain(events_of_people(credential))
     .chain(events_of_groups(credential))
+    .chain(events_of_identities())
     .collect()
 }
 
@@ -90,7 +92,10 @@ fn events_of_people(credential: Option<Credential>) -> Vec<ServerEvent> {
     let address = || "ada@example.com".to_owned();
     let added = |role, credential| ServerEvent::PersonAdded(PersonAdded { person_id, address: address(), role, credential });
     let named = |credential| PersonNamed { person_id, address: address(), credential };
-    let began = |replaces| ServerEvent::SessionBegan(SessionBegan { session_id, person_id, role: Role::Auditor, replaces });
+    let began = |replaces| {
+        let (role, method, auth_time) = (Role::Auditor, None, None);
+        ServerEvent::SessionBegan(SessionBegan { session_id, person_id, role, replaces, method, auth_time })
+    };
     let ended = |everywhere| ServerEvent::SessionEnded(SessionEnded { session_id, person_id, everywhere });
     vec![
         added(Role::Auditor, None),
@@ -131,6 +136,25 @@ fn events_of_groups(credential: Option<Credential>) -> Vec<ServerEvent> {
         set(&["ada@example.com", "bob@example.com"], None),
         removed(credential),
         removed(None),
+    ]
+}
+
+fn events_of_identities() -> Vec<ServerEvent> {
+    let (person_id, session_id) = (PersonId(Uuid::from_u128(8)), SessionId(Uuid::from_u128(9)));
+    let began = |method, auth_time| {
+        let (role, replaces) = (Role::Auditor, None);
+        ServerEvent::SessionBegan(SessionBegan { session_id, person_id, role, replaces, method: Some(method), auth_time })
+    };
+    vec![
+        ServerEvent::IdentityBound(IdentityBound {
+            person_id,
+            address: "ada@example.com".to_owned(),
+            issuer: "https://login.example.com".to_owned(),
+            subject: "248289761001".to_owned(),
+        }),
+        began(LoginMethod::OpenId, Some(from_micros(1_795_507_100_000_000))),
+        began(LoginMethod::OpenId, None),
+        began(LoginMethod::Mail, None),
     ]
 }
 
@@ -194,6 +218,7 @@ fn every_payload_of_the_server_is_read_and_written_back() {
             "person.changed" => again::<PersonChanged>(payload),
             "group.changed" => again::<GroupChanged>(payload),
             "group.removed" => again::<GroupRemoved>(payload),
+            "identity.bound" => again::<IdentityBound>(payload),
             "session.began" => again::<SessionBegan>(payload),
             "session.ended" => again::<SessionEnded>(payload),
             "passkey.added" => again::<PasskeyAdded>(payload),

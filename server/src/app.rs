@@ -46,6 +46,7 @@ use crate::log::witness::Witness as LogWitness;
 use crate::observe::Witness;
 use crate::observe::metrics::Metrics;
 use crate::observe::traces::Traces;
+use crate::openid::{OPENID_SECRET, Provider};
 use crate::pages::{self, DEVELOPMENT_SECRET, Development, Pages};
 use crate::worker::deadlines::Deadlines;
 use crate::worker::deliveries::{Deliveries, Resources};
@@ -129,7 +130,7 @@ impl App {
         keep_off_production(&*store, &config, mailbox.as_ref()).await?;
         release_leases(&*store).await?;
         recover(&*store).await?;
-        store.begin_server_log().await?;
+        log::begin::begin(&*store, config.roster.clone()).await?;
         let settings = Settings::of(&config, address);
         let nonce_secret = store.secret("answer-page-nonce").await?;
         let instance = Instance::new(store.secret(INSTANCE_SECRET).await?).running_with(settings);
@@ -144,10 +145,10 @@ impl App {
             let secret = store.secret(DEVELOPMENT_SECRET).await?;
             development = Some(Development::new(mailbox.clone(), deliveries.clone(), secret, &public_url, &*entropy));
         }
-        let secrets = (nonce_secret, link_secret);
-        let (public, sends_logins) = ((public_url.clone(), site(&public_url)), deliveries.sends_logins());
-        let pages = Pages::new(public, secrets, api::document, development, sends_logins);
-        let pages = web::Data::new(pages.keeping(config.retention));
+        let (public, secrets) = ((public_url.clone(), site(&public_url)), (nonce_secret, link_secret));
+        let pages = Pages::new(public, secrets, api::document, development, deliveries.sends_logins());
+        let issuer = issuer(&config, &public_url, (&*store, &clock)).await?;
+        let pages = web::Data::new(pages.keeping(config.retention).with_issuer(issuer));
         let (checkpoints, second_places) =
             keepers_of_the_log(&config, (address, &public_url, ways.checkpoints), (&store, &clock, &metrics), &*entropy).await?;
         let SubscriptionsConfig { hosts, allow_subnets } = config.subscriptions;
@@ -404,6 +405,17 @@ fn ways(config: &Config, mailbox: Option<&MemoryMailbox>, address: SocketAddr) -
         lanes.push(Lane::webhook(name.clone(), channel));
     }
     Ok(Ways { lanes, logins, checkpoints })
+}
+
+/// The issuer of identities by which people log in, if there is one. Nothing is asked of it yet, so the server starts without it.
+async fn issuer(
+    config: &Config,
+    public_url: &Url,
+    (store, clock): (&dyn Store, &Arc<dyn Clock>),
+) -> anyhow::Result<Option<Arc<Provider>>> {
+    let Some(openid) = config.openid.clone() else { return Ok(None) };
+    let secret = store.secret(OPENID_SECRET).await?;
+    Ok(Some(Arc::new(Provider::new(openid, public_url, clock.clone(), secret)?)))
 }
 
 /// Opens the key of the log, and makes the loop that signs its checkpoints and those that send them on.

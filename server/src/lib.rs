@@ -8,6 +8,7 @@ mod crypto;
 pub mod edge;
 pub mod log;
 pub mod observe;
+mod openid;
 pub mod pages;
 mod terminal;
 pub mod worker;

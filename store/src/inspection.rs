@@ -2,6 +2,8 @@
 
 use chrono::{DateTime, Utc};
 use domain::base::ids::KeyId;
+use domain::people::group::Group;
+use domain::people::person::Person;
 use domain::people::principal::Role;
 use domain::wire::KeyView;
 
@@ -39,6 +41,13 @@ impl Gateway {
     }
 }
 
+/// The people and groups of a database.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Directory {
+    pub people: Vec<Person>,
+    pub groups: Vec<Group>,
+}
+
 /// The contents of a database that concern its operator.
 #[derive(Debug)]
 pub struct Inspection {
@@ -56,6 +65,8 @@ pub struct Inspection {
     pub keys: i64,
     /// Gateways whose keys are valid; known once the tables are of this version.
     pub gateways: Vec<Gateway>,
+    /// The people and groups; known once the tables are of this version.
+    pub directory: Option<Directory>,
     /// The time from which deadlines and messages wait after a restore; absent if they do not wait.
     pub held_since: Option<DateTime<Utc>>,
     /// The server's own secret whose name the caller gave, if the server has made it.
@@ -75,6 +86,7 @@ impl Inspection {
             last_event: None,
             keys: 0,
             gateways: Vec::new(),
+            directory: None,
             held_since: None,
             secret: None,
             was_in_production: false,

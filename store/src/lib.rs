@@ -24,6 +24,7 @@ mod graph;
 mod groups;
 pub mod host;
 pub mod hub;
+mod identity;
 mod inspection;
 pub mod link;
 mod logins;
@@ -31,6 +32,7 @@ mod look;
 pub mod mailbox;
 pub mod moving;
 mod observer;
+mod openid;
 pub mod overview;
 mod passkey;
 mod passkeys;
@@ -75,15 +77,17 @@ pub use self::filter::{
 };
 pub use self::graph::{Relation, Relatives};
 pub use self::groups::Groups;
-pub use self::inspection::{Gateway, Inspection, Schema};
+pub use self::identity::{Entry, OPENID_LOGIN_LASTS, Proved, Stray};
+pub use self::inspection::{Directory, Gateway, Inspection, Schema};
 pub use self::link::LinkView;
 pub use self::logins::Logins;
 pub use self::observer::{Again, Copied, Observer, Unobserved};
+pub use self::openid::OpenId;
 pub use self::passkey::{NewPasskey, PasskeyChallenge, Signer};
 pub use self::passkeys::Passkeys;
 pub use self::person::{
-    LOGIN_LASTS, LOGINS_MAX, LeasedLogin, LeasedLogins, LoginResult, LoginToken, Named, NewPerson, OpenSession, SESSION_IDLE,
-    SESSION_LASTS, SessionToken,
+    LOGIN_LASTS, LOGINS_MAX, LeasedLogin, LeasedLogins, LoginResult, LoginToken, Named, NewPerson, OpenIdState, OpenSession,
+    SESSION_IDLE, SESSION_LASTS, SessionToken,
 };
 pub use self::posting::{LeasedPost, LeasedPosts, SUBSCRIPTION_SECRET, subscription_secret};
 pub use self::proofs::CheckpointId;

@@ -2,6 +2,7 @@
 
 use domain::base::ids::SessionId;
 use domain::people::principal::{Principal, Role};
+use domain::people::roster::{Change, Roster};
 use domain::wire::PersonView;
 use futures_util::FutureExt;
 use uuid::Uuid;
@@ -21,6 +22,9 @@ pub trait Logins {
     fn change_person(&self, principal: Principal, person: Wanted<Named>, role: Wanted<Role>) -> Unit<'_, PersonView>;
     /// Removes a person from the list and from all groups, and ends the person's sessions; `NotFound` if the person is not listed.
     fn remove_person(&self, principal: Principal, person: Wanted<Named>) -> Unit<'_, PersonView>;
+    /// Makes people and groups be as the configuration file says, and returns the changes; for a server that starts. Refused with the fields
+    /// that do not fit to people and groups that were added otherwise.
+    fn follow_roster(&self, roster: Roster) -> Unit<'_, Vec<Change>>;
     /// Queues a mail with a login link, if the address is listed. The result and the time that it takes do not depend on the address.
     fn request_login(&self, address: String) -> Unit<'_, ()>;
     /// Leases mails with login links that are due, and mints a token for each.
@@ -54,6 +58,10 @@ impl<B: Backend> Logins for B {
 
     fn remove_person(&self, principal: Principal, person: Wanted<Named>) -> Unit<'_, PersonView> {
         self.decide("remove_person", move |rows, env| units::people::remove(rows, env, &principal, &person))
+    }
+
+    fn follow_roster(&self, roster: Roster) -> Unit<'_, Vec<Change>> {
+        self.decide("follow_roster", move |rows, env| units::roster::apply(rows, env, &roster))
     }
 
     fn request_login(&self, address: String) -> Unit<'_, ()> {

@@ -70,6 +70,11 @@ secret!(
     b"placet.login.v1"
 );
 secret!(
+    /// The state that goes with a browser to the issuer of identities and back.
+    OpenIdState,
+    b"placet.openid.state.v1"
+);
+secret!(
     /// The value of a session's cookie.
     SessionToken,
     b"placet.session.v1"

@@ -1,20 +1,21 @@
-//! The rows of people, login links, sessions and passkeys as the databases hold them.
+//! The rows of people, groups, login links, sessions and passkeys as the databases hold them.
 
 use diesel::Queryable;
 use domain::base::ids::{PersonId, SessionId};
 use domain::base::passkey::Octets;
+use domain::people::identity::Beginning;
 use domain::people::passkey::Passkey;
 use domain::people::person::Person;
 
 use crate::rows::{Code, LoginRow, RowsError, RowsResult, SessionRow};
-use crate::schema::{logins, passkeys, people, sessions};
+use crate::schema::{logins, passkeys, people, people_groups, sessions};
 use crate::sql::{At, Key};
 
 /// The columns of a person.
 pub(crate) type PersonSelection =
-    (people::id, people::address, people::role, people::added_at, people::added_by, people::confirmed_at);
+    (people::id, people::address, people::role, people::added_at, people::added_by, people::confirmed_at, people::managed);
 pub(crate) const PERSON: PersonSelection =
-    (people::id, people::address, people::role, people::added_at, people::added_by, people::confirmed_at);
+    (people::id, people::address, people::role, people::added_at, people::added_by, people::confirmed_at, people::managed);
 
 #[derive(Queryable)]
 pub(crate) struct PersonColumns {
@@ -24,6 +25,7 @@ pub(crate) struct PersonColumns {
     added_at: At,
     added_by: String,
     confirmed_at: Option<At>,
+    managed: bool,
 }
 
 impl PersonColumns {
@@ -35,9 +37,14 @@ impl PersonColumns {
             added_at: self.added_at.0,
             added_by: self.added_by,
             confirmed_at: self.confirmed_at.map(|at| at.0),
+            managed: self.managed,
         })
     }
 }
+
+/// The columns of a group, without its members.
+pub(crate) const GROUP: (people_groups::rid, people_groups::name, people_groups::managed) =
+    (people_groups::rid, people_groups::name, people_groups::managed);
 
 /// The columns of a login link.
 pub(crate) type LoginSelection = (
@@ -102,6 +109,8 @@ pub(crate) type SessionSelection = (
     sessions::ends_at,
     sessions::challenge,
     sessions::challenge_until,
+    sessions::method,
+    sessions::auth_time,
 );
 pub(crate) const SESSION: SessionSelection = (
     sessions::id,
@@ -112,6 +121,8 @@ pub(crate) const SESSION: SessionSelection = (
     sessions::ends_at,
     sessions::challenge,
     sessions::challenge_until,
+    sessions::method,
+    sessions::auth_time,
 );
 
 #[derive(Queryable)]
@@ -124,11 +135,13 @@ pub(crate) struct SessionColumns {
     ends_at: At,
     challenge: Option<Vec<u8>>,
     challenge_until: Option<At>,
+    method: i32,
+    auth_time: Option<At>,
 }
 
 impl SessionColumns {
-    pub(crate) fn into_row(self) -> SessionRow {
-        SessionRow {
+    pub(crate) fn into_row(self) -> RowsResult<SessionRow> {
+        Ok(SessionRow {
             id: SessionId(self.id.0),
             person: PersonId(self.person.0),
             hash: self.hash,
@@ -136,7 +149,8 @@ impl SessionColumns {
             used_at: self.used_at.0,
             ends_at: self.ends_at.0,
             challenge: self.challenge.zip(self.challenge_until.map(|at| at.0)),
-        }
+            beginning: Beginning { method: Code::from_code(self.method)?, auth_time: self.auth_time.map(|at| at.0) },
+        })
     }
 }
 

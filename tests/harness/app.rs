@@ -148,6 +148,8 @@ impl TestApp {
                 allow_subnets: vec!["127.0.0.0/8".parse().unwrap()],
             },
             retention: None,
+            openid: None,
+            roster: None,
             log: LogConfig {
                 key_file: Some(folder.path().join("log-key")),
                 origin: Some("log.example".to_owned()),
@@ -176,19 +178,23 @@ impl TestApp {
         while !self.store().recover().await.unwrap().done {}
     }
 
-    async fn boot_alone(&mut self) {
+    async fn build(&self, config: &Config) -> anyhow::Result<App> {
         let give_up = Instant::now() + RESTART_WAIT_MAX;
-        let app = loop {
+        loop {
             let listener = self.listener.try_clone().unwrap();
-            match App::build_on(listener, self.config.clone(), self.clock.clone(), Arc::new(SystemEntropy)).await {
-                Ok(app) => break app,
+            match App::build_on(listener, config.clone(), self.clock.clone(), Arc::new(SystemEntropy)).await {
                 // An earlier server holds the database until its last thread has ended, a moment after it reported its end.
                 Err(error) if error.to_string().ends_with("stop it first") && Instant::now() < give_up => {
                     tokio::task::yield_now().await;
                 }
-                Err(error) => panic!("failed to start a server: {error:#}"),
+                built => return built,
             }
-        };
+        }
+    }
+
+    async fn boot_alone(&mut self) {
+        let built = self.build(&self.config).await;
+        let app = built.unwrap_or_else(|error| panic!("failed to start a server: {error:#}"));
         let (store, deadlines, deliveries, admission) = (app.store(), app.deadlines(), app.deliveries(), app.admission());
         let (subscriptions, checkpoints, second_places) = (app.subscriptions(), app.checkpoints(), app.second_places());
         let development_address = app.development_address();
@@ -220,6 +226,17 @@ impl TestApp {
     pub async fn restart_with(&mut self, change: impl FnOnce(&mut Config)) {
         change(&mut self.config);
         self.restart().await;
+    }
+
+    /// Tries to restart with other settings, which must be refused, and returns the words of the refusal. Then the server runs with its
+    /// settings of before.
+    pub async fn refused_with(&mut self, change: impl FnOnce(&mut Config)) -> String {
+        let mut config = self.config.clone();
+        change(&mut config);
+        self.running.take().unwrap().serving.stop().await;
+        let refused = self.build(&config).await.err().map(|error| format!("{error:#}"));
+        self.boot().await;
+        refused.expect("a server with these settings does not start")
     }
 
     /// Stops the server for this many seconds, as in an outage.

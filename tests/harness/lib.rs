@@ -9,6 +9,7 @@ pub mod browser;
 pub mod clock;
 pub mod collector;
 pub mod crawler;
+pub mod issuer;
 pub mod person;
 pub mod plans;
 pub mod postfix;

@@ -5,8 +5,11 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
+use harness::clock::FakeClock;
+use harness::issuer::Issuer;
 use harness::process::{Finished, MIGRATION, Site};
 use harness::smtp::SmtpSink;
 use serde_json::Value;
@@ -390,4 +393,34 @@ async fn a_server_at_an_unencrypted_address_is_not_judged_by_this_terminals_sett
     let said = Said::by(&site, with_settings).await;
     said.has("configuration", "warn", &["not asked for"]);
     said.has("configuration", "warn", &["leaves out operators: ops@example.com"]);
+}
+
+/// A person who cannot log in asks the operator, and the operator asks the doctor: does the issuer answer, and what must it know?
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_issuer_by_which_people_log_in_is_asked() {
+    let smtp = SmtpSink::start().await;
+    let site = Site::production(smtp.url());
+    site.key("admin", "admin").await;
+    let issuer = Issuer::start(Arc::new(FakeClock::default())).await;
+    let file = site.folder().join("placet.toml");
+    let settings = format!(
+        "[login.openid]\nissuer = '{}'\nclient_id = 'placet'\nclient_secret = 's3cr3t'\ndomains = ['example.com']\n\
+         groups_claim = 'groups'\n[login.openid.groups]\na = 'finance'\nb = 'board'\n",
+        issuer.url()
+    );
+    std::fs::write(&file, settings).unwrap();
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
+    site.run(site.command(["people", "add", "ada@example.com", "--role", "auditor"])).await.succeeded();
+    let arguments = ["--config", file.to_str().unwrap()];
+    let redirect = format!("{}login/openid", site.base());
+    let said = examine(&site, &arguments).await;
+    said.has("login", "ok", &[issuer.url(), "answers", &redirect]);
+    said.has("login", "warn", &["do not exist: board, finance."]);
+    said.has("permissions", "fail", &["placet.toml", "issuer of identities", "chmod 640"]);
+    site.run(site.command(["groups", "set", "finance", "ada@example.com"])).await.succeeded();
+    issuer.behave(|behaviour| drop(behaviour.metadata.insert("issuer".to_owned(), "https://evil.example".into())));
+    let said = examine(&site, &arguments).await;
+    said.has("login", "fail", &["cannot be used", "unexpected issuer", &redirect]);
+    said.has("login", "warn", &["do not exist: board."]);
+    assert!(!said.ended.stdout.contains("s3cr3t"), "{:#?}", said.findings);
 }

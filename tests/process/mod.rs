@@ -27,6 +27,7 @@ mod postgres;
 mod receipt;
 mod replicas;
 mod restore;
+mod roster;
 mod rotate;
 mod silence;
 mod startup;

@@ -77,7 +77,7 @@ async fn groups_are_set_listed_and_removed_in_clear_words() {
     site.run(site.command(["people", "remove", "bob@example.com"])).await.succeeded();
     let json = site.run(groups(&["list", "--json"])).await;
     let finance: Value = serde_json::from_str(json.succeeded().trim()).unwrap();
-    assert_eq!(finance, json!({"name": "finance", "members": ["ada@example.com"]}));
+    assert_eq!(finance, json!({"name": "finance", "members": ["ada@example.com"], "managed": false}));
     site.run(site.command(["people", "remove", "ada@example.com"])).await.succeeded();
     assert_eq!(site.run(groups(&["list"])).await.succeeded(), "finance  no members\n");
     let removed = site.run(groups(&["remove", "finance"])).await;

@@ -14,10 +14,13 @@ pub const SERVER: &str = "placet";
 /// The name under which the first page of development mode asks its questions. No new key may have this name: the key could
 /// read and withdraw those questions.
 pub const DEVELOPMENT: &str = "placet/development";
+/// The name in the log of changes that a server makes at its start because its configuration file says so.
+pub const CONFIGURATION: &str = "placet/configuration";
 /// The names under which the server itself acts, with their purpose.
-const OURS: [(&str, &str); 2] = [
+const OURS: [(&str, &str); 3] = [
     (SERVER, "that is the server's own name in the log"),
     (DEVELOPMENT, "under that name the server's own page asks questions in development mode"),
+    (CONFIGURATION, "under that name the server changes people and groups as its configuration file says"),
 ];
 
 /// The beginning of the names under which the command line acts, `local:<uid>@<host>`.
@@ -173,6 +176,8 @@ mod tests {
             "Placet Development",
             "Placet Devеlopment ",
             "placet develop-ment",
+            "placet/configuration",
+            "Placet Cоnfiguration",
         ] {
             assert_eq!(normal(name).unwrap_err().0, "reserved", "{name}");
         }
@@ -184,7 +189,7 @@ mod tests {
         }
         assert!(normal(&"ä".repeat(NAME_MAX)).is_ok());
         assert!(
-            ["placets", "planet", "placet-gateway", "implacet", "developer", "development", "placet-developer"]
+            ["placets", "planet", "placet-gateway", "implacet", "developer", "development", "placet-developer", "configuration"]
                 .iter()
                 .all(|name| normal(name).is_ok())
         );

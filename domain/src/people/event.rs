@@ -7,8 +7,10 @@ use serde_json::{Map, Value};
 use crate::base::ids::{HoldId, IntentId, KeyId, PersonId, SessionId};
 use crate::base::name::Owner;
 use crate::base::passkey::Octets;
+use crate::base::time;
 use crate::people::client::Client;
 use crate::people::hold::HoldScope;
+use crate::people::identity::LoginMethod;
 use crate::people::principal::{Credential, Role};
 
 /// The type of [`ServerEvent::LogKeyAdded`].
@@ -79,16 +81,18 @@ pub enum ServerEvent {
     HoldLifted(HoldChanged),
     /// A person may log in from now on.
     PersonAdded(PersonAdded),
-    /// A person used the first login link: the address is that person's.
+    /// A person logged in for the first time: the address is that person's.
     PersonConfirmed(PersonNamed),
-    /// A person has another role from now on.
+    /// A person has another role from now on, or the configuration file took the person over.
     PersonChanged(PersonChanged),
     /// A person may log in no longer, is in no group, and the person's sessions have ended.
     PersonRemoved(PersonNamed),
-    /// A group was made, or has other members from now on.
+    /// A group was made, has other members from now on, or the configuration file took it over.
     GroupChanged(GroupChanged),
     /// There is no group of this name any more.
     GroupRemoved(GroupRemoved),
+    /// A person logged in by an account at an issuer for the first time. From now on the account is that person's.
+    IdentityBound(IdentityBound),
     /// A person logged in.
     SessionBegan(SessionBegan),
     /// A person logged out, in one browser or in all.
@@ -150,12 +154,12 @@ pub struct PersonNamed {
     pub person_id: PersonId,
     /// The person's address.
     pub address: String,
-    /// The credential that did this; absent if it was the person's login link, and for an account that works on the database itself.
+    /// The credential that did this; absent if it was the person's first login, and for an account that works on the database itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credential: Option<Credential>,
 }
 
-/// A person with another role.
+/// A person with the role from now on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PersonChanged {
     /// The person's id.
@@ -176,7 +180,7 @@ pub struct GroupChanged {
     pub group: String,
     /// The addresses of all members, in the order of their characters: a reader needs no earlier event of the group.
     pub members: Vec<String>,
-    /// The credential that set them; absent for an account that works on the database itself.
+    /// The credential that set them; absent for an account that works on the database itself, and for the server, which follows an issuer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credential: Option<Credential>,
 }
@@ -191,6 +195,19 @@ pub struct GroupRemoved {
     pub credential: Option<Credential>,
 }
 
+/// An account at an issuer that is a person's from now on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IdentityBound {
+    /// The person's id.
+    pub person_id: PersonId,
+    /// The person's address at this time.
+    pub address: String,
+    /// The address of the issuer.
+    pub issuer: String,
+    /// The name of the account at the issuer.
+    pub subject: String,
+}
+
 /// A login.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionBegan {
@@ -203,6 +220,12 @@ pub struct SessionBegan {
     /// The session of the same browser that this one replaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaces: Option<SessionId>,
+    /// How the person logged in; absent in events that were written before there was more than one way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub method: Option<LoginMethod>,
+    /// When the person last proved to the issuer who they are, as the issuer says; absent if it does not say, and for a link in a mail.
+    #[serde(default, with = "time::z_option", skip_serializing_if = "Option::is_none")]
+    pub auth_time: Option<DateTime<Utc>>,
 }
 
 /// A logout.
@@ -323,6 +346,7 @@ impl ServerEvent {
             Self::PersonRemoved(_) => PERSON_REMOVED,
             Self::GroupChanged(_) => GROUP_CHANGED,
             Self::GroupRemoved(_) => GROUP_REMOVED,
+            Self::IdentityBound(_) => "identity.bound",
             Self::SessionBegan(_) => "session.began",
             Self::SessionEnded(_) => "session.ended",
             Self::PasskeyAdded(_) => PASSKEY_ADDED,

@@ -5,12 +5,14 @@ use std::collections::BTreeSet;
 use crate::base::field::FieldError;
 use crate::people::person::address_in;
 use crate::problem::Rejection;
-use crate::suspension::channel::{CHANNEL_NAME_MAX, is_channel_name};
+use crate::suspension::channel::is_channel_name;
 
 /// The most groups that there are at a time: a list shows all of them.
 pub const GROUPS_MAX: u32 = 200;
 /// The most members of a group.
 pub const GROUP_MEMBERS_MAX: usize = 200;
+/// The rule for the name of a group.
+pub(super) const NAME_RULE: &str = "must be 1 to 64 small letters, digits and hyphens";
 
 /// A group of listed people.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +21,8 @@ pub struct Group {
     pub name: String,
     /// The addresses of the members.
     pub members: Vec<String>,
+    /// Whether the configuration file names it, so that it is changed only there.
+    pub managed: bool,
 }
 
 /// Reads the name of a group. Groups are named as channels are.
@@ -30,8 +34,7 @@ pub fn read_name(text: &str) -> Result<String, Rejection> {
     if is_channel_name(text) {
         return Ok(text.to_owned());
     }
-    let message = format!("must be 1 to {CHANNEL_NAME_MAX} small letters, digits and hyphens");
-    Err(Rejection::invalid("group", "format", message))
+    Err(Rejection::invalid("group", "format", NAME_RULE))
 }
 
 /// Reads a group as it is to be.
@@ -41,12 +44,18 @@ pub fn read_name(text: &str) -> Result<String, Rejection> {
 /// The text is no name of a group; there is no member, or there are too many of them; a member is no plain address, or is named twice.
 pub fn read_group(name: &str, members: &[String]) -> Result<Group, Rejection> {
     let name = read_name(name)?;
+    let members = members_in("members", members).map_err(|errors| Rejection::Invalid { errors })?;
+    Ok(Group { name, members, managed: false })
+}
+
+/// Reads the addresses of the members of a group in the list `field`.
+pub(super) fn members_in(field: &str, members: &[String]) -> Result<Vec<String>, Vec<FieldError>> {
     if members.is_empty() || members.len() > GROUP_MEMBERS_MAX {
-        return Err(Rejection::invalid("members", "count", format!("must be 1 to {GROUP_MEMBERS_MAX} addresses")));
+        return Err(vec![FieldError::new(field, "count", format!("must be 1 to {GROUP_MEMBERS_MAX} addresses"))]);
     }
     let (mut read, mut seen, mut errors) = (Vec::with_capacity(members.len()), BTreeSet::new(), Vec::new());
     for (index, text) in members.iter().enumerate() {
-        let field = format!("members[{index}]");
+        let field = format!("{field}[{index}]");
         match address_in(&field, text) {
             Err(error) => errors.push(error),
             Ok(address) if !seen.insert(address.clone()) => {
@@ -55,12 +64,13 @@ pub fn read_group(name: &str, members: &[String]) -> Result<Group, Rejection> {
             Ok(address) => read.push(address),
         }
     }
-    if errors.is_empty() { Ok(Group { name, members: read }) } else { Err(Rejection::Invalid { errors }) }
+    if errors.is_empty() { Ok(read) } else { Err(errors) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::suspension::channel::CHANNEL_NAME_MAX;
 
     /// The fields and rules that a group breaks.
     fn broken(name: &str, members: &[&str]) -> Vec<(String, String)> {
@@ -74,6 +84,7 @@ mod tests {
     #[test]
     fn a_name_is_short_and_of_small_letters() {
         let long = "x".repeat(CHANNEL_NAME_MAX + 1);
+        assert!(NAME_RULE.contains(&format!("1 to {CHANNEL_NAME_MAX} ")));
         for name in ["finance", "on-call-2", &long[1..]] {
             assert_eq!(read_name(name).as_deref(), Ok(name));
         }

@@ -8,6 +8,8 @@ pub mod client;
 pub mod event;
 pub mod group;
 pub mod hold;
+pub mod identity;
 pub mod passkey;
 pub mod person;
 pub mod principal;
+pub mod roster;

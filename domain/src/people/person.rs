@@ -26,8 +26,10 @@ pub struct Person {
     pub added_at: DateTime<Utc>,
     /// The name of the account that added the person.
     pub added_by: String,
-    /// When the person used the first login link; absent before.
+    /// When the person first logged in; absent before.
     pub confirmed_at: Option<DateTime<Utc>>,
+    /// Whether the configuration file names the person, so that the role is changed only there.
+    pub managed: bool,
 }
 
 /// Reads the address of a person.

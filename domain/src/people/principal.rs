@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::base::ids::{DeliveryId, KeyId, SessionId};
-use crate::base::name::{LOCAL, Owner, SERVER, form};
+use crate::base::name::{CONFIGURATION, LOCAL, Owner, SERVER, form};
 use crate::people::client::Client;
 use crate::suspension::channel::{EMAIL, Route};
 
@@ -128,6 +128,11 @@ impl Principal {
             client: None,
             assurance: Assurance::Server,
         }
+    }
+
+    /// The server itself, when it does at its start what its configuration file says.
+    pub fn configuration() -> Self {
+        Self { name: CONFIGURATION.to_owned(), subject: CONFIGURATION.to_owned(), ..Self::server() }
     }
 
     /// An account that works on the database itself, by the command line: `local:<uid>@<host>`. It has the

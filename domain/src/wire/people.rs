@@ -44,18 +44,20 @@ pub struct PersonView {
     /// When the person was added.
     #[serde(with = "crate::base::time::z")]
     pub added_at: DateTime<Utc>,
-    /// The name of the key or account that added the person.
+    /// The name of the key or account that added the person; `placet/configuration` if it was the configuration file.
     pub added_by: String,
     /// When the person used the first login link; null before.
     #[serde(with = "crate::base::time::z_option")]
     pub confirmed_at: Option<DateTime<Utc>>,
+    /// Whether the server's configuration file names the person. The person is then changed and removed only there.
+    pub managed: bool,
 }
 
 impl PersonView {
     /// A person with the names of the groups that the person is in.
     pub fn of(person: Person, groups: Vec<String>) -> Self {
-        let Person { id, address, role, added_at, added_by, confirmed_at } = person;
-        Self { id, address, role, groups, added_at, added_by, confirmed_at }
+        let Person { id, address, role, added_at, added_by, confirmed_at, managed } = person;
+        Self { id, address, role, groups, added_at, added_by, confirmed_at, managed }
     }
 }
 
@@ -82,12 +84,14 @@ pub struct GroupView {
     pub name: String,
     /// The addresses of the members, in the order of their characters. There are none if the last one is no longer listed.
     pub members: Vec<String>,
+    /// Whether the server's configuration file names the group. It is then changed and removed only there.
+    pub managed: bool,
 }
 
 impl From<Group> for GroupView {
     fn from(group: Group) -> Self {
-        let Group { name, members } = group;
-        Self { name, members }
+        let Group { name, members, managed } = group;
+        Self { name, members, managed }
     }
 }
 

@@ -27,7 +27,8 @@ fn name(request: &HttpRequest) -> &str {
 ///
 /// A repeat with the same members, in whatever order, changes nothing.
 #[utoipa::path(put, path = "/api/v1/groups/{group}", tag = "groups", params(("group" = String, Path)),
-    request_body = SetGroupRequest, responses((status = 200, body = GroupView), (status = 403), (status = 422)))]
+    request_body = SetGroupRequest, responses((status = 200, body = GroupView), (status = 403),
+    (status = 409, description = "`managed_by_configuration`: the server's configuration file names the group"), (status = 422)))]
 pub(super) async fn set(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
     let body = Json::of(&request)?;
@@ -46,7 +47,8 @@ pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<H
 
 /// Removes a group. Its members stay listed. The reply is the group as it was.
 #[utoipa::path(delete, path = "/api/v1/groups/{group}", tag = "groups", params(("group" = String, Path)),
-    responses((status = 200, body = GroupView), (status = 403), (status = 404)))]
+    responses((status = 200, body = GroupView), (status = 403), (status = 404),
+    (status = 409, description = "`managed_by_configuration`: the server's configuration file names the group")))]
 pub(super) async fn remove(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
     // A text that cannot name a group names none.

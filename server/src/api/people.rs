@@ -54,7 +54,8 @@ pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<H
 /// Gives a person another role, which counts at once, in open sessions as well.
 #[utoipa::path(patch, path = "/api/v1/people/{person_id}", tag = "people", params(("person_id" = String, Path)),
     request_body = ChangePersonRequest,
-    responses((status = 200, body = PersonView), (status = 403), (status = 404), (status = 422)))]
+    responses((status = 200, body = PersonView), (status = 403), (status = 404),
+    (status = 409, description = "`managed_by_configuration`: the server's configuration file names the person"), (status = 422)))]
 pub(super) async fn change(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
     let body = Json::of(&request)?;
@@ -66,7 +67,8 @@ pub(super) async fn change(request: HttpRequest, shared: Data<Shared>) -> Result
 ///
 /// The reply is the person as it was.
 #[utoipa::path(delete, path = "/api/v1/people/{person_id}", tag = "people", params(("person_id" = String, Path)),
-    responses((status = 200, body = PersonView), (status = 403), (status = 404)))]
+    responses((status = 200, body = PersonView), (status = 403), (status = 404),
+    (status = 409, description = "`managed_by_configuration`: the server's configuration file names the person, or has a group with the person")))]
 pub(super) async fn remove(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
     Ok(HttpResponse::Ok().json(shared.store.remove_person(caller.principal, named(&request)).await?))

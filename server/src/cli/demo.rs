@@ -115,6 +115,8 @@ fn config(folder: &tempfile::TempDir) -> anyhow::Result<Config> {
         },
         subscriptions: SubscriptionsConfig::default(),
         retention: None,
+        openid: None,
+        roster: None,
         display_time_zone: None,
         otlp_endpoint: None,
         limits: Limits::of_this_machine(),

@@ -9,7 +9,7 @@ use store::StoreError;
 use store::host::account;
 
 use super::beside::open_existing;
-use super::people::told;
+use super::people::{MANAGED, told};
 use super::say;
 use crate::config::DatabaseArgs;
 
@@ -75,7 +75,8 @@ async fn list(args: ListArgs) -> anyhow::Result<()> {
             say(serde_json::to_string(&group)?)?;
         } else {
             let members = if group.members.is_empty() { "no members".to_owned() } else { group.members.join(", ") };
-            say(format!("{}  {members}", group.name))?;
+            let managed = if group.managed { MANAGED } else { "" };
+            say(format!("{}  {members}{managed}", group.name))?;
         }
     }
     Ok(())

@@ -17,6 +17,9 @@ use super::beside::{open, open_existing};
 use super::say;
 use crate::config::DatabaseArgs;
 
+/// The end of a line about a person or a group that is changed only in the configuration file.
+pub(super) const MANAGED: &str = "  (configuration file)";
+
 #[derive(Subcommand)]
 pub(super) enum PeopleCommand {
     /// List a person by the e-mail address; from then on that address gets login links.
@@ -122,8 +125,9 @@ async fn list(args: ListArgs) -> anyhow::Result<()> {
 fn line(person: &PersonView) -> String {
     let state = person.confirmed_at.map_or_else(|| "not confirmed".to_owned(), |at| format!("confirmed {}", at.date_naive()));
     let groups = if person.groups.is_empty() { String::new() } else { format!("  groups {}", person.groups.join(", ")) };
+    let managed = if person.managed { MANAGED } else { "" };
     format!(
-        "{}  {:<8}  added {} by {}  {state}{groups}",
+        "{}  {:<8}  added {} by {}  {state}{groups}{managed}",
         person.address,
         person.role.as_str(),
         person.added_at.date_naive(),

@@ -1,5 +1,6 @@
 //! The configuration file as it is written.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
@@ -13,6 +14,8 @@ use super::channels::ChannelsSection;
 use super::environment::secret_file;
 use super::limits::LimitsSection;
 use super::log::LogSection;
+use super::login::LoginSection;
+use super::people::PersonSection;
 use super::place::{Place, without_values};
 use super::questions::QuestionsSection;
 use super::retention::RetentionSection;
@@ -38,6 +41,7 @@ pub(super) struct FileConfig {
     pub(super) log_origin: Option<String>,
     pub(super) log_checkpoint_file: Option<PathBuf>,
     pub(super) log: LogSection,
+    pub(super) login: LoginSection,
     pub(super) suspension: SuspensionSection,
     pub(super) fallback: FallbackSection,
     pub(super) channels: ChannelsSection,
@@ -45,6 +49,8 @@ pub(super) struct FileConfig {
     pub(super) subscriptions: SubscriptionsSection,
     pub(super) retention: RetentionSection,
     pub(super) limits: LimitsSection,
+    pub(super) people: Vec<PersonSection>,
+    pub(super) groups: BTreeMap<String, Vec<String>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -80,20 +86,24 @@ pub(super) fn read_file(path: &Path) -> anyhow::Result<FileConfig> {
     })
 }
 
-/// Whether a file holds an address that may contain a secret: that of the mail server, a webhook or a PostgreSQL database. A file
-/// that cannot be understood counts as one that holds a secret.
+/// Whether a file holds a secret, or an address that may contain one: that of the mail server, a webhook or a PostgreSQL database. A
+/// file that cannot be understood counts as one that holds a secret.
 pub fn holds_secret(path: &Path) -> bool {
     let postgres = |url: &String| url.starts_with("postgres");
     read_file(path).map_or(true, |file| {
         file.smtp_url.is_some()
             || !file.channels.webhook.is_empty()
             || file.log.names_addresses()
+            || file.login.holds_secret()
             || file.database_url.as_ref().is_some_and(postgres)
     })
 }
 
-/// The files from which secrets of the endpoints in a file are read; none if the file cannot be understood.
+/// The files from which secrets of the endpoints and the issuer in a file are read; none if the file cannot be understood.
 pub fn secret_files(path: &Path) -> Vec<PathBuf> {
-    let of = |file: FileConfig| file.channels.secret_files(&secret_file).into_iter().chain(file.log.secret_file()).collect();
+    let of = |file: FileConfig| {
+        let of_endpoints = file.channels.secret_files(&secret_file).into_iter().chain(file.log.secret_file());
+        of_endpoints.chain(file.login.secret_file()).collect()
+    };
     read_file(path).map_or_else(|_| Vec::new(), of)
 }

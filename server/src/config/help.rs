@@ -7,7 +7,9 @@ Environment only:
   PLACET_SMTP_URL               The mail server: smtps://user:password@mail.example.com, or smtp://host?tls=required
   PLACET_WEBHOOK_NAME_SECRET    The secret of the webhook NAME: whsec_ and base64
   PLACET_LOG_WEBHOOK_SECRET     The secret of the auditor's endpoint for checkpoints of the log, likewise
-  PLACET_SMTP_URL_FILE, PLACET_DATABASE_URL_FILE, PLACET_WEBHOOK_NAME_SECRET_FILE, PLACET_LOG_WEBHOOK_SECRET_FILE
+  PLACET_OPENID_CLIENT_SECRET   The secret that the issuer of [login.openid] has given to the server
+  PLACET_SMTP_URL_FILE, PLACET_DATABASE_URL_FILE, PLACET_WEBHOOK_NAME_SECRET_FILE, PLACET_LOG_WEBHOOK_SECRET_FILE,
+  PLACET_OPENID_CLIENT_SECRET_FILE
                                 A file that holds the value instead
   OTEL_EXPORTER_OTLP_HEADERS    Credentials for the collector; OTEL_RESOURCE_ATTRIBUTES describes this server to it
   RUST_LOG                      The filter of the log on standard error [default: info]
@@ -22,8 +24,11 @@ In the file (--config), in TOML: the flags above but --config, --dev and --after
   [subscriptions]       hosts, allow_subnets
   [retention]           days
   [limits]              concurrent_requests, connections, key_requests_per_minute, agent_bytes_per_day, reserve_bytes
+  [login.openid]        issuer, client_id, client_secret, client_secret_file, domains, scopes, groups_claim, groups
   [[log.witness]]       url, key, allow_subnets
   [log.mail]            to, hours
   [log.webhook]         url, secret, secret_file, allow_subnets
+  [[people]]            address, role = \"auditor\", \"operator\" or \"admin\"
+  [groups]              NAME = [\"ada@example.com\", …]
 
 docs/operating.md explains each of them";

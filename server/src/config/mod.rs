@@ -11,13 +11,16 @@ mod file;
 mod help;
 mod limits;
 mod log;
+mod login;
+mod loopback;
 mod mode;
+mod people;
 mod place;
 mod questions;
 mod retention;
 mod subscriptions;
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
@@ -29,6 +32,7 @@ use domain::base::address::{self, AllowList};
 use domain::base::field::FieldError;
 use domain::base::login::{LOGIN_RULE, is_plain};
 use domain::base::passkey::Site;
+use domain::people::roster::Roster;
 use domain::suspension::channel::Channels;
 use domain::suspension::{FallbackPolicy, WINDOW_SECONDS_MAX};
 use secrecy::{ExposeSecret, SecretString};
@@ -46,7 +50,10 @@ pub use self::help::WITHOUT_FLAGS;
 pub use self::limits::{Limits, raise_files_max, use_small_pages};
 use self::log::LogArgs;
 pub use self::log::{LogConfig, LogMailConfig, WitnessConfig};
+pub use self::login::{GroupsConfig, OPENID_CLIENT_SECRET, OpenIdConfig};
+pub use self::loopback::is_loopback;
 pub use self::mode::Mode;
+pub use self::people::wrong_fields;
 pub use self::place::is_only_in_the_file;
 use self::questions::QuestionsSection;
 pub use self::retention::RETENTION_DAYS_RECOMMENDED;
@@ -152,6 +159,10 @@ pub struct Config {
     pub subscriptions: SubscriptionsConfig,
     /// How long the content of intents is kept after their last event; `None` if nothing is erased for its age.
     pub retention: Option<TimeDelta>,
+    /// The issuer by which people may log in, if there is one.
+    pub openid: Option<OpenIdConfig>,
+    /// The people and groups that the file names; `None` without a file, which says nothing about people.
+    pub roster: Option<Roster>,
     /// The key to the log, and its name.
     pub log: LogConfig,
     /// The second time zone in mails, beside UTC, if there is one.
@@ -206,6 +217,9 @@ impl Config {
         let display_time_zone = display_time_zone.map(|zone| time_zone(&zone)).transpose()?;
         let (limits, subscriptions) = (file.limits.resolve()?, file.subscriptions.resolve()?);
         let retention = file.retention.resolve()?;
+        let openid = file.login.resolve(&secret_from_environment)?;
+        let roster = people::resolve(file.people, &file.groups, openid.as_ref())?;
+        let roster = args.database.config.is_some().then_some(roster);
         let named = |flag: &Option<PathBuf>, file| flag.clone().or(file).filter(|path: &PathBuf| !path.as_os_str().is_empty());
         let of_log = LogArgs {
             key_file: named(&args.log_key_file, file.log_key_file),
@@ -226,6 +240,8 @@ impl Config {
             asking,
             subscriptions,
             retention,
+            openid,
+            roster,
             log,
             display_time_zone,
             otlp_endpoint,
@@ -289,16 +305,6 @@ fn has_login(url: &Url) -> bool {
 pub(crate) fn site(public_url: &Url) -> Option<Site> {
     let Some(url::Host::Domain(domain)) = public_url.host() else { return None };
     Some(Site { rp_id: domain.to_owned(), origin: public_url.origin().ascii_serialization() })
-}
-
-/// Whether a URL leads to this machine only.
-pub fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(url::Host::Domain(name)) => name == "localhost",
-        Some(url::Host::Ipv4(address)) => IpAddr::V4(address).is_loopback(),
-        Some(url::Host::Ipv6(address)) => IpAddr::V6(address).is_loopback(),
-        None => false,
-    }
 }
 
 fn mail(
@@ -593,7 +599,7 @@ mod tests {
     }
 
     /// The tables of the file.
-    const SECTIONS: [&str; 14] = [
+    const SECTIONS: [&str; 18] = [
         "",
         "[suspension]",
         "[suspension.default_retry_policy]",
@@ -608,6 +614,10 @@ mod tests {
         "[[log.witness]]",
         "[log.webhook]",
         "[log.mail]",
+        "[login]",
+        "[login.openid]",
+        "[[people]]",
+        "[groups]",
     ];
 
     /// `KEYS`, the names that an error message about the file may always repeat, holds exactly the keys that the parser accepts.

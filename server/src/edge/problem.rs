@@ -138,6 +138,15 @@ impl More {
         }
     }
 
+    /// Adds the deadline that has passed.
+    fn add_deadline(&mut self, rejection: &Rejection) {
+        if let Rejection::Expired { expired_at } = rejection {
+            self.times.push(("expired_at", *expired_at));
+        } else if let Rejection::PortfolioDeadlinePassed { deadline } = rejection {
+            self.times.push(("deadline", Some(*deadline)));
+        }
+    }
+
     /// Adds why a receipt cannot be used.
     fn add_receipt(&mut self, rejection: &Rejection) {
         if let Rejection::ReceiptUsed { at } = rejection {
@@ -178,8 +187,7 @@ impl From<Rejection> for Failure {
         match &rejection {
             Rejection::InvalidChoice { valid_choices, .. } => drop(member("valid_choices", json!(valid_choices))),
             Rejection::VersionConflict { current_version } => drop(member("current_version", json!(current_version))),
-            Rejection::Expired { expired_at } => more.times.push(("expired_at", *expired_at)),
-            Rejection::PortfolioDeadlinePassed { deadline } => more.times.push(("deadline", Some(*deadline))),
+            Rejection::Expired { .. } | Rejection::PortfolioDeadlinePassed { .. } => more.add_deadline(&rejection),
             Rejection::ReceiptUsed { .. } | Rejection::ReceiptRevoked { .. } | Rejection::ReceiptMismatch { .. } => {
                 more.add_receipt(&rejection);
             }
@@ -197,6 +205,7 @@ impl From<Rejection> for Failure {
             Rejection::InputsSuspended { .. } | Rejection::InputsMissing { .. } | Rejection::OutputsMissing { .. } => {
                 more.add_contract(&rejection);
             }
+            Rejection::ManagedByConfiguration { setting } => drop(member("setting", json!(setting))),
             Rejection::Invalid { errors } => more.errors.clone_from(errors),
             Rejection::NotFound
             | Rejection::Forbidden { .. }

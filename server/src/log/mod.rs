@@ -1,6 +1,7 @@
 //! The log as a whole: its signing key, the loop that gives events their leaves and signs checkpoints, and the second places that keep
 //! checkpoints where the server cannot change them.
 
+pub(crate) mod begin;
 pub mod checkpoints;
 pub mod failure;
 pub mod file;

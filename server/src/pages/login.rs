@@ -1,10 +1,11 @@
-//! The login: a person asks for a link, and confirms on the page behind it. There is no password.
+//! The login by mail: a person asks for a link, and confirms on the page behind it. There is no password.
 //!
 //! Guarantee: the replies do not tell whether an address is listed, and opening a link logs no one in. Mechanism: each request for a link
 //! gets the same reply and writes one row; only the form behind a link uses it. Failure: a link that was used, is too old or was replaced
 //! says so, and leads to the form for another one.
 
 use actix_web::http::StatusCode;
+use actix_web::http::header::CONTENT_SECURITY_POLICY;
 use actix_web::web::{Data, Path, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use askama::Template;
@@ -27,6 +28,8 @@ const ASKED: &str = "asked";
 #[template(path = "login.html")]
 struct LoginPage {
     page: Page,
+    /// The host of the issuer of identities by which people log in, if there is one.
+    issuer: Option<String>,
     state: State,
     /// The address in the form.
     address: String,
@@ -60,8 +63,8 @@ struct EnterPage {
 
 /// The fields of the forms.
 #[derive(Default)]
-struct Form {
-    nonce: String,
+pub(super) struct Form {
+    pub(super) nonce: String,
     address: String,
     everywhere: bool,
 }
@@ -82,7 +85,7 @@ impl Form {
 }
 
 /// The form of a request, if it came from our own page.
-async fn sent(request: &HttpRequest, payload: Payload, pages: &Pages) -> Result<Form, HttpResponse> {
+pub(super) async fn sent(request: &HttpRequest, payload: Payload, pages: &Pages) -> Result<Form, HttpResponse> {
     Ok(Form::read(&pages.posted(request, payload).await?.bytes))
 }
 
@@ -105,20 +108,32 @@ fn with_form(
 }
 
 /// Whether a form was made for the browser that sent it.
-fn fits(request: &HttpRequest, pages: &Pages, nonce: &str) -> bool {
+pub(super) fn fits(request: &HttpRequest, pages: &Pages, nonce: &str) -> bool {
     pages.brought_cookie(request).is_some_and(|cookie| pages.form_nonce_fits(nonce, Purpose::Login, &cookie))
 }
 
-fn form(request: &HttpRequest, shared: &Shared, pages: &Pages, address: &str, problem: Option<String>) -> HttpResponse {
+/// The page of the login, with the reason why the last try failed.
+pub(super) async fn form(
+    request: &HttpRequest,
+    shared: &Shared,
+    pages: &Pages,
+    address: &str,
+    problem: Option<String>,
+) -> HttpResponse {
     let status = if problem.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let state = match (request.query_string(), pages.sends_logins) {
         (_, false) => State::NoMail,
         (ASKED, true) if problem.is_none() => State::Asked,
         (_, true) => State::Form,
     };
-    with_form(request, shared, pages, status, |nonce| {
-        LoginPage { page: pages.plain(), state, address: line(address), problem, nonce }.render()
-    })
+    let issuer = pages.issuer.as_ref().map(|issuer| issuer.host());
+    let mut page = with_form(request, shared, pages, status, |nonce| {
+        LoginPage { page: pages.plain(), issuer, state, address: line(address), problem, nonce }.render()
+    });
+    if let Some(policy) = pages.policy_towards_issuer().await {
+        page.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
+    }
+    page
 }
 
 /// Shows the form that asks for a login link.
@@ -126,7 +141,7 @@ pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Data
     if pages.is_under_another_name(&request) {
         return pages.trouble(StatusCode::MISDIRECTED_REQUEST, Trouble::AnotherName);
     }
-    form(&request, &shared, &pages, "", None)
+    form(&request, &shared, &pages, "", None).await
 }
 
 /// Has a link sent, if the address is listed. The reply does not tell.
@@ -139,10 +154,10 @@ pub(super) async fn ask(request: HttpRequest, payload: Payload, shared: Data<Sha
         Err(refusal) => return refusal,
     };
     if !fits(&request, &pages, &sent.nonce) {
-        return form(&request, &shared, &pages, &sent.address, Some(words::PAGE_WAS_OPEN_TOO_LONG.to_owned()));
+        return form(&request, &shared, &pages, &sent.address, Some(words::PAGE_WAS_OPEN_TOO_LONG.to_owned())).await;
     }
     let Ok(address) = read_address(&sent.address) else {
-        return form(&request, &shared, &pages, &sent.address, Some(words::NOT_AN_ADDRESS.to_owned()));
+        return form(&request, &shared, &pages, &sent.address, Some(words::NOT_AN_ADDRESS.to_owned())).await;
     };
     let Ok(_place) = shared.admission.enter(Class::Write).await else { return pages.cannot_read() };
     match shared.store.request_login(address).await {

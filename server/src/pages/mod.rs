@@ -10,6 +10,7 @@ mod home;
 mod live;
 mod login;
 mod mailbox;
+mod openid;
 mod passkeys;
 mod reference;
 mod scripts;
@@ -20,6 +21,7 @@ mod view;
 mod work;
 
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 use actix_web::http::header::{ALLOW, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use actix_web::http::{Method, StatusCode};
@@ -47,6 +49,7 @@ use crate::edge::body::{Bodies, PAGE_BODIES_BYTES_MAX};
 use crate::edge::problem::RETRY_AFTER_SECONDS;
 use crate::edge::rates::seconds_until;
 use crate::edge::route::{Allow, allowing};
+use crate::openid::Provider;
 
 /// How often one link may be opened in a minute.
 pub const GETS_PER_MINUTE: u32 = 120;
@@ -88,6 +91,8 @@ pub(crate) struct Pages {
     development: Option<Development>,
     /// Whether the server can send login links.
     sends_logins: bool,
+    /// The issuer of identities by which people log in, if there is one.
+    issuer: Option<Arc<Provider>>,
     /// How long the content of an intent is kept after its last event; absent if it is kept until an admin erases it.
     retention: Option<TimeDelta>,
     /// Whether a browser was shown how a question had ended.
@@ -120,6 +125,7 @@ impl Pages {
             inside_policy: policy(INSIDE_STYLESHEET),
             development,
             sends_logins,
+            issuer: None,
             retention: None,
             outcome_shown: watch::Sender::new(false),
         }
@@ -128,6 +134,11 @@ impl Pages {
     /// Says on the audit pages how long content is kept.
     pub(crate) fn keeping(self, retention: Option<TimeDelta>) -> Self {
         Self { retention, ..self }
+    }
+
+    /// Lets people log in by an issuer of identities.
+    pub(crate) fn with_issuer(self, issuer: Option<Arc<Provider>>) -> Self {
+        Self { issuer, ..self }
     }
 
     /// The address that lets a browser in to the pages of development mode; once it has been used, another replaces it.
@@ -261,6 +272,7 @@ pub(crate) fn routes(config: &mut ServiceConfig) {
             "/login",
             [(M::GET, web::to(login::show)), (M::HEAD, web::to(login::show)), (M::POST, web::to(login::ask))],
         ))
+        .service(resource(openid::PATH, [(M::GET, web::to(openid::enter)), (M::POST, web::to(openid::begin))]))
         .service(resource(
             "/login/{token}",
             [(M::GET, web::to(login::open)), (M::HEAD, web::to(login::open)), (M::POST, web::to(login::enter))],

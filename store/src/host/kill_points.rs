@@ -22,6 +22,8 @@ pub enum Point {
     BetweenRecoveries,
     /// The tables are made, and the transaction that makes them is open.
     WithinMigration,
+    /// Some people and groups of the configuration file are written, others are not, and the transaction is open.
+    WithinRoster,
     /// Some rows were moved to another database, others were not.
     WithinMove,
     /// Everything is moved and the file is marked as moved, but the database still carries the mark of an unfinished move.
@@ -41,6 +43,7 @@ impl Point {
             Self::WithinRecovery => "within-recovery",
             Self::BetweenRecoveries => "between-recoveries",
             Self::WithinMigration => "within-migration",
+            Self::WithinRoster => "within-roster",
             Self::WithinMove => "within-move",
             Self::BetweenMarks => "between-marks",
         }

@@ -188,6 +188,8 @@ pub(super) const TABLES: &[Table] = &[
     table!(logins, rid).draws_from("logins_rid_seq"),
     table!(sessions, rid).draws_from("sessions_rid_seq"),
     table!(passkeys, rid).draws_from("passkeys_rid_seq"),
+    table!(identities, rid).draws_from("identities_rid_seq"),
+    table!(openid_logins, rid).draws_from("openid_logins_rid_seq"),
     table!(server_events, sequence),
     table!(server_log, rid).tells_runs_apart(),
     table!(tree, rid).tells_runs_apart(),

@@ -9,9 +9,10 @@ use domain::base::clock::Clock;
 use super::address::Address;
 use super::connection::connect;
 use super::migrate::{check_version, schema};
+use super::rows;
 use crate::columns::KeyColumns;
 use crate::host::clock::SystemClock;
-use crate::inspection::Gateway;
+use crate::inspection::{Directory, Gateway};
 use crate::schema::{api_keys, events, presence, secrets};
 use crate::sql::At;
 use crate::{Inspection, PRODUCTION_MARK, Schema};
@@ -96,6 +97,7 @@ fn look(address: &Address, secret: &str) -> anyhow::Result<Examination> {
     if seen.schema == Schema::Current {
         let keys = api_keys::table.order(api_keys::rid).select(KeyColumns::selection()).load::<KeyColumns>(&mut conn)?;
         seen.gateways = Gateway::among(keys.into_iter().map(KeyColumns::into_view).collect::<Result<_, _>>()?);
+        seen.directory = Some(Directory { people: rows::people::all(&mut conn)?, groups: rows::groups::all(&mut conn)? });
     }
     Ok(Examination {
         inspection: seen,

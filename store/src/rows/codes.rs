@@ -4,6 +4,7 @@ use domain::container::plan::PlanState;
 use domain::container::task::TaskStatus;
 use domain::intent::status::Status;
 use domain::people::access::Permission;
+use domain::people::identity::LoginMethod;
 use domain::people::principal::Role;
 use domain::portfolio::PortfolioStatus;
 use domain::portfolio::membership::MembershipRole;
@@ -53,6 +54,7 @@ code!(Permission { Read = 0, Write = 1, Admin = 2 });
 code!(PortfolioStatus { Active = 0, Completed = 1, Abandoned = 2 });
 code!(MembershipRole { Primary = 0, Member = 1, Dependency = 2 });
 code!(Role { Agent = 0, Operator = 1, Admin = 2, Auditor = 3, Channel = 4, Verifier = 5 });
+code!(LoginMethod { Mail = 0, OpenId = 1 });
 code!(TimerKind { Deadline = 0, Attempt = 1, Portfolio = 2 });
 code!(DeliveryState { Queued = 0, Sent = 1, Failed = 2, Obsolete = 3, Bounced = 4 });
 

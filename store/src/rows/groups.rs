@@ -9,8 +9,9 @@ use super::error::RowsResult;
 
 /// Writes groups, in one transaction.
 pub(crate) trait WriteGroups {
-    /// Makes a group, or gives it these members in place of those that it has. Either way the group's row is locked first.
-    fn save_group(&mut self, name: &str, members: &[PersonId]) -> RowsResult<()>;
+    /// Makes a group, or gives it these members in place of those that it has, and notes whether the configuration file names it. Either
+    /// way the group's row is locked first.
+    fn save_group(&mut self, group: &Group, members: &[PersonId]) -> RowsResult<()>;
     /// Until the transaction ends, these groups are not changed or removed.
     fn hold_groups(&mut self, names: &[String]) -> RowsResult<()>;
     fn delete_group(&mut self, name: &str) -> RowsResult<()>;
@@ -25,6 +26,8 @@ pub(crate) trait ReadGroups {
     fn group_count(&mut self) -> RowsResult<u32>;
     /// The names of the groups that a person is in.
     fn groups_of(&mut self, person: PersonId) -> RowsResult<Vec<String>>;
+    /// The name of the first group that a person is in and that the configuration file names.
+    fn managed_group_of(&mut self, person: PersonId) -> RowsResult<Option<String>>;
 }
 
 /// Texts in the order of their characters. A database may order them by the language of its machine, and an order that two servers
@@ -34,13 +37,17 @@ pub(crate) fn ordered(mut texts: Vec<String>) -> Vec<String> {
     texts
 }
 
-/// Puts groups together from their rows and names, and the rows of the groups with the addresses of their members.
-pub(crate) fn joined(named: Vec<(i64, String)>, members: Vec<(i64, String)>) -> Vec<Group> {
+/// Puts groups together from their rows, names and marks, and the rows of the groups with the addresses of their members.
+pub(crate) fn joined(named: Vec<(i64, String, bool)>, members: Vec<(i64, String)>) -> Vec<Group> {
     let mut addresses: BTreeMap<i64, Vec<String>> = BTreeMap::new();
     for (rid, address) in members {
         addresses.entry(rid).or_default().push(address);
     }
-    let with_members = |(rid, name): (i64, String)| Group { name, members: ordered(addresses.remove(&rid).unwrap_or_default()) };
+    let with_members = |(rid, name, managed): (i64, String, bool)| Group {
+        name,
+        members: ordered(addresses.remove(&rid).unwrap_or_default()),
+        managed,
+    };
     let mut groups: Vec<Group> = named.into_iter().map(with_members).collect();
     groups.sort_unstable_by(|one, other| one.name.cmp(&other.name));
     groups

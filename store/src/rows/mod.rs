@@ -16,6 +16,7 @@ pub(crate) mod graph;
 pub(crate) mod groups;
 pub(crate) mod holds;
 pub(crate) mod idempotency;
+pub(crate) mod identities;
 pub(crate) mod intents;
 pub(crate) mod keys;
 pub(crate) mod leases;
@@ -52,6 +53,7 @@ pub(crate) use self::graph::{Counted, EdgeKind, EdgeRow, GRAPH_AT_ONCE, HELD_UP,
 pub(crate) use self::groups::{ReadGroups, WriteGroups, joined, ordered};
 pub(crate) use self::holds::{ReadHolds, WriteHolds};
 pub(crate) use self::idempotency::{ReadIdempotency, WriteIdempotency, day};
+pub(crate) use self::identities::{ReadIdentities, WriteIdentities};
 pub(crate) use self::intents::{IntentRow, ReadIntents, WriteIntents, last_hash};
 pub(crate) use self::keys::{ReadKeys, WriteKeys, names};
 pub(crate) use self::leases::{ReadLeases, WriteLeases};
@@ -101,6 +103,7 @@ pub(crate) trait Rows:
     + WriteGroups
     + WriteHolds
     + WriteIdempotency
+    + WriteIdentities
     + WriteIntents
     + WriteKeys
     + WriteLeases
@@ -148,6 +151,7 @@ pub(crate) trait ReadRows:
     + ReadGroups
     + ReadHolds
     + ReadIdempotency
+    + ReadIdentities
     + ReadIntents
     + ReadKeys
     + ReadLeases
@@ -185,6 +189,7 @@ impl<R> ReadRows for R where
         + ReadGroups
         + ReadHolds
         + ReadIdempotency
+        + ReadIdentities
         + ReadIntents
         + ReadKeys
         + ReadLeases
@@ -213,8 +218,8 @@ impl<R> ReadRows for R where
 pub(crate) mod prelude {
     pub(crate) use super::{
         ReadAccess, ReadAnnouncements, ReadAssignments, ReadBytes, ReadCoordinators, ReadDepartures, ReadEvents, ReadGraph,
-        ReadGroups, ReadHolds, ReadIdempotency, ReadIntents, ReadKeys, ReadLeases, ReadOutbox, ReadPasskeys, ReadPeople,
-        ReadPlans, ReadPortfolios, ReadPresence, ReadReceipts, ReadRedactions, ReadRetries, ReadRows, ReadSubscriptions,
-        ReadSuspensions, ReadTasks, ReadTimers, ReadTokens, ReadTree, Rows,
+        ReadGroups, ReadHolds, ReadIdempotency, ReadIdentities, ReadIntents, ReadKeys, ReadLeases, ReadOutbox, ReadPasskeys,
+        ReadPeople, ReadPlans, ReadPortfolios, ReadPresence, ReadReceipts, ReadRedactions, ReadRetries, ReadRows,
+        ReadSubscriptions, ReadSuspensions, ReadTasks, ReadTimers, ReadTokens, ReadTree, Rows,
     };
 }

@@ -2,8 +2,8 @@
 
 use chrono::{DateTime, Utc};
 use domain::base::ids::{PersonId, SessionId};
+use domain::people::identity::Beginning;
 use domain::people::person::Person;
-use domain::people::principal::Role;
 use uuid::Uuid;
 
 use super::error::RowsResult;
@@ -36,6 +36,7 @@ pub(crate) struct SessionRow {
     pub(crate) ends_at: DateTime<Utc>,
     /// The challenge that a passkey of the person signs next, and when it ends.
     pub(crate) challenge: Option<(Vec<u8>, DateTime<Utc>)>,
+    pub(crate) beginning: Beginning,
 }
 
 /// Writes people, login links and sessions, in one transaction.
@@ -44,8 +45,9 @@ pub(crate) trait WritePeople {
     /// Until the transaction ends, the person with this address, if there is one, is not changed or removed.
     fn hold_person(&mut self, address: &str) -> RowsResult<()>;
     fn confirm_person(&mut self, id: PersonId, at: DateTime<Utc>) -> RowsResult<()>;
-    fn set_role(&mut self, id: PersonId, role: Role) -> RowsResult<()>;
-    /// Notes that a person was removed, and deletes the person's login links and sessions.
+    /// Changes the role of a person, and whether the configuration file names the person.
+    fn update_person(&mut self, person: &Person) -> RowsResult<()>;
+    /// Notes that a person was removed, and deletes the person's login links and sessions, and the account at an issuer.
     fn remove_person(&mut self, id: PersonId, at: DateTime<Utc>) -> RowsResult<()>;
     fn insert_login(&mut self, login: &LoginRow) -> RowsResult<()>;
     fn update_login(&mut self, login: &LoginRow) -> RowsResult<()>;

@@ -2,7 +2,9 @@
 
 mod persons;
 
-pub(crate) use self::persons::{logins, passkeys, people, people_group_members, people_groups, sessions, views};
+pub(crate) use self::persons::{
+    identities, logins, openid_logins, passkeys, people, people_group_members, people_groups, sessions, views,
+};
 
 diesel::table! {
     use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, Text};

@@ -1,7 +1,7 @@
 //! The tables of people who are listed, of their groups, their logins, and of what they opened.
 
 diesel::table! {
-    use diesel::sql_types::{BigInt, Integer, Nullable, Text};
+    use diesel::sql_types::{BigInt, Bool, Integer, Nullable, Text};
     use crate::sql::{Id, Moment};
 
     people (rid) {
@@ -13,6 +13,7 @@ diesel::table! {
         added_by -> Text,
         confirmed_at -> Nullable<Moment>,
         removed_at -> Nullable<Moment>,
+        managed -> Bool,
     }
 }
 
@@ -35,7 +36,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    use diesel::sql_types::{BigInt, Binary, Nullable};
+    use diesel::sql_types::{BigInt, Binary, Integer, Nullable};
     use crate::sql::{Id, Moment};
 
     sessions (rid) {
@@ -48,6 +49,8 @@ diesel::table! {
         ends_at -> Moment,
         challenge -> Nullable<Binary>,
         challenge_until -> Nullable<Moment>,
+        method -> Integer,
+        auth_time -> Nullable<Moment>,
     }
 }
 
@@ -70,6 +73,31 @@ diesel::table! {
 
 diesel::table! {
     use diesel::sql_types::{BigInt, Text};
+    use crate::sql::{Id, Moment};
+
+    identities (rid) {
+        rid -> BigInt,
+        issuer -> Text,
+        subject -> Text,
+        person -> Id,
+        bound_at -> Moment,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{BigInt, Binary};
+    use crate::sql::Moment;
+
+    openid_logins (rid) {
+        rid -> BigInt,
+        hash -> Binary,
+        browser -> Binary,
+        expires_at -> Moment,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{BigInt, Text};
     use crate::sql::Moment;
 
     views (suspension, recipient) {
@@ -80,12 +108,13 @@ diesel::table! {
 }
 
 diesel::table! {
-    use diesel::sql_types::{BigInt, Integer, Text};
+    use diesel::sql_types::{BigInt, Bool, Integer, Text};
 
     people_groups (rid) {
         rid -> BigInt,
         name -> Text,
         version -> Integer,
+        managed -> Bool,
     }
 }
 

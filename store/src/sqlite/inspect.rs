@@ -13,7 +13,7 @@ use diesel::sqlite::SqliteConnection;
 use super::file::{beside, connect, url_of};
 use super::mark::moved_to;
 use super::migrate::known_migrations;
-use crate::inspection::Gateway;
+use crate::inspection::{Directory, Gateway};
 use crate::rows::prelude::*;
 use crate::schema::{api_keys, events, presence, secrets};
 use crate::sql::At;
@@ -65,6 +65,8 @@ pub fn inspect(path: &Path, secret: &str) -> anyhow::Result<Inspection> {
         let held = presence::table.select(presence::held_since).first::<Option<At>>(&mut conn).optional()?;
         seen.held_since = held.flatten().map(|at| at.0);
         seen.gateways = Gateway::among(conn.keys().context("failed to read the keys")?);
+        let people = conn.people().context("failed to read the people")?;
+        seen.directory = Some(Directory { people, groups: conn.groups().context("failed to read the groups")? });
     }
     Ok(seen)
 }

@@ -32,7 +32,7 @@ use crate::surroundings::Env;
 use crate::{StoreError, Unit};
 
 /// The tables in an order in which they can be emptied.
-const TABLES: [&str; 55] = [
+const TABLES: [&str; 57] = [
     "tree",
     "tree_tiles",
     "tree_runs",
@@ -74,6 +74,8 @@ const TABLES: [&str; 55] = [
     "views",
     "counted_answers",
     "passkeys",
+    "identities",
+    "openid_logins",
     "sessions",
     "logins",
     "people_group_members",

@@ -13,7 +13,7 @@ use domain::problem::Rejection;
 use super::server_log;
 use crate::error::Wanted;
 use crate::rows::prelude::*;
-use crate::rows::{Decided, ordered};
+use crate::rows::{Decided, RowsResult, ordered};
 use crate::surroundings::Env;
 
 /// Makes a group, or gives it other members. If it has exactly these already, nothing happens, and no event is written.
@@ -27,12 +27,15 @@ pub(crate) fn set<R: Rows>(rows: &mut R, env: &Env<'_>, principal: &Principal, g
     };
     // The log's row is locked before people and groups are looked at, so one change after the other sees the one before.
     server_log::begin(rows, env)?;
+    let before = rows.reads().group(&group.name)?;
+    if before.as_ref().is_some_and(|group| group.managed) {
+        return Ok(Err(Rejection::managed_group(&group.name)));
+    }
     let members = match listed(rows.reads(), group)? {
         Ok(members) => members,
         Err(rejection) => return Ok(Err(rejection)),
     };
-    let group = Group { name: group.name.clone(), members: ordered(group.members.clone()) };
-    let before = rows.reads().group(&group.name)?;
+    let group = Group { name: group.name.clone(), members: ordered(group.members.clone()), managed: false };
     if before.as_ref() == Some(&group) {
         return Ok(Ok(group));
     }
@@ -40,11 +43,22 @@ pub(crate) fn set<R: Rows>(rows: &mut R, env: &Env<'_>, principal: &Principal, g
         let message = format!("there are {GROUPS_MAX} groups, and no more are kept; remove one first");
         return Ok(Err(Rejection::invalid("group", "count", message)));
     }
-    let Group { name, members: addresses } = group.clone();
+    save(rows, env, principal, &group, &members)?;
+    Ok(Ok(group))
+}
+
+/// Makes a group, or gives it other members. Its addresses are in the order of their characters, and `members` are the people's ids.
+pub(super) fn save<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    principal: &Principal,
+    group: &Group,
+    members: &[PersonId],
+) -> RowsResult<()> {
+    let Group { name, members: addresses, .. } = group.clone();
     let event = GroupChanged { group: name, members: addresses, credential: principal.credential };
     server_log::append(rows, env, &principal.name, &ServerEvent::GroupChanged(event))?;
-    rows.save_group(&group.name, &members)?;
-    Ok(Ok(group))
+    rows.save_group(group, members)
 }
 
 /// Finds the people that a group names.
@@ -73,10 +87,18 @@ pub(crate) fn remove<R: Rows>(rows: &mut R, env: &Env<'_>, principal: &Principal
     };
     server_log::begin(rows, env)?;
     let Some(group) = rows.reads().group(name)? else { return Ok(Err(Rejection::NotFound)) };
-    let event = GroupRemoved { group: name.clone(), credential: principal.credential };
-    server_log::append(rows, env, &principal.name, &ServerEvent::GroupRemoved(event))?;
-    rows.delete_group(name)?;
+    if group.managed {
+        return Ok(Err(Rejection::managed_group(name)));
+    }
+    end(rows, env, principal, name)?;
     Ok(Ok(group))
+}
+
+/// Removes a group that there is.
+pub(super) fn end<R: Rows>(rows: &mut R, env: &Env<'_>, principal: &Principal, name: &str) -> RowsResult<()> {
+    let event = GroupRemoved { group: name.to_owned(), credential: principal.credential };
+    server_log::append(rows, env, &principal.name, &ServerEvent::GroupRemoved(event))?;
+    rows.delete_group(name)
 }
 
 /// Lists the groups.

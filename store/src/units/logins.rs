@@ -7,6 +7,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::base::ids::{PersonId, SessionId};
 use domain::people::event::{PersonNamed, ServerEvent, SessionBegan, SessionEnded};
+use domain::people::identity::Beginning;
 use domain::people::person::Person;
 use domain::people::principal::Principal;
 use domain::problem::Rejection;
@@ -131,11 +132,28 @@ pub(crate) fn log_in<R: Rows>(
     let Some((mut link, person)) = usable(rows.reads(), token, now)? else { return Ok(None) };
     (link.used_at, link.due_at, link.lease) = (Some(now), None, None);
     rows.update_login(&link)?;
+    confirm(rows, env, &person, now)?;
+    begin_session(rows, env, &person, before, Beginning::MAIL).map(Some)
+}
+
+/// Notes that the address is that of a person, who logs in for the first time.
+pub(super) fn confirm<R: Rows>(rows: &mut R, env: &Env<'_>, person: &Person, now: DateTime<Utc>) -> RowsResult<()> {
     if person.confirmed_at.is_none() {
         let named = PersonNamed { person_id: person.id, address: person.address.clone(), credential: None };
         server_log::append(rows, env, &person.address, &ServerEvent::PersonConfirmed(named))?;
         rows.confirm_person(person.id, now)?;
     }
+    Ok(())
+}
+
+/// Begins a session in place of the one that the browser had.
+pub(super) fn begin_session<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    person: &Person,
+    before: Option<&SessionToken>,
+    beginning: Beginning,
+) -> RowsResult<SessionToken> {
     let replaced = match before {
         Some(before) => rows.reads().session(&before.hash())?.map(|(session, _)| session.id),
         None => None,
@@ -143,8 +161,11 @@ pub(crate) fn log_in<R: Rows>(
     if let Some(replaced) = replaced {
         rows.delete_session(replaced)?;
     }
+    let now = env.clock.now();
     let (session, id) = (SessionToken::new(env.entropy.bytes32()), SessionId(env.entropy.uuid(now)));
-    let began = SessionBegan { session_id: id, person_id: person.id, role: person.role, replaces: replaced };
+    let Beginning { method, auth_time } = beginning;
+    let (person_id, role, method) = (person.id, person.role, Some(method));
+    let began = SessionBegan { session_id: id, person_id, role, replaces: replaced, method, auth_time };
     server_log::append(rows, env, &person.address, &ServerEvent::SessionBegan(began))?;
     let hash = session.hash().to_vec();
     rows.insert_session(&SessionRow {
@@ -155,8 +176,9 @@ pub(crate) fn log_in<R: Rows>(
         used_at: now,
         ends_at: now + SESSION_LASTS,
         challenge: None,
+        beginning,
     })?;
-    Ok(Some(session))
+    Ok(session)
 }
 
 /// Finds a session that has not ended.

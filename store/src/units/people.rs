@@ -38,12 +38,18 @@ pub(crate) fn add<R: Rows>(
         let message = format!("{PEOPLE_MAX} people are listed, and no more are kept; remove one first");
         return Ok(Err(Rejection::invalid("address", "count", message)));
     }
-    let event = PersonAdded { person_id: id, address: address.clone(), role, credential: principal.credential };
-    server_log::append(rows, env, &principal.name, &ServerEvent::PersonAdded(event))?;
-    let added_by = principal.name.clone();
-    let person = Person { id, address, role, added_at: env.clock.now(), added_by, confirmed_at: None };
-    rows.insert_person(&person)?;
+    let (added_at, added_by) = (env.clock.now(), principal.name.clone());
+    let person = Person { id, address, role, added_at, added_by, confirmed_at: None, managed: false };
+    enter(rows, env, principal, &person)?;
     Ok(Ok(PersonView::of(person, Vec::new())))
+}
+
+/// Lists a person, whose address is not listed.
+pub(super) fn enter<R: Rows>(rows: &mut R, env: &Env<'_>, principal: &Principal, person: &Person) -> RowsResult<()> {
+    let (person_id, address) = (person.id, person.address.clone());
+    let event = PersonAdded { person_id, address, role: person.role, credential: principal.credential };
+    server_log::append(rows, env, &principal.name, &ServerEvent::PersonAdded(event))?;
+    rows.insert_person(person)
 }
 
 fn is_listed(person: &Person, with_this_role: bool) -> Rejection {
@@ -81,15 +87,23 @@ pub(crate) fn change<R: Rows>(
         Ok(role) => *role,
         Err(rejection) => return Ok(Err(rejection.clone())),
     };
+    if person.managed {
+        return Ok(Err(Rejection::managed_person(&person.address)));
+    }
     if person.role != role {
-        let (person_id, address) = (person.id, person.address.clone());
-        let event = PersonChanged { person_id, address, role, credential: principal.credential };
-        server_log::append(rows, env, &principal.name, &ServerEvent::PersonChanged(event))?;
-        rows.set_role(person.id, role)?;
         person.role = role;
+        update(rows, env, principal, &person)?;
     }
     let groups = rows.reads().groups_of(person.id)?;
     Ok(Ok(PersonView::of(person, groups)))
+}
+
+/// Changes a person, who is given as the person is from now on.
+pub(super) fn update<R: Rows>(rows: &mut R, env: &Env<'_>, principal: &Principal, person: &Person) -> RowsResult<()> {
+    let (person_id, address) = (person.id, person.address.clone());
+    let event = PersonChanged { person_id, address, role: person.role, credential: principal.credential };
+    server_log::append(rows, env, &principal.name, &ServerEvent::PersonChanged(event))?;
+    rows.update_person(person)
 }
 
 /// Removes a person, with the person's passkeys and places in groups, and ends the person's sessions. Returns the person as it was.
@@ -103,13 +117,25 @@ pub(crate) fn remove<R: Rows>(rows: &mut R, env: &Env<'_>, principal: &Principal
     };
     server_log::begin(rows, env)?;
     let Some(person) = find(rows.reads(), named)? else { return Ok(Err(Rejection::NotFound)) };
+    if person.managed {
+        return Ok(Err(Rejection::managed_person(&person.address)));
+    }
+    // Without this member, the group would not be as the file says, and the next start would find a member who is not listed.
+    if let Some(group) = rows.reads().managed_group_of(person.id)? {
+        return Ok(Err(Rejection::managed_group(&group)));
+    }
     let groups = rows.reads().groups_of(person.id)?;
+    end(rows, env, principal, &person)?;
+    Ok(Ok(PersonView::of(person, groups)))
+}
+
+/// Removes a person who is listed.
+pub(super) fn end<R: Rows>(rows: &mut R, env: &Env<'_>, principal: &Principal, person: &Person) -> RowsResult<()> {
     let event = PersonNamed { person_id: person.id, address: person.address.clone(), credential: principal.credential };
     server_log::append(rows, env, &principal.name, &ServerEvent::PersonRemoved(event))?;
-    passkeys::end_all(rows, env, principal, &person)?;
+    passkeys::end_all(rows, env, principal, person)?;
     rows.leave_groups(person.id)?;
-    rows.remove_person(person.id, env.clock.now())?;
-    Ok(Ok(PersonView::of(person, groups)))
+    rows.remove_person(person.id, env.clock.now())
 }
 
 /// Lists the people, in the order in which they were added.

@@ -16,14 +16,15 @@ pub(crate) fn forget_expired<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult
     // back.
     let is_held = hold(rows.reads(), env.watch)?.is_some();
     let ended = if is_held { 0 } else { rows.delete_ended_subscriptions(env.clock.now(), FORGOTTEN_PER_UNIT)? };
-    // The same holds for login links and sessions.
+    // The same holds for logins and sessions.
     let logins = if is_held { 0 } else { forget_logins(rows, env)? };
     Ok(ended + logins + rows.forget_idempotent_before(yesterday, FORGOTTEN_PER_UNIT)?)
 }
 
-/// Deletes login links that no longer count, and sessions that have lasted for the longest time.
+/// Deletes logins that no longer count, and sessions that have lasted for the longest time.
 fn forget_logins<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<u64> {
     let now = env.clock.now();
     let links = rows.delete_logins_before(now - LOGIN_LASTS, FORGOTTEN_PER_UNIT)?;
-    Ok(links + rows.delete_ended_sessions(now, FORGOTTEN_PER_UNIT)?)
+    let at_issuer = rows.delete_ended_openid_logins(now, FORGOTTEN_PER_UNIT)?;
+    Ok(links + at_issuer + rows.delete_ended_sessions(now, FORGOTTEN_PER_UNIT)?)
 }

@@ -20,6 +20,7 @@ const SERVER: &[&str] = &[
     "observe",
     "log",
     "edge",
+    "openid",
     "worker",
     "pages",
     "inbox",
@@ -32,12 +33,15 @@ const SERVER: &[&str] = &[
 /// The server's surfaces. None may import another, since each is a separate way to the same store.
 const SURFACES: &[&str] = &["api", "pages", "inbox", "protocols"];
 /// Imports of a surface from parts of the server other than `edge`. The reasons: `observe` defines the form in which metrics are
-/// served; the pages of development mode need the mode, and show mails of earlier processes, which the worker renders anew.
+/// served; the pages of development mode need the mode, and show mails of earlier processes, which the worker renders anew; the login leads to the
+/// issuer of identities.
 const BEYOND_THE_EDGE: &[(&str, &str)] = &[
     ("api/metrics.rs", "observe/metrics.rs"),
     ("pages/development.rs", "config/mod.rs"),
     ("pages/development.rs", "worker/deliveries.rs"),
     ("pages/guard.rs", "config/mod.rs"),
+    ("pages/mod.rs", "openid/mod.rs"),
+    ("pages/openid.rs", "openid/mod.rs"),
 ];
 /// The folders and files of the store, in order. Each may import only those before it.
 const STORE: &[&str] = &[
@@ -49,6 +53,7 @@ const STORE: &[&str] = &[
     "passkey",
     "link",
     "person",
+    "identity",
     "fact",
     "span",
     "story",
@@ -92,6 +97,7 @@ const STORE: &[&str] = &[
     "audits",
     "logins",
     "groups",
+    "openid",
     "passkeys",
     "store",
     "running",

@@ -9,6 +9,7 @@ mod headers;
 mod hostile;
 mod live;
 mod looks;
+mod openid;
 mod passkeys;
 mod reference;
 pub(crate) mod texts;

@@ -15,38 +15,38 @@ use serde_json::{Value, json};
 
 use super::logins::{ADA, log_in};
 
-const BOB: &str = "bob@example.com";
-const EVE: &str = "eve@example.com";
+pub(super) const BOB: &str = "bob@example.com";
+pub(super) const EVE: &str = "eve@example.com";
 
-async fn call(app: &TestApp, role: Role, method: &str, path: &str, body: Value) -> Reply {
+pub(super) async fn call(app: &TestApp, role: Role, method: &str, path: &str, body: Value) -> Reply {
     let api = app.api(role);
     let request = api.request(method, &format!("api/v1/{path}"));
     api.send(if body.is_null() { request } else { request.json(&body) }).await
 }
 
-async fn add(app: &TestApp, address: &str, role: &str) -> Reply {
+pub(super) async fn add(app: &TestApp, address: &str, role: &str) -> Reply {
     call(app, Role::Admin, "POST", "people", json!({"address": address, "role": role})).await
 }
 
 /// Lists a person; returns the path of that person.
-async fn listed(app: &TestApp, address: &str, role: &str) -> String {
+pub(super) async fn listed(app: &TestApp, address: &str, role: &str) -> String {
     let person = add(app, address, role).await.ok();
     format!("people/{}", person["id"].as_str().unwrap())
 }
 
-async fn set(app: &TestApp, group: &str, members: &[&str]) -> Reply {
+pub(super) async fn set(app: &TestApp, group: &str, members: &[&str]) -> Reply {
     call(app, Role::Admin, "PUT", &format!("groups/{group}"), json!({"members": members})).await
 }
 
-async fn remove(app: &TestApp, path: &str) -> Reply {
+pub(super) async fn remove(app: &TestApp, path: &str) -> Reply {
     call(app, Role::Admin, "DELETE", path, Value::Null).await
 }
 
-async fn people(app: &TestApp) -> Value {
+pub(super) async fn people(app: &TestApp) -> Value {
     call(app, Role::Admin, "GET", "people", Value::Null).await.ok()["people"].clone()
 }
 
-async fn groups(app: &TestApp) -> Value {
+pub(super) async fn groups(app: &TestApp) -> Value {
     call(app, Role::Admin, "GET", "groups", Value::Null).await.ok()["groups"].clone()
 }
 
@@ -69,7 +69,7 @@ async fn told(app: &TestApp) -> Vec<(String, Value)> {
 }
 
 /// Lists people behind the server's back, because thousands of requests would take too long: `person-N@example.com` for each number.
-async fn many(app: &TestApp, numbers: RangeInclusive<u32>) {
+pub(super) async fn many(app: &TestApp, numbers: RangeInclusive<u32>) {
     let (first, last) = (numbers.start(), numbers.end());
     let (id, now) = if app.scratch().is_some() { ("gen_random_uuid()", "now()") } else { ("randomblob(16)", "0") };
     let sql = format!(
@@ -80,7 +80,7 @@ async fn many(app: &TestApp, numbers: RangeInclusive<u32>) {
 }
 
 /// The address of one of those people.
-fn of_many(number: usize) -> String {
+pub(super) fn of_many(number: usize) -> String {
     format!("person-{number}@example.com")
 }
 
@@ -90,16 +90,17 @@ on_each_store! {
         let ada = add(app, " Ada@Example.com ", "operator").await.ok();
         let bob = listed(app, BOB, "auditor").await;
         let made = set(app, "finance", &[BOB, "ADA@example.com"]).await.ok();
-        assert_eq!(made, json!({"name": "finance", "members": [ADA, BOB]}));
+        assert_eq!(made, json!({"name": "finance", "members": [ADA, BOB], "managed": false}));
         set(app, "board", &[ADA]).await.ok();
         app.restart().await;
         let listed = people(app).await;
         assert_eq!(listed[0], json!({
             "id": ada["id"], "address": ADA, "role": "operator", "groups": ["board", "finance"],
             "added_at": "2026-11-24T08:00:00.000000Z", "added_by": "test-admin", "confirmed_at": null,
+            "managed": false,
         }));
         assert_eq!((&listed[1]["address"], &listed[1]["groups"], listed.as_array().unwrap().len()), (&json!(BOB), &json!(["finance"]), 2));
-        assert_eq!(groups(app).await, json!([{"name": "board", "members": [ADA]}, made]));
+        assert_eq!(groups(app).await, json!([{"name": "board", "members": [ADA], "managed": false}, made]));
         let before = told(app).await;
         assert_eq!(before.last().unwrap(), &("group.changed".to_owned(), json!({"group": "board", "members": [ADA]})));
         for role in Role::ALL.into_iter().filter(|role| *role != Role::Admin) {
@@ -145,7 +146,7 @@ on_each_store! {
         let gone = remove(app, &ada).await.ok();
         assert_eq!((&gone["address"], &gone["groups"]), (&json!(ADA), &json!(["board", "finance"])), "as it was");
         app.restart().await;
-        let left = json!([{"name": "board", "members": []}, {"name": "finance", "members": [BOB]}]);
+        let left = json!([{"name": "board", "members": [], "managed": false}, {"name": "finance", "members": [BOB], "managed": false}]);
         assert_eq!(groups(app).await, left);
         for (method, body) in [("DELETE", Value::Null), ("PATCH", json!({"role": "admin"})), ("PATCH", json!({"role": "agent"}))] {
             assert_eq!(call(app, Role::Admin, method, &ada, body).await.problem(), (404, "not_found"));
@@ -263,7 +264,7 @@ on_each_store! {
             let last = told(app).await.pop().unwrap().1;
             assert!([one.ok(), other.ok()].iter().any(|reply| reply["members"] == last["members"]));
             let kept = groups(app).await;
-            assert_eq!(kept[number], json!({"name": name, "members": last["members"]}));
+            assert_eq!(kept[number], json!({"name": name, "members": last["members"], "managed": false}));
         }
         let of_groups = told(app).await.into_iter().filter(|(event_type, _)| event_type == "group.changed").count();
         assert_eq!(of_groups, 16);

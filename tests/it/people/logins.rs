@@ -53,7 +53,7 @@ pub(crate) async fn log_in(app: &TestApp, address: &str) -> Person {
 }
 
 /// The status of the audit page for a browser, and where it is led.
-async fn seen(app: &TestApp, person: &Person) -> (u16, String) {
+pub(crate) async fn seen(app: &TestApp, person: &Person) -> (u16, String) {
     let page = person.clone().open(&at(app, "audit")).await;
     (page.status, page.header("location").to_owned())
 }
@@ -63,7 +63,7 @@ async fn is_in(app: &TestApp, person: &Person) -> bool {
 }
 
 /// The last events of the server's own log: type, actor, payload.
-async fn last(app: &TestApp, count: usize) -> Vec<(String, String, Value)> {
+pub(crate) async fn last(app: &TestApp, count: usize) -> Vec<(String, String, Value)> {
     let events = app.api(Role::Auditor).get("api/v1/server/events?limit=1000").await.ok();
     let events = events.as_array().unwrap();
     let text = |event: &Value, member: &str| event[member].as_str().unwrap().to_owned();

@@ -67,7 +67,7 @@ async fn register(app: &TestApp, person: &mut Person, new: &Authenticator, by: O
 }
 
 /// A person who has logged in and has a passkey.
-async fn person_with_passkey(app: &TestApp, address: &str) -> (Person, Authenticator) {
+pub(super) async fn person_with_passkey(app: &TestApp, address: &str) -> (Person, Authenticator) {
     list(app, address, Role::Operator).await;
     let mut person = log_in(app, address).await;
     let passkey = Authenticator::new(&app.base);

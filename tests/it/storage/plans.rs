@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
 use chrono::TimeDelta;
+use domain::people::identity::Identity;
 use domain::people::principal::Role;
 use harness::api::Api;
 use harness::app::{Backend, TestApp};
@@ -11,6 +12,7 @@ use harness::postgres::Cluster;
 use harness::smtp::Fault;
 use harness::stream::Stream;
 use serde_json::json;
+use store::{Entry, OpenIdState, Proved, Store};
 
 use crate::observing::metrics::every_ending;
 
@@ -90,6 +92,10 @@ const ANOTHER_DAY: &str = "DELETE FROM suspension_keys WHERE suspension < 100000
                            ANALYZE people_group_members; \
                            INSERT INTO passkeys (credential_id, person, public_key, algorithm, rp_id, counter, added_at) \
                            SELECT id::text::bytea, id, '', -7, 'a.example', 0, now() FROM intents; ANALYZE passkeys; \
+                           INSERT INTO identities (issuer, subject, person, bound_at) SELECT 'https://a.example', id::text, id, now() FROM intents; \
+                           ANALYZE identities; \
+                           INSERT INTO openid_logins (hash, browser, expires_at) SELECT id::text::bytea, id::text::bytea, now() + interval '9 years' FROM intents; \
+                           ANALYZE openid_logins; \
                            INSERT INTO logins (id, person, asked_at, expires_at) SELECT id, id, now() + interval '9 years', now() FROM intents; ANALYZE logins; \
                            INSERT INTO sessions (id, person, hash, began_at, used_at, ends_at) SELECT id, id, id::text::bytea, now(), now(), \
                            now() + interval '9 years' FROM intents; ANALYZE sessions; \
@@ -280,7 +286,7 @@ async fn subscriptions(app: &TestApp, path: &str) {
 }
 
 /// Lists a person and a group, changes both, and removes them.
-async fn directory(admin: &Api) {
+async fn directory(admin: &Api, store: &dyn Store) {
     let person = admin.post("api/v1/people", json!({"address": "ada@example.com", "role": "operator"})).await.ok();
     let one = format!("api/v1/people/{}", person["id"].as_str().unwrap());
     admin.send(admin.request("PATCH", &one).json(&json!({"role": "auditor"}))).await.ok();
@@ -289,8 +295,22 @@ async fn directory(admin: &Api) {
     for list in ["people", "groups"] {
         admin.get(&format!("api/v1/{list}")).await.ok();
     }
+    by_issuer(store, "ada@example.com").await;
     admin.send(admin.request("DELETE", &one)).await.ok();
     admin.send(admin.request("DELETE", group)).await.ok();
+}
+
+/// Logs a person in by an issuer, for the first time and again, with a group that follows it.
+async fn by_issuer(store: &dyn Store, address: &str) {
+    let identity = Identity::read("https://login.example.com", "248289761001").unwrap();
+    for is_member in [false, true] {
+        let state = OpenIdState::new([u8::from(is_member); 32]);
+        store.begin_openid_login(state.clone(), [7; 32]).await.unwrap();
+        assert!(store.take_openid_login(state, [7; 32]).await.unwrap());
+        let groups = vec![("finance".to_owned(), is_member)];
+        let proved = Proved { identity: identity.clone(), address: Some(address.to_owned()), auth_time: None, groups };
+        assert!(matches!(store.log_in_by_openid(proved, None).await.unwrap(), Entry::Begun { .. }));
+    }
 }
 
 /// Uses everything that an intent can have beside it.
@@ -303,7 +323,7 @@ async fn beside(app: &TestApp, path: &str) {
     failures(app).await;
     portfolios(&agent, &operator, path).await;
     subscriptions(app, path).await;
-    directory(&app.api(Role::Admin)).await;
+    directory(&app.api(Role::Admin), &*app.store()).await;
 }
 
 /// Brings about each ending of a question that is asked in one call, then asks as the OpenIntent client does, and then sets the

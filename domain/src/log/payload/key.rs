@@ -8,8 +8,8 @@ use crate::base::name::Owner;
 use crate::base::time;
 use crate::people::client::Client;
 use crate::people::event::{
-    GroupChanged, GroupRemoved, HoldChanged, KeyFacts, LogExported, LogKeyAdded, PasskeyAdded, PasskeyRemoved, PayloadRedacted,
-    PersonAdded, PersonChanged, PersonNamed, ServerEvent, SessionBegan, SessionEnded,
+    GroupChanged, GroupRemoved, HoldChanged, IdentityBound, KeyFacts, LogExported, LogKeyAdded, PasskeyAdded, PasskeyRemoved,
+    PayloadRedacted, PersonAdded, PersonChanged, PersonNamed, ServerEvent, SessionBegan, SessionEnded,
 };
 use crate::people::principal::{Credential, Role};
 
@@ -39,6 +39,8 @@ pub enum ServerPayload {
     GroupChanged(GroupChanged),
     /// `group.removed`.
     GroupRemoved(GroupRemoved),
+    /// `identity.bound`.
+    IdentityBound(IdentityBound),
     /// `session.began`.
     SessionBegan(SessionBegan),
     /// `session.ended`.
@@ -120,6 +122,7 @@ impl ServerPayload {
             ServerEvent::PersonChanged(changed) => Self::PersonChanged(changed.clone()),
             ServerEvent::GroupChanged(changed) => Self::GroupChanged(changed.clone()),
             ServerEvent::GroupRemoved(removed) => Self::GroupRemoved(removed.clone()),
+            ServerEvent::IdentityBound(bound) => Self::IdentityBound(bound.clone()),
             ServerEvent::SessionBegan(began) => Self::SessionBegan(began.clone()),
             ServerEvent::SessionEnded(ended) => Self::SessionEnded(ended.clone()),
             ServerEvent::PasskeyAdded(added) => Self::PasskeyAdded(added.clone()),

@@ -8,7 +8,9 @@ mod database;
 mod deep;
 mod finding;
 mod gateways;
+mod login;
 mod mail;
+mod people;
 mod permissions;
 mod postgres;
 mod public_url;
@@ -78,8 +80,9 @@ pub(super) async fn run(mut args: DoctorArgs) -> anyhow::Result<()> {
     }
     // Whether the settings may be used on this database is checked only if no server is known to run on it: a server that runs
     // was allowed to start there.
-    if let (None, None, Ok(config), Some(inspection)) = (&running, &unasked, &config, &inspection) {
-        findings.extend(configuration::fits(config, inspection));
+    if let (None, None, Ok(config)) = (&running, &unasked, &config) {
+        findings.extend(inspection.as_ref().and_then(|seen| configuration::fits(config, seen)));
+        findings.extend(people::check(config, inspection.as_ref()));
     }
     findings.extend(of_database);
     if let (true, Some(database), Some(Schema::Current)) =
@@ -101,6 +104,9 @@ pub(super) async fn run(mut args: DoctorArgs) -> anyhow::Result<()> {
     if let Some(settings) = settings {
         findings.extend(inspection.iter().flat_map(|seen| gateways::check(&settings.channels, seen)));
         findings.push(public_url::check(&settings, inspection.as_ref()).await?);
+        if let Ok(config) = &config {
+            findings.extend(login::check(config, &settings.public_url, inspection.as_ref()).await?);
+        }
     }
     findings.extend(watch.check(inspection.as_ref().and_then(|seen| seen.last_event))?);
     report(&findings, args.json)

@@ -21,12 +21,15 @@ pub(super) fn check(args: &ServeArgs, database: Option<&Path>, findings: &mut Ve
     if let Some(file) = crate::config::secret_file(crate::config::DATABASE_URL) {
         secret("It holds the database's password.", &file, true, findings);
     }
+    if let Some(file) = crate::config::secret_file(crate::config::OPENID_CLIENT_SECRET) {
+        secret("It holds the secret that the issuer of identities has given to the server.", &file, true, findings);
+    }
     if let Some(file) = &args.database.config {
         configuration(file, findings);
-        for of_webhook in crate::config::secret_files(file) {
+        for of_endpoint in crate::config::secret_files(file) {
             secret(
-                "It holds the signing secret of a webhook: a program that reads it can send messages in this server's name.",
-                &of_webhook,
+                "It holds the secret of a webhook or of the issuer of identities: a program that reads it can act in this server's name.",
+                &of_endpoint,
                 true,
                 findings,
             );
@@ -96,7 +99,12 @@ fn secret(why: &str, path: &Path, group_may_read: bool, findings: &mut Vec<Findi
 #[cfg(unix)]
 fn configuration(path: &Path, findings: &mut Vec<Finding>) {
     if crate::config::holds_secret(path) {
-        secret("It holds secrets: the mail server's password, or the signing secret of a webhook.", path, true, findings);
+        secret(
+            "It holds secrets: the mail server's password, or the secret of a webhook or of the issuer of identities.",
+            path,
+            true,
+            findings,
+        );
     } else if let Some(mode) = mode(path).filter(|mode| mode & NOT_OWNER_WRITES != 0) {
         findings.push(Finding::fail(
             CHECK,

@@ -5,16 +5,21 @@ use domain::base::ids::PersonId;
 use domain::people::group::Group;
 
 use super::Writing;
+use crate::person_columns::GROUP;
+use crate::postgres::connection::Connection;
 use crate::postgres::session::Session;
 use crate::rows::{ReadGroups, RowsError, RowsResult, WriteGroups, joined, ordered};
 use crate::schema::{people, people_group_members, people_groups};
 use crate::sql::Key;
 
 impl WriteGroups for Writing<'_> {
-    fn save_group(&mut self, name: &str, members: &[PersonId]) -> RowsResult<()> {
-        let saved = diesel::insert_into(people_groups::table).values(people_groups::name.eq(name));
+    fn save_group(&mut self, group: &Group, members: &[PersonId]) -> RowsResult<()> {
+        let Group { name, managed, .. } = group;
+        let row = (people_groups::name.eq(name), people_groups::managed.eq(managed));
+        let saved = diesel::insert_into(people_groups::table).values(row);
         let saved = saved.on_conflict(people_groups::name).do_update();
-        saved.set(people_groups::version.eq(people_groups::version + 1)).execute(self.session.conn()?)?;
+        let changes = (people_groups::version.eq(people_groups::version + 1), people_groups::managed.eq(managed));
+        saved.set(changes).execute(self.session.conn()?)?;
         let group = people_groups::table.filter(people_groups::name.eq(name)).select(people_groups::rid);
         let rid = group.first::<i64>(self.session.conn()?)?;
         let before = people_group_members::table.filter(people_group_members::people_group.eq(rid));
@@ -22,7 +27,9 @@ impl WriteGroups for Writing<'_> {
         let row =
             |person: &PersonId| (people_group_members::people_group.eq(rid), people_group_members::person.eq(Key(person.0)));
         let rows: Vec<_> = members.iter().map(row).collect();
-        diesel::insert_into(people_group_members::table).values(rows).execute(self.session.conn()?)?;
+        if !rows.is_empty() {
+            diesel::insert_into(people_group_members::table).values(rows).execute(self.session.conn()?)?;
+        }
         Ok(())
     }
 
@@ -52,20 +59,26 @@ impl WriteGroups for Writing<'_> {
     }
 }
 
+/// All groups, in the order of the characters of their names.
+pub(crate) fn all(conn: &mut Connection) -> RowsResult<Vec<Group>> {
+    let named = people_groups::table.select(GROUP).load(conn)?;
+    let members = people_group_members::table.inner_join(people::table.on(people::id.eq(people_group_members::person)));
+    let members = members.select((people_group_members::people_group, people::address)).load(conn)?;
+    Ok(joined(named, members))
+}
+
 impl ReadGroups for Session {
     fn group(&mut self, name: &str) -> RowsResult<Option<Group>> {
-        let group = people_groups::table.filter(people_groups::name.eq(name)).select(people_groups::rid);
-        let Some(rid) = group.first::<i64>(self.conn()?).optional()? else { return Ok(None) };
+        let group =
+            people_groups::table.filter(people_groups::name.eq(name)).select((people_groups::rid, people_groups::managed));
+        let Some((rid, managed)) = group.first::<(i64, bool)>(self.conn()?).optional()? else { return Ok(None) };
         let members = people_group_members::table.inner_join(people::table.on(people::id.eq(people_group_members::person)));
         let members = members.filter(people_group_members::people_group.eq(rid)).select(people::address);
-        Ok(Some(Group { name: name.to_owned(), members: ordered(members.load(self.conn()?)?) }))
+        Ok(Some(Group { name: name.to_owned(), members: ordered(members.load(self.conn()?)?), managed }))
     }
 
     fn groups(&mut self) -> RowsResult<Vec<Group>> {
-        let named = people_groups::table.select((people_groups::rid, people_groups::name)).load(self.conn()?)?;
-        let members = people_group_members::table.inner_join(people::table.on(people::id.eq(people_group_members::person)));
-        let members = members.select((people_group_members::people_group, people::address)).load(self.conn()?)?;
-        Ok(joined(named, members))
+        all(self.conn()?)
     }
 
     fn group_count(&mut self) -> RowsResult<u32> {
@@ -78,5 +91,12 @@ impl ReadGroups for Session {
             .inner_join(people_group_members::table.on(people_group_members::people_group.eq(people_groups::rid)));
         let groups = groups.filter(people_group_members::person.eq(Key(person.0))).select(people_groups::name);
         Ok(ordered(groups.load(self.conn()?)?))
+    }
+
+    fn managed_group_of(&mut self, person: PersonId) -> RowsResult<Option<String>> {
+        let groups = people_groups::table
+            .inner_join(people_group_members::table.on(people_group_members::people_group.eq(people_groups::rid)));
+        let managed = groups.filter(people_group_members::person.eq(Key(person.0))).filter(people_groups::managed);
+        Ok(ordered(managed.select(people_groups::name).load(self.conn()?)?).into_iter().next())
     }
 }

@@ -4,15 +4,15 @@ use chrono::{DateTime, Utc};
 use diesel::prelude::*;
 use domain::base::ids::{PersonId, SessionId};
 use domain::people::person::Person;
-use domain::people::principal::Role;
 use uuid::Uuid;
 
 use super::Writing;
 use crate::columns::signed;
 use crate::person_columns::{LOGIN, LoginColumns, PERSON, PersonColumns, SESSION, SessionColumns};
+use crate::postgres::connection::Connection;
 use crate::postgres::session::Session;
 use crate::rows::{Code, LoginRow, ReadPeople, RowsError, RowsResult, SessionRow, WritePeople};
-use crate::schema::{logins, people, sessions};
+use crate::schema::{identities, logins, people, sessions};
 use crate::sql::{At, Key};
 
 impl WritePeople for Writing<'_> {
@@ -23,6 +23,7 @@ impl WritePeople for Writing<'_> {
             people::role.eq(person.role.code()),
             people::added_at.eq(At(person.added_at)),
             people::added_by.eq(&person.added_by),
+            people::managed.eq(person.managed),
         );
         diesel::insert_into(people::table).values(row).execute(self.session.conn()?)?;
         Ok(())
@@ -40,9 +41,9 @@ impl WritePeople for Writing<'_> {
         Ok(())
     }
 
-    fn set_role(&mut self, id: PersonId, role: Role) -> RowsResult<()> {
-        let person = people::table.filter(people::id.eq(Key(id.0)));
-        diesel::update(person).set(people::role.eq(role.code())).execute(self.session.conn()?)?;
+    fn update_person(&mut self, person: &Person) -> RowsResult<()> {
+        let changes = (people::role.eq(person.role.code()), people::managed.eq(person.managed));
+        diesel::update(people::table.filter(people::id.eq(Key(person.id.0)))).set(changes).execute(self.session.conn()?)?;
         Ok(())
     }
 
@@ -50,6 +51,7 @@ impl WritePeople for Writing<'_> {
         let person = people::table.filter(people::id.eq(Key(id.0)));
         diesel::update(person).set(people::removed_at.eq(At(at))).execute(self.session.conn()?)?;
         diesel::delete(logins::table.filter(logins::person.eq(Key(id.0)))).execute(self.session.conn()?)?;
+        diesel::delete(identities::table.filter(identities::person.eq(Key(id.0)))).execute(self.session.conn()?)?;
         self.delete_sessions_of(id)
     }
 
@@ -99,6 +101,8 @@ impl WritePeople for Writing<'_> {
             sessions::began_at.eq(At(session.began_at)),
             sessions::used_at.eq(At(session.used_at)),
             sessions::ends_at.eq(At(session.ends_at)),
+            sessions::method.eq(session.beginning.method.code()),
+            sessions::auth_time.eq(session.beginning.auth_time.map(At)),
         );
         diesel::insert_into(sessions::table).values(row).execute(self.session.conn()?)?;
         Ok(())
@@ -138,10 +142,15 @@ impl WritePeople for Writing<'_> {
     }
 }
 
+/// All people, in the order in which they were added.
+pub(crate) fn all(conn: &mut Connection) -> RowsResult<Vec<Person>> {
+    let all = people::table.filter(people::removed_at.is_null()).order(people::rid).select(PERSON);
+    all.load::<PersonColumns>(conn)?.into_iter().map(PersonColumns::into_person).collect()
+}
+
 impl ReadPeople for Session {
     fn people(&mut self) -> RowsResult<Vec<Person>> {
-        let all = people::table.filter(people::removed_at.is_null()).order(people::rid).select(PERSON);
-        all.load::<PersonColumns>(self.conn()?)?.into_iter().map(PersonColumns::into_person).collect()
+        all(self.conn()?)
     }
 
     fn people_count(&mut self) -> RowsResult<u32> {
@@ -184,11 +193,11 @@ impl ReadPeople for Session {
         let joined = sessions::table.inner_join(people::table.on(people::id.eq(sessions::person)));
         let found = joined.filter(sessions::hash.eq(hash.as_slice())).filter(people::removed_at.is_null());
         let found = found.select((SESSION, PERSON)).first::<(SessionColumns, PersonColumns)>(self.conn()?).optional()?;
-        found.map(|(session, person)| Ok((session.into_row(), person.into_person()?))).transpose()
+        found.map(|(session, person)| Ok((session.into_row()?, person.into_person()?))).transpose()
     }
 
     fn session_called(&mut self, id: SessionId) -> RowsResult<Option<SessionRow>> {
         let session = sessions::table.filter(sessions::id.eq(Key(id.0))).select(SESSION);
-        Ok(session.first::<SessionColumns>(self.conn()?).optional()?.map(SessionColumns::into_row))
+        session.first::<SessionColumns>(self.conn()?).optional()?.map(SessionColumns::into_row).transpose()
     }
 }

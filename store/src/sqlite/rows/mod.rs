@@ -13,6 +13,7 @@ mod graph;
 mod groups;
 mod holds;
 mod idempotency;
+mod identities;
 mod intents;
 mod keys;
 mod leases;

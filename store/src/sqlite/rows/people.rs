@@ -5,14 +5,13 @@ use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::base::ids::{PersonId, SessionId};
 use domain::people::person::Person;
-use domain::people::principal::Role;
 use uuid::Uuid;
 
 use super::Writing;
 use crate::columns::signed;
 use crate::person_columns::{LOGIN, LoginColumns, PERSON, PersonColumns, SESSION, SessionColumns};
 use crate::rows::{Code, LoginRow, ReadPeople, RowsError, RowsResult, SessionRow, WritePeople};
-use crate::schema::{logins, people, sessions};
+use crate::schema::{identities, logins, people, sessions};
 use crate::sql::{At, Key};
 
 impl WritePeople for Writing<'_> {
@@ -23,6 +22,7 @@ impl WritePeople for Writing<'_> {
             people::role.eq(person.role.code()),
             people::added_at.eq(At(person.added_at)),
             people::added_by.eq(&person.added_by),
+            people::managed.eq(person.managed),
         );
         diesel::insert_into(people::table).values(row).execute(self.conn)?;
         Ok(())
@@ -39,9 +39,9 @@ impl WritePeople for Writing<'_> {
         Ok(())
     }
 
-    fn set_role(&mut self, id: PersonId, role: Role) -> RowsResult<()> {
-        let person = people::table.filter(people::id.eq(Key(id.0)));
-        diesel::update(person).set(people::role.eq(role.code())).execute(self.conn)?;
+    fn update_person(&mut self, person: &Person) -> RowsResult<()> {
+        let changes = (people::role.eq(person.role.code()), people::managed.eq(person.managed));
+        diesel::update(people::table.filter(people::id.eq(Key(person.id.0)))).set(changes).execute(self.conn)?;
         Ok(())
     }
 
@@ -49,6 +49,7 @@ impl WritePeople for Writing<'_> {
         let person = people::table.filter(people::id.eq(Key(id.0)));
         diesel::update(person).set(people::removed_at.eq(At(at))).execute(self.conn)?;
         diesel::delete(logins::table.filter(logins::person.eq(Key(id.0)))).execute(self.conn)?;
+        diesel::delete(identities::table.filter(identities::person.eq(Key(id.0)))).execute(self.conn)?;
         self.delete_sessions_of(id)
     }
 
@@ -98,6 +99,8 @@ impl WritePeople for Writing<'_> {
             sessions::began_at.eq(At(session.began_at)),
             sessions::used_at.eq(At(session.used_at)),
             sessions::ends_at.eq(At(session.ends_at)),
+            sessions::method.eq(session.beginning.method.code()),
+            sessions::auth_time.eq(session.beginning.auth_time.map(At)),
         );
         diesel::insert_into(sessions::table).values(row).execute(self.conn)?;
         Ok(())
@@ -183,11 +186,11 @@ impl ReadPeople for SqliteConnection {
         let joined = sessions::table.inner_join(people::table.on(people::id.eq(sessions::person)));
         let found = joined.filter(sessions::hash.eq(hash.as_slice())).filter(people::removed_at.is_null());
         let found = found.select((SESSION, PERSON)).first::<(SessionColumns, PersonColumns)>(self).optional()?;
-        found.map(|(session, person)| Ok((session.into_row(), person.into_person()?))).transpose()
+        found.map(|(session, person)| Ok((session.into_row()?, person.into_person()?))).transpose()
     }
 
     fn session_called(&mut self, id: SessionId) -> RowsResult<Option<SessionRow>> {
         let session = sessions::table.filter(sessions::id.eq(Key(id.0))).select(SESSION);
-        Ok(session.first::<SessionColumns>(self).optional()?.map(SessionColumns::into_row))
+        session.first::<SessionColumns>(self).optional()?.map(SessionColumns::into_row).transpose()
     }
 }

@@ -1,0 +1,2 @@
+ALTER TABLE people_groups DROP COLUMN managed;
+ALTER TABLE people DROP COLUMN managed;

@@ -1,0 +1,3 @@
+-- Whether the configuration file names the person or the group, so that a start without the name removes it.
+ALTER TABLE people ADD COLUMN managed BOOLEAN NOT NULL DEFAULT 0;
+ALTER TABLE people_groups ADD COLUMN managed BOOLEAN NOT NULL DEFAULT 0;

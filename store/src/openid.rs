@@ -1,0 +1,31 @@
+//! The part of the store for logins at an issuer of identities (OpenID Connect).
+
+use crate::backend::Backend;
+use crate::error::Unit;
+use crate::identity::{Entry, Proved};
+use crate::person::{OpenIdState, SessionToken};
+use crate::units;
+
+/// Logins at an issuer of identities.
+pub trait OpenId {
+    /// Notes that a browser begins a login at the issuer. `browser` is the hash of its cookie.
+    fn begin_openid_login(&self, state: OpenIdState, browser: [u8; 32]) -> Unit<'_, ()>;
+    /// Uses up a login that this browser has begun. `false` if there is none, or if it has ended.
+    fn take_openid_login(&self, state: OpenIdState, browser: [u8; 32]) -> Unit<'_, bool>;
+    /// Begins a session for the person that the issuer has proved, in place of the one that the browser had.
+    fn log_in_by_openid(&self, proved: Proved, before: Option<SessionToken>) -> Unit<'_, Entry>;
+}
+
+impl<B: Backend> OpenId for B {
+    fn begin_openid_login(&self, state: OpenIdState, browser: [u8; 32]) -> Unit<'_, ()> {
+        self.write("begin_openid_login", move |rows, env| units::openid::begin(rows, env, &state, &browser))
+    }
+
+    fn take_openid_login(&self, state: OpenIdState, browser: [u8; 32]) -> Unit<'_, bool> {
+        self.write("take_openid_login", move |rows, env| units::openid::take(rows, env, &state, &browser))
+    }
+
+    fn log_in_by_openid(&self, proved: Proved, before: Option<SessionToken>) -> Unit<'_, Entry> {
+        self.write("log_in_by_openid", move |rows, env| units::openid::log_in(rows, env, &proved, before.as_ref()))
+    }
+}
