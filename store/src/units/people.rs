@@ -133,9 +133,11 @@ pub(crate) fn remove<R: Rows>(rows: &mut R, env: &Env<'_>, principal: &Principal
 pub(super) fn end<R: Rows>(rows: &mut R, env: &Env<'_>, principal: &Principal, person: &Person) -> RowsResult<()> {
     let event = PersonNamed { person_id: person.id, address: person.address.clone(), credential: principal.credential };
     server_log::append(rows, env, &principal.name, &ServerEvent::PersonRemoved(event))?;
-    passkeys::end_all(rows, env, principal, person)?;
+    // The person's row is changed before the passkeys: an answer locks them in this order, and otherwise each could wait for the other.
     rows.leave_groups(person.id)?;
-    rows.remove_person(person.id, env.clock.now())
+    rows.remove_person(person.id, env.clock.now())?;
+    passkeys::end_all(rows, env, principal, person)?;
+    Ok(())
 }
 
 /// Lists the people, in the order in which they were added.
