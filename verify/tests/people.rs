@@ -262,13 +262,13 @@ fn later(mut world: World) -> World {
     world
 }
 
-/// Has Dan's answer count, and not end the question.
+/// Has Dan's answer count, and not end the question: one person more is needed.
 fn only_counted(mut world: World, given: u32) -> World {
     let place = world.place(Tale::Linked, RESUMED);
     world.events.remove(place + 1);
     let mut payload = world.payload(Tale::Linked, RESUMED).clone();
     payload.as_object_mut().unwrap().retain(|name, _| !["agreed", "choice_label"].contains(&name.as_str()));
-    (payload["person"], payload["approvals"]) = (json!(DAN), json!({"given": given, "needed": 2}));
+    (payload["person"], payload["approvals"]) = (json!(DAN), json!({"given": given, "needed": given + 1}));
     world.events[place].insert("event_type".into(), json!(COUNTED));
     world.events[place].insert("payload".into(), payload);
     world
