@@ -26,7 +26,7 @@ impl SuspensionPreview {
         });
         let (what, text) = match (plan.ends_at, &plan.silence) {
             (None, _) => (What::StaysOpen, words::STAYS_OPEN_FOR_THE_ASKER.to_owned()),
-            (Some(_), Silence::Fails) => (What::Fail, plan.silence.sentence_for_the_asker()),
+            (Some(_), Silence::Fails | Silence::Unmet) => (What::Fail, plan.silence.sentence_for_the_asker()),
             (Some(_), Silence::FallsBack { .. }) => (What::Fallback, plan.silence.sentence_for_the_asker()),
         };
         Self {

@@ -42,6 +42,8 @@ pub struct Step<'a> {
 pub enum Silence<'a> {
     /// The agent is told that no one answered, and stops.
     Fails,
+    /// People have answered; the agent is told that not enough of them agreed, and stops.
+    Unmet,
     /// The agent goes on with a value.
     FallsBack {
         /// The value.
@@ -62,6 +64,8 @@ impl<'a> Plan<'a> {
             &suspension.choices,
             suspension.requires_delivery,
         );
+        let is_unmet = !suspension.counted.is_empty() && suspension.ended_by_portfolio().is_none();
+        let silence = if is_unmet { Silence::Unmet } else { silence };
         let mut plan = Self::new(question, channels, suspension.suspended_at, suspension.ends_at(), silence);
         // The deadline of a portfolio can come before an attempt that is planned.
         plan.steps.retain(|step| step.attempt == 1 || suspension.ends_at().is_none_or(|end| step.at < end));
@@ -142,9 +146,10 @@ impl<'a> Silence<'a> {
 
     /// The sentence for the people who are asked.
     pub fn sentence(&self) -> String {
-        match self.fallback() {
-            None => words::CLOSES_WITHOUT_A_DECISION.to_owned(),
-            Some(fallback) => words::closes_with_fallback(&fallback),
+        match (self.fallback(), self) {
+            (_, Self::Unmet) => words::CLOSES_WITHOUT_AGREEMENT.to_owned(),
+            (None, _) => words::CLOSES_WITHOUT_A_DECISION.to_owned(),
+            (Some(fallback), _) => words::closes_with_fallback(&fallback),
         }
     }
 
@@ -154,7 +159,7 @@ impl<'a> Silence<'a> {
             (Some(fallback), Self::FallsBack { requires_delivery, .. }) => {
                 words::falls_back_for_the_asker(&fallback, *requires_delivery)
             }
-            (None, _) | (Some(_), Self::Fails) => words::FAILS_FOR_THE_ASKER.to_owned(),
+            (None, _) | (Some(_), Self::Fails | Self::Unmet) => words::FAILS_FOR_THE_ASKER.to_owned(),
         }
     }
 

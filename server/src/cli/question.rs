@@ -171,6 +171,9 @@ pub(super) fn whole(question: &SuspensionRecord, now: DateTime<Utc>, columns: us
     } else {
         writeln!(out, "{}", ours(&format!("It is {}.", until(question, now))))?;
         match stands_in(question) {
+            None if !question.counted.is_empty() => {
+                writeln!(out, "{}", ours("If not enough people agree, the agent is told so."))?;
+            }
             None => writeln!(out, "{}", ours("If no person answers, the agent is told so."))?,
             Some(value) => {
                 writeln!(out, "{}", ours("If no person answers, the agent is told so, and goes on with this value:"))?;

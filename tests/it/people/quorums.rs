@@ -69,7 +69,7 @@ on_each_store! {
         let mut person = app.person();
         assert_eq!(person.answer(&ada, "approve").await.status, 200);
         let page = person.open(&ada).await;
-        assert!(page.html.contains("Your answer counts") && page.html.contains("Take my answer back"), "{}", page.html);
+        assert!(page.html.contains("If not enough people agree") && !page.html.contains("told that no person") && page.html.contains("Your answer counts") && page.html.contains("Take my answer back"), "{}", page.html);
         assert_eq!(app.agent().status(intent).await, "suspended_awaiting_input");
         app.restart().await;
         let page = app.person().open(&bob).await;

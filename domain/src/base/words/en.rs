@@ -276,6 +276,9 @@ pub fn arbitration_question(reason: &str) -> String {
 /// The end of the plan when no fallback applies.
 pub const CLOSES_WITHOUT_A_DECISION: &str = "It closes. The agent is told that no person answered, not that you said no.";
 
+/// The end of the plan once people have answered a question on which several must agree.
+pub const CLOSES_WITHOUT_AGREEMENT: &str = "It closes. The agent is told that not enough people agreed.";
+
 /// The end of the plan when the agent named a fallback.
 pub fn closes_with_fallback(fallback: &str) -> String {
     format!("It closes. The agent goes on with “{fallback}”, and is told that no person answered.")

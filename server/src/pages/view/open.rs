@@ -221,6 +221,11 @@ impl FormError {
 }
 
 impl OpenQuestion {
+    /// Whether a person has answered, and more must agree.
+    fn is_answered(&self) -> bool {
+        self.quorum.as_ref().is_some_and(|shown| !shown.counted.is_empty())
+    }
+
     /// Renders the page.
     pub(in crate::pages) fn render(&self) -> askama::Result<String> {
         let (length, mut folds) = (self.reading.length(), Folds::default());
