@@ -1,6 +1,5 @@
 //! Questions that several people answer together: each answer is counted, and the one that completes the quorum ends the question.
 
-use crate::base::ids::KeyId;
 use crate::intent::Intent;
 use crate::intent::command::Respond;
 use crate::intent::event::{Agreed, AnswerCounted, AnswerTakenBack, Event, Resumed};
@@ -9,7 +8,7 @@ use crate::people::answerer::Answerer;
 use crate::people::principal::{Principal, Role};
 use crate::problem::Rejection;
 use crate::suspension::Suspension;
-use crate::suspension::quorum::{Counted, Quorum};
+use crate::suspension::quorum::{Counted, Quorum, each_gateway_once};
 
 /// Counts an answer that has passed every other check. No event if the person has given this very answer already.
 pub(super) fn count(
@@ -43,19 +42,6 @@ pub(super) fn count(
     let earlier = agreeing.iter().map(|counted| Agreed { person: counted.person.clone(), at: counted.at });
     answer.agreed = earlier.chain([Agreed { person, at: answer.ending.at }]).collect();
     Ok(std::iter::once(Event::Resumed(Box::new(answer))).chain(goes_on(intent, open, "answered")).collect())
-}
-
-/// These answers, and of each gateway the first alone. None through `gateway`, which brings the answer that comes now: a person whose
-/// earlier answer came through it may have lost the right to answer, and have it again.
-fn each_gateway_once<'a>(answers: impl Iterator<Item = &'a Counted>, gateway: Option<KeyId>) -> Vec<&'a Counted> {
-    let mut seen: Vec<KeyId> = gateway.into_iter().collect();
-    answers
-        .filter(|counted| {
-            let is_first = counted.gateway.is_none_or(|gateway| !seen.contains(&gateway));
-            seen.extend(counted.gateway.filter(|_| is_first));
-            is_first
-        })
-        .collect()
 }
 
 /// Takes a person's own answer back.

@@ -81,6 +81,19 @@ impl Quorum {
     }
 }
 
+/// These answers, and of each gateway the first alone. None through `gateway`, which brings the answer that comes now: a person whose
+/// earlier answer came through it may have lost the right to answer, and have it again.
+pub fn each_gateway_once<'a>(answers: impl Iterator<Item = &'a Counted>, gateway: Option<KeyId>) -> Vec<&'a Counted> {
+    let mut seen: Vec<KeyId> = gateway.into_iter().collect();
+    answers
+        .filter(|counted| {
+            let is_first = counted.gateway.is_none_or(|gateway| !seen.contains(&gateway));
+            seen.extend(counted.gateway.filter(|_| is_first));
+            is_first
+        })
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

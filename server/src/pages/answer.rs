@@ -363,7 +363,10 @@ fn open_page(
 /// The nonce of a form. If several people must agree, the hash of everything that the page shows stands behind it.
 fn nonce(pages: &Pages, cookie: &str, token: &LinkToken, link: &LinkView) -> String {
     let nonce = pages.nonce(cookie, token);
-    seen(link).map_or_else(|| nonce.clone(), |seen| format!("{nonce}.{seen}"))
+    match seen(link) {
+        Some(seen) => format!("{nonce}.{seen}"),
+        None => nonce,
+    }
 }
 
 /// Everything that the page of this question shows, as a hash; absent if one answer decides.

@@ -62,7 +62,7 @@ pub(super) fn save<R: Rows>(
 }
 
 /// Finds the people that a group names.
-fn listed<R: ReadRows>(rows: &mut R, group: &Group) -> Decided<Vec<PersonId>> {
+pub(super) fn listed<R: ReadRows>(rows: &mut R, group: &Group) -> Decided<Vec<PersonId>> {
     let people: HashMap<String, PersonId> = rows.people()?.into_iter().map(|person| (person.address, person.id)).collect();
     let (mut members, mut errors) = (Vec::with_capacity(group.members.len()), Vec::new());
     for (index, address) in group.members.iter().enumerate() {

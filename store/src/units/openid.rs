@@ -15,7 +15,7 @@ use super::{groups, logins, server_log};
 use crate::identity::{Entry, OPENID_LOGIN_LASTS, Proved, Stray};
 use crate::person::{OpenIdState, SessionToken};
 use crate::rows::prelude::*;
-use crate::rows::{RowsResult, ordered};
+use crate::rows::{RowsError, RowsResult, ordered};
 use crate::surroundings::Env;
 
 /// Notes that a browser begins a login.
@@ -94,12 +94,8 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, person: &Person, name: &str, is_
         return Ok(Some(Stray::Full(name.to_owned())));
     }
     let group = Group { name: name.to_owned(), members: ordered(members), managed };
-    let mut ids = Vec::with_capacity(group.members.len());
-    for listed in rows.reads().people()? {
-        if group.members.contains(&listed.address) {
-            ids.push(listed.id);
-        }
-    }
+    let ids = groups::listed(rows.reads(), &group)?;
+    let ids = ids.map_err(|_| RowsError::Inconsistent("a member of a group is not listed"))?;
     groups::save(rows, env, &Principal::server(), &group, &ids)?;
     Ok(None)
 }

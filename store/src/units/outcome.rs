@@ -10,7 +10,7 @@ use domain::intent::event::{Event, UnaskedAnswer};
 use domain::log::Sealed;
 use domain::problem::Rejection;
 use domain::suspension::evidence::Evidence;
-use domain::suspension::quorum::Tally;
+use domain::suspension::quorum::{Tally, each_gateway_once};
 use domain::suspension::{Question, Resolution, Suspension};
 use domain::wire::{AccessRequestView, AccessView, MembershipView, RespondResponse, SuspensionRecord};
 use serde::{Deserialize, Serialize};
@@ -203,7 +203,7 @@ fn counting(loaded: &Loaded, respond: &Respond, tally: Option<Tally>, now: DateT
     let value = respond.value.clone().unwrap_or_default();
     let person = respond.answerer.as_ref().map(|answerer| answerer.address.clone()).unwrap_or_default();
     let agreeing = open.counted.iter().filter(|counted| counted.value == value && counted.may_answer);
-    let given: Vec<&[String]> = agreeing.map(|counted| counted.groups.as_slice()).collect();
+    let given: Vec<&[String]> = each_gateway_once(agreeing, None).into_iter().map(|counted| counted.groups.as_slice()).collect();
     let own = open.counted.iter().find(|counted| counted.person == person);
     let choice = open.choice(&value);
     let response = RespondResponse {
