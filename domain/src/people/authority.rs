@@ -152,8 +152,7 @@ fn meets_demands(principal: &Principal, action: Action, object: Object<'_>) -> R
 }
 
 impl Demands<'_> {
-    /// Refuses an answer from the person behind the asker, from a person to whom the question is not assigned, and from one of whom the
-    /// server is not sure enough.
+    /// Refuses an answer from the person behind the asker, from a person without assignment, and an answer with too little assurance.
     fn are_met_by(&self, principal: &Principal) -> Result<(), Rejection> {
         if self.is_own {
             return Err(Rejection::SelfResponse);

@@ -1,4 +1,4 @@
-//! The people and groups of the file: whether they fit to those of the database, and whom the next start would remove.
+//! The people and groups of the file: whether they fit to those of the database, and which people the next start would remove.
 
 use domain::people::roster::Change;
 use store::{Directory, Inspection, Schema};
