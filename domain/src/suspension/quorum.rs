@@ -131,4 +131,24 @@ mod tests {
         let finance = ["finance".to_owned()];
         assert_eq!(slow.tally(&json!("approve"), &[none, none, &finance]), Tally { given: 3, needed: 2 });
     }
+
+    /// A gateway's people are known by its word alone, so two of them are one place; people with links or keys of their own are two.
+    #[test]
+    fn of_each_gateway_one_person_counts() {
+        let [one, other] = [1, 2].map(|number| Some(KeyId(uuid::Uuid::from_u128(number))));
+        let counted = |person: &str, gateway| Counted {
+            person: person.to_owned(),
+            value: json!("approve"),
+            at: DateTime::UNIX_EPOCH,
+            gateway,
+            groups: Vec::new(),
+            may_answer: true,
+        };
+        let answers = [("ada", one), ("bob", one), ("cleo", other), ("dan", None), ("eve", None)];
+        let answers = answers.map(|(person, gateway)| counted(person, gateway));
+        let of =
+            |gateway| each_gateway_once(answers.iter(), gateway).into_iter().map(|counted| &*counted.person).collect::<Vec<_>>();
+        assert_eq!(of(None), ["ada", "cleo", "dan", "eve"]);
+        assert_eq!(of(one), ["cleo", "dan", "eve"], "the answer that comes now takes the place of its gateway");
+    }
 }
