@@ -4,6 +4,7 @@ use std::fmt;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use chrono::{DateTime, NaiveDate, Utc};
 
 use crate::finding::Code;
 
@@ -131,6 +132,19 @@ impl Time {
         let packed = [(month, 4), (day, 5), (hour, 5), (minute, 6), (second, 6), (micros, 20)];
         is_time.then(|| Self(packed.iter().fold(year, |sum, (part, bits)| (sum << bits) | part)))
     }
+
+    /// The same time for calculating; `None` if the month does not have this day.
+    pub(crate) fn to_utc(self) -> Option<DateTime<Utc>> {
+        let mut rest = self.0;
+        let mut take = |bits: u32| {
+            let part = rest & ((1 << bits) - 1);
+            rest >>= bits;
+            u32::try_from(part).ok()
+        };
+        let (micros, second, minute, hour, day, month) = (take(20)?, take(6)?, take(6)?, take(5)?, take(5)?, take(4)?);
+        let date = NaiveDate::from_ymd_opt(i32::try_from(rest).ok()?, month, day)?;
+        date.and_hms_micro_opt(hour, minute, second, micros).map(|time| time.and_utc())
+    }
 }
 
 /// Reads 32 bytes in base64url.
@@ -202,6 +216,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) sequence: u64,
     pub(crate) previous: Option<Hash32>,
     pub(crate) created_at: Time,
+    /// The canonical text of the actor, with its quotes.
+    pub(crate) actor: &'a [u8],
     /// The canonical text of the type, with its quotes.
     pub(crate) event_type: &'a [u8],
     /// The canonical payload; empty if it was erased.
@@ -266,7 +282,8 @@ impl<'a> Facts<'a> {
         }
         let sequence = str::from_utf8(value(SEQUENCE)).ok().and_then(|number| number.parse().ok());
         let sequence = sequence.filter(|number| (1..=INTEGER_MAX).contains(number)).ok_or(SEQUENCE)?;
-        Ok(Self { log, sequence, previous, created_at, event_type: value(EVENT_TYPE), payload: value(PAYLOAD) })
+        let (actor, event_type, payload) = (value(ACTOR), value(EVENT_TYPE), value(PAYLOAD));
+        Ok(Self { log, sequence, previous, created_at, actor, event_type, payload })
     }
 }
 
@@ -295,7 +312,10 @@ mod tests {
             "2026-12-01T00:00:00.000000",
             "9999-12-31T23:59:59.999999",
         ];
-        assert!(times.map(|text| Time::read(text.as_bytes()).unwrap()).is_sorted_by(|left, right| left < right));
+        let read = times.map(|text| Time::read(text.as_bytes()).unwrap());
+        assert!(read.is_sorted_by(|left, right| left < right));
+        assert_eq!(read.map(|time| time.to_utc()), times.map(domain::base::time::parse));
+        assert_eq!(Time::read(b"2026-02-30T00:00:00.000000").unwrap().to_utc(), None, "no month has this day");
         for text in [
             "",
             "2026-11-21T08:13:35",

@@ -8,15 +8,16 @@ use domain::intent::Intent;
 use domain::intent::event::Event;
 use domain::intent::evolve::evolve;
 use domain::intent::status::Status;
-use domain::log::payload::{EventBytes, Expired, Payload, Renotified};
+use domain::log::payload::{Expired, Payload, PayloadBytes, Renotified};
 use domain::portfolio::membership::MemberOf;
 use domain::suspension::requested::REQUESTS_OPEN_MAX;
 use domain::suspension::{Asker, CHOICES_MAX, Question, Suspension};
 use uuid::Uuid;
 
 use super::doubt::{Decisions, Doubt, Doubts, Fault, Judged};
-use super::keys::{Keys, Read, stranger};
+use super::keys::{Keys, stranger};
 use super::kind::Kind;
+use super::parts::Parts;
 use super::passkeys::Passkeys;
 use super::people::People;
 use super::{Held, Record};
@@ -115,7 +116,7 @@ impl<'k> Course<'k> {
             return;
         }
         let judged = match record.held {
-            Held::Bytes => self.judge(record, bytes, is_exact),
+            Held::Parts => self.judge(record, bytes, is_exact),
             Held::Erased => Ok(self.miss(record.kind, Doubt::Erased)),
             Held::TooLarge => Ok(self.miss(record.kind, Doubt::Unknown)),
         };
@@ -174,14 +175,9 @@ impl<'k> Course<'k> {
     }
 
     fn judge(&mut self, record: &Record, bytes: &[u8], is_exact: bool) -> Judged {
-        let Ok(Read { actor, created_at, event_type }) = serde_json::from_slice(bytes) else {
+        let Some((event, payload)) = read(record, bytes, is_exact) else {
             return Ok(self.miss(record.kind, Doubt::Unknown));
         };
-        let payload = Payload::read(&event_type, EventBytes(bytes));
-        let (Some(at), Ok(payload)) = (domain::base::time::parse(&created_at), payload) else {
-            return Ok(self.miss(record.kind, Doubt::Unknown));
-        };
-        let event = Happened { actor, event_type, at, is_exact, leaf: record.leaf };
         let due = self.due.pop_front();
         let judged = match (due, &payload) {
             (Some(due), payload) => self.judge_due(due, &event, payload),
@@ -315,6 +311,15 @@ impl<'k> Course<'k> {
             None => Err(Fault::new(Code::UnknownQuestion, "The intent never asked the question that the event names.")),
         }
     }
+}
+
+/// Reads an event and its payload from the parts that were kept; `None` if they have another form.
+fn read(record: &Record, kept: &[u8], is_exact: bool) -> Option<(Happened, Payload)> {
+    let parts = Parts::read(kept)?;
+    let event_type: String = serde_json::from_slice(parts.event_type).ok()?;
+    let payload = Payload::read(&event_type, PayloadBytes(parts.payload)).ok()?;
+    let actor = serde_json::from_slice(parts.actor).ok()?;
+    Some((Happened { actor, event_type, at: record.time.to_utc()?, is_exact, leaf: record.leaf }, payload))
 }
 
 impl Due {

@@ -249,14 +249,6 @@ fn impossible(letter: &str) -> Owner {
     Owner(letter.repeat(domain::base::name::NAME_MAX + 1))
 }
 
-/// The members of an event that are read before its payload.
-#[derive(Deserialize)]
-pub(super) struct Read {
-    pub(super) actor: String,
-    pub(super) created_at: String,
-    pub(super) event_type: String,
-}
-
 #[cfg(test)]
 mod tests {
     use chrono::DateTime;

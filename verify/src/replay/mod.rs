@@ -5,7 +5,7 @@
 //! event. An event that lacks what its command needs is *not checkable*, and counted under its [`Doubt`].
 //!
 //! Events of different intents alternate in an export, and an answer may stand before the event of the key that gave it. So the
-//! pass over the export only keeps them: a record of each event of an intent, which is sorted, and the bytes of those events that
+//! pass over the export only keeps them: a record of each event of an intent, which is sorted, and the parts of those events that
 //! decisions depend on. At the end the intents are replayed one after the other, so that the state of one alone is in memory.
 
 mod answer;
@@ -16,6 +16,7 @@ mod deadline;
 mod doubt;
 mod keys;
 mod kind;
+mod parts;
 mod passkeys;
 mod people;
 mod rebuilt;
@@ -31,6 +32,7 @@ use self::course::Course;
 pub(crate) use self::doubt::Decisions;
 use self::keys::Keys;
 use self::kind::Kind;
+use self::parts::Parts;
 use self::passkeys::Passkeys;
 use self::people::People;
 use self::spool::{MEMORY_BYTES_MAX, Spool};
@@ -71,8 +73,8 @@ struct Record {
 /// The part of an event that is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Held {
-    /// Its bytes, if decisions depend on events of its kind.
-    Bytes = 0,
+    /// The parts that are replayed, if decisions depend on events of its kind.
+    Parts = 0,
     /// Nothing: its payload was erased.
     Erased = 1,
     /// Nothing: it is too large.
@@ -101,9 +103,11 @@ impl Replay {
             return Ok(());
         }
         let kind = Kind::of(facts.event_type);
-        let held = if bytes.len() > EVENT_BYTES_MAX { Held::TooLarge } else { Held::Bytes };
-        let bytes = if kind == Kind::Other || held == Held::TooLarge { &[] } else { bytes };
-        self.keep(facts, place, kind, held, bytes)
+        let held = if bytes.len() > EVENT_BYTES_MAX { Held::TooLarge } else { Held::Parts };
+        if kind == Kind::Other || held == Held::TooLarge {
+            return self.keep(facts, place, kind, held, &[]);
+        }
+        self.keep(facts, place, kind, held, &Parts::of(facts).written())
     }
 
     /// Adds an event whose payload was erased.
@@ -121,12 +125,12 @@ impl Replay {
         self.keep(facts, place, Kind::of(facts.event_type), Held::Erased, &[])
     }
 
-    fn keep(&mut self, facts: &Facts<'_>, place: Place, kind: Kind, held: Held, bytes: &[u8]) -> io::Result<()> {
+    fn keep(&mut self, facts: &Facts<'_>, place: Place, kind: Kind, held: Held, parts: &[&[u8]]) -> io::Result<()> {
         // No decision is an event of a portfolio.
         if facts.log.kind != LogKind::Intent {
             return Ok(());
         }
-        let (offset, length) = self.spool.push(bytes)?;
+        let (offset, length) = self.spool.push(parts)?;
         let (line, leaf) = (place.line.unwrap_or_default(), place.leaf.unwrap_or_default());
         let &Facts { log, sequence, created_at: time, .. } = facts;
         self.records.push(Record { intent: log.id, sequence, line, leaf, time, offset, length, kind, held }.to_bytes())
@@ -185,7 +189,7 @@ impl Record {
         let [kind, held] = take(rest);
         let kind = Kind::ALL.get(usize::from(kind)).copied().unwrap_or(Kind::Other);
         let held = match held {
-            0 => Held::Bytes,
+            0 => Held::Parts,
             1 => Held::Erased,
             _ => Held::TooLarge,
         };

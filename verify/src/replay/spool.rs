@@ -5,8 +5,11 @@ use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 
 /// How many bytes are kept in memory. If there are more, all of them go to the file.
 pub(super) const MEMORY_BYTES_MAX: usize = 32 * 1024 * 1024;
-/// How many bytes are read ahead from the file while events are read one after the other.
-const AHEAD_BYTES: usize = 64 * 1024;
+/// How many bytes are read ahead from the file at first, if an event is read that stands behind the one before it. Each further one doubles
+/// them: the events of a log often come in pairs, and a long run of neighbours is rare.
+const AHEAD_BYTES_MIN: usize = 2 * 1024;
+/// The most bytes that are read ahead.
+const AHEAD_BYTES_MAX: usize = 64 * 1024;
 
 /// The bytes of events, while they are added.
 pub(super) struct Spool {
@@ -22,25 +25,23 @@ impl Spool {
         Self { memory: Vec::new(), memory_max, file: None, length: 0 }
     }
 
-    /// Adds bytes; returns where they begin, and their length.
+    /// Adds the bytes of these parts, one behind the other; returns where they begin, and their length.
     ///
     /// # Errors
     ///
     /// The temporary file cannot be written.
-    pub(super) fn push(&mut self, bytes: &[u8]) -> io::Result<(u64, u32)> {
-        let offset = self.length;
-        self.length += bytes.len() as u64;
-        let length = u32::try_from(bytes.len()).map_err(io::Error::other)?;
-        if let Some(out) = &mut self.file {
-            out.write_all(bytes)?;
-        } else if self.memory.len() + bytes.len() <= self.memory_max {
-            self.memory.extend_from_slice(bytes);
-        } else {
-            let out = self.file.insert(BufWriter::new(tempfile::tempfile()?));
+    pub(super) fn push(&mut self, parts: &[&[u8]]) -> io::Result<(u64, u32)> {
+        let (offset, length) = (self.length, parts.iter().map(|part| part.len()).sum::<usize>());
+        self.length += length as u64;
+        if self.file.is_none() && self.memory.len() + length > self.memory_max {
+            let out = self.file.insert(BufWriter::with_capacity(AHEAD_BYTES_MAX, tempfile::tempfile()?));
             out.write_all(&std::mem::take(&mut self.memory))?;
-            out.write_all(bytes)?;
         }
-        Ok((offset, length))
+        match &mut self.file {
+            Some(out) => parts.iter().try_for_each(|part| out.write_all(part))?,
+            None => parts.iter().for_each(|part| self.memory.extend_from_slice(part)),
+        }
+        Ok((offset, u32::try_from(length).map_err(io::Error::other)?))
     }
 
     /// The same bytes, to be read.
@@ -50,7 +51,7 @@ impl Spool {
     /// The temporary file cannot be written.
     pub(super) fn reading(self) -> io::Result<Reading> {
         let file = self.file.map(|out| out.into_inner().map_err(io::IntoInnerError::into_error)).transpose()?;
-        Ok(Reading { file, bytes: self.memory, begin: 0, length: self.length, behind: 0 })
+        Ok(Reading { file, bytes: self.memory, begin: 0, length: self.length, behind: 0, ahead: AHEAD_BYTES_MIN })
     }
 }
 
@@ -64,6 +65,8 @@ pub(super) struct Reading {
     length: u64,
     /// The place behind the bytes that were read last.
     behind: u64,
+    /// How many bytes are read ahead next.
+    ahead: usize,
 }
 
 impl Reading {
@@ -80,11 +83,15 @@ impl Reading {
         let (end, length) = (offset + u64::from(length), usize::try_from(length).map_err(io::Error::other)?);
         let is_next = self.behind == offset;
         self.behind = end;
+        if !is_next {
+            self.ahead = AHEAD_BYTES_MIN;
+        }
         if let Some(file) = &mut self.file
             && (offset < self.begin || end > self.begin + self.bytes.len() as u64)
         {
             let left = usize::try_from(self.length - offset).unwrap_or(usize::MAX);
-            self.bytes.resize(if is_next { length.max(AHEAD_BYTES).min(left) } else { length }, 0);
+            self.bytes.resize(length.max(self.ahead).min(left), 0);
+            self.ahead = (self.ahead * 2).min(AHEAD_BYTES_MAX);
             file.seek(SeekFrom::Start(offset))?;
             file.read_exact(&mut self.bytes)?;
             self.begin = offset;
@@ -107,7 +114,7 @@ mod tests {
     fn read_back(memory_max: usize, lengths: &[usize], order: &[usize]) {
         let mut spool = Spool::new(memory_max);
         let events: Vec<_> = lengths.iter().enumerate().map(|(number, length)| event(number, *length)).collect();
-        let places: Vec<_> = events.iter().map(|event| spool.push(event).unwrap()).collect();
+        let places: Vec<_> = events.iter().map(|event| spool.push(&[event]).unwrap()).collect();
         let total: usize = lengths.iter().sum();
         let mut reading = spool.reading().unwrap();
         assert_eq!(reading.file.is_some(), total > memory_max, "{lengths:?}");
@@ -124,7 +131,7 @@ mod tests {
     /// The bytes are the same in memory and in the file, in whichever order they are read.
     #[test]
     fn what_is_added_is_read_back_in_every_order() {
-        let long = AHEAD_BYTES + 1;
+        let long = AHEAD_BYTES_MAX + 1;
         for lengths in [
             &[10, 20, 70][..],
             &[10, 20, 71],
@@ -132,7 +139,8 @@ mod tests {
             &[101],
             &[0, 101, 0, 5],
             &[long, 3, long, 0, 7],
-            &[AHEAD_BYTES - 1, 1, 1, AHEAD_BYTES, 2],
+            &[AHEAD_BYTES_MAX - 1, 1, 1, AHEAD_BYTES_MAX, 2],
+            &[AHEAD_BYTES_MIN - 1, 1, 1, AHEAD_BYTES_MIN, 2],
         ] {
             let forwards: Vec<_> = (0..lengths.len()).collect();
             let backwards: Vec<_> = forwards.iter().rev().copied().collect();
@@ -152,7 +160,7 @@ mod tests {
     fn a_place_beyond_the_bytes_is_an_error() {
         for memory_max in [100, 10] {
             let mut spool = Spool::new(memory_max);
-            spool.push(&[1; 50]).unwrap();
+            spool.push(&[&[1; 20], &[], &[1; 30]]).unwrap();
             assert_eq!(spool.push(&[]).unwrap(), (50, 0));
             let mut reading = spool.reading().unwrap();
             assert!(reading.read(40, 11).is_err(), "in memory up to {memory_max} bytes");

@@ -70,6 +70,16 @@ impl Unread for EventBytes<'_> {
     }
 }
 
+/// The bytes of a payload alone, as JSON.
+#[derive(Clone, Copy, Debug)]
+pub struct PayloadBytes<'b>(pub &'b [u8]);
+
+impl Unread for PayloadBytes<'_> {
+    fn read<T: DeserializeOwned>(self) -> Result<T, serde_json::Error> {
+        serde_json::from_slice(self.0)
+    }
+}
+
 /// The payload of one event.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
