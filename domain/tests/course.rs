@@ -79,6 +79,7 @@ fn prepared() -> Prepared {
         fallback_policy: FallbackPolicy::Fail,
         fallback_value: None,
         requires_delivery: false,
+        quorum: None,
     }
 }
 
@@ -180,6 +181,9 @@ impl Walk {
             approvers: Vec::new(),
             timeout_hours: None,
             on_timeout: TimeoutAction::Fail,
+            assignees: None,
+            quorum: None,
+            required_assurance: None,
         };
         let actions = [FailureAction::PauseAndEscalate, FailureAction::Notify, FailureAction::Fail, FailureAction::Retry];
         let new = NewPlan {

@@ -16,7 +16,7 @@ use crate::container::plan::{
 };
 use crate::container::task::DATA_BYTES_MAX;
 use crate::suspension::retry::{OneOrMany, PartialRetryPolicy, Rung};
-use crate::suspension::{FallbackPolicy, NOTIFY_TO_MAX, ResponseType, YES};
+use crate::suspension::{FallbackPolicy, NOTIFY_TO_MAX, Question, ResponseType, YES};
 use crate::wire::{CheckpointRequest, ConditionRequest, CreatePlanRequest, OTHERWISE, SuspendRequest, UpdatePlanRequest};
 
 type Errors = Vec<FieldError>;
@@ -172,7 +172,7 @@ fn checkpoint(
     given: CheckpointRequest,
     errors: &mut Errors,
 ) -> Option<(CheckpointBody, Option<Prepared>)> {
-    let path = format!("checkpoints[{place}]");
+    let path = checkpoint_path(place);
     let mut error =
         |field: &str, rule: &str, message: String| errors.push(FieldError::new(format!("{path}.{field}"), rule, message));
     for (field, text) in [("id", &given.id), ("name", &given.name)] {
@@ -204,12 +204,26 @@ fn checkpoint(
         approvers: given.approvers.unwrap_or_default(),
         timeout_hours: given.timeout_hours,
         on_timeout: given.on_timeout.unwrap_or_default(),
+        assignees: None,
+        quorum: None,
+        required_assurance: None,
     };
+    let names_people = given.assignees.is_some() || given.quorum.is_some() || given.required_assurance.is_some();
     if !body.requires_approval {
+        if names_people {
+            error("requires_approval", "value", "must be true if the checkpoint says who decides at it".into());
+        }
         return Some((body, None));
     }
-    let prepared = prepared(asking, question(asking, &body), &path, errors)?;
-    Some((body, Some(prepared)))
+    let people = SuspendRequest {
+        assignees: given.assignees,
+        quorum: given.quorum,
+        required_assurance: given.required_assurance,
+        ..question(asking, &body)
+    };
+    let prepared = prepared(asking, people, &path, errors)?;
+    let Question { assignees, required_assurance, .. } = prepared.question.clone();
+    Some((CheckpointBody { assignees, quorum: prepared.quorum.clone(), required_assurance, ..body }, Some(prepared)))
 }
 
 /// The question at a checkpoint, as an agent could have asked it.
@@ -255,13 +269,26 @@ fn prepared(asking: &AskingPolicy, request: SuspendRequest, path: &str, errors: 
             fallback_policy: asked.fallback_policy,
             fallback_value: asked.fallback_value,
             requires_delivery: asked.requires_delivery,
+            quorum: asked.quorum,
         }),
         Err(broken) => {
-            let named = |error: FieldError| FieldError { field: format!("{path}.{}", member(&error.field)), ..error };
-            errors.extend(broken.into_iter().map(named));
+            errors.extend(broken.into_iter().map(|error| of_question(path, error)));
             None
         }
     }
+}
+
+/// An error in the question at the checkpoint in this place, under the name of the member from which the question was made.
+pub fn at_checkpoint(place: usize, error: FieldError) -> FieldError {
+    of_question(&checkpoint_path(place), error)
+}
+
+fn checkpoint_path(place: usize) -> String {
+    format!("checkpoints[{place}]")
+}
+
+fn of_question(path: &str, error: FieldError) -> FieldError {
+    FieldError { field: format!("{path}.{}", member(&error.field)), ..error }
 }
 
 /// The member of a checkpoint from which this member of its question is made.
@@ -272,6 +299,6 @@ fn member(field: &str) -> String {
         "timeout_seconds" | "retry_policy" => "timeout_hours".to_owned(),
         "fallback_policy" | "fallback_value" => "on_timeout".to_owned(),
         "question" => "name".to_owned(),
-        other => other.to_owned(),
+        _ => field.to_owned(),
     }
 }

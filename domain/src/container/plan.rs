@@ -13,8 +13,10 @@ use uuid::Builder;
 use super::condition::{Condition, ConditionBody};
 use super::task::{Task, TaskStatus};
 use crate::base::ids::{PlanId, SuspensionId, TaskId};
+use crate::suspension::assignees::Assignees;
+use crate::suspension::quorum::Quorum;
 use crate::suspension::seeming::SeemingSecret;
-use crate::suspension::{Asker, FallbackPolicy, Question, SuspensionChoice};
+use crate::suspension::{Asker, FallbackPolicy, Question, RequiredAssurance, SuspensionChoice};
 
 /// The most plans of one intent that are not finished.
 pub const PLANS_MAX: usize = 10;
@@ -142,6 +144,15 @@ pub struct CheckpointBody {
     pub timeout_hours: Option<u32>,
     /// The reaction if they do not decide in time.
     pub on_timeout: TimeoutAction,
+    /// The people, groups and roles who may decide; absent if that is every operator and admin.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assignees: Option<Assignees>,
+    /// How many of them must agree; absent if one decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quorum: Option<Quorum>,
+    /// How sure the server must be of the person who decides; absent if every decision counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub required_assurance: Option<RequiredAssurance>,
 }
 
 /// The name of a checkpoint: its id is unique in its plan only.
@@ -184,6 +195,9 @@ pub struct Prepared {
     pub fallback_value: Option<Value>,
     /// Whether a fallback other than `fail` applies only if a person has been reached.
     pub requires_delivery: bool,
+    /// How many people must agree; absent if one answer decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quorum: Option<Quorum>,
 }
 
 /// The reason for which a plan waits.
@@ -364,13 +378,33 @@ pub enum PlanStep {
 }
 
 impl PlanCommand {
-    /// The tasks that a store loads for the command.
-    pub fn names_tasks(&self) -> Vec<TaskId> {
-        let outline = match &self.step {
+    /// The tasks, checkpoints and conditions that it gives the plan.
+    fn outline(&self) -> &Outline {
+        match &self.step {
             PlanStep::Create(new) => &new.outline,
             PlanStep::Change(change) => &change.outline,
+        }
+    }
+
+    /// Whether it names the people at a checkpoint.
+    pub fn assigns(&self) -> bool {
+        let questions = self.outline().checkpoints.iter().flatten().filter_map(|(_, question)| question.as_ref());
+        questions.into_iter().any(|prepared| prepared.question.assignees.is_some())
+    }
+
+    /// The questions at its checkpoints, each with the place of the checkpoint.
+    pub fn questions_mut(&mut self) -> impl Iterator<Item = (usize, &mut Prepared)> {
+        let outline = match &mut self.step {
+            PlanStep::Create(new) => &mut new.outline,
+            PlanStep::Change(change) => &mut change.outline,
         };
-        outline.tasks.clone().unwrap_or_default()
+        let checkpoints = outline.checkpoints.iter_mut().flatten().enumerate();
+        checkpoints.filter_map(|(place, (_, question))| Some((place, question.as_mut()?)))
+    }
+
+    /// The tasks that a store loads for the command.
+    pub fn names_tasks(&self) -> Vec<TaskId> {
+        self.outline().tasks.clone().unwrap_or_default()
     }
 }
 

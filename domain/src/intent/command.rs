@@ -8,7 +8,7 @@ use crate::base::ids::{IntentId, LeaseId, PortfolioId, SuspensionId, TaskId};
 use crate::base::passkey::Assertion;
 use crate::base::time::{rfc3339, seconds};
 use crate::container::coordinator::{CoordinatorCommand, CoordinatorStep};
-use crate::container::plan::{CheckpointId, PlanCommand};
+use crate::container::plan::{CheckpointId, PlanCommand, Prepared};
 use crate::container::task::{TaskCommand, TaskStep};
 use crate::intent::access::ChangeAccess;
 use crate::intent::assignment::{Assign, Assigned};
@@ -66,6 +66,32 @@ pub struct Suspend {
 }
 
 impl Suspend {
+    /// Asks a question that a plan has prepared, under this id.
+    pub fn prepared(prepared: &Prepared, id: SuspensionId) -> Self {
+        let question = prepared.question.clone();
+        Self {
+            id,
+            kind: Kind::AwaitingInput,
+            response_type: ResponseType::Confirm,
+            choices: prepared.choices.clone(),
+            schedule: Schedule {
+                retry_policy: question.retry_policy.clone(),
+                timeout_seconds: question.timeout_seconds,
+                window_seconds: prepared.window_seconds,
+            },
+            question,
+            fallback_policy: prepared.fallback_policy,
+            fallback_value: prepared.fallback_value.clone(),
+            requires_delivery: prepared.requires_delivery,
+            seeming_secret: SeemingSecret::Warn,
+            guard_seconds: None,
+            quorum: prepared.quorum.clone(),
+            supersedes: None,
+            task_id: None,
+            warnings: Vec::new(),
+        }
+    }
+
     /// The deadline if the question is asked now: never before the deadline of the question that it supersedes, unless its own
     /// deadline is fixed.
     pub fn expires_at(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {

@@ -18,9 +18,7 @@ use crate::intent::leases;
 use crate::intent::status::Status;
 use crate::intent::suspend::suspend;
 use crate::people::principal::Principal;
-use crate::suspension::retry::Schedule;
-use crate::suspension::seeming::SeemingSecret;
-use crate::suspension::{Ending, Kind, Resolution, ResponseType, YES};
+use crate::suspension::{Ending, Resolution, YES};
 
 /// The reason for which a plan pauses at a checkpoint.
 const CHECKPOINT: &str = "checkpoint";
@@ -376,27 +374,7 @@ fn question(plan: &Plan, gate: &Gate, prepared: &Prepared, tasks: &[Task]) -> Su
         question.context.insert("task_id".to_owned(), serde_json::json!(id));
     }
     question.context.insert("plan_id".to_owned(), serde_json::json!(plan.id));
-    Suspend {
-        id: plan.next_question(),
-        kind: Kind::AwaitingInput,
-        response_type: ResponseType::Confirm,
-        choices: prepared.choices.clone(),
-        schedule: Schedule {
-            retry_policy: question.retry_policy.clone(),
-            timeout_seconds: question.timeout_seconds,
-            window_seconds: prepared.window_seconds,
-        },
-        question,
-        fallback_policy: prepared.fallback_policy,
-        fallback_value: prepared.fallback_value.clone(),
-        requires_delivery: prepared.requires_delivery,
-        seeming_secret: SeemingSecret::Warn,
-        guard_seconds: None,
-        quorum: None,
-        supersedes: None,
-        task_id: None,
-        warnings: Vec::new(),
-    }
+    Suspend { question, ..Suspend::prepared(prepared, plan.next_question()) }
 }
 
 fn moved(plan_id: PlanId, reason: Option<&str>, task_id: Option<TaskId>) -> Moved {

@@ -9,6 +9,10 @@ use crate::base::ids::{IntentId, PlanId, SuspensionId, TaskId};
 use crate::container::condition::{Condition, ConditionBody};
 use crate::container::plan::{Checkpoint, CheckpointStatus, FailureAction, Plan, PlanBody, PlanState, TimeoutAction, counted};
 use crate::container::task::{Task, TaskStatus};
+use crate::suspension::RequiredAssurance;
+use crate::suspension::assignees::Assignees;
+use crate::suspension::quorum::Quorum;
+use crate::wire::QuorumRequest;
 
 /// `POST /api/v1/plans`. Unknown fields are ignored.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -64,6 +68,15 @@ pub struct CheckpointRequest {
     /// The reaction if they do not decide in time; `escalate` by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_timeout: Option<TimeoutAction>,
+    /// The people, groups and roles who may decide; every operator and admin by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assignees: Option<Assignees>,
+    /// How many of them must agree; one by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quorum: Option<QuorumRequest>,
+    /// How sure the server must be of the person who decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub required_assurance: Option<RequiredAssurance>,
     /// Must be absent or `pending`: the server sets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
@@ -141,6 +154,15 @@ pub struct CheckpointView {
     pub timeout_hours: Option<u32>,
     /// The reaction if they do not decide in time.
     pub on_timeout: TimeoutAction,
+    /// The people, groups and roles who may decide; absent if that is every operator and admin.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assignees: Option<Assignees>,
+    /// How many of them must agree; absent if one decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quorum: Option<Quorum>,
+    /// How sure the server must be of the person who decides; absent if every decision counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub required_assurance: Option<RequiredAssurance>,
     /// How far it is.
     pub status: CheckpointStatus,
     /// The question, while it is open.
@@ -298,6 +320,9 @@ impl CheckpointView {
             approvers: body.approvers,
             timeout_hours: body.timeout_hours,
             on_timeout: body.on_timeout,
+            assignees: body.assignees,
+            quorum: body.quorum,
+            required_assurance: body.required_assurance,
             status: checkpoint.status,
             approved_by: checkpoint.decided_by.clone(),
             approved_at: checkpoint.decided_at,

@@ -92,6 +92,9 @@ fn checkpoints(after_task: TaskId) -> Vec<CheckpointBody> {
         approvers: if requires_approval { vec!["boss@example.com".into()] } else { Vec::new() },
         timeout_hours,
         on_timeout,
+        assignees: None,
+        quorum: None,
+        required_assurance: None,
     };
     vec![
         checkpoint("a", true, Some(4), TimeoutAction::AutoApprove),

@@ -320,6 +320,9 @@ fn asking_assigned<'a, R: Rows>(
     by: &Principal,
     now: DateTime<Utc>,
 ) -> Decided<Cow<'a, Command>> {
+    if let Command::Plan(plan) = command {
+        return if plan.assigns() { plans::asking_assigned(rows, loaded, plan, by) } else { Ok(Ok(Cow::Borrowed(command))) };
+    }
     let Some(suspend) = command.asks().filter(|suspend| suspend.question.assignees.is_some()) else {
         return Ok(Ok(Cow::Borrowed(command)));
     };

@@ -1,18 +1,26 @@
 //! The plans of an intent: the rows that an event about one implies, and the reply to a command about one.
 
-use domain::base::ids::{PlanId, TaskId};
+use std::borrow::Cow;
+
+use domain::asking::planning::at_checkpoint;
+use domain::base::ids::{PlanId, SuspensionId, TaskId};
 use domain::base::text::truncated;
 use domain::container::plan::{PlanBody, PlanChange, PlanCommand, PlanStep};
 use domain::container::plan_event::PlanEvent;
 use domain::container::task::TaskBody;
-use domain::intent::command::Command;
+use domain::intent::command::{Command, Suspend};
+use domain::people::principal::Principal;
+use domain::problem::Rejection;
+use domain::suspension::Asker;
 use domain::wire::PlanView;
 use serde_json::Value;
+use uuid::Uuid;
 
 use super::loaded::Loaded;
 use super::tasks;
+use crate::assigning;
 use crate::rows::prelude::*;
-use crate::rows::{RowsError, RowsResult};
+use crate::rows::{Decided, RowsError, RowsResult};
 
 /// The longest name of a task, with its capabilities, in the review of a plan, in characters. The names of all tasks of a plan together
 /// stay below the limit of a question's context.
@@ -113,4 +121,26 @@ pub(super) fn shown<R: Rows>(rows: &mut R, loaded: &Loaded, id: PlanId) -> RowsR
     let tasks: Vec<_> = loaded.intent.tasks.iter().filter(|task| plan.tasks.contains(&task.id)).cloned().collect();
     let waiting = loaded.intent.open.as_ref().map(|open| (open.suspended_at, open.expires_at));
     Ok(PlanView::of(loaded.intent.id, plan.clone(), body, &tasks, waiting))
+}
+
+/// Completes the questions at the checkpoints of a plan with those who are asked, as far as they are assigned to people. These are the
+/// people of now: an agent that plans learns now that a group does not exist, and not when its work stands still.
+pub(super) fn asking_assigned<'a, R: Rows>(
+    rows: &mut R,
+    loaded: &Loaded,
+    plan: &PlanCommand,
+    by: &Principal,
+) -> Decided<Cow<'a, Command>> {
+    let asker = Asker { name: by.name.clone(), owner: by.owner.clone() };
+    let askers = [&asker, &loaded.intent.created_by];
+    let (mut plan, mut broken) = (plan.clone(), Vec::new());
+    for (place, prepared) in plan.questions_mut() {
+        let suspend = Suspend::prepared(prepared, SuspensionId(Uuid::nil()));
+        match assigning::asking_assigned(rows.reads(), suspend, &askers)? {
+            Ok(suspend) => prepared.question = suspend.question,
+            Err(Rejection::Invalid { errors }) => broken.extend(errors.into_iter().map(|error| at_checkpoint(place, error))),
+            Err(rejection) => return Ok(Err(rejection)),
+        }
+    }
+    Ok(if broken.is_empty() { Ok(Cow::Owned(Command::Plan(Box::new(plan)))) } else { Err(Rejection::Invalid { errors: broken }) })
 }

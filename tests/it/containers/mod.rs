@@ -6,7 +6,7 @@ mod escalations;
 mod example;
 mod failures;
 mod graph;
-mod plans;
+pub(crate) mod plans;
 mod portfolios;
 mod random;
 mod tasks;

@@ -15,9 +15,9 @@ use harness::on_each_store;
 use serde_json::{Value, json};
 
 pub(super) const TASKS: &str = "api/v1/tasks";
-pub(super) const PLANS: &str = "api/v1/plans";
+pub(crate) const PLANS: &str = "api/v1/plans";
 
-pub(super) async fn task(api: &Api, intent: IntentId, change: Value) -> String {
+pub(crate) async fn task(api: &Api, intent: IntentId, change: Value) -> String {
     let mut body = json!({"intent_id": intent, "name": "Check the invoice"});
     for (name, value) in change.as_object().unwrap() {
         body[name] = value.clone();
@@ -25,7 +25,7 @@ pub(super) async fn task(api: &Api, intent: IntentId, change: Value) -> String {
     api.post(TASKS, body).await.ok()["id"].as_str().unwrap().to_owned()
 }
 
-pub(super) async fn create(api: &Api, intent: IntentId, change: Value) -> Reply {
+pub(crate) async fn create(api: &Api, intent: IntentId, change: Value) -> Reply {
     let mut body = json!({"intent_id": intent});
     for (name, value) in change.as_object().unwrap() {
         body[name] = value.clone();
@@ -41,7 +41,7 @@ async fn read(api: &Api, path: &str, id: &str) -> Value {
     api.get(&format!("{path}/{id}")).await.ok()
 }
 
-pub(super) async fn plan(api: &Api, id: &str) -> Value {
+pub(crate) async fn plan(api: &Api, id: &str) -> Value {
     read(api, PLANS, id).await
 }
 
@@ -49,7 +49,7 @@ pub(super) async fn status(api: &Api, task: &str) -> String {
     read(api, TASKS, task).await["status"].as_str().unwrap().to_owned()
 }
 
-pub(super) async fn update(api: &Api, path: &str, id: &str, body: Value) -> Reply {
+pub(crate) async fn update(api: &Api, path: &str, id: &str, body: Value) -> Reply {
     let version = read(api, path, id).await["version"].to_string();
     api.send(api.request("PATCH", &format!("{path}/{id}")).header("if-match", version).json(&body)).await
 }
@@ -67,7 +67,7 @@ pub(super) async fn finish(api: &Api, task: &str, how: &str) {
     api.post(&format!("{TASKS}/{task}/{how}"), json!({})).await.ok();
 }
 
-pub(super) fn checkpoint(after: &str) -> Value {
+pub(crate) fn checkpoint(after: &str) -> Value {
     json!({"id": "pay", "name": "Pay the invoice", "after_task": after})
 }
 
@@ -92,12 +92,12 @@ pub(super) async fn newest(api: &Api, intent: IntentId, event_type: &str) -> Val
 }
 
 /// The question at the checkpoint of a plan.
-pub(super) async fn question(api: &Api, id: &str) -> String {
+pub(crate) async fn question(api: &Api, id: &str) -> String {
     plan(api, id).await["checkpoints"][0]["suspension_id"].as_str().unwrap().to_owned()
 }
 
 /// An active plan of two tasks with a checkpoint behind the first, which is finished: the intent waits for a person.
-async fn at_a_checkpoint(agent: &Api, change: Value) -> (IntentId, String, [String; 2]) {
+pub(crate) async fn at_a_checkpoint(agent: &Api, change: Value) -> (IntentId, String, [String; 2]) {
     let intent = agent.active_intent().await;
     let (one, two) = (task(agent, intent, json!({})).await, task(agent, intent, json!({})).await);
     let mut checkpoint = checkpoint(&one);

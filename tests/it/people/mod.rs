@@ -4,6 +4,7 @@ mod access;
 mod assignees;
 mod assignments;
 mod authority;
+mod checkpoints;
 mod directory;
 mod gateways;
 mod governance;

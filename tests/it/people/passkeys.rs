@@ -110,6 +110,12 @@ async fn answer(person: &mut Person, link: &str, value: &str, signed: &Fields) -
     person.post(link, &fields(&nonce, &[("value", value), ("comment", "typed")], signed)).await
 }
 
+/// Answers with a signature, as the person in front of the page does.
+pub(super) async fn signed_answer(person: &mut Person, passkey: &Authenticator, link: &str, value: &str) -> Page {
+    let asked = answer_challenge(person, link, value).await;
+    answer(person, link, value, &passkey.sign(challenge(&asked))).await
+}
+
 async fn is_open(app: &TestApp, question: &str) -> bool {
     app.operator().get(&format!("api/v1/suspensions/{question}")).await.ok()["resolution"].is_null()
 }

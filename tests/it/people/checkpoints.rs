@@ -1,0 +1,191 @@
+//! The people at the checkpoints of plans: the same rules as for every other question.
+
+use domain::base::ids::IntentId;
+use domain::people::principal::Role;
+use harness::api::{Api, Reply};
+use harness::app::TestApp;
+use harness::on_each_store;
+use serde_json::{Value, json};
+
+use super::assignees::{ADA, BOB, EVE, directory, key_of, mails, set};
+use super::passkeys;
+use super::quorums::keys;
+use crate::containers::plans::{PLANS, at_a_checkpoint, checkpoint, create, plan, question, task, update};
+
+/// Approves or rejects at the checkpoint of a plan.
+async fn decide(api: &Api, plan: &str, verb: &str) -> Reply {
+    api.post(&format!("api/v1/checkpoints/pay/{verb}"), json!({"plan_id": plan})).await
+}
+
+/// The state of the plan, and the status of its checkpoint.
+async fn stands(app: &TestApp, id: &str) -> (String, String) {
+    let plan = plan(&app.agent(), id).await;
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    (text(&plan["state"]), text(&plan["checkpoints"][0]["status"]))
+}
+
+fn is(state: &str, status: &str) -> (String, String) {
+    (state.to_owned(), status.to_owned())
+}
+
+async fn payload(app: &TestApp, intent: IntentId, kind: &str) -> Value {
+    let events = app.api(Role::Auditor).events(intent).await;
+    events.iter().rev().find(|event| event["event_type"] == kind).unwrap()["payload"].clone()
+}
+
+/// Two of Ada, Bob and Eve.
+fn two_of_three() -> Value {
+    json!({"assignees": {"people": [ADA, BOB, EVE]}, "quorum": {"required_approvals": 2}})
+}
+
+on_each_store! {
+    /// Two people approve, each by another way, with a restart between them.
+    async fn two_people_approve_at_a_checkpoint(app: &mut TestApp) {
+        directory(app).await;
+        let [ada, _, _] = keys(app).await;
+        let (intent, id, _) = at_a_checkpoint(&app.agent(), two_of_three()).await;
+        let shown = plan(&app.agent(), &id).await["checkpoints"][0].clone();
+        assert_eq!(shown["assignees"], json!({"people": [ADA, BOB, EVE]}));
+        assert_eq!(shown["quorum"], json!({"required_approvals": 2, "required_refusals": 1, "refusing": ["no"]}));
+        let links = mails(app).await;
+        assert_eq!(links.iter().map(|(to, _)| to.as_str()).collect::<Vec<_>>(), [ADA, BOB, EVE]);
+        let partial = decide(&ada, &id, "approve").await.ok();
+        assert_eq!((&partial["state"], &partial["checkpoints"][0]["status"]), (&json!("paused"), &json!("reached")));
+        assert_eq!(payload(app, intent, "intent.answer_counted").await["person"], json!(ADA));
+        app.restart().await;
+        let ada = Api::new(&app.base, Some(ada.key()));
+        decide(&ada, &id, "approve").await.ok();
+        assert_eq!(stands(app, &id).await, is("paused", "reached"), "one person is one person");
+        assert_eq!(app.person().answer(&links[1].1, "yes").await.status, 200);
+        assert_eq!(stands(app, &id).await, is("active", "approved"));
+        let agreed = payload(app, intent, "intent.resumed").await["agreed"].clone();
+        assert_eq!(agreed.as_array().unwrap().iter().map(|agreed| &agreed["person"]).collect::<Vec<_>>(), [ADA, BOB]);
+        assert_eq!(plan(&app.agent(), &id).await["checkpoints"][0]["approved_by"], json!(BOB));
+    }
+
+    /// One refusal stops the plan, and a person who is not among the assignees does neither.
+    async fn an_outsider_decides_nothing_and_one_refusal_stops_the_plan(app: &mut TestApp) {
+        directory(app).await;
+        let [ada, bob, eve] = keys(app).await;
+        let assigned = json!({"assignees": {"groups": ["finance"]}, "quorum": {"required_approvals": 2}});
+        let (intent, id, _) = at_a_checkpoint(&app.agent(), assigned).await;
+        let asked = question(&app.agent(), &id).await;
+        for verb in ["approve", "reject"] {
+            assert_eq!(decide(&eve, &id, verb).await.problem(), (403, "not_assigned"));
+            assert_eq!(decide(&app.operator(), &id, verb).await.problem(), (403, "not_assigned"));
+            assert_eq!(decide(&app.agent(), &id, verb).await.problem().0, 403);
+        }
+        assert_eq!(eve.respond(intent, &asked, "yes").await.problem(), (403, "not_assigned"));
+        decide(&ada, &id, "approve").await.ok();
+        assert_eq!(stands(app, &id).await, is("paused", "reached"));
+        decide(&bob, &id, "reject").await.ok();
+        assert_eq!(stands(app, &id).await, is("failed", "rejected"));
+        assert_eq!(decide(&ada, &id, "approve").await.problem(), (409, "checkpoint_not_open"));
+    }
+
+    /// Silence after an approval approves nothing, although the checkpoint approves itself after silence alone.
+    async fn silence_after_an_approval_approves_nothing(app: &mut TestApp) {
+        directory(app).await;
+        let [ada, _, _] = keys(app).await;
+        let silent = json!({"timeout_hours": 1, "on_timeout": "auto_approve"});
+        let mut checkpoint = two_of_three();
+        checkpoint.as_object_mut().unwrap().extend(silent.as_object().unwrap().clone());
+        let (first, approved, _) = at_a_checkpoint(&app.agent(), checkpoint.clone()).await;
+        let (second, unmet, _) = at_a_checkpoint(&app.agent(), checkpoint).await;
+        decide(&ada, &unmet, "approve").await.ok();
+        app.settle().await;
+        app.advance(3_601).await;
+        assert_eq!(stands(app, &approved).await, is("active", "approved"));
+        assert_eq!(app.agent().status(first).await, "active");
+        assert_eq!(payload(app, second, "intent.suspension_cancelled").await["resolution_reason"], json!("quorum_unmet"));
+        assert_eq!(app.agent().status(second).await, "abandoned");
+        assert_eq!(stands(app, &unmet).await.0, "failed");
+    }
+
+    /// Who may decide is who is in the group when the decision comes. The people who are told are those of the time of the plan.
+    async fn membership_counts_when_the_decision_comes(app: &mut TestApp) {
+        directory(app).await;
+        let [_, bob, eve] = keys(app).await;
+        let (_, id, _) = at_a_checkpoint(&app.agent(), json!({"assignees": {"groups": ["finance"]}})).await;
+        assert_eq!(mails(app).await.iter().map(|(to, _)| to.as_str()).collect::<Vec<_>>(), [ADA, BOB]);
+        set(app, "finance", &[ADA, EVE]).await;
+        assert_eq!(decide(&bob, &id, "approve").await.problem(), (403, "not_assigned"));
+        decide(&eve, &id, "approve").await.ok();
+        assert_eq!(stands(app, &id).await, is("active", "approved"));
+    }
+
+    /// The person who owns the key of the agent that plans makes no quorum at its checkpoints.
+    async fn the_owner_of_the_planning_agent_is_none_of_them(app: &mut TestApp) {
+        directory(app).await;
+        let owned = Api::new(&app.base, Some(&app.new_key_of(Role::Agent, "payer", ADA).await));
+        let [ada, bob, eve] = keys(app).await;
+        let (_, id, _) = at_a_checkpoint(&owned, two_of_three()).await;
+        assert_eq!(mails(app).await.iter().map(|(to, _)| to.as_str()).collect::<Vec<_>>(), [BOB, EVE]);
+        assert_eq!(decide(&ada, &id, "approve").await.problem().0, 403);
+        decide(&bob, &id, "approve").await.ok();
+        decide(&eve, &id, "approve").await.ok();
+        assert_eq!(plan(&owned, &id).await["state"], "active");
+        let intent = owned.active_intent().await;
+        let one = task(&owned, intent, json!({})).await;
+        let mut all = checkpoint(&one);
+        (all["assignees"], all["quorum"]) = (json!({"people": [ADA, BOB, EVE]}), json!({"required_approvals": 3}));
+        let refused = create(&owned, intent, json!({"tasks": [one], "checkpoints": [all]})).await;
+        assert_eq!(refused.field_problem(), (422, "invalid", "checkpoints[0].quorum.required_approvals", "count"));
+    }
+
+    /// A plan whose checkpoint could not be decided is not made, and each broken rule is named at its checkpoint.
+    async fn a_checkpoint_that_could_not_be_decided_is_refused(app: &mut TestApp) {
+        directory(app).await;
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let one = task(&agent, intent, json!({})).await;
+        let with = |change: Value| {
+            let mut second = checkpoint(&one);
+            second["id"] = json!("second");
+            for (name, value) in change.as_object().unwrap() {
+                second[name] = value.clone();
+            }
+            json!({"tasks": [one], "checkpoints": [checkpoint(&one), second]})
+        };
+        let draft = create(&agent, intent, with(json!({}))).await.ok()["id"].as_str().unwrap().to_owned();
+        let before = plan(&agent, &draft).await;
+        for (change, field, rule) in [
+            (json!({"assignees": {"people": ["eve@other.example"]}}), "assignees.people[0]", "unknown"),
+            (json!({"assignees": {"groups": ["pilots"]}}), "assignees.groups[0]", "unknown"),
+            (json!({"assignees": {"people": []}}), "assignees", "required"),
+            (json!({"assignees": {"people": [ADA]}, "approvers": [BOB]}), "approvers", "assigned"),
+            (json!({"assignees": {"people": [ADA]}, "quorum": {"required_approvals": 2}}), "quorum.required_approvals", "count"),
+            (json!({"quorum": {"required_approvals": 0}}), "quorum.required_approvals", "range"),
+            (json!({"quorum": {"required_approvals": 1, "required_by_group": {"pilots": 1}}}), "quorum.required_by_group.pilots", "unknown"),
+            (json!({"required_assurance": "passkey"}), "required_assurance", "unsupported"),
+            (json!({"requires_approval": false, "assignees": {"people": [ADA]}}), "requires_approval", "value"),
+        ] {
+            let body = with(change.clone());
+            let field = format!("checkpoints[1].{field}");
+            assert_eq!(create(&agent, intent, body.clone()).await.field_problem(), (422, "invalid", field.as_str(), rule), "{change}");
+            let outline = json!({"checkpoints": body["checkpoints"]});
+            assert_eq!(update(&agent, PLANS, &draft, outline).await.field_problem(), (422, "invalid", field.as_str(), rule), "{change}");
+        }
+        assert_eq!(plan(&agent, &draft).await, before);
+        let other = json!({"checkpoints": with(json!({"assignees": {"people": [EVE]}}))["checkpoints"]});
+        update(&agent, PLANS, &draft, other).await.ok();
+        assert_eq!(plan(&agent, &draft).await["checkpoints"][1]["assignees"], json!({"people": [EVE]}));
+    }
+
+    /// A checkpoint that demands a passkey is not passed by a key.
+    async fn a_checkpoint_demands_a_passkey(app: &mut TestApp) {
+        passkeys::at_home(app).await;
+        let (mut ada, passkey) = passkeys::person_with_passkey(app, ADA).await;
+        let demands = json!({"approvers": [ADA], "required_assurance": "passkey"});
+        let (_, id, _) = at_a_checkpoint(&app.agent(), demands).await;
+        for api in [key_of(app, ADA, "ada").await, app.operator()] {
+            assert_eq!(decide(&api, &id, "approve").await.problem(), (403, "assurance_too_low"));
+        }
+        app.settle().await;
+        let link = app.next_link().await;
+        assert_eq!(stands(app, &id).await, is("paused", "reached"));
+        let answered = passkeys::signed_answer(&mut ada, &passkey, &link, "yes").await;
+        assert_eq!(answered.status, 303, "{}", answered.html);
+        assert_eq!(stands(app, &id).await, is("active", "approved"));
+    }
+}
