@@ -3,7 +3,7 @@
 use jsonschema::error::ValidationErrorKind;
 use serde_json::{Value, json};
 
-use super::shape::{Entry, Field, Format, Kind, Shape};
+use super::shape::{Field, Format, Kind, Shape};
 use super::{ANSWER_BYTES_MAX, PATTERN_TEXT_MAX, Problem, Schema, TEXT_MAX, rules, segment};
 use crate::base::{json, words};
 
@@ -66,6 +66,7 @@ fn too_long_text(field: &Field, value: &Value) -> Option<Problem> {
 }
 
 /// An error of the crate, in our words.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the crate knows more keywords than a schema may have here")]
 fn problem(pointer: String, kind: &ValidationErrorKind) -> Problem {
     use ValidationErrorKind as Broken;
     let rule = kind.keyword().to_owned();
@@ -95,16 +96,7 @@ fn problem(pointer: String, kind: &ValidationErrorKind) -> Problem {
             let known = Format::ALL.into_iter().find(|known| known.name() == format);
             (pointer, known.map_or_else(|| words::ANOTHER_KIND.to_owned(), Format::sentence))
         }
-        // The crate knows more keywords than a schema may have here.
         _ => (pointer, words::ANOTHER_KIND.to_owned()),
     };
     Problem { pointer, rule, message }
-}
-
-impl Shape {
-    /// Whether the answer has a member at this place, as far as the form says.
-    pub fn has(&self, pointer: &str) -> bool {
-        self.fields().any(|field| field.pointer == pointer)
-            || self.entries.iter().any(|entry| matches!(entry, Entry::Group(group) if group.pointer == pointer))
-    }
 }

@@ -51,7 +51,7 @@ pub struct Problem {
     pub pointer: String,
     /// The rule: a keyword of JSON Schema, or a name of ours.
     pub rule: String,
-    /// What is wrong, in words that complete a sentence about the place.
+    /// The mistake, in words that complete a sentence about the place.
     pub message: String,
 }
 

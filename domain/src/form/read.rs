@@ -6,8 +6,8 @@ use serde_json::{Map, Number, Value};
 
 use super::shape::{Bounds, Entry, Field, Format, Group, Kind, Lengths, Opt, Shape};
 use super::{
-    DESCRIPTION_MAX, FIELDS_MAX, NAME_MAX, OPTION_MAX, OPTIONS_MAX, PATTERN_BYTES_MAX, Problem, SCHEMA_BYTES_MAX, TITLE_MAX, rules,
-    segment,
+    DESCRIPTION_MAX, FIELDS_MAX, NAME_MAX, OPTION_MAX, OPTIONS_MAX, PATTERN_BYTES_MAX, Problem, SCHEMA_BYTES_MAX, TITLE_MAX,
+    rules, segment,
 };
 use crate::base::json;
 use crate::base::text::is_blank;
@@ -91,13 +91,18 @@ impl Reader {
             let at = format!("{at}/properties/{}", segment(name));
             let length = name.chars().count();
             if length == 0 || length > NAME_MAX || name.contains(char::is_control) {
-                self.problem(&at, "name", format!("must have a name of 1 to {NAME_MAX} characters, none of them a control character"));
+                self.problem(
+                    &at,
+                    "name",
+                    format!("must have a name of 1 to {NAME_MAX} characters, none of them a control character"),
+                );
             }
             let Some(members) = property.as_object() else {
                 self.problem(&at, "type", "must be an object");
                 continue;
             };
-            let place = Place { name, at: &at, pointer: format!("{pointer}/{}", segment(name)), is_required: required.contains(name) };
+            let place =
+                Place { name, at: &at, pointer: format!("{pointer}/{}", segment(name)), is_required: required.contains(name) };
             entries.extend(self.entry(members, place, !pointer.is_empty()));
         }
         entries
@@ -191,7 +196,8 @@ impl Reader {
                 None
             }
             Some(text) if !rules::is_pattern(text) => {
-                let message = "must be a regular expression that needs linear time (no lookaround, no backreference) and little memory";
+                let message =
+                    "must be a regular expression that needs linear time (no lookaround, no backreference) and little memory";
                 self.problem(format!("{at}/pattern"), "pattern", message);
                 None
             }
@@ -228,7 +234,8 @@ impl Reader {
 
     /// The options of an `enum`, or those of a `oneOf` or an `anyOf` whose entries have a `const`.
     fn options(&mut self, members: &Members, at: &str) -> Vec<Opt> {
-        let present: Vec<&str> = ["enum", "oneOf", "anyOf"].into_iter().filter(|keyword| members.contains_key(*keyword)).collect();
+        let present: Vec<&str> =
+            ["enum", "oneOf", "anyOf"].into_iter().filter(|keyword| members.contains_key(*keyword)).collect();
         let &[keyword] = present.as_slice() else {
             self.problem(at, "enum", "must have an enum of strings, or a oneOf of constants, and not both");
             return Vec::new();
@@ -246,7 +253,8 @@ impl Reader {
             let length = option.value.chars().count();
             // A browser may send a line break in a value back as other characters.
             if is_blank(&option.value) || length > OPTION_MAX || option.value.contains(char::is_control) {
-                let message = format!("must be 1 to {OPTION_MAX} characters that show something, none of them a control character");
+                let message =
+                    format!("must be 1 to {OPTION_MAX} characters that show something, none of them a control character");
                 self.problem(&at, "length", message);
             }
             if options.iter().any(|other| other.value == option.value) {
@@ -266,7 +274,8 @@ impl Reader {
             return value.map(|value| Opt { value, title: None, description: String::new() });
         }
         let members = entry.as_object();
-        let Some((members, value)) = members.and_then(|members| Some((members, members.get("const")?.as_str()?.to_owned()))) else {
+        let Some((members, value)) = members.and_then(|members| Some((members, members.get("const")?.as_str()?.to_owned())))
+        else {
             self.problem(at, "const", "must be an object with a const, which is a string");
             return None;
         };

@@ -183,9 +183,7 @@ impl Field {
                 format.map(Format::sentence).into_iter().chain(least).chain(most).chain(pattern).collect()
             }
             Kind::Number(bounds) => bounds.rules(),
-            Kind::Integer(bounds) => {
-                std::iter::once(words::WHOLE_NUMBER_NEEDED.to_owned()).chain(bounds.rules()).collect()
-            }
+            Kind::Integer(bounds) => std::iter::once(words::WHOLE_NUMBER_NEEDED.to_owned()).chain(bounds.rules()).collect(),
             Kind::Boolean | Kind::One(_) => Vec::new(),
             Kind::Many { counts, .. } => {
                 let least = counts.min.filter(|min| *min > 0).map(words::at_least_options);

@@ -1,4 +1,4 @@
-//! What a person types into the fields, and the answer that it makes.
+//! The texts that a person types into the fields, and the answer that they make.
 //!
 //! The typed texts have the pointer of their field as their name. A box of a field with several options has the number of the option
 //! behind it, as another segment.
@@ -147,7 +147,6 @@ impl Field {
             return Ok(None);
         }
         Ok(Some(match &self.kind {
-            // What a browser calls a time has no zone and no seconds; the person reads an example with both.
             Kind::Text { format: Some(Format::Email | Format::Uri | Format::Date | Format::DateTime), .. } => json!(trimmed),
             Kind::Text { .. } if self.is_long_text() => json!(text),
             Kind::Text { .. } | Kind::Boolean | Kind::One(_) | Kind::Many { .. } => json!(trimmed),

@@ -393,6 +393,7 @@ fn question(plan: &Plan, gate: &Gate, prepared: &Prepared, tasks: &[Task]) -> Su
         seeming_secret: SeemingSecret::Warn,
         guard_seconds: None,
         quorum: None,
+        schema: None,
         supersedes: None,
         task_id: None,
         warnings: Vec::new(),

@@ -1,4 +1,7 @@
-//! The words about the fields of a form: what an answer must be like. Each completes a sentence that begins with the field's label.
+//! The words about the fields of a form. Most say what an answer must be like: they complete a sentence that begins with the field's label.
+
+/// The schema of a form, where it is shown as the agent wrote it.
+pub const FORM_AS_A_SCHEMA: &str = "Form, as a JSON Schema";
 
 /// No answer, where one is needed.
 pub const IS_MISSING: &str = "is still empty";
@@ -85,7 +88,7 @@ pub fn at_most_options(most: u64) -> String {
     format!("must have at most {most} of the options")
 }
 
-/// What a field asks for, below its label.
+/// The rules of a field, below its label.
 pub fn hint(rules: &[String]) -> String {
     let (Some(first), rest) = (rules.first(), rules.get(1..).unwrap_or_default()) else { return String::new() };
     let mut hint = String::new();
