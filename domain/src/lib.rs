@@ -7,6 +7,7 @@
 pub mod asking;
 pub mod base;
 pub mod container;
+pub mod form;
 pub mod intent;
 pub mod log;
 pub mod people;

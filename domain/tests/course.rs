@@ -227,6 +227,7 @@ impl Walk {
             seeming_secret: SeemingSecret::Warn,
             guard_seconds: None,
             quorum: None,
+            schema: None,
             supersedes: None,
             task_id,
             warnings: Vec::new(),

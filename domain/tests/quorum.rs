@@ -133,6 +133,7 @@ impl World {
             reminded_at: None,
             asked_by: asker(),
             quorum: Some(quorum.clone()),
+            schema: None,
             counted: Vec::new(),
             ending: None,
             portfolio_deadline: None,

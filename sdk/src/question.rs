@@ -7,6 +7,7 @@ use std::time::Duration;
 use domain::asking::engagement::EngagementDecision;
 use domain::base::field::FieldError;
 use domain::base::ids::{IntentId, SuspensionId};
+use domain::form::Schema;
 use domain::suspension::assignees::AssignedRole;
 use domain::suspension::retry::{INTERVAL_SECONDS_MAX, PartialRetryPolicy};
 use domain::suspension::{FallbackPolicy, RequiredAssurance, Resolution, ResponseType, WINDOW_SECONDS_MAX};
@@ -90,9 +91,10 @@ impl Question<()> {
         Question::new(question, ResponseType::Text, Codec { read: read_text, write: write_text })
     }
 
-    /// Asks for fields, whose names are in the [context](Question::context) (RFC-0025 §4.1).
+    /// Asks for fields: those of a [schema](Question::schema), or else those that the [context](Question::context) names
+    /// (RFC-0025 §4.1).
     ///
-    /// The server passes the values through unchanged: an answer that is no `F` is
+    /// The server checks an answer by the schema. Without one it passes the values through unchanged, and an answer that is no `F` is
     /// [`InvalidAnswer`](crate::RequestInputError::InvalidAnswer).
     pub fn form<F: Serialize + DeserializeOwned>(question: impl Into<String>) -> Question<F> {
         let codec = Codec {
@@ -125,6 +127,21 @@ impl<T> Question<T> {
     /// Shows the person one more fact for the decision; all of them together are at most 64 KiB of JSON.
     pub fn context(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.request.context.get_or_insert_default().insert(key.into(), value.into());
+        self
+    }
+
+    /// Declares the JSON Schema (draft 2020-12) of the answer to a [form](Question::form), at most 16 KiB: people see its properties as
+    /// fields, and the server takes no answer that breaks it.
+    ///
+    /// The server refuses a schema that it cannot show as fields, and names the place by a JSON pointer. The schema is an object of strings,
+    /// numbers, booleans, enums and lists of enums, with objects one level deep.
+    pub fn schema(mut self, schema: Value) -> Self {
+        match schema {
+            Value::Object(members) => self.request.schema = Some(members),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+                self.errors.push(FieldError::new("schema", "type", "must be an object"));
+            }
+        }
         self
     }
 
@@ -365,7 +382,8 @@ impl<T> Prepared<T> {
         let offered: BTreeSet<&str> = request.choices.iter().flatten().map(|choice| choice.value.as_str()).collect();
         let recorded: BTreeSet<&str> = asked.choices.iter().map(|choice| choice.value.as_str()).collect();
         let answers_alike = request.response_type == Some(asked.response_type)
-            && (asked.response_type != ResponseType::Choice || offered == recorded);
+            && (asked.response_type != ResponseType::Choice || offered == recorded)
+            && request.schema.as_ref() == asked.schema.as_deref().map(Schema::members);
         // Silence has the same meaning for both in three cases: a person has answered the recorded question, the recorded
         // question has no fallback, or it has the fallback of this one. Otherwise a program that allows no fallback could take
         // the recorded fallback for the answer of a person.
@@ -494,6 +512,11 @@ mod tests {
         assert_eq!(confirm["choices"][0], json!({"value": "yes", "label": "Go"}));
         let failing = sent(Question::text("Why?").fallback("because").fail(), None);
         assert_eq!(failing, json!({"question": "Why?", "response_type": "text", "fallback_policy": "fail"}));
+        let schema = json!({"type": "object", "properties": {"cap": {"type": "integer"}}});
+        let form = sent(Question::form::<Value>("Which?").schema(schema.clone()), None);
+        assert_eq!(form, json!({"question": "Which?", "response_type": "form", "schema": schema}));
+        let problem = Question::form::<Value>("Which?").schema(json!([])).prepare(INTENT, None).err().unwrap();
+        assert_eq!(problem.errors[0].field, "schema");
     }
 
     #[test]

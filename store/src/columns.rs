@@ -8,6 +8,7 @@ use diesel::expression::Expression;
 use domain::base::ids::{
     AccessId, DeliveryId, IntentId, KeyId, LeaseId, MembershipId, PortfolioId, ReceiptId, SubscriptionId, SuspensionId,
 };
+use domain::form::Schema;
 use domain::intent::Intent;
 use domain::intent::access::OpenRequest;
 use domain::intent::announcement::Announcement;
@@ -307,6 +308,7 @@ columns!(
         fixed_deadline: bool,
         ending_event: Option<i64>,
         quorum: Option<Json<Quorum>>,
+        form: Option<Json<Schema>>,
     }
 );
 
@@ -343,6 +345,7 @@ impl SuspensionColumns {
                 reminded_at: self.reminded_at.map(|at| at.0),
                 fixed_deadline: self.fixed_deadline,
                 quorum: self.quorum.map(|quorum| quorum.0),
+                schema: self.form.map(|schema| Box::new(schema.0)),
                 counted: Vec::new(),
                 portfolio_deadline: None,
             },

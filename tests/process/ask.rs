@@ -29,6 +29,10 @@ async fn every_ending_has_its_exit_code_and_prints_the_answer_alone() {
     assert_eq!(code(&desk.hear(desk.ask(&["Deploy?"]), "no").await), (Some(1), "no\n"));
     assert_eq!(code(&desk.hear(desk.ask(&choices), "us").await), (Some(0), "us\n"));
     assert_eq!(code(&desk.hear(desk.ask(&["Which tag?", "--text"]), "v1.2 \"final\"").await), (Some(0), "v1.2 \"final\"\n"));
+    let schema = desk.site.folder().join("terms.schema.json");
+    std::fs::write(&schema, r#"{"type": "object", "properties": {"cap": {"type": "integer", "maximum": 5}}}"#).unwrap();
+    let form = ["Which terms?", "--form", schema.to_str().unwrap()];
+    assert_eq!(code(&desk.hear(desk.ask(&form), json!({"cap": 5})).await), (Some(0), "{\"cap\":5}\n"));
 
     // A fallback counts only if a person was reached in time, so the mail gets some seconds.
     let window = ["--timeout", "10s"];
@@ -159,7 +163,7 @@ async fn one_line_says_who_is_asked_until_when_and_what_silence_means() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn wrong_usage_is_told_in_a_line_and_exits_with_three() {
     let site = Site::development(); // No server: none of these may get that far.
-    let wrong: [(&[&str], &str); 20] = [
+    let wrong: [(&[&str], &str); 22] = [
         (&[], "<QUESTION>"),
         (&["", "--confirm"], "empty"),
         (&["Go?", "--nonsense"], "--nonsense"),
@@ -178,6 +182,8 @@ async fn wrong_usage_is_told_in_a_line_and_exits_with_three() {
         (&["Go?", "--context", "commit"], "KEY=VALUE"),
         (&["Go?", "--context", "a=1", "--context", "a=2"], "twice"),
         (&["Go?", "--key-file", "no-such-file"], "no-such-file"),
+        (&["Go?", "--form", "no-such-form"], "no-such-form"),
+        (&["Go?", "--form", "f", "--text"], "--text"),
         (&["Go?", "--api-key", "x"], "--api-key"),
         (&["Go?", "--url", "http://placet.example"], "--allow-insecure"),
     ];

@@ -73,7 +73,7 @@ impl Desk {
     }
 
     /// Answers the one open question.
-    pub(super) async fn respond(&self, value: &str) -> Value {
+    pub(super) async fn respond(&self, value: impl Into<Value>) -> Value {
         let question = self.question().await;
         let intent = text(&question["intent_id"]).parse().unwrap();
         self.operator.respond(intent, text(&question["id"]), value).await.ok();
@@ -81,7 +81,7 @@ impl Desk {
     }
 
     /// Runs a command that asks, and answers its question.
-    pub(super) async fn hear(&self, command: Command, value: &str) -> Finished {
+    pub(super) async fn hear(&self, command: Command, value: impl Into<Value>) -> Finished {
         let mut asking = self.site.start(command);
         asking.close_input();
         self.respond(value).await;

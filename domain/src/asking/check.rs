@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::asking::assigning;
 use crate::asking::choice::judge;
-use crate::base::field::FieldError;
+use crate::base::field::{FieldError, UNSUPPORTED};
 use crate::base::text::is_blank;
+use crate::form::Schema;
 use crate::intent::answer::check_answer;
 use crate::suspension::assignees::Assignees;
 use crate::suspension::quorum::Quorum;
@@ -43,11 +44,29 @@ impl Check {
         (assignees, quorum.map_err(|errors| self.errors.extend(errors)).unwrap_or_default())
     }
 
+    /// Reads the schema of a form.
+    pub(super) fn schema(&mut self, schema: Option<Map<String, Value>>, response_type: ResponseType) -> Option<Box<Schema>> {
+        let schema = schema?;
+        if response_type != ResponseType::Form {
+            self.error("schema", UNSUPPORTED, "must be left out: only a question with the response_type form has a schema");
+            return None;
+        }
+        let accepted = Schema::accept(schema);
+        let accepted = accepted.map_err(|flaws| self.errors.extend(flaws.into_iter().map(|flaw| flaw.into_error("schema"))));
+        accepted.ok().map(Box::new)
+    }
+
     /// Checks the value that replaces an answer.
-    pub(super) fn fallback_value(&mut self, value: Option<&Value>, response_type: ResponseType, choices: &[SuspensionChoice]) {
+    pub(super) fn fallback_value(
+        &mut self,
+        value: Option<&Value>,
+        response_type: ResponseType,
+        choices: &[SuspensionChoice],
+        schema: Option<&Schema>,
+    ) {
         let Some(value) = value else { return };
         self.size("fallback_value", value, VALUE_BYTES_MAX);
-        if check_answer(response_type, choices, value).is_err() {
+        if check_answer(response_type, choices, schema, value).is_err() {
             self.error("fallback_value", "answer", "must be a valid answer to the question");
         }
     }

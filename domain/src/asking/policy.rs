@@ -8,6 +8,7 @@ use crate::asking::secrets::findings;
 use crate::base::address::{self, AllowList, PLAIN_RULE};
 use crate::base::field::FieldError;
 use crate::base::ids::SuspensionId;
+use crate::form::Schema;
 use crate::intent::command::Suspend;
 use crate::people::client::Client;
 use crate::suspension::FallbackPolicy;
@@ -88,6 +89,7 @@ impl AskingPolicy {
         self.check_channel(request.channel_hint.as_deref(), &mut check);
         self.check_assurance(request.required_assurance, &mut check);
         let (assignees, quorum) = check.people(request.assignees, request.quorum, response_type, &choices);
+        let schema = check.schema(request.schema, response_type);
         let recipients = self.recipients(request.notify_to, assignees.is_some(), &mut check);
         // The call's fallback policy takes precedence over the server's. The call may state it as `final_fallback_policy` of
         // its retry policy, or as `fallback_policy`.
@@ -107,13 +109,14 @@ impl AskingPolicy {
         }
         let guard_seconds = client.map(|_| self.client_guard_seconds);
         self.check_fallback(fallback_policy, request.fallback_value.as_ref(), schedule.as_ref(), guard_seconds, &mut check);
-        check.fallback_value(request.fallback_value.as_ref(), response_type, &choices);
+        check.fallback_value(request.fallback_value.as_ref(), response_type, &choices, schema.as_deref());
         let (Some(schedule), true) = (schedule, check.errors.is_empty()) else { return Err(check.errors) };
         check.warnings.extend(schedule.shortened());
         let context = request.context.unwrap_or_default();
         // A question that breaks no other rule has a bounded size, so searching it for secrets is bounded, too.
         let (decision, fallback) = (request.decision_record.as_ref(), request.fallback_value.as_ref());
-        let found = findings(&request.question, &choices, &context, decision, fallback);
+        let members = schema.as_deref().map(Schema::members);
+        let found = findings(&request.question, &choices, &context, decision, fallback, members);
         check.warnings.extend(self.seeming_secret.judge(&found)?);
         check.warn_of_misleading(&choices);
         let question = Question {
@@ -145,6 +148,7 @@ impl AskingPolicy {
             seeming_secret: self.seeming_secret,
             guard_seconds,
             quorum,
+            schema,
             supersedes: request.supersedes,
             task_id: None,
             warnings: check.warnings,

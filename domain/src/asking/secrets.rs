@@ -149,6 +149,7 @@ pub fn findings(
     context: &Map<String, Value>,
     decision: Option<&Map<String, Value>>,
     fallback: Option<&Value>,
+    schema: Option<&Map<String, Value>>,
 ) -> Vec<Finding> {
     let mut found = Vec::new();
     text("question", question, &mut found);
@@ -168,6 +169,9 @@ pub fn findings(
     }
     if let Some(fallback) = fallback {
         value("fallback_value", fallback, &mut found);
+    }
+    if let Some(schema) = schema {
+        members("schema", schema, &mut found);
     }
     found.truncate(FINDINGS_MAX);
     found
@@ -502,7 +506,7 @@ mod tests {
         });
         let decision = json!({"rationale": format!("{key} was found"), "confidence": 0.411_111_111_111_111_1});
         let fallback = json!({"then": [key]});
-        let found = findings(&question, &choices, context.as_object().unwrap(), decision.as_object(), Some(&fallback));
+        let found = findings(&question, &choices, context.as_object().unwrap(), decision.as_object(), Some(&fallback), None);
         let mut fields: Vec<&str> = found.iter().map(|finding| finding.field.as_str()).collect();
         fields.sort_unstable();
         let expected = [
@@ -523,7 +527,7 @@ mod tests {
         ];
         assert_eq!(fields, expected);
         assert!(!format!("{found:?}").contains("IOSFODNN7") && !format!("{found:?}").contains("hunter2"));
-        assert_eq!(findings("", &[], &Map::new(), None, None), []);
+        assert_eq!(findings("", &[], &Map::new(), None, None, None), []);
         assert_eq!((title_findings(&question).len(), title_findings("Refund order 12345").len()), (1, 0));
     }
 
@@ -531,7 +535,7 @@ mod tests {
     fn a_question_full_of_secrets_is_told_of_a_few() {
         let keys: Vec<Value> = (0..1_000).map(|_| json!(format!("{}IOSFODNN7EXAMPLE", "AKIA"))).collect();
         let context = json!({ "keys": keys });
-        assert_eq!(findings("", &[], context.as_object().unwrap(), None, None).len(), FINDINGS_MAX);
+        assert_eq!(findings("", &[], context.as_object().unwrap(), None, None, None).len(), FINDINGS_MAX);
     }
 
     /// Searches texts that would make a search with backtracking slow. The time stays short, because this search reads each

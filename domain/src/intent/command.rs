@@ -10,6 +10,7 @@ use crate::base::time::{rfc3339, seconds};
 use crate::container::coordinator::{CoordinatorCommand, CoordinatorStep};
 use crate::container::plan::{CheckpointId, PlanCommand, Prepared};
 use crate::container::task::{TaskCommand, TaskStep};
+use crate::form::Schema;
 use crate::intent::access::ChangeAccess;
 use crate::intent::assignment::{Assign, Assigned};
 use crate::intent::body::Patch;
@@ -57,6 +58,8 @@ pub struct Suspend {
     pub guard_seconds: Option<u32>,
     /// How many people must agree; absent if one answer decides.
     pub quorum: Option<Quorum>,
+    /// The JSON Schema that an answer must satisfy; only a `form` has one.
+    pub schema: Option<Box<Schema>>,
     /// The open suspension it replaces.
     pub supersedes: Option<String>,
     /// The task that cannot go on without the answer, if an agent has escalated one.
@@ -86,6 +89,7 @@ impl Suspend {
             seeming_secret: SeemingSecret::Warn,
             guard_seconds: None,
             quorum: prepared.quorum.clone(),
+            schema: None,
             supersedes: None,
             task_id: None,
             warnings: Vec::new(),

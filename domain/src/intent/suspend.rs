@@ -48,6 +48,7 @@ pub(super) fn suspend(intent: &Intent, suspend: &Suspend, by: &Principal, now: D
         reminded_at: None,
         asked_by: Asker { name: by.name.clone(), owner: by.owner.clone() },
         quorum: suspend.quorum.clone(),
+        schema: suspend.schema.clone(),
         counted: Vec::new(),
         ending: None,
         portfolio_deadline: intent.portfolio_deadline().filter(|_| suspend.kind.stops_intent()),
@@ -227,5 +228,6 @@ fn is_adopted(intent: &Intent, open: &Suspension, text: Option<&Question>, asked
         && open.fallback_policy == asked.fallback_policy
         && open.fallback_value == asked.fallback_value
         && open.quorum == asked.quorum
+        && open.schema == asked.schema
         && text.is_some_and(is_same_text)
 }

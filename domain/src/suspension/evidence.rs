@@ -8,6 +8,7 @@ use crate::base::ids::SuspensionId;
 use crate::base::json::canonical;
 use crate::base::sealed::Hash;
 use crate::base::time::naive;
+use crate::form::Schema;
 use crate::suspension::assignees::Assignees;
 use crate::suspension::quorum::{Counted, Quorum};
 use crate::suspension::{FallbackPolicy, Question, ResponseType, Suspension, SuspensionChoice};
@@ -44,6 +45,7 @@ impl Evidence {
             asked_by: &open.asked_by.name,
             assignees: question.assignees.as_ref(),
             quorum: open.quorum.as_ref(),
+            schema: open.schema.as_deref(),
             counted: open.counted.iter().map(ShownAnswer::of).collect(),
         };
         let presented_hash = Hash::of(&canonical(&presented).ok()?);
@@ -89,6 +91,9 @@ struct Presented<'a> {
     /// Absent for a question that one answer decides.
     #[serde(skip_serializing_if = "Option::is_none")]
     quorum: Option<&'a Quorum>,
+    /// Absent for a question without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    schema: Option<&'a Schema>,
     /// The answers that people have given so far; absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     counted: Vec<ShownAnswer<'a>>,

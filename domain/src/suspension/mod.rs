@@ -25,6 +25,7 @@ use crate::base::ids::{IntentId, PortfolioId, SuspensionId};
 use crate::base::name::Owner;
 use crate::base::time::{parse, rfc3339};
 use crate::base::words;
+use crate::form::Schema;
 use crate::suspension::assignees::Assignees;
 use crate::suspension::quorum::{Counted, Quorum};
 use crate::suspension::requested::Requested;
@@ -91,7 +92,7 @@ pub enum ResponseType {
     Confirm,
     /// Any non-empty text.
     Text,
-    /// Structured fields, passed through as they are.
+    /// Structured fields. They are checked if the question has a schema, and passed through as they are otherwise.
     Form,
 }
 
@@ -258,6 +259,9 @@ pub struct Suspension {
     /// How many people must agree; absent if one answer decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quorum: Option<Quorum>,
+    /// The JSON Schema that an answer must satisfy; only a `form` has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Box<Schema>>,
     /// The answers that count towards the quorum. They are not stored with the suspension: a store reads them where they matter.
     #[serde(skip)]
     pub counted: Vec<Counted>,

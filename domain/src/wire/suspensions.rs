@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 
 use crate::base::ids::{IntentId, SuspensionId};
 use crate::base::json::present;
+use crate::form::Schema;
 use crate::suspension::FallbackPolicy;
 use crate::suspension::assignees::Assignees;
 use crate::suspension::evidence::Evidence;
@@ -81,6 +82,11 @@ pub struct SuspendRequest {
     /// answer then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quorum: Option<QuorumRequest>,
+    /// The JSON Schema (draft 2020-12) that the answer to a `form` must satisfy, at most 16 KiB. The page shows its properties as fields;
+    /// docs/http.md lists the keywords that it may have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub schema: Option<Map<String, Value>>,
 }
 
 /// The quorum of a request. Unknown fields are refused.
@@ -223,6 +229,9 @@ pub struct SuspensionRecord {
     /// How many people must agree; absent if one answer decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quorum: Option<Quorum>,
+    /// The JSON Schema that an answer must satisfy; absent if the question has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Box<Schema>>,
     /// The answers that people have given so far, while more of them must agree.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counted: Vec<CountedAnswer>,
@@ -311,6 +320,7 @@ impl SuspensionRecord {
             required_assurance: question.required_assurance,
             assignees: question.assignees.clone(),
             quorum: suspension.quorum.clone(),
+            schema: suspension.schema.clone(),
             counted: suspension.counted.iter().map(CountedAnswer::of).collect(),
             redacted: question.is_erased(),
             warnings: Vec::new(),

@@ -9,6 +9,7 @@
 mod access;
 mod containers;
 mod coordinators;
+mod forms;
 mod governed;
 mod quorums;
 mod retries;
@@ -134,6 +135,7 @@ fn suspension() -> Suspension {
         reminded_at: None,
         asked_by: Asker { name: "bot".into(), owner: Owner("team-a".into()) },
         quorum: None,
+        schema: None,
         counted: Vec::new(),
         ending: None,
         portfolio_deadline: None,
@@ -570,6 +572,7 @@ fn kinds() -> Vec<Event> {
             receipts(),
             signed(),
             quorums::events(),
+            forms::events(),
         ])
         .flatten()
         .collect()

@@ -211,6 +211,12 @@ pub(super) fn whole(question: &SuspensionRecord, now: DateTime<Utc>, columns: us
     if offered(question).is_empty() {
         writeln!(out, "  {}", expected(question))?;
     }
+    if let Some(schema) = &question.schema {
+        writeln!(out, "\n{}", words::FORM_AS_A_SCHEMA)?;
+        for (key, value) in schema.members() {
+            writeln!(out, "{}", margins.entry(&text::visible_line(key), value))?;
+        }
+    }
     Ok(out.trim_end().to_owned())
 }
 
@@ -326,6 +332,7 @@ pub(super) fn as_json(question: &SuspensionRecord) -> Value {
         "assignees": question.assignees,
         "quorum": question.quorum,
         "counted": question.counted,
+        "schema": question.schema,
         "suspended_at": rfc3339(question.suspended_at),
         "expires_at": question.expires_at.map(rfc3339),
         "fallback_policy": question.fallback_policy,

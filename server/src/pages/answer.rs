@@ -34,7 +34,8 @@ use store::link::LinkToken;
 use store::{LinkView, Precondition, Request, Signer, StoreError, Target, Unreadable};
 
 use super::Pages;
-use super::context::{FIELD_PREFIX, FIELDS_MAX};
+use super::context::FIELD_PREFIX;
+use super::fields;
 use super::scripts::{ANSWER, PASSKEY, TIMES, UNLOCK};
 use super::signature::{SignedFields, usable};
 use super::view::{
@@ -52,6 +53,8 @@ use crate::edge::shared::Shared;
 const OUTCOME_SHOWN: TimeDelta = TimeDelta::days(30);
 /// The longest comment, in bytes; a longer one is cut, because a comment decides nothing.
 const COMMENT_BYTES_MAX: usize = 4 * 1024;
+/// The most fields and boxes of a form that a page shows again if it does not know the question.
+const TYPED_MAX: usize = 500;
 /// The query of the redirect after an answer that did not count. It only chooses a sentence of the page.
 const TRIED: &str = "tried";
 
@@ -331,7 +334,7 @@ fn open_page(
         before: link.question.asked_before.clone(),
         context: Value::Object(link.question.context.clone()),
         beside: beside(link),
-        answers: answers(link, form),
+        answers: answers(link, form, error.is_some()),
         now: link.now,
         expires_at: link.suspension.ends_at(),
         silence: silence(link),
@@ -445,11 +448,17 @@ fn asked(link: &LinkView) -> Asked {
     }
 }
 
-fn answers(link: &LinkView, form: &Form) -> Answers {
+/// How the question is answered: with what was typed, or with the defaults if nothing was sent yet.
+fn answers(link: &LinkView, form: &Form, is_sent: bool) -> Answers {
     match link.suspension.response_type {
         ResponseType::Choice | ResponseType::Confirm => Answers::Choices(Choices::new(link.suspension.choices.clone())),
         ResponseType::Text => Answers::Text { typed: form.value.clone().unwrap_or_default() },
-        ResponseType::Form => Answers::Form { typed: form.fields.clone() },
+        ResponseType::Form => {
+            let schema = link.suspension.schema.clone();
+            let shape = schema.as_ref().filter(|_| !is_sent).and_then(|schema| schema.shape().ok());
+            let typed = shape.map_or_else(|| form.fields.clone(), |shape| shape.typed(None));
+            Answers::Form { schema, typed }
+        }
     }
 }
 
@@ -530,7 +539,7 @@ impl Form {
     /// The same form once more, on a page that does not know the question. `None` if another site sent the form, because the
     /// person may never have seen its text, or if the form holds no text.
     fn again(&self, request: &HttpRequest, pages: &Pages) -> Option<Again> {
-        let fields = self.fields.iter().take(FIELDS_MAX).map(|(name, text)| (format!("{FIELD_PREFIX}{name}"), text.clone()));
+        let fields = self.fields.iter().take(TYPED_MAX).map(|(name, text)| (format!("{FIELD_PREFIX}{name}"), text.clone()));
         let value = self.value.iter().map(|value| ("value".to_owned(), value.clone()));
         let comment = (!self.comment.is_empty()).then(|| ("comment".to_owned(), self.comment.clone()));
         let typed: Vec<Typed> = value.chain(fields).chain(comment).map(|(name, text)| Typed { name, text }).collect();
@@ -587,6 +596,10 @@ impl Form {
                 }
             }
             ResponseType::Form => {
+                if let Some(schema) = &link.suspension.schema {
+                    let errors = |problems| FormError::NeedsChange(fields::errors(schema, problems));
+                    return schema.read(&self.fields).map_err(errors);
+                }
                 let fields = Fields::from_context(&Value::Object(link.question.context.clone()));
                 fields.answer(&self.fields).map_err(FormError::NeedsChange)
             }

@@ -10,6 +10,7 @@ use domain::base::text::{defanged, quoted, truncated, visible, visible_line};
 use domain::base::words::{self, Amount};
 use serde_json::{Map, Value, json};
 
+use super::choosable::{Choosable, Heading};
 use super::fold::{FOLDED_ROWS_MAX, Folding, Folds, Length, entries_kept};
 
 /// A form with more fields than this is not drawn; its definition is shown as text instead.
@@ -210,23 +211,33 @@ pub(super) struct Fields {
     pub fields: Vec<Field>,
     /// True if the agent defined them, so that the page shows them as the agent's words.
     pub by_agent: bool,
+    /// The heading of all fields, if the agent gave them one.
+    pub about: Option<Heading>,
 }
 
 /// One field of a form.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Field {
-    /// The key in the answer.
+    /// The key in the answer; the place in it, as a JSON pointer, if the answer has a schema.
     pub name: String,
+    /// The last part of that place.
+    pub member: String,
     /// The text that the person reads.
     pub label: String,
     /// The hint below the label; may be empty.
     pub description: String,
+    /// The rules for the answer, in our words; may be empty.
+    pub hint: String,
     /// The parts that folding cut from label and description, for example `41 more lines`.
     pub more: Vec<String>,
     /// The control and the type of the answer.
     pub kind: FieldKind,
     /// Whether the person must fill this field.
     pub required: bool,
+    /// The heading of a group that begins with this field.
+    pub opens: Option<Heading>,
+    /// Whether a group ends with this field.
+    pub closes: bool,
 }
 
 /// The control a field is shown as.
@@ -244,6 +255,21 @@ pub(super) enum FieldKind {
     Date,
     /// One of these.
     Options(Vec<String>),
+    /// One line of a kind that a schema names.
+    Line {
+        /// The `type` of the control.
+        input: &'static str,
+        /// The keyboard that a phone shows.
+        keyboard: &'static str,
+        /// Whether a short control is enough.
+        is_short: bool,
+    },
+    /// One of these options of a schema, all of which stand on the page.
+    One(Vec<Choosable>),
+    /// One of these options of a schema, in a closed list.
+    Listed(Vec<Choosable>),
+    /// Some of these options of a schema: a box to tick for each.
+    Many(Vec<Choosable>),
 }
 
 /// The error in one typed value.
@@ -258,7 +284,7 @@ pub(super) struct FieldError {
 }
 
 /// Why a typed value cannot be sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum FieldProblem {
     /// It needs an answer and has none.
     Empty,
@@ -270,17 +296,20 @@ pub(super) enum FieldProblem {
     NotAnOption,
     /// It is longer than [`TYPED_BYTES_MAX`].
     TooLong,
+    /// It breaks a rule of the schema; the rest of the sentence.
+    Rule(String),
 }
 
 impl FieldProblem {
     /// Completes the sentence that begins with the field's label.
-    pub(super) fn sentence(self) -> &'static str {
+    pub(super) fn sentence(&self) -> &str {
         match self {
             Self::Empty => words::IS_STILL_EMPTY,
             Self::NotANumber => words::MUST_BE_A_NUMBER,
             Self::NotADate => words::MUST_BE_A_DATE,
             Self::NotAnOption => words::MUST_BE_AN_OPTION,
             Self::TooLong => words::MUST_BE_SHORTER,
+            Self::Rule(sentence) => sentence,
         }
     }
 }
@@ -289,32 +318,43 @@ impl Fields {
     /// Reads the agent's definition.
     pub(super) fn from_context(context: &Value) -> Self {
         match context.get("fields").and_then(defined_fields) {
-            Some(fields) => Self { fields, by_agent: true },
+            Some(fields) => Self { fields, by_agent: true, about: None },
             None => Self::one(),
         }
     }
 
-    fn one() -> Self {
+    pub(super) fn one() -> Self {
         let field = Field {
             name: "answer".to_owned(),
+            member: "answer".to_owned(),
             label: words::YOUR_ANSWER.to_owned(),
             description: String::new(),
+            hint: String::new(),
             more: Vec::new(),
             kind: FieldKind::Textarea,
             required: true,
+            opens: None,
+            closes: false,
         };
-        Self { fields: vec![field], by_agent: false }
+        Self { fields: vec![field], by_agent: false, about: None }
     }
 
     /// The fields as they are shown.
     pub(super) fn folded(mut self, length: Length, folds: &mut Folds) -> Self {
+        let about = self.about.as_mut().map(|about| about.folded("at-f0", length, folds));
+        let mut before: Vec<String> = about.into_iter().flatten().collect();
         for (index, field) in self.fields.iter_mut().enumerate() {
             // The anchor marks the whole field, and not only its control: the label and the description stand before the control.
             let anchor = format!("at-f{index}");
             let label = folds.line(std::mem::take(&mut field.label), words::A_KEY, &anchor, length);
             let description = folds.text(std::mem::take(&mut field.description), &label.text, &anchor, length);
             (field.label, field.description) = (label.text, description.text);
-            field.more = label.more.into_iter().chain(description.more).collect();
+            let heading = field.opens.as_mut().map(|heading| heading.folded(&anchor, length, folds));
+            before.extend(heading.into_iter().flatten().chain(label.more).chain(description.more));
+            if let FieldKind::One(options) | FieldKind::Many(options) = &mut field.kind {
+                before.extend(options.iter_mut().filter_map(|option| option.folded(&anchor, length, folds)));
+            }
+            field.more = std::mem::take(&mut before);
         }
         self
     }
@@ -363,7 +403,7 @@ fn is_drawn(key: &str, value: &Value) -> bool {
 impl Field {
     /// The key under which the agent receives the answer, if the label does not show this key.
     pub(super) fn key(&self) -> Option<String> {
-        (label(&self.name) != self.label).then(|| visible_line(&self.name))
+        (label(&self.member) != self.label).then(|| visible_line(&self.member))
     }
 
     /// Whether a closed list would cut an option, so that all options must stand on the page.
@@ -389,7 +429,13 @@ impl Field {
             return if self.required { Err(FieldProblem::Empty) } else { Ok(None) };
         }
         match &self.kind {
-            FieldKind::Boolean | FieldKind::Text => Ok(Some(json!(trimmed))),
+            // The fields of a schema are read by it, and not here.
+            FieldKind::Boolean
+            | FieldKind::Text
+            | FieldKind::Line { .. }
+            | FieldKind::One(_)
+            | FieldKind::Listed(_)
+            | FieldKind::Many(_) => Ok(Some(json!(trimmed))),
             // A browser sends line breaks as CR LF; the agent gets the text that the person saw.
             FieldKind::Textarea => Ok(Some(json!(typed.replace("\r\n", "\n")))),
             FieldKind::Number => number(trimmed).map(Some).ok_or(FieldProblem::NotANumber),
@@ -433,17 +479,21 @@ fn defined_field(item: &Value) -> Option<Field> {
     };
     Some(Field {
         name: name.to_owned(),
+        member: name.to_owned(),
         label: match text("label")?.filter(|text| !text.trim().is_empty()) {
             Some(text) => visible_line(text),
             None => label(name),
         },
         description: defanged(&visible(text("description")?.unwrap_or(""))),
+        hint: String::new(),
         more: Vec::new(),
         kind: defined_kind(text("type")?.unwrap_or("text"), item.get("options"))?,
         required: match item.get("required") {
             None | Some(Value::Null) => true,
             Some(value) => value.as_bool()?,
         },
+        opens: None,
+        closes: false,
     })
 }
 
@@ -590,7 +640,7 @@ mod tests {
         let errors = form()
             .answer(&typed(&[("cap", "1,5"), ("law", "Atlantis"), ("clause", " "), ("sign", "24.11.2026")]))
             .expect_err("nothing of it can be sent");
-        let problems: Vec<_> = errors.iter().map(|error| (error.name.as_str(), error.problem)).collect();
+        let problems: Vec<_> = errors.iter().map(|error| (error.name.as_str(), error.problem.clone())).collect();
         assert_eq!(
             problems,
             [

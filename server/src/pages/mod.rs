@@ -2,8 +2,10 @@
 
 mod answer;
 mod audit;
+mod choosable;
 mod context;
 mod development;
+mod fields;
 mod fold;
 mod guard;
 mod home;

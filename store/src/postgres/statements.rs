@@ -293,6 +293,7 @@ insert!(
         asker: String,
         asker_owner: Owned,
         quorum: Option<Written>,
+        form: Option<Written>,
     } with { refusals = "0" }
 );
 

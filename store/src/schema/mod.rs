@@ -211,6 +211,7 @@ diesel::table! {
         fixed_deadline -> Bool,
         ending_event -> Nullable<BigInt>,
         quorum -> Nullable<Document>,
+        form -> Nullable<Document>,
     }
 }
 

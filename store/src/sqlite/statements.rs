@@ -210,6 +210,7 @@ insert!(
         asker: str,
         asker_owner: Owned,
         quorum: Option<Written>,
+        form: Option<Written>,
     } with { refusals = "0" }
 );
 

@@ -532,7 +532,7 @@ fn weighed<R: Rows>(
         && let PlanStep::Change(change) = &plan.step
         && let Some(review) = change.review.as_ref().filter(|_| loaded.intent.reviews_plans())
     {
-        let found = findings("", &[], &review.question.context, None, None);
+        let found = findings("", &[], &review.question.context, None, None, None);
         return Ok(change.seeming_secret.judge(&found).map_err(|errors| Rejection::Invalid { errors }));
     }
     let Some(suspend) = command.asks() else {
@@ -550,7 +550,7 @@ fn weighed<R: Rows>(
     let mut found = title_findings(&title);
     if suspend.task_id.is_some() {
         // The name of the task is in the question, too.
-        found.extend(findings("", &[], &suspend.question.context, None, None));
+        found.extend(findings("", &[], &suspend.question.context, None, None, None));
     }
     let of_title = suspend.seeming_secret.judge(&found).map_err(|errors| Rejection::Invalid { errors });
     let asked = |event: &Event| if let Event::Suspended(suspension, _) = event { portfolio_warning(suspension) } else { None };

@@ -2,6 +2,7 @@
 
 mod at_once;
 mod evidence;
+pub(crate) mod forms;
 mod race;
 mod respond;
 mod waiting;

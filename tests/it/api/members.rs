@@ -373,6 +373,12 @@ fn members_of_questions() -> Vec<Member> {
         ask("decision_record", json!({"a": 1})),
         ask("notify_to", json!(["a@example.com"])),
         ask("supersedes", json!(OPEN)),
+        Member::of(
+            "SuspendRequest",
+            &json!({"question": "Which?", "response_type": "form"}),
+            "schema",
+            json!({"type": "object", "properties": {"cap": {"type": "integer"}}}),
+        ),
         // The server of this test has no domain name.
         ask("required_assurance", json!("passkey")).refused(),
         choice("value", json!("c")),

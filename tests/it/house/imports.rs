@@ -9,8 +9,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// The folders and files of the domain, in order. Each may import only those before it.
-const DOMAIN: &[&str] =
-    &["base", "suspension", "problem", "people", "portfolio", "container", "subscription", "intent", "log", "wire", "asking"];
+const DOMAIN: &[&str] = &[
+    "base",
+    "form",
+    "suspension",
+    "problem",
+    "people",
+    "portfolio",
+    "container",
+    "subscription",
+    "intent",
+    "log",
+    "wire",
+    "asking",
+];
 
 /// The folders and files of the server, in order. Each may import only those before it.
 const SERVER: &[&str] = &[

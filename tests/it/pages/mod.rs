@@ -4,6 +4,7 @@ mod answer;
 mod audit;
 pub(crate) mod browser;
 mod development;
+mod forms;
 mod geometry;
 mod headers;
 mod hostile;

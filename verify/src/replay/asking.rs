@@ -76,6 +76,7 @@ impl Course<'_> {
             reminded_at: None,
             asked_by: self.asker(&asked.asked_by),
             quorum: asked.quorum.clone(),
+            schema: asked.schema.clone(),
             counted: Vec::new(),
             ending: None,
             portfolio_deadline: None,

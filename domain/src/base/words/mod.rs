@@ -4,10 +4,12 @@
 //! markup inside them are in the server's templates. There they are macros, because a template engine escapes the values in them.
 
 mod en;
+mod en_forms;
 
 use std::fmt;
 
 pub use en::*;
+pub use en_forms::*;
 
 /// A sentence with one part that stands out where the medium can show that.
 ///

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::base::ids::{IntentId, SuspensionId};
+use crate::form::Schema;
 use crate::intent::event::{self, ExtensionCause};
 use crate::people::principal::Credential;
 use crate::suspension::assignees::Assignees;
@@ -108,6 +109,9 @@ pub struct Suspended {
     /// How many people must agree; absent if one answer decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quorum: Option<Quorum>,
+    /// The JSON Schema that an answer must satisfy; absent for a question without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Box<Schema>>,
 }
 
 /// One choice of a question.
@@ -211,6 +215,7 @@ impl Suspended {
             required_assurance: question.required_assurance,
             assignees: question.assignees.clone(),
             quorum: suspension.quorum.clone(),
+            schema: suspension.schema.clone(),
         }
     }
 

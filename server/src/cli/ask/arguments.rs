@@ -1,10 +1,13 @@
 //! The arguments of `placet ask`, and the check that they do not contradict each other.
 
-use anyhow::{bail, ensure};
+use std::path::PathBuf;
+
+use anyhow::{Context as _, bail, ensure};
 use clap::Args;
 use domain::base::text::is_blank;
 use domain::suspension::WINDOW_SECONDS_MAX;
 use placet::{AssignedRole, Choice, Question};
+use serde_json::Value;
 
 use crate::cli::remote::RemoteArgs;
 
@@ -16,7 +19,7 @@ const AFTER_HELP: &str = "\
 Standard output holds the answer alone; messages to people go to standard error.
 
 Exit codes:
-  0    answered: yes, or one of the choices (whichever it is), or text
+  0    answered: yes, or one of the choices (whichever it is), or text, or a form
   1    answered: no (--confirm only)
   2    no person answered: expired, undeliverable, withdrawn or superseded. A fallback is printed, and the
        exit code is 2 all the same
@@ -46,6 +49,9 @@ pub(in crate::cli) struct AskArgs {
     /// Ask for free text.
     #[arg(long)]
     text: bool,
+    /// Ask for a form: a file with the JSON Schema of the answer. The answer is printed as JSON.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["confirm", "choices", "text"])]
+    form: Option<PathBuf>,
     /// Show one more fact beside the question; may be repeated. No secrets.
     #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
     context: Vec<(String, String)>,
@@ -94,10 +100,11 @@ enum Assignee {
     Role(AssignedRole),
 }
 
-/// A question whose answer is a yes or no, or a text.
+/// A question whose answer is a yes or no, a text, or the fields of a form.
 pub(super) enum Asked {
     Confirm(Question<bool>),
     Words(Question<String>),
+    Form(Question<Value>),
 }
 
 impl AskArgs {
@@ -109,6 +116,13 @@ impl AskArgs {
             ensure!(fallback != Some(""), "--fallback must not be empty");
             let question = Question::text(&self.question);
             return Ok(Asked::Words(finished(self, question, fallback.map(str::to_owned), idempotency_key)?));
+        }
+        if let Some(file) = &self.form {
+            let schema = std::fs::read(file).with_context(|| format!("failed to read {}", file.display()))?;
+            let schema: Value = serde_json::from_slice(&schema).with_context(|| format!("{} is no JSON", file.display()))?;
+            let fallback = fallback.map(serde_json::from_str).transpose().context("--fallback must be JSON, as the answer is")?;
+            let question = Question::form(&self.question).schema(schema);
+            return Ok(Asked::Form(finished(self, question, fallback, idempotency_key)?));
         }
         if self.choices.is_empty() {
             let fallback = match fallback {
@@ -157,7 +171,7 @@ fn finished<T>(args: &AskArgs, question: Question<T>, fallback: Option<T>, idemp
         };
     }
     if let Some(people) = args.approvals {
-        ensure!(!args.text, "--approvals needs a question with choices, and --text has none");
+        ensure!(!args.text && args.form.is_none(), "--approvals needs a question with choices, and --text and --form have none");
         question = question.require_approvals(people);
     }
     if let Some(seconds) = args.timeout {

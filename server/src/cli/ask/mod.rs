@@ -61,6 +61,7 @@ async fn ask(args: &AskArgs) -> anyhow::Result<u8> {
         let preview = match asked {
             Asked::Confirm(question) => remote.heard(remote.client.preview(question)).await,
             Asked::Words(question) => remote.heard(remote.client.preview(question)).await,
+            Asked::Form(question) => remote.heard(remote.client.preview(question)).await,
         };
         preview::print(&preview.map_err(|error| remote.failed(error))?, args.json)?;
         return Ok(0);
@@ -71,6 +72,7 @@ async fn ask(args: &AskArgs) -> anyhow::Result<u8> {
     match asked {
         Asked::Confirm(question) => conversation.hold(&mut signals, question, |yes| *yes).await,
         Asked::Words(question) => conversation.hold(&mut signals, question, |_| true).await,
+        Asked::Form(question) => conversation.hold(&mut signals, question, |_| true).await,
     }
 }
 

@@ -201,7 +201,9 @@ mod tests {
         let mut pages = vec![
             OpenQuestion { answers: Answers::Choices(Choices::new(choices)), ..question.clone() }.render().unwrap(),
             OpenQuestion { answers: Answers::Text { typed: String::new() }, ..question.clone() }.render().unwrap(),
-            OpenQuestion { answers: Answers::Form { typed: BTreeMap::new() }, ..question.clone() }.render().unwrap(),
+            OpenQuestion { answers: Answers::Form { schema: None, typed: BTreeMap::new() }, ..question.clone() }
+                .render()
+                .unwrap(),
         ];
         for ending in [
             Ending::AnsweredByYou { given: given(), at: at(7, 18), comment: Some(text()), received_at: None },

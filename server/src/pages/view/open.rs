@@ -6,6 +6,7 @@ use askama::Template;
 use chrono::{DateTime, Utc};
 use domain::base::text::visible_line;
 use domain::base::words;
+use domain::form::Schema;
 use domain::suspension::AskedBefore;
 use domain::suspension::quorum::Quorum;
 use serde_json::Value;
@@ -153,8 +154,10 @@ pub(in crate::pages) enum Answers {
         /// The text that was typed before an error.
         typed: String,
     },
-    /// Fields, posted with [`super::context::FIELD_PREFIX`]; read [`Fields`] from the context to interpret them.
+    /// Fields, posted with [`super::context::FIELD_PREFIX`]; read [`Fields`] from the schema, or else the context, to interpret them.
     Form {
+        /// The schema of the answer, if it has one.
+        schema: Option<Box<Schema>>,
         /// The texts that were typed before an error, by the names of the fields.
         typed: BTreeMap<String, String>,
     },
@@ -234,11 +237,13 @@ impl OpenQuestion {
             Silence::Fallback(given) => given.table(length, &mut folds),
             Silence::Ends | Silence::Beside => None,
         };
-        let form = match self.answers {
-            Answers::Form { .. } => Some(Fields::from_context(&self.context)),
+        let form = match &self.answers {
+            Answers::Form { schema: Some(schema), .. } => Some(Fields::of_schema(schema)),
+            Answers::Form { schema: None, .. } => Some(Fields::from_context(&self.context)),
             Answers::Choices(_) | Answers::Text { .. } => None,
         };
-        let drawn = form.as_ref().is_some_and(|fields| fields.by_agent);
+        let has_schema = matches!(&self.answers, Answers::Form { schema: Some(_), .. });
+        let drawn = !has_schema && form.as_ref().is_some_and(|fields| fields.by_agent);
         let left = if drawn { not_drawn(&self.context["fields"]) } else { Vec::new() };
         let shown = |key: &String| !(drawn && key == "fields");
         let context = self.context.as_object().into_iter().flatten().filter(|(key, _)| shown(key));
@@ -318,7 +323,9 @@ impl OpenPage<'_> {
     /// The id of a field's control, to which the link in the error summary leads. A text answer has only one control, `answer`.
     fn id(&self, name: &str) -> String {
         let position = self.fields.iter().flat_map(|fields| &fields.fields).position(|field| field.name == name);
-        position.map_or_else(|| "answer".to_owned(), |index| format!("f{index}"))
+        // A problem of the whole form leads to its first field.
+        let first = if self.fields.is_some() { "f0" } else { "answer" };
+        position.map_or_else(|| first.to_owned(), |index| format!("f{index}"))
     }
 
     fn problem(&self, name: &str) -> Option<&FieldError> {
@@ -327,7 +334,7 @@ impl OpenPage<'_> {
 
     fn typed(&self, name: &str) -> &str {
         match &self.open.answers {
-            Answers::Form { typed } => typed.get(name).map_or("", String::as_str),
+            Answers::Form { typed, .. } => typed.get(name).map_or("", String::as_str),
             Answers::Choices(_) | Answers::Text { .. } => "",
         }
     }
@@ -433,7 +440,7 @@ mod tests {
         let context = |value: Value| OpenQuestion { context: value, ..open() };
         let asks = |question: &str| OpenQuestion { asked: Asked { question: question.to_owned(), ..open().asked }, ..open() };
         let form = |fields: Value| OpenQuestion {
-            answers: Answers::Form { typed: BTreeMap::new() },
+            answers: Answers::Form { schema: None, typed: BTreeMap::new() },
             ..context(json!({ "fields": fields }))
         };
         let described = SuspensionChoice { description: Some(long.clone()), ..choice("a", "A", Style::Default) };
@@ -516,7 +523,7 @@ mod tests {
             [("cap", "25oo"), ("law", "Norway"), ("cc", "on")].map(|(name, text)| (name.to_owned(), text.to_owned())).into();
         let errors = Fields::from_context(&context).answer(&typed).unwrap_err();
         let error = Some(FormError::NeedsChange(errors));
-        let html = OpenQuestion { context, answers: Answers::Form { typed }, error, ..open() }.render().unwrap();
+        let html = OpenQuestion { context, answers: Answers::Form { schema: None, typed }, error, ..open() }.render().unwrap();
         assert!(html.contains("Nothing was sent yet. One answer needs a change"));
         assert!(html.contains("<a href=\"#f0\">“<bdi>Cap</bdi>” must be a number"));
         assert!(
@@ -530,12 +537,15 @@ mod tests {
         assert!(html.contains("Clause") && !html.contains(">Fields<"));
         // A closed list would cut an option of this length.
         let long = json!({"fields": [{"name": "a", "options": ["x".repeat(25), "y"]}]});
-        let html = OpenQuestion { context: long, answers: Answers::Form { typed: BTreeMap::new() }, ..open() }.render().unwrap();
+        let html = OpenQuestion { context: long, answers: Answers::Form { schema: None, typed: BTreeMap::new() }, ..open() }
+            .render()
+            .unwrap();
         assert!(html.matches("type=\"radio\" name=\"field.a\"").count() == 2 && !html.contains("<select"), "{html}");
         // If the label does not tell the name of the field, the page shows the name beside it.
         let renamed = json!({"fields": [{"name": "pay_all", "label": "Colour", "placeholder": "red"}]});
-        let html =
-            OpenQuestion { context: renamed, answers: Answers::Form { typed: BTreeMap::new() }, ..open() }.render().unwrap();
+        let html = OpenQuestion { context: renamed, answers: Answers::Form { schema: None, typed: BTreeMap::new() }, ..open() }
+            .render()
+            .unwrap();
         assert!(html.contains("<bdi>Colour</bdi> <code class=\"mute\"><bdi>pay_all</bdi></code>"), "{html}");
         assert!(html.contains("Placeholder") && html.contains(">red</div>"), "{html}");
     }

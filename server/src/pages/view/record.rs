@@ -3,7 +3,7 @@
 use askama::Template;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::base::text::{quoted, visible, visible_line};
-use domain::base::time;
+use domain::base::{time, words};
 use domain::intent::status::Status;
 use domain::suspension::delivery::DeliveryState;
 use domain::suspension::{FallbackPolicy, Suspension, SuspensionChoice};
@@ -271,9 +271,11 @@ impl Shown {
         let people = people(&recorded);
         let RecordedQuestion { suspension, question, messages: _, views: _ } = recorded;
         let outcome = Outcome::of(&suspension);
-        let context = question.as_ref().map(|question| Value::Object(question.context.clone()));
-        let context = context.filter(|context| context.as_object().is_some_and(|members| !members.is_empty()));
-        let Suspension { asked_by, suspended_at, expires_at, choices, fallback_policy, fallback_value, .. } = suspension;
+        let context = question.as_ref().map(|question| Value::Object(question.context.clone())).unwrap_or_default();
+        let Suspension { asked_by, suspended_at, expires_at, choices, fallback_policy, fallback_value, schema, .. } = suspension;
+        let form = schema.map(|schema| Value::Object(schema.members().clone()));
+        let form = form.as_ref().map(|form| (words::FORM_AS_A_SCHEMA.to_owned(), form));
+        let sent: Vec<(String, &Value)> = entries(&context).into_iter().chain(form).collect();
         let has_fallback = fallback_policy != FallbackPolicy::Fail;
         Self {
             agent: line(&asked_by.name),
@@ -281,7 +283,7 @@ impl Shown {
             asked_at: suspended_at,
             expires_at,
             choices: choices.into_iter().map(choice).collect(),
-            context: context.map(|context| Table::new(entries(&context), prefix, Length::Whole, &mut Folds::default())),
+            context: (!sent.is_empty()).then(|| Table::new(sent, prefix, Length::Whole, &mut Folds::default())),
             fallback: fallback_value.filter(|_| has_fallback).map(|value| answer(&value)),
             outcome,
             people,

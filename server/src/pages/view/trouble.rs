@@ -60,7 +60,8 @@ const LINE_CHARS_MAX: usize = 60;
 impl Typed {
     fn label(&self) -> String {
         match self.name.strip_prefix(FIELD_PREFIX) {
-            Some(name) => line(name),
+            // The name in a form with a schema is a JSON pointer.
+            Some(name) => line(name.strip_prefix('/').unwrap_or(name)),
             None if self.name == "comment" => words::COMMENT.to_owned(),
             None => words::YOUR_ANSWER.to_owned(),
         }

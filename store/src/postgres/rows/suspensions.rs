@@ -39,6 +39,7 @@ impl WriteSuspensions for Writing<'_> {
             asker: suspension.asked_by.name.clone(),
             asker_owner: Owned(suspension.asked_by.owner.clone()),
             quorum: written(suspension.quorum.as_ref())?,
+            form: written(suspension.schema.as_deref())?,
         };
         self.session.later(write, None)
     }

@@ -1,0 +1,104 @@
+//! The words about the fields of a form. Most say what an answer must be like: they complete a sentence that begins with the field's label.
+
+/// The schema of a form, where it is shown as the agent wrote it.
+pub const FORM_AS_A_SCHEMA: &str = "Form, as a JSON Schema";
+
+/// No answer, where one is needed.
+pub const IS_MISSING: &str = "is still empty";
+
+/// Text where a number is needed.
+pub const NUMBER_NEEDED: &str = "must be a number, with a point for decimals";
+
+/// Text or a fraction where a whole number is needed.
+pub const WHOLE_NUMBER_NEEDED: &str = "must be a whole number";
+
+/// Another kind of value than the field has.
+pub const ANOTHER_KIND: &str = "must be a value of another kind";
+
+/// None of the options.
+pub const OPTION_NEEDED: &str = "must be one of the options";
+
+/// The same option twice.
+pub const ONCE_EACH: &str = "must have each option once at most";
+
+/// A member that the form does not have.
+pub const NO_SUCH_FIELD: &str = "has a member that this form does not have";
+
+/// A text in another form than the pattern of the field asks for.
+pub fn must_match(pattern: &str) -> String {
+    format!("must match the pattern {pattern}")
+}
+
+/// A format, in words; the second one is an example.
+pub fn must_be_like(what: &str, example: &str) -> String {
+    format!("must be {what}, for example {example}")
+}
+
+/// An e-mail address, and an example.
+pub const AN_EMAIL: (&str, &str) = ("an e-mail address", "ada@example.com");
+/// An address of a page, and an example.
+pub const A_URI: (&str, &str) = ("an address with its scheme", "https://example.com/page");
+/// A date, and an example.
+pub const A_DATE: (&str, &str) = ("a date", "2026-11-24");
+/// A date with a time, and an example.
+pub const A_DATE_TIME: (&str, &str) = ("a date and a time with its zone", "2026-11-24T09:30:00Z");
+
+/// Less than the least.
+pub fn at_least(limit: &str) -> String {
+    format!("must be at least {limit}")
+}
+
+/// More than the most.
+pub fn at_most(limit: &str) -> String {
+    format!("must be at most {limit}")
+}
+
+/// Not more than a bound that does not count itself.
+pub fn more_than(limit: &str) -> String {
+    format!("must be more than {limit}")
+}
+
+/// Not less than a bound that does not count itself.
+pub fn less_than(limit: &str) -> String {
+    format!("must be less than {limit}")
+}
+
+/// No multiple.
+pub fn multiple_of(step: &str) -> String {
+    format!("must be a multiple of {step}")
+}
+
+/// Too few characters.
+pub fn at_least_characters(least: u64) -> String {
+    format!("must have at least {least} {}", if least == 1 { "character" } else { "characters" })
+}
+
+/// Too many characters.
+pub fn at_most_characters(most: u64) -> String {
+    format!("must have at most {most} {}", if most == 1 { "character" } else { "characters" })
+}
+
+/// Too few options.
+pub fn at_least_options(least: u64) -> String {
+    format!("must have at least {least} of the options")
+}
+
+/// Too many options.
+pub fn at_most_options(most: u64) -> String {
+    format!("must have at most {most} of the options")
+}
+
+/// The rules of a field, below its label.
+pub fn hint(rules: &[String]) -> String {
+    let (Some(first), rest) = (rules.first(), rules.get(1..).unwrap_or_default()) else { return String::new() };
+    let mut hint = String::new();
+    let mut letters = first.chars();
+    hint.extend(letters.next().map(|letter| letter.to_ascii_uppercase()));
+    hint.push_str(letters.as_str());
+    for rule in rest {
+        hint.push_str(", ");
+        hint.push_str(rule.strip_prefix("must be ").unwrap_or(rule));
+    }
+    hint.push('.');
+    hint
+}

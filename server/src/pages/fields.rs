@@ -1,0 +1,204 @@
+//! The fields of a form whose answer has a schema, as the page shows them.
+//!
+//! Everything here is text of the agent. It leaves this module as plain text with control and bidirectional characters made visible; the
+//! template escapes it.
+
+use domain::base::text::{defanged, truncated, visible, visible_line};
+use domain::base::words;
+use domain::form::{self, Bounds, Entry, Format, Group, Kind, Problem, Schema, Shape};
+
+use super::choosable::{Choosable, Heading};
+use super::context::{FIELD_PREFIX, Field, FieldError, FieldKind, FieldProblem, Fields, OPTION_CHARS_INLINE_MAX, label};
+
+/// The longest label inside one of our sentences, in characters.
+const PHRASE_CHARS_MAX: usize = 80;
+/// Fewer options than this stand on the page: one tap is less than two.
+const LISTED_MIN: usize = 5;
+
+impl Fields {
+    /// The fields of a schema; one large field if it is none that this server accepts.
+    pub(super) fn of_schema(schema: &Schema) -> Self {
+        let Ok(shape) = schema.shape() else { return Self::one() };
+        let mut fields = Vec::new();
+        for entry in &shape.entries {
+            match entry {
+                Entry::Field(field) => fields.push(shown(field)),
+                Entry::Group(group) => fields.extend(grouped(group)),
+            }
+        }
+        let about = Heading { label: defanged(&visible_line(&shape.title)), description: text(&shape.description) };
+        Self { fields, by_agent: true, about: Some(about).filter(|about| !about.is_empty()) }
+    }
+}
+
+/// The errors of the page for the problems of an answer.
+pub(super) fn errors(schema: &Schema, problems: Vec<Problem>) -> Vec<FieldError> {
+    let shape = schema.shape().unwrap_or_default();
+    problems.into_iter().map(|problem| error(&shape, problem)).collect()
+}
+
+fn error(shape: &Shape, problem: Problem) -> FieldError {
+    let Problem { pointer, message, .. } = problem;
+    let field = shape.fields().find(|field| field.pointer == pointer);
+    let label = field.map_or_else(|| words::YOUR_ANSWER.to_owned(), |field| named(field.title.as_deref(), &field.name));
+    FieldError { name: pointer, label: truncated(&label, PHRASE_CHARS_MAX), problem: FieldProblem::Rule(visible_line(&message)) }
+}
+
+fn named(title: Option<&str>, name: &str) -> String {
+    title.map_or_else(|| label(name), |title| defanged(&visible_line(title)))
+}
+
+fn text(words: &str) -> String {
+    defanged(&visible(words))
+}
+
+fn grouped(group: &Group) -> Vec<Field> {
+    let mut fields: Vec<Field> = group.fields.iter().map(shown).collect();
+    let heading = Heading { label: named(group.title.as_deref(), &group.name), description: text(&group.description) };
+    if let Some(first) = fields.first_mut() {
+        first.opens = Some(heading);
+    }
+    if let Some(last) = fields.last_mut() {
+        last.closes = true;
+    }
+    fields
+}
+
+fn shown(field: &form::Field) -> Field {
+    let label = named(field.title.as_deref(), &field.name);
+    Field {
+        name: field.pointer.clone(),
+        member: field.name.clone(),
+        label,
+        description: text(&field.description),
+        hint: visible_line(&words::hint(&field.rules())),
+        more: Vec::new(),
+        kind: kind(field),
+        required: field.required,
+        opens: None,
+        closes: false,
+    }
+}
+
+fn kind(field: &form::Field) -> FieldKind {
+    match &field.kind {
+        Kind::Text { format: None, .. } if field.is_long_text() => FieldKind::Textarea,
+        Kind::Text { format, .. } => {
+            let (input, keyboard) = match format {
+                None | Some(Format::DateTime) => ("text", "text"),
+                Some(Format::Email) => ("email", "email"),
+                Some(Format::Uri) => ("url", "url"),
+                Some(Format::Date) => ("date", "text"),
+            };
+            FieldKind::Line { input, keyboard, is_short: *format == Some(Format::Date) }
+        }
+        Kind::Number(bounds) => number(bounds, "decimal"),
+        Kind::Integer(bounds) => number(bounds, "numeric"),
+        Kind::Boolean => FieldKind::Boolean,
+        Kind::One(options) => {
+            let options = choosable(field, options);
+            if fits_a_list(&options) { FieldKind::Listed(options) } else { FieldKind::One(options) }
+        }
+        Kind::Many { options, .. } => FieldKind::Many(choosable(field, options)),
+    }
+}
+
+/// The keyboards of phones that show digits have no sign, so they serve only numbers that cannot be negative.
+fn number(bounds: &Bounds, keyboard: &'static str) -> FieldKind {
+    let least = bounds.minimum.as_ref().or(bounds.exclusive_minimum.as_ref()).and_then(serde_json::Number::as_f64);
+    let keyboard = if least.is_some_and(|least| least >= 0.0) { keyboard } else { "text" };
+    FieldKind::Line { input: "text", keyboard, is_short: true }
+}
+
+fn choosable(field: &form::Field, options: &[form::Opt]) -> Vec<Choosable> {
+    let shown = |(index, option): (usize, &form::Opt)| Choosable {
+        box_name: field.tick_name(index),
+        value: option.value.clone(),
+        label: option.title.as_deref().map_or_else(|| visible_line(&option.value), |title| defanged(&visible_line(title))),
+        description: text(&option.description),
+        // If the words do not tell the value, the page shows the value beside them.
+        sends: option.title.as_deref().filter(|title| *title != option.value).map(|_| visible_line(&option.value)),
+    };
+    options.iter().enumerate().map(shown).collect()
+}
+
+/// Whether a closed list shows all options whole on a small phone.
+fn fits_a_list(options: &[Choosable]) -> bool {
+    let is_short = |option: &Choosable| {
+        option.description.is_empty() && option.sends.is_none() && option.label.chars().count() <= OPTION_CHARS_INLINE_MAX
+    };
+    options.len() >= LISTED_MIN && options.iter().all(is_short)
+}
+
+impl Field {
+    /// Whether words stand below the label.
+    pub(super) fn has_hint(&self) -> bool {
+        !self.description.is_empty() || !self.hint.is_empty()
+    }
+}
+
+impl Choosable {
+    /// The name of its box in the posted body.
+    pub(super) fn posted_box(&self) -> String {
+        format!("{FIELD_PREFIX}{}", self.box_name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::form::Typed;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn schema(schema: &Value) -> Schema {
+        Schema::accept(schema.as_object().unwrap().clone()).unwrap()
+    }
+
+    #[test]
+    fn each_kind_of_a_schema_has_the_control_that_suits_a_phone() {
+        let schema = schema(&json!({"type": "object", "properties": {
+            "count": {"type": "integer", "minimum": 0},
+            "delta": {"type": "integer"},
+            "price": {"type": "number", "exclusiveMinimum": 0},
+            "mail": {"type": "string", "format": "email"},
+            "site": {"type": "string", "format": "uri"},
+            "day": {"type": "string", "format": "date"},
+            "at": {"type": "string", "format": "date-time"},
+            "name": {"type": "string", "maxLength": 200},
+            "essay": {"type": "string"},
+            "sure": {"type": "boolean"},
+        }, "x-order": ["count", "delta", "price", "mail", "site", "day", "at", "name", "essay", "sure"]}));
+        let line = |input, keyboard, is_short| FieldKind::Line { input, keyboard, is_short };
+        let kinds: Vec<FieldKind> = Fields::of_schema(&schema).fields.into_iter().map(|field| field.kind).collect();
+        let expected = [
+            line("text", "numeric", true),
+            line("text", "text", true),
+            line("text", "decimal", true),
+            line("email", "email", false),
+            line("url", "url", false),
+            line("date", "text", true),
+            line("text", "text", false),
+            line("text", "text", false),
+            FieldKind::Textarea,
+            FieldKind::Boolean,
+        ];
+        assert_eq!(kinds, expected);
+    }
+
+    #[test]
+    fn a_problem_names_its_field_by_the_label_that_the_page_shows() {
+        let schema = schema(&json!({"type": "object", "required": ["to"], "properties": {
+            "to": {"type": "object", "title": "Recipient", "required": ["post_code"], "properties": {
+                "post_code": {"type": "string", "pattern": "^[0-9]{5}$"},
+            }},
+        }}));
+        let fields = Fields::of_schema(&schema);
+        assert_eq!(fields.fields[0].opens.as_ref().map(|heading| &*heading.label), Some("Recipient"));
+        let typed = Typed::from([("/to/post_code".to_owned(), "12".to_owned())]);
+        let errors = errors(&schema, schema.read(&typed).unwrap_err());
+        assert_eq!(errors[0].name, "/to/post_code");
+        assert_eq!(errors[0].label, "Post code");
+        assert_eq!(errors[0].problem.sentence(), "must match the pattern ^[0-9]{5}$");
+    }
+}

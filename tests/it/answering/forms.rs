@@ -1,0 +1,120 @@
+//! Forms with a schema: only an answer that satisfies it counts, whichever way it comes.
+
+#![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
+
+use domain::form::SCHEMA_BYTES_MAX;
+use harness::on_each_store;
+use serde_json::{Value, json};
+
+/// The terms of a contract.
+pub(crate) fn contract() -> Value {
+    json!({
+        "type": "object", "title": "Terms", "required": ["cap", "law"], "x-order": ["cap", "law", "to"],
+        "properties": {
+            "cap": {"type": "integer", "title": "Liability cap", "description": "In euros", "minimum": 50_000, "maximum": 500_000},
+            "law": {"type": "string", "title": "Governing law", "oneOf": [
+                {"const": "de", "title": "Germany"}, {"const": "no", "title": "Norway"},
+            ]},
+            "to": {"type": "object", "title": "Recipient", "required": ["mail"], "properties": {
+                "mail": {"type": "string", "format": "email"}, "post_code": {"type": "string", "pattern": "^[0-9]{5}$"},
+            }},
+        },
+    })
+}
+
+/// A question with this schema.
+pub(crate) fn form(schema: &Value) -> Value {
+    json!({"question": "Which terms?", "response_type": "form", "choices": [], "schema": schema})
+}
+
+fn fields(refused: (u16, &Value)) -> Vec<(String, String)> {
+    let (status, body) = refused;
+    assert_eq!(status, 422, "{body}");
+    let text = |error: &Value, name: &str| error[name].as_str().unwrap().to_owned();
+    body["errors"].as_array().unwrap().iter().map(|error| (text(error, "field"), text(error, "rule"))).collect()
+}
+
+on_each_store! {
+    /// The agent acts on what it gets. An answer that breaks the schema must not reach it, and the person must be told which part breaks it.
+    async fn only_an_answer_that_satisfies_the_schema_counts(app: &mut TestApp) {
+        let agent = app.agent();
+        let (intent, id) = agent.ask(form(&contract())).await;
+        assert_eq!(agent.suspension(&id).await["schema"], contract());
+        app.restart().await;
+        let agent = app.agent();
+        for (value, field, rule) in [
+            (json!({"cap": 49_999, "law": "de"}), "value/cap", "minimum"),
+            (json!({"cap": "50000", "law": "de"}), "value/cap", "type"),
+            (json!({"cap": 50_000}), "value/law", "required"),
+            (json!({"cap": 50_000, "law": "Germany"}), "value/law", "oneOf"),
+            (json!({"cap": 50_000, "law": "de", "to": {"mail": "x"}}), "value/to/mail", "format"),
+            (json!({"cap": 50_000, "law": "de", "to": {"mail": "a@example.com", "post_code": "1234"}}), "value/to/post_code", "pattern"),
+            (json!([]), "value", "type"),
+            (json!("approve"), "value", "type"),
+        ] {
+            let refused = app.operator().respond(intent, &id, value.clone()).await;
+            assert_eq!(fields((refused.status, &refused.body)), [(field.to_owned(), rule.to_owned())], "{value}");
+        }
+        assert_eq!(agent.status(intent).await, "suspended_awaiting_input");
+        let value = json!({"cap": 500_000, "law": "no", "to": {"mail": "ada@example.com", "post_code": "12345"}});
+        let answered = app.operator().respond(intent, &id, value.clone()).await.ok();
+        assert_eq!(answered["value"], value);
+        assert_eq!(app.agent().suspension(&id).await["response"], value);
+    }
+
+    /// A form that people cannot be shown is refused when it is asked, and not when they open it.
+    async fn a_schema_that_cannot_be_shown_is_refused_with_its_place(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let with = |property: Value| form(&json!({"type": "object", "properties": {"a": property}}));
+        let large = json!({"type": "boolean", "description": "x".repeat(SCHEMA_BYTES_MAX)});
+        for (question, field, rule) in [
+            (with(json!({"type": "string", "format": "password"})), "schema/properties/a/format", "format"),
+            (with(json!({"type": "string", "pattern": "(?=a)"})), "schema/properties/a/pattern", "pattern"),
+            (with(json!({"type": "string", "$ref": "http://127.0.0.1:1/"})), "schema/properties/a/$ref", "keyword"),
+            (with(large), "schema", "length"),
+            (json!({"schema": contract()}), "schema", "unsupported"),
+            (json!({"response_type": "text", "choices": [], "schema": contract()}), "schema", "unsupported"),
+        ] {
+            let refused = agent.suspend(intent, question).await;
+            assert_eq!(fields((refused.status, &refused.body)), [(field.to_owned(), rule.to_owned())]);
+        }
+        let refused = agent.suspend(intent, json!({"response_type": "form", "choices": [], "schema": []})).await;
+        assert_eq!(refused.status, 422, "{}", refused.body);
+        let falls_back = |value: Value| {
+            let mut question = form(&contract());
+            (question["fallback_policy"], question["fallback_value"]) = (json!("complete_with_fallback"), value);
+            question
+        };
+        let refused = agent.suspend(intent, falls_back(json!({"cap": 1, "law": "de"}))).await;
+        assert_eq!(fields((refused.status, &refused.body)), [("fallback_value".to_owned(), "answer".to_owned())]);
+        agent.suspend(intent, falls_back(json!({"cap": 50_000, "law": "de"}))).await.ok();
+    }
+
+    /// The schema is part of what was shown: another schema is another question.
+    async fn the_hash_of_what_was_shown_covers_the_schema(app: &mut TestApp) {
+        let mut hashes = Vec::new();
+        for most in [500_000, 600_000] {
+            let mut schema = contract();
+            schema["properties"]["cap"]["maximum"] = json!(most);
+            let question = form(&schema);
+            let (intent, id) = app.agent().ask(question).await;
+            let answered = app.operator().respond(intent, &id, json!({"cap": 50_000, "law": "de"})).await.ok();
+            let events = app.agent().events(intent).await;
+            let asked = events.iter().find(|event| event["event_type"] == "intent.suspended").unwrap();
+            assert_eq!(asked["payload"]["schema"], schema);
+            hashes.push(answered["presented_hash"].clone());
+        }
+        assert_ne!(hashes[0], hashes[1]);
+    }
+
+    /// RFC-0025 §8: without a schema the values of a form pass as they are.
+    async fn a_form_without_a_schema_passes_every_value(app: &mut TestApp) {
+        for value in [json!({"cap": "much"}), json!([1, "two"]), json!("text"), json!(false)] {
+            let question = json!({"response_type": "form", "choices": [], "context": {"fields": [{"name": "cap", "type": "number"}]}});
+            let (intent, id) = app.agent().ask(question).await;
+            let answered = app.operator().respond(intent, &id, value.clone()).await.ok();
+            assert_eq!(answered["value"], value);
+        }
+    }
+}
