@@ -7,6 +7,7 @@ mod development;
 mod geometry;
 mod headers;
 mod hostile;
+mod inbox;
 mod live;
 mod looks;
 mod openid;
