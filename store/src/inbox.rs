@@ -179,6 +179,9 @@ pub(crate) fn inbox<R: ReadRows>(
 
 /// The questions in these rows, in the same order.
 fn questions<R: ReadRows>(rows: &mut R, found: &[ListedRow]) -> RowsResult<Vec<InboxQuestion>> {
+    if found.is_empty() {
+        return Ok(Vec::new());
+    }
     let rids: Vec<i64> = found.iter().map(|row| row.rid).collect();
     let mut suspensions: HashMap<i64, SuspensionRow> =
         rows.suspensions_in(&rids)?.into_iter().map(|row| (row.rid, row)).collect();
@@ -322,6 +325,9 @@ fn having<R: ReadRows>(rows: &mut R, events: &[i64], words: &[String]) -> RowsRe
     #[serde(default)]
     struct Asked {
         question: Option<String>,
+    }
+    if events.is_empty() {
+        return Ok(HashSet::new());
     }
     let words: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
     let mut having = HashSet::new();

@@ -487,7 +487,8 @@ on_each_store! {
         first.key("k").await;
         first.key("j").await;
         until(&first, &format!("!document.getElementById('q-{id}') && document.activeElement.closest('#q-{next}')")).await;
-        assert!(first.console_errors().await.is_empty() && second.console_errors().await.is_empty());
+        let errors = [first.console_errors().await, second.console_errors().await].concat();
+        assert!(errors.is_empty(), "{errors:?}");
     }
 }
 

@@ -106,6 +106,7 @@ const ANOTHER_DAY: &str = "DELETE FROM suspension_keys WHERE suspension < 100000
                            INSERT INTO sessions (id, person, hash, began_at, used_at, ends_at) SELECT id, id, id::text::bytea, now(), now(), \
                            now() + interval '9 years' FROM intents; ANALYZE sessions; \
                            INSERT INTO views SELECT rid, 'person-' || rid, now() FROM suspensions ON CONFLICT DO NOTHING; ANALYZE views; \
+                           INSERT INTO counted_answers SELECT rid, 'person-' || rid, event FROM suspensions ON CONFLICT DO NOTHING; ANALYZE counted_answers; \
                            INSERT INTO inbox SELECT 'person:' || rid, now(), rid FROM suspensions ON CONFLICT DO NOTHING; ANALYZE inbox; \
                            INSERT INTO answered SELECT 'person-' || rid, rid FROM suspensions ON CONFLICT DO NOTHING; ANALYZE answered; \
                            INSERT INTO bounces (outbox, hard, reported_at) SELECT rid, true, now() FROM outbox; ANALYZE bounces";
