@@ -443,8 +443,14 @@ fn say(text: &str) {
 async fn until(browser: &Browser, done: &str) {
     let js = format!(
         "new Promise((yes) => {{
-            const check = () => ({done}) && yes(true);
-            new MutationObserver(check).observe(document.documentElement, {{subtree: true, attributes: true, childList: true, characterData: true}});
+            const watch = new MutationObserver(() => check());
+            const check = () => {{
+                if (!({done})) return;
+                // An observer that stayed would look for rows that have gone since.
+                watch.disconnect();
+                yes(true);
+            }};
+            watch.observe(document.documentElement, {{subtree: true, attributes: true, childList: true, characterData: true}});
             check();
         }})"
     );
