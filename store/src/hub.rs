@@ -49,6 +49,8 @@ pub struct Hub {
     redriven: Mutex<Vec<String>>,
     timers: Notify,
     publications: Publications,
+    /// Lists of questions, which a question that is asked, changes or ends may change.
+    lists: watch::Sender<()>,
     observer: Arc<dyn Observer>,
 }
 
@@ -70,12 +72,16 @@ impl Hub {
             redriven: Mutex::default(),
             timers: Notify::default(),
             publications: Publications::default(),
+            lists: watch::Sender::new(()),
             observer,
         }
     }
 
     /// Announces what a commit did.
     pub fn announce(&self, notices: &[Notice]) {
+        if notices.iter().any(changes_lists) {
+            self.lists.send_replace(());
+        }
         for notice in notices {
             match notice {
                 Notice::Suspension(id) => {
@@ -114,6 +120,7 @@ impl Hub {
         let waiting: Vec<SuspensionId> = self.watched();
         self.announce(&waiting.into_iter().map(Notice::Suspension).collect::<Vec<_>>());
         self.announce(&[Notice::Delivery, Notice::Timer]);
+        self.lists.send_replace(());
         self.publications.wake_all();
     }
 
@@ -130,6 +137,12 @@ impl Hub {
         watched.watchers += 1;
         self.observer.waits();
         Watch { hub: self, id, notify: watched.notify.clone() }
+    }
+
+    /// Registers interest in lists of questions. A wake-up says that one of them may have changed; a server that is one of several
+    /// hears of the questions of the others by the events that are published, so lists are also read now and then without one.
+    pub fn lists(&self) -> watch::Receiver<()> {
+        self.lists.subscribe()
     }
 
     /// Registers a stream. Register before you read its events: otherwise an event that comes after the read and before the
@@ -178,6 +191,21 @@ impl Hub {
     fn waiting(&self) -> MutexGuard<'_, HashMap<SuspensionId, Watched>> {
         // A panic cannot leave the map half changed, so the lock is used even if a panic has poisoned it.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether a list of questions may have changed.
+fn changes_lists(notice: &Notice) -> bool {
+    match notice {
+        Notice::Suspension(_) | Notice::Published | Notice::Fact(Fact::Asked) => true,
+        Notice::Ended(_)
+        | Notice::Appended(_)
+        | Notice::Delivery
+        | Notice::Redriven(_)
+        | Notice::Timer
+        | Notice::Fact(_)
+        | Notice::Story(_)
+        | Notice::Span(_) => false,
     }
 }
 

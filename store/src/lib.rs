@@ -25,6 +25,9 @@ mod groups;
 pub mod host;
 pub mod hub;
 mod identity;
+pub mod inbox;
+mod inbox_columns;
+mod inboxes;
 mod inspection;
 pub mod link;
 mod logins;
@@ -78,6 +81,7 @@ pub use self::filter::{
 pub use self::graph::{Relation, Relatives};
 pub use self::groups::Groups;
 pub use self::identity::{Entry, OPENID_LOGIN_LASTS, Proved, Stray};
+pub use self::inboxes::Inboxes;
 pub use self::inspection::{Directory, Gateway, Inspection, Schema};
 pub use self::link::LinkView;
 pub use self::logins::Logins;

@@ -67,7 +67,7 @@ const events = async () => {
 for (const algorithm of ["RS256", "PS256", "ES256", "EdDSA"]) {
   await fetch(`${issuer}/algorithm/${algorithm}`);
   const { page } = await enter("account-of-ada");
-  if (page.status !== 200 || page.url.pathname !== "/audit" || !page.html.includes("ada@example.com")) {
+  if (page.status !== 200 || page.url.pathname !== "/inbox" || !page.html.includes("ada@example.com")) {
     fail(`ada did not get in with ${algorithm}: ${page.status} ${page.url}\n${page.html}`);
   }
 }

@@ -91,11 +91,13 @@ pub enum Action {
     RevokeReceipt,
     /// Erase the content of an intent that has ended, or hold it back from being erased.
     Redact,
+    /// Look at the questions that wait for people.
+    ReadInbox,
 }
 
 impl Action {
     /// All actions, for the tests of the matrix of roles and actions.
-    pub const ALL: [Self; 44] = [
+    pub const ALL: [Self; 45] = [
         Self::CreateIntent,
         Self::Read,
         Self::Browse,
@@ -140,5 +142,6 @@ impl Action {
         Self::ConsumeReceipt,
         Self::RevokeReceipt,
         Self::Redact,
+        Self::ReadInbox,
     ];
 }

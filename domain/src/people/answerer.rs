@@ -2,6 +2,7 @@
 
 use crate::people::principal::{Principal, Role};
 use crate::suspension::assignees::{AssignedRole, Assignees};
+use crate::suspension::place::Place;
 
 /// A listed person, as far as the right to answer depends on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +26,18 @@ impl Answerer {
             && (assignees.people.contains(&self.address)
                 || assignees.groups.iter().any(|group| self.groups.contains(group))
                 || assignees.roles.iter().any(has))
+    }
+
+    /// The places at which questions wait for the person. An auditor reads, and no question waits for an auditor.
+    pub fn places(&self) -> Vec<Place> {
+        let role = match self.role {
+            Role::Operator => Some(AssignedRole::Operator),
+            Role::Admin => Some(AssignedRole::Admin),
+            Role::Auditor => return Vec::new(),
+            Role::Agent | Role::Channel | Role::Verifier => None,
+        };
+        let groups = self.groups.iter().cloned().map(Place::Group);
+        [Place::Person(self.address.clone())].into_iter().chain(groups).chain(role.map(Place::Role)).collect()
     }
 }
 
@@ -70,6 +83,34 @@ mod tests {
         let auditor = ada(Role::Auditor, &["finance"]);
         let all = assigned(&["ada@example.com"], &["finance"], &[AssignedRole::Operator, AssignedRole::Admin]);
         assert!(!auditor.is_among(&all) && ada(Role::Admin, &[]).is_among(&all));
+    }
+
+    /// The list of a person's questions and the right to answer them must not drift apart.
+    #[test]
+    fn a_question_waits_at_a_persons_places_if_the_person_may_answer_it() {
+        let of = |person: &Answerer| person.places().iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(of(&ada(Role::Operator, &["finance"])), ["person:ada@example.com", "group:finance", "role:operator"]);
+        assert_eq!(of(&ada(Role::Admin, &[])), ["person:ada@example.com", "role:admin"]);
+        assert!(of(&ada(Role::Auditor, &["finance"])).is_empty());
+        let (mut question, people) = (crate::suspension::Question::erased(), ["ada@example.com", "bob@example.com"]);
+        for bits in 1..16_u32 {
+            let has = |bit: u32| bits & (1 << bit) != 0;
+            let assignees = Assignees {
+                people: people.iter().filter(|_| has(0)).take(1).map(|person| (*person).to_owned()).collect(),
+                groups: ["finance"].iter().filter(|_| has(1)).map(|group| (*group).to_owned()).collect(),
+                roles: [AssignedRole::Operator, AssignedRole::Admin]
+                    .into_iter()
+                    .zip(2..)
+                    .filter(|(_, bit)| has(*bit))
+                    .map(|(role, _)| role)
+                    .collect(),
+            };
+            question.assignees = Some(assignees.clone());
+            for person in [ada(Role::Operator, &["finance"]), ada(Role::Admin, &["legal"]), ada(Role::Auditor, &["finance"])] {
+                let stands = question.places(&[]).iter().any(|place| person.places().contains(place));
+                assert_eq!(stands, person.is_among(&assignees), "{person:?} {assignees:?}");
+            }
+        }
     }
 
     /// A gateway that is not tied to channels could answer in the name of every person.

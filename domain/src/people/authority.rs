@@ -132,6 +132,7 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
         Action::Decide => matches!(principal.role, Role::Operator | Role::Admin | Role::Channel),
         Action::Govern | Action::ManageKeys | Action::Redrive | Action::SignTree | Action::Redact => is_admin,
         Action::ReadMetrics | Action::ReadDeliveries | Action::ReadServerLog | Action::Export => is_admin || is_auditor,
+        Action::ReadInbox => matches!(principal.role, Role::Operator | Role::Admin | Role::Auditor),
         Action::ReportBounce => principal.role == Role::Channel,
         // A gateway may use a receipt only of a question that it was handed.
         Action::ConsumeReceipt => principal.role == Role::Verifier || principal.tied_to.is_some(),
@@ -245,6 +246,7 @@ fn within(permission: Option<Permission>, is_assigned: bool, action: Action) -> 
         | Action::ConsumeReceipt
         | Action::RevokeReceipt
         | Action::Redact
+        | Action::ReadInbox
         | Action::LeavePortfolio
         | Action::CreatePortfolio
         | Action::ReadPortfolio
@@ -333,26 +335,26 @@ mod tests {
                 table += &[role.as_str(), " ", whose, ": ", &cells.join(" "), "\n"].concat();
             }
         }
-        // Columns: create read browse patch status append lease assign acl request-access decide-access govern suspend respond decide preview cancel extend remind keys log tree sign export metrics bounce deliveries redrive; of portfolios: join leave create read change; of subscriptions: create read end; of dependencies: add remove; of tasks: work; of receipts: issue read consume revoke; redact.
+        // Columns: create read browse patch status append lease assign acl request-access decide-access govern suspend respond decide preview cancel extend remind keys log tree sign export metrics bounce deliveries redrive; of portfolios: join leave create read change; of subscriptions: create read end; of dependencies: add remove; of tasks: work; of receipts: issue read consume revoke; redact inbox.
         let expected = "\
-agent own: yes yes yes yes yes yes yes yes yes yes 403 yes yes self self yes yes 403 403 403 403 yes 403 403 403 403 403 403 yes yes yes yes yes yes yes yes yes yes yes yes yes 403 403 403
-agent sibling: 404 404 404 404 404 404 404 404 404 yes 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
-agent foreign: 404 404 404 404 404 404 404 404 404 yes 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
-operator own: 403 yes yes 403 yes yes 403 403 403 403 yes 403 403 self self yes 403 yes yes 403 403 yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403 403 yes 403 yes yes 403 yes 403
-operator sibling: 403 yes yes 403 yes yes 403 403 403 403 yes 403 403 self self yes 403 yes yes 403 403 yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403 403 yes 403 yes yes 403 yes 403
-operator foreign: 403 yes yes 403 yes yes 403 403 403 403 yes 403 403 yes yes yes 403 yes yes 403 403 yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403 403 yes 403 yes yes 403 yes 403
-admin own: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 self yes yes yes yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes
-admin sibling: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 self yes yes yes yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes
-admin foreign: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 yes yes yes yes yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes
-auditor own: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403 403 403 403 403 yes 403 403 403
-auditor sibling: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403 403 403 403 403 yes 403 403 403
-auditor foreign: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403 403 403 403 403 yes 403 403 403
-channel own: 403 yes 403 403 403 403 403 403 403 403 403 403 403 self self 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403
-channel sibling: 403 yes 403 403 403 403 403 403 403 403 403 403 403 self self 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403
-channel foreign: 403 yes 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403
-verifier own: 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403
-verifier sibling: 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403
-verifier foreign: 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 403
+agent own: yes yes yes yes yes yes yes yes yes yes 403 yes yes self self yes yes 403 403 403 403 yes 403 403 403 403 403 403 yes yes yes yes yes yes yes yes yes yes yes yes yes 403 403 403 403
+agent sibling: 404 404 404 404 404 404 404 404 404 yes 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
+agent foreign: 404 404 404 404 404 404 404 404 404 yes 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
+operator own: 403 yes yes 403 yes yes 403 403 403 403 yes 403 403 self self yes 403 yes yes 403 403 yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403 403 yes 403 yes yes 403 yes 403 yes
+operator sibling: 403 yes yes 403 yes yes 403 403 403 403 yes 403 403 self self yes 403 yes yes 403 403 yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403 403 yes 403 yes yes 403 yes 403 yes
+operator foreign: 403 yes yes 403 yes yes 403 403 403 403 yes 403 403 yes yes yes 403 yes yes 403 403 yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403 403 yes 403 yes yes 403 yes 403 yes
+admin own: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 self yes yes yes yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes yes
+admin sibling: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 self yes yes yes yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes yes
+admin foreign: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 yes yes yes yes yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes yes
+auditor own: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403 403 403 403 403 yes 403 403 403 yes
+auditor sibling: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403 403 403 403 403 yes 403 403 403 yes
+auditor foreign: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403 403 403 403 403 yes 403 403 403 yes
+channel own: 403 yes 403 403 403 403 403 403 403 403 403 403 403 self self 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403
+channel sibling: 403 yes 403 403 403 403 403 403 403 403 403 403 403 self self 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403
+channel foreign: 403 yes 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403
+verifier own: 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403
+verifier sibling: 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403
+verifier foreign: 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 403 403
 ";
         assert_eq!(table, expected);
     }

@@ -28,7 +28,7 @@ pub struct Assignees {
 }
 
 /// A role of listed people to which a question can be assigned. Auditors answer no questions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AssignedRole {
     /// Operators.

@@ -8,6 +8,7 @@ pub mod delivery;
 pub mod evidence;
 mod fallback;
 pub mod lease;
+pub mod place;
 pub mod plan;
 pub mod quorum;
 pub mod requested;

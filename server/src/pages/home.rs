@@ -23,7 +23,9 @@ use serde_json::json;
 use store::mailbox::{Asked, MailboxView, Mailed};
 use store::{CreateIntent, NewIntent, Precondition, Request, StoreError, Target};
 
+use super::answer::see_other;
 use super::development::{Development, Holder, LOGIN_PREFIX, home, not_here};
+use super::inbox::INBOX;
 use super::scripts::{HOME, TIMES};
 use super::view::{Page, STYLESHEET, Trouble, line, machine, second};
 use super::{Pages, guard};
@@ -100,6 +102,12 @@ struct MailRow {
 pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
     if let Some(holder) = pages.holder(&request) {
         return inside(&holder, &shared, &pages, Tried::default()).await;
+    }
+    // A person who logged in works in the inbox.
+    if let Some(token) = pages.brought_session(&request)
+        && let Ok(Some(_)) = shared.store.session(token).await
+    {
+        return see_other(INBOX);
     }
     let page = HomePage { page: pages.plain(), development: pages.development.is_some(), inside: None };
     pages.page(StatusCode::OK, page.render())

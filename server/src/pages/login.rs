@@ -13,11 +13,12 @@ use domain::base::words;
 use domain::people::person::read_address;
 use store::LoginToken;
 
+use super::Pages;
 use super::answer::see_other;
 use super::guard::Form as Purpose;
+use super::inbox::INBOX;
 use super::session::LOGIN;
 use super::view::{Page, STYLESHEET, Trouble, line};
-use super::{AUDIT, Pages};
 use crate::edge::admission::Class;
 use crate::edge::shared::Shared;
 
@@ -236,7 +237,7 @@ pub(super) async fn enter(
     let Ok(_place) = shared.admission.enter(Class::Write).await else { return pages.cannot_read() };
     match shared.store.log_in(token, pages.brought_session(&request)).await {
         Ok(Some(session)) => {
-            let mut response = see_other(AUDIT);
+            let mut response = see_other(INBOX);
             pages.give_session(&mut response, &session);
             response
         }

@@ -1,6 +1,7 @@
 //! The pages for people: the answer page behind a link, the first page about this server, and in development the mails.
 
 mod answer;
+mod arrivals;
 mod audit;
 mod choosable;
 mod context;
@@ -9,6 +10,7 @@ mod fields;
 mod fold;
 mod guard;
 mod home;
+mod inbox;
 mod live;
 mod login;
 mod mailbox;
@@ -286,6 +288,9 @@ pub(crate) fn routes(config: &mut ServiceConfig) {
         ))
         .service(resource("/passkeys/challenge", [(M::POST, web::to(passkeys::challenge))]))
         .service(resource("/passkeys/remove", [(M::POST, web::to(passkeys::remove))]))
+        .service(resource("/inbox/list", [(M::GET, web::to(inbox::list))]))
+        .service(resource("/inbox/live", [(M::GET, web::to(arrivals::stream))]))
+        .service(resource(inbox::INBOX, [(M::GET, web::to(inbox::show)), (M::HEAD, web::to(inbox::show))]))
         .service(resource("/audit/export", [(M::POST, web::to(audit::export))]))
         .service(resource("/audit/overview", [(M::GET, web::to(audit::overview)), (M::HEAD, web::to(audit::overview))]))
         .service(resource("/audit/{intent_id}", [(M::GET, web::to(audit::record)), (M::HEAD, web::to(audit::record))]))

@@ -13,10 +13,11 @@ use domain::base::words;
 use sha2::{Digest, Sha256};
 use store::{Entry, OpenIdState, Proved, Stray};
 
+use super::Pages;
 use super::answer::see_other;
+use super::inbox::INBOX;
 use super::login::{fits, form, sent};
 use super::view::{Page, STYLESHEET, Trouble, line};
-use super::{AUDIT, Pages};
 use crate::edge::admission::Class;
 use crate::edge::problem::RETRY_AFTER_SECONDS;
 use crate::edge::shared::Shared;
@@ -200,7 +201,7 @@ pub(super) async fn enter(request: HttpRequest, shared: Data<Shared>, pages: Dat
     match entry {
         Entry::Begun { session, strays } => {
             strays.iter().for_each(tell);
-            let mut response = see_other(AUDIT);
+            let mut response = see_other(INBOX);
             pages.give_session(&mut response, &session);
             response
         }

@@ -38,6 +38,9 @@ pub(super) static ANSWER: LazyLock<Script> = LazyLock::new(|| Script::new("answe
 /// The script of the first page of development mode.
 pub(super) static HOME: LazyLock<Script> = LazyLock::new(|| Script::new("home", include_str!("assets/home.js")));
 
+/// The script of the inbox.
+pub(super) static INBOX: LazyLock<Script> = LazyLock::new(|| Script::new("inbox", include_str!("assets/inbox.js")));
+
 /// The script that asks for passkeys, on the answer page and on the page of a person's passkeys.
 pub(super) static PASSKEY: LazyLock<Script> = LazyLock::new(|| Script::new("passkey", include_str!("assets/passkey.js")));
 
@@ -49,7 +52,8 @@ pub(super) static UNLOCK: LazyLock<Script> = LazyLock::new(|| Script::new("unloc
 
 /// Serves a script.
 pub(super) async fn serve(name: Path<String>) -> HttpResponse {
-    let Some(script) = [&*ANSWER, &*TIMES, &*UNLOCK, &*HOME, &*PASSKEY].into_iter().find(|script| script.name == *name) else {
+    let Some(script) = [&*ANSWER, &*TIMES, &*UNLOCK, &*HOME, &*PASSKEY, &*INBOX].into_iter().find(|script| script.name == *name)
+    else {
         return HttpResponse::NotFound()
             .content_type("text/plain")
             .insert_header((CACHE_CONTROL, "no-store"))
@@ -74,6 +78,7 @@ mod tests {
             let bytes = script.text.len() + TIMES.text.len();
             assert!(bytes <= 4 * 1_024, "{bytes} bytes with {}", script.name);
         }
+        assert!(INBOX.text.len() + TIMES.text.len() <= 16 * 1_024, "{} bytes in the inbox", INBOX.text.len());
         assert!(PASSKEY.text.len() <= 3 * 1_024, "{} bytes more where a passkey signs", PASSKEY.text.len());
         assert!(UNLOCK.text.len() <= 1_024, "{} bytes more on a long question", UNLOCK.text.len());
         assert!(

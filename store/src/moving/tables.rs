@@ -182,6 +182,8 @@ pub(super) const TABLES: &[Table] = &[
     table!(api_keys, rid).draws_from("api_keys_rid_seq").tells_runs_apart(),
     table!(views, suspension, recipient),
     table!(counted_answers, suspension, person),
+    table!(inbox, place, due_at, suspension),
+    table!(answered, person, suspension),
     table!(people_groups, rid).draws_from("people_groups_rid_seq"),
     table!(people_group_members, people_group, person),
     table!(people, rid).draws_from("people_rid_seq"),

@@ -331,6 +331,27 @@ insert!(
     }
 );
 
+statement!(
+    InsertInbox {
+        "INSERT INTO inbox (place, due_at, suspension) VALUES (" place: String = Text,
+        ", " due_at: At = Moment,
+        ", " suspension: i64 = BigInt,
+    } ") ON CONFLICT DO NOTHING"
+);
+
+statement!(
+    InsertAnswered {
+        "INSERT INTO answered (person, suspension) VALUES (" person: String = Text,
+        ", " suspension: i64 = BigInt,
+    } ") ON CONFLICT DO NOTHING"
+);
+
+statement!(
+    DeleteInbox {
+        "DELETE FROM inbox WHERE suspension = " suspension: i64 = BigInt,
+    } ""
+);
+
 insert!(
     InsertOutbox into outbox {
         rid: i64,

@@ -17,6 +17,7 @@ pub(crate) mod groups;
 pub(crate) mod holds;
 pub(crate) mod idempotency;
 pub(crate) mod identities;
+pub(crate) mod inbox;
 pub(crate) mod intents;
 pub(crate) mod keys;
 pub(crate) mod leases;
@@ -54,6 +55,7 @@ pub(crate) use self::groups::{ReadGroups, WriteGroups, joined, ordered};
 pub(crate) use self::holds::{ReadHolds, WriteHolds};
 pub(crate) use self::idempotency::{ReadIdempotency, WriteIdempotency, day};
 pub(crate) use self::identities::{ReadIdentities, WriteIdentities};
+pub(crate) use self::inbox::{ListedRow, ReadInbox, WriteInbox};
 pub(crate) use self::intents::{IntentRow, ReadIntents, WriteIntents, last_hash};
 pub(crate) use self::keys::{ReadKeys, WriteKeys, names};
 pub(crate) use self::leases::{ReadLeases, WriteLeases};
@@ -104,6 +106,7 @@ pub(crate) trait Rows:
     + WriteHolds
     + WriteIdempotency
     + WriteIdentities
+    + WriteInbox
     + WriteIntents
     + WriteKeys
     + WriteLeases
@@ -152,6 +155,7 @@ pub(crate) trait ReadRows:
     + ReadHolds
     + ReadIdempotency
     + ReadIdentities
+    + ReadInbox
     + ReadIntents
     + ReadKeys
     + ReadLeases
@@ -190,6 +194,7 @@ impl<R> ReadRows for R where
         + ReadHolds
         + ReadIdempotency
         + ReadIdentities
+        + ReadInbox
         + ReadIntents
         + ReadKeys
         + ReadLeases

@@ -1,7 +1,9 @@
 //! The tables of both databases as diesel sees them. `migrations` is authoritative, and a test compares it with this module.
 
+mod inboxes;
 mod persons;
 
+pub(crate) use self::inboxes::{answered, inbox};
 pub(crate) use self::persons::{
     identities, logins, openid_logins, passkeys, people, people_group_members, people_groups, sessions, views,
 };
@@ -592,6 +594,11 @@ diesel::table! {
 diesel::allow_tables_to_appear_in_same_query!(assignments, intents);
 diesel::allow_tables_to_appear_in_same_query!(places, outbox);
 diesel::allow_tables_to_appear_in_same_query!(intents, suspensions);
+diesel::allow_tables_to_appear_in_same_query!(inbox, suspensions);
+diesel::allow_tables_to_appear_in_same_query!(answered, suspensions);
+diesel::allow_tables_to_appear_in_same_query!(counted_answers, inbox);
+diesel::allow_tables_to_appear_in_same_query!(answered, counted_answers);
+diesel::allow_tables_to_appear_in_same_query!(counted_answers, suspensions);
 diesel::allow_tables_to_appear_in_same_query!(intents, subscriptions);
 
 diesel::table! {

@@ -249,6 +249,20 @@ insert!(
 );
 
 insert!(
+    @"INSERT OR IGNORE" InsertInbox into inbox {
+        place: str,
+        due_at: At,
+        suspension: i64,
+    }
+);
+
+statement!(
+    DeleteInbox {
+        "DELETE FROM inbox WHERE suspension = " suspension: i64 = BigInt,
+    } ""
+);
+
+insert!(
     InsertOutbox into outbox {
         rid: i64,
         id: Key,

@@ -23,7 +23,7 @@ use serde_json::Value;
 use super::allowance::{EVENT_ROWS_BYTES, charge};
 use super::loaded::Loaded;
 use super::queue::{Queueing, queue, requeue, settle_waiting, waiting};
-use super::{coordinators, edges, places, plans, retries, tasks};
+use super::{coordinators, edges, inbox, places, plans, retries, tasks};
 use crate::fact::Fact;
 use crate::hub::Notice;
 use crate::rows::prelude::*;
@@ -278,6 +278,7 @@ fn asked<R: Rows>(
         rows.insert_timer(TimerRow { due_at, suspension: rid, kind: TimerKind::Attempt, attempt: 2 })?;
     }
     let people = question.recipients_during(1..=1);
+    inbox::put(rows, rid, suspension, question, &people)?;
     let routes = env.channels.routes(question.channel_at(1), &people);
     queue(rows, env, &Queueing { suspension: rid, attempt: 1, routes, known: &[] }, now)
 }
@@ -305,6 +306,7 @@ fn ask_again<R: Rows>(
     // The people of each skipped attempt are asked by the channels of that attempt, because the channels of the newest attempt
     // may not reach them.
     let made_up = renotified.makes_up_from..=renotified.attempt;
+    inbox::put_further(rows, loaded, renotified.suspension_id, &question, &question.recipients_during(made_up.clone()))?;
     let routes = made_up.flat_map(|attempt| env.channels.routes(question.channel_at(attempt), question.recipients_at(attempt)));
     let ways = each_once(routes, env.channels);
     ask(rows, env, suspension, renotified.attempt, ways.iter().map(Way::route).collect(), now)
@@ -313,7 +315,9 @@ fn ask_again<R: Rows>(
 /// Queues the messages to the people who are asked because no person of an attempt can be reached.
 fn fail_over<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &Loaded, failover: &Failover, now: DateTime<Utc>) -> RowsResult<()> {
     rows.notice(Notice::Fact(Fact::FailedOver));
-    let suspension = loaded.suspension_row(failover.suspension_id)?.rid;
+    let row = loaded.suspension_row(failover.suspension_id)?;
+    let (suspension, question) = (row.rid, rows.reads().question(row)?);
+    inbox::put_further(rows, loaded, failover.suspension_id, &question, &failover.notify_to)?;
     let routes = env.channels.routes(failover.channel_hint.as_deref(), &failover.notify_to);
     ask(rows, env, suspension, failover.attempt, routes, now)
 }
@@ -351,6 +355,7 @@ fn remind<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &Loaded, reminded: &Remi
 fn extend<R: Rows>(rows: &mut R, loaded: &Loaded, extended: &Extended) -> RowsResult<()> {
     touch(rows, loaded, extended.suspension_id)?;
     let suspension = loaded.suspension_row(extended.suspension_id)?.rid;
+    rows.move_in_inbox(suspension, extended.new_expires_at)?;
     rows.move_deadline(suspension, extended.new_expires_at)?;
     let timer = TimerRow { due_at: extended.old_expires_at, suspension, kind: TimerKind::Deadline, attempt: 0 };
     // A timer that was put off is not found under its old time, and stays. If it fires before the new deadline, it does nothing.
@@ -375,6 +380,7 @@ fn end<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Event,
     }
     rows.notice(Notice::Ended(Arc::new(ended.clone())));
     rows.notice(Notice::Suspension(ended.id));
+    inbox::end(rows, rid, event)?;
     if ended.quorum.is_some() {
         rows.delete_answers(rid)?;
     }
@@ -417,13 +423,17 @@ fn told<R: Rows>(rows: &mut R, loaded: &Loaded, delivery: &Delivery) {
 fn count<R: Rows>(rows: &mut R, loaded: &Loaded, counted: &AnswerCounted) -> RowsResult<()> {
     let id = counted.answer.suspension_id;
     let answer = AnswerRow { person: counted.person.clone(), event: loaded.row.last_event };
-    rows.save_answer(loaded.suspension_row(id)?.rid, &answer)?;
+    let suspension = loaded.suspension_row(id)?.rid;
+    rows.save_answer(suspension, &answer)?;
+    inbox::count(rows, suspension, counted)?;
     recount(rows, loaded, id)
 }
 
 /// Writes the rows that an answer implies that was taken back.
 fn discount<R: Rows>(rows: &mut R, loaded: &Loaded, taken: &AnswerTakenBack) -> RowsResult<()> {
-    rows.delete_answer(loaded.suspension_row(taken.suspension_id)?.rid, &taken.person)?;
+    let suspension = loaded.suspension_row(taken.suspension_id)?.rid;
+    rows.delete_answer(suspension, &taken.person)?;
+    inbox::discount(rows, suspension, taken)?;
     recount(rows, loaded, taken.suspension_id)
 }
 

@@ -22,6 +22,7 @@ mod graph;
 pub(crate) mod groups;
 mod holding_up;
 pub(crate) mod holds;
+mod inbox;
 pub(crate) mod keys;
 pub(crate) mod lease;
 mod loaded;

@@ -8,6 +8,7 @@ mod forms;
 mod geometry;
 mod headers;
 mod hostile;
+mod inbox;
 mod live;
 mod looks;
 mod openid;

@@ -14,28 +14,28 @@ use harness::on_each_store;
 use harness::receiver::{Receiver, add, webhook};
 use serde_json::{Value, json};
 
-pub(super) const ADA: &str = "ada@example.com";
-pub(super) const BOB: &str = "bob@example.com";
-pub(super) const EVE: &str = "eve@example.com";
+pub(crate) const ADA: &str = "ada@example.com";
+pub(crate) const BOB: &str = "bob@example.com";
+pub(crate) const EVE: &str = "eve@example.com";
 
 /// Lists a person; returns the path of that person.
-pub(super) async fn list(app: &TestApp, address: &str, role: &str) -> String {
+pub(crate) async fn list(app: &TestApp, address: &str, role: &str) -> String {
     let person = app.api(Role::Admin).post("api/v1/people", json!({"address": address, "role": role})).await.ok();
     format!("api/v1/people/{}", person["id"].as_str().unwrap())
 }
 
-pub(super) async fn set(app: &TestApp, group: &str, members: &[&str]) {
+pub(crate) async fn set(app: &TestApp, group: &str, members: &[&str]) {
     let admin = app.api(Role::Admin);
     admin.send(admin.request("PUT", &format!("api/v1/groups/{group}")).json(&json!({"members": members}))).await.ok();
 }
 
-pub(super) async fn remove(app: &TestApp, path: &str) {
+pub(crate) async fn remove(app: &TestApp, path: &str) {
     let admin = app.api(Role::Admin);
     admin.send(admin.request("DELETE", path)).await.ok();
 }
 
 /// The directory of these tests: Ada and Bob are operators and in finance, Eve is an admin and in no group.
-pub(super) async fn directory(app: &TestApp) -> [String; 3] {
+pub(crate) async fn directory(app: &TestApp) -> [String; 3] {
     let people = [list(app, ADA, "operator").await, list(app, BOB, "operator").await, list(app, EVE, "admin").await];
     set(app, "finance", &[ADA, BOB]).await;
     people
@@ -55,13 +55,13 @@ async fn asked(app: &TestApp, assignees: Value) -> (IntentId, String) {
 }
 
 /// The key of a person: its subject is the person's address.
-pub(super) async fn key_of(app: &TestApp, address: &str, name: &str) -> Api {
+pub(crate) async fn key_of(app: &TestApp, address: &str, name: &str) -> Api {
     let made = app.api(Role::Admin).post("api/v1/keys", json!({"role": "operator", "name": name, "subject": address})).await.ok();
     Api::new(&app.base, made["key"].as_str())
 }
 
 /// The recipients and links of the mails that have gone out since the last call, in the order of recipients.
-pub(super) async fn mails(app: &TestApp) -> Vec<(String, String)> {
+pub(crate) async fn mails(app: &TestApp) -> Vec<(String, String)> {
     app.settle().await;
     let mut mails = Vec::new();
     while app.smtp.has_unread() {

@@ -18,7 +18,7 @@ use store::{LogKeyRow, Relation, Repeatable, Store, StoreError, StreamOf, Target
 
 /// The units of the store (methods that run one transaction) that a caller asks for. Each takes the caller as a parameter, and
 /// each has a line in the table below.
-const ASKED_FOR: [&str; 72] = [
+const ASKED_FOR: [&str; 73] = [
     "execute",
     "create",
     "intent",
@@ -91,6 +91,7 @@ const ASKED_FOR: [&str; 72] = [
     "search",
     "overview",
     "record",
+    "inbox",
 ];
 
 /// The units that no caller asks for: the server's own work, and units that a secret (a link) opens or that exist only in development.
@@ -173,7 +174,7 @@ const ACTIONS: [Action; 18] = [
 /// A unit that acts for a caller but does not take the caller as a parameter could check no permission.
 #[test]
 fn every_unit_of_the_store_is_told_who_asks_or_is_the_servers_own() {
-    let sources = ["store.rs", "logins.rs", "groups.rs", "audits.rs", "passkeys.rs", "openid.rs"]
+    let sources = ["store.rs", "logins.rs", "groups.rs", "audits.rs", "passkeys.rs", "openid.rs", "inboxes.rs"]
         .map(|file| std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/src").join(file)).unwrap());
     let bodies = sources.iter().map(|source| source.split("pub trait ").nth(1).unwrap().split("\n}\n").next().unwrap());
     let units: Vec<(&str, &str)> = bodies
@@ -303,6 +304,7 @@ async fn column_of_people(store: &dyn Store, who: &Principal, intent: IntentId) 
     push("remove_passkey", cell(store.remove_passkey(me(), wrong())).await);
     push("search", cell(store.search(me(), wrong())).await);
     push("overview", cell(store.overview(me(), wrong())).await);
+    push("inbox", cell(store.inbox(me(), wrong())).await);
     push("record", cell(store.record(me(), intent)).await);
     push("log_out", cell(store.log_out(me(), true)).await);
     cells
@@ -448,6 +450,7 @@ add_passkey            | 404  404  404  | 404  404  404  | 404  404  404  | 404 
 remove_passkey         | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404
 search                 | 403  403  403  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
 overview               | 403  403  403  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
+inbox                  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
 record                 | 403  403  403  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
 log_out                | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404";
         assert_eq!(table(&tried), expected);

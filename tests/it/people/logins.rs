@@ -48,7 +48,7 @@ pub(crate) async fn log_in(app: &TestApp, address: &str) -> Person {
     ask(app, &mut person, address).await;
     let link = app.next_link().await;
     let entered = confirm(&mut person, &link).await;
-    assert_eq!((entered.status, entered.header("location")), (303, "/audit"), "{}", entered.html);
+    assert_eq!((entered.status, entered.header("location")), (303, "/inbox"), "{}", entered.html);
     person
 }
 

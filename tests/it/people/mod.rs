@@ -1,7 +1,7 @@
 //! The permissions of callers, by their keys, the people who are listed, and the data that stays secret.
 
 mod access;
-mod assignees;
+pub(crate) mod assignees;
 mod assignments;
 mod authority;
 mod checkpoints;

@@ -56,7 +56,7 @@ async fn enter(app: &TestApp, issuer: &Issuer, person: &mut Person) -> Page {
 /// Whether the page is the beginning of a session.
 fn is_begun(page: &Page) -> bool {
     let has_cookie = page.set_cookie().is_some_and(|cookie| cookie.starts_with("session-"));
-    (page.status, page.header("location"), has_cookie) == (303, "/audit", true)
+    (page.status, page.header("location"), has_cookie) == (303, "/inbox", true)
 }
 
 /// Fails the test unless the page says, with this status and these words, that no session began.

@@ -3,8 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
 use chrono::TimeDelta;
+use domain::base::ids::{Entropy as _, SessionId};
 use domain::people::identity::Identity;
-use domain::people::principal::Role;
+use domain::people::principal::{Principal, Role};
 use harness::api::Api;
 use harness::app::{Backend, TestApp};
 use harness::plans::{self, Plans};
@@ -12,9 +13,14 @@ use harness::postgres::Cluster;
 use harness::smtp::Fault;
 use harness::stream::Stream;
 use serde_json::json;
+use store::host::clock::SystemEntropy;
+use store::inbox::{InboxFilter, List};
 use store::{Entry, OpenIdState, Proved, Store};
 
 use crate::observing::metrics::every_ending;
+
+/// A person whose inbox is read.
+const CLEO: &str = "cleo@example.com";
 
 /// The statements that may read a whole table: the beginning of each, and the reason.
 const WHOLE: &[(&str, &str)] = &[
@@ -100,6 +106,9 @@ const ANOTHER_DAY: &str = "DELETE FROM suspension_keys WHERE suspension < 100000
                            INSERT INTO sessions (id, person, hash, began_at, used_at, ends_at) SELECT id, id, id::text::bytea, now(), now(), \
                            now() + interval '9 years' FROM intents; ANALYZE sessions; \
                            INSERT INTO views SELECT rid, 'person-' || rid, now() FROM suspensions ON CONFLICT DO NOTHING; ANALYZE views; \
+                           INSERT INTO counted_answers SELECT rid, 'person-' || rid, event FROM suspensions ON CONFLICT DO NOTHING; ANALYZE counted_answers; \
+                           INSERT INTO inbox SELECT 'person:' || rid, now(), rid FROM suspensions ON CONFLICT DO NOTHING; ANALYZE inbox; \
+                           INSERT INTO answered SELECT 'person-' || rid, rid FROM suspensions ON CONFLICT DO NOTHING; ANALYZE answered; \
                            INSERT INTO bounces (outbox, hard, reported_at) SELECT rid, true, now() FROM outbox; ANALYZE bounces";
 
 /// Asks for an approval, lists approvals and escalations, and works on an intent under a policy.
@@ -300,6 +309,29 @@ async fn directory(admin: &Api, store: &dyn Store) {
     admin.send(admin.request("DELETE", group)).await.ok();
 }
 
+/// Asks a person who is in a group, counts an answer and takes it back, and reads each list of the inbox, from its beginning and further on.
+async fn inbox(app: &TestApp) {
+    let admin = app.api(Role::Admin);
+    let person = admin.post("api/v1/people", json!({"address": CLEO, "role": "operator"})).await.ok();
+    admin.send(admin.request("PUT", "api/v1/groups/desk").json(&json!({"members": [CLEO]}))).await.ok();
+    let (intent, id) = app
+        .ask(json!({"assignees": {"groups": ["desk"], "roles": ["operator", "admin"]}, "quorum": {"required_approvals": 1}}))
+        .await;
+    let key = admin.post("api/v1/keys", json!({"role": "operator", "name": format!("cleo-{id}"), "subject": CLEO})).await.ok();
+    let key = Api::new(&app.base, key["key"].as_str());
+    let cleo = Principal::person(CLEO, Role::Operator, SessionId(SystemEntropy.uuid(chrono::DateTime::UNIX_EPOCH)));
+    for list in List::ALL {
+        for (after, words) in [(None, vec![]), (Some("1-1"), vec![]), (Some("9"), vec!["refund".to_owned()])] {
+            let after = after.map(|after| after.parse().unwrap());
+            let filter = InboxFilter { list, agent: None, kind: None, due: None, words, after };
+            app.store().inbox(cleo.clone(), Ok(filter)).await.unwrap();
+        }
+    }
+    key.respond(intent, &id, "approve").await.ok();
+    admin.send(admin.request("DELETE", &format!("api/v1/people/{}", person["id"].as_str().unwrap()))).await.ok();
+    admin.send(admin.request("DELETE", "api/v1/groups/desk")).await.ok();
+}
+
 /// Logs a person in by an issuer, for the first time and again, with a group that follows it.
 async fn by_issuer(store: &dyn Store, address: &str) {
     let identity = Identity::read("https://login.example.com", "248289761001").unwrap();
@@ -359,6 +391,7 @@ async fn a_day(app: &mut TestApp) {
     agent.send(agent.request("DELETE", &format!("{path}/leases/{}", lease["id"].as_str().unwrap()))).await.ok();
     agent.post(&format!("{path}/agents"), json!({"agent_id": "helper"})).await.ok();
     beside(app, &path).await;
+    inbox(app).await;
     for stream in ["agents/test-agent", &path["api/v1/".len()..]] {
         drop(Stream::open(&agent, &format!("{stream}/subscribe"), Some("1-1")).await.next().await);
     }

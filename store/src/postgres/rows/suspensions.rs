@@ -204,6 +204,6 @@ impl ReadSuspensions for Session {
 }
 
 /// Defines "open" for both the list and the count, because two definitions would differ one day.
-fn is_open() -> diesel::dsl::IsNull<suspensions::resolution> {
+pub(super) fn is_open() -> diesel::dsl::IsNull<suspensions::resolution> {
     suspensions::resolution.is_null()
 }

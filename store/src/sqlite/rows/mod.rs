@@ -14,6 +14,7 @@ mod groups;
 mod holds;
 mod idempotency;
 mod identities;
+mod inbox;
 mod intents;
 mod keys;
 mod leases;

@@ -194,13 +194,13 @@ impl ReadSuspensions for SqliteConnection {
 }
 
 /// Defines "open" for both the list and the count, because two definitions would differ one day.
-fn is_open() -> diesel::dsl::IsNull<suspensions::resolution> {
+pub(super) fn is_open() -> diesel::dsl::IsNull<suspensions::resolution> {
     suspensions::resolution.is_null()
 }
 
 /// Completes a suspension with the public id of its intent, because the row of the suspension refers to the intent only by a
 /// row id.
-fn with_intent_id(conn: &mut SqliteConnection, columns: SuspensionColumns) -> RowsResult<SuspensionRow> {
+pub(super) fn with_intent_id(conn: &mut SqliteConnection, columns: SuspensionColumns) -> RowsResult<SuspensionRow> {
     let id = hot::SelectIntentId { rid: &columns.intent() }.get_result::<Key>(conn)?;
     columns.into_row(IntentId(id.0))
 }

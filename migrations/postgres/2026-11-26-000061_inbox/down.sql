@@ -1,0 +1,2 @@
+DROP TABLE answered;
+DROP TABLE inbox;

@@ -1,0 +1,200 @@
+// Moves through the inbox by keys, counts down, and keeps the list up to date. It answers no question.
+"use strict";
+(() => {
+  const EVERY = 15000, MINUTE = 60000;
+  const one = (css, within = document) => within.querySelector(css);
+  const all = (css, within = document) => [...within.querySelectorAll(css)];
+  const page = one("#page");
+  if (!page) return;
+  const words = page.dataset, spoken = one("#spoken"), out = one("#out"), lost = one("#gone");
+  const asks = () => one("#asks"), rows = () => all("#asks > li");
+  let here = null, mark = one("#inbox").dataset.mark, ended = false, looking = false, again = false, heard = 0;
+
+  // Settings of this browser. Without storage they last as long as the page.
+  const kept = (name, value) => {
+    try {
+      if (value === undefined) return localStorage.getItem(name);
+      localStorage.setItem(name, value);
+    } catch (error) {
+      return null;
+    }
+  };
+
+  // Time.
+  function phrase(ms) {
+    const unit = (count, name) => (count ? words[name].replace("{}", count) : "");
+    const minutes = Math.round(ms / MINUTE), hours = Math.round(minutes / 60);
+    if (ms < MINUTE) return words.seconds.replace("{}", Math.floor(ms / 1000));
+    const [first, rest] = minutes < 2880
+      ? [unit(Math.floor(minutes / 60), "hours"), unit(minutes % 60, "minutes")]
+      : [unit(Math.floor(hours / 24), "days"), unit(hours % 24, "hours")];
+    return first + (first && rest && " ") + rest;
+  }
+  function count() {
+    for (const left of all("[data-left]")) {
+      left.zero ??= performance.now() + +left.dataset.left;
+      const ms = left.zero - performance.now();
+      left.textContent = ms > 0 ? words.text.replace("{}", phrase(ms)) : words.over;
+      if (ms < 15 * MINUTE) left.closest("li").classList.add("soon");
+    }
+  }
+
+  // The row at which the keys work: the one with the focus, the last one that had it, or the first.
+  const row = () => document.activeElement.closest?.("#asks > li") ?? (here?.isConnected ? here : rows()[0]);
+  function move(step) {
+    const list = rows(), from = document.activeElement.closest?.("#asks > li") ?? (here?.isConnected ? here : null);
+    const at = from ? Math.min(Math.max(list.indexOf(from) + step, 0), list.length - 1) : 0;
+    const to = list[at];
+    if (!to) return;
+    one(".item", to).focus();
+    to.scrollIntoView({ block: "nearest" });
+  }
+  const press = (link) => link && link.click();
+  const keys = {
+    j: () => move(1),
+    k: () => move(-1),
+    e: () => press(one("summary", row())),
+    a: () => press(one("[data-says=yes]", row())),
+    r: () => press(one("[data-says=no]", row())),
+    c: () => press(one(".claim", row())),
+    enter: () => press(one(".item", row())),
+    "/": () => one("#words").focus(),
+    "?": () => {
+      const help = one("#keys");
+      help.open = !help.open;
+      one("summary", help).focus();
+    },
+  };
+  const use = one("#usekeys");
+  use.checked = kept("placet.keys") !== "off";
+  use.onchange = () => kept("placet.keys", use.checked ? "on" : "off");
+  document.addEventListener("keydown", (event) => {
+    const { key, target } = event;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || target.closest("input,select,textarea")) return;
+    // The help can always be opened: it holds the switch.
+    if (!use.checked && key !== "?") return;
+    // Links, buttons and folded parts have an Enter of their own.
+    if (key === "Enter" && target.closest("a,button,summary")) return;
+    const act = /^[1-9]$/.test(key) ? () => press(all(".choose a", row())[key - 1]) : keys[key.toLowerCase()];
+    if (!act || (!rows().length && !"/?".includes(key))) return;
+    event.preventDefault();
+    act();
+  });
+  document.addEventListener("focusin", (event) => {
+    const at = event.target.closest("#asks > li");
+    if (!at) return;
+    here = at;
+    // A question that has gone leaves at the next move, so that nothing slides away under a finger.
+    for (const gone of all("#asks > .gone")) if (gone !== at) gone.remove();
+  });
+
+  // Puts a list from the server in place of the old one, row by row: a row that has the focus or is unfolded stays as it is.
+  function show(html) {
+    const fresh = one("#inbox", new DOMParser().parseFromString(html, "text/html"));
+    if (!fresh) return;
+    const ids = new Set(all("#asks > li", fresh).map((li) => li.id));
+    let arrived = 0, departed = 0, before = asks().firstElementChild;
+    for (const li of rows()) {
+      if (ids.has(li.id) || li.classList.contains("gone")) continue;
+      departed++;
+      li.classList.add("gone");
+      const said = document.createElement("p");
+      said.className = "small gone-note";
+      said.textContent = words.gone;
+      one(".meta", li).replaceWith(said);
+    }
+    for (const li of all("#asks > li", fresh)) {
+      const old = document.getElementById(li.id);
+      if (old && old.isConnected && !old.classList.contains("gone")) {
+        const meta = one(".meta", old);
+        if (!meta.contains(document.activeElement)) meta.replaceWith(one(".meta", li));
+        before = old.nextElementSibling;
+        continue;
+      }
+      old?.remove();
+      arrived++;
+      asks().insertBefore(document.adoptNode(li), before);
+    }
+    for (const part of ["#tabs", "#sum", "#none", "#more"]) {
+      const old = one(part);
+      if (!old.contains(document.activeElement)) old.replaceWith(document.adoptNode(one(part, fresh)));
+    }
+    mark = fresh.dataset.mark;
+    document.title = fresh.dataset.title;
+    count();
+    dispatchEvent(new Event("times"));
+    const say = (text, number) => (number ? text.replace("{}", number) : "");
+    const text = [say(words.arrived, arrived), say(words.departed, departed)].filter(Boolean).join(". ");
+    if (text) spoken.textContent = text;
+    if (arrived) notice(say(words.arrived, arrived));
+  }
+
+  async function look() {
+    if (ended) return;
+    if (looking) return (again = true);
+    looking = true;
+    try {
+      const headers = { "If-None-Match": `"${mark}"` };
+      const answer = await fetch("/inbox/list" + location.search, { headers, cache: "no-store", redirect: "manual" });
+      heard = performance.now();
+      lost.hidden = answer.status < 500;
+      if (answer.status === 401) end();
+      else if (answer.ok) show(await answer.text());
+    } catch (error) {
+      lost.hidden = false;
+    }
+    looking = false;
+    if (again) {
+      again = false;
+      look();
+    }
+  }
+  function end() {
+    ended = true;
+    out.hidden = false;
+    stream?.close();
+  }
+
+  // The server says when the list has changed; without its stream the script asks now and then.
+  let stream = null;
+  function listen() {
+    if (ended || stream || !window.EventSource) return;
+    stream = new EventSource("/inbox/live" + location.search);
+    stream.addEventListener("list", (event) => {
+      heard = performance.now();
+      if (event.data !== mark) look();
+      else lost.hidden = true;
+    });
+    stream.onerror = () => look();
+  }
+  setInterval(() => {
+    count();
+    const open = stream && stream.readyState === 1;
+    if (!open && performance.now() - heard >= EVERY) look();
+    if (stream && stream.readyState === 2 && !ended) {
+      stream = null;
+      listen();
+    }
+  }, 5000);
+
+  // Notices on the desktop, only where the reader asks for them.
+  const button = one("#notify");
+  const wants = () => kept("placet.notify") === "on" && window.Notification?.permission === "granted";
+  function notice(text) {
+    if (!wants() || !document.hidden) return;
+    new Notification("Placet", { body: text, tag: "placet-inbox" }).onclick = () => window.focus();
+  }
+  button.parentElement.hidden = one("#notifyh").hidden = !window.Notification;
+  const state = () => button.setAttribute("aria-pressed", wants());
+  button.onclick = async () => {
+    if (wants()) kept("placet.notify", "off");
+    else if ((await Notification.requestPermission()) === "granted") kept("placet.notify", "on");
+    state();
+  };
+  state();
+  one("#tools").hidden = false;
+  count();
+  listen();
+  onpageshow = (shown) => shown.persisted && location.reload();
+  for (const back of ["online", "visibilitychange"]) addEventListener(back, () => document.hidden || look());
+})();

@@ -1,0 +1,230 @@
+//! The inbox, as it is shown.
+
+use askama::Template;
+use chrono::{DateTime, Utc};
+use domain::base::words;
+use domain::people::principal::{Principal, Role};
+use domain::suspension::assignees::Assignees;
+use domain::suspension::requested::{APPROVE, DENY};
+use domain::suspension::{Kind, NO, ResponseType, Suspension, SuspensionChoice, YES};
+use store::audit::Outcome;
+use store::inbox::{COUNTED_MAX, Inbox, InboxQuestion, List, Tally};
+use uuid::Uuid;
+
+use super::super::inbox::{DUES, INBOX, KINDS, LISTS, Problem, mark};
+use super::moment::{Countdown, machine, minute, second};
+use super::{INSIDE_STYLESHEET as STYLESHEET, Page, Visitor, line, phrase};
+
+/// How many people one question names.
+const PEOPLE_MAX: usize = 5;
+/// How many choices one question shows: those that have a key.
+const CHOICES_MAX: usize = 9;
+
+/// The page.
+#[derive(Template)]
+#[template(path = "inbox.html")]
+pub(in crate::pages) struct InboxPage {
+    pub page: Page,
+    pub visitor: Visitor,
+    pub typed: TypedSearch,
+    pub problems: Vec<Problem>,
+    pub shown: Shown,
+    pub times_path: String,
+    pub script_path: String,
+}
+
+/// The part of the page with the list.
+#[derive(Template)]
+#[template(path = "inboxlist.html")]
+pub(in crate::pages) struct InboxListPage {
+    pub shown: Shown,
+}
+
+/// The fields of the search as they were typed.
+#[derive(Clone, Debug, Default)]
+pub(in crate::pages) struct TypedSearch {
+    pub list: String,
+    pub words: String,
+    pub agent: String,
+    pub kind: String,
+    pub due: String,
+    pub after: String,
+    pub is_too_long: bool,
+}
+
+impl TypedSearch {
+    fn has_conditions(&self) -> bool {
+        [&self.agent, &self.kind, &self.due].into_iter().any(|field| !field.is_empty())
+    }
+
+    /// The address of a list under the same conditions.
+    fn address(&self, list: List, after: Option<String>) -> String {
+        let name = LISTS.iter().find(|(_, other)| *other == list).map_or("", |(name, _)| name);
+        let fields = [("words", &self.words), ("agent", &self.agent), ("kind", &self.kind), ("due", &self.due)];
+        let mut query = url::form_urlencoded::Serializer::new(String::new());
+        query.append_pair("list", name);
+        query.extend_pairs(fields.into_iter().filter(|(_, value)| !value.is_empty()));
+        query.extend_pairs(after.map(|after| ("after", after)));
+        format!("{INBOX}?{}", query.finish())
+    }
+}
+
+/// A list of questions.
+pub(in crate::pages) struct Shown {
+    mark: String,
+    list: List,
+    role: Role,
+    tabs: Vec<Tab>,
+    rows: Vec<Row>,
+    looked_at: u32,
+    /// Whether the search was not made, because it is wrong.
+    is_refused: bool,
+    /// Whether the list is searched under conditions.
+    is_filtered: bool,
+    /// The address of the list without conditions.
+    plain: String,
+    /// Where the list goes on.
+    next: Option<String>,
+    now: DateTime<Utc>,
+}
+
+/// The way to a list.
+struct Tab {
+    list: List,
+    href: String,
+    tally: Option<Tally>,
+}
+
+/// A question.
+struct Row {
+    /// The id, for the addresses of the question: a person who logged in and may read the list may read the question.
+    id: Uuid,
+    /// The first line; absent if the question cannot be read.
+    question: Option<String>,
+    agent: String,
+    kind: Kind,
+    at: DateTime<Utc>,
+    left: Option<Left>,
+    soon: bool,
+    ended: Option<Ended>,
+    /// How many answers count, and how many must agree.
+    answers: Option<(usize, u32)>,
+    people: String,
+    is_assigned: bool,
+    choices: Vec<Offered>,
+    more_choices: usize,
+    may_claim: bool,
+}
+
+/// The time until a deadline.
+struct Left {
+    at: DateTime<Utc>,
+    text: String,
+    ms: i64,
+}
+
+/// How a question ended.
+struct Ended {
+    outcome: Outcome,
+    at: DateTime<Utc>,
+    by: Option<String>,
+}
+
+/// A choice, which leads to the question.
+struct Offered {
+    index: usize,
+    label: String,
+    /// Whether it is the yes or the no of a question.
+    says: Option<&'static str>,
+}
+
+impl Shown {
+    pub(in crate::pages) fn new(principal: &Principal, typed: &TypedSearch, list: List, found: Inbox) -> Self {
+        let tally = |list: List| found.tallies.iter().find(|(counted, _)| *counted == list).map(|(_, tally)| *tally);
+        let tab = |list: List| Tab { list, href: typed.address(list, None), tally: tally(list) };
+        let is_filtered = typed.has_conditions() || !typed.words.is_empty();
+        Self {
+            mark: mark(&found),
+            list,
+            role: principal.role,
+            tabs: List::ALL.into_iter().map(tab).collect(),
+            looked_at: found.looked_at,
+            is_refused: !typed.filter().1.is_empty(),
+            is_filtered,
+            plain: TypedSearch::default().address(list, None),
+            next: found.next.map(|next| typed.address(list, Some(next.to_string()))),
+            now: found.now,
+            rows: found.questions.into_iter().map(|asked| Row::of(asked, found.now, principal)).collect(),
+        }
+    }
+
+    /// How many questions wait for the person; absent if that was not counted, and for auditors, who answer none.
+    fn mine(&self) -> Option<Tally> {
+        let mine = self.tabs.iter().find(|tab| tab.list == List::Mine)?;
+        mine.tally.filter(|_| !self.is_filtered && !self.is_auditor())
+    }
+
+    fn is_auditor(&self) -> bool {
+        self.role == Role::Auditor
+    }
+}
+
+impl Row {
+    fn of(asked: InboxQuestion, now: DateTime<Utc>, principal: &Principal) -> Self {
+        let InboxQuestion { suspension, question, answers } = asked;
+        let is_open = suspension.ending.is_none();
+        let countdown = suspension.expires_at.map(|at| Countdown::new(suspension.suspended_at, at, now));
+        let assignees = question.as_ref().and_then(|question| question.assignees.as_ref());
+        let is_assigned = assignees.is_some();
+        let people = assignees.map(Assignees::in_words);
+        let people = people.or_else(|| question.as_ref().map(|question| question.recipients.clone())).unwrap_or_default();
+        let named: Vec<String> = people.iter().take(PEOPLE_MAX).map(|person| phrase(person)).collect();
+        let choices = offered(&suspension);
+        Self {
+            id: suspension.id.0,
+            question: question.map(|question| headline(&question.question)),
+            agent: line(&suspension.asked_by.name),
+            kind: suspension.kind,
+            at: suspension.suspended_at,
+            soon: is_open && countdown.as_ref().is_some_and(|countdown| countdown.soon),
+            left: countdown.map(|countdown| Left { at: countdown.at, text: countdown.left, ms: countdown.left_ms }),
+            ended: suspension.ending.as_ref().map(|ending| Ended {
+                outcome: Outcome::of(&suspension),
+                at: ending.at,
+                by: ending.by.as_deref().map(phrase),
+            }),
+            answers: suspension.quorum.as_ref().filter(|_| is_open).map(|quorum| (answers, quorum.required_approvals)),
+            people: if named.is_empty() { String::new() } else { words::people(&named, people.len() - named.len()) },
+            is_assigned,
+            more_choices: if is_open { suspension.choices.len() - choices.len() } else { 0 },
+            may_claim: is_open && principal.role != Role::Auditor,
+            choices,
+        }
+    }
+}
+
+/// The choices of an open question that have a key.
+fn offered(suspension: &Suspension) -> Vec<Offered> {
+    if suspension.ending.is_some() {
+        return Vec::new();
+    }
+    let says = |choice: &SuspensionChoice| match choice.value.as_str() {
+        YES | APPROVE => Some("yes"),
+        NO | DENY => Some("no"),
+        _ => None,
+    };
+    let offer = |(index, choice): (usize, &SuspensionChoice)| Offered {
+        index,
+        label: phrase(if choice.label.trim().is_empty() { &choice.value } else { &choice.label }),
+        says: says(choice).filter(|_| suspension.response_type == ResponseType::Confirm || suspension.choices.len() == 2),
+    };
+    suspension.choices.iter().enumerate().take(CHOICES_MAX).map(offer).collect()
+}
+
+/// The first line of a question.
+fn headline(question: &str) -> String {
+    match line(question.trim().lines().next().unwrap_or_default()) {
+        empty if empty.is_empty() => words::EMPTY.to_owned(),
+        headline => headline,
+    }
+}

@@ -1,0 +1,440 @@
+//! What people look at where they work: the questions that wait for them, for their groups, and for anyone, and those that they answered.
+//!
+//! Guarantee: a list and its number come from one walk over the same rows, and no request walks over the whole table. Mechanism: the
+//! places of open questions are rows in the order of the deadlines; the lists of a person's places are merged, and a walk looks at a
+//! bounded number of questions. Failure: where the walk stops before the end, the number says that there are more, and the list goes on
+//! from there (`docs/adr/0079-the-inbox-walks-places.md`).
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::fmt;
+use std::str::FromStr;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::base::name::{Owner, is_same_in_any_case};
+use domain::base::time::{from_micros, micros};
+use domain::log::payload::{EventBytes, Suspended, Unread};
+use domain::people::answerer::{Answerer, answers_for};
+use domain::people::authority::{Action, Object, authorize};
+use domain::people::principal::Principal;
+use domain::suspension::place::Place;
+use domain::suspension::{Asker, Kind, Question, Suspension};
+
+use crate::assigning::{answerer, owns};
+use crate::error::Wanted;
+use crate::rows::prelude::*;
+use crate::rows::{Decided, ListedRow, RowsResult, SuspensionRow};
+
+/// How many questions one page of a list shows.
+pub const SHOWN_MAX: usize = 25;
+/// Up to which number questions are counted exactly.
+pub const COUNTED_MAX: u32 = 1_000;
+/// How many questions one walk looks at.
+pub const LOOKED_AT_MAX: u32 = 2_000;
+/// How many questions a walk for words looks at: it reads the event of each of them, too.
+pub const LOOKED_AT_WITH_WORDS_MAX: u32 = 500;
+/// How many questions are judged at once.
+const CHUNK: usize = 250;
+/// The fewest questions that are read at one place at once: a page, and one more.
+const READ_MIN: u32 = 26;
+
+/// A list of questions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum List {
+    /// Those that wait for the person: by name, by a group or by the role, and without an answer of the person that counts already.
+    Mine,
+    /// Those of them that wait for a group of the person.
+    Groups,
+    /// All that are open.
+    Everything,
+    /// Those that the person has answered.
+    Done,
+}
+
+impl List {
+    /// All lists, in the order in which they are shown.
+    pub const ALL: [Self; 4] = [Self::Mine, Self::Groups, Self::Everything, Self::Done];
+}
+
+/// A condition on the deadline of a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Due {
+    /// It comes within this time.
+    Within(TimeDelta),
+    /// There is none.
+    Never,
+}
+
+/// Where a list goes on: after this question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cursor {
+    /// The time of the question in its place; lists without places have none.
+    at: Option<DateTime<Utc>>,
+    rid: i64,
+}
+
+impl fmt::Display for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.at {
+            Some(at) => write!(f, "{}-{}", micros(at), self.rid),
+            None => write!(f, "{}", self.rid),
+        }
+    }
+}
+
+impl FromStr for Cursor {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let number = |text: &str| text.parse::<i64>().ok().filter(|number| *number >= 0).ok_or(());
+        match text.split_once('-') {
+            // Beyond the year 9999 there is no question, and PostgreSQL would refuse the time.
+            Some((at, _)) if number(at)? > micros(crate::inbox_columns::NO_DEADLINE) => Err(()),
+            Some((at, rid)) => Ok(Self { at: Some(from_micros(number(at)?)), rid: number(rid)? }),
+            None => Ok(Self { at: None, rid: number(text)? }),
+        }
+    }
+}
+
+/// What is looked for. Every condition must hold.
+#[derive(Clone, Debug)]
+pub struct InboxFilter {
+    pub list: List,
+    /// Asked by this agent.
+    pub agent: Option<String>,
+    pub kind: Option<Kind>,
+    pub due: Option<Due>,
+    /// All of these words are in the question, in any case of letters.
+    pub words: Vec<String>,
+    /// Where an earlier page stopped.
+    pub after: Option<Cursor>,
+}
+
+/// How many questions a list has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// So many were counted, at most [`COUNTED_MAX`].
+    pub number: u32,
+    /// Whether there may be more.
+    pub has_more: bool,
+}
+
+/// A question in a list.
+#[derive(Clone, Debug)]
+pub struct InboxQuestion {
+    pub suspension: Suspension,
+    /// The question as it was asked; absent if its event cannot be read, or was erased.
+    pub question: Option<Question>,
+    /// How many people have given answers that count towards its quorum.
+    pub answers: usize,
+}
+
+/// One page of a list.
+#[derive(Clone, Debug, Default)]
+pub struct Inbox {
+    /// How many questions each list has under the same conditions; absent for a list that is not counted.
+    pub tallies: Vec<(List, Tally)>,
+    pub questions: Vec<InboxQuestion>,
+    /// How many questions the walk of the page looked at.
+    pub looked_at: u32,
+    /// Where the list goes on; absent if nothing is left.
+    pub next: Option<Cursor>,
+    pub now: DateTime<Utc>,
+}
+
+/// Reads one page of a list.
+pub(crate) fn inbox<R: ReadRows>(
+    rows: &mut R,
+    principal: &Principal,
+    filter: Wanted<InboxFilter>,
+    now: DateTime<Utc>,
+) -> Decided<Inbox> {
+    if let Err(rejection) = authorize(principal, Action::ReadInbox, Object::Server) {
+        return Ok(Err(rejection));
+    }
+    let filter = match filter {
+        Ok(filter) => filter,
+        Err(rejection) => return Ok(Err(rejection)),
+    };
+    let address = answers_for(principal, None).unwrap_or_default();
+    let person = answerer(rows, &address)?;
+    let mut looking = Looking { address, filter: &filter, now, is_behind: HashMap::new() };
+    let mut inbox = Inbox { now, ..Inbox::default() };
+    let shown = looking.walk(rows, Walk::new(filter.list, person.as_ref(), filter.after), filter.list)?;
+    for list in List::ALL {
+        // A walk from the beginning counts its list. A search for words counts the list alone that it searches.
+        let tally = match list {
+            List::Done => continue,
+            _ if list == filter.list && filter.after.is_none() => shown.tally,
+            _ if !filter.words.is_empty() => continue,
+            List::Mine | List::Groups | List::Everything => {
+                looking.walk(rows, Walk::new(list, person.as_ref(), None), list)?.tally
+            }
+        };
+        inbox.tallies.push((list, tally));
+    }
+    inbox.questions = questions(rows, &shown.found)?;
+    (inbox.looked_at, inbox.next) = (shown.looked_at, shown.next);
+    Ok(Ok(inbox))
+}
+
+/// The questions in these rows, in the same order.
+fn questions<R: ReadRows>(rows: &mut R, found: &[ListedRow]) -> RowsResult<Vec<InboxQuestion>> {
+    if found.is_empty() {
+        return Ok(Vec::new());
+    }
+    let rids: Vec<i64> = found.iter().map(|row| row.rid).collect();
+    let mut suspensions: HashMap<i64, SuspensionRow> =
+        rows.suspensions_in(&rids)?.into_iter().map(|row| (row.rid, row)).collect();
+    let events: Vec<i64> = found.iter().map(|row| row.event).collect();
+    let mut texts: HashMap<i64, Question> = HashMap::new();
+    for (event, sealed) in rows.events_at(&events)? {
+        if sealed.is_whole() && !sealed.is_erased() {
+            // The record of its intent says what is wrong with a damaged event.
+            let asked = EventBytes(&sealed.bytes).read::<Suspended>().ok();
+            texts.extend(asked.map(|asked| (event, asked.into_question())));
+        }
+    }
+    let mut questions = Vec::with_capacity(found.len());
+    for row in found {
+        let Some(suspension) = suspensions.remove(&row.rid) else { continue };
+        let answers = if row.has_quorum { rows.answers(row.rid)?.len() } else { 0 };
+        questions.push(InboxQuestion { suspension: suspension.suspension, question: texts.remove(&row.event), answers });
+    }
+    Ok(questions)
+}
+
+/// The result of a walk.
+#[derive(Default)]
+struct Walked {
+    /// The first questions that were found.
+    found: Vec<ListedRow>,
+    tally: Tally,
+    looked_at: u32,
+    next: Option<Cursor>,
+}
+
+/// The person who looks, and what that person looks for.
+struct Looking<'a> {
+    address: String,
+    filter: &'a InboxFilter,
+    now: DateTime<Utc>,
+    /// Whether the person is behind the keys of an owner, for the owners that were met.
+    is_behind: HashMap<String, bool>,
+}
+
+impl Looking<'_> {
+    /// Walks over a list. A walk for a later page ends with its page, because it does not count the list.
+    fn walk<R: ReadRows>(&mut self, rows: &mut R, mut walk: Walk, list: List) -> RowsResult<Walked> {
+        let most = if self.filter.words.is_empty() { LOOKED_AT_MAX } else { LOOKED_AT_WITH_WORDS_MAX };
+        let (mut walked, mut last, mut shown_to) = (Walked::default(), None, None);
+        let counts = walk.after.is_none();
+        loop {
+            let chunk = walk.take(rows, &self.address, CHUNK.min((most - walked.looked_at) as usize))?;
+            let is_over = chunk.is_empty();
+            let wanted = self.wanted(rows, list, &chunk)?;
+            for (cursor, row) in chunk {
+                (walked.looked_at, last) = (walked.looked_at + 1, Some(cursor));
+                if !wanted.contains(&row.rid) {
+                    continue;
+                }
+                let is_full = walked.found.len() == SHOWN_MAX;
+                // The page ends before the first question for which it has no room.
+                walked.next = walked.next.or(shown_to.filter(|_| is_full));
+                if walked.tally.number == COUNTED_MAX || is_full && !counts {
+                    walked.tally.has_more = true;
+                    return Ok(walked);
+                }
+                walked.tally.number += 1;
+                if !is_full {
+                    shown_to = Some(cursor);
+                    walked.found.push(row);
+                }
+            }
+            if is_over {
+                return Ok(walked);
+            }
+            if walked.looked_at == most {
+                walked.tally.has_more = true;
+                walked.next = walked.next.or(if walked.found.len() == SHOWN_MAX { shown_to } else { last });
+                return Ok(walked);
+            }
+        }
+    }
+
+    /// Which of these questions are looked for.
+    fn wanted<R: ReadRows>(&mut self, rows: &mut R, list: List, chunk: &[(Cursor, ListedRow)]) -> RowsResult<HashSet<i64>> {
+        let InboxFilter { list: _, agent, kind, due, words, after: _ } = self.filter;
+        let is_due = |row: &ListedRow| match (due, row.expires_at) {
+            (None, _) | (Some(Due::Never), None) => true,
+            (Some(Due::Within(time)), Some(at)) => at <= self.now + *time,
+            (Some(Due::Never), Some(_)) | (Some(Due::Within(_)), None) => false,
+        };
+        let fits = |row: &&ListedRow| {
+            agent.as_ref().is_none_or(|agent| is_same_in_any_case(agent, &row.asked_by.name))
+                && kind.is_none_or(|kind| row.kind == kind)
+                && is_due(row)
+        };
+        let mut fitting: Vec<ListedRow> = chunk.iter().map(|(_, row)| row).filter(fits).cloned().collect();
+        if matches!(list, List::Mine | List::Groups) {
+            self.leave_out(rows, &mut fitting)?;
+        }
+        if !words.is_empty() {
+            let events: Vec<i64> = fitting.iter().map(|row| row.event).collect();
+            let has_words = having(rows, &events, words)?;
+            fitting.retain(|row| has_words.contains(&row.event));
+        }
+        Ok(fitting.into_iter().map(|row| row.rid).collect())
+    }
+
+    /// Leaves out the questions that the person has answered, and those that the person may not answer: if several people must agree,
+    /// none of them is the person behind the asker.
+    fn leave_out<R: ReadRows>(&mut self, rows: &mut R, questions: &mut Vec<ListedRow>) -> RowsResult<()> {
+        questions.retain(|row| !row.is_counted);
+        let intents: Vec<i64> = questions.iter().filter(|row| row.has_quorum).map(|row| row.intent).collect();
+        if intents.is_empty() {
+            return Ok(());
+        }
+        let creators: HashMap<i64, Owner> = rows.owners_in(&intents)?.into_iter().collect();
+        let mut own = HashSet::new();
+        for row in questions.iter().filter(|row| row.has_quorum) {
+            for owner in creators.get(&row.intent).into_iter().chain([&row.asked_by.owner]) {
+                if self.is_behind(rows, owner)? {
+                    own.insert(row.rid);
+                }
+            }
+        }
+        questions.retain(|row| !own.contains(&row.rid));
+        Ok(())
+    }
+
+    fn is_behind<R: ReadRows>(&mut self, rows: &mut R, owner: &Owner) -> RowsResult<bool> {
+        if let Some(known) = self.is_behind.get(owner.as_str()) {
+            return Ok(*known);
+        }
+        let asker = Asker { name: String::new(), owner: owner.clone() };
+        let is_behind = owns(rows, &[&asker], &self.address)?;
+        self.is_behind.insert(owner.as_str().to_owned(), is_behind);
+        Ok(is_behind)
+    }
+}
+
+/// Which of these events ask a question that has all of the words.
+fn having<R: ReadRows>(rows: &mut R, events: &[i64], words: &[String]) -> RowsResult<HashSet<i64>> {
+    /// The part of a question's payload that has words.
+    #[derive(Default, serde::Deserialize)]
+    #[serde(default)]
+    struct Asked {
+        question: Option<String>,
+    }
+    if events.is_empty() {
+        return Ok(HashSet::new());
+    }
+    let words: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
+    let mut having = HashSet::new();
+    for (event, sealed) in rows.events_at(events)? {
+        let asked =
+            if sealed.is_whole() { EventBytes(&sealed.bytes).read::<Asked>().unwrap_or_default() } else { Asked::default() };
+        let text = asked.question.unwrap_or_default().to_lowercase();
+        if words.iter().all(|word| text.contains(word)) {
+            having.insert(event);
+        }
+    }
+    Ok(having)
+}
+
+/// A walk over the rows of a list.
+struct Walk {
+    streams: Vec<Stream>,
+    after: Option<Cursor>,
+}
+
+/// The rows at one place, or of a list without places, as far as they were read.
+struct Stream {
+    source: Source,
+    read: VecDeque<(Cursor, ListedRow)>,
+    /// The last row that was read.
+    last: Option<Cursor>,
+    is_over: bool,
+}
+
+enum Source {
+    Place(Place),
+    Open,
+    Answered,
+}
+
+impl Walk {
+    fn new(list: List, person: Option<&Answerer>, after: Option<Cursor>) -> Self {
+        let places = person.map(Answerer::places).unwrap_or_default();
+        let sources: Vec<Source> = match list {
+            List::Mine => places.into_iter().map(Source::Place).collect(),
+            List::Groups => places.into_iter().filter(|place| matches!(place, Place::Group(_))).map(Source::Place).collect(),
+            List::Everything => vec![Source::Open],
+            List::Done => vec![Source::Answered],
+        };
+        let stream = |source| Stream { source, read: VecDeque::new(), last: after, is_over: false };
+        Self { streams: sources.into_iter().map(stream).collect(), after }
+    }
+
+    /// The next questions, each once.
+    fn take<R: ReadRows>(&mut self, rows: &mut R, person: &str, count: usize) -> RowsResult<Vec<(Cursor, ListedRow)>> {
+        // The more places, the fewer rows of each are needed.
+        let limit = (COUNTED_MAX + 1) / u32::try_from(self.streams.len().max(1)).unwrap_or(u32::MAX);
+        let limit = if self.after.is_some() { READ_MIN } else { limit.max(READ_MIN) };
+        let mut taken: Vec<(Cursor, ListedRow)> = Vec::with_capacity(count);
+        while taken.len() < count {
+            for stream in &mut self.streams {
+                stream.fill(rows, person, limit)?;
+            }
+            let fronts = self.streams.iter().filter_map(|stream| stream.read.front().map(|(cursor, _)| (cursor.at, cursor.rid)));
+            let Some(first) = fronts.min() else { break };
+            for stream in &mut self.streams {
+                if stream.read.front().is_some_and(|(cursor, _)| (cursor.at, cursor.rid) == first) {
+                    let front = stream.read.pop_front();
+                    // A question that stands at several places of the person is one question.
+                    taken.extend(front.filter(|(cursor, _)| taken.last().is_none_or(|(last, _)| last != cursor)));
+                }
+            }
+        }
+        Ok(taken)
+    }
+}
+
+impl Stream {
+    /// Reads on, if all rows that were read are taken.
+    fn fill<R: ReadRows>(&mut self, rows: &mut R, person: &str, limit: u32) -> RowsResult<()> {
+        if self.is_over || !self.read.is_empty() {
+            return Ok(());
+        }
+        let before = self.last.map(|last| last.rid);
+        let plain = |rows: Vec<ListedRow>| rows.into_iter().map(|row| (Cursor { at: None, rid: row.rid }, row)).collect();
+        self.read = match &self.source {
+            Source::Place(place) => {
+                let after = self.last.and_then(|last| Some((last.at?, last.rid)));
+                let found = rows.at_place(place, person, after, limit)?;
+                found.into_iter().map(|(at, row)| (Cursor { at: Some(at), rid: row.rid }, row)).collect()
+            }
+            Source::Open => plain(rows.listed_open(person, before, limit)?),
+            Source::Answered => plain(rows.listed_answered(person, before, limit)?),
+        };
+        self.is_over = self.read.len() < limit as usize;
+        self.last = self.read.back().map(|(cursor, _)| *cursor).or(self.last);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cursor_is_read_as_it_was_written_and_nothing_else_is() {
+        let at = crate::inbox_columns::NO_DEADLINE;
+        for cursor in [Cursor { at: Some(at), rid: i64::MAX }, Cursor { at: None, rid: 7 }] {
+            assert_eq!(cursor.to_string().parse(), Ok(cursor));
+        }
+        for text in ["", "-", "1-", "-1", "-1-2", "1--2", "1-2-3", "a", "9223372036854775807-1", "9223372036854775808"] {
+            assert_eq!(text.parse::<Cursor>(), Err(()), "{text:?}");
+        }
+    }
+}

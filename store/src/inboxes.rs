@@ -1,0 +1,20 @@
+//! The part of the store for the inbox.
+
+use domain::people::principal::Principal;
+
+use crate::backend::Backend;
+use crate::error::{Unit, Wanted};
+use crate::inbox::{self, Inbox, InboxFilter};
+
+/// What people look at where they work.
+pub trait Inboxes {
+    /// Reads one page of a list of questions, and counts the lists.
+    fn inbox(&self, principal: Principal, filter: Wanted<InboxFilter>) -> Unit<'_, Inbox>;
+}
+
+impl<B: Backend> Inboxes for B {
+    fn inbox(&self, principal: Principal, filter: Wanted<InboxFilter>) -> Unit<'_, Inbox> {
+        let now = self.clock().now();
+        self.authorized("inbox", move |rows| inbox::inbox(rows, &principal, filter, now))
+    }
+}

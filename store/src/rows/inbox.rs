@@ -1,0 +1,60 @@
+//! The places of open questions in the inboxes of people, and the questions that people have answered.
+
+use chrono::{DateTime, Utc};
+use domain::base::name::Owner;
+use domain::suspension::place::Place;
+use domain::suspension::{Asker, Kind};
+
+use super::error::RowsResult;
+use super::suspensions::SuspensionRow;
+
+/// A question, as far as lists of questions are made by it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ListedRow {
+    /// The row of the suspension.
+    pub(crate) rid: i64,
+    /// The event by which it was asked, and which holds its text.
+    pub(crate) event: i64,
+    pub(crate) intent: i64,
+    pub(crate) kind: Kind,
+    pub(crate) asked_by: Asker,
+    pub(crate) expires_at: Option<DateTime<Utc>>,
+    pub(crate) has_quorum: bool,
+    /// Whether the person who looks has given an answer that counts towards the quorum.
+    pub(crate) is_counted: bool,
+}
+
+/// Writes places and answers, in one transaction.
+pub(crate) trait WriteInbox {
+    /// Puts an open question at these places. A place at which it stands already is passed over.
+    fn put_in_inbox(&mut self, suspension: i64, due_at: DateTime<Utc>, places: &[Place]) -> RowsResult<()>;
+    /// Gives an open question another time in the order of its places.
+    fn move_in_inbox(&mut self, suspension: i64, due_at: DateTime<Utc>) -> RowsResult<()>;
+    /// Takes a question that has ended from all its places.
+    fn take_from_inbox(&mut self, suspension: i64) -> RowsResult<()>;
+    /// Notes that a person, by an address in small letters, has answered a question.
+    fn insert_answered(&mut self, person: &str, suspension: i64) -> RowsResult<()>;
+    /// Notes that a person has taken the answer back.
+    fn delete_answered(&mut self, person: &str, suspension: i64) -> RowsResult<()>;
+}
+
+/// Reads places and answers, inside a transaction that writes or outside. Each read says of each question whether an answer of
+/// `person` counts towards its quorum.
+pub(crate) trait ReadInbox {
+    /// The open questions at a place, in the order of their times, after the question in the row `after.1`, whose time is `after.0`.
+    fn at_place(
+        &mut self,
+        place: &Place,
+        person: &str,
+        after: Option<(DateTime<Utc>, i64)>,
+        limit: u32,
+    ) -> RowsResult<Vec<(DateTime<Utc>, ListedRow)>>;
+    /// All open questions in rows before `before`, newest first.
+    fn listed_open(&mut self, person: &str, before: Option<i64>, limit: u32) -> RowsResult<Vec<ListedRow>>;
+    /// The questions that the person has answered, in rows before `before`, newest first.
+    fn listed_answered(&mut self, person: &str, before: Option<i64>, limit: u32) -> RowsResult<Vec<ListedRow>>;
+    /// The owners of the keys that created the intents in these rows.
+    fn owners_in(&mut self, intents: &[i64]) -> RowsResult<Vec<(i64, Owner)>>;
+    /// The suspensions in these rows, in any order.
+    fn suspensions_in(&mut self, rids: &[i64]) -> RowsResult<Vec<SuspensionRow>>;
+}
