@@ -56,7 +56,9 @@ use crate::work::WorkView;
 /// and queues the timers and deliveries they imply. The future of a write resolves after its commit is durable, so a client that
 /// gets a 200 can rely on the write. If the future is dropped, the write goes on, and the caller only does not learn of its
 /// result. Commands on one intent are serialized.
-pub trait Store: crate::Audits + crate::Groups + crate::Logins + crate::OpenId + crate::Passkeys + Send + Sync + 'static {
+pub trait Store:
+    crate::Audits + crate::Groups + crate::Logins + crate::OpenId + crate::Passkeys + crate::Personal + Send + Sync + 'static
+{
     /// Applies a command to one intent: commits everything it caused, or, if it is refused, only the events that record the
     /// refusal.
     fn execute(&self, request: Request) -> Unit<'_, Outcome>;

@@ -9,6 +9,7 @@
 mod access;
 mod containers;
 mod coordinators;
+mod demands;
 mod governed;
 mod quorums;
 mod retries;
@@ -155,6 +156,9 @@ fn question() -> Question {
         client_id: None,
         required_assurance: None,
         assignees: None,
+        risk: None,
+        separation: None,
+        comment_on_refusal: None,
     }
 }
 
@@ -570,6 +574,7 @@ fn kinds() -> Vec<Event> {
             receipts(),
             signed(),
             quorums::events(),
+            demands::events(),
         ])
         .flatten()
         .collect()

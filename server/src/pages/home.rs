@@ -267,7 +267,7 @@ pub(super) async fn ask(request: HttpRequest, payload: Payload, shared: Data<Sha
         ..SuspendRequest::default()
     };
     let id = SuspensionId(shared.entropy.uuid(shared.clock.now()));
-    let accepted = match shared.asking.accept(question, id, None) {
+    let accepted = match shared.asking.accept(question, id, &Principal::server(), None) {
         Ok(accepted) => accepted,
         Err(errors) => {
             let first = errors.first().map(|error| format!("{} {}", error.field, error.message)).unwrap_or_default();

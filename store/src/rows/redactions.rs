@@ -58,6 +58,7 @@ pub(crate) fn of_suspension(rid: i64, blanks: &Blanks) -> String {
          UPDATE receipts SET statement = {bytes} WHERE suspension = {rid};
          DELETE FROM suspension_keys WHERE suspension = {rid};
          DELETE FROM suspension_traces WHERE suspension = {rid};
+         DELETE FROM unsent_answers WHERE suspension = {rid};
          DELETE FROM views WHERE suspension = {rid};"
     )
 }

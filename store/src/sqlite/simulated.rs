@@ -32,7 +32,7 @@ use crate::surroundings::Env;
 use crate::{StoreError, Unit};
 
 /// The tables in an order in which they can be emptied.
-const TABLES: [&str; 57] = [
+const TABLES: [&str; 58] = [
     "tree",
     "tree_tiles",
     "tree_runs",
@@ -73,6 +73,7 @@ const TABLES: [&str; 57] = [
     "portfolios",
     "views",
     "counted_answers",
+    "unsent_answers",
     "passkeys",
     "identities",
     "openid_logins",

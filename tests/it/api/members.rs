@@ -375,6 +375,7 @@ fn members_of_questions() -> Vec<Member> {
         ask("supersedes", json!(OPEN)),
         // The server of this test has no domain name.
         ask("required_assurance", json!("passkey")).refused(),
+        ask("risk", json!("high")),
         choice("value", json!("c")),
         choice("label", json!("C")),
         choice("description", json!("d")),

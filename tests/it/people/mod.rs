@@ -5,6 +5,7 @@ mod assignees;
 mod assignments;
 mod authority;
 mod directory;
+mod floors;
 mod gateways;
 mod governance;
 mod keys;

@@ -8,6 +8,7 @@ use crate::base::ids::{IntentId, SuspensionId};
 use crate::intent::event::{self, ExtensionCause};
 use crate::people::principal::Credential;
 use crate::suspension::assignees::Assignees;
+use crate::suspension::demand::{CommentOnRefusal, Risk, Separation};
 use crate::suspension::quorum::Quorum;
 use crate::suspension::requested::Requested;
 use crate::suspension::retry::{self, HumanRetryPolicy, OneOrMany, Strategy};
@@ -108,6 +109,15 @@ pub struct Suspended {
     /// How many people must agree; absent if one answer decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quorum: Option<Quorum>,
+    /// The risk that the asker declares; absent if it declares none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub risk: Option<Risk>,
+    /// The people who are kept from answering, besides those that a quorum keeps from it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub separation: Option<Separation>,
+    /// The demand that a person who refuses says why; absent if no comment is needed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comment_on_refusal: Option<CommentOnRefusal>,
 }
 
 /// One choice of a question.
@@ -211,6 +221,9 @@ impl Suspended {
             required_assurance: question.required_assurance,
             assignees: question.assignees.clone(),
             quorum: suspension.quorum.clone(),
+            risk: question.risk,
+            separation: question.separation,
+            comment_on_refusal: question.comment_on_refusal.clone(),
         }
     }
 
@@ -230,6 +243,9 @@ impl Suspended {
             client_id: self.client_id,
             required_assurance: self.required_assurance,
             assignees: self.assignees,
+            risk: self.risk,
+            separation: self.separation,
+            comment_on_refusal: self.comment_on_refusal,
         }
     }
 }

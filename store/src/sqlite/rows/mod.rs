@@ -34,6 +34,7 @@ mod tasks;
 mod timers;
 mod tokens;
 mod tree;
+mod unsent;
 
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
