@@ -41,7 +41,7 @@ pub struct Message {
     pub waiting: u32,
     /// The possible answers.
     pub answers: Answers,
-    /// What the question demands of an answer, in the server's own sentences.
+    /// The demands of the question on an answer, in the server's own sentences.
     pub demands: Vec<&'static str>,
     /// The address of the answer page; its holder can answer, so it is never logged.
     pub link: String,

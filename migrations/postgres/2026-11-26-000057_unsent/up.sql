@@ -2,7 +2,7 @@
 ALTER TABLE logins ADD COLUMN question uuid;
 ALTER TABLE openid_logins ADD COLUMN question uuid;
 
--- What people typed into the form of a question before a login that the question needs. It is shown to its author alone.
+-- The text that people typed into the form of a question before a login that the question needs. It is shown to its author alone.
 CREATE TABLE unsent_answers (
     suspension bigint NOT NULL REFERENCES suspensions (rid),
     person uuid NOT NULL,

@@ -426,7 +426,7 @@ impl Deliveries {
     }
 }
 
-/// What a question demands of an answer, in words.
+/// The demands of a question on an answer, in words.
 fn demands(question: &Question) -> Vec<&'static str> {
     let needs_login = question.required_assurance == Some(RequiredAssurance::Session);
     let login = needs_login.then_some(words::ANSWER_NEEDS_LOGIN);

@@ -1,4 +1,4 @@
-//! What people typed before a login.
+//! The forms that people sent before a login.
 
 use chrono::{DateTime, Utc};
 use domain::base::ids::PersonId;

@@ -84,7 +84,7 @@ async fn verified(app: &TestApp) -> Report {
 }
 
 on_each_store! {
-    /// What the agent asks for can only raise the floor; the floor that holds is in the record and in the log.
+    /// The demand of the agent can only raise the floor; the floor that holds is in the record and in the log.
     async fn a_floor_holds_by_agent_by_group_and_by_risk(app: &mut TestApp) {
         with_floors(app).await;
         let payer = Api::new(&app.base, Some(&app.new_key_of(Role::Agent, "payer", "payer").await));
