@@ -41,6 +41,8 @@ pub struct Message {
     pub waiting: u32,
     /// The possible answers.
     pub answers: Answers,
+    /// The demands of the question on an answer, in the server's own sentences.
+    pub demands: Vec<&'static str>,
     /// The address of the answer page; its holder can answer, so it is never logged.
     pub link: String,
     /// Why this message is sent now.
@@ -147,6 +149,7 @@ pub(crate) mod sample {
             intent_title: "Support automation".to_owned(),
             question: "Refund €412.00 to Marta Kowalska for order 10-88421?".to_owned(),
             waiting: 0,
+            demands: Vec::new(),
             answers: Answers::Choices(vec![
                 choice("approve", "Refund €412.00"),
                 choice("deny", "Do not refund"),

@@ -104,6 +104,7 @@ struct Mail {
     choices: Vec<Offered>,
     choices_left_out: usize,
     misleading: Option<String>,
+    demands: String,
     plan: Vec<PlanRow>,
     recipient: String,
     why_you: String,
@@ -153,6 +154,7 @@ impl Mail {
             choices,
             choices_left_out,
             misleading: misleading(&message.answers),
+            demands: message.demands.join(" "),
             plan: plan(message),
             recipient: ours(&message.recipient),
             why_you: ours(&message.why_you).trim_end_matches('.').to_owned(),
@@ -198,6 +200,10 @@ impl Mail {
 
     fn misleading_lines(&self) -> Vec<String> {
         self.misleading.iter().flat_map(|warning| wrapped(warning, "", "")).collect()
+    }
+
+    fn demand_lines(&self) -> Vec<String> {
+        if self.demands.is_empty() { Vec::new() } else { wrapped(&self.demands, "", "") }
     }
 
     fn plan_lines(&self) -> Vec<String> {

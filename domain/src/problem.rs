@@ -36,12 +36,12 @@ pub enum Rejection {
     #[error("the person has no counted answer to this question, so none can be taken back")]
     NotCounted,
     /// The question demands more assurance of the person than this way to answer gives.
-    #[error(
-        "the question demands the assurance {required}: the answer page asks for a passkey, and no other way to answer counts"
-    )]
+    #[error("the question demands the assurance {required}: {}", how_to_meet(*required))]
     AssuranceTooLow {
         /// The assurance that the question demands.
         required: RequiredAssurance,
+        /// The assurance of the answer; absent for a link or a key, which are less than every demand.
+        given: Option<RequiredAssurance>,
     },
     /// The assertion of a passkey is not accepted.
     #[error("the passkey is not accepted: {reason}")]
@@ -601,6 +601,14 @@ pub mod edge {
 
 fn first_message(errors: &[FieldError]) -> String {
     errors.first().map_or_else(|| "invalid request".to_owned(), |error| format!("{}: {}", error.field, error.message))
+}
+
+/// The way to an answer that meets a demand.
+fn how_to_meet(required: RequiredAssurance) -> &'static str {
+    match required {
+        RequiredAssurance::Session => "only an answer on the page of the question counts, by a person who has logged in",
+        RequiredAssurance::Passkey => "the answer page asks for a passkey, and no other way to answer counts",
+    }
 }
 
 fn ending_word(resolution: Resolution, reason: Option<ResolutionReason>) -> &'static str {

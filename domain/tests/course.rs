@@ -68,6 +68,9 @@ fn question() -> Question {
         client_id: None,
         required_assurance: None,
         assignees: None,
+        risk: None,
+        separation: None,
+        comment_on_refusal: None,
     }
 }
 
@@ -288,6 +291,7 @@ impl Walk {
                     assertion: None,
                     answerer: None,
                     takes_back: false,
+                    comment_on_refusal: None,
                 };
                 return Some((Command::Respond(Box::new(respond)), principal(Role::Operator, "olga")));
             }

@@ -2,7 +2,7 @@
 
 use domain::base::name::Owner;
 use domain::people::answerer::Answerer;
-use domain::people::authority::{Action, Demands, Object, authorize};
+use domain::people::authority::{Action, Demands, Object, Ownership, authorize};
 use domain::people::principal::{Assurance, Principal, Role};
 use domain::problem::Rejection;
 use domain::suspension::assignees::Assignees;
@@ -82,15 +82,19 @@ fn a_question_that_demands_a_passkey_is_answered_by_a_passkey_alone() {
         demands: Demands { assurance: required, ..Demands::default() },
     };
     let required = RequiredAssurance::Passkey;
-    let too_low = Err(Rejection::AssuranceTooLow { required });
+    let too_low = |given| Err(Rejection::AssuranceTooLow { required, given });
     for action in [Action::Respond, Action::Decide] {
         for assurance in [Assurance::EmailLink, Assurance::ApiKey, Assurance::Session, Assurance::Server, Assurance::Local] {
             let operator = Principal { assurance, ..principal(Role::Operator, "alice", "team-b") };
-            assert_eq!(authorize(&operator, action, object(Some(required))), too_low, "{assurance:?}");
+            assert_eq!(
+                authorize(&operator, action, object(Some(required))),
+                too_low((assurance == Assurance::Session).then_some(RequiredAssurance::Session)),
+                "{assurance:?}"
+            );
             assert_eq!(authorize(&operator, action, object(None)), Ok(()), "{assurance:?}");
         }
         let gateway = principal(Role::Channel, "chat", "team-b");
-        assert_eq!(authorize(&gateway, action, object(Some(required))), too_low);
+        assert_eq!(authorize(&gateway, action, object(Some(required))), too_low(None));
         let signed = Principal { assurance: Assurance::Passkey, ..Principal::link_holder("alice@example.com", None) };
         assert_eq!(authorize(&signed, action, object(Some(required))), Ok(()));
     }
@@ -125,7 +129,8 @@ fn an_assigned_question_is_answered_for_its_assignees_alone() {
             (Some(&auditor), false, Err(Rejection::NotAssigned)),
             (None, false, Err(Rejection::NotAssigned)),
         ] {
-            let demands = Demands { assignees: Some(&assignees), answerer, is_own, ..Demands::default() };
+            let ownership = if is_own { Ownership::Own } else { Ownership::Free };
+            let demands = Demands { assignees: Some(&assignees), answerer, ownership, ..Demands::default() };
             let (created_by, asked_by) = (&owner, Some(&owner));
             let object = Object::Intent { created_by, asked_by, assigned: &[], entries: &[], handed_for: &[], demands };
             assert_eq!(authorize(&by(role), action, object), expected, "{role} {answerer:?}");

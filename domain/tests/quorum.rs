@@ -15,7 +15,7 @@ use domain::intent::event::Event;
 use domain::intent::evolve::evolve;
 use domain::intent::status::Status;
 use domain::people::answerer::{Answerer, answers_for};
-use domain::people::authority::{Action, Demands, Object, authorize};
+use domain::people::authority::{Action, Demands, Object, Ownership, authorize};
 use domain::people::principal::{Credential, Principal, Role};
 use domain::problem::Rejection;
 use domain::suspension::assignees::{AssignedRole, Assignees};
@@ -172,7 +172,8 @@ impl World {
         self.look_again();
         let answerer = stands_for.as_ref().and_then(|address| self.answerer(address));
         let is_own = stands_for.as_deref() == Some(&*address(OWNER));
-        let demands = Demands { assignees: Some(&self.assignees), answerer: answerer.as_ref(), is_own, assurance: None };
+        let ownership = if is_own { Ownership::Own } else { Ownership::Free };
+        let demands = Demands { assignees: Some(&self.assignees), answerer: answerer.as_ref(), ownership, assurance: None };
         let (created_by, handed_for) = (&asker(), claimed.clone().into_iter().collect::<Vec<_>>());
         let object = Object::Intent {
             created_by,
@@ -199,6 +200,7 @@ impl World {
             assertion: None,
             answerer,
             takes_back,
+            comment_on_refusal: None,
         }));
         let gateway = by.key_id().filter(|_| by.role == Role::Channel);
         let decided = decide(&self.intent, &command, &by, self.now);

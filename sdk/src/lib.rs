@@ -99,6 +99,7 @@ pub use domain::intent::status::Status;
 pub use domain::portfolio::membership::MembershipRole;
 pub use domain::portfolio::{PortfolioPolicy, PortfolioStatus};
 pub use domain::suspension::assignees::AssignedRole;
+pub use domain::suspension::demand::Risk;
 pub use domain::suspension::evidence::action_digest;
 pub use domain::suspension::lease::{Lease as LeaseView, LeaseStatus};
 pub use domain::suspension::retry::{HumanRetryPolicy, OneOrMany, PartialRetryPolicy, Rung};

@@ -9,6 +9,7 @@ use domain::base::field::FieldError;
 use domain::base::ids::{IntentId, SuspensionId};
 use domain::form::Schema;
 use domain::suspension::assignees::AssignedRole;
+use domain::suspension::demand::Risk;
 use domain::suspension::retry::{INTERVAL_SECONDS_MAX, PartialRetryPolicy};
 use domain::suspension::{FallbackPolicy, RequiredAssurance, Resolution, ResponseType, WINDOW_SECONDS_MAX};
 use domain::wire::{SuspendRequest, SuspensionRecord};
@@ -158,6 +159,25 @@ impl<T> Question<T> {
     /// The server refuses the question if its public address has no domain name, because people have no passkeys there.
     pub fn require_passkey(mut self) -> Self {
         self.request.required_assurance = Some(RequiredAssurance::Passkey);
+        self
+    }
+
+    /// Takes only the answer of a person who has logged in, or whose passkey has signed it. The server may demand the same or more by itself.
+    pub fn require_login(mut self) -> Self {
+        self.request.required_assurance = self.request.required_assurance.max(Some(RequiredAssurance::Session));
+        self
+    }
+
+    /// Says how much is at stake. People see it, and the server may demand more of an answer to a question with a high risk.
+    pub fn risk(mut self, risk: Risk) -> Self {
+        self.request.risk = Some(risk);
+        self
+    }
+
+    /// Needs a comment from a person who refuses: the answer then has it in its metadata, as `comment`. The server refuses this for a
+    /// question without a choice whose value or label means a no.
+    pub fn comment_on_refusal(mut self) -> Self {
+        self.request.comment_on_refusal = Some(true);
         self
     }
 

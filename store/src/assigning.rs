@@ -36,15 +36,22 @@ pub(crate) fn would_ask<R: ReadRows>(rows: &mut R, principal: &Principal, suspen
 }
 
 /// The question with the people who are asked. If it is assigned to people, these must exist, and no other person is asked. If several
-/// people must agree, the people behind `askers` are none of them.
+/// people must agree, or the question keeps the owner of the key that asks from answering, the people behind `askers` are none of them.
 pub(crate) fn asking_assigned<R: ReadRows>(rows: &mut R, suspend: Suspend, askers: &[&Asker]) -> Decided<Suspend> {
-    let Some(assignees) = &suspend.question.assignees else { return Ok(Ok(suspend)) };
+    let Some(assignees) = &suspend.question.assignees else {
+        if suspend.question.separation.is_none() {
+            return Ok(Ok(suspend));
+        }
+        let owned = subjects_of(rows, askers)?;
+        let asking = suspend.without(|person| is_behind(askers, &owned, &person.to_lowercase()));
+        return Ok(asking.map_err(|errors| Rejection::Invalid { errors }));
+    };
     let groups = suspend.quorum.iter().flat_map(|quorum| quorum.required_by_group.keys());
     let mut people = match assigned(rows, assignees, groups)? {
         Ok(people) => people,
         Err(errors) => return Ok(Err(Rejection::Invalid { errors })),
     };
-    if suspend.quorum.is_some() {
+    if suspend.quorum.is_some() || suspend.question.separation.is_some() {
         let owned = subjects_of(rows, askers)?;
         people.retain(|person| !is_behind(askers, &owned, &person.address));
     }
@@ -162,13 +169,13 @@ pub(crate) fn is_assigned_to<R: ReadRows>(rows: &mut R, question: &Question, add
     Ok(answerer(rows, &address.to_lowercase())?.is_some_and(|person| person.is_among(assignees)))
 }
 
-/// Whether the person with this address may answer: the question is assigned to that person, and if several people must agree, the person
-/// is not behind the asker.
+/// Whether the person with this address may answer: the question is assigned to that person, and if several people must agree or the
+/// question keeps the owner of the key that asked from answering, the person is not behind the asker.
 pub(crate) fn may_answer<R: ReadRows>(rows: &mut R, row: &SuspensionRow, question: &Question, address: &str) -> RowsResult<bool> {
     if !is_assigned_to(rows, question, address)? {
         return Ok(false);
     }
-    if row.suspension.quorum.is_none() {
+    if row.suspension.quorum.is_none() && question.separation.is_none() {
         return Ok(true);
     }
     let created_by = rows.intent_at(row.intent)?.intent.created_by;

@@ -56,6 +56,8 @@ pub enum Method {
     EmailLink,
     /// A passkey signed the answer, which came by a link.
     Passkey,
+    /// A person answered who had logged in.
+    Session,
     ApiKey,
     /// A gateway answered, for a person it names.
     Channel,
@@ -114,8 +116,9 @@ impl Settled {
 
 impl Outcome {
     /// Every way in which a question can end, with each method that can end it in that way.
-    pub const WITH_METHODS: [(Self, Method); 12] = [
+    pub const WITH_METHODS: [(Self, Method); 13] = [
         (Self::Answered, Method::EmailLink),
+        (Self::Answered, Method::Session),
         (Self::Answered, Method::Passkey),
         (Self::Answered, Method::ApiKey),
         (Self::Answered, Method::Channel),
@@ -147,12 +150,13 @@ impl Outcome {
 
 impl Method {
     /// The methods by which a question can be answered.
-    pub const OF_ANSWERS: [Self; 4] = [Self::EmailLink, Self::Passkey, Self::ApiKey, Self::Channel];
+    pub const OF_ANSWERS: [Self; 5] = [Self::EmailLink, Self::Session, Self::Passkey, Self::ApiKey, Self::Channel];
 
     /// The value of the metric's label.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::EmailLink => "email_link",
+            Self::Session => "session",
             Self::Passkey => "passkey",
             Self::ApiKey => "api_key",
             Self::Channel => "channel",
@@ -169,8 +173,9 @@ impl Method {
             (_, Assurance::EmailLink) => Self::EmailLink,
             (_, Assurance::Passkey) => Self::Passkey,
             (_, Assurance::ApiKey) => Self::ApiKey,
-            // A person who logged in, the server and the accounts of the machine answer no questions.
-            (_, Assurance::Session | Assurance::Server | Assurance::Local) => Self::Server,
+            (_, Assurance::Session) => Self::Session,
+            // The server and the accounts of the machine answer no questions.
+            (_, Assurance::Server | Assurance::Local) => Self::Server,
         }
     }
 }

@@ -41,11 +41,13 @@ mod passkey;
 mod passkeys;
 mod person;
 mod person_columns;
+mod personal;
 mod portfolios;
 pub mod postgres;
 mod posting;
 mod proofs;
 mod publications;
+pub mod question;
 mod reads;
 mod receipts;
 mod redactions;
@@ -90,9 +92,10 @@ pub use self::openid::OpenId;
 pub use self::passkey::{NewPasskey, PasskeyChallenge, Signer};
 pub use self::passkeys::Passkeys;
 pub use self::person::{
-    LOGIN_LASTS, LOGINS_MAX, LeasedLogin, LeasedLogins, LoginResult, LoginToken, Named, NewPerson, OpenIdState, OpenSession,
-    SESSION_IDLE, SESSION_LASTS, SessionToken,
+    Entered, LOGIN_LASTS, LOGINS_MAX, LeasedLogin, LeasedLogins, LoginResult, LoginToken, Named, NewPerson, OpenIdState,
+    OpenSession, SESSION_IDLE, SESSION_LASTS, SessionToken,
 };
+pub use self::personal::Personal;
 pub use self::posting::{LeasedPost, LeasedPosts, SUBSCRIPTION_SECRET, subscription_secret};
 pub use self::proofs::CheckpointId;
 pub use self::receipts::ProvedReceipt;

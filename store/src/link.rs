@@ -38,6 +38,8 @@ pub struct LinkView {
     pub question: Question,
     /// The person, if a passkey of the person must sign the answer.
     pub signer: Option<Signer>,
+    /// Whether the recipient is listed, so that the recipient can log in; read only if the question demands more than a link.
+    pub is_listed: bool,
     /// Whether the recipient may answer: the question is assigned to the recipient, or to no one in particular.
     pub may_answer: bool,
     /// How many other intents wait for the intent that asks, at most [`WAITING_COUNTED_MAX`](domain::base::words::WAITING_COUNTED_MAX) and one; 0 if the question has ended.

@@ -1,6 +1,6 @@
 //! The part of the store for people, their login links and their sessions.
 
-use domain::base::ids::SessionId;
+use domain::base::ids::{SessionId, SuspensionId};
 use domain::people::principal::{Principal, Role};
 use domain::people::roster::{Change, Roster};
 use domain::wire::PersonView;
@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::backend::Backend;
 use crate::error::{Unit, Wanted};
-use crate::person::{LeasedLogins, LoginResult, LoginToken, Named, NewPerson, OpenSession, SessionToken};
+use crate::person::{Entered, LeasedLogins, LoginResult, LoginToken, Named, NewPerson, OpenSession, SessionToken};
 use crate::units;
 
 /// People who may log in, with their login links and sessions.
@@ -26,7 +26,8 @@ pub trait Logins {
     /// that do not fit to people and groups that were added otherwise.
     fn follow_roster(&self, roster: Roster) -> Unit<'_, Vec<Change>>;
     /// Queues a mail with a login link, if the address is listed. The result and the time that it takes do not depend on the address.
-    fn request_login(&self, address: String) -> Unit<'_, ()>;
+    /// Behind the link, the person is led back to the `question`.
+    fn request_login(&self, address: String, question: Option<SuspensionId>) -> Unit<'_, ()>;
     /// Leases mails with login links that are due, and mints a token for each.
     fn lease_logins(&self) -> Unit<'_, LeasedLogins>;
     /// Records the result of a leased mail. If the lease is no longer valid, changes nothing.
@@ -34,7 +35,7 @@ pub trait Logins {
     /// The address of the person who can log in with this link; `None` if the link cannot be used.
     fn login(&self, token: LoginToken) -> Unit<'_, Option<String>>;
     /// Uses a login link: begins a session in place of the one that the browser had. `None` if the link cannot be used.
-    fn log_in(&self, token: LoginToken, before: Option<SessionToken>) -> Unit<'_, Option<SessionToken>>;
+    fn log_in(&self, token: LoginToken, before: Option<SessionToken>) -> Unit<'_, Option<Entered>>;
     /// Finds a session that has not ended, with its person.
     fn session(&self, token: SessionToken) -> Unit<'_, Option<OpenSession>>;
     /// Notes that a session is used.
@@ -64,8 +65,8 @@ impl<B: Backend> Logins for B {
         self.decide("follow_roster", move |rows, env| units::roster::apply(rows, env, &roster))
     }
 
-    fn request_login(&self, address: String) -> Unit<'_, ()> {
-        self.write("request_login", move |rows, env| units::logins::request(rows, env, &address))
+    fn request_login(&self, address: String, question: Option<SuspensionId>) -> Unit<'_, ()> {
+        self.write("request_login", move |rows, env| units::logins::request(rows, env, &address, question))
     }
 
     fn lease_logins(&self) -> Unit<'_, LeasedLogins> {
@@ -90,7 +91,7 @@ impl<B: Backend> Logins for B {
         self.read("login", move |rows| units::logins::address_of(rows, &token, now))
     }
 
-    fn log_in(&self, token: LoginToken, before: Option<SessionToken>) -> Unit<'_, Option<SessionToken>> {
+    fn log_in(&self, token: LoginToken, before: Option<SessionToken>) -> Unit<'_, Option<Entered>> {
         self.write("log_in", move |rows, env| units::logins::log_in(rows, env, &token, before.as_ref()))
     }
 

@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::base::ids::{PersonId, SessionId};
+use domain::base::ids::{PersonId, SessionId, SuspensionId};
 use domain::base::quotation::LINK_PREFIX;
 use domain::people::principal::{Principal, Role};
 use secrecy::zeroize::Zeroize;
@@ -107,6 +107,14 @@ pub struct LeasedLogin {
     pub tries: u32,
     pub asked_at: DateTime<Utc>,
     pub expires_at: DateTime<Utc>,
+}
+
+/// A session that began, and where the person goes on.
+#[derive(Clone, Debug)]
+pub struct Entered {
+    pub session: SessionToken,
+    /// The question from which the person came.
+    pub question: Option<SuspensionId>,
 }
 
 /// The result of leasing login links.

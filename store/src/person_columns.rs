@@ -1,7 +1,7 @@
 //! The rows of people, groups, login links, sessions and passkeys as the databases hold them.
 
 use diesel::Queryable;
-use domain::base::ids::{PersonId, SessionId};
+use domain::base::ids::{PersonId, SessionId, SuspensionId};
 use domain::base::passkey::Octets;
 use domain::people::identity::Beginning;
 use domain::people::passkey::Passkey;
@@ -57,6 +57,7 @@ pub(crate) type LoginSelection = (
     logins::due_at,
     logins::tries,
     logins::lease,
+    logins::question,
 );
 pub(crate) const LOGIN: LoginSelection = (
     logins::id,
@@ -68,6 +69,7 @@ pub(crate) const LOGIN: LoginSelection = (
     logins::due_at,
     logins::tries,
     logins::lease,
+    logins::question,
 );
 
 #[derive(Queryable)]
@@ -81,6 +83,7 @@ pub(crate) struct LoginColumns {
     due_at: Option<At>,
     tries: i32,
     lease: Option<Vec<u8>>,
+    question: Option<Key>,
 }
 
 impl LoginColumns {
@@ -95,6 +98,7 @@ impl LoginColumns {
             due_at: self.due_at.map(|at| at.0),
             tries: u32::try_from(self.tries).map_err(|_| RowsError::Inconsistent("a negative count"))?,
             lease: self.lease,
+            question: self.question.map(|id| SuspensionId(id.0)),
         })
     }
 }

@@ -13,16 +13,15 @@ use domain::people::principal::{Principal, Role};
 use domain::portfolio::membership::earliest_deadline;
 use domain::problem::Rejection;
 use domain::suspension::lease::Lease;
-use domain::suspension::{FallbackPolicy, ResolutionReason, Suspension, delivery};
+use domain::suspension::{FallbackPolicy, Suspension, delivery};
 use domain::wire::{
     AclEntryView, AclView, BounceView, DeliveryPage, DeliveryView, EventView, IntentPage, IntentView, KeyView, SuspensionPage,
     SuspensionRecord,
 };
 
-use super::assigning::{counted, counted_now, may_answer, signer_of};
+use super::assigning::counted;
 use super::error::Wanted;
 use super::filter::{DeliveryFilter, EventFilter, FailedFilter, IntentFilter, ServerEventFilter, SuspensionFilter};
-use super::link::{LinkToken, LinkView};
 use super::standing::{Hold, Standing};
 use crate::damage::LogName;
 use crate::host::clock_watch::ClockWatch;
@@ -615,48 +614,6 @@ pub(super) fn in_portfolios<R: ReadRows>(rows: &mut R, mut row: SuspensionRow) -
         row.suspension.portfolio_deadline = earliest_deadline(&member_of);
     }
     Ok(row)
-}
-
-pub(super) fn link<R: ReadRows>(rows: &mut R, token: &LinkToken, watch: &ClockWatch) -> RowsResult<Option<LinkView>> {
-    let Some(kept) = rows.token(token.row())?.filter(|kept| token.matches(&kept.hash)) else { return Ok(None) };
-    // A restore makes all older links void: links in the wrong hands may be the reason why the database was restored.
-    if rows.presence()?.is_some_and(|presence| kept.rid <= presence.tokens_void_to) {
-        return Ok(None);
-    }
-    let row = rows.suspension_at(kept.suspension)?;
-    let mut row = in_portfolios(rows, row)?;
-    let question = rows.question(&row)?;
-    row.suspension.counted = counted_now(rows, &row, &question)?;
-    if question.is_erased() {
-        return Ok(None);
-    }
-    let intent_title = rows.title(row.intent)?;
-    let agent = row.suspension.asked_by.name.clone();
-    let undeliverable =
-        row.suspension.ending.as_ref().is_some_and(|ending| ending.reason == Some(ResolutionReason::Undeliverable));
-    let messages = if undeliverable { rows.deliveries(row.rid)?.len() } else { 0 };
-    let (recipient, delivery, suspension, now) = (kept.recipient, kept.delivery, &row.suspension, watch.now());
-    // Whether deadlines are held back is read after the time. If the clock has just jumped, deadlines are held back, so the
-    // wrong time does not make an open question look closed.
-    let is_open = suspension.ending.is_none() && (!suspension.is_expired(now) || hold(rows, watch)?.is_some());
-    let waiting = if is_open { rows.held_up(row.intent, WAITING_COUNTED)? } else { 0 };
-    let signer = question.required_assurance.map(|_| signer_of(rows, &recipient)).transpose()?;
-    let may_answer = may_answer(rows, &row, &question, &recipient)?;
-    let suspension = row.suspension;
-    Ok(Some(LinkView {
-        recipient,
-        delivery,
-        intent_title,
-        agent,
-        suspension,
-        question,
-        signer,
-        may_answer,
-        waiting,
-        messages,
-        now,
-        is_open,
-    }))
 }
 
 /// Why no deadline may take effect at present; `None` if deadlines may. An absence of the server that is not recorded yet is a

@@ -258,7 +258,7 @@ impl<B: Backend> Store for B {
         let watch = self.watch().clone();
         self.read("link", move |rows| {
             rows.look_at_the_clock()?;
-            reads::link(rows, &token, &watch)
+            crate::question::behind(rows, &token, &watch)
         })
     }
 

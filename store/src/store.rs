@@ -57,7 +57,16 @@ use crate::work::WorkView;
 /// gets a 200 can rely on the write. If the future is dropped, the write goes on, and the caller only does not learn of its
 /// result. Commands on one intent are serialized.
 pub trait Store:
-    crate::Audits + crate::Groups + crate::Inboxes + crate::Logins + crate::OpenId + crate::Passkeys + Send + Sync + 'static
+    crate::Audits
+    + crate::Groups
+    + crate::Inboxes
+    + crate::Logins
+    + crate::OpenId
+    + crate::Passkeys
+    + crate::Personal
+    + Send
+    + Sync
+    + 'static
 {
     /// Applies a command to one intent: commits everything it caused, or, if it is refused, only the events that record the
     /// refusal.

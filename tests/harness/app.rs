@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use channels::Channel;
 use chrono::TimeDelta;
+use domain::asking::floors::Floors;
 use domain::asking::policy::{AskingPolicy, CLIENT_GUARD_SECONDS, UnknownChannel};
 use domain::asking::pressing::Pressing;
 use domain::base::address::AllowList;
@@ -512,6 +513,7 @@ pub fn asking_policy() -> AskingPolicy {
         fallback_requires_delivery: true,
         client_guard_seconds: CLIENT_GUARD_SECONDS,
         passkeys: false,
+        floors: Floors::default(),
     }
 }
 

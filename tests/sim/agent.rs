@@ -138,7 +138,8 @@ impl Agent {
         let mut times = if world.draw(|chance| chance.happens(30)) { 2 } else { 1 };
         loop {
             let id = SuspensionId(world.entropy.uuid(world.executor.now()));
-            let command = world.policy.accept(asked.clone(), id, None).map(|suspend| Command::Suspend(Box::new(suspend)));
+            let command =
+                world.policy.accept(asked.clone(), id, &self.principal, None).map(|suspend| Command::Suspend(Box::new(suspend)));
             let request = self.request(Action::Suspend, idempotency, command);
             let asked =
                 world.call(format!("{name} asks {key}"), |store| async move { store.execute(request).await }.boxed()).await;

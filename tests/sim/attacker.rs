@@ -84,6 +84,7 @@ fn draw_trespass(world: &World, creator: &str, named: String) -> (&'static str, 
             evidence: None,
             assertion: None,
             answerer: None,
+            comment_on_refusal: None,
             takes_back: false,
         }))
     };

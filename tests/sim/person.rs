@@ -157,6 +157,7 @@ pub(crate) fn request(
             evidence: None,
             assertion: None,
             answerer: None,
+            comment_on_refusal: None,
             takes_back: false,
         }))),
     }

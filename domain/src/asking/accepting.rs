@@ -235,6 +235,7 @@ pub fn answer(body: RespondRequest) -> Result<Respond, Errors> {
         evidence: None,
         assertion: None,
         answerer: None,
+        comment_on_refusal: None,
         takes_back: false,
     })
 }

@@ -64,7 +64,7 @@ pub fn quorum(
     choices: &[SuspensionChoice],
 ) -> Result<Quorum, Vec<FieldError>> {
     let QuorumRequest { required_approvals, required_refusals, required_by_group } = given;
-    let refusing: Vec<String> = choices.iter().filter(|choice| refuses(choice)).map(|choice| choice.value.clone()).collect();
+    let refusing = refusing(choices);
     let mut errors = Vec::new();
     let mut error = |field: &str, rule: &str, message: String| {
         errors.push(FieldError::new(format!("quorum{field}"), rule, message));
@@ -97,6 +97,11 @@ pub fn quorum(
     } else {
         Err(errors)
     }
+}
+
+/// The values of the choices that mean a no.
+pub(super) fn refusing(choices: &[SuspensionChoice]) -> Vec<String> {
+    choices.iter().filter(|choice| refuses(choice)).map(|choice| choice.value.clone()).collect()
 }
 
 fn are_distinct<T: Eq + Hash>(entries: &[T]) -> bool {
@@ -137,6 +142,41 @@ impl Suspend {
             }
         }
         self.warn_of_assignees(&wanted);
+        Ok(self)
+    }
+
+    /// The question that asks none of the people who are its own: its asker is warned of each of them who is left out.
+    ///
+    /// # Errors
+    ///
+    /// The field that names only such people.
+    pub fn without(mut self, is_own: impl Fn(&str) -> bool) -> Result<Self, Vec<FieldError>> {
+        let had_any = !self.question.recipients.is_empty();
+        let mut left_out = Vec::new();
+        let mut leave_out = |people: &mut Vec<String>| {
+            people.retain(|person| {
+                let is_own = is_own(person);
+                if is_own && !left_out.contains(person) {
+                    left_out.push(person.clone());
+                }
+                !is_own
+            });
+        };
+        leave_out(&mut self.question.recipients);
+        let ladders = [self.question.retry_policy.as_mut(), self.schedule.retry_policy.as_mut()];
+        for rung in ladders.into_iter().flatten().flat_map(|policy| &mut policy.escalation_ladder) {
+            if let Some(OneOrMany(people)) = &mut rung.notify_to {
+                leave_out(people);
+            }
+        }
+        if had_any && self.question.recipients.is_empty() {
+            let message = "names only people who own the key that asks, and who may not answer it on this server";
+            return Err(vec![FieldError::new("notify_to", "separation", message)]);
+        }
+        if !left_out.is_empty() {
+            let names = left_out.join(", ");
+            self.warnings.push(format!("{names} is not told: the owner of the key that asks may not answer it on this server"));
+        }
         Ok(self)
     }
 

@@ -11,6 +11,7 @@ use crate::base::text::is_blank;
 use crate::form::Schema;
 use crate::intent::answer::check_answer;
 use crate::suspension::assignees::Assignees;
+use crate::suspension::demand::{CommentOnRefusal, RequiredAssurance};
 use crate::suspension::quorum::Quorum;
 use crate::suspension::{
     CHOICE_DESCRIPTION_MAX, CHOICE_LABEL_MAX, CHOICE_VALUE_MAX, CHOICES_MAX, CONTEXT_BYTES_MAX, QUESTION_BYTES_MAX, ResponseType,
@@ -54,6 +55,30 @@ impl Check {
         let accepted = Schema::accept(schema);
         let accepted = accepted.map_err(|flaws| self.errors.extend(flaws.into_iter().map(|flaw| flaw.into_error("schema"))));
         accepted.ok().map(Box::new)
+    }
+
+    /// Reads whether a person who refuses must say why.
+    pub(super) fn comment(
+        &mut self,
+        is_needed: Option<bool>,
+        response_type: ResponseType,
+        choices: &[SuspensionChoice],
+    ) -> Option<CommentOnRefusal> {
+        if is_needed != Some(true) {
+            return None;
+        }
+        let refusing = assigning::refusing(choices);
+        if !matches!(response_type, ResponseType::Choice | ResponseType::Confirm) || refusing.is_empty() {
+            self.error("comment_on_refusal", "unsupported", "must be absent: no choice of the question means a no");
+        }
+        Some(CommentOnRefusal { refusing })
+    }
+
+    /// Tells the asker that the server demands more than the request does.
+    pub(super) fn warn_of_floor(&mut self, asked: Option<RequiredAssurance>, holds: Option<RequiredAssurance>) {
+        if let Some(floor) = holds.filter(|_| asked != holds) {
+            self.warnings.push(format!("required_assurance is {floor}: this server demands it for the question"));
+        }
     }
 
     /// Checks the value that replaces an answer.

@@ -15,6 +15,7 @@ use crate::container::coordinator::{
 };
 use crate::container::task::DATA_BYTES_MAX;
 use crate::intent::record::{CoordinatorDecision, Record};
+use crate::people::principal::Principal;
 use crate::suspension::ResponseType;
 use crate::wire::{CreateCoordinatorRequest, CreateDecisionRecordRequest, GuardrailsRequest, SuspendRequest};
 
@@ -134,7 +135,7 @@ fn people(asking: &AskingPolicy, supervisor: Option<&String>, errors: &mut Error
         notify_to: address.map(|one| vec![one.clone()]),
         ..SuspendRequest::default()
     };
-    let people = match asking.accept(question, SuspensionId(uuid::Uuid::nil()), None) {
+    let people = match asking.accept(question, SuspensionId(uuid::Uuid::nil()), &Principal::server(), None) {
         Ok(asked) => asked.question.recipients,
         Err(broken) => {
             errors.extend(broken.into_iter().map(|error| FieldError { field: "supervisor_id".to_owned(), ..error }));

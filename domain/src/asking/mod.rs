@@ -8,6 +8,7 @@ pub mod check;
 pub mod choice;
 pub mod coordinating;
 pub mod engagement;
+pub mod floors;
 pub mod governing;
 pub mod grouping;
 pub mod planning;

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use crate::asking::policy::AskingPolicy;
+use crate::asking::policy::Asking;
 use crate::base::field::{FieldError, UNSUPPORTED};
 use crate::base::ids::{SuspensionId, TaskId};
 use crate::base::{json, words};
@@ -27,7 +27,7 @@ type Checkpoints = Vec<(CheckpointBody, Option<Prepared>)>;
 /// # Errors
 ///
 /// Every field that breaks a rule.
-pub fn new_plan(asking: &AskingPolicy, body: CreatePlanRequest, seed: [u8; 32]) -> Result<PlanStep, Errors> {
+pub fn new_plan(asking: Asking<'_>, body: CreatePlanRequest, seed: [u8; 32]) -> Result<PlanStep, Errors> {
     let mut errors = Errors::new();
     let tasks = tasks(&body.tasks.unwrap_or_default(), &mut errors);
     let checkpoints = checkpoints(asking, body.checkpoints.unwrap_or_default(), &mut errors);
@@ -45,7 +45,7 @@ pub fn new_plan(asking: &AskingPolicy, body: CreatePlanRequest, seed: [u8; 32]) 
         outline: Outline { tasks: Some(tasks), checkpoints: Some(checkpoints), conditions: Some(conditions) },
         on_failure: body.on_failure.unwrap_or_default(),
         on_failure_question,
-        seeming_secret: asking.seeming_secret,
+        seeming_secret: asking.policy.seeming_secret,
         body: PlanBody { metadata: body.metadata.unwrap_or_default() },
         seed,
     })))
@@ -56,7 +56,7 @@ pub fn new_plan(asking: &AskingPolicy, body: CreatePlanRequest, seed: [u8; 32]) 
 /// # Errors
 ///
 /// Every field that breaks a rule.
-pub fn changed_plan(asking: &AskingPolicy, body: UpdatePlanRequest) -> Result<PlanStep, Errors> {
+pub fn changed_plan(asking: Asking<'_>, body: UpdatePlanRequest) -> Result<PlanStep, Errors> {
     let mut errors = Errors::new();
     if body == UpdatePlanRequest::default() {
         errors.push(FieldError::new("state", "required", "give state, tasks, checkpoints or conditions"));
@@ -69,7 +69,12 @@ pub fn changed_plan(asking: &AskingPolicy, body: UpdatePlanRequest) -> Result<Pl
         return Err(errors);
     }
     let outline = Outline { tasks, checkpoints, conditions };
-    Ok(PlanStep::Change(Box::new(PlanChange { outline, state: body.state, review, seeming_secret: asking.seeming_secret })))
+    Ok(PlanStep::Change(Box::new(PlanChange {
+        outline,
+        state: body.state,
+        review,
+        seeming_secret: asking.policy.seeming_secret,
+    })))
 }
 
 /// A plan that moves to another state.
@@ -77,18 +82,18 @@ pub fn changed_plan(asking: &AskingPolicy, body: UpdatePlanRequest) -> Result<Pl
 /// # Errors
 ///
 /// None, unless the server's own rules forbid its own question.
-pub fn moved_plan(asking: &AskingPolicy, state: PlanState) -> Result<PlanStep, Errors> {
+pub fn moved_plan(asking: Asking<'_>, state: PlanState) -> Result<PlanStep, Errors> {
     let mut errors = Errors::new();
     let review = review(asking, Some(state), &mut errors);
     if !errors.is_empty() {
         return Err(errors);
     }
-    let (outline, seeming_secret) = (Outline::default(), asking.seeming_secret);
+    let (outline, seeming_secret) = (Outline::default(), asking.policy.seeming_secret);
     Ok(PlanStep::Change(Box::new(PlanChange { outline, state: Some(state), review, seeming_secret })))
 }
 
 /// The question whether the tasks of a plan may begin, if it is to be active.
-fn review(asking: &AskingPolicy, state: Option<PlanState>, errors: &mut Errors) -> Option<Prepared> {
+fn review(asking: Asking<'_>, state: Option<PlanState>, errors: &mut Errors) -> Option<Prepared> {
     let question = SuspendRequest { question: words::PLAN_REVIEW_QUESTION.to_owned(), ..SuspendRequest::default() };
     (state == Some(PlanState::Active)).then(|| prepared(asking, question, "state", errors)).flatten()
 }
@@ -107,7 +112,7 @@ fn tasks(given: &[String], errors: &mut Errors) -> Vec<TaskId> {
     found
 }
 
-fn checkpoints(asking: &AskingPolicy, given: Vec<CheckpointRequest>, errors: &mut Errors) -> Checkpoints {
+fn checkpoints(asking: Asking<'_>, given: Vec<CheckpointRequest>, errors: &mut Errors) -> Checkpoints {
     let ids: Vec<&String> = given.iter().map(|checkpoint| &checkpoint.id).collect();
     if !within("checkpoints", &ids, CHECKPOINTS_MAX, errors) {
         return Vec::new();
@@ -167,7 +172,7 @@ fn condition(place: usize, given: ConditionRequest, errors: &mut Errors) -> Opti
 }
 
 fn checkpoint(
-    asking: &AskingPolicy,
+    asking: Asking<'_>,
     place: usize,
     given: CheckpointRequest,
     errors: &mut Errors,
@@ -227,7 +232,7 @@ fn checkpoint(
 }
 
 /// The question at a checkpoint, as an agent could have asked it.
-fn question(asking: &AskingPolicy, body: &CheckpointBody) -> SuspendRequest {
+fn question(asking: Asking<'_>, body: &CheckpointBody) -> SuspendRequest {
     let timeout_seconds = body.timeout_hours.map(|hours| hours * 3_600);
     let mut request = SuspendRequest {
         question: words::checkpoint_question(&body.name),
@@ -243,12 +248,12 @@ fn question(asking: &AskingPolicy, body: &CheckpointBody) -> SuspendRequest {
             request.fallback_value = Some(json!(YES));
         }
         (TimeoutAction::Escalate, Some(interval)) => {
-            let everyone = body.approvers.iter().chain(&asking.operators).take(NOTIFY_TO_MAX).cloned().collect();
+            let everyone = body.approvers.iter().chain(&asking.policy.operators).take(NOTIFY_TO_MAX).cloned().collect();
             let rung = Rung { attempt: 2, channel_hint: None, notify_to: Some(OneOrMany(everyone)) };
             request.retry_policy = Some(PartialRetryPolicy {
                 max_attempts: Some(2),
                 interval_seconds: Some(interval),
-                escalation_ladder: Some(if asking.operators.is_empty() { Vec::new() } else { vec![rung] }),
+                escalation_ladder: Some(if asking.policy.operators.is_empty() { Vec::new() } else { vec![rung] }),
                 ..PartialRetryPolicy::default()
             });
         }
@@ -259,9 +264,9 @@ fn question(asking: &AskingPolicy, body: &CheckpointBody) -> SuspendRequest {
 
 /// A question that a plan may ask, accepted by the rules of the server. An error names the member of the plan from which the question is
 /// made.
-fn prepared(asking: &AskingPolicy, request: SuspendRequest, path: &str, errors: &mut Errors) -> Option<Prepared> {
+fn prepared(asking: Asking<'_>, request: SuspendRequest, path: &str, errors: &mut Errors) -> Option<Prepared> {
     let request = SuspendRequest { response_type: Some(ResponseType::Confirm), ..request };
-    match asking.accept(request, SuspensionId(uuid::Uuid::nil()), None) {
+    match asking.policy.accept(request, SuspensionId(uuid::Uuid::nil()), asking.by, None) {
         Ok(asked) => Some(Prepared {
             window_seconds: asked.schedule.window_seconds,
             question: asked.question,

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::asking::check::Check;
+use crate::asking::floors::Floors;
 use crate::asking::pressing::Pressing;
 use crate::asking::secrets::findings;
 use crate::base::address::{self, AllowList, PLAIN_RULE};
@@ -11,6 +12,7 @@ use crate::base::ids::SuspensionId;
 use crate::form::Schema;
 use crate::intent::command::Suspend;
 use crate::people::client::Client;
+use crate::people::principal::Principal;
 use crate::suspension::FallbackPolicy;
 use crate::suspension::channel::Channels;
 use crate::suspension::retry::{OneOrMany, PartialRetryPolicy, Schedule};
@@ -65,10 +67,21 @@ pub struct AskingPolicy {
     pub client_guard_seconds: u32,
     /// Whether people can have passkeys here: the server has a domain name.
     pub passkeys: bool,
+    /// How sure the server must at least be of the person who answers.
+    pub floors: Floors,
+}
+
+/// The rules about questions, with the caller who asks.
+#[derive(Clone, Copy, Debug)]
+pub struct Asking<'a> {
+    /// The rules.
+    pub policy: &'a AskingPolicy,
+    /// The caller.
+    pub by: &'a Principal,
 }
 
 impl AskingPolicy {
-    /// Turns a request into a command (RFC-0025 §4–§6, RFC-0026).
+    /// Turns a request of the caller `by` into a command (RFC-0025 §4–§6, RFC-0026).
     ///
     /// # Errors
     ///
@@ -77,6 +90,7 @@ impl AskingPolicy {
         &self,
         mut request: SuspendRequest,
         id: SuspensionId,
+        by: &Principal,
         client: Option<Client>,
     ) -> Result<Suspend, Vec<FieldError>> {
         let mut check = Check { errors: Vec::new(), warnings: Vec::new() };
@@ -87,9 +101,11 @@ impl AskingPolicy {
         check.question(&request);
         let choices = check.choices(response_type, request.choices.unwrap_or_default());
         self.check_channel(request.channel_hint.as_deref(), &mut check);
-        self.check_assurance(request.required_assurance, &mut check);
         let (assignees, quorum) = check.people(request.assignees, request.quorum, response_type, &choices);
         let schema = check.schema(request.schema, response_type);
+        let comment_on_refusal = check.comment(request.comment_on_refusal, response_type, &choices);
+        let floor = self.floors.assurance(&by.name, assignees.as_ref(), quorum.as_ref(), request.risk);
+        let required_assurance = self.assurance(request.required_assurance, floor, &mut check);
         let recipients = self.recipients(request.notify_to, assignees.is_some(), &mut check);
         // The call's fallback policy takes precedence over the server's. The call may state it as `final_fallback_policy` of
         // its retry policy, or as `fallback_policy`.
@@ -101,12 +117,7 @@ impl AskingPolicy {
         let mut schedule = schedule.map_err(|errors| check.errors.extend(errors)).ok();
         self.check_ladder(schedule.as_mut(), &mut check);
         self.check_interval("retry_policy.interval_seconds", schedule.as_ref(), &mut check);
-        let mut retry_policy = schedule.as_mut().and_then(|schedule| schedule.retry_policy.as_mut());
-        let fallback_policy =
-            stated.or(retry_policy.as_ref().and_then(|policy| policy.final_fallback_policy)).unwrap_or_default();
-        if let Some(policy) = &mut retry_policy {
-            policy.final_fallback_policy = Some(fallback_policy);
-        }
+        let fallback_policy = settled(stated, schedule.as_mut());
         let guard_seconds = client.map(|_| self.client_guard_seconds);
         self.check_fallback(fallback_policy, request.fallback_value.as_ref(), schedule.as_ref(), guard_seconds, &mut check);
         check.fallback_value(request.fallback_value.as_ref(), response_type, &choices, schema.as_deref());
@@ -131,8 +142,11 @@ impl AskingPolicy {
             asked_before: None,
             requested: None,
             client_id: None,
-            required_assurance: request.required_assurance,
+            required_assurance,
             assignees,
+            risk: request.risk,
+            separation: self.floors.separation(&by.name),
+            comment_on_refusal,
         };
         self.check_reach(&question, &mut check);
         Ok(Suspend {
@@ -183,12 +197,19 @@ impl AskingPolicy {
         if check.errors.is_empty() { Ok(()) } else { Err(check.errors) }
     }
 
-    /// Refuses a question that no person could answer.
-    fn check_assurance(&self, required: Option<RequiredAssurance>, check: &mut Check) {
-        if required.is_some() && !self.passkeys {
+    /// The assurance that holds: the higher one of the call's and the server's. Refuses a call that no person could answer.
+    fn assurance(
+        &self,
+        required: Option<RequiredAssurance>,
+        floor: Option<RequiredAssurance>,
+        check: &mut Check,
+    ) -> Option<RequiredAssurance> {
+        if required == Some(RequiredAssurance::Passkey) && !self.passkeys {
             let message = "must be absent: people have no passkeys here, because the server's public address has no domain name";
             check.error("required_assurance", "unsupported", message);
         }
+        check.warn_of_floor(required, required.max(floor));
+        required.max(floor)
     }
 
     fn check_channel(&self, hint: Option<&str>, check: &mut Check) {
@@ -346,6 +367,16 @@ fn narrow(request: &mut SuspendRequest, check: &mut Check) {
     }
 }
 
+/// The policy at the deadline: the one that the call states, or else that of the retry policy, which then has the same one.
+fn settled(stated: Option<FallbackPolicy>, schedule: Option<&mut Schedule>) -> FallbackPolicy {
+    let mut retry_policy = schedule.and_then(|schedule| schedule.retry_policy.as_mut());
+    let settled = stated.or(retry_policy.as_ref().and_then(|policy| policy.final_fallback_policy)).unwrap_or_default();
+    if let Some(policy) = &mut retry_policy {
+        policy.final_fallback_policy = Some(settled);
+    }
+    settled
+}
+
 /// Refuses a fixed deadline that comes too soon: the guard (by how much the server ends the question earlier than its client
 /// does) would be a large part of the window.
 fn check_fixed(window: Option<u32>, check: &mut Check) {
@@ -361,6 +392,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
+    use crate::base::name::Owner;
     use crate::suspension::channel::{EMAIL, NamedChannel, Reach};
     use crate::suspension::{
         CHOICE_DESCRIPTION_MAX, CHOICE_LABEL_MAX, CHOICE_VALUE_MAX, CHOICES_MAX, CONTEXT_BYTES_MAX, QUESTION_BYTES_MAX,
@@ -382,6 +414,7 @@ mod tests {
             fallback_requires_delivery: true,
             client_guard_seconds: CLIENT_GUARD_SECONDS,
             passkeys: true,
+            floors: Floors::default(),
         }
     }
 
@@ -392,7 +425,7 @@ mod tests {
         }
         let request: SuspendRequest = serde_json::from_value(body).unwrap();
         policy
-            .accept(request, SuspensionId(Uuid::nil()), None)
+            .accept(request, SuspensionId(Uuid::nil()), &Principal::agent("bot", Owner("team".into())), None)
             .map_err(|errors| errors.into_iter().map(|e| (e.field, e.rule)).collect())
     }
 

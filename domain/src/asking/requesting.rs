@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::asking::policy::AskingPolicy;
+use crate::asking::policy::{Asking, AskingPolicy};
 use crate::base::field::FieldError;
 use crate::base::ids::SuspensionId;
 use crate::base::text::is_blank;
@@ -46,7 +46,7 @@ struct Words {
 /// # Errors
 ///
 /// Every field that breaks a rule.
-pub fn approval(asking: &AskingPolicy, body: ApprovalRequest, by: &Principal, id: SuspensionId) -> Result<Suspend, Errors> {
+pub fn approval(policy: &AskingPolicy, body: ApprovalRequest, by: &Principal, id: SuspensionId) -> Result<Suspend, Errors> {
     let mut errors = Errors::new();
     length(&mut errors, "action", &body.action, 1, ACTION_MAX);
     length(&mut errors, "reason", &body.reason, 0, REQUEST_REASON_MAX);
@@ -59,7 +59,7 @@ pub fn approval(asking: &AskingPolicy, body: ApprovalRequest, by: &Principal, id
     let question = words::approval_question(&body.action, &body.reason);
     let requested = requested(body.reason, body.requested_by, by);
     ask(
-        asking,
+        Asking { policy, by },
         Words {
             kind: Kind::Approval,
             question,
@@ -79,7 +79,7 @@ pub fn approval(asking: &AskingPolicy, body: ApprovalRequest, by: &Principal, id
 /// # Errors
 ///
 /// Every field that breaks a rule.
-pub fn escalation(asking: &AskingPolicy, body: EscalationRequest, by: &Principal, id: SuspensionId) -> Result<Suspend, Errors> {
+pub fn escalation(policy: &AskingPolicy, body: EscalationRequest, by: &Principal, id: SuspensionId) -> Result<Suspend, Errors> {
     let mut errors = Errors::new();
     length(&mut errors, "reason", &body.reason, 1, REQUEST_REASON_MAX);
     for (field, level) in [("priority", &body.priority), ("urgency", &body.urgency)] {
@@ -101,7 +101,7 @@ pub fn escalation(asking: &AskingPolicy, body: EscalationRequest, by: &Principal
         requested,
         errors,
     };
-    ask(asking, words, id)
+    ask(Asking { policy, by }, words, id)
 }
 
 /// The question that asks people to settle a conflict.
@@ -109,7 +109,7 @@ pub fn escalation(asking: &AskingPolicy, body: EscalationRequest, by: &Principal
 /// # Errors
 ///
 /// Every field that breaks a rule.
-pub fn arbitration(asking: &AskingPolicy, body: ArbitrationRequest, by: &Principal, id: SuspensionId) -> Result<Suspend, Errors> {
+pub fn arbitration(policy: &AskingPolicy, body: ArbitrationRequest, by: &Principal, id: SuspensionId) -> Result<Suspend, Errors> {
     let mut errors = Errors::new();
     length(&mut errors, "reason", &body.reason, 1, REQUEST_REASON_MAX);
     let question = words::arbitration_question(&body.reason);
@@ -124,7 +124,7 @@ pub fn arbitration(asking: &AskingPolicy, body: ArbitrationRequest, by: &Princip
         requested,
         errors,
     };
-    ask(asking, words, id)
+    ask(Asking { policy, by }, words, id)
 }
 
 /// The answer that approves, or refuses to approve.
@@ -190,6 +190,7 @@ fn answer(
         evidence: None,
         assertion: None,
         answerer: None,
+        comment_on_refusal: None,
         takes_back: false,
     })
 }
@@ -217,7 +218,7 @@ fn length(errors: &mut Errors, field: &str, text: &str, least: usize, most: usiz
 
 /// Makes a question of a request to people, so that the operator's rules about questions hold for the request, too. Its
 /// fallback policy is `fail`, so that a request that no person answers never counts as approved.
-fn ask(asking: &AskingPolicy, words: Words, id: SuspensionId) -> Result<Suspend, Errors> {
+fn ask(Asking { policy, by }: Asking<'_>, words: Words, id: SuspensionId) -> Result<Suspend, Errors> {
     let Words { kind, question, context, response_type, choices, assignees, mut requested, mut errors } = words;
     if requested.claimed_requested_by.as_ref().is_some_and(|name| name.chars().count() > ACTION_MAX) {
         errors.push(FieldError::new("requested_by", "length", format!("must be at most {ACTION_MAX} characters")));
@@ -235,7 +236,7 @@ fn ask(asking: &AskingPolicy, words: Words, id: SuspensionId) -> Result<Suspend,
         assignees,
         ..SuspendRequest::default()
     };
-    let mut suspend = asking.accept(request, id, None)?;
+    let mut suspend = policy.accept(request, id, by, None)?;
     suspend.kind = kind;
     suspend.question.requested = Some(Box::new(requested));
     Ok(suspend)

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use crate::asking::policy::AskingPolicy;
+use crate::asking::policy::Asking;
 use crate::base::field::{FieldError, UNSUPPORTED};
 use crate::base::ids::{PlanId, SuspensionId, TaskId};
 use crate::base::text::is_blank;
@@ -213,7 +213,7 @@ pub fn delegated(body: DelegateTaskRequest, id: TaskId) -> Result<TaskStep, Erro
 ///
 /// Every field that breaks a rule.
 pub fn escalated(
-    asking: &AskingPolicy,
+    Asking { policy, by }: Asking<'_>,
     body: &EscalateTaskRequest,
     task_id: TaskId,
     id: SuspensionId,
@@ -232,7 +232,7 @@ pub fn escalated(
         ..SuspendRequest::default()
     };
     let named = |error: FieldError| FieldError { field: error.field.replacen("question", "reason", 1), ..error };
-    let asked = asking.accept(request, id, None);
+    let asked = policy.accept(request, id, by, None);
     let asked = asked.map_err(|errors| errors.into_iter().map(named).collect::<Errors>())?;
     Ok(Suspend { task_id: Some(task_id), ..asked })
 }

@@ -23,6 +23,7 @@ use crate::people::authority::Action;
 use crate::portfolio::membership::Join;
 use crate::suspension::FallbackPolicy;
 use crate::suspension::delivery::{Asked, Delivery, DeliveryRecord};
+use crate::suspension::demand::CommentOnRefusal;
 use crate::suspension::evidence::Evidence;
 use crate::suspension::quorum::Quorum;
 use crate::suspension::retry::Schedule;
@@ -176,6 +177,8 @@ pub struct Respond {
     pub assertion: Option<Box<Assertion>>,
     /// The listed person who answers; the store reads it if the question is assigned to people.
     pub answerer: Option<Answerer>,
+    /// Whether a person who refuses must say why; the store reads it with the question.
+    pub comment_on_refusal: Option<CommentOnRefusal>,
     /// Whether the person takes an earlier answer back, in place of giving one.
     pub takes_back: bool,
 }

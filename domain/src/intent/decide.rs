@@ -274,6 +274,9 @@ fn respond(intent: &Intent, respond: &Respond, by: &Principal, now: DateTime<Utc
         return Err(Rejection::invalid("value", "required", "value is required").into());
     };
     open.check(value)?;
+    if let Some(demand) = &respond.comment_on_refusal {
+        demand.check(value, respond.metadata.as_ref()).map_err(|error| Rejection::Invalid { errors: vec![error] })?;
+    }
     let choice = open.choice(value);
     let resumed = Resumed {
         suspension_id: open.id,

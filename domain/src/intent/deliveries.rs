@@ -185,6 +185,9 @@ mod tests {
             client_id: None,
             required_assurance: None,
             assignees: None,
+            risk: None,
+            separation: None,
+            comment_on_refusal: None,
         }
     }
 

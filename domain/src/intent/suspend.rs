@@ -217,6 +217,9 @@ fn is_adopted(intent: &Intent, open: &Suspension, text: Option<&Question>, asked
             && text.channel_hint == asked.question.channel_hint
             && text.required_assurance == asked.question.required_assurance
             && text.assignees == asked.question.assignees
+            && text.risk == asked.question.risk
+            && text.separation == asked.question.separation
+            && text.comment_on_refusal == asked.question.comment_on_refusal
             && text.decision_record == asked.question.decision_record
             && text.confidence_at_suspension == asked.question.confidence_at_suspension
     };

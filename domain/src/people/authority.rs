@@ -6,8 +6,9 @@ pub use crate::people::action::Action;
 use crate::people::answerer::Answerer;
 use crate::people::principal::{Assurance, Principal, Role};
 use crate::problem::Rejection;
+use crate::suspension::Asker;
 use crate::suspension::assignees::Assignees;
-use crate::suspension::{Asker, RequiredAssurance};
+use crate::suspension::demand::RequiredAssurance;
 
 /// The object of an action.
 #[derive(Clone, Copy, Debug)]
@@ -50,8 +51,20 @@ pub struct Demands<'a> {
     pub assignees: Option<&'a Assignees>,
     /// The listed person for whom the caller answers; absent if the caller stands for none.
     pub answerer: Option<&'a Answerer>,
-    /// Whether that person owns the key that asked, and the question keeps that person from answering.
-    pub is_own: bool,
+    /// Whose question it is for that person.
+    pub ownership: Ownership,
+}
+
+/// Whether a person owns the key that asked, as far as the question keeps its owner from answering.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ownership {
+    /// The person does not own it, or the question lets its owner answer.
+    #[default]
+    Free,
+    /// The person owns it.
+    Own,
+    /// The caller stands for no person whom the server knows, so it may stand for the owner.
+    Unknown,
 }
 
 /// Decides whether `principal` may perform `action` on `object`.
@@ -128,7 +141,7 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
         Action::Extend | Action::Remind | Action::DecideAccess | Action::RevokeReceipt => {
             matches!(principal.role, Role::Operator | Role::Admin)
         }
-        Action::Respond => matches!(principal.role, Role::Operator | Role::Channel),
+        Action::Respond => answers(principal),
         Action::Decide => matches!(principal.role, Role::Operator | Role::Admin | Role::Channel),
         Action::Govern | Action::ManageKeys | Action::Redrive | Action::SignTree | Action::Redact => is_admin,
         Action::ReadMetrics | Action::ReadDeliveries | Action::ReadServerLog | Action::Export => is_admin || is_auditor,
@@ -144,6 +157,12 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
     meets_demands(principal, action, object)
 }
 
+/// Whether the role answers questions. An admin's key manages the server. An admin who has logged in is a person, and answers as one.
+fn answers(principal: &Principal) -> bool {
+    let is_person = principal.role == Role::Admin && principal.session_id().is_some();
+    is_person || matches!(principal.role, Role::Operator | Role::Channel)
+}
+
 /// Refuses an answer that does not meet the demands of its question.
 fn meets_demands(principal: &Principal, action: Action, object: Object<'_>) -> Result<(), Rejection> {
     match object {
@@ -155,23 +174,32 @@ fn meets_demands(principal: &Principal, action: Action, object: Object<'_>) -> R
 impl Demands<'_> {
     /// Refuses an answer from the person behind the asker, from a person without assignment, and an answer with too little assurance.
     fn are_met_by(&self, principal: &Principal) -> Result<(), Rejection> {
-        if self.is_own {
-            return Err(Rejection::SelfResponse);
+        match self.ownership {
+            Ownership::Free => {}
+            Ownership::Own => return Err(Rejection::SelfResponse),
+            Ownership::Unknown => {
+                let reason = "the owner of the key that asked may not answer, and the server cannot tell whether this gateway, which is tied to no channels, answers for the owner";
+                return Err(Rejection::Forbidden { reason: reason.to_owned() });
+            }
         }
         if self.assignees.is_some_and(|assignees| !self.answerer.is_some_and(|answerer| answerer.is_among(assignees))) {
             return Err(Rejection::NotAssigned);
         }
         match self.assurance {
-            Some(required) if principal.assurance != assurance(required) => Err(Rejection::AssuranceTooLow { required }),
+            Some(required) if given(principal.assurance) < Some(required) => {
+                Err(Rejection::AssuranceTooLow { required, given: given(principal.assurance) })
+            }
             Some(_) | None => Ok(()),
         }
     }
 }
 
-/// The assurance that a question demands.
-fn assurance(required: RequiredAssurance) -> Assurance {
-    match required {
-        RequiredAssurance::Passkey => Assurance::Passkey,
+/// The demand that an assurance meets; `None` if it meets none. A key proves that a program has the key, and not that a person is there.
+fn given(assurance: Assurance) -> Option<RequiredAssurance> {
+    match assurance {
+        Assurance::EmailLink | Assurance::ApiKey | Assurance::Server | Assurance::Local => None,
+        Assurance::Session => Some(RequiredAssurance::Session),
+        Assurance::Passkey => Some(RequiredAssurance::Passkey),
     }
 }
 

@@ -10,6 +10,7 @@ use crate::base::sealed::Hash;
 use crate::base::time::naive;
 use crate::form::Schema;
 use crate::suspension::assignees::Assignees;
+use crate::suspension::demand::{CommentOnRefusal, Risk};
 use crate::suspension::quorum::{Counted, Quorum};
 use crate::suspension::{FallbackPolicy, Question, ResponseType, Suspension, SuspensionChoice};
 
@@ -47,6 +48,8 @@ impl Evidence {
             quorum: open.quorum.as_ref(),
             schema: open.schema.as_deref(),
             counted: open.counted.iter().map(ShownAnswer::of).collect(),
+            risk: question.risk,
+            comment_on_refusal: question.comment_on_refusal.as_ref(),
         };
         let presented_hash = Hash::of(&canonical(&presented).ok()?);
         Some(Self { action_digest: action_digest(&question.context)?, presented_hash })
@@ -97,6 +100,12 @@ struct Presented<'a> {
     /// The answers that people have given so far; absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     counted: Vec<ShownAnswer<'a>>,
+    /// Absent if the asker declares none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    risk: Option<Risk>,
+    /// Absent if a person who refuses need not say why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    comment_on_refusal: Option<&'a CommentOnRefusal>,
 }
 
 /// An answer that another person has given, as people read it.

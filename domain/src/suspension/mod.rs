@@ -5,6 +5,7 @@ pub mod absence;
 pub mod assignees;
 pub mod channel;
 pub mod delivery;
+pub mod demand;
 pub mod evidence;
 mod fallback;
 pub mod lease;
@@ -15,6 +16,7 @@ pub mod requested;
 pub mod retry;
 pub mod seeming;
 
+pub use self::demand::RequiredAssurance;
 pub use self::fallback::{FallbackPolicy, WINDOW_SECONDS_MAX};
 
 use chrono::{DateTime, Utc};
@@ -28,6 +30,7 @@ use crate::base::time::{parse, rfc3339};
 use crate::base::words;
 use crate::form::Schema;
 use crate::suspension::assignees::Assignees;
+use crate::suspension::demand::{CommentOnRefusal, Risk, Separation};
 use crate::suspension::quorum::{Counted, Quorum};
 use crate::suspension::requested::Requested;
 use crate::suspension::retry::HumanRetryPolicy;
@@ -95,22 +98,6 @@ pub enum ResponseType {
     Text,
     /// Structured fields. They are checked if the question has a schema, and passed through as they are otherwise.
     Form,
-}
-
-/// How sure the server must be of the person who answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum RequiredAssurance {
-    /// A passkey of the person signs the answer.
-    Passkey,
-}
-
-impl std::fmt::Display for RequiredAssurance {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Passkey => f.write_str("passkey"),
-        }
-    }
 }
 
 /// A visual hint for one choice; it changes colour, never size, order or wording.
@@ -329,6 +316,12 @@ pub struct Question {
     pub required_assurance: Option<RequiredAssurance>,
     /// The people to whom it is assigned: only they may answer. Absent if it is assigned to no one in particular.
     pub assignees: Option<Assignees>,
+    /// The risk that the asker declares; absent if it declares none.
+    pub risk: Option<Risk>,
+    /// The people who are kept from answering, besides those that a quorum keeps from it.
+    pub separation: Option<Separation>,
+    /// The demand that a person who refuses says why; absent if no comment is needed.
+    pub comment_on_refusal: Option<CommentOnRefusal>,
 }
 
 /// The questions of the same intent that ended without an answer before this one: people see that they are asked anew.
@@ -370,6 +363,9 @@ impl Question {
             client_id: None,
             required_assurance: None,
             assignees: None,
+            risk: None,
+            separation: None,
+            comment_on_refusal: None,
         }
     }
 

@@ -12,6 +12,7 @@ use crate::base::json::present;
 use crate::form::Schema;
 use crate::suspension::FallbackPolicy;
 use crate::suspension::assignees::Assignees;
+use crate::suspension::demand::{CommentOnRefusal, Risk, Separation};
 use crate::suspension::evidence::Evidence;
 use crate::suspension::quorum::{Counted, Quorum, Tally};
 use crate::suspension::requested::Requested;
@@ -71,7 +72,8 @@ pub struct SuspendRequest {
     /// The open suspension this question replaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supersedes: Option<String>,
-    /// How sure the server must be of the person who answers: `passkey` takes only an answer that a passkey of the person signed.
+    /// How sure the server must be of the person who answers: `session` takes only the answer of a person who has logged in, `passkey`
+    /// only one that a passkey of the person signed. It can raise the floor that the server has for the question, and not lower it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub required_assurance: Option<RequiredAssurance>,
     /// The people to whom the question is assigned: only they may answer. If `notify_to` is absent, they are asked in place of the
@@ -87,6 +89,12 @@ pub struct SuspendRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub schema: Option<Map<String, Value>>,
+    /// How much is at stake. People see it, and the server may demand more of an answer to a question with a high risk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub risk: Option<Risk>,
+    /// Whether a person who refuses must say why; for questions with a choice whose value or label means a no.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comment_on_refusal: Option<bool>,
 }
 
 /// The quorum of a request. Unknown fields are refused.
@@ -232,6 +240,15 @@ pub struct SuspensionRecord {
     /// The JSON Schema that an answer must satisfy; absent if the question has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<Box<Schema>>,
+    /// The risk that the asker declared; absent if it declared none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub risk: Option<Risk>,
+    /// The people who are kept from answering, besides those that a quorum keeps from it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub separation: Option<Separation>,
+    /// The demand that a person who refuses says why; absent if no comment is needed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comment_on_refusal: Option<CommentOnRefusal>,
     /// The answers that people have given so far, while more of them must agree.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counted: Vec<CountedAnswer>,
@@ -321,6 +338,9 @@ impl SuspensionRecord {
             assignees: question.assignees.clone(),
             quorum: suspension.quorum.clone(),
             schema: suspension.schema.clone(),
+            risk: question.risk,
+            separation: question.separation,
+            comment_on_refusal: question.comment_on_refusal.clone(),
             counted: suspension.counted.iter().map(CountedAnswer::of).collect(),
             redacted: question.is_erased(),
             warnings: Vec::new(),
@@ -344,6 +364,9 @@ impl SuspensionRecord {
             client_id: self.client_id,
             required_assurance: self.required_assurance,
             assignees: self.assignees,
+            risk: self.risk,
+            separation: self.separation,
+            comment_on_refusal: self.comment_on_refusal,
         }
     }
 

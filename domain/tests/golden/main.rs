@@ -9,6 +9,7 @@
 mod access;
 mod containers;
 mod coordinators;
+mod demands;
 mod forms;
 mod governed;
 mod quorums;
@@ -157,6 +158,9 @@ fn question() -> Question {
         client_id: None,
         required_assurance: None,
         assignees: None,
+        risk: None,
+        separation: None,
+        comment_on_refusal: None,
     }
 }
 
@@ -573,6 +577,7 @@ fn kinds() -> Vec<Event> {
             signed(),
             quorums::events(),
             forms::events(),
+            demands::events(),
         ])
         .flatten()
         .collect()

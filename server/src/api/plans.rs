@@ -3,6 +3,7 @@
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
 use domain::asking::planning;
+use domain::asking::policy::Asking;
 use domain::base::field::FieldError;
 use domain::base::ids::PlanId;
 use domain::container::plan::{PlanCommand, PlanState, PlanStep};
@@ -63,7 +64,8 @@ fn write(scope: &'static str, if_match_required: bool) -> Write {
 /// Moves the plan in the path to a state.
 async fn move_to(request: &HttpRequest, shared: &Shared, scope: &'static str, state: PlanState) -> Result<HttpResponse, Detail> {
     let (id, body) = (plan_id(request)?, Json::of(request)?);
-    let step = |_: Value| planning::moved_plan(&shared.asking, state);
+    let by = Caller::of(request)?.principal;
+    let step = |_: Value| planning::moved_plan(Asking { policy: &shared.asking, by: &by }, state);
     send(write(scope, false), (Target::Plan(id), id), request, shared, body, step).await
 }
 
@@ -76,7 +78,8 @@ pub(super) async fn create(request: HttpRequest, shared: Data<Shared>) -> Result
     let id = PlanId(shared.entropy.uuid(shared.clock.now()));
     let seed = shared.entropy.bytes32();
     let (target, body) = named_intent(&request)?;
-    let step = |body: CreatePlanRequest| planning::new_plan(&shared.asking, body, seed);
+    let by = Caller::of(&request)?.principal;
+    let step = |body: CreatePlanRequest| planning::new_plan(Asking { policy: &shared.asking, by: &by }, body, seed);
     send(write("POST /plans", false), (target, id), &request, &shared, body, step).await
 }
 
@@ -105,7 +108,8 @@ pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<H
     (status = 428, description = "`precondition_required`: `If-Match` is missing")))]
 pub(super) async fn update(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let (id, body) = (plan_id(&request)?, Json::of(&request)?);
-    let step = |body: UpdatePlanRequest| planning::changed_plan(&shared.asking, body);
+    let by = Caller::of(&request)?.principal;
+    let step = |body: UpdatePlanRequest| planning::changed_plan(Asking { policy: &shared.asking, by: &by }, body);
     send(write("PATCH /plans/{id}", true), (Target::Plan(id), id), &request, &shared, body, step).await
 }
 

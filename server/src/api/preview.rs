@@ -28,7 +28,8 @@ pub(super) async fn preview(request: HttpRequest, shared: Data<Shared>) -> Resul
     let body = Json::of(&request)?;
     let now = shared.clock.now();
     let id = SuspensionId(shared.entropy.uuid(now));
-    let accepted = body.into().and_then(|body: SuspendRequest| shared.asking.accept(body, id, caller.principal.client));
+    let accepted =
+        body.into().and_then(|body: SuspendRequest| shared.asking.accept(body, id, &caller.principal, caller.principal.client));
     let accepted = accepted.map_err(|errors| Rejection::Invalid { errors });
     let suspend = shared.store.would_ask(caller.principal, accepted).await?;
     Ok(HttpResponse::Ok().json(SuspensionPreview::of(suspend, &shared.asking, now)))

@@ -57,8 +57,8 @@ pub(super) async fn suspend(request: HttpRequest, shared: Data<Shared>) -> Resul
     let body = Json::of(&request)?;
     let id = SuspensionId(shared.entropy.uuid(shared.clock.now()));
     let write = Write { action: Action::Suspend, scope: SUSPEND_SCOPE, if_match_required: false };
-    let client = caller.principal.client;
-    let ask = |body: SuspendRequest| Ok(Command::Suspend(Box::new(shared.asking.accept(body, id, client)?)));
+    let by = caller.principal.clone();
+    let ask = |body: SuspendRequest| Ok(Command::Suspend(Box::new(shared.asking.accept(body, id, &by, by.client)?)));
     let outcome = write.send(&request, caller, &shared, body, ask).await?;
     let replayed = matches!(&outcome, Outcome::Suspension { record, .. } if record.id != id);
     let mut response = respond(outcome);

@@ -2,6 +2,7 @@
 
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
+use domain::asking::policy::Asking;
 use domain::asking::tasking;
 use domain::base::field::FieldError;
 use domain::base::ids::{IntentId, LeaseId, SuspensionId, TaskId};
@@ -208,7 +209,9 @@ pub(super) async fn escalate(request: HttpRequest, shared: Data<Shared>) -> Resu
     let caller = Caller::of(&request)?;
     let (task, id) = (task_id(&request)?, SuspensionId(shared.entropy.uuid(shared.clock.now())));
     let write = Write { action: Action::Suspend, scope: "POST /tasks/{id}/escalate", if_match_required: false };
-    let ask = |body| Ok(Command::Suspend(Box::new(tasking::escalated(&shared.asking, &body, task, id)?)));
+    let by = caller.principal.clone();
+    let asking = Asking { policy: &shared.asking, by: &by };
+    let ask = |body| Ok(Command::Suspend(Box::new(tasking::escalated(asking, &body, task, id)?)));
     let asked = write.send_to(Target::Task(task), &request, caller, &shared, Json::of(&request)?, ask).await?;
     // `If-Match` is about the task, so the reply names no version of the intent.
     let Outcome::Suspension { record, .. } = asked else { return Err(unreadable().into()) };

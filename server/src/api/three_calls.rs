@@ -50,7 +50,7 @@ pub(super) fn asks(shared: &Shared, by: &Principal, patches: &[Patch]) -> Result
     };
     let id = SuspensionId(shared.entropy.uuid(shared.clock.now()));
     let asked = Json(adapted.body).into().and_then(|request| {
-        let mut suspend = shared.asking.accept(request, id, by.client)?;
+        let mut suspend = shared.asking.accept(request, id, by, by.client)?;
         check_window(adapted.window_seconds, &suspend.schedule)?;
         suspend.warnings.splice(0..0, adapted.warnings);
         Ok(Box::new(suspend))

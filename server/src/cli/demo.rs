@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use channels::MemoryMailbox;
 use clap::Args;
+use domain::asking::floors::Floors;
 use domain::asking::policy::{AskingPolicy, CLIENT_GUARD_SECONDS, UnknownChannel};
 use domain::asking::pressing::Pressing;
 use domain::base::address::AllowList;
@@ -112,6 +113,7 @@ fn config(folder: &tempfile::TempDir) -> anyhow::Result<Config> {
             fallback_requires_delivery: true,
             client_guard_seconds: CLIENT_GUARD_SECONDS,
             passkeys: false,
+            floors: Floors::default(),
         },
         subscriptions: SubscriptionsConfig::default(),
         retention: None,

@@ -13,6 +13,7 @@ use domain::asking::choice::judge;
 use domain::base::ids::SuspensionId;
 use domain::base::time::rfc3339;
 use domain::base::{text, words};
+use domain::suspension::demand::{CommentOnRefusal, RequiredAssurance};
 use domain::suspension::quorum::Quorum;
 use domain::suspension::{CHOICE_LABEL_MAX, SuspensionChoice};
 use domain::wire::CountedAnswer;
@@ -223,6 +224,18 @@ pub(super) fn whole(question: &SuspensionRecord, now: DateTime<Utc>, columns: us
 /// Who may answer, how many of them must agree, and who has answered so far; nothing if every person may decide alone.
 fn people(question: &SuspensionRecord, now: DateTime<Utc>) -> Vec<String> {
     let mut said = Vec::new();
+    if let Some(risk) = question.risk {
+        said.push(format!("The agent says that the risk is {}.", risk.as_str()));
+    }
+    match question.required_assurance {
+        Some(RequiredAssurance::Session) => said.push("Only the answer of a person who has logged in counts.".to_owned()),
+        Some(RequiredAssurance::Passkey) => said.push("Only an answer that a passkey signs counts.".to_owned()),
+        None => {}
+    }
+    if let Some(CommentOnRefusal { refusing }) = &question.comment_on_refusal {
+        let values: Vec<String> = refusing.iter().map(|value| inert_line(value)).collect();
+        said.push(format!("The answer {} needs a comment.", values.join(" or ")));
+    }
     if let Some(assignees) = &question.assignees {
         said.push(format!("It may be answered by {}.", assignees.in_words().join(", ")));
     }
@@ -331,6 +344,9 @@ pub(super) fn as_json(question: &SuspensionRecord) -> Value {
         "notify_to": question.notify_to,
         "assignees": question.assignees,
         "quorum": question.quorum,
+        "required_assurance": question.required_assurance,
+        "risk": question.risk,
+        "comment_on_refusal": question.comment_on_refusal,
         "counted": question.counted,
         "schema": question.schema,
         "suspended_at": rfc3339(question.suspended_at),

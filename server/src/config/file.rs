@@ -12,6 +12,7 @@ use serde::Deserialize;
 
 use super::channels::ChannelsSection;
 use super::environment::secret_file;
+use super::floors::{AgentSection, FloorsSection};
 use super::limits::LimitsSection;
 use super::log::LogSection;
 use super::login::LoginSection;
@@ -49,6 +50,8 @@ pub(super) struct FileConfig {
     pub(super) subscriptions: SubscriptionsSection,
     pub(super) retention: RetentionSection,
     pub(super) limits: LimitsSection,
+    pub(super) agents: Vec<AgentSection>,
+    pub(super) floors: FloorsSection,
     pub(super) people: Vec<PersonSection>,
     pub(super) groups: BTreeMap<String, Vec<String>>,
 }

@@ -30,5 +30,7 @@ In the file (--config), in TOML: the flags above but --config, --dev and --after
   [log.webhook]         url, secret, secret_file, allow_subnets
   [[people]]            address, role = \"auditor\", \"operator\" or \"admin\"
   [groups]              NAME = [\"ada@example.com\", …]
+  [[agents]]            name, assurance = \"session\" or \"passkey\", separation = \"owner\"
+  [floors]              groups.NAME and risks.LEVEL = \"session\" or \"passkey\"; LEVEL is low, medium, high or critical
 
 docs/operating.md explains each of them";

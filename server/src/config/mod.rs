@@ -8,6 +8,7 @@ mod database;
 mod defaults;
 mod environment;
 mod file;
+mod floors;
 mod help;
 mod limits;
 mod log;
@@ -27,6 +28,7 @@ use anyhow::{Context, bail};
 use chrono::TimeDelta;
 use chrono_tz::Tz;
 use clap::Args;
+use domain::asking::floors::Floors;
 use domain::asking::policy::{AskingPolicy, CLIENT_GUARD_SECONDS, CLIENT_GUARD_SECONDS_MAX, UnknownChannel};
 use domain::base::address::{self, AllowList};
 use domain::base::field::FieldError;
@@ -209,7 +211,8 @@ impl Config {
         let unknown = file.channels.unknown();
         let (channels, webhooks) = file.channels.resolve(mode.is_development() || mail.is_some(), &secret_from_environment)?;
         let passkeys = public_url.as_ref().and_then(site).is_some();
-        let rules = Rules { suspension: file.suspension, fallback: file.fallback, questions: file.questions, passkeys };
+        let floors = floors::resolve(file.agents, file.floors, passkeys)?;
+        let rules = Rules { suspension: file.suspension, fallback: file.fallback, questions: file.questions, passkeys, floors };
         let asking = asking(mode, &operators, notify_allow, rules, channels, unknown)?;
         let otlp_endpoint = args.otlp_endpoint.clone().filter(|url| !url.is_empty()).or(file.otlp_endpoint);
         let otlp_endpoint = otlp_endpoint.map(|url| check_collector(&url)).transpose()?;
@@ -333,13 +336,14 @@ struct Rules {
     questions: QuestionsSection,
     /// Whether people can have passkeys.
     passkeys: bool,
+    floors: Floors,
 }
 
 fn asking(
     mode: Mode,
     operators: &[String],
     notify_allow: Option<Vec<String>>,
-    Rules { suspension, fallback, questions, passkeys }: Rules,
+    Rules { suspension, fallback, questions, passkeys, floors }: Rules,
     channels: Channels,
     unknown_channel: UnknownChannel,
 ) -> anyhow::Result<AskingPolicy> {
@@ -373,6 +377,7 @@ fn asking(
         fallback_requires_delivery: fallback.requires_delivery.unwrap_or(true),
         client_guard_seconds,
         passkeys,
+        floors,
     };
     // A policy that breaks the server's own rules would make the server refuse every call that relies on it.
     if let Err(errors) = asking.check_default_retry_policy() {
@@ -599,7 +604,7 @@ mod tests {
     }
 
     /// The tables of the file.
-    const SECTIONS: [&str; 18] = [
+    const SECTIONS: [&str; 20] = [
         "",
         "[suspension]",
         "[suspension.default_retry_policy]",
@@ -618,6 +623,8 @@ mod tests {
         "[login.openid]",
         "[[people]]",
         "[groups]",
+        "[[agents]]",
+        "[floors]",
     ];
 
     /// `KEYS`, the names that an error message about the file may always repeat, holds exactly the keys that the parser accepts.

@@ -42,7 +42,7 @@ pub const IDEMPOTENCY_KEY_MAX: usize = 255;
 
 /// Members that ask for an effect. A request with one of them is refused if its type of body does not have the member, because
 /// the sender would count on the effect.
-const DEMANDING: [&str; 35] = [
+const DEMANDING: [&str; 36] = [
     "acl",
     "agents",
     "allowed_agents",
@@ -50,6 +50,7 @@ const DEMANDING: [&str; 35] = [
     "assignees",
     "budget",
     "channel_hint",
+    "comment_on_refusal",
     "completion_mode",
     "conditions",
     "cost_limit",

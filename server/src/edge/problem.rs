@@ -17,6 +17,8 @@ use store::{Damaged, LogName, StoreError};
 use super::admission::Refused;
 use super::authenticator::LookError;
 
+/// The address of the login, for a refusal of an answer that needs one.
+pub(crate) const LOGIN: &str = "/login";
 /// Seconds after which trying again makes sense when the store could not take a write.
 pub(crate) const RETRY_AFTER_SECONDS: u32 = 1;
 
@@ -133,8 +135,10 @@ impl More {
     fn add_demand(&mut self, rejection: &Rejection) {
         if let Rejection::GovernanceViolation { rule, .. } = rejection {
             self.members.insert("rule".to_owned(), json!(rule));
-        } else if let Rejection::AssuranceTooLow { required } = rejection {
-            self.members.insert("required_assurance".to_owned(), json!(required));
+        } else if let Rejection::AssuranceTooLow { required, given } = rejection {
+            let given = given.map_or_else(|| json!("none"), |given| json!(given));
+            let members = [("required_assurance", json!(required)), ("given_assurance", given), ("login", json!(LOGIN))];
+            self.members.extend(members.map(|(name, value)| (name.to_owned(), value)));
         }
     }
 

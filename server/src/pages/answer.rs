@@ -4,8 +4,6 @@
 //! and only with the cookie and nonce of a page that was shown. Failure: a POST that cannot be accepted shows the page again with
 //! the typed text; the link stays good until its question ends.
 
-use std::collections::BTreeMap;
-
 use actix_web::http::header::{HeaderValue, RETRY_AFTER};
 use actix_web::http::{ConnectionType, Method, StatusCode};
 use actix_web::web::{Data, Path, Payload};
@@ -17,15 +15,13 @@ use domain::base::text::quoted;
 use domain::base::words;
 use domain::intent::command::{Command, Respond};
 use domain::people::authority::Action;
-use domain::people::principal::Principal;
 use domain::problem::Rejection;
 use domain::suspension::assignees::Assignees;
 use domain::suspension::channel::Channels;
-use domain::suspension::evidence::Evidence;
 use domain::suspension::plan::Plan;
 use domain::suspension::quorum::Counted;
 use domain::suspension::{
-    CHOICE_LABEL_MAX, FallbackPolicy, Resolution, ResolutionReason, ResponseType, SuspensionChoice, TEXT_ANSWER_BYTES_MAX,
+    CHOICE_LABEL_MAX, FallbackPolicy, RequiredAssurance, Resolution, ResolutionReason, ResponseType, SuspensionChoice,
 };
 use domain::wire::RespondRequest;
 use serde_json::{Map, Value};
@@ -34,41 +30,26 @@ use store::link::LinkToken;
 use store::{LinkView, Precondition, Request, Signer, StoreError, Target, Unreadable};
 
 use super::Pages;
-use super::context::FIELD_PREFIX;
-use super::fields;
+use super::form::{Form, Sent, seen};
 use super::scripts::{ANSWER, PASSKEY, TIMES, UNLOCK};
-use super::signature::{SignedFields, usable};
+use super::session::see_other;
+use super::signature::usable;
 use super::view::{
-    Again, Answers, Asked, Choices, CountedShown, Ending, FieldProblem, Fields, FormError, Given, OpenQuestion, Outcome, Page,
-    PasskeyNeeded, PlanRow, QuorumShown, Reading, Silence, Trouble, Typed, UnknownLink,
+    Answers, Asked, Choices, CountedShown, Ending, FieldProblem, FormError, Given, Kept, OpenQuestion, Outcome, Page,
+    PasskeyNeeded, PlanRow, QuorumShown, Reading, Silence, Trouble, UnknownLink,
 };
+use super::way::Way;
 use crate::edge::admission::{Class, Refused};
 use crate::edge::auth::to_its_end;
-use crate::edge::body::{self, Body};
+use crate::edge::body;
 use crate::edge::problem::{Failure, RETRY_AFTER_SECONDS, TurnedAway};
 use crate::edge::rates::seconds_until;
 use crate::edge::shared::Shared;
 
 /// How long after the end of a question its links show the outcome.
 const OUTCOME_SHOWN: TimeDelta = TimeDelta::days(30);
-/// The longest comment, in bytes; a longer one is cut, because a comment decides nothing.
-const COMMENT_BYTES_MAX: usize = 4 * 1024;
-/// The most fields and boxes of a form that a page shows again if it does not know the question.
-const TYPED_MAX: usize = 500;
 /// The query of the redirect after an answer that did not count. It only chooses a sentence of the page.
 const TRIED: &str = "tried";
-
-/// The form that a browser sent.
-#[derive(Default)]
-pub(super) struct Form {
-    nonce: String,
-    value: Option<String>,
-    comment: String,
-    /// Whether the person takes an answer back that counts.
-    takes_back: bool,
-    fields: BTreeMap<String, String>,
-    signature: SignedFields,
-}
 
 /// The state in which an open question is shown.
 struct Shown<'a> {
@@ -78,12 +59,8 @@ struct Shown<'a> {
     reading: Reading,
     /// Why the question is shown again.
     error: Option<FormError>,
-}
-
-/// A form that arrived, with its share of the memory for bodies. The share is given back when the response has been made.
-struct Sent {
-    form: Form,
-    _body: Body,
+    /// The part of the form that was kept over a login.
+    kept: Option<Kept>,
 }
 
 /// Shows the question, or its outcome.
@@ -95,21 +72,27 @@ pub(super) async fn show(request: HttpRequest, token: Path<String>, shared: Data
         Ok(found) => found,
         Err(refusal) => return refusal,
     };
-    if link.is_open {
-        if request.method() == Method::GET {
-            note_view(&shared, &link);
-        }
-        let reading = Reading::of_query(request.query_string());
-        open_page(&request, &shared, &pages, &token, &link, Shown { form: &Form::default(), reading, error: None })
-    } else {
+    if link.is_open && request.method() == Method::GET {
+        note_view(&shared, &link);
+    }
+    let way = Way::by_link(token, &link, &request, &shared, &pages).await;
+    page_for(&request, &shared, &pages, &way, &link).await
+}
+
+/// The page of a question for a person who came by this way, or its outcome.
+pub(super) async fn page_for(request: &HttpRequest, shared: &Shared, pages: &Pages, way: &Way, link: &LinkView) -> HttpResponse {
+    if !link.is_open {
         let tried = request.query_string() == TRIED;
         pages.outcome_shown.send_replace(true);
-        pages.live_page(StatusCode::OK, outcome(&pages, &link, tried).render())
+        return pages.live_page(StatusCode::OK, outcome(pages, link, tried).render());
     }
+    let reading = Reading::of_query(request.query_string());
+    let (form, kept) = way.kept(link, shared).await.unzip();
+    open_page(request, shared, pages, way, link, Shown { form: &form.unwrap_or_default(), reading, error: None, kept })
 }
 
 /// Notes for the audit pages that the link opened the page. The page does not wait for the note, and is shown without it.
-fn note_view(shared: &Shared, link: &LinkView) {
+pub(super) fn note_view(shared: &Shared, link: &LinkView) {
     let (store, id, recipient) = (shared.store.clone(), link.suspension.id, link.recipient.clone());
     drop(spawn_named("view", async move {
         if let Err(error) = store.note_view(id, recipient).await {
@@ -169,7 +152,7 @@ pub(super) async fn decide(
     };
     // The body is read only now, so that a client that makes links up cannot use up the memory for the answers of people.
     let body = body::read(&pages.bodies, &request, payload).await;
-    let sent = body.map(|body| Sent { form: Form::read(&body.bytes), _body: body });
+    let sent = body.map(Sent::read);
     let place = match shared.admission.enter(Class::Respond).await {
         Ok(place) => place,
         Err(Refused(class)) => {
@@ -208,42 +191,65 @@ async fn decided(
     if let Some(seconds) = sent.as_ref().err().and_then(|failure| failure.more.retry_after) {
         return cannot_save(&request, &pages, None, seconds);
     }
-    if let Err(refused) = pages.posts.check_key(&token.hash()) {
-        let again = sent.ok().and_then(|sent| sent.form.again(&request, &pages));
+    let way = Way::by_link(token, &link, &request, &shared, &pages).await;
+    if let Ok(sent) = &sent {
+        return answered(&request, &shared, &pages, &way, &link, &sent.form).await;
+    }
+    if let Err(refused) = pages.posts.check_key(&way.tries()) {
+        return pages.later(seconds_until(&refused), StatusCode::TOO_MANY_REQUESTS, Trouble::TooManyTries, None);
+    }
+    if !pages.is_from_our_page(request.headers()) {
+        return pages.trouble(StatusCode::FORBIDDEN, Trouble::ForeignForm);
+    }
+    let status = sent.err().and_then(|failure| StatusCode::from_u16(failure.entry.status).ok());
+    pages.trouble(status.unwrap_or(StatusCode::BAD_REQUEST), Trouble::Unreadable)
+}
+
+/// Takes the answer in a form.
+pub(super) async fn answered(
+    request: &HttpRequest,
+    shared: &Shared,
+    pages: &Pages,
+    way: &Way,
+    link: &LinkView,
+    form: &Form,
+) -> HttpResponse {
+    if let Err(refused) = pages.posts.check_key(&way.tries()) {
+        let again = form.again(request, pages);
         return pages.later(seconds_until(&refused), StatusCode::TOO_MANY_REQUESTS, Trouble::TooManyTries, again);
     }
     if !pages.is_from_our_page(request.headers()) {
         return pages.trouble(StatusCode::FORBIDDEN, Trouble::ForeignForm);
     }
-    let form = match &sent {
-        Ok(sent) => &sent.form,
-        Err(failure) => {
-            let status = StatusCode::from_u16(failure.entry.status).unwrap_or(StatusCode::BAD_REQUEST);
-            return pages.trouble(status, Trouble::Unreadable);
-        }
-    };
     // Only a page that showed the whole question has a nonce. So if the nonce fits, the answers need not be locked again.
-    let fits = pages.brought_cookie(&request).is_some_and(|cookie| pages.nonce_fits(form.mac(), &cookie, &token));
+    let fits = way.fits(form, request, pages);
     let reading = if fits { Reading::ToTheEnd } else { Reading::Everything };
     let again = |error: FormError, status: StatusCode| {
-        let shown = Shown { form, reading, error: Some(error) };
-        let mut page = open_page(&request, &shared, &pages, &token, &link, shown);
+        // The words of one person are not shown to another.
+        let nothing = Form::default();
+        let form = if error == FormError::OtherPerson { &nothing } else { form };
+        let shown = Shown { form, reading, error: Some(error), kept: None };
+        let mut page = open_page(request, shared, pages, way, link, shown);
         *page.status_mut() = status;
         page
     };
     // If the question has ended, its outcome is shown instead of the form.
     let ended = !link.is_open;
-    let typed = if form.takes_back { Ok(Value::Null) } else { form.answer(&link) };
+    let typed = if form.takes_back { Ok(Value::Null) } else { form.answer(link) };
     let value = match typed {
-        _ if !fits && ended => return to_outcome(&request),
+        _ if !fits && ended => return to_outcome(request),
+        _ if !fits && way.is_anothers(form) => return again(FormError::OtherPerson, StatusCode::FORBIDDEN),
         _ if !fits => return again(FormError::PageTooOld, StatusCode::FORBIDDEN),
-        Err(_) if ended => return to_outcome(&request),
+        Err(_) if ended => return to_outcome(request),
         Err(error) => return again(error, StatusCode::UNPROCESSABLE_ENTITY),
-        Ok(_) if !ended && !form.takes_back && !form.saw(&link) => return again(FormError::Answered, StatusCode::CONFLICT),
+        Ok(_) if !ended && !form.takes_back && !form.saw(link) => return again(FormError::Answered, StatusCode::CONFLICT),
         Ok(value) => value,
     };
-    match shared.store.execute(answer(&link, value, form)).await {
-        Ok(_) => see_other(request.path()),
+    match shared.store.execute(answer(way, link, value, form)).await {
+        Ok(_) => {
+            way.forget(link, shared).await;
+            see_other(request.path())
+        }
         Err(StoreError::Rejected(Rejection::InvalidChoice { .. })) => {
             again(FormError::NotAChoice, StatusCode::UNPROCESSABLE_ENTITY)
         }
@@ -253,11 +259,18 @@ async fn decided(
         Err(StoreError::Rejected(Rejection::NotAssigned | Rejection::SelfResponse)) => {
             again(FormError::NotAssigned, StatusCode::FORBIDDEN)
         }
-        Err(StoreError::Rejected(Rejection::AssuranceTooLow { .. })) => again(FormError::NotSigned, StatusCode::FORBIDDEN),
+        Err(StoreError::Rejected(Rejection::AssuranceTooLow { required, .. })) => {
+            let is_kept = form.keep(link.suspension.id, &link.recipient, shared).await;
+            let error = match required {
+                RequiredAssurance::Passkey => FormError::NotSigned,
+                RequiredAssurance::Session => FormError::NoLogin { is_kept },
+            };
+            again(error, StatusCode::FORBIDDEN)
+        }
         Err(StoreError::Rejected(Rejection::PasskeyRefused { reason })) => {
             again(FormError::PasskeyRefused(reason), StatusCode::FORBIDDEN)
         }
-        Err(StoreError::Rejected(_)) => to_outcome(&request),
+        Err(StoreError::Rejected(_)) => to_outcome(request),
         Err(error @ (StoreError::Unavailable(_) | StoreError::Held(_) | StoreError::Damaged(_) | StoreError::Failed(_))) => {
             // The page may say that nothing was recorded only after `Held`: with this error the store has written nothing.
             let told = if matches!(error, StoreError::Held(_)) { FormError::CannotSave } else { FormError::Unheard };
@@ -268,11 +281,11 @@ async fn decided(
     }
 }
 
-fn answer(link: &LinkView, value: Value, form: &Form) -> Request {
+fn answer(way: &Way, link: &LinkView, value: Value, form: &Form) -> Request {
     let comment = (!form.comment.is_empty()).then(|| ("comment".to_owned(), Value::from(form.comment.as_str())));
     let metadata = comment.map(|comment| Map::from_iter([comment]));
     Request {
-        principal: Principal::link_holder(&link.recipient, link.delivery),
+        principal: way.principal(link),
         target: Target::Intent(link.suspension.intent_id),
         precondition: Precondition::None,
         idempotency: None,
@@ -311,10 +324,6 @@ fn answers_nothing(pages: &Pages) -> HttpResponse {
     page
 }
 
-pub(super) fn see_other(location: &str) -> HttpResponse {
-    HttpResponse::SeeOther().insert_header(("location", location)).insert_header(("cache-control", "no-store")).finish()
-}
-
 fn to_outcome(request: &HttpRequest) -> HttpResponse {
     see_other(&format!("{}?{TRIED}", request.path()))
 }
@@ -323,9 +332,9 @@ fn open_page(
     request: &HttpRequest,
     shared: &Shared,
     pages: &Pages,
-    token: &LinkToken,
+    way: &Way,
     link: &LinkView,
-    Shown { form, reading, error }: Shown<'_>,
+    Shown { form, reading, error, kept }: Shown<'_>,
 ) -> HttpResponse {
     let (cookie, fresh) = pages.cookie(request, &*shared.entropy);
     let page = OpenQuestion {
@@ -345,7 +354,7 @@ fn open_page(
         times_path: TIMES.path(),
         script_path: ANSWER.path(),
         unlock_path: UNLOCK.path(),
-        nonce: nonce(pages, &cookie, token, link),
+        nonce: nonce(pages, &cookie, way, link),
         comment: form.comment.clone(),
         error,
         reading,
@@ -353,6 +362,12 @@ fn open_page(
         may_answer: link.may_answer,
         quorum: quorum(link),
         passkey: passkey(request, pages, link),
+        login: way.needs_login(link),
+        other: way.other(),
+        person: way.is_session().then(|| link.recipient.clone()),
+        kept,
+        risk: link.question.risk,
+        needs_comment: link.question.comment_on_refusal.is_some(),
     };
     let mut response = pages.live_page(StatusCode::OK, page.render());
     if let Some(fresh) = fresh
@@ -364,18 +379,12 @@ fn open_page(
 }
 
 /// The nonce of a form. If several people must agree, the hash of everything that the page shows stands behind it.
-fn nonce(pages: &Pages, cookie: &str, token: &LinkToken, link: &LinkView) -> String {
-    let nonce = pages.nonce(cookie, token);
+fn nonce(pages: &Pages, cookie: &str, way: &Way, link: &LinkView) -> String {
+    let nonce = way.nonce(pages, cookie);
     match seen(link) {
         Some(seen) => format!("{nonce}.{seen}"),
         None => nonce,
     }
-}
-
-/// Everything that the page of this question shows, as a hash; absent if one answer decides.
-fn seen(link: &LinkView) -> Option<String> {
-    link.suspension.quorum.as_ref()?;
-    Evidence::of(&link.suspension, &link.question).map(|evidence| evidence.presented_hash.to_string())
 }
 
 /// How many people must agree, and who has answered so far.
@@ -533,84 +542,4 @@ fn ending(link: &LinkView) -> Ending {
             reason: note("reason"),
         },
     }
-}
-
-impl Form {
-    /// The same form once more, on a page that does not know the question. `None` if another site sent the form, because the
-    /// person may never have seen its text, or if the form holds no text.
-    fn again(&self, request: &HttpRequest, pages: &Pages) -> Option<Again> {
-        let fields = self.fields.iter().take(TYPED_MAX).map(|(name, text)| (format!("{FIELD_PREFIX}{name}"), text.clone()));
-        let value = self.value.iter().map(|value| ("value".to_owned(), value.clone()));
-        let comment = (!self.comment.is_empty()).then(|| ("comment".to_owned(), self.comment.clone()));
-        let typed: Vec<Typed> = value.chain(fields).chain(comment).map(|(name, text)| Typed { name, text }).collect();
-        let ours = pages.is_from_our_page(request.headers()) && !typed.is_empty();
-        ours.then(|| Again { form_action: request.path().to_owned(), nonce: self.nonce.clone(), typed })
-    }
-
-    /// The part of the nonce that proves which browser was shown the page.
-    pub(super) fn mac(&self) -> &str {
-        self.nonce.split_once('.').map_or(&self.nonce, |(mac, _)| mac)
-    }
-
-    /// Whether the page showed the question as it is now. A person who sees the answers of others may follow them, and the log says who saw
-    /// what.
-    fn saw(&self, link: &LinkView) -> bool {
-        let shown = self.nonce.split_once('.').map(|(_, seen)| seen);
-        seen(link).is_none_or(|seen| shown == Some(&seen))
-    }
-
-    pub(super) fn read(body: &[u8]) -> Self {
-        let mut form = Self::default();
-        for (name, value) in url::form_urlencoded::parse(body) {
-            // Browsers send line breaks as CR LF.
-            let value = value.replace("\r\n", "\n");
-            match name.as_ref() {
-                "nonce" => form.nonce = value,
-                "value" => form.value = Some(value),
-                "take_back" => form.takes_back = value == "yes",
-                "comment" => form.comment = cut(value.trim(), COMMENT_BYTES_MAX),
-                name => {
-                    if let Some(field) = name.strip_prefix(FIELD_PREFIX) {
-                        form.fields.insert(field.to_owned(), value);
-                    } else {
-                        form.signature.field(name, &value);
-                    }
-                }
-            }
-        }
-        form
-    }
-
-    /// The answer in the form, by the kind of answer that the question expects.
-    pub(super) fn answer(&self, link: &LinkView) -> Result<Value, FormError> {
-        match link.suspension.response_type {
-            ResponseType::Choice | ResponseType::Confirm => self.value.clone().map(Value::from).ok_or(FormError::NotAChoice),
-            ResponseType::Text => {
-                let text = self.value.as_deref().unwrap_or_default();
-                if text.trim().is_empty() {
-                    Err(FormError::text(FieldProblem::Empty))
-                } else if text.len() > TEXT_ANSWER_BYTES_MAX {
-                    Err(FormError::text(FieldProblem::TooLong))
-                } else {
-                    Ok(Value::from(text))
-                }
-            }
-            ResponseType::Form => {
-                if let Some(schema) = &link.suspension.schema {
-                    let errors = |problems| FormError::NeedsChange(fields::errors(schema, problems));
-                    return schema.read(&self.fields).map_err(errors);
-                }
-                let fields = Fields::from_context(&Value::Object(link.question.context.clone()));
-                fields.answer(&self.fields).map_err(FormError::NeedsChange)
-            }
-        }
-    }
-}
-
-fn cut(text: &str, bytes_max: usize) -> String {
-    let mut end = text.len().min(bytes_max);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text[..end].to_owned()
 }

@@ -16,8 +16,8 @@ use store::StoreError;
 use store::audit::{AuditFilter, Found, FoundQuestion, Outcome};
 use store::overview::{Overview, OverviewFilter};
 
-use super::answer::see_other;
 use super::session::Session;
+use super::session::see_other;
 use super::view::{
     Held, INSIDE_STYLESHEET as STYLESHEET, OverviewPage, Page, RecordPage, Trouble, Visitor, line, machine, second,
 };

@@ -7,7 +7,7 @@ use actix_web::web::Payload;
 use actix_web::{HttpRequest, HttpResponse};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use domain::base::ids::Entropy;
+use domain::base::ids::{Entropy, SuspensionId};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use store::link::LinkToken;
@@ -29,6 +29,8 @@ pub(super) enum Form {
     Login,
     /// The forms of a session.
     Session,
+    /// The form of a question, for a person who logged in.
+    Question,
 }
 
 impl Form {
@@ -37,6 +39,7 @@ impl Form {
             Self::Development => b"placet.development.form.v1\0",
             Self::Login => b"placet.login.form.v1\0",
             Self::Session => b"placet.session.form.v1\0",
+            Self::Question => b"placet.question.form.v1\0",
         }
     }
 }
@@ -88,6 +91,21 @@ impl Pages {
         mac.update(&[0]);
         mac.update(&token.hash());
         mac
+    }
+
+    /// The nonce of the form of a question, shown under this cookie to a person who logged in.
+    pub(super) fn question_nonce(&self, cookie: &str, id: SuspensionId, person: &str) -> String {
+        URL_SAFE_NO_PAD.encode(self.question_mac(cookie, id, person).finalize().into_bytes())
+    }
+
+    /// Like [`Pages::nonce_fits`], for the form of a question that was shown to a person who logged in.
+    pub(super) fn question_nonce_fits(&self, nonce: &str, cookie: &str, id: SuspensionId, person: &str) -> bool {
+        URL_SAFE_NO_PAD.decode(nonce).is_ok_and(|bytes| self.question_mac(cookie, id, person).verify_slice(&bytes).is_ok())
+    }
+
+    fn question_mac(&self, cookie: &str, id: SuspensionId, person: &str) -> Hmac<Sha256> {
+        // The cookie and the id have a length of their own, so no two inputs are the same bytes.
+        self.form_mac(Form::Question, cookie).chain_update([0]).chain_update(id.0.as_bytes()).chain_update(person)
     }
 
     /// The nonce of a form that is tied to a cookie alone, for its purpose.

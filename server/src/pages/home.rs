@@ -23,10 +23,10 @@ use serde_json::json;
 use store::mailbox::{Asked, MailboxView, Mailed};
 use store::{CreateIntent, NewIntent, Precondition, Request, StoreError, Target};
 
-use super::answer::see_other;
 use super::development::{Development, Holder, LOGIN_PREFIX, home, not_here};
 use super::inbox::INBOX;
 use super::scripts::{HOME, TIMES};
+use super::session::see_other;
 use super::view::{Page, STYLESHEET, Trouble, line, machine, second};
 use super::{Pages, guard};
 use crate::edge::admission::Class;
@@ -275,7 +275,7 @@ pub(super) async fn ask(request: HttpRequest, payload: Payload, shared: Data<Sha
         ..SuspendRequest::default()
     };
     let id = SuspensionId(shared.entropy.uuid(shared.clock.now()));
-    let accepted = match shared.asking.accept(question, id, None) {
+    let accepted = match shared.asking.accept(question, id, &Principal::server(), None) {
         Ok(accepted) => accepted,
         Err(errors) => {
             let first = errors.first().map(|error| format!("{} {}", error.field, error.message)).unwrap_or_default();

@@ -19,7 +19,7 @@ use crate::edge::shared::Shared;
 
 /// The facts for a page that a person is reading.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-struct State {
+pub(super) struct State {
     /// How the question ended; absent while it can be answered.
     ended: Option<&'static str>,
     /// The time until the deadline; absent if there is no deadline. It is a duration, because the reader's clock may be wrong.
@@ -45,12 +45,15 @@ pub(super) async fn state(token: Path<String>, shared: Data<Shared>, pages: Data
         Ok(found) => found,
         Err(refusal) => return refusal,
     };
-    let mut response = pages.headers(HttpResponse::build(StatusCode::OK));
-    response.insert_header((CONTENT_TYPE, "application/json")).json(State::of(&link))
+    State::of(&link).reply(&pages)
 }
 
 impl State {
-    fn of(link: &LinkView) -> Self {
+    pub(super) fn reply(&self, pages: &Pages) -> HttpResponse {
+        pages.headers(HttpResponse::build(StatusCode::OK)).insert_header((CONTENT_TYPE, "application/json")).json(self)
+    }
+
+    pub(super) fn of(link: &LinkView) -> Self {
         // When a portfolio's deadline has ended the question, the suspension itself has only the question's own deadline left.
         let ended_by_portfolio = link.suspension.ending.as_ref().and_then(Ending::portfolio_deadline);
         let ends_at = ended_by_portfolio.or_else(|| link.suspension.ends_at());

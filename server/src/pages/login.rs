@@ -9,16 +9,18 @@ use actix_web::http::header::CONTENT_SECURITY_POLICY;
 use actix_web::web::{Data, Path, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use askama::Template;
+use domain::base::ids::SuspensionId;
 use domain::base::words;
 use domain::people::person::read_address;
-use store::LoginToken;
+use store::{Entered, LoginToken};
 
 use super::Pages;
-use super::answer::see_other;
 use super::guard::Form as Purpose;
 use super::inbox::INBOX;
 use super::session::LOGIN;
+use super::session::see_other;
 use super::view::{Page, STYLESHEET, Trouble, line};
+use super::way::{QUESTION, page_of};
 use crate::edge::admission::Class;
 use crate::edge::shared::Shared;
 
@@ -34,6 +36,8 @@ struct LoginPage {
     state: State,
     /// The address in the form.
     address: String,
+    /// The question to which the login leads back.
+    question: Option<String>,
     /// Why no link was asked for.
     problem: Option<String>,
     nonce: String,
@@ -67,6 +71,8 @@ struct EnterPage {
 pub(super) struct Form {
     pub(super) nonce: String,
     address: String,
+    /// The question from which the person came.
+    pub(super) question: Option<SuspensionId>,
     everywhere: bool,
 }
 
@@ -77,6 +83,7 @@ impl Form {
             match name.as_ref() {
                 "nonce" => form.nonce = value.into_owned(),
                 "address" => form.address = value.into_owned(),
+                QUESTION => form.question = SuspensionId::parse(&value),
                 "where" => form.everywhere = value == "everywhere",
                 _ => {}
             }
@@ -118,7 +125,7 @@ pub(super) async fn form(
     request: &HttpRequest,
     shared: &Shared,
     pages: &Pages,
-    address: &str,
+    Form { address, question, .. }: &Form,
     problem: Option<String>,
 ) -> HttpResponse {
     let status = if problem.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
@@ -129,7 +136,8 @@ pub(super) async fn form(
     };
     let issuer = pages.issuer.as_ref().map(|issuer| issuer.host());
     let mut page = with_form(request, shared, pages, status, |nonce| {
-        LoginPage { page: pages.plain(), issuer, state, address: line(address), problem, nonce }.render()
+        let question = question.map(|id| id.expose());
+        LoginPage { page: pages.plain(), issuer, state, address: line(address), question, problem, nonce }.render()
     });
     if let Some(policy) = pages.policy_towards_issuer().await {
         page.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
@@ -142,7 +150,7 @@ pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Data
     if pages.is_under_another_name(&request) {
         return pages.trouble(StatusCode::MISDIRECTED_REQUEST, Trouble::AnotherName);
     }
-    form(&request, &shared, &pages, "", None).await
+    form(&request, &shared, &pages, &Form::read(request.query_string().as_bytes()), None).await
 }
 
 /// Has a link sent, if the address is listed. The reply does not tell.
@@ -155,13 +163,13 @@ pub(super) async fn ask(request: HttpRequest, payload: Payload, shared: Data<Sha
         Err(refusal) => return refusal,
     };
     if !fits(&request, &pages, &sent.nonce) {
-        return form(&request, &shared, &pages, &sent.address, Some(words::PAGE_WAS_OPEN_TOO_LONG.to_owned())).await;
+        return form(&request, &shared, &pages, &sent, Some(words::PAGE_WAS_OPEN_TOO_LONG.to_owned())).await;
     }
     let Ok(address) = read_address(&sent.address) else {
-        return form(&request, &shared, &pages, &sent.address, Some(words::NOT_AN_ADDRESS.to_owned())).await;
+        return form(&request, &shared, &pages, &sent, Some(words::NOT_AN_ADDRESS.to_owned())).await;
     };
     let Ok(_place) = shared.admission.enter(Class::Write).await else { return pages.cannot_read() };
-    match shared.store.request_login(address).await {
+    match shared.store.request_login(address, sent.question).await {
         Ok(()) => see_other(&format!("{LOGIN}?{ASKED}")),
         Err(_) => pages.cannot_read(),
     }
@@ -236,14 +244,19 @@ pub(super) async fn enter(
     }
     let Ok(_place) = shared.admission.enter(Class::Write).await else { return pages.cannot_read() };
     match shared.store.log_in(token, pages.brought_session(&request)).await {
-        Ok(Some(session)) => {
-            let mut response = see_other(INBOX);
+        Ok(Some(Entered { session, question })) => {
+            let mut response = see_other(&destination(question));
             pages.give_session(&mut response, &session);
             response
         }
         Ok(None) => unusable(&request, &shared, &pages),
         Err(_) => pages.cannot_read(),
     }
+}
+
+/// Where a person goes on after the login.
+pub(super) fn destination(question: Option<SuspensionId>) -> String {
+    question.map_or_else(|| INBOX.to_owned(), page_of)
 }
 
 /// Ends the session, or all sessions of the person.

@@ -8,6 +8,7 @@ mod context;
 mod development;
 mod fields;
 mod fold;
+mod form;
 mod guard;
 mod home;
 mod inbox;
@@ -16,12 +17,14 @@ mod login;
 mod mailbox;
 mod openid;
 mod passkeys;
+mod question;
 mod reference;
 mod scripts;
 mod session;
 mod signature;
 mod signing;
 mod view;
+mod way;
 mod work;
 
 use std::num::NonZeroU32;
@@ -268,6 +271,13 @@ pub(crate) fn routes(config: &mut ServiceConfig) {
         ))
         .service(resource("/a/{token}/challenge", [(M::POST, web::to(signing::challenge))]))
         .service(resource("/a/{token}/state", [(M::GET, web::to(live::state))]))
+        .service(resource(
+            "/questions/{id}",
+            [(M::GET, web::to(question::show)), (M::HEAD, web::to(question::show)), (M::POST, web::to(question::decide))],
+        ))
+        .service(resource("/questions/{id}/challenge", [(M::POST, web::to(question::challenge))]))
+        .service(resource("/questions/{id}/state", [(M::GET, web::to(question::state))]))
+        .service(resource("/questions/{id}/work", [(M::GET, web::to(question::work)), (M::HEAD, web::to(question::work))]))
         .service(resource("/a/{token}/work", [(M::GET, web::to(work::show)), (M::HEAD, web::to(work::show))]))
         .service(resource("/work/{intent_id}", [(M::GET, web::to(work::show_inside)), (M::HEAD, web::to(work::show_inside))]))
         .service(resource("/assets/{name}", [(M::GET, web::to(scripts::serve))]))

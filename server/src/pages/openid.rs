@@ -9,14 +9,14 @@ use actix_web::http::header::{HeaderValue, RETRY_AFTER};
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use askama::Template;
+use domain::base::ids::SuspensionId;
 use domain::base::words;
 use sha2::{Digest, Sha256};
 use store::{Entry, OpenIdState, Proved, Stray};
 
 use super::Pages;
-use super::answer::see_other;
-use super::inbox::INBOX;
-use super::login::{fits, form, sent};
+use super::login::{destination, fits, form, sent};
+use super::session::see_other;
 use super::view::{Page, STYLESHEET, Trouble, line};
 use crate::edge::admission::Class;
 use crate::edge::problem::RETRY_AFTER_SECONDS;
@@ -160,7 +160,7 @@ pub(super) async fn begin(request: HttpRequest, payload: Payload, shared: Data<S
     };
     let Some(issuer) = &pages.issuer else { return Failed::NoIssuer.page(&pages) };
     let Some(cookie) = pages.brought_cookie(&request).filter(|_| fits(&request, &pages, &sent.nonce)) else {
-        return form(&request, &shared, &pages, "", Some(words::PAGE_WAS_OPEN_TOO_LONG.to_owned())).await;
+        return form(&request, &shared, &pages, &sent, Some(words::PAGE_WAS_OPEN_TOO_LONG.to_owned())).await;
     };
     let mut random = [0; 32];
     shared.entropy.fill(&mut random);
@@ -170,7 +170,7 @@ pub(super) async fn begin(request: HttpRequest, payload: Payload, shared: Data<S
         Err(refused) => return Failed::from(refused).page(&pages),
     };
     let Ok(_place) = shared.admission.enter(Class::Write).await else { return pages.cannot_read() };
-    match shared.store.begin_openid_login(state, browser(&cookie)).await {
+    match shared.store.begin_openid_login(state, browser(&cookie), sent.question).await {
         Ok(()) => see_other(there.as_str()),
         Err(_) => pages.cannot_read(),
     }
@@ -190,6 +190,7 @@ pub(super) async fn enter(request: HttpRequest, shared: Data<Shared>, pages: Dat
         Ok(None) => return Failed::NotBegun.page(&pages),
         Err(response) => return response,
     };
+    let question = begun.question;
     let proved = match proved(issuer, begun).await {
         Ok(proved) => proved,
         Err(failed) => return failed.page(&pages),
@@ -201,7 +202,7 @@ pub(super) async fn enter(request: HttpRequest, shared: Data<Shared>, pages: Dat
     match entry {
         Entry::Begun { session, strays } => {
             strays.iter().for_each(tell);
-            let mut response = see_other(INBOX);
+            let mut response = see_other(&destination(question));
             pages.give_session(&mut response, &session);
             response
         }
@@ -220,6 +221,8 @@ struct Begun {
     state: OpenIdState,
     cookie: String,
     answer: Answer,
+    /// The question from which the person came.
+    question: Option<SuspensionId>,
 }
 
 /// Uses up the login that this browser has begun; `None` if there is none.
@@ -229,11 +232,11 @@ async fn begun(request: &HttpRequest, shared: &Shared, pages: &Pages) -> Result<
     let Some((state, cookie)) = state.zip(pages.brought_cookie(request)) else { return Ok(None) };
     let _place = shared.admission.enter(Class::Write).await.map_err(|_| pages.cannot_read())?;
     let taken = shared.store.take_openid_login(state.clone(), browser(&cookie)).await.map_err(|_| pages.cannot_read())?;
-    Ok(taken.then_some(Begun { state, cookie, answer }))
+    Ok(taken.map(|question| Begun { state, cookie, answer, question }))
 }
 
 /// Everything that the issuer proves about the person.
-async fn proved(issuer: &Provider, Begun { state, cookie, answer }: Begun) -> Result<Proved, Failed> {
+async fn proved(issuer: &Provider, Begun { state, cookie, answer, .. }: Begun) -> Result<Proved, Failed> {
     issuer.is_of_issuer(answer.issuer.as_deref()).await?;
     if let Some(error) = answer.error {
         return Err(Failed::Declined(standard(&error)));

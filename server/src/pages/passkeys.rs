@@ -16,9 +16,9 @@ use proof::passkey::ALGORITHMS;
 use store::{NewPasskey, PasskeyChallenge, StoreError, Unit};
 
 use super::Pages;
-use super::answer::see_other;
 use super::scripts::PASSKEY;
 use super::session::Session;
+use super::session::see_other;
 use super::signature::{Asked, SignedFields, User, usable};
 use super::view::{INSIDE_STYLESHEET as STYLESHEET, Page, Trouble, Visitor, line, machine, second};
 use crate::edge::admission::Class;

@@ -11,7 +11,6 @@ use domain::people::principal::{Principal, Role};
 use store::SessionToken;
 
 use super::Pages;
-use super::answer::see_other;
 use super::guard::Form;
 use super::view::Visitor;
 use crate::edge::admission::Class;
@@ -19,7 +18,7 @@ use crate::edge::reader::{Reader, person};
 use crate::edge::shared::Shared;
 
 /// Where a browser without a session is sent.
-pub(super) const LOGIN: &str = "/login";
+pub(super) use crate::edge::problem::LOGIN;
 
 /// A person who logged in, with the secret of the session.
 pub(super) struct Session {
@@ -47,6 +46,11 @@ impl Session {
     pub(super) fn into_reader(self) -> Reader {
         Reader::Session(self.principal, self.token)
     }
+}
+
+/// Leads a browser elsewhere, with a GET.
+pub(super) fn see_other(location: &str) -> HttpResponse {
+    HttpResponse::SeeOther().insert_header(("location", location)).insert_header(("cache-control", "no-store")).finish()
 }
 
 impl Pages {
@@ -87,12 +91,16 @@ impl Pages {
 
     /// The session of a request. Without one, the response that leads to the login.
     pub(super) async fn session(&self, request: &HttpRequest, shared: &Shared) -> Result<Session, HttpResponse> {
-        let Some(token) = self.brought_session(request) else { return Err(see_other(LOGIN)) };
+        self.open_session(request, shared).await?.ok_or_else(|| see_other(LOGIN))
+    }
+
+    /// The session of a request; `None` if the browser has none, or if it has ended.
+    pub(super) async fn open_session(&self, request: &HttpRequest, shared: &Shared) -> Result<Option<Session>, HttpResponse> {
+        let Some(token) = self.brought_session(request) else { return Ok(None) };
         let later = || self.cannot_read();
         let place = shared.admission.enter(Class::Read).await.map_err(|_| later())?;
         let found = person(shared, &token).await.map_err(|_| later())?;
         drop(place);
-        let Some(principal) = found else { return Err(see_other(LOGIN)) };
-        Ok(Session { principal, token })
+        Ok(found.map(|principal| Session { principal, token }))
     }
 }

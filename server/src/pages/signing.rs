@@ -11,8 +11,10 @@ use domain::suspension::evidence::Evidence;
 use store::{LinkView, Signer};
 
 use super::Pages;
-use super::answer::{Form, invited, is_shown};
+use super::answer::{invited, is_shown};
+use super::form::Form;
 use super::signature::{Asked, usable};
+use super::way::Way;
 use crate::edge::admission::Class;
 use crate::edge::body;
 use crate::edge::shared::Shared;
@@ -39,15 +41,21 @@ pub(super) async fn challenge(
         Ok(_) => return refuse(StatusCode::NOT_FOUND),
         Err(_) => return refuse(StatusCode::SERVICE_UNAVAILABLE),
     };
-    if pages.posts.check_key(&token.hash()).is_err() {
+    let way = Way::by_link(token, &link, &request, &shared, &pages).await;
+    challenge_for(&request, &pages, &way, &link, &form)
+}
+
+/// The challenge for the answer in a form of this way.
+pub(super) fn challenge_for(request: &HttpRequest, pages: &Pages, way: &Way, link: &LinkView, form: &Form) -> HttpResponse {
+    let refuse = |status: StatusCode| pages.headers(HttpResponse::build(status)).finish();
+    if pages.posts.check_key(&way.tries()).is_err() {
         return refuse(StatusCode::TOO_MANY_REQUESTS);
     }
-    let fits = pages.brought_cookie(&request).is_some_and(|cookie| pages.nonce_fits(form.mac(), &cookie, &token));
-    if !pages.is_from_our_page(request.headers()) || !fits {
+    if !pages.is_from_our_page(request.headers()) || !way.fits(form, request, pages) {
         return refuse(StatusCode::FORBIDDEN);
     }
-    match asked(&form, &link, &pages) {
-        Some(asked) => asked.reply(&pages),
+    match asked(form, link, pages) {
+        Some(asked) => asked.reply(pages),
         None => refuse(StatusCode::UNPROCESSABLE_ENTITY),
     }
 }

@@ -10,9 +10,12 @@ use domain::base::ids::IntentId;
 use domain::intent::status::Status;
 use domain::people::principal::Principal;
 
+use store::LinkView;
+
 use super::Pages;
-use super::answer::{opened, see_other};
+use super::answer::opened;
 use super::development::{home, not_here};
+use super::session::see_other;
 use super::view::{Around, CameFrom, Page, Trouble};
 use crate::edge::admission::Class;
 use crate::edge::shared::Shared;
@@ -28,6 +31,11 @@ pub(super) async fn show(request: HttpRequest, token: Path<String>, shared: Data
         Ok(found) => found,
         Err(refusal) => return refusal,
     };
+    around(&shared, &pages, &link, back).await
+}
+
+/// The page around an open question. If the question has ended, leads `back` to it.
+pub(super) async fn around(shared: &Shared, pages: &Pages, link: &LinkView, back: String) -> HttpResponse {
     if !link.is_open {
         return see_other(&back);
     }

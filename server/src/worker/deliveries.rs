@@ -20,9 +20,9 @@ use domain::base::clock::Clock;
 use domain::base::ids::{DeliveryId, Entropy};
 use domain::base::quotation::without_secret;
 use domain::base::words;
-use domain::suspension::ResponseType;
 use domain::suspension::channel::Channels;
 use domain::suspension::plan::Plan;
+use domain::suspension::{Question, RequiredAssurance, ResponseType};
 use futures_util::FutureExt;
 use store::host::kill_points::{self, Point};
 use store::{DeliveryResult, LeasedDelivery, Store, StoreError, Turn};
@@ -412,6 +412,7 @@ impl Deliveries {
             question: delivery.question.question.clone(),
             waiting: delivery.waiting,
             answers,
+            demands: demands(&delivery.question),
             link: format!("{}a/{}", self.public_url, delivery.token.expose()),
             occasion: occasion(delivery),
             sent_at: delivery.now,
@@ -423,6 +424,13 @@ impl Deliveries {
             why_you: if named { words::BECAUSE_THE_AGENT_ASKED } else { words::BECAUSE_YOU_OPERATE }.to_owned(),
         }
     }
+}
+
+/// The demands of a question on an answer, in words.
+fn demands(question: &Question) -> Vec<&'static str> {
+    let needs_login = question.required_assurance == Some(RequiredAssurance::Session);
+    let login = needs_login.then_some(words::ANSWER_NEEDS_LOGIN);
+    login.into_iter().chain(question.comment_on_refusal.as_ref().map(|_| words::REFUSAL_NEEDS_COMMENT)).collect()
 }
 
 /// The reason of this message: a person is asked, asked again, or asked because others did not answer.

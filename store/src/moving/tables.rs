@@ -192,6 +192,7 @@ pub(super) const TABLES: &[Table] = &[
     table!(passkeys, rid).draws_from("passkeys_rid_seq"),
     table!(identities, rid).draws_from("identities_rid_seq"),
     table!(openid_logins, rid).draws_from("openid_logins_rid_seq"),
+    table!(unsent_answers, suspension, person),
     table!(server_events, sequence),
     table!(server_log, rid).tells_runs_apart(),
     table!(tree, rid).tells_runs_apart(),

@@ -1,18 +1,36 @@
 //! Accounts of people at an issuer, and the logins there that browsers have begun.
 
 use chrono::{DateTime, Utc};
-use domain::base::ids::PersonId;
+use domain::base::ids::{PersonId, SuspensionId};
 use domain::people::identity::Identity;
 
 use super::error::RowsResult;
 
+/// A login that a browser has begun.
+#[derive(Clone, Debug)]
+pub(crate) struct OpenIdLoginRow {
+    /// The hash of the state.
+    pub(crate) hash: [u8; 32],
+    /// The hash of the cookie.
+    pub(crate) browser: [u8; 32],
+    pub(crate) expires_at: DateTime<Utc>,
+    /// The question to which the person is led back.
+    pub(crate) question: Option<SuspensionId>,
+}
+
 /// Writes accounts and logins at an issuer, in one transaction.
 pub(crate) trait WriteIdentities {
     fn insert_identity(&mut self, identity: &Identity, person: PersonId, at: DateTime<Utc>) -> RowsResult<()>;
-    /// Notes that a browser begins a login. `hash` is that of the state, and `browser` that of the cookie.
-    fn insert_openid_login(&mut self, hash: &[u8; 32], browser: &[u8; 32], until: DateTime<Utc>) -> RowsResult<()>;
-    /// Deletes a login that this browser has begun. `false` if there is none, or if it has ended.
-    fn take_openid_login(&mut self, hash: &[u8; 32], browser: &[u8; 32], now: DateTime<Utc>) -> RowsResult<bool>;
+    /// Notes that a browser begins a login.
+    fn insert_openid_login(&mut self, login: &OpenIdLoginRow) -> RowsResult<()>;
+    /// Deletes a login that this browser has begun, and gives the question to which it leads back. `None` if there is no login, or if it
+    /// has ended.
+    fn take_openid_login(
+        &mut self,
+        hash: &[u8; 32],
+        browser: &[u8; 32],
+        now: DateTime<Utc>,
+    ) -> RowsResult<Option<Option<SuspensionId>>>;
     /// Deletes logins that have ended, at most `limit`.
     fn delete_ended_openid_logins(&mut self, now: DateTime<Utc>, limit: u32) -> RowsResult<u64>;
 }

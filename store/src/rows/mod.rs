@@ -38,6 +38,7 @@ pub(crate) mod tasks;
 pub(crate) mod timers;
 pub(crate) mod tokens;
 pub(crate) mod tree;
+pub(crate) mod unsent;
 
 pub(crate) use self::access::{AccessRequestRow, EntryRow, ReadAccess, WriteAccess};
 pub(crate) use self::announcements::{ReadAnnouncements, WriteAnnouncements};
@@ -54,7 +55,7 @@ pub(crate) use self::graph::{Counted, EdgeKind, EdgeRow, GRAPH_AT_ONCE, HELD_UP,
 pub(crate) use self::groups::{ReadGroups, WriteGroups, joined, ordered};
 pub(crate) use self::holds::{ReadHolds, WriteHolds};
 pub(crate) use self::idempotency::{ReadIdempotency, WriteIdempotency, day};
-pub(crate) use self::identities::{ReadIdentities, WriteIdentities};
+pub(crate) use self::identities::{OpenIdLoginRow, ReadIdentities, WriteIdentities};
 pub(crate) use self::inbox::{ListedRow, ReadInbox, WriteInbox};
 pub(crate) use self::intents::{IntentRow, ReadIntents, WriteIntents, last_hash};
 pub(crate) use self::keys::{ReadKeys, WriteKeys, names};
@@ -78,6 +79,7 @@ pub(crate) use self::tasks::{ListedTasks, ReadTasks, WriteTasks};
 pub(crate) use self::timers::{ReadTimers, TimerRow, WriteTimers};
 pub(crate) use self::tokens::{ReadTokens, TokenRow, WriteTokens};
 pub(crate) use self::tree::{CheckpointRow, LogKeyRow, Place, ReadTree, Run, TreeRow, WriteTree};
+pub(crate) use self::unsent::{ReadUnsent, UnsentRow, WriteUnsent};
 use crate::hub::Notice;
 
 /// The tables for which [`Rows::next`] gives the id of a new row.
@@ -127,6 +129,7 @@ pub(crate) trait Rows:
     + WriteTimers
     + WriteTokens
     + WriteTree
+    + WriteUnsent
 {
     /// The reads in the same transaction.
     type Reads: ReadRows;
@@ -176,6 +179,7 @@ pub(crate) trait ReadRows:
     + ReadTimers
     + ReadTokens
     + ReadTree
+    + ReadUnsent
 {
 }
 
@@ -215,6 +219,7 @@ impl<R> ReadRows for R where
         + ReadTimers
         + ReadTokens
         + ReadTree
+        + ReadUnsent
 {
 }
 

@@ -1,7 +1,7 @@
 //! People, their login links and their sessions.
 
 use chrono::{DateTime, Utc};
-use domain::base::ids::{PersonId, SessionId};
+use domain::base::ids::{PersonId, SessionId, SuspensionId};
 use domain::people::identity::Beginning;
 use domain::people::person::Person;
 use uuid::Uuid;
@@ -23,6 +23,8 @@ pub(crate) struct LoginRow {
     pub(crate) due_at: Option<DateTime<Utc>>,
     pub(crate) tries: u32,
     pub(crate) lease: Option<Vec<u8>>,
+    /// The question to which the person is led back.
+    pub(crate) question: Option<SuspensionId>,
 }
 
 /// A session's row.

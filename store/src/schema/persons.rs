@@ -32,6 +32,7 @@ diesel::table! {
         due_at -> Nullable<Moment>,
         tries -> Integer,
         lease -> Nullable<Binary>,
+        question -> Nullable<Id>,
     }
 }
 
@@ -85,14 +86,27 @@ diesel::table! {
 }
 
 diesel::table! {
-    use diesel::sql_types::{BigInt, Binary};
-    use crate::sql::Moment;
+    use diesel::sql_types::{BigInt, Binary, Nullable};
+    use crate::sql::{Id, Moment};
 
     openid_logins (rid) {
         rid -> BigInt,
         hash -> Binary,
         browser -> Binary,
         expires_at -> Moment,
+        question -> Nullable<Id>,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{BigInt, Binary};
+    use crate::sql::{Id, Moment};
+
+    unsent_answers (suspension, person) {
+        suspension -> BigInt,
+        person -> Id,
+        form -> Binary,
+        kept_at -> Moment,
     }
 }
 

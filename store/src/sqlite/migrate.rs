@@ -100,7 +100,7 @@ mod tests {
         described!(described: server_events server_log assignments published access_entries access_requests);
         described!(described: announcements client_ids graph_edges completions tasks plans coordinators retries receipts redactions holds);
         described!(described: portfolios portfolio_events portfolio_members subscriptions);
-        described!(described: people people_groups people_group_members logins sessions passkeys views identities openid_logins);
+        described!(described: people people_groups people_group_members logins sessions passkeys views identities openid_logins unsent_answers);
         described!(described: inbox answered);
         described!(described: tree unplaced tree_tiles tree_runs checkpoints witnesses log_keys);
         for only in ONLY_POSTGRES {

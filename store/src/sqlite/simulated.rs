@@ -32,7 +32,7 @@ use crate::surroundings::Env;
 use crate::{StoreError, Unit};
 
 /// The tables in an order in which they can be emptied.
-const TABLES: [&str; 59] = [
+const TABLES: [&str; 60] = [
     "tree",
     "tree_tiles",
     "tree_runs",
@@ -75,6 +75,7 @@ const TABLES: [&str; 59] = [
     "counted_answers",
     "inbox",
     "answered",
+    "unsent_answers",
     "passkeys",
     "identities",
     "openid_logins",

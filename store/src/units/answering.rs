@@ -7,6 +7,7 @@
 use domain::base::ids::SuspensionId;
 use domain::intent::command::Command;
 use domain::people::answerer::answers_for;
+use domain::people::authority::Ownership;
 use domain::suspension::evidence::Evidence;
 
 use super::loaded::{Answering, Loaded};
@@ -25,16 +26,24 @@ pub(super) fn load<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &Request
     let evidence = Evidence::of(open, &question);
     // A passkey signs an answer. A person who takes one back decides nothing, and may always do so.
     let assurance = question.required_assurance.filter(|_| !respond.takes_back);
-    let mut answering = Answering { evidence, assurance, ..Answering::default() };
+    let comment_on_refusal = question.comment_on_refusal;
+    let mut answering = Answering { evidence, assurance, comment_on_refusal, ..Answering::default() };
+    let address = answers_for(&request.principal, respond.claimed_responded_by.as_deref());
+    if open.quorum.is_some() || question.separation.is_some() {
+        let askers = [&open.asked_by, &loaded.intent.created_by];
+        answering.ownership = match &address {
+            Some(address) if owns(rows.reads(), &askers, address)? => Ownership::Own,
+            None if question.separation.is_some() => Ownership::Unknown,
+            Some(_) | None => Ownership::Free,
+        };
+    }
     if let Some(assignees) = question.assignees {
         let groups = assignees.groups.iter().chain(open.quorum.iter().flat_map(|quorum| quorum.required_by_group.keys()));
         let groups: Vec<String> = groups.cloned().collect();
-        if let Some(address) = answers_for(&request.principal, respond.claimed_responded_by.as_deref()) {
+        if let Some(address) = address {
             let people = open.counted.iter().map(|counted| counted.person.clone()).chain([address.clone()]).collect();
             hold(rows, people, &groups)?;
             answering.answerer = answerer(rows.reads(), &address)?;
-            let askers = [&open.asked_by, &loaded.intent.created_by];
-            answering.is_own = open.quorum.is_some() && owns(rows.reads(), &askers, &address)?;
         }
         if let Some(open) = loaded.intent.opened_mut(id) {
             look_again(rows.reads(), &mut open.counted, Some(&assignees))?;

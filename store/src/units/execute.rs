@@ -42,6 +42,7 @@ use super::message::siblings;
 use super::outcome::{kept, kept_under, outcome, recalled};
 use super::{answering, graph, passkeys, places, plans, tasks};
 use crate::assigning;
+use crate::question::login_warning;
 use crate::reads::{handed, hold, in_portfolios, is_at_home};
 use crate::request::{Outcome, Precondition, Request, Target};
 use crate::rows::prelude::*;
@@ -72,8 +73,8 @@ pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
     let handed_for = handed(rows.reads(), &request.principal, named(&loaded, request))?;
     match admit(rows, &loaded, request, action, &handed_for, now)? {
         // If a signature came and is wrong, its reason tells the person more.
-        Err(Rejection::AssuranceTooLow { required }) => {
-            return Ok(Err(signed.err().unwrap_or(Rejection::AssuranceTooLow { required })));
+        Err(Rejection::AssuranceTooLow { required, given }) => {
+            return Ok(Err(signed.err().unwrap_or(Rejection::AssuranceTooLow { required, given })));
         }
         Err(rejection) => return Ok(Err(rejection)),
         Ok(Some(replayed)) => return Ok(Ok(replayed)),
@@ -268,7 +269,8 @@ fn completed<'a, R: Rows>(
             _ => named_as_handed(respond, handed_for),
         };
         let answerer = loaded.answering.answerer.clone();
-        let respond = Respond { evidence: loaded.answering.evidence, answerer, ..named };
+        let comment_on_refusal = loaded.answering.comment_on_refusal.clone();
+        let respond = Respond { evidence: loaded.answering.evidence, answerer, comment_on_refusal, ..named };
         return Ok(Cow::Owned(Command::Respond(Box::new(respond))));
     }
     if let Command::Suspend(suspend) = command
@@ -323,7 +325,8 @@ fn asking_assigned<'a, R: Rows>(
     if let Command::Plan(plan) = command {
         return if plan.assigns() { plans::asking_assigned(rows, loaded, plan, by) } else { Ok(Ok(Cow::Borrowed(command))) };
     }
-    let Some(suspend) = command.asks().filter(|suspend| suspend.question.assignees.is_some()) else {
+    let chooses = |suspend: &&Suspend| suspend.question.assignees.is_some() || suspend.question.separation.is_some();
+    let Some(suspend) = command.asks().filter(chooses) else {
         return Ok(Ok(Cow::Borrowed(command)));
     };
     if let Command::SuspendByRecord(record) = command {
@@ -557,8 +560,9 @@ fn weighed<R: Rows>(
     let ends_earlier = events.iter().find_map(asked);
     let warnings = suspend.warnings.iter().cloned();
     let unsigned = passkeys::warning(rows, &suspend.question)?;
+    let unlisted = login_warning(rows.reads(), &suspend.question)?;
     let of_time = suspend.deadline_warning(now).into_iter().chain(ends_earlier);
-    Ok(of_title.map(|of_title| warnings.chain(of_title).chain(of_time).chain(unsigned).collect()))
+    Ok(of_title.map(|of_title| warnings.chain(of_title).chain(of_time).chain(unsigned).chain(unlisted).collect()))
 }
 
 /// The warning for the asker of a question that the deadline of a portfolio ends before its own deadline.

@@ -6,9 +6,10 @@ use domain::intent::Intent;
 use domain::intent::status::Status;
 use domain::people::access::Entry;
 use domain::people::answerer::Answerer;
-use domain::people::authority::Demands;
+use domain::people::authority::{Demands, Ownership};
 use domain::suspension::RequiredAssurance;
 use domain::suspension::assignees::Assignees;
+use domain::suspension::demand::CommentOnRefusal;
 use domain::suspension::evidence::Evidence;
 use domain::suspension::requested::REQUESTS_OPEN_MAX;
 
@@ -56,8 +57,10 @@ pub(super) struct Answering {
     pub(super) assignees: Option<Assignees>,
     /// The listed person for whom the caller answers; read only if the question is assigned.
     pub(super) answerer: Option<Answerer>,
-    /// Whether that person owns the key that asked, and several people must agree.
-    pub(super) is_own: bool,
+    /// Whether that person owns the key that asked, as far as the question keeps its owner from answering.
+    pub(super) ownership: Ownership,
+    /// Whether a person who refuses must say why.
+    pub(super) comment_on_refusal: Option<CommentOnRefusal>,
 }
 
 impl Answering {
@@ -67,7 +70,7 @@ impl Answering {
             assurance: self.assurance,
             assignees: self.assignees.as_ref(),
             answerer: self.answerer.as_ref(),
-            is_own: self.is_own,
+            ownership: self.ownership,
         }
     }
 }

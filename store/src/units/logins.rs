@@ -5,7 +5,7 @@
 //! sent once more with another link, and the first one then opens nothing.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::base::ids::{PersonId, SessionId};
+use domain::base::ids::{PersonId, SessionId, SuspensionId};
 use domain::people::event::{PersonNamed, ServerEvent, SessionBegan, SessionEnded};
 use domain::people::identity::Beginning;
 use domain::people::person::Person;
@@ -16,8 +16,8 @@ use uuid::Uuid;
 use super::server_log;
 use crate::hub::Notice;
 use crate::person::{
-    LOGIN_LASTS, LOGINS_MAX, LeasedLogin, LeasedLogins, LoginResult, LoginToken, OpenSession, SESSION_IDLE, SESSION_LASTS,
-    SessionToken,
+    Entered, LOGIN_LASTS, LOGINS_MAX, LeasedLogin, LeasedLogins, LoginResult, LoginToken, OpenSession, SESSION_IDLE,
+    SESSION_LASTS, SessionToken,
 };
 use crate::rows::prelude::*;
 use crate::rows::{Decided, LoginRow, RowsResult, SessionRow};
@@ -35,7 +35,7 @@ const DOUBLED_MAX: u32 = 5;
 const NOTED_EVERY: TimeDelta = TimeDelta::minutes(1);
 
 /// Queues a login link for the person with this address. A row is written in any case, and nothing says whether it leads to a mail.
-pub(crate) fn request<R: Rows>(rows: &mut R, env: &Env<'_>, address: &str) -> RowsResult<()> {
+pub(crate) fn request<R: Rows>(rows: &mut R, env: &Env<'_>, address: &str, question: Option<SuspensionId>) -> RowsResult<()> {
     let now = env.clock.now();
     let listed = rows.reads().person_called(address)?.map(|person| person.id);
     // An address that is not listed costs the same statements.
@@ -51,6 +51,7 @@ pub(crate) fn request<R: Rows>(rows: &mut R, env: &Env<'_>, address: &str) -> Ro
         due_at: Some(now),
         tries: 0,
         lease: None,
+        question,
     })?;
     rows.notice(Notice::Delivery);
     Ok(())
@@ -125,7 +126,7 @@ pub(crate) fn log_in<R: Rows>(
     env: &Env<'_>,
     token: &LoginToken,
     before: Option<&SessionToken>,
-) -> RowsResult<Option<SessionToken>> {
+) -> RowsResult<Option<Entered>> {
     // The log's row is locked first: of two logins with one link, the second waits here, and then finds the link used.
     server_log::begin(rows, env)?;
     let now = env.clock.now();
@@ -133,7 +134,8 @@ pub(crate) fn log_in<R: Rows>(
     (link.used_at, link.due_at, link.lease) = (Some(now), None, None);
     rows.update_login(&link)?;
     confirm(rows, env, &person, now)?;
-    begin_session(rows, env, &person, before, Beginning::MAIL).map(Some)
+    let session = begin_session(rows, env, &person, before, Beginning::MAIL)?;
+    Ok(Some(Entered { session, question: link.question }))
 }
 
 /// Notes that the address is that of a person, who logs in for the first time.

@@ -54,5 +54,6 @@ mod task_leases;
 mod tasks;
 pub(crate) mod timers;
 pub(crate) mod tree;
+pub(crate) mod unsent;
 pub(crate) mod upkeep;
 pub(crate) mod views;

@@ -5,6 +5,7 @@
 //! row of the server's log, so it runs alone. Failure: what does not fit is refused, and nothing has changed.
 
 use chrono::{DateTime, Utc};
+use domain::base::ids::SuspensionId;
 use domain::people::event::{IdentityBound, ServerEvent};
 use domain::people::group::{GROUP_MEMBERS_MAX, Group};
 use domain::people::identity::{Beginning, LoginMethod};
@@ -15,16 +16,28 @@ use super::{groups, logins, server_log};
 use crate::identity::{Entry, OPENID_LOGIN_LASTS, Proved, Stray};
 use crate::person::{OpenIdState, SessionToken};
 use crate::rows::prelude::*;
-use crate::rows::{RowsError, RowsResult, ordered};
+use crate::rows::{OpenIdLoginRow, RowsError, RowsResult, ordered};
 use crate::surroundings::Env;
 
 /// Notes that a browser begins a login.
-pub(crate) fn begin<R: Rows>(rows: &mut R, env: &Env<'_>, state: &OpenIdState, browser: &[u8; 32]) -> RowsResult<()> {
-    rows.insert_openid_login(&state.hash(), browser, env.clock.now() + OPENID_LOGIN_LASTS)
+pub(crate) fn begin<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    state: &OpenIdState,
+    browser: [u8; 32],
+    question: Option<SuspensionId>,
+) -> RowsResult<()> {
+    let expires_at = env.clock.now() + OPENID_LOGIN_LASTS;
+    rows.insert_openid_login(&OpenIdLoginRow { hash: state.hash(), browser, expires_at, question })
 }
 
 /// Uses up a login that this browser has begun.
-pub(crate) fn take<R: Rows>(rows: &mut R, env: &Env<'_>, state: &OpenIdState, browser: &[u8; 32]) -> RowsResult<bool> {
+pub(crate) fn take<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    state: &OpenIdState,
+    browser: &[u8; 32],
+) -> RowsResult<Option<Option<SuspensionId>>> {
     rows.take_openid_login(&state.hash(), browser, env.clock.now())
 }
 

@@ -17,8 +17,8 @@ use domain::people::passkey::{PASSKEYS_MAX, Passkey};
 use domain::people::person::Person;
 use domain::people::principal::{Assurance, Credential, Principal};
 use domain::problem::Rejection;
-use domain::suspension::Question;
 use domain::suspension::evidence::Evidence;
+use domain::suspension::{Question, RequiredAssurance};
 use proof::passkey::{Place, advances, register, verify};
 
 use super::loaded::Loaded;
@@ -236,7 +236,7 @@ pub(crate) fn known<R: ReadRows>(rows: &mut R, principal: &Principal) -> Decided
 
 /// The warning for the asker of a question that demands a passkey, if none of the people who are asked has one yet.
 pub(super) fn warning<R: Rows>(rows: &mut R, question: &Question) -> RowsResult<Option<String>> {
-    if question.required_assurance.is_none() {
+    if question.required_assurance != Some(RequiredAssurance::Passkey) {
         return Ok(None);
     }
     let attempts = question.retry_policy.as_ref().map_or(1, |policy| policy.max_attempts);
@@ -284,8 +284,8 @@ fn check<R: Rows>(
     (id, respond, assertion): (SuspensionId, &Respond, &Assertion),
     principal: &Principal,
 ) -> Decided<Option<Signed>> {
-    // A link names the mailbox of its person. No other credential of a person comes with a passkey.
-    let Some(Credential::EmailLink(_)) = principal.credential else { return Ok(Ok(None)) };
+    // A link names the mailbox of its person, and a session the person. No other credential comes with a passkey.
+    let Some(Credential::EmailLink(_) | Credential::Session(_)) = principal.credential else { return Ok(Ok(None)) };
     let Some(site) = env.site else { return Ok(Err(refused("the server's public address has no domain name"))) };
     let challenge = evidence.zip(respond.value.as_ref()).and_then(|(evidence, value)| evidence.challenge(id, value));
     let Some(challenge) = challenge else { return Ok(Ok(None)) };

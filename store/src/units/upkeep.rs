@@ -1,6 +1,7 @@
 //! Deletes records that are kept for a limited time.
 
 use crate::person::LOGIN_LASTS;
+use crate::question::UNSENT_LASTS;
 use crate::reads::hold;
 use crate::rows::prelude::*;
 use crate::rows::{RowsResult, day};
@@ -21,10 +22,11 @@ pub(crate) fn forget_expired<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult
     Ok(ended + logins + rows.forget_idempotent_before(yesterday, FORGOTTEN_PER_UNIT)?)
 }
 
-/// Deletes logins that no longer count, and sessions that have lasted for the longest time.
+/// Deletes logins that no longer count, forms that were kept for them, and sessions that have lasted for the longest time.
 fn forget_logins<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<u64> {
     let now = env.clock.now();
     let links = rows.delete_logins_before(now - LOGIN_LASTS, FORGOTTEN_PER_UNIT)?;
     let at_issuer = rows.delete_ended_openid_logins(now, FORGOTTEN_PER_UNIT)?;
-    Ok(links + at_issuer + rows.delete_ended_sessions(now, FORGOTTEN_PER_UNIT)?)
+    let unsent = rows.delete_unsent_before(now - UNSENT_LASTS, FORGOTTEN_PER_UNIT)?;
+    Ok(links + at_issuer + unsent + rows.delete_ended_sessions(now, FORGOTTEN_PER_UNIT)?)
 }

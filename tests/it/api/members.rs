@@ -381,6 +381,7 @@ fn members_of_questions() -> Vec<Member> {
         ),
         // The server of this test has no domain name.
         ask("required_assurance", json!("passkey")).refused(),
+        ask("risk", json!("high")),
         choice("value", json!("c")),
         choice("label", json!("C")),
         choice("description", json!("d")),

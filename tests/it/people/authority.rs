@@ -18,7 +18,7 @@ use store::{LogKeyRow, Relation, Repeatable, Store, StoreError, StreamOf, Target
 
 /// The units of the store (methods that run one transaction) that a caller asks for. Each takes the caller as a parameter, and
 /// each has a line in the table below.
-const ASKED_FOR: [&str; 73] = [
+const ASKED_FOR: [&str; 75] = [
     "execute",
     "create",
     "intent",
@@ -88,6 +88,8 @@ const ASKED_FOR: [&str; 73] = [
     "add_passkey",
     "remove_passkey",
     "log_out",
+    "question",
+    "unsent",
     "search",
     "overview",
     "record",
@@ -95,7 +97,9 @@ const ASKED_FOR: [&str; 73] = [
 ];
 
 /// The units that no caller asks for: the server's own work, and units that a secret (a link) opens or that exist only in development.
-const OWN: [&str; 51] = [
+const OWN: [&str; 53] = [
+    "keep_unsent",
+    "forget_unsent",
     "scrub",
     "note_view",
     "follow_roster",
@@ -174,7 +178,7 @@ const ACTIONS: [Action; 18] = [
 /// A unit that acts for a caller but does not take the caller as a parameter could check no permission.
 #[test]
 fn every_unit_of_the_store_is_told_who_asks_or_is_the_servers_own() {
-    let sources = ["store.rs", "logins.rs", "groups.rs", "audits.rs", "passkeys.rs", "openid.rs", "inboxes.rs"]
+    let sources = ["store.rs", "logins.rs", "groups.rs", "audits.rs", "passkeys.rs", "openid.rs", "personal.rs", "inboxes.rs"]
         .map(|file| std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/src").join(file)).unwrap());
     let bodies = sources.iter().map(|source| source.split("pub trait ").nth(1).unwrap().split("\n}\n").next().unwrap());
     let units: Vec<(&str, &str)> = bodies
@@ -280,12 +284,12 @@ async fn column(
     push("pass_on_log_key", cell(store.pass_on_log_key(me(), log_key(), unsigned())).await);
     push("begin_export", cell(store.begin_export(me(), wrong())).await);
     push("export_page", cell(store.export_page(me(), Arc::default(), 0, 0)).await);
-    cells.extend(column_of_people(store, who, intent).await);
+    cells.extend(column_of_people(store, who, intent, question).await);
     cells
 }
 
 /// Tries the units about people, and those of the pages behind their login.
-async fn column_of_people(store: &dyn Store, who: &Principal, intent: IntentId) -> Vec<(String, String)> {
+async fn column_of_people(store: &dyn Store, who: &Principal, intent: IntentId, question: SuspensionId) -> Vec<(String, String)> {
     let me = || who.clone();
     let mut cells = Vec::new();
     let mut push = |unit: &str, came_of_it| cells.push((unit.to_owned(), came_of_it));
@@ -302,6 +306,8 @@ async fn column_of_people(store: &dyn Store, who: &Principal, intent: IntentId) 
     push("challenge_passkey", cell(store.challenge_passkey(me())).await);
     push("add_passkey", cell(store.add_passkey(me(), wrong())).await);
     push("remove_passkey", cell(store.remove_passkey(me(), wrong())).await);
+    push("question", cell(store.question(me(), question)).await);
+    push("unsent", cell(store.unsent(me(), question)).await);
     push("search", cell(store.search(me(), wrong())).await);
     push("overview", cell(store.overview(me(), wrong())).await);
     push("inbox", cell(store.inbox(me(), wrong())).await);
@@ -448,6 +454,8 @@ own_passkeys           | 404  404  404  | 404  404  404  | 404  404  404  | 404 
 challenge_passkey      | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404
 add_passkey            | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404
 remove_passkey         | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404
+question               | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404
+unsent                 | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404
 search                 | 403  403  403  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
 overview               | 403  403  403  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
 inbox                  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403

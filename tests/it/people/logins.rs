@@ -52,6 +52,20 @@ pub(crate) async fn log_in(app: &TestApp, address: &str) -> Person {
     person
 }
 
+/// Logs a person in, in this browser, who comes from the `login` with this path and query. The page to which the login leads.
+pub(crate) async fn log_in_for(app: &TestApp, person: &mut Person, address: &str, login: &str) -> Page {
+    let shown = person.open(&at(app, login)).await;
+    let nonce = shown.nonce();
+    let question =
+        shown.html.split_once("name=\"question\" value=\"").map(|(_, rest)| rest.split('"').next().unwrap().to_owned());
+    let mut fields = vec![("nonce", nonce.as_str()), ("address", address)];
+    fields.extend(question.as_deref().map(|question| ("question", question)));
+    person.post(&at(app, "login"), &fields).await;
+    app.settle().await;
+    let link = app.next_link().await;
+    confirm(person, &link).await
+}
+
 /// The status of the audit page for a browser, and where it is led.
 pub(crate) async fn seen(app: &TestApp, person: &Person) -> (u16, String) {
     let page = person.clone().open(&at(app, "audit")).await;

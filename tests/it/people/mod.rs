@@ -6,6 +6,7 @@ mod assignments;
 mod authority;
 mod checkpoints;
 mod directory;
+mod floors;
 mod gateways;
 mod governance;
 mod keys;

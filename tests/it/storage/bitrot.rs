@@ -186,6 +186,7 @@ fn answer((intent, question): (IntentId, SuspensionId)) -> store::Request {
         evidence: None,
         assertion: None,
         answerer: None,
+        comment_on_refusal: None,
         takes_back: false,
     };
     let operator: Principal = principal("operator", Role::Operator);

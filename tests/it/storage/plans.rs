@@ -337,8 +337,8 @@ async fn by_issuer(store: &dyn Store, address: &str) {
     let identity = Identity::read("https://login.example.com", "248289761001").unwrap();
     for is_member in [false, true] {
         let state = OpenIdState::new([u8::from(is_member); 32]);
-        store.begin_openid_login(state.clone(), [7; 32]).await.unwrap();
-        assert!(store.take_openid_login(state, [7; 32]).await.unwrap());
+        store.begin_openid_login(state.clone(), [7; 32], None).await.unwrap();
+        assert!(store.take_openid_login(state, [7; 32]).await.unwrap().is_some());
         let groups = vec![("finance".to_owned(), is_member)];
         let proved = Proved { identity: identity.clone(), address: Some(address.to_owned()), auth_time: None, groups };
         assert!(matches!(store.log_in_by_openid(proved, None).await.unwrap(), Entry::Begun { .. }));

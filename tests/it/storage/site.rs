@@ -169,7 +169,7 @@ async fn ask(store: &dyn Store, agent: &Principal, now: DateTime<Utc>, change: V
         question[key] = value.clone();
     }
     let question: SuspendRequest = serde_json::from_value(question).unwrap();
-    let accepted = asking_policy().accept(question, id, None).unwrap();
+    let accepted = asking_policy().accept(question, id, agent, None).unwrap();
     let command = Command::Suspend(Box::new(accepted));
     let request = write(agent, Action::Suspend, Target::Intent(intent), Ok(command));
     store.execute(request).await.unwrap();

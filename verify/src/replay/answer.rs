@@ -10,7 +10,7 @@ use domain::log::payload::{AnswerCounted, Payload, RefusedAnswer, Resumed};
 use domain::people::authority::Action;
 use domain::people::principal::{Assurance, Credential, Principal, Role};
 use domain::problem::Rejection;
-use domain::suspension::Suspension;
+use domain::suspension::{RequiredAssurance, Suspension};
 use serde_json::Value;
 
 use super::change::at_least;
@@ -137,6 +137,7 @@ impl Course<'_> {
             // The texts of questions are not kept, so the hashes over them are taken as they are.
             evidence: answer.evidence,
             assertion: answer.assertion.clone(),
+            comment_on_refusal: self.questions.get(&open.id).and_then(|question| question.comment_on_refusal.clone()),
             ..about(&open)
         };
         let action = if open.kind.stops_intent() { Action::Respond } else { Action::Decide };
@@ -240,6 +241,7 @@ fn about(open: &Suspension) -> Respond {
         evidence: None,
         assertion: None,
         answerer: None,
+        comment_on_refusal: None,
         takes_back: false,
     }
 }
@@ -271,9 +273,17 @@ fn why(rejection: &Rejection, attempt: &Attempt<'_>) -> Fault {
 
 fn not_allowed(rejection: &Rejection, by: &Principal, event: &Happened) -> Fault {
     let actor = quoted(&event.actor, SHOWN_MAX);
-    if let Rejection::AssuranceTooLow { required } = rejection {
-        let text = format!("The question demanded a {required}, and the answer of {actor} carries no signature of one.");
-        return Fault::new(Code::PasskeyMissing, text);
+    if let Rejection::AssuranceTooLow { required, given: _ } = rejection {
+        return match required {
+            RequiredAssurance::Passkey => {
+                let text = format!("The question demanded a {required}, and the answer of {actor} carries no signature of one.");
+                Fault::new(Code::PasskeyMissing, text)
+            }
+            RequiredAssurance::Session => {
+                let text = format!("The question demanded that people log in, and {actor} answered without a session.");
+                Fault::new(Code::AnswerNotAllowed, text)
+            }
+        };
     }
     let text = match (rejection, by.role) {
         (Rejection::NotAssigned, _) => format!("{actor} answered, and {rejection}."),

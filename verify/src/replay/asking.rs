@@ -6,7 +6,7 @@ use domain::intent::command::Command;
 use domain::intent::permit::permit;
 use domain::log::payload::Suspended;
 use domain::people::answerer::answers_for;
-use domain::people::authority::{Action, Demands, Object, authorize};
+use domain::people::authority::{Action, Demands, Object, Ownership, authorize};
 use domain::people::principal::{Assurance, Principal, Role};
 use domain::problem::Rejection;
 use domain::suspension::requested::REQUESTS_OPEN_MAX;
@@ -119,7 +119,10 @@ impl Course<'_> {
         let assigned = if by.role == Role::Agent { &assigned[..] } else { &[] };
         let question = self.questions.get(&open.id);
         let (assurance, assignees) = question.map_or((None, None), |asked| (asked.required_assurance, asked.assignees.as_ref()));
-        let address = assignees.and_then(|_| answers_for(by, handed_for.first().map(String::as_str)));
+        let is_separate = question.is_some_and(|asked| asked.separation.is_some());
+        let keeps_owner = is_separate || open.quorum.is_some();
+        let names_people = is_separate || assignees.is_some();
+        let address = answers_for(by, handed_for.first().map(String::as_str)).filter(|_| names_people);
         let answerer = respond.and_then(|respond| respond.answerer.as_ref());
         // An answer that is taken back needs no signature: the question is as open as before it.
         let assurance = assurance.filter(|_| !respond.is_some_and(|respond| respond.takes_back));
@@ -129,10 +132,15 @@ impl Course<'_> {
         for created_by in &creators {
             for asked_by in &askers {
                 let owned = match &address {
-                    Some(address) if open.quorum.is_some() => self.keys.own([created_by, asked_by], address, event),
+                    Some(address) if keeps_owner => self.keys.own([created_by, asked_by], address, event),
                     Some(_) | None => Owned::No,
                 };
-                let demands = Demands { assurance, assignees, answerer, is_own: owned == Owned::Yes };
+                let ownership = match owned {
+                    Owned::Yes => Ownership::Own,
+                    Owned::No | Owned::Unsure if is_separate && address.is_none() => Ownership::Unknown,
+                    Owned::No | Owned::Unsure => Ownership::Free,
+                };
+                let demands = Demands { assurance, assignees, answerer, ownership };
                 let (asked_by, handed_for) = (Some(asked_by), &handed_for);
                 let object = Object::Intent { created_by, asked_by, assigned, entries: &[], handed_for, demands };
                 match authorize(by, action, object).and_then(|()| permit(alone, command, by, handed_for)) {

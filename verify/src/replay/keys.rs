@@ -12,6 +12,7 @@ use serde::Deserialize;
 
 use super::course::Happened;
 use super::doubt::{Doubt, Doubts, Fault};
+use super::sessions::Sessions;
 use super::span::Moment;
 use crate::event::Facts;
 use crate::finding::Code;
@@ -43,6 +44,7 @@ pub(super) struct Keys {
     by_id: HashMap<KeyId, Known>,
     /// The owners of agents' keys by the form of the key's name.
     owners: HashMap<String, Vec<Owner>>,
+    sessions: Sessions,
     /// About how many bytes the keys take.
     bytes: usize,
     /// Whether a key may exist that is not known here.
@@ -97,12 +99,13 @@ impl Keys {
                 }
                 Err(_) => self.has_gaps = true,
             },
-            _ => {}
+            _ => self.sessions.event(facts, bytes, leaf),
         }
     }
 
     /// Adds an event of the server's log without payload.
     pub(super) fn erased(&mut self, facts: &Facts<'_>) {
+        self.sessions.erased(facts);
         self.has_gaps |= facts.event_type.starts_with(b"\"key.");
     }
 
@@ -173,10 +176,7 @@ impl Keys {
         let id = match acted.credential {
             Some(Credential::ApiKey(id)) => id,
             Some(Credential::EmailLink(message)) => return sure(Principal::link_holder(actor, Some(message))),
-            // No session answers a question yet, so an answer by one is a forgery or of a later version: not checkable.
-            Some(Credential::Session(_)) => {
-                return Ok(Who { principal: acted.stand_in(), doubts: Doubts::from([Doubt::Credential]) });
-            }
+            Some(Credential::Session(id)) => return self.sessions.who(id, acted),
             None if actor == SERVER => return sure(Principal::server()),
             None => {
                 if let Some(account) = actor.strip_prefix(LOCAL) {
@@ -224,7 +224,7 @@ impl Known {
 impl Acted<'_> {
     /// A principal that is known by the words of the event alone. Its owner is not known, and is not taken for the asker's, which may
     /// be unknown as well.
-    fn stand_in(&self) -> Principal {
+    pub(super) fn stand_in(&self) -> Principal {
         Principal {
             credential: self.credential,
             name: self.event.actor.clone(),

@@ -20,6 +20,7 @@ mod parts;
 mod passkeys;
 mod people;
 mod rebuilt;
+mod sessions;
 mod span;
 mod spool;
 mod standing;

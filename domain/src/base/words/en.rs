@@ -330,6 +330,13 @@ pub fn others_wait(count: u32) -> Option<String> {
     }
 }
 
+/// A message about a question that demands a login.
+pub const ANSWER_NEEDS_LOGIN: &str =
+    "Only the answer of a person who has logged in counts; the page leads to the login and back.";
+
+/// A message about a question whose refusal must say why.
+pub const REFUSAL_NEEDS_COMMENT: &str = "A no needs a comment that says why.";
+
 /// The reason for a person that the agent named; completes [`sent_to`].
 pub const BECAUSE_THE_AGENT_ASKED: &str = "because the agent asked for you";
 
@@ -475,6 +482,15 @@ pub const CANNOT_SAVE: &str = "The server cannot save right now";
 
 /// Heads a question that is shown again when the database did not say whether it took an answer.
 pub const NOT_CONFIRMED: &str = "Your answer was not confirmed";
+
+/// Heads an open question that demands a login, for a person who has not logged in.
+pub const LOGIN_NEEDED_FIRST: &str = "Log in to answer this question";
+
+/// Heads an open question whose form was made for another person.
+pub const PAGE_OF_ANOTHER_PERSON: &str = "This page was made for another person";
+
+/// Heads the page of a person who may read no question at its address.
+pub const NO_SUCH_QUESTION: &str = "There is no such question";
 
 /// Heads an open question that is shown again because it demands a passkey, and the answer came without the signature of one.
 pub const NO_PASSKEY_SIGNED: &str = "No passkey signed this answer";

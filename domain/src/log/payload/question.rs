@@ -9,6 +9,7 @@ use crate::form::Schema;
 use crate::intent::event::{self, ExtensionCause};
 use crate::people::principal::Credential;
 use crate::suspension::assignees::Assignees;
+use crate::suspension::demand::{CommentOnRefusal, Risk, Separation};
 use crate::suspension::quorum::Quorum;
 use crate::suspension::requested::Requested;
 use crate::suspension::retry::{self, HumanRetryPolicy, OneOrMany, Strategy};
@@ -112,6 +113,15 @@ pub struct Suspended {
     /// The JSON Schema that an answer must satisfy; absent for a question without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<Box<Schema>>,
+    /// The risk that the asker declares; absent if it declares none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub risk: Option<Risk>,
+    /// The people who are kept from answering, besides those that a quorum keeps from it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub separation: Option<Separation>,
+    /// The demand that a person who refuses says why; absent if no comment is needed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comment_on_refusal: Option<CommentOnRefusal>,
 }
 
 /// One choice of a question.
@@ -216,6 +226,9 @@ impl Suspended {
             assignees: question.assignees.clone(),
             quorum: suspension.quorum.clone(),
             schema: suspension.schema.clone(),
+            risk: question.risk,
+            separation: question.separation,
+            comment_on_refusal: question.comment_on_refusal.clone(),
         }
     }
 
@@ -235,6 +248,9 @@ impl Suspended {
             client_id: self.client_id,
             required_assurance: self.required_assurance,
             assignees: self.assignees,
+            risk: self.risk,
+            separation: self.separation,
+            comment_on_refusal: self.comment_on_refusal,
         }
     }
 }

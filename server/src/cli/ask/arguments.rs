@@ -6,7 +6,7 @@ use anyhow::{Context as _, bail, ensure};
 use clap::Args;
 use domain::base::text::is_blank;
 use domain::suspension::WINDOW_SECONDS_MAX;
-use placet::{AssignedRole, Choice, Question};
+use placet::{AssignedRole, Choice, Question, RequiredAssurance, Risk};
 use serde_json::Value;
 
 use crate::cli::remote::RemoteArgs;
@@ -64,6 +64,15 @@ pub(in crate::cli) struct AskArgs {
     /// Wait until this number of people have given the same answer; one refusal ends the question.
     #[arg(long, value_name = "PEOPLE", value_parser = clap::value_parser!(u32).range(1..=20))]
     approvals: Option<u32>,
+    /// How sure the server must be of the person: session (the person has logged in) or passkey. The server may demand more.
+    #[arg(long, value_name = "ASSURANCE", value_parser = assurance)]
+    assurance: Option<RequiredAssurance>,
+    /// Say how much is at stake: low, medium, high or critical. People see it, and the server may demand more of an answer then.
+    #[arg(long, value_name = "RISK", value_parser = risk)]
+    risk: Option<Risk>,
+    /// Need a comment from a person who refuses.
+    #[arg(long, conflicts_with = "text")]
+    comment_on_refusal: bool,
     /// How long people have: 90s, 10m, 2h, 1d, or seconds. Without it the server's default applies, which may be no limit.
     #[arg(long, value_name = "TIME", value_parser = time)]
     timeout: Option<u32>,
@@ -174,6 +183,17 @@ fn finished<T>(args: &AskArgs, question: Question<T>, fallback: Option<T>, idemp
         ensure!(!args.text && args.form.is_none(), "--approvals needs a question with choices, and --text and --form have none");
         question = question.require_approvals(people);
     }
+    question = match args.assurance {
+        Some(RequiredAssurance::Session) => question.require_login(),
+        Some(RequiredAssurance::Passkey) => question.require_passkey(),
+        None => question,
+    };
+    if let Some(risk) = args.risk {
+        question = question.risk(risk);
+    }
+    if args.comment_on_refusal {
+        question = question.comment_on_refusal();
+    }
     if let Some(seconds) = args.timeout {
         question = question.timeout_seconds(seconds);
     }
@@ -189,6 +209,16 @@ fn pair(text: &str) -> Result<(String, String), String> {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
         Some(_) | None => Err("expected KEY=VALUE".to_owned()),
     }
+}
+
+fn assurance(text: &str) -> Result<RequiredAssurance, String> {
+    let known = [RequiredAssurance::Session, RequiredAssurance::Passkey];
+    known.into_iter().find(|known| known.to_string() == text).ok_or_else(|| "expected session or passkey".to_owned())
+}
+
+fn risk(text: &str) -> Result<Risk, String> {
+    let known = [Risk::Low, Risk::Medium, Risk::High, Risk::Critical];
+    known.into_iter().find(|risk| risk.as_str() == text).ok_or_else(|| "expected low, medium, high or critical".to_owned())
 }
 
 fn assignee(text: &str) -> Result<Assignee, String> {

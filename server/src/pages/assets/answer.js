@@ -46,7 +46,7 @@
   // Asks the server for the state of the question and shows it, or shows that the server does not answer.
   async function look() {
     try {
-      const answer = await fetch(location.pathname + "/state", { credentials: "omit", cache: "no-store" });
+      const answer = await fetch(location.pathname + "/state", { credentials: "same-origin", cache: "no-store" });
       if (answer.status < 502) heard = gone.hidden = true;
       if (!answer.ok) throw answer.status;
       const state = await answer.json(), to = state.deadline;

@@ -8,6 +8,7 @@ use domain::base::text::visible_line;
 use domain::base::words;
 use domain::form::Schema;
 use domain::suspension::AskedBefore;
+use domain::suspension::demand::{COMMENT, Risk};
 use domain::suspension::quorum::Quorum;
 use serde_json::Value;
 
@@ -71,6 +72,36 @@ pub(in crate::pages) struct OpenQuestion {
     pub quorum: Option<QuorumShown>,
     /// The passkey that must sign the answer, if the question demands one.
     pub passkey: Option<PasskeyNeeded>,
+    /// The login that the reader needs first, if the question demands one.
+    pub login: Option<LoginNeeded>,
+    /// The person who is logged in in the browser, if that is another one than the reader.
+    pub other: Option<String>,
+    /// The person for whom the page is made; absent on the page of a link.
+    pub person: Option<String>,
+    /// The part of the form that was kept over a login.
+    pub kept: Option<Kept>,
+    /// The risk that the agent declares.
+    pub risk: Option<Risk>,
+    /// Whether a person who refuses must say why.
+    pub needs_comment: bool,
+}
+
+/// The login that an answer needs first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::pages) enum LoginNeeded {
+    /// The address of the reader is not listed, so the reader cannot log in.
+    Unlisted,
+    /// It is at this address, and leads back.
+    At(String),
+}
+
+/// The part of a form that was kept over a login, beside its texts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::pages) struct Kept {
+    /// The label of the choice.
+    pub chosen: Option<String>,
+    /// When it was kept.
+    pub at: DateTime<Utc>,
 }
 
 /// How many people must agree, and who has answered so far.
@@ -178,6 +209,13 @@ pub(in crate::pages) enum FormError {
     NotAssigned,
     /// A button was pressed whose value this question does not offer.
     NotAChoice,
+    /// The answer came without the login that the question demands.
+    NoLogin {
+        /// Whether the server keeps what was typed.
+        is_kept: bool,
+    },
+    /// The form was made for another person than the one who is logged in.
+    OtherPerson,
     /// The answer came without the signature that the question demands.
     NotSigned,
     /// The signature of the passkey is not accepted, for this reason.
@@ -202,6 +240,8 @@ impl FormError {
             Self::Answered => words::OTHERS_HAVE_ANSWERED.to_owned(),
             Self::NotAssigned => words::NOT_ASSIGNED_TO_YOU.to_owned(),
             Self::NotAChoice => words::NOT_ONE_OF_THE_CHOICES.to_owned(),
+            Self::NoLogin { .. } => words::LOGIN_NEEDED_FIRST.to_owned(),
+            Self::OtherPerson => words::PAGE_OF_ANOTHER_PERSON.to_owned(),
             Self::NotSigned => words::NO_PASSKEY_SIGNED.to_owned(),
             Self::PasskeyRefused(_) => words::PASSKEY_NOT_ACCEPTED.to_owned(),
             Self::NeedsChange(errors) => words::answers_need_a_change(errors.len()),
@@ -217,6 +257,8 @@ impl FormError {
             | Self::Unheard
             | Self::NotAssigned
             | Self::NotAChoice
+            | Self::NoLogin { .. }
+            | Self::OtherPerson
             | Self::NotSigned
             | Self::PasskeyRefused(_) => &[],
         }
@@ -322,6 +364,9 @@ impl OpenPage<'_> {
 
     /// The id of a field's control, to which the link in the error summary leads. A text answer has only one control, `answer`.
     fn id(&self, name: &str) -> String {
+        if name == COMMENT {
+            return COMMENT.to_owned();
+        }
         let position = self.fields.iter().flat_map(|fields| &fields.fields).position(|field| field.name == name);
         // A problem of the whole form leads to its first field.
         let first = if self.fields.is_some() { "f0" } else { "answer" };

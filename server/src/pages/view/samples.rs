@@ -60,5 +60,11 @@ pub(super) fn open() -> OpenQuestion {
         may_answer: true,
         quorum: None,
         passkey: None,
+        login: None,
+        other: None,
+        person: None,
+        kept: None,
+        risk: None,
+        needs_comment: false,
     }
 }

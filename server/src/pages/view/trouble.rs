@@ -83,6 +83,8 @@ pub(in crate::pages) enum Trouble {
     CannotRead,
     /// The form came from another site (403).
     ForeignForm,
+    /// No question with this id, or none that the person may read (404).
+    NoQuestion,
     /// The browser used another name of this machine, under which neither its cookie nor its form would be accepted (421).
     AnotherName,
     /// The browser, or a program, sent a method that a page does not know (405).
@@ -105,6 +107,7 @@ impl TroublePage {
             Trouble::CannotSave => words::CANNOT_SAVE,
             Trouble::CannotRead => words::CANNOT_SHOW,
             Trouble::ForeignForm => words::NOT_FROM_OUR_PAGE,
+            Trouble::NoQuestion => words::NO_SUCH_QUESTION,
             Trouble::AnotherName => words::OPENED_UNDER_ANOTHER_NAME,
             Trouble::NoMethod => words::NOT_DONE_HERE,
             Trouble::NoExport => words::COULD_NOT_BE_EXPORTED,

@@ -2,12 +2,12 @@
 
 use chrono::{DateTime, Utc};
 use diesel::prelude::*;
-use domain::base::ids::PersonId;
+use domain::base::ids::{PersonId, SuspensionId};
 use domain::people::identity::Identity;
 
 use super::Writing;
 use crate::postgres::session::Session;
-use crate::rows::{ReadIdentities, RowsResult, WriteIdentities};
+use crate::rows::{OpenIdLoginRow, ReadIdentities, RowsResult, WriteIdentities};
 use crate::schema::{identities, openid_logins};
 use crate::sql::{At, Key};
 
@@ -23,20 +23,28 @@ impl WriteIdentities for Writing<'_> {
         Ok(())
     }
 
-    fn insert_openid_login(&mut self, hash: &[u8; 32], browser: &[u8; 32], until: DateTime<Utc>) -> RowsResult<()> {
+    fn insert_openid_login(&mut self, login: &OpenIdLoginRow) -> RowsResult<()> {
         let row = (
-            openid_logins::hash.eq(hash.as_slice()),
-            openid_logins::browser.eq(browser.as_slice()),
-            openid_logins::expires_at.eq(At(until)),
+            openid_logins::hash.eq(login.hash.as_slice()),
+            openid_logins::browser.eq(login.browser.as_slice()),
+            openid_logins::expires_at.eq(At(login.expires_at)),
+            openid_logins::question.eq(login.question.map(|id| Key(id.0))),
         );
         diesel::insert_into(openid_logins::table).values(row).execute(self.session.conn()?)?;
         Ok(())
     }
 
-    fn take_openid_login(&mut self, hash: &[u8; 32], browser: &[u8; 32], now: DateTime<Utc>) -> RowsResult<bool> {
+    fn take_openid_login(
+        &mut self,
+        hash: &[u8; 32],
+        browser: &[u8; 32],
+        now: DateTime<Utc>,
+    ) -> RowsResult<Option<Option<SuspensionId>>> {
         let of_browser = openid_logins::table.filter(openid_logins::hash.eq(hash.as_slice()));
         let of_browser = of_browser.filter(openid_logins::browser.eq(browser.as_slice()));
-        Ok(diesel::delete(of_browser.filter(openid_logins::expires_at.gt(At(now)))).execute(self.session.conn()?)? == 1)
+        let taken = diesel::delete(of_browser.filter(openid_logins::expires_at.gt(At(now)))).returning(openid_logins::question);
+        let taken = taken.get_result::<Option<Key>>(self.session.conn()?).optional()?;
+        Ok(taken.map(|question| question.map(|id| SuspensionId(id.0))))
     }
 
     fn delete_ended_openid_logins(&mut self, now: DateTime<Utc>, limit: u32) -> RowsResult<u64> {

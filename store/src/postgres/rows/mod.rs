@@ -35,6 +35,7 @@ mod tasks;
 mod timers;
 mod tokens;
 mod tree;
+mod unsent;
 
 use crate::hub::Notice;
 use crate::postgres::session::Session;

@@ -12,7 +12,7 @@ use crate::person_columns::{LOGIN, LoginColumns, PERSON, PersonColumns, SESSION,
 use crate::postgres::connection::Connection;
 use crate::postgres::session::Session;
 use crate::rows::{Code, LoginRow, ReadPeople, RowsError, RowsResult, SessionRow, WritePeople};
-use crate::schema::{identities, logins, people, sessions};
+use crate::schema::{identities, logins, people, sessions, unsent_answers};
 use crate::sql::{At, Key};
 
 impl WritePeople for Writing<'_> {
@@ -52,6 +52,7 @@ impl WritePeople for Writing<'_> {
         diesel::update(person).set(people::removed_at.eq(At(at))).execute(self.session.conn()?)?;
         diesel::delete(logins::table.filter(logins::person.eq(Key(id.0)))).execute(self.session.conn()?)?;
         diesel::delete(identities::table.filter(identities::person.eq(Key(id.0)))).execute(self.session.conn()?)?;
+        diesel::delete(unsent_answers::table.filter(unsent_answers::person.eq(Key(id.0)))).execute(self.session.conn()?)?;
         self.delete_sessions_of(id)
     }
 
@@ -62,6 +63,7 @@ impl WritePeople for Writing<'_> {
             logins::asked_at.eq(At(login.asked_at)),
             logins::expires_at.eq(At(login.expires_at)),
             logins::due_at.eq(login.due_at.map(At)),
+            logins::question.eq(login.question.map(|id| Key(id.0))),
         );
         diesel::insert_into(logins::table).values(row).execute(self.session.conn()?)?;
         Ok(())

@@ -11,7 +11,7 @@ use super::Writing;
 use crate::columns::signed;
 use crate::person_columns::{LOGIN, LoginColumns, PERSON, PersonColumns, SESSION, SessionColumns};
 use crate::rows::{Code, LoginRow, ReadPeople, RowsError, RowsResult, SessionRow, WritePeople};
-use crate::schema::{identities, logins, people, sessions};
+use crate::schema::{identities, logins, people, sessions, unsent_answers};
 use crate::sql::{At, Key};
 
 impl WritePeople for Writing<'_> {
@@ -50,6 +50,7 @@ impl WritePeople for Writing<'_> {
         diesel::update(person).set(people::removed_at.eq(At(at))).execute(self.conn)?;
         diesel::delete(logins::table.filter(logins::person.eq(Key(id.0)))).execute(self.conn)?;
         diesel::delete(identities::table.filter(identities::person.eq(Key(id.0)))).execute(self.conn)?;
+        diesel::delete(unsent_answers::table.filter(unsent_answers::person.eq(Key(id.0)))).execute(self.conn)?;
         self.delete_sessions_of(id)
     }
 
@@ -60,6 +61,7 @@ impl WritePeople for Writing<'_> {
             logins::asked_at.eq(At(login.asked_at)),
             logins::expires_at.eq(At(login.expires_at)),
             logins::due_at.eq(login.due_at.map(At)),
+            logins::question.eq(login.question.map(|id| Key(id.0))),
         );
         diesel::insert_into(logins::table).values(row).execute(self.conn)?;
         Ok(())

@@ -60,6 +60,7 @@ pub(super) fn members_of_assignees() -> Vec<Member> {
         assignees("groups", json!({"groups": ["legal"]})),
         assignees("roles", json!({"roles": ["auditor"]})),
         Member::of("SuspendRequest", &question, "quorum", json!({"required_approvals": 0})).refused(),
+        Member::of("SuspendRequest", &question, "comment_on_refusal", json!(true)),
         quorum("required_approvals", json!({"required_approvals": 0, "required_by_group": {"legal": 1}})),
         quorum("required_refusals", json!({"required_approvals": 1, "required_refusals": 0})),
         quorum("required_by_group", json!({"required_approvals": 1, "required_by_group": {"Legal": 1}})),

@@ -130,7 +130,7 @@ fn suspend(chance: &mut Chance, intent: IntentId, id: SuspensionId, call: u64) -
         notify_to: Some(vec!["ada@example.com".to_owned(), "ben@example.com".to_owned()]),
         ..SuspendRequest::default()
     };
-    let accepted = asking_policy().accept(asked, id, None).unwrap();
+    let accepted = asking_policy().accept(asked, id, &principal("agent", Role::Agent), None).unwrap();
     let command = Command::Suspend(Box::new(accepted));
     execute(&principal("agent", Role::Agent), Action::Suspend, Target::Intent(intent), command, call)
 }
@@ -147,6 +147,7 @@ pub(super) fn answer(record: &SuspensionRecord, value: &Value, call: u64) -> Wri
         evidence: None,
         assertion: None,
         answerer: None,
+        comment_on_refusal: None,
         takes_back: false,
     };
     let target = Target::Intent(record.intent_id);

@@ -1,0 +1,13 @@
+-- The question to which a person is led back after the login, by the id of its suspension.
+ALTER TABLE logins ADD COLUMN question uuid;
+ALTER TABLE openid_logins ADD COLUMN question uuid;
+
+-- The text that people typed into the form of a question before a login that the question needs. It is shown to its author alone.
+CREATE TABLE unsent_answers (
+    suspension bigint NOT NULL REFERENCES suspensions (rid),
+    person uuid NOT NULL,
+    form bytea NOT NULL,
+    kept_at timestamptz NOT NULL,
+    PRIMARY KEY (suspension, person)
+);
+CREATE INDEX unsent_answers_by_time ON unsent_answers (kept_at);

@@ -1,0 +1,180 @@
+//! The form of a question, as a browser sends it.
+
+use std::collections::BTreeMap;
+
+use actix_web::HttpRequest;
+use domain::base::ids::SuspensionId;
+use domain::base::words;
+use domain::suspension::demand::{COMMENT, COMMENT_BYTES_MAX};
+use domain::suspension::evidence::Evidence;
+use domain::suspension::{ResponseType, TEXT_ANSWER_BYTES_MAX};
+use serde_json::Value;
+use store::LinkView;
+
+use super::Pages;
+use super::context::FIELD_PREFIX;
+use super::fields;
+use super::signature::SignedFields;
+use super::view::{Again, FieldError, FieldProblem, Fields, FormError, Typed, line};
+use crate::edge::body::Body;
+use crate::edge::shared::Shared;
+
+/// The most fields and boxes of a form that a page shows again if it does not know the question.
+const TYPED_MAX: usize = 500;
+
+/// The form that a browser sent.
+#[derive(Default)]
+pub(super) struct Form {
+    pub(super) nonce: String,
+    pub(super) value: Option<String>,
+    pub(super) comment: String,
+    /// Whether the person takes an answer back that counts.
+    pub(super) takes_back: bool,
+    pub(super) fields: BTreeMap<String, String>,
+    /// The person for whom the page was made; empty on the page of a link.
+    pub(super) person: String,
+    pub(super) signature: SignedFields,
+}
+
+/// A form that arrived, with its share of the memory for bodies. The share is given back when the response has been made.
+pub(super) struct Sent {
+    pub(super) form: Form,
+    _body: Body,
+}
+
+impl Sent {
+    pub(super) fn read(body: Body) -> Self {
+        Self { form: Form::read(&body.bytes), _body: body }
+    }
+}
+
+/// Everything that the page of this question shows, as a hash; absent if one answer decides.
+pub(super) fn seen(link: &LinkView) -> Option<String> {
+    link.suspension.quorum.as_ref()?;
+    Evidence::of(&link.suspension, &link.question).map(|evidence| evidence.presented_hash.to_string())
+}
+
+impl Form {
+    /// The same form once more, on a page that does not know the question. `None` if another site sent the form, because the
+    /// person may never have seen its text, or if the form holds no text.
+    pub(super) fn again(&self, request: &HttpRequest, pages: &Pages) -> Option<Again> {
+        let fields = self.fields.iter().take(TYPED_MAX).map(|(name, text)| (format!("{FIELD_PREFIX}{name}"), text.clone()));
+        let value = self.value.iter().map(|value| ("value".to_owned(), value.clone()));
+        let comment = (!self.comment.is_empty()).then(|| ("comment".to_owned(), self.comment.clone()));
+        let typed: Vec<Typed> = value.chain(fields).chain(comment).map(|(name, text)| Typed { name, text }).collect();
+        let ours = pages.is_from_our_page(request.headers()) && !typed.is_empty();
+        ours.then(|| Again { form_action: request.path().to_owned(), nonce: self.nonce.clone(), typed })
+    }
+
+    /// The part of the nonce that proves which browser was shown the page.
+    pub(super) fn mac(&self) -> &str {
+        self.nonce.split_once('.').map_or(&self.nonce, |(mac, _)| mac)
+    }
+
+    /// Whether the page showed the question as it is now. A person who sees the answers of others may follow them, and the log says who saw
+    /// what.
+    pub(super) fn saw(&self, link: &LinkView) -> bool {
+        let shown = self.nonce.split_once('.').map(|(_, seen)| seen);
+        seen(link).is_none_or(|seen| shown == Some(&seen))
+    }
+
+    pub(super) fn read(body: &[u8]) -> Self {
+        let mut form = Self::default();
+        for (name, value) in url::form_urlencoded::parse(body) {
+            // Browsers send line breaks as CR LF.
+            let value = value.replace("\r\n", "\n");
+            match name.as_ref() {
+                "nonce" => form.nonce = value,
+                "value" => form.value = Some(value),
+                "take_back" => form.takes_back = value == "yes",
+                "person" => form.person = value,
+                "comment" => form.comment = cut(value.trim(), COMMENT_BYTES_MAX),
+                name => {
+                    if let Some(field) = name.strip_prefix(FIELD_PREFIX) {
+                        form.fields.insert(field.to_owned(), value);
+                    } else {
+                        form.signature.field(name, &value);
+                    }
+                }
+            }
+        }
+        form
+    }
+
+    /// The answer in the form, by the kind of answer that the question expects.
+    pub(super) fn answer(&self, link: &LinkView) -> Result<Value, FormError> {
+        let value = self.value_for(link)?;
+        let demand = link.question.comment_on_refusal.as_ref().filter(|demand| demand.is_for(&value));
+        if demand.is_some() && self.comment.trim().is_empty() {
+            let (name, label) = (COMMENT.to_owned(), words::COMMENT.to_owned());
+            return Err(FormError::NeedsChange(vec![FieldError { name, label, problem: FieldProblem::Empty }]));
+        }
+        Ok(value)
+    }
+
+    fn value_for(&self, link: &LinkView) -> Result<Value, FormError> {
+        match link.suspension.response_type {
+            ResponseType::Choice | ResponseType::Confirm => self.value.clone().map(Value::from).ok_or(FormError::NotAChoice),
+            ResponseType::Text => {
+                let text = self.value.as_deref().unwrap_or_default();
+                if text.trim().is_empty() {
+                    Err(FormError::text(FieldProblem::Empty))
+                } else if text.len() > TEXT_ANSWER_BYTES_MAX {
+                    Err(FormError::text(FieldProblem::TooLong))
+                } else {
+                    Ok(Value::from(text))
+                }
+            }
+            ResponseType::Form => {
+                if let Some(schema) = &link.suspension.schema {
+                    let errors = |problems| FormError::NeedsChange(fields::errors(schema, problems));
+                    return schema.read(&self.fields).map_err(errors);
+                }
+                let fields = Fields::from_context(&Value::Object(link.question.context.clone()));
+                fields.answer(&self.fields).map_err(FormError::NeedsChange)
+            }
+        }
+    }
+
+    /// The person for whom the page was made.
+    pub(super) fn person(&self) -> &str {
+        &self.person
+    }
+
+    /// Whether the form takes an answer back.
+    pub(super) fn takes_back(&self) -> bool {
+        self.takes_back
+    }
+
+    /// Whether the page was made for this person, or for no one in particular.
+    pub(super) fn is_of(&self, person: &str) -> bool {
+        self.person.is_empty() || self.person == person
+    }
+
+    /// The label of the choice in the form.
+    pub(super) fn chosen(&self, link: &LinkView) -> Option<String> {
+        let value = Value::from(self.value.as_deref()?);
+        link.suspension.choice(&value).map(|choice| line(&choice.label))
+    }
+
+    /// Keeps what was typed for a listed person, until the person has logged in.
+    pub(super) async fn keep(&self, id: SuspensionId, person: &str, shared: &Shared) -> bool {
+        let mut typed = url::form_urlencoded::Serializer::new(String::new());
+        typed.extend_pairs(self.value.iter().map(|value| ("value", value)));
+        typed.append_pair("comment", &self.comment);
+        typed.extend_pairs(self.fields.iter().take(TYPED_MAX).map(|(name, text)| (format!("{FIELD_PREFIX}{name}"), text)));
+        let kept = shared.store.keep_unsent(id, person.to_owned(), typed.finish().into_bytes()).await;
+        kept.unwrap_or_else(|error| {
+            tracing::debug!(error = %error, "failed to keep a form");
+            false
+        })
+    }
+}
+
+fn cut(text: &str, bytes_max: usize) -> String {
+    let mut end = text.len().min(bytes_max);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text[..end].to_owned()
+}

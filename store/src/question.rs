@@ -1,0 +1,136 @@
+//! Questions as the people see them who answer on a page: by the link of a message, or after a login.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::base::ids::{DeliveryId, SuspensionId};
+use domain::people::authority::Action;
+use domain::people::principal::Principal;
+use domain::problem::Rejection;
+use domain::suspension::demand::RequiredAssurance;
+use domain::suspension::{Question, ResolutionReason};
+
+use crate::assigning::{counted_now, may_answer, signer_of};
+use crate::host::clock_watch::ClockWatch;
+use crate::link::{LinkToken, LinkView};
+use crate::reads::{WAITING_COUNTED, hold, in_portfolios, may};
+use crate::rows::prelude::*;
+use crate::rows::{Decided, RowsResult, SuspensionRow};
+
+/// How long a form is kept that a person sent before a login.
+pub const UNSENT_LASTS: TimeDelta = TimeDelta::hours(24);
+/// The largest form that is kept, in bytes. The form of a question with the longest answer and comment is smaller.
+pub const UNSENT_BYTES_MAX: usize = 128 * 1024;
+
+/// A form that a person sent before a login.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unsent {
+    /// The form as the browser sent it.
+    pub form: Vec<u8>,
+    pub kept_at: DateTime<Utc>,
+}
+
+/// The question behind an answer link.
+pub(crate) fn behind<R: ReadRows>(rows: &mut R, token: &LinkToken, watch: &ClockWatch) -> RowsResult<Option<LinkView>> {
+    let Some(kept) = rows.token(token.row())?.filter(|kept| token.matches(&kept.hash)) else { return Ok(None) };
+    // A restore makes all older links void: links in the wrong hands may be the reason why the database was restored.
+    if rows.presence()?.is_some_and(|presence| kept.rid <= presence.tokens_void_to) {
+        return Ok(None);
+    }
+    let row = rows.suspension_at(kept.suspension)?;
+    view(rows, row, kept.recipient, kept.delivery, watch)
+}
+
+/// A question for a person who logged in, and who may read the intent.
+pub(crate) fn shown_to<R: ReadRows>(
+    rows: &mut R,
+    principal: &Principal,
+    id: SuspensionId,
+    watch: &ClockWatch,
+) -> Decided<LinkView> {
+    // Pages show questions to people, not to keys.
+    let row = if principal.session_id().is_some() { rows.suspension(id)? } else { None };
+    let Some(row) = row else { return Ok(Err(Rejection::NotFound)) };
+    let intent = rows.intent_at(row.intent)?;
+    if let Err(rejection) = may(rows, principal, Action::Read, &intent, Some(row.rid), watch.now())? {
+        return Ok(Err(rejection));
+    }
+    Ok(view(rows, row, principal.name.clone(), None, watch)?.ok_or(Rejection::NotFound))
+}
+
+/// The form that a person who logged in sent before; `None` if the question is not open any more.
+pub(crate) fn unsent<R: ReadRows>(
+    rows: &mut R,
+    principal: &Principal,
+    id: SuspensionId,
+    now: DateTime<Utc>,
+) -> Decided<Option<Unsent>> {
+    let person = if principal.session_id().is_some() { rows.person_called(&principal.name)? } else { None };
+    let Some(person) = person else { return Ok(Err(Rejection::NotFound)) };
+    let open = rows.suspension(id)?.filter(|row| row.suspension.ending.is_none());
+    let Some(row) = open else { return Ok(Ok(None)) };
+    let kept = rows.unsent(row.rid, person.id)?.filter(|kept| now < kept.kept_at + UNSENT_LASTS);
+    Ok(Ok(kept.map(|kept| Unsent { form: kept.form, kept_at: kept.kept_at })))
+}
+
+fn view<R: ReadRows>(
+    rows: &mut R,
+    row: SuspensionRow,
+    recipient: String,
+    delivery: Option<DeliveryId>,
+    watch: &ClockWatch,
+) -> RowsResult<Option<LinkView>> {
+    let mut row = in_portfolios(rows, row)?;
+    let question = rows.question(&row)?;
+    row.suspension.counted = counted_now(rows, &row, &question)?;
+    if question.is_erased() {
+        return Ok(None);
+    }
+    let intent_title = rows.title(row.intent)?;
+    let agent = row.suspension.asked_by.name.clone();
+    let undeliverable =
+        row.suspension.ending.as_ref().is_some_and(|ending| ending.reason == Some(ResolutionReason::Undeliverable));
+    let messages = if undeliverable { rows.deliveries(row.rid)?.len() } else { 0 };
+    let (suspension, now) = (&row.suspension, watch.now());
+    // Whether deadlines are held back is read after the time. If the clock has just jumped, deadlines are held back, so the
+    // wrong time does not make an open question look closed.
+    let is_open = suspension.ending.is_none() && (!suspension.is_expired(now) || hold(rows, watch)?.is_some());
+    let waiting = if is_open { rows.held_up(row.intent, WAITING_COUNTED)? } else { 0 };
+    let needs = |assurance| question.required_assurance == Some(assurance);
+    let signer = needs(RequiredAssurance::Passkey).then(|| signer_of(rows, &recipient)).transpose()?;
+    let is_listed = question.required_assurance.is_some() && is_listed(rows, &recipient)?;
+    let may_answer = may_answer(rows, &row, &question, &recipient)?;
+    let suspension = row.suspension;
+    Ok(Some(LinkView {
+        recipient,
+        delivery,
+        intent_title,
+        agent,
+        suspension,
+        question,
+        signer,
+        is_listed,
+        may_answer,
+        waiting,
+        messages,
+        now,
+        is_open,
+    }))
+}
+
+fn is_listed<R: ReadRows>(rows: &mut R, address: &str) -> RowsResult<bool> {
+    Ok(rows.person_called(&address.to_lowercase())?.is_some())
+}
+
+/// The warning for the asker of a question for whose answer a person must log in, if none of the people who are asked is listed.
+pub(crate) fn login_warning<R: ReadRows>(rows: &mut R, question: &Question) -> RowsResult<Option<String>> {
+    if question.required_assurance != Some(RequiredAssurance::Session) {
+        return Ok(None);
+    }
+    let attempts = question.retry_policy.as_ref().map_or(1, |policy| policy.max_attempts);
+    for person in question.recipients_during(1..=attempts) {
+        if is_listed(rows, &person)? {
+            return Ok(None);
+        }
+    }
+    let text = "none of the people who are asked is listed on this server, so none of them can log in to answer";
+    Ok(Some(text.to_owned()))
+}
