@@ -1,9 +1,17 @@
 //! Logins at an issuer of identities (OpenID Connect), on their way from and to the pages.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use domain::base::ids::SuspensionId;
 use domain::people::identity::Identity;
 
 use crate::person::SessionToken;
+
+/// A login that a browser had begun at the issuer, and that is used up now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TakenLogin {
+    /// The question from which the person came; absent if the person came from no question.
+    pub question: Option<SuspensionId>,
+}
 
 /// How long a login at the issuer may take.
 pub const OPENID_LOGIN_LASTS: TimeDelta = TimeDelta::minutes(10);

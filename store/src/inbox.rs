@@ -226,14 +226,14 @@ impl Looking<'_> {
     /// Walks over a list. A walk for a later page ends with its page, because it does not count the list.
     fn walk<R: ReadRows>(&mut self, rows: &mut R, mut walk: Walk, list: List) -> RowsResult<Walked> {
         let most = if self.filter.words.is_empty() { LOOKED_AT_MAX } else { LOOKED_AT_WITH_WORDS_MAX };
-        let (mut walked, mut last, mut shown_to) = (Walked::default(), None, None);
+        let (mut walked, mut seen_to, mut shown_to) = (Walked::default(), None, None);
         let counts = walk.after.is_none();
         loop {
             let chunk = walk.take(rows, &self.address, CHUNK.min((most - walked.looked_at) as usize))?;
             let is_over = chunk.is_empty();
             let wanted = self.wanted(rows, list, &chunk)?;
             for (cursor, row) in chunk {
-                (walked.looked_at, last) = (walked.looked_at + 1, Some(cursor));
+                (walked.looked_at, seen_to) = (walked.looked_at + 1, Some(cursor));
                 if !wanted.contains(&row.rid) {
                     continue;
                 }
@@ -255,7 +255,7 @@ impl Looking<'_> {
             }
             if walked.looked_at == most {
                 walked.tally.has_more = true;
-                walked.next = walked.next.or(if walked.found.len() == SHOWN_MAX { shown_to } else { last });
+                walked.next = walked.next.or(if walked.found.len() == SHOWN_MAX { shown_to } else { seen_to });
                 return Ok(walked);
             }
         }

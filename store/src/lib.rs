@@ -82,7 +82,7 @@ pub use self::filter::{
 };
 pub use self::graph::{Relation, Relatives};
 pub use self::groups::Groups;
-pub use self::identity::{Entry, OPENID_LOGIN_LASTS, Proved, Stray};
+pub use self::identity::{Entry, OPENID_LOGIN_LASTS, Proved, Stray, TakenLogin};
 pub use self::inboxes::Inboxes;
 pub use self::inspection::{Directory, Gateway, Inspection, Schema};
 pub use self::link::LinkView;

@@ -314,7 +314,7 @@ mod tests {
         ];
         let read = times.map(|text| Time::read(text.as_bytes()).unwrap());
         assert!(read.is_sorted_by(|left, right| left < right));
-        assert_eq!(read.map(|time| time.to_utc()), times.map(domain::base::time::parse));
+        assert_eq!(read.map(Time::to_utc), times.map(domain::base::time::parse));
         assert_eq!(Time::read(b"2026-02-30T00:00:00.000000").unwrap().to_utc(), None, "no month has this day");
         for text in [
             "",

@@ -11,3 +11,4 @@ CREATE TABLE unsent_answers (
     PRIMARY KEY (suspension, person)
 );
 CREATE INDEX unsent_answers_by_time ON unsent_answers (kept_at);
+CREATE INDEX unsent_answers_by_person ON unsent_answers (person);

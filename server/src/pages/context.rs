@@ -206,6 +206,7 @@ pub(super) fn label(key: &str) -> String {
 /// Without `context.fields`, or when any part of it does not follow this convention, the page has one
 /// large field and the answer is `{"answer": "…"}`; a definition that was not understood is shown as context.
 #[derive(Debug, PartialEq, Eq)]
+#[expect(clippy::struct_field_names, reason = "no other word says what a form has")]
 pub(super) struct Fields {
     /// In the agent's order.
     pub fields: Vec<Field>,

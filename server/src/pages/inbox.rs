@@ -8,6 +8,8 @@ use actix_web::http::header::{ETAG, EntityTag, IF_NONE_MATCH};
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
 use askama::Template;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::TimeDelta;
 use domain::people::principal::Principal;
 use domain::suspension::Kind;
@@ -110,9 +112,10 @@ pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Data
     };
     let typed = TypedSearch::read(request.query_string());
     let (filter, problems) = typed.filter();
-    let found = match problems.is_empty() {
-        true => found(&session.principal, &filter, &shared).await,
-        false => Ok(Inbox { now: shared.clock.now(), ..Inbox::default() }),
+    let found = if problems.is_empty() {
+        found(&session.principal, &filter, &shared).await
+    } else {
+        Ok(Inbox { now: shared.clock.now(), ..Inbox::default() })
     };
     let Ok(found) = found else { return pages.cannot_read() };
     let status = if problems.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
@@ -182,7 +185,7 @@ pub(super) fn mark(found: &Inbox) -> String {
     }
     hash.update(format!("{:?}", found.next));
     let bytes = hash.finalize();
-    bytes.iter().take(12).map(|byte| format!("{byte:02x}")).collect()
+    URL_SAFE_NO_PAD.encode(&bytes[..12])
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use askama::Template;
 use domain::base::ids::SuspensionId;
 use domain::base::words;
 use sha2::{Digest, Sha256};
-use store::{Entry, OpenIdState, Proved, Stray};
+use store::{Entry, OpenIdState, Proved, Stray, TakenLogin};
 
 use super::Pages;
 use super::login::{destination, fits, form, sent};
@@ -232,7 +232,7 @@ async fn begun(request: &HttpRequest, shared: &Shared, pages: &Pages) -> Result<
     let Some((state, cookie)) = state.zip(pages.brought_cookie(request)) else { return Ok(None) };
     let _place = shared.admission.enter(Class::Write).await.map_err(|_| pages.cannot_read())?;
     let taken = shared.store.take_openid_login(state.clone(), browser(&cookie)).await.map_err(|_| pages.cannot_read())?;
-    Ok(taken.map(|question| Begun { state, cookie, answer, question }))
+    Ok(taken.map(|TakenLogin { question }| Begun { state, cookie, answer, question }))
 }
 
 /// Everything that the issuer proves about the person.

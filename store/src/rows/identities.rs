@@ -5,6 +5,7 @@ use domain::base::ids::{PersonId, SuspensionId};
 use domain::people::identity::Identity;
 
 use super::error::RowsResult;
+use crate::identity::TakenLogin;
 
 /// A login that a browser has begun.
 #[derive(Clone, Debug)]
@@ -25,12 +26,7 @@ pub(crate) trait WriteIdentities {
     fn insert_openid_login(&mut self, login: &OpenIdLoginRow) -> RowsResult<()>;
     /// Deletes a login that this browser has begun, and gives the question to which it leads back. `None` if there is no login, or if it
     /// has ended.
-    fn take_openid_login(
-        &mut self,
-        hash: &[u8; 32],
-        browser: &[u8; 32],
-        now: DateTime<Utc>,
-    ) -> RowsResult<Option<Option<SuspensionId>>>;
+    fn take_openid_login(&mut self, hash: &[u8; 32], browser: &[u8; 32], now: DateTime<Utc>) -> RowsResult<Option<TakenLogin>>;
     /// Deletes logins that have ended, at most `limit`.
     fn delete_ended_openid_logins(&mut self, now: DateTime<Utc>, limit: u32) -> RowsResult<u64>;
 }

@@ -13,7 +13,7 @@ use domain::people::person::Person;
 use domain::people::principal::Principal;
 
 use super::{groups, logins, server_log};
-use crate::identity::{Entry, OPENID_LOGIN_LASTS, Proved, Stray};
+use crate::identity::{Entry, OPENID_LOGIN_LASTS, Proved, Stray, TakenLogin};
 use crate::person::{OpenIdState, SessionToken};
 use crate::rows::prelude::*;
 use crate::rows::{OpenIdLoginRow, RowsError, RowsResult, ordered};
@@ -37,7 +37,7 @@ pub(crate) fn take<R: Rows>(
     env: &Env<'_>,
     state: &OpenIdState,
     browser: &[u8; 32],
-) -> RowsResult<Option<Option<SuspensionId>>> {
+) -> RowsResult<Option<TakenLogin>> {
     rows.take_openid_login(&state.hash(), browser, env.clock.now())
 }
 

@@ -30,7 +30,7 @@ async fn log_in(subject: &mut Subject, database: &Path) -> String {
     subject.kill().await;
     let surroundings = Surroundings::alone(Arc::new(SystemClock), Arc::new(SystemEntropy));
     let store = SqliteStore::open(database, Exclusive::Beside, surroundings).unwrap();
-    store.request_login(address.clone()).await.unwrap();
+    store.request_login(address.clone(), None).await.unwrap();
     let leased = store.lease_logins().await.unwrap().logins;
     let token = leased.iter().find(|login| login.address == address).unwrap().token.expose();
     store.close().await;

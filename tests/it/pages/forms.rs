@@ -1,7 +1,5 @@
 //! The fields of a form with a schema, over HTTP and in a browser, with scripts and without.
 
-#![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
-
 use harness::app::TestApp;
 use harness::browser::{Browser, BrowserOptions};
 use harness::{on_each_store, on_one_store};

@@ -139,14 +139,14 @@ on_each_store! {
         let mut bob = enter(app, BOB).await;
         let (intent, id) = app.ask(json!({"assignees": {"groups": ["finance"]}, "quorum": {"required_approvals": 2}})).await;
         let [key, other] = [key_of(app, ADA, "ada").await, key_of(app, BOB, "bob").await];
-        assert_eq!(listed(app, &mut ada, "mine").await, [id.clone()]);
+        assert_eq!(listed(app, &mut ada, "mine").await, std::slice::from_ref(&id));
         key.respond(intent, &id, "approve").await.ok();
         assert!(listed(app, &mut ada, "mine").await.is_empty() && listed(app, &mut ada, "groups").await.is_empty());
-        assert_eq!(listed(app, &mut ada, "done").await, [id.clone()]);
-        assert_eq!(listed(app, &mut bob, "mine").await, [id.clone()]);
+        assert_eq!(listed(app, &mut ada, "done").await, std::slice::from_ref(&id));
+        assert_eq!(listed(app, &mut bob, "mine").await, std::slice::from_ref(&id));
         assert!(open(app, &mut bob, "").await.html.contains("1 answered, 2 must agree"));
         key.post(&format!("api/v1/suspensions/{id}/take-back"), json!({})).await.ok();
-        assert_eq!(listed(app, &mut ada, "mine").await, [id.clone()]);
+        assert_eq!(listed(app, &mut ada, "mine").await, std::slice::from_ref(&id));
         assert!(listed(app, &mut ada, "done").await.is_empty());
         key.respond(intent, &id, "approve").await.ok();
         other.respond(intent, &id, "approve").await.ok();
@@ -169,7 +169,7 @@ on_each_store! {
         app.settle().await;
         assert!(listed(app, &mut ada, "mine").await.is_empty());
         assert_eq!(tally(&open(app, &mut ada, "").await, "Waiting for me"), "0");
-        assert_eq!(listed(app, &mut bob, "mine").await, [id.clone()]);
+        assert_eq!(listed(app, &mut bob, "mine").await, std::slice::from_ref(&id));
         assert_eq!(listed(app, &mut ada, "everything").await, [id]);
     }
 
@@ -185,7 +185,7 @@ on_each_store! {
         assert_eq!(listed(app, &mut ada, "mine").await, [soon.clone(), late.clone(), never.clone()]);
         assert!(listed(app, &mut bob, "mine").await.is_empty());
         app.advance(300).await;
-        assert_eq!(listed(app, &mut bob, "mine").await, [soon.clone()]);
+        assert_eq!(listed(app, &mut bob, "mine").await, std::slice::from_ref(&soon));
         let extended = app.operator().post(&format!("api/v1/suspensions/{soon}/extend"), json!({"seconds": 3600})).await;
         extended.ok();
         assert_eq!(listed(app, &mut ada, "mine").await, [late.clone(), soon.clone(), never.clone()]);
@@ -336,7 +336,7 @@ on_each_store! {
         let choices: Vec<Value> = (0..9).map(|number| json!({"value": number.to_string(), "label": number.to_string()})).collect();
         let question = json!({"question": "?", "response_type": "choice", "choices": choices, "notify_to": [ADA], "timeout_seconds": 600});
         ask(app, question).await;
-        copies(app, SHOWN_MAX as u32).await;
+        copies(app, u32::try_from(SHOWN_MAX).unwrap()).await;
         let page = open(app, &mut ada, "").await;
         assert_eq!(shown(&page).len(), SHOWN_MAX);
         assert!(page.html.len() <= PAGE_BYTES_MAX, "{} bytes", page.html.len());

@@ -1,5 +1,7 @@
 //! The people at the checkpoints of plans: the same rules as for every other question.
 
+#![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
+
 use domain::base::ids::IntentId;
 use domain::people::principal::Role;
 use harness::api::{Api, Reply};

@@ -426,7 +426,7 @@ on_each_store! {
             let body = json!({"question": "Pay?", "response_type": "confirm", "required_assurance": value});
             app.agent().post(&format!("api/v1/intents/{intent}/suspend"), body).await
         };
-        for (value, rule) in [("passkey", "unsupported"), ("session", "type"), ("", "type")] {
+        for (value, rule) in [("passkey", "unsupported"), ("mailbox", "type"), ("", "type")] {
             let refused = ask(value).await;
             let (status, code, field, found) = refused.field_problem();
             assert_eq!((status, code, field, found), (422, "invalid", "required_assurance", rule), "{value}");

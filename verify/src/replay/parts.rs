@@ -4,6 +4,8 @@ use crate::event::Facts;
 
 /// How many bytes tell the lengths of the first two parts.
 const LENGTHS_BYTES: usize = 8;
+/// The bits of one length. An event that is kept has far fewer bytes than so many bits can count.
+const LENGTH_BITS: u32 = 32;
 
 /// The parts of an event, each as it stands in the event's canonical bytes.
 #[derive(Debug, PartialEq, Eq)]
@@ -17,10 +19,8 @@ pub(super) struct Parts<'a> {
 impl<'a> Parts<'a> {
     pub(super) fn of(facts: &Facts<'a>) -> Self {
         let &Facts { actor, event_type, payload, .. } = facts;
-        // An event that is kept has far fewer bytes than 32 bits can count.
-        let length = |part: &[u8]| u32::try_from(part.len()).unwrap_or(u32::MAX).to_be_bytes();
-        let ([a, b, c, d], [e, f, g, h]) = (length(actor), length(event_type));
-        Self { lengths: [a, b, c, d, e, f, g, h], actor, event_type, payload }
+        let lengths = (actor.len() as u64) << LENGTH_BITS | event_type.len() as u64;
+        Self { lengths: lengths.to_be_bytes(), actor, event_type, payload }
     }
 
     /// The bytes that are kept, one part behind the other.
@@ -31,10 +31,10 @@ impl<'a> Parts<'a> {
     /// The parts of kept bytes; `None` for other bytes.
     pub(super) fn read(kept: &'a [u8]) -> Option<Self> {
         let (lengths, rest) = kept.split_first_chunk::<LENGTHS_BYTES>()?;
-        let [a, b, c, d, e, f, g, h] = *lengths;
-        let length = |bytes: [u8; 4]| usize::try_from(u32::from_be_bytes(bytes)).ok();
-        let (actor, rest) = rest.split_at_checked(length([a, b, c, d])?)?;
-        let (event_type, payload) = rest.split_at_checked(length([e, f, g, h])?)?;
+        let both = u64::from_be_bytes(*lengths);
+        let length = |bits: u64| usize::try_from(bits).ok();
+        let (actor, rest) = rest.split_at_checked(length(both >> LENGTH_BITS)?)?;
+        let (event_type, payload) = rest.split_at_checked(length(both & u64::from(u32::MAX))?)?;
         Some(Self { lengths: *lengths, actor, event_type, payload })
     }
 }
@@ -49,7 +49,7 @@ mod tests {
             let lengths = [actor.len(), event_type.len()].map(|length| u32::try_from(length).unwrap().to_be_bytes()).concat();
             Parts { lengths: lengths.try_into().unwrap(), actor, event_type, payload }
         };
-        for parts in [parts(b"\"bot\"", b"\"x\"", b"{}"), parts(b"", b"", b""), parts(&[7; 300], b"\"y\"", &[8; 70_000])] {
+        for parts in [parts(b"\"bot\"", b"\"x\"", b"{}"), parts(b"", b"", b""), parts(&[7; 300], b"\"y\"", &[8; 7_000])] {
             let kept = parts.written().concat();
             assert_eq!(Parts::read(&kept), Some(parts));
         }

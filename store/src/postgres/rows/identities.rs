@@ -6,6 +6,7 @@ use domain::base::ids::{PersonId, SuspensionId};
 use domain::people::identity::Identity;
 
 use super::Writing;
+use crate::identity::TakenLogin;
 use crate::postgres::session::Session;
 use crate::rows::{OpenIdLoginRow, ReadIdentities, RowsResult, WriteIdentities};
 use crate::schema::{identities, openid_logins};
@@ -34,17 +35,12 @@ impl WriteIdentities for Writing<'_> {
         Ok(())
     }
 
-    fn take_openid_login(
-        &mut self,
-        hash: &[u8; 32],
-        browser: &[u8; 32],
-        now: DateTime<Utc>,
-    ) -> RowsResult<Option<Option<SuspensionId>>> {
+    fn take_openid_login(&mut self, hash: &[u8; 32], browser: &[u8; 32], now: DateTime<Utc>) -> RowsResult<Option<TakenLogin>> {
         let of_browser = openid_logins::table.filter(openid_logins::hash.eq(hash.as_slice()));
         let of_browser = of_browser.filter(openid_logins::browser.eq(browser.as_slice()));
         let taken = diesel::delete(of_browser.filter(openid_logins::expires_at.gt(At(now)))).returning(openid_logins::question);
         let taken = taken.get_result::<Option<Key>>(self.session.conn()?).optional()?;
-        Ok(taken.map(|question| question.map(|id| SuspensionId(id.0))))
+        Ok(taken.map(|question| TakenLogin { question: question.map(|id| SuspensionId(id.0)) }))
     }
 
     fn delete_ended_openid_logins(&mut self, now: DateTime<Utc>, limit: u32) -> RowsResult<u64> {
