@@ -33,7 +33,7 @@ on_one_store! {
                 look(&browser, "login-openid").await;
             }
             browser.press("form[action='/login/openid'] button").await;
-            assert_eq!(browser.url().await, format!("{}audit", app.base), "{}", browser.text().await);
+            assert_eq!(browser.url().await, format!("{}inbox", app.base), "{}", browser.text().await);
             assert!(browser.text().await.contains(ADA), "{}", browser.text().await);
             assert_eq!(browser.console_errors().await, [""; 0]);
         }
