@@ -343,7 +343,7 @@ fn open_page(
         before: link.question.asked_before.clone(),
         context: Value::Object(link.question.context.clone()),
         beside: beside(link),
-        answers: answers(link, form, error.is_some()),
+        answers: answers(link, form, error.is_some() || kept.is_some()),
         now: link.now,
         expires_at: link.suspension.ends_at(),
         silence: silence(link),
@@ -458,13 +458,13 @@ fn asked(link: &LinkView) -> Asked {
 }
 
 /// How the question is answered: with what was typed, or with the defaults if nothing was sent yet.
-fn answers(link: &LinkView, form: &Form, is_sent: bool) -> Answers {
+fn answers(link: &LinkView, form: &Form, is_typed: bool) -> Answers {
     match link.suspension.response_type {
         ResponseType::Choice | ResponseType::Confirm => Answers::Choices(Choices::new(link.suspension.choices.clone())),
         ResponseType::Text => Answers::Text { typed: form.value.clone().unwrap_or_default() },
         ResponseType::Form => {
             let schema = link.suspension.schema.clone();
-            let shape = schema.as_ref().filter(|_| !is_sent).and_then(|schema| schema.shape().ok());
+            let shape = schema.as_ref().filter(|_| !is_typed).and_then(|schema| schema.shape().ok());
             let typed = shape.map_or_else(|| form.fields.clone(), |shape| shape.typed(None));
             Answers::Form { schema, typed }
         }

@@ -84,6 +84,21 @@ async fn verified(app: &TestApp) -> Report {
 }
 
 on_each_store! {
+    /// The fields of a form are kept over a login like a comment, and are not replaced by the defaults of its schema.
+    async fn the_fields_of_a_form_are_kept_over_a_login(app: &mut TestApp) {
+        with_floors(app).await;
+        let schema = json!({"type": "object", "properties": {"city": {"type": "string", "default": "Berlin"}}});
+        let (_, asked, link) = ask(app, ADA, json!({"risk": "high", "response_type": "form", "choices": [], "schema": schema})).await;
+        let mut ada = app.person();
+        let shown = ada.open(&link).await;
+        assert!(shown.html.contains("Berlin"), "{}", shown.html);
+        let refused = send(&mut ada, &link, &shown, &[("field./city", "Bremen")]).await;
+        assert!(refused.status == 403 && refused.html.contains("Bremen"), "{} {}", refused.status, refused.html);
+        log_in_for(app, &mut ada, ADA, &login_on(&refused)).await;
+        let back = ada.open(&at(app, &format!("questions/{}", id(&asked)))).await;
+        assert!(back.html.contains("Bremen") && !back.html.contains("Berlin"), "{}", back.html);
+    }
+
     /// The demand of the agent can only raise the floor; the floor that holds is in the record and in the log.
     async fn a_floor_holds_by_agent_by_group_and_by_risk(app: &mut TestApp) {
         with_floors(app).await;
