@@ -40,10 +40,11 @@ pub(crate) struct ListedPortfolios<'a> {
 pub(crate) trait WritePortfolios {
     /// Inserts a portfolio whose log is empty; returns its row id.
     fn insert_portfolio(&mut self, portfolio: &Portfolio) -> RowsResult<i64>;
-    /// Keeps the portfolios of an intent as they are until the transaction is over: a transaction that locks one of them waits.
+    /// Keeps the portfolios of an intent as they are until the transaction is over: a transaction that locks one of them waits. The time of
+    /// this transaction is then later than that of the transactions for which it waited.
     /// Other transactions may hold them in this way as well.
     fn hold_portfolios_of(&mut self, intent: i64) -> RowsResult<()>;
-    /// Reads a portfolio. Other transactions that ask for it in this way wait until this one is over.
+    /// Reads a portfolio. Other transactions that ask for it in this way wait until this one is over, and find a later time.
     fn lock_portfolio(&mut self, id: PortfolioId) -> RowsResult<Option<PortfolioRow>>;
     /// Adds an event to the log, and writes the portfolio's row as the event leaves it.
     fn append_to_portfolio(&mut self, row: &PortfolioRow, event_type: &str, sealed: &Sealed) -> RowsResult<()>;

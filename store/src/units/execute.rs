@@ -155,7 +155,7 @@ fn load_held<R: Rows>(rows: &mut R, row: IntentRow, request: &Request) -> RowsRe
         }
     };
     let asks = request.command.as_ref().is_ok_and(|command| command.asks().is_some());
-    if row.intent.is_grouped && asks && !row.intent.has_tasks {
+    if row.intent.is_grouped && asks {
         rows.hold_portfolios_of(row.rid)?;
     }
     load(rows, row, suspension)

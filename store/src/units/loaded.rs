@@ -107,9 +107,10 @@ pub(super) fn load<R: Rows>(rows: &mut R, row: IntentRow, named: Option<Suspensi
     let mut suspensions = Vec::new();
     let mut portfolios = Vec::new();
     if intent.is_grouped {
-        // Any command on an intent with a plan may ask the question of a checkpoint. The deadlines of the portfolios then must not change
-        // before the question has its timers.
-        if intent.has_tasks {
+        // Any command on an intent with an open question may end it, and any command on an intent with a plan may ask the question of a
+        // checkpoint. The deadlines of the portfolios must not change before the command is done. Otherwise the logs could tell of an
+        // answer that counted after a deadline, because the deadline was moved while the answer was decided.
+        if row.open_suspension.is_some() || intent.has_tasks {
             rows.hold_portfolios_of(row.rid)?;
         }
         for (rid, member_of) in rows.reads().member_of(row.rid)? {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use chrono::TimeDelta;
 use domain::base::clock::Clock;
 use domain::base::ids::IntentId;
-use domain::base::time::rfc3339;
+use domain::base::time::{parse, rfc3339};
 use domain::people::principal::Role;
 use domain::suspension::channel::Reach;
 use futures_util::FutureExt;
@@ -166,6 +166,38 @@ async fn one_key_at_two_servers_at_once_asks_once() {
 async fn until_waiting(app: &TestApp, count: i64) {
     let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
     while Cluster::of_this_process().number(app.scratch().expect("a database of its own").name(), waiting).await < count {}
+}
+
+/// A portfolio's deadline and the answer to a question under it are decided one after the other, and dated in that order. Otherwise the
+/// logs would tell of an answer that counted after the deadline.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_waits_for_a_change_of_the_deadline_above_it_and_is_dated_after_it() {
+    let app = start().await;
+    let (agent, operator) = (app.agent(), app.operator());
+    let deadline = app.clock.now() + TimeDelta::seconds(600);
+    let body = json!({"name": "Phases", "governance_policy": {"deadline": rfc3339(deadline)}});
+    let portfolio = format!("api/v1/portfolios/{}", agent.post("api/v1/portfolios", body).await.ok()["id"].as_str().unwrap());
+    let intent = agent.active_intent().await;
+    agent.post(&format!("{portfolio}/intents"), json!({"intent_id": intent})).await.ok();
+    let asked = agent.suspend(intent, json!({})).await.ok()["id"].as_str().unwrap().to_owned();
+    let rival = app.scratch().unwrap().rival().await;
+    let freed_after = async |seconds| {
+        tokio::time::timeout(Duration::from_secs(30), until_waiting(&app, 1)).await.expect("the request waits for the portfolio");
+        app.clock.jump(TimeDelta::seconds(seconds));
+        rival.sql("ROLLBACK").await;
+    };
+    rival.sql("BEGIN; SELECT 1 FROM portfolios FOR UPDATE").await;
+    let change = json!({"governance_policy": {"deadline": rfc3339(deadline - TimeDelta::seconds(60))}});
+    let began = app.clock.now();
+    let (moved, ()) = tokio::join!(agent.send(agent.request("PATCH", &portfolio).json(&change)), freed_after(30));
+    moved.ok();
+    let events = agent.get(&format!("{portfolio}/events")).await.ok();
+    let dated = events.as_array().unwrap().iter().filter_map(|event| event["created_at"].as_str()).max().unwrap().to_owned();
+    assert_eq!(parse(&dated), Some(began + TimeDelta::seconds(30)));
+    rival.sql("BEGIN; SELECT 1 FROM portfolios FOR UPDATE").await;
+    let (refused, ()) = tokio::join!(operator.respond(intent, &asked, "approve"), freed_after(600));
+    assert_eq!(refused.problem(), (409, "expired"));
+    app.finish().await;
 }
 
 /// A key counts for a day from its first use, not until midnight. A repeat just after midnight must not create a second intent.

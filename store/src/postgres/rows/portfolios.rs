@@ -12,7 +12,9 @@ use domain::suspension::Asker;
 use super::Writing;
 use crate::columns::{MemberColumns, PortfolioColumns, sealed_of};
 use crate::postgres::session::Session;
-use crate::rows::{Code, ListedPortfolios, MemberRow, PortfolioRow, ReadPortfolios, RowsError, RowsResult, WritePortfolios};
+use crate::rows::{
+    Code, ListedPortfolios, MemberRow, PortfolioRow, ReadPortfolios, ReadPresence, RowsError, RowsResult, WritePortfolios,
+};
 use crate::schema::{intents, portfolio_events, portfolio_members, portfolios, suspensions};
 use crate::sql::{At, Json, Key, Owned, Said, Written};
 
@@ -50,13 +52,15 @@ impl WritePortfolios for Writing<'_> {
         // wait for a lock of the other.
         let held = portfolios::table.filter(portfolios::rid.eq_any(of_intent)).order(portfolios::rid).select(portfolios::rid);
         held.for_share().load::<i64>(self.session.conn()?)?;
-        Ok(())
+        self.session.look_at_the_clock()
     }
 
     fn lock_portfolio(&mut self, id: PortfolioId) -> RowsResult<Option<PortfolioRow>> {
         let found = portfolios::table.filter(portfolios::id.eq(Key(id.0))).select(PortfolioColumns::selection());
         let found = found.for_update().first::<PortfolioColumns>(self.session.conn()?);
-        found.optional()?.map(PortfolioColumns::into_row).transpose()
+        let found = found.optional()?.map(PortfolioColumns::into_row).transpose()?;
+        self.session.look_at_the_clock()?;
+        Ok(found)
     }
 
     fn append_to_portfolio(&mut self, row: &PortfolioRow, event_type: &str, sealed: &Sealed) -> RowsResult<()> {
