@@ -41,6 +41,7 @@ use tokio::sync::watch;
 
 use crate::api::Api;
 use crate::clock::FakeClock;
+use crate::folder;
 use crate::person::Person;
 use crate::postgres::{Cluster, Scratch};
 use crate::smtp::{Received, SmtpSink};
@@ -121,7 +122,7 @@ impl TestApp {
 
     /// Starts a server on one kind of database.
     pub async fn start_on(backend: Backend, change: impl FnOnce(&mut Config)) -> Self {
-        let folder = TempDir::new().unwrap();
+        let folder = folder::quick("placet-server-");
         let scratch = match backend {
             Backend::Sqlite => None,
             Backend::Postgres => Some(Cluster::of_this_process().scratch().await),

@@ -19,6 +19,7 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 use crate::crawler::http_client_builder;
+use crate::folder;
 
 /// How long one `WebDriver` command may take, page loads and the start of Chromium included.
 const COMMAND_TIMEOUT: Duration = Duration::from_mins(1);
@@ -419,7 +420,7 @@ impl Driver {
 
     /// The error is the text that chromedriver printed before it ended.
     fn try_start() -> Result<(Self, u16), String> {
-        let profile = tempfile::Builder::new().prefix("placet-browser-").tempdir().expect("failed to make a folder");
+        let profile = folder::quick("placet-browser-");
         let supervisor = Command::new("sh")
             .args(["-c", SUPERVISE])
             // A killed Chromium cannot clean up: its files disappear with the folder.

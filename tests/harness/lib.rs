@@ -9,6 +9,7 @@ pub mod browser;
 pub mod clock;
 pub mod collector;
 pub mod crawler;
+pub mod folder;
 pub mod issuer;
 pub mod person;
 pub mod plans;

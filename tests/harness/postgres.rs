@@ -18,6 +18,7 @@ use tokio::sync::OnceCell;
 pub use tokio_postgres::Row;
 use tokio_postgres::{Client, NoTls};
 
+use crate::folder;
 use crate::process::free_port;
 
 /// The folder where Debian keeps the servers of each version.
@@ -29,6 +30,9 @@ const NOBODY: u32 = 65_534;
 pub const PASSWORD: &str = "correct horse";
 /// Connections of one test server: as many as a server needs and a few more.
 pub const CONNECTIONS: u32 = 12;
+
+/// How the name of a cluster's folder begins.
+const PREFIX: &str = "placet-postgres-";
 
 /// Settings with which tests give up durability for speed: a crash of the machine may lose everything.
 const FORGETFUL: &str = "-c fsync=off -c full_page_writes=off -c synchronous_commit=off -c autovacuum=off";
@@ -93,23 +97,26 @@ impl Cluster {
     /// The cluster of this process, started at first use.
     pub fn of_this_process() -> &'static Self {
         static CLUSTER: OnceLock<Cluster> = OnceLock::new();
-        CLUSTER.get_or_init(|| Self::start(FORGETFUL))
+        CLUSTER.get_or_init(|| Self::start(folder::quick(PREFIX), FORGETFUL))
     }
 
     /// A cluster whose commits survive a crash of the machine, as PostgreSQL's do by default: for benchmarks and for tests that
     /// restart it.
     pub fn durable() -> Self {
-        Self::start("")
+        Self::start(TempDir::with_prefix(PREFIX).unwrap(), "")
     }
 
     /// A cluster that keeps uncommitted data in memory as long as it may. A crash loses this data, and afterwards the same
     /// transaction numbers are given out a second time.
     pub fn lazy() -> Self {
-        Self::start("-c wal_writer_delay=10s -c wal_level=minimal -c max_wal_senders=0 -c autovacuum=off")
+        Self::start(
+            TempDir::with_prefix(PREFIX).unwrap(),
+            "-c wal_writer_delay=10s -c wal_level=minimal -c max_wal_senders=0 -c autovacuum=off",
+        )
     }
 
-    fn start(settings: &str) -> Self {
-        let folder = TempDir::with_prefix("placet-postgres-").unwrap().keep();
+    fn start(folder: TempDir, settings: &str) -> Self {
+        let folder = folder.keep();
         let port = free_port();
         let mut minder = Command::new("sh");
         minder.args(["-c", MINDER, "sh"]).arg(&folder).arg(port.to_string()).arg(programs()).arg(PASSWORD).arg(settings);
