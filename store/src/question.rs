@@ -17,8 +17,8 @@ use crate::rows::{Decided, RowsResult, SuspensionRow};
 
 /// How long a form is kept that a person sent before a login.
 pub const UNSENT_LASTS: TimeDelta = TimeDelta::hours(24);
-/// The largest form that is kept, in bytes. The form of a question with the longest answer and comment is smaller.
-pub const UNSENT_BYTES_MAX: usize = 128 * 1024;
+/// The largest form that is kept, in bytes: as large as an answer form may be.
+pub const UNSENT_BYTES_MAX: usize = 256 * 1024;
 
 /// A form that a person sent before a login.
 #[derive(Clone, Debug, PartialEq, Eq)]

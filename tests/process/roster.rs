@@ -77,6 +77,9 @@ async fn the_commands_leave_to_the_file_what_the_file_names() {
         doctor.succeeded().contains("The next start removes people whom the file does not name any more (1): bob@example.com."),
         "{doctor:?}"
     );
+    let mistyped = format!("{FILE}\n[floors.groups]\nfincance = \"session\"\nfinance = \"session\"\n");
+    let doctor = site.run(with_file(&site, &["doctor", "--config", "placet.toml"], &mistyped)).await;
+    assert!(doctor.succeeded().contains("[floors.groups] names groups that do not exist: fincance."), "{doctor:?}");
     let mut server = site.start(with_file(&site, &["serve"], &shorter));
     server.line_with("Placet listens on ").await;
     let log = server.errors();

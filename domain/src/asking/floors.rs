@@ -5,19 +5,8 @@ use std::collections::BTreeMap;
 
 use crate::base::name::is_same_in_any_case;
 use crate::suspension::assignees::Assignees;
-use crate::suspension::demand::{RequiredAssurance, Risk, Separation};
+use crate::suspension::demand::{AgentRule, RequiredAssurance, Risk, Separation};
 use crate::suspension::quorum::Quorum;
-
-/// The operator's rules about the answers to one agent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AgentRule {
-    /// The name of the agent's key.
-    pub name: String,
-    /// The least assurance; absent if every answer counts.
-    pub assurance: Option<RequiredAssurance>,
-    /// The people who are kept from answering; absent if there are none.
-    pub separation: Option<Separation>,
-}
 
 /// The operator's floors. An agent can raise them and never lower them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

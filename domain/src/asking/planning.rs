@@ -74,6 +74,7 @@ pub fn changed_plan(asking: Asking<'_>, body: UpdatePlanRequest) -> Result<PlanS
         state: body.state,
         review,
         seeming_secret: asking.policy.seeming_secret,
+        rules: asking.policy.floors.agents.clone(),
     })))
 }
 
@@ -89,7 +90,8 @@ pub fn moved_plan(asking: Asking<'_>, state: PlanState) -> Result<PlanStep, Erro
         return Err(errors);
     }
     let (outline, seeming_secret) = (Outline::default(), asking.policy.seeming_secret);
-    Ok(PlanStep::Change(Box::new(PlanChange { outline, state: Some(state), review, seeming_secret })))
+    let rules = asking.policy.floors.agents.clone();
+    Ok(PlanStep::Change(Box::new(PlanChange { outline, state: Some(state), review, seeming_secret, rules })))
 }
 
 /// The question whether the tasks of a plan may begin, if it is to be active.
@@ -215,7 +217,7 @@ fn checkpoint(
     };
     let names_people = given.assignees.is_some() || given.quorum.is_some() || given.required_assurance.is_some();
     if !body.requires_approval {
-        if names_people {
+        if names_people || given.risk.is_some() {
             error("requires_approval", "value", "must be true if the checkpoint says who decides at it".into());
         }
         return Some((body, None));
@@ -224,6 +226,7 @@ fn checkpoint(
         assignees: given.assignees,
         quorum: given.quorum,
         required_assurance: given.required_assurance,
+        risk: given.risk,
         ..question(asking, &body)
     };
     let prepared = prepared(asking, people, &path, errors)?;

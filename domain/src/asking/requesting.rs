@@ -11,6 +11,7 @@ use crate::container::plan::CheckpointId;
 use crate::intent::command::{Respond, Suspend};
 use crate::people::principal::Principal;
 use crate::suspension::assignees::Assignees;
+use crate::suspension::demand::Risk;
 use crate::suspension::requested::{APPROVE, DENY, Requested};
 use crate::suspension::{FallbackPolicy, Kind, NO, ResponseType, YES};
 use crate::wire::{
@@ -37,6 +38,7 @@ struct Words {
     response_type: ResponseType,
     choices: Option<Vec<ChoiceRequest>>,
     assignees: Option<Assignees>,
+    risk: Option<Risk>,
     requested: Requested,
     errors: Errors,
 }
@@ -67,6 +69,7 @@ pub fn approval(policy: &AskingPolicy, body: ApprovalRequest, by: &Principal, id
             response_type: ResponseType::Choice,
             choices: Some(vec![choice(APPROVE, words::APPROVE, "primary"), choice(DENY, words::DENY, "default")]),
             assignees: body.assignees,
+            risk: body.risk,
             requested: Requested { action: Some(body.action), ..requested },
             errors,
         },
@@ -98,6 +101,7 @@ pub fn escalation(policy: &AskingPolicy, body: EscalationRequest, by: &Principal
         response_type: ResponseType::Text,
         choices: None,
         assignees: body.assignees,
+        risk: body.risk,
         requested,
         errors,
     };
@@ -121,6 +125,7 @@ pub fn arbitration(policy: &AskingPolicy, body: ArbitrationRequest, by: &Princip
         response_type: ResponseType::Text,
         choices: None,
         assignees: body.assignees,
+        risk: body.risk,
         requested,
         errors,
     };
@@ -219,7 +224,7 @@ fn length(errors: &mut Errors, field: &str, text: &str, least: usize, most: usiz
 /// Makes a question of a request to people, so that the operator's rules about questions hold for the request, too. Its
 /// fallback policy is `fail`, so that a request that no person answers never counts as approved.
 fn ask(Asking { policy, by }: Asking<'_>, words: Words, id: SuspensionId) -> Result<Suspend, Errors> {
-    let Words { kind, question, context, response_type, choices, assignees, mut requested, mut errors } = words;
+    let Words { kind, question, context, response_type, choices, assignees, risk, mut requested, mut errors } = words;
     if requested.claimed_requested_by.as_ref().is_some_and(|name| name.chars().count() > ACTION_MAX) {
         errors.push(FieldError::new("requested_by", "length", format!("must be at most {ACTION_MAX} characters")));
         requested.claimed_requested_by = None;
@@ -234,6 +239,7 @@ fn ask(Asking { policy, by }: Asking<'_>, words: Words, id: SuspensionId) -> Res
         choices,
         fallback_policy: Some(FallbackPolicy::Fail),
         assignees,
+        risk,
         ..SuspendRequest::default()
     };
     let mut suspend = policy.accept(request, id, by, None)?;

@@ -14,6 +14,7 @@ use super::condition::{Condition, ConditionBody};
 use super::task::{Task, TaskStatus};
 use crate::base::ids::{PlanId, SuspensionId, TaskId};
 use crate::suspension::assignees::Assignees;
+use crate::suspension::demand::AgentRule;
 use crate::suspension::quorum::Quorum;
 use crate::suspension::seeming::SeemingSecret;
 use crate::suspension::{Asker, FallbackPolicy, Question, RequiredAssurance, SuspensionChoice};
@@ -357,6 +358,9 @@ pub struct PlanChange {
     pub review: Option<Prepared>,
     /// The treatment of the names of the tasks, which people read in the review, if one seems to hold a secret.
     pub seeming_secret: SeemingSecret,
+    /// The operator's rules about agents. The questions were accepted by the rule about the caller. They are asked in the name of the
+    /// plan's creator, so the rule about the creator holds as well.
+    pub rules: Vec<AgentRule>,
 }
 
 /// A command about one plan.

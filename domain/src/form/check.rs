@@ -5,7 +5,11 @@ use serde_json::{Value, json};
 
 use super::shape::{Field, Format, Kind, Shape};
 use super::{ANSWER_BYTES_MAX, PATTERN_TEXT_MAX, Problem, Schema, TEXT_MAX, rules, segment};
+use crate::base::text::visible;
 use crate::base::{json, words};
+
+/// How a code point begins that [`visible`] puts in the place of a character.
+const CODE_POINT: &str = "⟨U+";
 
 /// Every place where an answer breaks a rule; the places in the order of the text of their pointers.
 pub(super) fn answer(schema: &Schema, shape: &Shape, answer: &Value) -> Vec<Problem> {
@@ -45,8 +49,22 @@ pub(super) fn defaults(schema: &Schema, shape: &Shape) -> Vec<Problem> {
         if !is_valid {
             problems.push(Problem::new(format!("{at}/default"), "default", "must be an answer that the field accepts"));
         }
+        // The control of a field cannot show code points in place of characters, so the person could not see what is sent.
+        if default.as_str().is_some_and(has_hidden) {
+            problems.push(Problem::new(
+                format!("{at}/default"),
+                "characters",
+                "must have no character that shows nothing or turns text around",
+            ));
+        }
     }
     problems
+}
+
+/// Whether a page shows code points in place of characters of this text.
+fn has_hidden(text: &str) -> bool {
+    let shown = |text: &str| text.matches(CODE_POINT).count();
+    shown(&visible(text)) > shown(text)
 }
 
 /// The place of a field in the schema, by its place in the answer.

@@ -6,8 +6,8 @@ use serde_json::{Map, Number, Value};
 
 use super::shape::{Bounds, Entry, Field, Format, Group, Kind, Lengths, Opt, Shape};
 use super::{
-    DESCRIPTION_MAX, FIELDS_MAX, NAME_MAX, OPTION_MAX, OPTIONS_MAX, PATTERN_BYTES_MAX, Problem, SCHEMA_BYTES_MAX, TITLE_MAX,
-    rules, segment,
+    DESCRIPTION_MAX, FIELDS_MAX, NAME_MAX, OPTION_MAX, OPTIONS_MAX, PATTERN_BYTES_MAX, PATTERN_TEXT_MAX, Problem,
+    SCHEMA_BYTES_MAX, TEXT_MAX, TITLE_MAX, rules, segment,
 };
 use crate::base::json;
 use crate::base::text::is_blank;
@@ -164,7 +164,7 @@ impl Reader {
             }
             "number" | "integer" => {
                 known.extend(["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"]);
-                let bounds = self.bounds(members, at);
+                let bounds = self.bounds(members, at, kind == "integer");
                 if kind == "number" { Kind::Number(bounds) } else { Kind::Integer(bounds) }
             }
             "boolean" => Kind::Boolean,
@@ -207,7 +207,16 @@ impl Reader {
                 None
             }
         });
-        Kind::Text { format, lengths: self.lengths(members, at, "minLength", "maxLength"), pattern }
+        let lengths = self.lengths(members, at, "minLength", "maxLength");
+        let most = if pattern.is_some() { PATTERN_TEXT_MAX } else { TEXT_MAX };
+        if lengths.min.is_some_and(|min| min > most) {
+            self.problem(
+                format!("{at}/minLength"),
+                "range",
+                format!("must be at most {most}, the longest text that a person can send"),
+            );
+        }
+        Kind::Text { format, lengths, pattern }
     }
 
     fn many(&mut self, members: &Members, at: &str) -> Kind {
@@ -317,7 +326,7 @@ impl Reader {
         lengths
     }
 
-    fn bounds(&mut self, members: &Members, at: &str) -> Bounds {
+    fn bounds(&mut self, members: &Members, at: &str, is_whole: bool) -> Bounds {
         let mut number = |keyword: &str| -> Option<Number> {
             let value = members.get(keyword)?;
             let number = value.as_number().cloned();
@@ -337,8 +346,19 @@ impl Reader {
             self.problem(format!("{at}/multipleOf"), "range", "must be more than 0");
         }
         let float = |number: &Option<Number>| number.as_ref().and_then(Number::as_f64);
-        if float(&bounds.minimum).zip(float(&bounds.maximum)).is_some_and(|(min, max)| min > max) {
-            self.problem(format!("{at}/maximum"), "range", "must be at least minimum");
+        for (least, least_counts) in [(&bounds.minimum, true), (&bounds.exclusive_minimum, false)] {
+            for (most, most_counts, name) in
+                [(&bounds.maximum, true, "maximum"), (&bounds.exclusive_maximum, false, "exclusiveMaximum")]
+            {
+                let Some((least, most)) = float(least).zip(float(most)) else { continue };
+                let is_possible = if least_counts && most_counts { least <= most } else { least < most };
+                // Between 0.2 and 0.8 there are numbers, and no whole ones.
+                let first = if least_counts { least.ceil() } else { least.floor() + 1.0 };
+                let has_whole = if most_counts { first <= most } else { first < most };
+                if !is_possible || (is_whole && !has_whole) {
+                    self.problem(format!("{at}/{name}"), "range", "must leave a number above the lower bound");
+                }
+            }
         }
         bounds
     }

@@ -41,6 +41,11 @@ pub enum Change {
 }
 
 impl Roster {
+    /// Whether the file names a group of this name.
+    pub fn has_group(&self, name: &str) -> bool {
+        self.groups.iter().any(|group| group.name == name)
+    }
+
     /// Reads what the file says: people with their roles, and groups with the addresses of their members.
     ///
     /// # Errors

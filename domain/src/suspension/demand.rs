@@ -101,6 +101,17 @@ impl CommentOnRefusal {
     }
 }
 
+/// The operator's rules about the answers to one agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentRule {
+    /// The name of the agent's key.
+    pub name: String,
+    /// The least assurance; absent if every answer counts.
+    pub assurance: Option<RequiredAssurance>,
+    /// The people who are kept from answering; absent if there are none.
+    pub separation: Option<Separation>,
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

@@ -25,12 +25,12 @@ use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use crate::base::ids::{IntentId, PortfolioId, SuspensionId};
-use crate::base::name::Owner;
+use crate::base::name::{Owner, is_same_in_any_case};
 use crate::base::time::{parse, rfc3339};
 use crate::base::words;
 use crate::form::Schema;
 use crate::suspension::assignees::Assignees;
-use crate::suspension::demand::{CommentOnRefusal, Risk, Separation};
+use crate::suspension::demand::{AgentRule, CommentOnRefusal, Risk, Separation};
 use crate::suspension::quorum::{Counted, Quorum};
 use crate::suspension::requested::Requested;
 use crate::suspension::retry::HumanRetryPolicy;
@@ -347,6 +347,14 @@ impl AskedBefore {
 }
 
 impl Question {
+    /// Makes it demand what this rule demands, if it is asked in the name of that agent and demands less.
+    pub fn raise(&mut self, rule: &AgentRule, agent: &str) {
+        if is_same_in_any_case(&rule.name, agent) {
+            self.required_assurance = self.required_assurance.max(rule.assurance);
+            self.separation = self.separation.or(rule.separation);
+        }
+    }
+
     /// The record of a question whose words were erased.
     pub fn erased() -> Self {
         Self {

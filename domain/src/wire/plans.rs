@@ -11,6 +11,7 @@ use crate::container::plan::{Checkpoint, CheckpointStatus, FailureAction, Plan, 
 use crate::container::task::{Task, TaskStatus};
 use crate::suspension::RequiredAssurance;
 use crate::suspension::assignees::Assignees;
+use crate::suspension::demand::Risk;
 use crate::suspension::quorum::Quorum;
 use crate::wire::QuorumRequest;
 
@@ -77,6 +78,9 @@ pub struct CheckpointRequest {
     /// How sure the server must be of the person who decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub required_assurance: Option<RequiredAssurance>,
+    /// How much can go wrong: `low`, `medium`, `high` or `critical`. The server may demand more of the person the higher it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub risk: Option<Risk>,
     /// Must be absent or `pending`: the server sets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,

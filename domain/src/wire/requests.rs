@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 
 use crate::base::ids::{IntentId, SuspensionId};
 use crate::suspension::assignees::Assignees;
+use crate::suspension::demand::Risk;
 use crate::suspension::requested::{APPROVE, Requested};
 use crate::suspension::{Kind, Resolution};
 use crate::wire::SuspensionRecord;
@@ -33,6 +34,9 @@ pub struct ApprovalRequest {
     /// The people to whom the request is assigned: only they may decide it, and they are asked in place of the server's default operators.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assignees: Option<Assignees>,
+    /// How much can go wrong: `low`, `medium`, `high` or `critical`. The server may demand more of the person the higher it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub risk: Option<Risk>,
 }
 
 /// `POST /api/v1/intents/{id}/approvals/{id}/approve` and `…/deny`. The body may be empty; unknown fields are ignored.
@@ -72,6 +76,9 @@ pub struct EscalationRequest {
     /// The people to whom the request is assigned: only they may decide it, and they are asked in place of the server's default operators.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assignees: Option<Assignees>,
+    /// How much can go wrong: `low`, `medium`, `high` or `critical`. The server may demand more of the person the higher it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub risk: Option<Risk>,
 }
 
 /// `POST /api/v1/escalations/{id}/resolve`. Unknown fields are ignored.
@@ -108,6 +115,9 @@ pub struct ArbitrationRequest {
     /// The people to whom the request is assigned: only they may decide it, and they are asked in place of the server's default operators.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assignees: Option<Assignees>,
+    /// How much can go wrong: `low`, `medium`, `high` or `critical`. The server may demand more of the person the higher it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub risk: Option<Risk>,
 }
 
 /// An approval as shown.

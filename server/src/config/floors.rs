@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 
 use anyhow::bail;
-use domain::asking::floors::{AgentRule, Floors};
+use domain::asking::floors::Floors;
 use domain::base::name::{is_same_in_any_case, normal};
 use domain::people::group::{GROUPS_MAX, read_name};
-use domain::suspension::demand::{RequiredAssurance, Risk, Separation};
+use domain::suspension::demand::{AgentRule, RequiredAssurance, Risk, Separation};
 use serde::Deserialize;
 
 /// The most agents with rules of their own.

@@ -42,7 +42,7 @@ pub const IDEMPOTENCY_KEY_MAX: usize = 255;
 
 /// Members that ask for an effect. A request with one of them is refused if its type of body does not have the member, because
 /// the sender would count on the effect.
-const DEMANDING: [&str; 36] = [
+const DEMANDING: [&str; 38] = [
     "acl",
     "agents",
     "allowed_agents",
@@ -73,6 +73,8 @@ const DEMANDING: [&str; 36] = [
     "required_approvers",
     "required_assurance",
     "retry_policy",
+    "risk",
+    "schema",
     "scopes",
     "secret",
     "supersedes",

@@ -23,8 +23,9 @@ use serde_json::json;
 use store::mailbox::{Asked, MailboxView, Mailed};
 use store::{CreateIntent, NewIntent, Precondition, Request, StoreError, Target};
 
-use super::development::{Development, Holder, LOGIN_PREFIX, home, not_here};
+use super::development::{Development, Holder, home, not_here};
 use super::inbox::INBOX;
+use super::mailbox::login_of;
 use super::scripts::{HOME, TIMES};
 use super::session::see_other;
 use super::view::{Page, STYLESHEET, Trouble, line, machine, second};
@@ -142,8 +143,7 @@ async fn inside(holder: &Holder<'_>, shared: &Shared, pages: &Pages, tried: Trie
 
 fn logins(development: &Development) -> Vec<LoginRow> {
     let row = |mail: &StoredMail| {
-        let id = mail.message_id.strip_prefix(LOGIN_PREFIX)?.split('@').next()?;
-        Some(LoginRow { recipient: line(&mail.to), href: format!("/mailbox/{id}"), at: mail.sent_at })
+        Some(LoginRow { recipient: line(&mail.to), href: format!("/mailbox/{}", login_of(mail)?), at: mail.sent_at })
     };
     development.mailbox.messages().iter().filter_map(|mail| row(mail)).take(LOGINS_SHOWN_MAX).collect()
 }

@@ -62,10 +62,11 @@ impl Pages {
     /// A mail as it was rendered when it left, or, if this process does not remember it, rendered anew with a new link.
     async fn mail(&self, request: &HttpRequest, id: &str, shared: &Shared) -> Result<Arc<StoredMail>, HttpResponse> {
         let development = self.holder(request).ok_or_else(not_here)?.development;
+        if let Some(login) = development.mailbox.messages().into_iter().find(|mail| login_of(mail) == Some(id)) {
+            return Ok(login);
+        }
         let id = Uuid::parse_str(id).map(DeliveryId).map_err(|_| not_here())?;
-        let message_id = development.deliveries.message_id(id);
-        let login = || development.mailbox.get(&format!("{LOGIN_PREFIX}{message_id}"));
-        if let Some(mail) = development.mailbox.get(&message_id).or_else(login) {
+        if let Some(mail) = development.mailbox.get(&development.deliveries.message_id(id)) {
             return Ok(mail);
         }
         let unreadable = |()| self.cannot_read();
@@ -76,6 +77,11 @@ impl Pages {
             unreadable(())
         })
     }
+}
+
+/// The name of a mail with a login link in the mailbox: the login, and the number of the try. `None` for other mails.
+pub(super) fn login_of(mail: &StoredMail) -> Option<&str> {
+    mail.message_id.strip_prefix(LOGIN_PREFIX)?.split('@').next()
 }
 
 /// Splits a text at its first link of ours, so that the page can make the link clickable.

@@ -54,7 +54,7 @@ pub(crate) async fn update(api: &Api, path: &str, id: &str, body: Value) -> Repl
     api.send(api.request("PATCH", &format!("{path}/{id}")).header("if-match", version).json(&body)).await
 }
 
-pub(super) async fn act(api: &Api, id: &str, verb: &str) -> Reply {
+pub(crate) async fn act(api: &Api, id: &str, verb: &str) -> Reply {
     api.post(&format!("{PLANS}/{id}/{verb}"), json!({})).await
 }
 
@@ -62,7 +62,7 @@ pub(super) async fn run(api: &Api, task: &str) -> Reply {
     update(api, TASKS, task, json!({"status": "running"})).await
 }
 
-pub(super) async fn finish(api: &Api, task: &str, how: &str) {
+pub(crate) async fn finish(api: &Api, task: &str, how: &str) {
     run(api, task).await.ok();
     api.post(&format!("{TASKS}/{task}/{how}"), json!({})).await.ok();
 }

@@ -14,6 +14,7 @@ use reqwest::Method;
 use serde_json::json;
 use store::PRODUCTION_MARK;
 
+use crate::people::logins::{ADA, ask, list};
 use crate::people::secrets::{database, holds};
 
 /// The question that the agent asks in these tests.
@@ -85,6 +86,21 @@ macro_rules! in_development {
 }
 
 in_development! {
+    /// Without a mail server, the mail with a login link is in the mailbox of the person who runs the server.
+    async fn a_login_link_is_in_the_mailbox(app: &mut TestApp) {
+        list(app, ADA, Role::Operator).await;
+        let mut person = let_in(app).await;
+        ask(app, &mut person, ADA).await;
+        let home = person.open(&app.base).await;
+        let mail = person.open(&format!("{}{}", app.base, mails(&home)[0])).await;
+        let link = mail.html.split_once(&format!("{}login/", app.base)).unwrap_or_else(|| panic!("{} {}", mail.status, mail.html)).1;
+        let link = format!("{}login/{}", app.base, link.split(['"', '<']).next().unwrap());
+        let nonce = person.open(&link).await.nonce();
+        assert_eq!(person.post(&link, &[("nonce", &nonce)]).await.header("location"), "/inbox");
+        // Another browser on the machine sees neither the mail nor whether there is one.
+        assert_eq!(app.person().open(&format!("{}{}", app.base, mails(&home)[0])).await.status, 404);
+    }
+
     /// An agent on the same machine can send any request. No request may show it the mail with its own question. The agent cannot
     /// read the terminal, so the address printed there must work for the person who reads it.
     async fn the_printed_address_lets_one_browser_in(app: &mut TestApp) {

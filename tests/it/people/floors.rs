@@ -4,10 +4,10 @@
 
 use std::collections::BTreeMap;
 
-use domain::asking::floors::{AgentRule, Floors};
+use domain::asking::floors::Floors;
 use domain::base::ids::IntentId;
 use domain::people::principal::Role;
-use domain::suspension::demand::{COMMENT_BYTES_MAX, RequiredAssurance, Risk, Separation};
+use domain::suspension::demand::{AgentRule, COMMENT_BYTES_MAX, RequiredAssurance, Risk, Separation};
 use harness::api::Api;
 use harness::app::TestApp;
 use harness::on_each_store;
@@ -19,6 +19,7 @@ use verify::{Options, Watchers, verify};
 use super::assignees::{ADA, BOB, EVE, directory, key_of, list, mails};
 use super::logins::log_in_for;
 use super::passkeys::{at_home, person_with_passkey, recorded};
+use crate::containers::plans::{PLANS, act, checkpoint, create, finish, plan, question, task, update};
 
 /// The floors of these tests: by an agent, by a group and by a risk.
 fn floors() -> Floors {
@@ -97,6 +98,67 @@ on_each_store! {
         log_in_for(app, &mut ada, ADA, &login_on(&refused)).await;
         let back = ada.open(&at(app, &format!("questions/{}", id(&asked)))).await;
         assert!(back.html.contains("Bremen") && !back.html.contains("Berlin"), "{}", back.html);
+    }
+
+    /// A plan asks in the name of the agent that wrote it. Another agent that may change the plan must not take its floor away.
+    async fn another_agent_takes_no_floor_from_a_plan(app: &mut TestApp) {
+        with_floors(app).await;
+        let helper = app.agent();
+        let payer = Api::new(&app.base, Some(&app.new_key_of(Role::Agent, "payer", "payer").await));
+        let intent = helper.active_intent().await;
+        helper.post(&format!("api/v1/intents/{intent}/agents"), json!({"agent_id": "payer"})).await.ok();
+        let one = task(&payer, intent, json!({})).await;
+        let id = create(&payer, intent, json!({"tasks": [one], "checkpoints": [checkpoint(&one)]})).await.ok()["id"].as_str().unwrap().to_owned();
+        update(&helper, PLANS, &id, json!({"checkpoints": [checkpoint(&one)]})).await.ok();
+        assert_eq!(plan(&payer, &id).await["checkpoints"][0]["required_assurance"], json!("session"));
+        act(&helper, &id, "activate").await.ok();
+        finish(&payer, &one, "complete").await;
+        let asked = question(&payer, &id).await;
+        assert_eq!(payer.suspension(&asked).await["required_assurance"], json!("session"));
+        assert_eq!(app.operator().respond(intent, &asked, "yes").await.problem(), (403, "assurance_too_low"));
+        // The question whether the tasks of a plan may begin is asked when any of the agents activates it.
+        let reviewed = payer.active_intent().await;
+        payer.post(&format!("api/v1/intents/{reviewed}/agents"), json!({"agent_id": "test-agent"})).await.ok();
+        let guarded = json!({"agent_id": "payer", "intent_id": reviewed, "guardrails": {"requires_plan_review": true}});
+        payer.post("api/v1/coordinators", guarded).await.ok();
+        let two = task(&payer, reviewed, json!({})).await;
+        let id = create(&payer, reviewed, json!({"tasks": [two]})).await.ok()["id"].as_str().unwrap().to_owned();
+        act(&payer, &id, "activate").await.ok();
+        let open = payer.intent(reviewed).await["state"]["_suspension"]["id"].as_str().unwrap().to_owned();
+        assert_eq!(app.operator().respond(reviewed, &open, "yes").await.problem(), (403, "assurance_too_low"));
+    }
+
+    /// A declared risk has its floor in every request to people, and a request that cannot have one is refused.
+    async fn a_risk_has_its_floor_in_approvals_escalations_arbitrations_and_checkpoints(app: &mut TestApp) {
+        with_floors(app).await;
+        let (agent, operator) = (app.agent(), app.operator());
+        let intent = agent.active_intent().await;
+        for (path, body) in [("approvals", json!({"action": "pay"})), ("escalations", json!({"reason": "Stuck."})), ("arbitrate", json!({"reason": "Stuck."}))] {
+            let mut body = body;
+            body["risk"] = json!("critical");
+            let asked = agent.post(&format!("api/v1/intents/{intent}/{path}"), body.clone()).await.ok();
+            let shown = agent.suspension(id(&asked)).await;
+            assert_eq!((&shown["risk"], &shown["required_assurance"]), (&json!("critical"), &json!("session")), "{path}");
+            body["risk"] = json!("enormous");
+            let refused = agent.post(&format!("api/v1/intents/{intent}/{path}"), body).await;
+            assert_eq!((refused.status, refused.text.contains("risk")), (422, true), "{}", refused.text);
+        }
+        let asked = agent.post(&format!("api/v1/intents/{intent}/approvals"), json!({"action": "pay", "risk": "high"})).await.ok();
+        let approve = format!("api/v1/intents/{intent}/approvals/{}/approve", id(&asked));
+        assert_eq!(operator.post(&approve, json!({})).await.problem().1, "assurance_too_low");
+        let (planned, id) = {
+            let intent = agent.active_intent().await;
+            let one = task(&agent, intent, json!({})).await;
+            let mut risky = checkpoint(&one);
+            risky["risk"] = json!("high");
+            let plan = create(&agent, intent, json!({"tasks": [one], "checkpoints": [risky]})).await.ok();
+            (plan["checkpoints"][0].clone(), plan["id"].clone())
+        };
+        assert!(id.is_string());
+        assert_eq!(planned["required_assurance"], json!("session"));
+        let task = task(&agent, intent, json!({})).await;
+        let refused = agent.post(&format!("api/v1/tasks/{task}/escalate"), json!({"reason": "Stuck.", "risk": "high"})).await;
+        assert_eq!(refused.field_problem().2, "risk", "{}", refused.text);
     }
 
     /// The demand of the agent can only raise the floor; the floor that holds is in the record and in the log.

@@ -29,7 +29,7 @@ fn at(app: &TestApp, path: &str) -> String {
 }
 
 /// Asks for a login link, as a browser does.
-async fn ask(app: &TestApp, person: &mut Person, address: &str) -> Page {
+pub(crate) async fn ask(app: &TestApp, person: &mut Person, address: &str) -> Page {
     let nonce = person.open(&at(app, "login")).await.nonce();
     let asked = person.post(&at(app, "login"), &[("nonce", &nonce), ("address", address)]).await;
     app.settle().await;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, bail, ensure};
 use clap::Args;
+use domain::base::json;
 use domain::base::text::is_blank;
 use domain::suspension::WINDOW_SECONDS_MAX;
 use placet::{AssignedRole, Choice, Question, RequiredAssurance, Risk};
@@ -128,7 +129,9 @@ impl AskArgs {
         }
         if let Some(file) = &self.form {
             let schema = std::fs::read(file).with_context(|| format!("failed to read {}", file.display()))?;
-            let schema: Value = serde_json::from_slice(&schema).with_context(|| format!("{} is no JSON", file.display()))?;
+            // Some editors on Windows begin a file with a byte order mark.
+            let schema = schema.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&schema);
+            let schema = json::parse(schema).with_context(|| format!("{} is no JSON that this server reads", file.display()))?;
             let fallback = fallback.map(serde_json::from_str).transpose().context("--fallback must be JSON, as the answer is")?;
             let question = Question::form(&self.question).schema(schema);
             return Ok(Asked::Form(finished(self, question, fallback, idempotency_key)?));

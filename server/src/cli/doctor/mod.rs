@@ -83,6 +83,7 @@ pub(super) async fn run(mut args: DoctorArgs) -> anyhow::Result<()> {
     if let (None, None, Ok(config)) = (&running, &unasked, &config) {
         findings.extend(inspection.as_ref().and_then(|seen| configuration::fits(config, seen)));
         findings.extend(people::check(config, inspection.as_ref()));
+        findings.extend(people::floors(config, inspection.as_ref()));
     }
     findings.extend(of_database);
     if let (true, Some(database), Some(Schema::Current)) =

@@ -136,6 +136,7 @@ pub(super) fn members_of_plans() -> Vec<Member> {
         checkpoint("assignees", json!({"people": ["stranger@example.com"]})).refused(),
         checkpoint("quorum", json!({"required_approvals": 0})).refused(),
         checkpoint("required_assurance", json!("passkey")).refused(),
+        checkpoint("risk", json!("enormous")).refused(),
         checkpoint("status", json!("approved")).refused(),
         Member::of("UpdatePlanRequest", &json!({"checkpoints": []}), "state", json!("cancelled")),
         Member::of("UpdatePlanRequest", &json!({"state": "cancelled"}), "tasks", json!(["another"])).refused(),
