@@ -22,6 +22,7 @@ use domain::portfolio::membership::Membership;
 use domain::portfolio::{Portfolio, PortfolioBody, PortfolioPolicy};
 use domain::subscription::{Subscription, SubscriptionBody};
 use domain::suspension::delivery::BounceKind;
+use domain::suspension::hands::Hands;
 use domain::suspension::lease::Lease;
 use domain::suspension::quorum::Quorum;
 use domain::suspension::{Asker, Ending, Suspension, SuspensionChoice};
@@ -309,6 +310,7 @@ columns!(
         ending_event: Option<i64>,
         quorum: Option<Json<Quorum>>,
         form: Option<Json<Schema>>,
+        hands: Option<Json<Hands>>,
     }
 );
 
@@ -347,6 +349,7 @@ impl SuspensionColumns {
                 quorum: self.quorum.map(|quorum| quorum.0),
                 schema: self.form.map(|schema| Box::new(schema.0)),
                 counted: Vec::new(),
+                hands: self.hands.map(|hands| hands.0).unwrap_or_default(),
                 portfolio_deadline: None,
             },
         })

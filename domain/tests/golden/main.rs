@@ -12,6 +12,7 @@ mod coordinators;
 mod demands;
 mod forms;
 mod governed;
+mod hands;
 mod quorums;
 mod retries;
 mod tasks;
@@ -40,6 +41,7 @@ use domain::people::principal::{Assurance, Credential, Role};
 use domain::suspension::channel::Way;
 use domain::suspension::delivery::{Delivery, Failover};
 use domain::suspension::evidence::Evidence;
+use domain::suspension::hands::Hands;
 use domain::suspension::lease::{Lease, LeaseStatus};
 use domain::suspension::requested::Requested;
 use domain::suspension::{
@@ -138,6 +140,7 @@ fn suspension() -> Suspension {
         quorum: None,
         schema: None,
         counted: Vec::new(),
+        hands: Hands::default(),
         ending: None,
         portfolio_deadline: None,
     }
@@ -229,6 +232,7 @@ fn answered() -> Vec<Event> {
         evidence: None,
         assertion: None,
         agreed: Vec::new(),
+        in_place_of: None,
     };
     let by_key = Resumed {
         ending: Ending { response: Some(json!({"cap": 5})), metadata: None, ..ending },
@@ -578,6 +582,7 @@ fn kinds() -> Vec<Event> {
             quorums::events(),
             forms::events(),
             demands::events(),
+            hands::events(),
         ])
         .flatten()
         .collect()
@@ -641,6 +646,7 @@ fn every_kind_of_event_is_pinned() {
         Event::AskerWentOn { .. } => "intent.asker_went_on",
         Event::AnswerCounted(_) => "intent.answer_counted",
         Event::AnswerTakenBack(_) => "intent.answer_taken_back",
+        Event::Hands(change) => change.event_type(),
         Event::SuspensionExpired(_) => "intent.suspension_expired",
         Event::SuspensionRenotified(_) => "intent.suspension_renotified",
         Event::SuspensionEscalated { .. } => "intent.suspension_escalated",
@@ -678,7 +684,7 @@ fn every_kind_of_event_is_pinned() {
     };
     let kinds = kinds();
     let pinned: BTreeSet<&str> = kinds.iter().map(name).collect();
-    assert_eq!(pinned.len(), 104, "{pinned:?}");
+    assert_eq!(pinned.len(), 108, "{pinned:?}");
     for event in kinds.iter().filter(|event| !matches!(event, Event::Appended(_))) {
         assert_eq!(event.event_type(), name(event));
         assert!(is_a_type(event.event_type()), "no endpoint could subscribe to {}", event.event_type());
