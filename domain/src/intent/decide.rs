@@ -17,7 +17,7 @@ use crate::intent::refusal::{Refusal, end_by_deadline, expired, goes_on, names_a
 use crate::intent::status::Status;
 use crate::intent::suspend::{escalated, suspend, suspend_by_record};
 use crate::intent::{
-    agents, announcing, coordinators, course, deliveries, entries, govern, graph, hands, leases, plans, portfolios, quorum,
+    agents, announcing, coordinators, course, deliveries, entries, govern, graph, handing, leases, plans, portfolios, quorum,
     retries, tasks, workflow,
 };
 use crate::people::principal::{Assurance, Principal, Role};
@@ -107,7 +107,7 @@ fn effects(intent: &Intent, command: &Command, by: &Principal, now: DateTime<Utc
         Command::SuspendByRecord(record) => suspend_by_record(intent, record, by, now),
         Command::Respond(respond) => self::respond(intent, respond, by, now),
         Command::Hand(hand) => {
-            Ok(hands::decide(intent, hand, by, now)?.map(|change| Event::Hands(Box::new(change))).into_iter().collect())
+            Ok(handing::decide(intent, hand, by, now)?.map(|change| Event::Hands(Box::new(change))).into_iter().collect())
         }
         Command::Cancel { suspension_id, reason } => cancel(intent, *suspension_id, reason.as_ref(), by, now),
         Command::Extend { suspension_id, later, reason, cause } => {
