@@ -118,7 +118,7 @@ fn reassign(
     if facts.assignees.as_ref() == Some(assignees) && open.hands.handed.is_empty() {
         return Ok(None);
     }
-    if let Some(before) = facts.assignees.as_ref().filter(|_| by.role != Role::Admin) {
+    if let Some(before) = facts.assignees.as_ref().filter(|_| !by.decides_who_answers()) {
         let may_answer = |address: &String| {
             let person = facts.named.iter().find(|named| named.address == *address);
             person.is_some_and(|person| open.hands.place_of(person, before, &facts.holders).is_some())
