@@ -31,7 +31,7 @@ use store::{LinkView, Precondition, Request, Signer, StoreError, Target, Unreada
 
 use super::Pages;
 use super::form::{Form, Sent, seen};
-use super::hands::{hands};
+use super::hands::hands;
 use super::scripts::{ANSWER, PASSKEY, TIMES, UNLOCK};
 use super::session::see_other;
 use super::signature::usable;
@@ -249,7 +249,7 @@ pub(super) async fn answered(
         Ok(value) => value,
     };
     let wanted = match form.hand {
-        Some(button) => button.request(way, link, &form.to),
+        Some(button) => button.request(way, link, form),
         None => answer(way, link, value, form),
     };
     match shared.store.execute(wanted).await {
@@ -372,7 +372,7 @@ fn open_page(
         assignees: link.question.assignees.as_ref().map(Assignees::in_words).unwrap_or_default(),
         may_answer: link.may_answer,
         quorum: quorum(link),
-        hands: hands(link, &form.to),
+        hands: hands(link, form),
         passkey: passkey(request, pages, link),
         login: way.needs_login(link),
         other: way.other(),

@@ -35,6 +35,8 @@ pub(super) struct Form {
     pub(super) hand: Option<HandButton>,
     /// The address of the person who is to answer in the reader's place.
     pub(super) to: String,
+    /// The people and groups to whom the question is to be assigned.
+    pub(super) who: String,
     pub(super) fields: BTreeMap<String, String>,
     /// The person for whom the page was made; empty on the page of a link.
     pub(super) person: String,
@@ -94,6 +96,7 @@ impl Form {
                 "take_back" => form.takes_back = value == "yes",
                 "hand" => form.hand = HandButton::read(&value),
                 "to" => form.to = cut(value.trim(), COMMENT_BYTES_MAX),
+                "who" => form.who = cut(value.trim(), COMMENT_BYTES_MAX),
                 "person" => form.person = value,
                 "comment" => form.comment = cut(value.trim(), COMMENT_BYTES_MAX),
                 name => {

@@ -1,12 +1,15 @@
-//! The part of the answer page by which a person claims a question, releases it, or hands the own place to another person.
+//! The part of the answer page by which a person claims a question, releases it, hands the own place to another person, or assigns it to others.
 
 use domain::asking::handing;
 use domain::intent::hands::HandStep;
 use domain::people::authority::Action;
-use domain::wire::DelegateRequest;
+use domain::suspension::assignees::Assignees;
+use domain::wire::{DelegateRequest, ReassignRequest};
 use store::{LinkView, Precondition, Request, Target, Unreadable};
 
+use super::form::Form;
 use super::view::HandsShown;
+use super::way::Way;
 
 /// The button that was pressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,6 +17,7 @@ pub(super) enum HandButton {
     Claim,
     Release,
     Delegate,
+    Reassign,
 }
 
 impl HandButton {
@@ -23,17 +27,25 @@ impl HandButton {
             "claim" => Some(Self::Claim),
             "release" => Some(Self::Release),
             "delegate" => Some(Self::Delegate),
+            "reassign" => Some(Self::Reassign),
             _ => None,
         }
     }
 
-    /// The request of the person who pressed the button; `to` is the typed address.
-    pub(super) fn request(self, way: &Way, link: &LinkView, to: &str) -> Request {
+    /// The request of the person who pressed the button of this form.
+    pub(super) fn request(self, way: &Way, link: &LinkView, form: &Form) -> Request {
         let id = link.suspension.id;
         let command = match self {
             Self::Claim => Ok(handing::hand(id, HandStep::Claim)),
             Self::Release => Ok(handing::hand(id, HandStep::Release)),
-            Self::Delegate => handing::delegating(id, &DelegateRequest { to: to.to_owned() }),
+            Self::Delegate => handing::delegating(id, &DelegateRequest { to: form.to.clone() }),
+            Self::Reassign => handing::reassigning(id, ReassignRequest { assignees: typed_assignees(&form.who) }),
+        };
+        let action = match self {
+            Self::Claim => Action::Claim,
+            Self::Release => Action::Release,
+            Self::Delegate => Action::Delegate,
+            Self::Reassign => Action::Reassign,
         };
         Request {
             principal: way.principal(link),
@@ -41,13 +53,20 @@ impl HandButton {
             precondition: Precondition::None,
             idempotency: None,
             trace_parent: None,
-            command: command.map_err(|errors| Unreadable { action: Action::Delegate, errors }),
+            command: command.map_err(|errors| Unreadable { action, errors }),
         }
     }
 }
 
+/// The people and groups that were typed: each word with an at sign is an address, and each other word is a group.
+fn typed_assignees(typed: &str) -> Assignees {
+    let words = typed.split(|c: char| c == ',' || c == ';' || c.is_whitespace()).filter(|word| !word.is_empty());
+    let (people, groups) = words.map(str::to_owned).partition(|word: &String| word.contains('@'));
+    Assignees { people, groups, ..Assignees::default() }
+}
+
 /// In whose hands the question is, for the page.
-pub(super) fn hands(link: &LinkView, to: &str) -> HandsShown {
+pub(super) fn hands(link: &LinkView, form: &Form) -> HandsShown {
     let hands = &link.suspension.hands;
     let reader = link.recipient.to_lowercase();
     HandsShown {
@@ -55,6 +74,7 @@ pub(super) fn hands(link: &LinkView, to: &str) -> HandsShown {
         is_own: hands.claim.as_ref().is_some_and(|claim| claim.person == reader),
         handed: hands.handed.iter().map(|handed| (handed.from.clone(), handed.to.clone())).collect(),
         left_to: hands.handed.iter().rev().find(|handed| handed.from == reader).map(|handed| handed.to.clone()),
-        to: to.to_owned(),
+        to: form.to.clone(),
+        who: form.who.clone(),
     }
 }

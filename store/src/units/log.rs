@@ -465,6 +465,7 @@ fn hand<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, change: &Hand
         return Ok(());
     }
     let question = rows.reads().question(&row)?;
+    inbox::hand(rows, row.rid, &row.suspension, &question, change)?;
     let routes = env.channels.routes(question.channel_at(attempt), change.told());
     ask(rows, env, row.rid, attempt, routes, now)
 }

@@ -143,8 +143,10 @@ pub(in crate::pages) struct HandsShown {
     pub handed: Vec<(String, String)>,
     /// The person to whom the reader has handed the own place.
     pub left_to: Option<String>,
-    /// The address that was typed before an error.
+    /// The address of another person that was typed before an error.
     pub to: String,
+    /// The people and groups that were typed before an error.
+    pub who: String,
 }
 
 /// The passkey that must sign an answer.
