@@ -153,7 +153,8 @@ fn table() -> (usize, String) {
                     for assurance in [None, Some(RequiredAssurance::Passkey)] {
                         for has_quorum in [false, true] {
                             let ownership = if is_own && has_quorum { Ownership::Own } else { Ownership::Free };
-                            let demands = Demands { assurance, assignees: assignees.as_ref(), answerer, ownership, ..Demands::default() };
+                            let demands =
+                                Demands { assurance, assignees: assignees.as_ref(), answerer, ownership, ..Demands::default() };
                             let (asked_by, handed_for) = (Some(&asker), &[ADA.to_owned()][..]);
                             let object =
                                 Object::Intent { created_by: &asker, asked_by, assigned: &[], entries: &[], handed_for, demands };
@@ -203,7 +204,8 @@ fn table_of_floors() -> (usize, String) {
                 for action in [Action::Respond, Action::Decide] {
                     for ownership in [Ownership::Free, separate] {
                         for assurance in [None, Some(RequiredAssurance::Session), Some(RequiredAssurance::Passkey)] {
-                            let demands = Demands { assurance, assignees: assignees.as_ref(), answerer, ownership, ..Demands::default() };
+                            let demands =
+                                Demands { assurance, assignees: assignees.as_ref(), answerer, ownership, ..Demands::default() };
                             let (asked_by, handed_for) = (Some(&asker), &[ADA.to_owned()][..]);
                             let object =
                                 Object::Intent { created_by: &asker, asked_by, assigned: &[], entries: &[], handed_for, demands };

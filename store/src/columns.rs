@@ -22,7 +22,6 @@ use domain::portfolio::membership::Membership;
 use domain::portfolio::{Portfolio, PortfolioBody, PortfolioPolicy};
 use domain::subscription::{Subscription, SubscriptionBody};
 use domain::suspension::delivery::BounceKind;
-use domain::suspension::hands::Hands;
 use domain::suspension::lease::Lease;
 use domain::suspension::quorum::Quorum;
 use domain::suspension::{Asker, Ending, Suspension, SuspensionChoice};
@@ -310,7 +309,7 @@ columns!(
         ending_event: Option<i64>,
         quorum: Option<Json<Quorum>>,
         form: Option<Json<Schema>>,
-        hands: Option<Json<Hands>>,
+        hands: Option<Json<domain::suspension::hands::Hands>>,
     }
 );
 

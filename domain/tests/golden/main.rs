@@ -14,6 +14,7 @@ mod forms;
 mod governed;
 mod hands;
 mod quorums;
+mod receipts;
 mod retries;
 mod tasks;
 mod three_calls;
@@ -21,7 +22,7 @@ mod three_calls;
 use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
-use domain::base::ids::{DeliveryId, EventId, IntentId, KeyId, LeaseId, ReceiptId, SuspensionId};
+use domain::base::ids::{DeliveryId, EventId, IntentId, KeyId, LeaseId, SuspensionId};
 use domain::base::json::canonical;
 use domain::base::name::Owner;
 use domain::base::passkey::{Assertion, Octets};
@@ -31,7 +32,6 @@ use domain::intent::body::{IntentBody, Patch, PatchOp};
 use domain::intent::event::{
     ClientEvent, Event, Expired, ExpiryReason, Extended, ExtensionCause, RefusedAnswer, Reminded, Renotified, Resumed,
 };
-use domain::intent::receipt::{Consumed, Issued, ReceiptEvent, Revoked};
 use domain::intent::record::{Attachment, AttachmentRemoved, Cost, Decision, Failure, Record, RetryPolicy, RetryStrategy};
 use domain::intent::status::Status;
 use domain::intent::vocabulary::{client_may_append, is_a_type};
@@ -279,22 +279,6 @@ fn signed() -> Vec<Event> {
     }));
     let demanding = Question { required_assurance: Some(RequiredAssurance::Passkey), ..question() };
     vec![Event::Suspended(Box::new(suspension()), Box::new(demanding)), Event::Resumed(resumed)]
-}
-
-fn receipts() -> Vec<Event> {
-    let (receipt_id, suspension_id, credential) = (ReceiptId(Uuid::from_u128(70)), asked_id(), Some(key()));
-    let issued = Issued { receipt_id, suspension_id, statement_hash: Hash([9; 32]), credential };
-    let (action_digest, consumed_by) = (Hash([7; 32]), "payments".to_owned());
-    let consumed = Consumed { receipt_id, suspension_id, action_digest, consumed_by, credential };
-    let (reason, revoked_by) = (Some("a second thought".to_owned()), "alice".to_owned());
-    let revoked = Revoked { receipt_id, suspension_id, reason, revoked_by, credential };
-    let event = |event| Event::Receipt(Box::new(event));
-    vec![
-        event(ReceiptEvent::Issued(issued)),
-        event(ReceiptEvent::Consumed(consumed)),
-        event(ReceiptEvent::Revoked(revoked.clone())),
-        event(ReceiptEvent::Revoked(Revoked { reason: None, credential: None, ..revoked })),
-    ]
 }
 
 fn ended() -> Vec<Event> {
@@ -577,7 +561,7 @@ fn kinds() -> Vec<Event> {
             retries::events(),
             tasks::branches(),
             vec![with_evidence()],
-            receipts(),
+            receipts::events(),
             signed(),
             quorums::events(),
             forms::events(),

@@ -249,7 +249,7 @@ pub(super) async fn answered(
         Ok(value) => value,
     };
     let wanted = match form.hand {
-        Some(button) => button.request(way, link, form),
+        Some(button) => button.request(way.principal(link), link.suspension.id, form.typed_hands()),
         None => answer(way, link, value, form),
     };
     match shared.store.execute(wanted).await {
@@ -372,7 +372,7 @@ fn open_page(
         assignees: link.question.assignees.as_ref().map(Assignees::in_words).unwrap_or_default(),
         may_answer: link.may_answer,
         quorum: quorum(link),
-        hands: hands(link, form),
+        hands: hands(link, form.typed_hands()),
         passkey: passkey(request, pages, link),
         login: way.needs_login(link),
         other: way.other(),

@@ -14,7 +14,7 @@ use store::LinkView;
 use super::Pages;
 use super::context::FIELD_PREFIX;
 use super::fields;
-use super::hands::HandButton;
+use super::hands::{HandButton, TypedHands};
 use super::signature::SignedFields;
 use super::view::{Again, FieldError, FieldProblem, Fields, FormError, Typed, line};
 use crate::edge::body::Body;
@@ -144,6 +144,11 @@ impl Form {
                 fields.answer(&self.fields).map_err(FormError::NeedsChange)
             }
         }
+    }
+
+    /// What was typed about other people.
+    pub(super) fn typed_hands(&self) -> TypedHands<'_> {
+        TypedHands { to: &self.to, who: &self.who }
     }
 
     /// The person for whom the page was made.

@@ -1,15 +1,24 @@
 //! The part of the answer page by which a person claims a question, releases it, hands the own place to another person, or assigns it to others.
 
 use domain::asking::handing;
+use domain::base::ids::SuspensionId;
 use domain::intent::hands::HandStep;
 use domain::people::authority::Action;
+use domain::people::principal::Principal;
 use domain::suspension::assignees::Assignees;
 use domain::wire::{DelegateRequest, ReassignRequest};
 use store::{LinkView, Precondition, Request, Target, Unreadable};
 
-use super::form::Form;
 use super::view::HandsShown;
-use super::way::Way;
+
+/// What was typed about other people.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TypedHands<'a> {
+    /// The address of the person who is to have the reader's place.
+    pub(super) to: &'a str,
+    /// The people and groups to whom the question is to be assigned.
+    pub(super) who: &'a str,
+}
 
 /// The button that was pressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,14 +41,13 @@ impl HandButton {
         }
     }
 
-    /// The request of the person who pressed the button of this form.
-    pub(super) fn request(self, way: &Way, link: &LinkView, form: &Form) -> Request {
-        let id = link.suspension.id;
+    /// The request of the person who pressed the button, with what was typed.
+    pub(super) fn request(self, principal: Principal, id: SuspensionId, typed: TypedHands<'_>) -> Request {
         let command = match self {
             Self::Claim => Ok(handing::hand(id, HandStep::Claim)),
             Self::Release => Ok(handing::hand(id, HandStep::Release)),
-            Self::Delegate => handing::delegating(id, &DelegateRequest { to: form.to.clone() }),
-            Self::Reassign => handing::reassigning(id, ReassignRequest { assignees: typed_assignees(&form.who) }),
+            Self::Delegate => handing::delegating(id, &DelegateRequest { to: typed.to.to_owned() }),
+            Self::Reassign => handing::reassigning(id, ReassignRequest { assignees: typed_assignees(typed.who) }),
         };
         let action = match self {
             Self::Claim => Action::Claim,
@@ -48,7 +56,7 @@ impl HandButton {
             Self::Reassign => Action::Reassign,
         };
         Request {
-            principal: way.principal(link),
+            principal,
             target: Target::Suspension(id),
             precondition: Precondition::None,
             idempotency: None,
@@ -66,7 +74,7 @@ fn typed_assignees(typed: &str) -> Assignees {
 }
 
 /// In whose hands the question is, for the page.
-pub(super) fn hands(link: &LinkView, form: &Form) -> HandsShown {
+pub(super) fn hands(link: &LinkView, typed: TypedHands<'_>) -> HandsShown {
     let hands = &link.suspension.hands;
     let reader = link.recipient.to_lowercase();
     HandsShown {
@@ -74,7 +82,7 @@ pub(super) fn hands(link: &LinkView, form: &Form) -> HandsShown {
         is_own: hands.claim.as_ref().is_some_and(|claim| claim.person == reader),
         handed: hands.handed.iter().map(|handed| (handed.from.clone(), handed.to.clone())).collect(),
         left_to: hands.handed.iter().rev().find(|handed| handed.from == reader).map(|handed| handed.to.clone()),
-        to: form.to.clone(),
-        who: form.who.clone(),
+        to: typed.to.to_owned(),
+        who: typed.who.to_owned(),
     }
 }

@@ -96,9 +96,7 @@ pub(super) fn weighed<R: Rows>(rows: &mut R, loaded: &Loaded, change: &HandsEven
     let Some(assignees) = assignees.or(before.as_ref()) else { return Ok(Ok(Vec::new())) };
     let (people, mut errors) = match change {
         HandsEvent::Claimed(_) | HandsEvent::Released(_) => return Ok(Ok(Vec::new())),
-        HandsEvent::Delegated(_) | HandsEvent::Reassigned(_) => {
-            people_of(rows, loaded, open, (assignees, &after))?
-        }
+        HandsEvent::Delegated(_) | HandsEvent::Reassigned(_) => people_of(rows, loaded, open, (assignees, &after))?,
     };
     let is_met = |people: &[_]| open.quorum.as_ref().map_or(Ok(()), |quorum| quorum.can_be_met_by(people));
     match change {
