@@ -276,6 +276,55 @@ on_each_store! {
         mails(app).await;
     }
 
+    /// The page of a question offers every change to a session, without scripts; the inbox leads there, and shows who has claimed.
+    async fn a_session_changes_hands_on_the_page_and_inboxes_follow(app: &mut TestApp) {
+        directory(app).await;
+        list(app, DAN, "operator").await;
+        let (intent, id) = asked(app, json!(null), json!({})).await;
+        mails(app).await;
+        let (inbox, path) = (format!("{}inbox", app.base), format!("{}questions/{id}", app.base));
+        let mut ada = logins::log_in(app, ADA).await;
+        let mut bob = logins::log_in(app, BOB).await;
+        let shown = ada.open(&inbox).await.html;
+        assert!(shown.contains(&format!("/questions/{id}#claim")), "{shown}");
+        let page = ada.open(&path).await;
+        for part in ["id=\"claim\"", "value=\"claim\"", "value=\"delegate\"", "value=\"reassign\""] {
+            assert!(page.html.contains(part), "{part}: {}", page.html);
+        }
+        let nonce = page.nonce();
+        let press = |button: &'static str, name: &'static str, typed: &'static str| {
+            vec![("nonce", nonce.clone()), ("person", ADA.to_owned()), ("hand", button.to_owned()), (name, typed.to_owned())]
+        };
+        let sent = |fields: Vec<(&'static str, String)>, mut who: harness::person::Person| {
+            let path = path.clone();
+            async move {
+                let fields: Vec<(&str, &str)> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
+                who.post(&path, &fields).await
+            }
+        };
+        assert_eq!(sent(press("claim", "to", ""), bob.clone()).await.status, 403, "the page was shown to Ada");
+        assert_eq!(sent(press("claim", "to", ""), ada.clone()).await.status, 303);
+        assert!(ada.open(&path).await.html.contains("value=\"release\""));
+        assert!(ada.open(&inbox).await.html.contains("You work on it") && bob.open(&inbox).await.html.contains("works on it"));
+        assert_eq!(sent(press("release", "to", ""), ada.clone()).await.status, 303);
+        assert!(!bob.open(&inbox).await.html.contains("works on it"));
+        let wrong = sent(press("reassign", "who", "bob@example.com, dan@example.com"), ada.clone()).await;
+        assert!(wrong.status == 422 && wrong.html.contains("value=\"bob@example.com, dan@example.com\""), "{}", wrong.html);
+        assert_eq!(sent(press("delegate", "to", DAN), ada.clone()).await.status, 303);
+        let waits = |html: &str| html.contains(&format!("id=\"q-{id}\""));
+        assert!(!waits(&ada.open(&inbox).await.html), "her place is Dan's");
+        mails(app).await;
+        let mut dan = logins::log_in(app, DAN).await;
+        assert!(waits(&dan.open(&inbox).await.html) && waits(&bob.open(&inbox).await.html));
+        let nonce = bob.open(&path).await.nonce();
+        let fields = [("nonce", nonce.as_str()), ("person", BOB), ("hand", "reassign"), ("who", " eve@example.com; bob@example.com ")];
+        assert_eq!(bob.post(&path, &fields).await.status, 303);
+        assert!(!waits(&dan.open(&inbox).await.html) && waits(&bob.open(&inbox).await.html));
+        let logged = event(app, intent, "intent.reassigned").await;
+        assert_eq!((&logged["assignees"], logged["credential"]["kind"].as_str()), (&json!({"people": [EVE, BOB]}), Some("session")));
+        mails(app).await;
+    }
+
     /// The SDK has a call for each change.
     async fn the_sdk_changes_hands(app: &mut TestApp) {
         directory(app).await;
