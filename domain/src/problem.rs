@@ -35,6 +35,12 @@ pub enum Rejection {
     /// A person wants to take back an answer that does not count.
     #[error("the person has no counted answer to this question, so none can be taken back")]
     NotCounted,
+    /// The caller has not claimed the question.
+    #[error("you have not claimed this question, so there is no claim to release")]
+    NotClaimed,
+    /// The caller would hand on a place in which an answer counts.
+    #[error("your answer to this question counts; take it back before you hand your place to another person")]
+    HasAnswered,
     /// The question demands more assurance of the person than this way to answer gives.
     #[error("the question demands the assurance {required}: {}", how_to_meet(*required))]
     AssuranceTooLow {
@@ -480,6 +486,8 @@ impl Rejection {
             Self::NotAssigned => entry("not_assigned", 403, "The question is assigned to other people"),
             Self::GatewayCounted => entry("gateway_counted", 409, "The gateway counts already"),
             Self::NotCounted => entry("not_counted", 409, "No answer to take back"),
+            Self::NotClaimed => entry("not_claimed", 409, "No claim to release"),
+            Self::HasAnswered => entry("has_answered", 409, "Your answer counts already"),
             Self::AssuranceTooLow { .. } => entry("assurance_too_low", 403, "Assurance too low"),
             Self::PasskeyRefused { .. } => entry("passkey_refused", 403, "Passkey refused"),
             Self::ReservedEventType { .. } => entry("reserved_event_type", 403, "Reserved event type"),

@@ -7,6 +7,7 @@ use domain::people::authority::{Action, Demands, Object, Ownership, authorize};
 use domain::people::principal::{Assurance, Credential, Principal, Role};
 use domain::problem::Rejection;
 use domain::suspension::assignees::{AssignedRole, Assignees};
+use domain::suspension::hands::{Handed, Hands};
 use domain::suspension::{Asker, RequiredAssurance};
 use uuid::Uuid;
 
@@ -64,6 +65,77 @@ fn verdict(result: Result<(), Rejection>) -> &'static str {
     }
 }
 
+/// Places that were handed on, and Ada and Bob as the directory knows them: the places, the assignees, Ada, and Bob.
+type Place = (&'static str, Vec<[&'static str; 3]>, Assignees, Option<Answerer>, Option<Answerer>);
+
+const BOB: &str = "bob@example.com";
+
+fn places() -> Vec<Place> {
+    let person = |address: &str, role| Some(Answerer { address: address.into(), role, groups: vec!["finance".into()] });
+    let (ada, bob) = (person(ADA, Role::Operator), person(BOB, Role::Operator));
+    let named = Assignees { people: vec![BOB.into()], ..Assignees::default() };
+    let both = Assignees { people: vec![ADA.into(), BOB.into()], ..Assignees::default() };
+    let legal = Assignees { groups: vec!["legal".into()], ..Assignees::default() };
+    let to_ada = vec![[BOB, BOB, ADA]];
+    vec![
+        ("she has Bob's place", to_ada.clone(), named.clone(), ada.clone(), bob.clone()),
+        (
+            "she had Bob's place, and handed it on",
+            vec![[BOB, BOB, ADA], [BOB, ADA, "cleo@example.com"]],
+            named.clone(),
+            ada.clone(),
+            bob.clone(),
+        ),
+        ("she handed her own place on", vec![[ADA, ADA, BOB]], both, ada.clone(), bob.clone()),
+        ("she has Bob's place, and Bob is not listed any more", to_ada.clone(), named.clone(), ada.clone(), None),
+        ("she has Bob's place, and Bob is an auditor", to_ada.clone(), named.clone(), ada.clone(), person(BOB, Role::Auditor)),
+        ("she has Bob's place, and is an auditor", to_ada.clone(), named.clone(), person(ADA, Role::Auditor), bob.clone()),
+        ("she has Bob's place, and is not listed any more", to_ada.clone(), named, None, bob.clone()),
+        ("she has a place that Bob had by a group", to_ada, legal, ada, bob),
+    ]
+}
+
+/// The lines about places that were handed on, and about those who may change who answers: the verdicts for an answer, a claim, a delegation
+/// and a reassignment, on a question that one answer decides and on one that needs a quorum.
+fn table_of_hands() -> (usize, String) {
+    let asker = &Asker { name: "bot".into(), owner: Owner("team-a".into()) };
+    let (mut cases, mut lines) = (0, Vec::new());
+    let plain = assignments()
+        .into_iter()
+        .map(|(assigned, assignees, listed)| (format!("assigned {assigned}"), Hands::default(), assignees, listed, None));
+    let handed = places().into_iter().map(|(place, handed, assignees, ada, bob)| {
+        let handed = handed.into_iter().map(|[place, from, to]| Handed { place: place.into(), from: from.into(), to: to.into() });
+        (place.to_owned(), Hands { handed: handed.collect(), ..Hands::default() }, Some(assignees), ada, bob)
+    });
+    let places: Vec<_> = plain.chain(handed).collect();
+    for (whose, owner, is_own) in
+        [("another owner", "team-b", false), ("the asker's owner", "team-a", false), ("the asker's person", "team-b", true)]
+    {
+        for (route, principal) in routes(owner).into_iter().chain(sessions()) {
+            for (place, hands, assignees, listed, bob) in &places {
+                let known = answers_for(&principal, Some(ADA)).is_some_and(|address| address == ADA);
+                let (answerer, holders) = (listed.as_ref().filter(|_| known), bob.as_slice());
+                let mut cells = Vec::new();
+                for action in [Action::Respond, Action::Claim, Action::Delegate, Action::Reassign] {
+                    for has_quorum in [false, true] {
+                        let is_own = is_own && (has_quorum || action == Action::Reassign);
+                        let (assignees, hands) = (assignees.as_ref(), Some(hands));
+                        let ownership = if is_own { Ownership::Own } else { Ownership::Free };
+                        let demands = Demands { assurance: None, assignees, answerer, ownership, hands, holders };
+                        let (asked_by, handed_for) = (Some(asker), &[ADA.to_owned()][..]);
+                        let object =
+                            Object::Intent { created_by: asker, asked_by, assigned: &[], entries: &[], handed_for, demands };
+                        cells.push(verdict(authorize(&principal, action, object)));
+                        cases += 1;
+                    }
+                }
+                lines.push(format!("{route}; {whose}; {place}; hands: {}", cells.join(" ")));
+            }
+        }
+    }
+    (cases, lines.join("\n") + "\n")
+}
+
 /// The table: one line for a route, an owner and an assignment; in it, the verdicts without and with a demanded passkey, on a question that
 /// one answer decides and on one that needs a quorum, for answers and for decisions of requests.
 fn table() -> (usize, String) {
@@ -81,7 +153,8 @@ fn table() -> (usize, String) {
                     for assurance in [None, Some(RequiredAssurance::Passkey)] {
                         for has_quorum in [false, true] {
                             let ownership = if is_own && has_quorum { Ownership::Own } else { Ownership::Free };
-                            let demands = Demands { assurance, assignees: assignees.as_ref(), answerer, ownership };
+                            let demands =
+                                Demands { assurance, assignees: assignees.as_ref(), answerer, ownership, ..Demands::default() };
                             let (asked_by, handed_for) = (Some(&asker), &[ADA.to_owned()][..]);
                             let object =
                                 Object::Intent { created_by: &asker, asked_by, assigned: &[], entries: &[], handed_for, demands };
@@ -131,7 +204,8 @@ fn table_of_floors() -> (usize, String) {
                 for action in [Action::Respond, Action::Decide] {
                     for ownership in [Ownership::Free, separate] {
                         for assurance in [None, Some(RequiredAssurance::Session), Some(RequiredAssurance::Passkey)] {
-                            let demands = Demands { assurance, assignees: assignees.as_ref(), answerer, ownership };
+                            let demands =
+                                Demands { assurance, assignees: assignees.as_ref(), answerer, ownership, ..Demands::default() };
                             let (asked_by, handed_for) = (Some(&asker), &[ADA.to_owned()][..]);
                             let object =
                                 Object::Intent { created_by: &asker, asked_by, assigned: &[], entries: &[], handed_for, demands };
@@ -167,9 +241,9 @@ fn no_line_of_the_floors_lets_an_answer_below_them_through() {
 /// If a line changes, a person or a program may answer that could not before, or the other way round.
 #[test]
 fn the_table_of_routes_and_demands_is_this_one() {
-    let ((cases, first), (of_floors, second)) = (table(), table_of_floors());
-    assert!(cases >= 400 && of_floors >= 400, "{cases} {of_floors}");
-    let table = first + &second;
+    let ((cases, first), (of_floors, second), (of_hands, third)) = (table(), table_of_floors(), table_of_hands());
+    assert!(cases >= 400 && of_floors >= 400 && of_hands >= 400, "{cases} {of_floors} {of_hands}");
+    let table = first + &second + &third;
     for (line, (now, before)) in table.lines().zip(GOLDEN.lines()).enumerate() {
         assert_eq!(now, before, "line {}", line + 1);
     }
@@ -189,5 +263,24 @@ fn no_line_of_the_table_lets_the_asker_or_an_outsider_answer() {
         let is_outsider = ["another group", "she is none", "an auditor", "not listed"].iter().any(|text| who.contains(text));
         assert!(!(is_outsider && says_yes(&[0, 1, 2, 3, 4, 5, 6, 7])), "{line}");
         assert!(who.starts_with("link and passkey") || !says_yes(&[2, 3, 6, 7]), "{line}");
+    }
+}
+
+/// No line lets the asker, or a person without a place of the own or of another, answer or change who answers.
+#[test]
+fn no_place_that_was_handed_on_lets_the_asker_or_an_outsider_answer() {
+    for line in table_of_hands().1.lines() {
+        let (who, verdicts) = line.split_once("; hands: ").unwrap();
+        let verdicts: Vec<&str> = verdicts.split(' ').collect();
+        let says_yes = |places: &[usize]| places.iter().any(|place| verdicts[*place] == "yes");
+        let everything = [0, 1, 2, 3, 4, 5, 6, 7];
+        let is_key = who.starts_with("key") || who.starts_with("gateway");
+        assert!(!(is_key && who.contains("the asker's owner") && says_yes(&everything)), "{line}");
+        assert!(!(who.contains("the asker's person") && says_yes(&[1, 3, 5, 6, 7])), "{line}");
+        let without = ["handed", "not listed", "an auditor", "by a group", "another group", "she is none"];
+        let is_outsider = without.iter().any(|text| who.contains(text));
+        let is_admins = who.starts_with("key of an admin");
+        assert!(!(is_outsider && says_yes(if is_admins { &everything[..6] } else { &everything })), "{line}");
+        assert!(!who.starts_with("gateway") || !says_yes(&[2, 3, 4, 5, 6, 7]), "{line}");
     }
 }

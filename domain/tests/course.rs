@@ -295,6 +295,7 @@ impl Walk {
                     evidence: None,
                     assertion: None,
                     answerer: None,
+                    in_place_of: None,
                     takes_back: false,
                     comment_on_refusal: None,
                 };

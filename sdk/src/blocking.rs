@@ -48,6 +48,7 @@ use domain::base::ids::{IntentId, ReceiptId, SuspensionId};
 use domain::base::sealed::Hash;
 use domain::intent::governance::Policy;
 use domain::intent::status::Status;
+use domain::suspension::assignees::Assignees;
 use domain::suspension::lease::Lease as LeaseView;
 use domain::suspension::retry::PartialRetryPolicy;
 use domain::wire::{
@@ -241,6 +242,26 @@ impl Client {
     /// Takes back the answer of this key's person to `question`; see [`crate::Client::take_back`].
     pub fn take_back(&self, question: &SuspensionRecord) -> Result<SuspensionRecord, CallError> {
         self.driver.run(self.client.take_back(question))
+    }
+
+    /// Tells others that this key's person works on a question; see [`crate::Client::claim`].
+    pub fn claim(&self, id: SuspensionId) -> Result<SuspensionRecord, CallError> {
+        self.driver.run(self.client.claim(id))
+    }
+
+    /// Takes the claim of this key's person back; see [`crate::Client::release`].
+    pub fn release(&self, id: SuspensionId) -> Result<SuspensionRecord, CallError> {
+        self.driver.run(self.client.release(id))
+    }
+
+    /// Hands the place of this key's person to another; see [`crate::Client::delegate`].
+    pub fn delegate(&self, id: SuspensionId, to: &str) -> Result<SuspensionRecord, CallError> {
+        self.driver.run(self.client.delegate(id, to))
+    }
+
+    /// Assigns a question to other people; see [`crate::Client::reassign`].
+    pub fn reassign(&self, id: SuspensionId, assignees: Assignees) -> Result<SuspensionRecord, CallError> {
+        self.driver.run(self.client.reassign(id, assignees))
     }
 
     /// Gives people more time for `question`; see [`crate::Client::extend`].

@@ -8,11 +8,13 @@ use domain::intent::command::Suspend;
 use domain::log::payload::AnswerCounted;
 use domain::people::answerer::Answerer;
 use domain::people::authority::{Action, Object, authorize};
+use domain::people::person::Person;
 use domain::people::principal::{Principal, Role};
 use domain::problem::Rejection;
 use domain::suspension::assignees::Assignees;
+use domain::suspension::hands::Hands;
 use domain::suspension::quorum::Counted;
-use domain::suspension::{Asker, Question};
+use domain::suspension::{Asker, Question, Suspension};
 
 use crate::error::Wanted;
 use crate::passkey::Signer;
@@ -90,8 +92,9 @@ pub(crate) fn counted<R: ReadRows>(rows: &mut R, row: &SuspensionRow) -> RowsRes
     let mut counted = Vec::new();
     for answer in rows.answers(row.rid)? {
         let Event { payload } = serde_json::from_slice(&rows.event(answer.event)?.bytes)?;
-        let (gateway, value, at) = (payload.gateway(), payload.value, payload.responded_at);
-        counted.push(Counted { person: answer.person, value, at, gateway, groups: Vec::new(), may_answer: true });
+        let (gateway, person, groups) = (payload.gateway(), answer.person, Vec::new());
+        let AnswerCounted { value, responded_at: at, in_place_of, .. } = payload;
+        counted.push(Counted { person, value, at, gateway, groups, may_answer: true, in_place_of });
     }
     Ok(counted)
 }
@@ -103,6 +106,20 @@ fn assigned<'a, R: ReadRows>(
     assignees: &Assignees,
     of_quorum: impl Iterator<Item = &'a String>,
 ) -> RowsResult<Result<Vec<Answerer>, Vec<FieldError>>> {
+    let (people, mut errors) = candidates(rows, assignees, of_quorum)?;
+    if people.is_empty() && errors.is_empty() {
+        let message = "must name at least one person who may answer: no listed person is in these groups or has these roles";
+        errors.push(FieldError::new("assignees", "count", message));
+    }
+    Ok(if errors.is_empty() { Ok(people) } else { Err(errors) })
+}
+
+/// The people who may answer a question with these assignees, and the errors about people and groups that do not exist.
+fn candidates<'a, R: ReadRows>(
+    rows: &mut R,
+    assignees: &Assignees,
+    of_quorum: impl Iterator<Item = &'a String>,
+) -> RowsResult<(Vec<Answerer>, Vec<FieldError>)> {
     let listed: HashMap<String, Role> = rows.people()?.into_iter().map(|person| (person.address, person.role)).collect();
     let mut errors = Vec::new();
     for (index, address) in assignees.people.iter().enumerate() {
@@ -131,48 +148,94 @@ fn assigned<'a, R: ReadRows>(
         .filter(|person| person.is_among(assignees))
         .collect();
     people.sort_unstable_by(|one, other| one.address.cmp(&other.address));
-    if people.is_empty() && errors.is_empty() {
-        let message = "must name at least one person who may answer: no listed person is in these groups or has these roles";
-        errors.push(FieldError::new("assignees", "count", message));
+    Ok((people, errors))
+}
+
+/// The people who may answer an open question that is in these hands, except the people behind `askers`; and the errors about assignees
+/// that do not exist.
+pub(crate) fn could_answer<R: ReadRows>(
+    rows: &mut R,
+    open: &Suspension,
+    (assignees, hands): (&Assignees, &Hands),
+    askers: &[&Asker],
+) -> RowsResult<(Vec<Answerer>, Vec<FieldError>)> {
+    let groups = open.quorum.iter().flat_map(|quorum| quorum.required_by_group.keys());
+    let (mut people, errors) = candidates(rows, assignees, groups)?;
+    people.retain(|person| !hands.has_left(&person.address));
+    let holders = holders(rows, hands)?;
+    for address in hands.handed.iter().map(|handed| &handed.to) {
+        let is_known = people.iter().any(|person| person.address == *address);
+        let person = if is_known { None } else { answerer(rows, address)? };
+        people.extend(person.filter(|person| hands.place_of(person, assignees, &holders).is_some()));
     }
-    Ok(if errors.is_empty() { Ok(people) } else { Err(errors) })
+    let owned = subjects_of(rows, askers)?;
+    people.retain(|person| !is_behind(askers, &owned, &person.address));
+    Ok((people, errors))
 }
 
 /// The counted answers of an open question, each with whether its person may still answer, and the groups of that person.
 pub(crate) fn counted_now<R: ReadRows>(rows: &mut R, row: &SuspensionRow, question: &Question) -> RowsResult<Vec<Counted>> {
     let mut counted = counted(rows, row)?;
-    look_again(rows, &mut counted, question.assignees.as_ref())?;
+    let holders = holders(rows, &row.suspension.hands)?;
+    look_again(rows, &mut counted, question.assignees.as_ref(), (&row.suspension.hands, &holders))?;
     Ok(counted)
 }
 
 /// Looks again at the people who have answered: each must still be allowed to when the last one answers.
-pub(crate) fn look_again<R: ReadRows>(rows: &mut R, counted: &mut [Counted], assignees: Option<&Assignees>) -> RowsResult<()> {
+///
+/// A person who was listed after the answer is another one with the same address, and the answer does not count for that person.
+pub(crate) fn look_again<R: ReadRows>(
+    rows: &mut R,
+    counted: &mut [Counted],
+    assignees: Option<&Assignees>,
+    (hands, holders): (&Hands, &[Answerer]),
+) -> RowsResult<()> {
     for counted in counted {
-        let person = answerer(rows, &counted.person)?;
-        let is_among = |person: &Answerer| assignees.is_none_or(|assignees| person.is_among(assignees));
-        counted.may_answer = person.as_ref().is_some_and(is_among);
+        let listed = rows.person_called(&counted.person)?.filter(|person| person.added_at <= counted.at);
+        let person = listed.map(|person| as_answerer(rows, person)).transpose()?;
+        let place = person.as_ref().and_then(|person| match assignees {
+            Some(assignees) => hands.place_of(person, assignees, holders),
+            None => Some(&person.address),
+        });
+        counted.may_answer = place.is_some();
+        counted.in_place_of = place.filter(|place| *place != counted.person).map(str::to_owned);
         counted.groups = person.map(|person| person.groups).unwrap_or_default();
     }
     Ok(())
 }
 
-/// The listed person with this address, which is in small letters.
-pub(crate) fn answerer<R: ReadRows>(rows: &mut R, address: &str) -> RowsResult<Option<Answerer>> {
-    let Some(person) = rows.person_called(address)? else { return Ok(None) };
-    let groups = rows.groups_of(person.id)?;
-    Ok(Some(Answerer { address: person.address, role: person.role, groups }))
+/// The listed people among those whose places in a question were handed on.
+pub(crate) fn holders<R: ReadRows>(rows: &mut R, hands: &Hands) -> RowsResult<Vec<Answerer>> {
+    let mut holders = Vec::new();
+    for address in hands.holders() {
+        holders.extend(answerer(rows, &address)?);
+    }
+    Ok(holders)
 }
 
-/// Whether a question may be answered by the person with this address: it is assigned to that person, or to no one in particular.
-pub(crate) fn is_assigned_to<R: ReadRows>(rows: &mut R, question: &Question, address: &str) -> RowsResult<bool> {
+/// The listed person with this address, which is in small letters.
+pub(crate) fn answerer<R: ReadRows>(rows: &mut R, address: &str) -> RowsResult<Option<Answerer>> {
+    rows.person_called(address)?.map(|person| as_answerer(rows, person)).transpose()
+}
+
+fn as_answerer<R: ReadRows>(rows: &mut R, person: Person) -> RowsResult<Answerer> {
+    let groups = rows.groups_of(person.id)?;
+    Ok(Answerer { address: person.address, role: person.role, groups })
+}
+
+/// Whether a question may be answered by the person with this address: the person has a place in it, or it is assigned to no one in
+/// particular.
+pub(crate) fn is_assigned_to<R: ReadRows>(rows: &mut R, hands: &Hands, question: &Question, address: &str) -> RowsResult<bool> {
     let Some(assignees) = &question.assignees else { return Ok(true) };
-    Ok(answerer(rows, &address.to_lowercase())?.is_some_and(|person| person.is_among(assignees)))
+    let holders = holders(rows, hands)?;
+    let person = answerer(rows, &address.to_lowercase())?;
+    Ok(person.is_some_and(|person| hands.place_of(&person, assignees, &holders).is_some()))
 }
 
 /// Whether the person with this address may answer: the question is assigned to that person, and if several people must agree or the
 /// question keeps the owner of the key that asked from answering, the person is not behind the asker.
 pub(crate) fn may_answer<R: ReadRows>(rows: &mut R, row: &SuspensionRow, question: &Question, address: &str) -> RowsResult<bool> {
-    if !is_assigned_to(rows, question, address)? {
+    if !is_assigned_to(rows, &row.suspension.hands, question, address)? {
         return Ok(false);
     }
     if row.suspension.quorum.is_none() && question.separation.is_none() {

@@ -309,6 +309,7 @@ columns!(
         ending_event: Option<i64>,
         quorum: Option<Json<Quorum>>,
         form: Option<Json<Schema>>,
+        hands: Option<Json<domain::suspension::hands::Hands>>,
     }
 );
 
@@ -347,6 +348,7 @@ impl SuspensionColumns {
                 quorum: self.quorum.map(|quorum| quorum.0),
                 schema: self.form.map(|schema| Box::new(schema.0)),
                 counted: Vec::new(),
+                hands: self.hands.map(|hands| hands.0).unwrap_or_default(),
                 portfolio_deadline: None,
             },
         })

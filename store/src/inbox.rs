@@ -198,7 +198,11 @@ fn questions<R: ReadRows>(rows: &mut R, found: &[ListedRow]) -> RowsResult<Vec<I
     for row in found {
         let Some(suspension) = suspensions.remove(&row.rid) else { continue };
         let answers = if row.has_quorum { rows.answers(row.rid)?.len() } else { 0 };
-        questions.push(InboxQuestion { suspension: suspension.suspension, question: texts.remove(&row.event), answers });
+        let mut question = texts.remove(&row.event);
+        if let Some(question) = &mut question {
+            question.pass_to(&suspension.suspension.hands);
+        }
+        questions.push(InboxQuestion { suspension: suspension.suspension, question, answers });
     }
     Ok(questions)
 }
@@ -286,10 +290,10 @@ impl Looking<'_> {
         Ok(fitting.into_iter().map(|row| row.rid).collect())
     }
 
-    /// Leaves out the questions that the person has answered, and those that the person may not answer: if several people must agree,
-    /// none of them is the person behind the asker.
+    /// Leaves out the questions that the person has answered, those in which the person has handed the place on, and those of which the
+    /// person is behind the asker while several people must agree.
     fn leave_out<R: ReadRows>(&mut self, rows: &mut R, questions: &mut Vec<ListedRow>) -> RowsResult<()> {
-        questions.retain(|row| !row.is_counted);
+        questions.retain(|row| !row.is_counted && !row.hands.has_left(&self.address));
         let intents: Vec<i64> = questions.iter().filter(|row| row.has_quorum).map(|row| row.intent).collect();
         if intents.is_empty() {
             return Ok(());

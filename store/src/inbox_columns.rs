@@ -4,10 +4,11 @@ use chrono::{DateTime, Utc};
 use diesel::Queryable;
 use diesel::dsl::{IsNotNull, Nullable};
 use domain::suspension::Asker;
+use domain::suspension::hands::Hands;
 
 use crate::rows::{Code, ListedRow, RowsResult};
 use crate::schema::{counted_answers, suspensions};
-use crate::sql::{At, Owned};
+use crate::sql::{At, Json, Owned};
 
 /// The time of a question without a deadline in the order of the deadlines: the last second of the year 9999.
 pub(crate) const NO_DEADLINE: DateTime<Utc> = match DateTime::from_timestamp(253_402_300_799, 0) {
@@ -26,6 +27,7 @@ pub(crate) type ListedSelection = (
     suspensions::expires_at,
     IsNotNull<suspensions::quorum>,
     Nullable<counted_answers::event>,
+    suspensions::hands,
 );
 
 /// See [`ListedSelection`].
@@ -41,6 +43,7 @@ pub(crate) fn listed() -> ListedSelection {
         suspensions::expires_at,
         suspensions::quorum.is_not_null(),
         counted_answers::event.nullable(),
+        suspensions::hands,
     )
 }
 
@@ -55,6 +58,7 @@ pub(crate) struct ListedColumns {
     expires_at: Option<At>,
     has_quorum: bool,
     counted: Option<i64>,
+    hands: Option<Json<Hands>>,
 }
 
 impl ListedColumns {
@@ -68,6 +72,7 @@ impl ListedColumns {
             expires_at: self.expires_at.map(|at| at.0),
             has_quorum: self.has_quorum,
             is_counted: self.counted.is_some(),
+            hands: self.hands.map(|hands| hands.0).unwrap_or_default(),
         })
     }
 }

@@ -95,6 +95,28 @@ async fn questions_are_listed_shown_extended_reminded_answered_and_logged() {
     assert!(unknown.status.code() == Some(3) && unknown.stderr.contains("placet list --all"), "{unknown:?}");
 }
 
+/// A person says that the person works on a question, and takes that back; a place that cannot be handed on stays, with the reason.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_question_is_claimed_and_released_and_a_stranger_gets_no_place() {
+    let desk = Desk::open().await;
+    let (asking, id) = desk.asked().await;
+    let id = id.as_str();
+    let operator = async |arguments: &[&str]| desk.site.run(desk.with_key(desk.operator.key(), arguments)).await;
+    let claimed = operator(&["claim", id]).await;
+    assert!(claimed.succeeded().contains("Others see that you work on it, and may answer all the same."), "{claimed:?}");
+    assert_eq!(line(&operator(&["show", id, "--json"]).await)["claimed_by"], json!("alice"));
+    assert!(operator(&["show", id]).await.succeeded().contains("alice works on it"));
+    assert!(operator(&["unclaim", id]).await.succeeded().contains("No person works on it any more."));
+    let again = operator(&["unclaim", id]).await;
+    assert!(again.status.code() == Some(3) && again.stderr.contains("the claim was not released"), "{again:?}");
+    let stranger = operator(&["delegate", id, "--to", "stranger@example.com"]).await;
+    assert!(stranger.status.code() == Some(3) && stranger.stderr.contains("no listed person"), "{stranger:?}");
+    let unknown = operator(&["reassign", id, "--group", "finance", "--role", "admin"]).await;
+    assert!(unknown.status.code() == Some(3) && unknown.stderr.contains("there is no group finance"), "{unknown:?}");
+    assert_eq!(operator(&["answer", id, "APP"]).await.succeeded(), "Recorded approve by alice.\n");
+    assert_eq!(code(&asking.finish().await), (Some(0), "approve\n"));
+}
+
 /// The agent that asked may withdraw its question, and so may an admin, both with a reason. The waiting `placet ask` ends then.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_asker_and_an_admin_withdraw_a_question() {
@@ -336,7 +358,10 @@ async fn a_server_that_is_away_is_said_within_a_second() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn completions_and_the_manual_name_every_command() {
     let site = Site::development();
-    let commands = ["ask", "answer", "list", "show", "log", "withdraw", "remind", "extend", "status", "keys", "serve", "doctor"];
+    let commands = [
+        "ask", "answer", "list", "show", "log", "withdraw", "remind", "extend", "claim", "unclaim", "delegate", "reassign",
+        "status", "keys", "serve", "doctor",
+    ];
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let completions = site.run(site.command(["completions", shell])).await;
         let missing: Vec<_> = commands.iter().filter(|name| !completions.succeeded().contains(**name)).collect();

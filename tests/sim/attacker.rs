@@ -85,6 +85,7 @@ fn draw_trespass(world: &World, creator: &str, named: String) -> (&'static str, 
             assertion: None,
             answerer: None,
             comment_on_refusal: None,
+            in_place_of: None,
             takes_back: false,
         }))
     };

@@ -158,6 +158,7 @@ pub(crate) fn request(
             assertion: None,
             answerer: None,
             comment_on_refusal: None,
+            in_place_of: None,
             takes_back: false,
         }))),
     }

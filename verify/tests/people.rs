@@ -548,3 +548,88 @@ fn a_gateway_takes_back_an_answer_that_came_through_it() {
     world.payload(Tale::Linked, TAKEN_BACK)["person"] = json!(DAN);
     found(&world, "decision_differs", "was not counted");
 }
+
+const DELEGATED: &str = "intent.delegated";
+
+/// Alice's place goes to Dan.
+fn handed_on() -> Value {
+    json!({"suspension_id": Tale::Linked.question(), "place": ALICE, "from": ALICE, "to": DAN, "credential": key(ALICE)})
+}
+
+/// A world in which the question is Alice's, and both she and Dan are listed.
+fn of_alice() -> World {
+    let mut world = World::honest();
+    world.payload(Tale::Linked, "intent.suspended")["assignees"] = json!({"people": [ALICE]});
+    for (at, address) in [(3, DAN), (4, ALICE)] {
+        early(&mut world, at, "person.added", person(address, "operator"));
+    }
+    world
+}
+
+/// A world in which Dan answers in Alice's place.
+fn in_place_of_alice() -> World {
+    let mut world = of_alice();
+    before_the_answer(&mut world, ALICE, ASKED_AT + 50, DELEGATED, handed_on());
+    world.payload(Tale::Linked, RESUMED)["in_place_of"] = json!(ALICE);
+    world
+}
+
+#[test]
+fn an_answer_in_the_place_of_another_is_right() {
+    verified(&in_place_of_alice());
+}
+
+#[test]
+fn a_place_that_no_person_handed_on_is_found() {
+    found(&of_alice(), "answer_not_allowed", "assigned to other people");
+    let mut unsaid = in_place_of_alice();
+    unsaid.payload(Tale::Linked, RESUMED).as_object_mut().unwrap().remove("in_place_of");
+    found(&unsaid, "decision_differs", "in_place_of");
+    for (member, name) in [("from", DAN), ("place", DAN), ("to", ALICE)] {
+        let mut world = in_place_of_alice();
+        world.payload(Tale::Linked, DELEGATED)[member] = json!(name);
+        let report = judge(&world);
+        assert_eq!(report.verdict, Verdict::NotVerified, "{member}");
+    }
+    // Dan was not listed, or was an auditor; Alice was removed after she had handed the place on.
+    let cases = [
+        (DAN, 5, "person.removed", "operator", "change_not_allowed"),
+        (DAN, 5, "person.changed", "auditor", "change_not_allowed"),
+        (ALICE, 5, "person.removed", "operator", "change_not_allowed"),
+    ];
+    for (address, at, event_type, role, code) in cases {
+        let mut world = in_place_of_alice();
+        early(&mut world, at, event_type, person(address, role));
+        found(&world, code, "");
+    }
+}
+
+#[test]
+fn a_claim_of_an_outsider_and_a_wider_reassignment_are_found() {
+    let claim = json!({"suspension_id": Tale::Linked.question(), "person": ALICE, "credential": key(ALICE)});
+    let mut world = in_place_of_alice();
+    let place = world.place(Tale::Linked, DELEGATED);
+    before_the_answer(&mut world, ALICE, ASKED_AT + 40, "intent.claimed", claim.clone());
+    let claimed = world.place(Tale::Linked, "intent.claimed");
+    world.events.swap(place, claimed);
+    verified(&world);
+    let mut world = in_place_of_alice();
+    before_the_answer(&mut world, ALICE, ASKED_AT + 60, "intent.claimed", claim);
+    found(&world, "change_not_allowed", "assigned to other people");
+    let mut world = of_alice();
+    let wider = json!({
+        "suspension_id": Tale::Linked.question(), "assignees": {"people": [DAN]}, "before": {"people": [ALICE]}, "notify_to": [DAN],
+        "reassigned_by": ALICE, "credential": key(ALICE),
+    });
+    before_the_answer(&mut world, ALICE, ASKED_AT + 50, "intent.reassigned", wider);
+    found(&world, "change_not_allowed", "an admin can assign the question to others");
+}
+
+/// An address that was removed and listed again is another person, whose answer it was not.
+#[test]
+fn an_answer_of_the_person_who_had_the_address_before_is_found() {
+    let mut world = later(agreed());
+    early(&mut world, ASKED_AT + 400, "person.removed", person(ALICE, "operator"));
+    early(&mut world, ASKED_AT + 401, "person.added", person(ALICE, "operator"));
+    found(&world, "decision_differs", "does not have the effect");
+}

@@ -236,6 +236,7 @@ pub fn answer(body: RespondRequest) -> Result<Respond, Errors> {
         assertion: None,
         answerer: None,
         comment_on_refusal: None,
+        in_place_of: None,
         takes_back: false,
     })
 }

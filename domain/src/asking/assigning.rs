@@ -210,7 +210,11 @@ impl Suspend {
 
 impl Quorum {
     /// Refuses a quorum that these people cannot make together.
-    fn can_be_met_by(&self, people: &[Answerer]) -> Result<(), Vec<FieldError>> {
+    ///
+    /// # Errors
+    ///
+    /// The members of the quorum that demand more people.
+    pub fn can_be_met_by(&self, people: &[Answerer]) -> Result<(), Vec<FieldError>> {
         let mut errors = Vec::new();
         let mut demand = |field: String, needed: u32, there_are: usize, whose: &str| {
             if there_are < needed as usize {

@@ -11,6 +11,7 @@ pub mod engagement;
 pub mod floors;
 pub mod governing;
 pub mod grouping;
+pub mod handing;
 pub mod planning;
 pub mod policy;
 pub mod pressing;

@@ -196,6 +196,7 @@ fn answer(
         assertion: None,
         answerer: None,
         comment_on_refusal: None,
+        in_place_of: None,
         takes_back: false,
     })
 }

@@ -16,6 +16,7 @@ use crate::intent::assignment::{Assign, Assigned};
 use crate::intent::body::Patch;
 use crate::intent::event::{ClientEvent, ExtensionCause};
 use crate::intent::governance::Policy;
+use crate::intent::hands::Hand;
 use crate::intent::record::Record;
 use crate::intent::status::Status;
 use crate::people::answerer::Answerer;
@@ -179,6 +180,8 @@ pub struct Respond {
     pub answerer: Option<Answerer>,
     /// Whether a person who refuses must say why; the store reads it with the question.
     pub comment_on_refusal: Option<CommentOnRefusal>,
+    /// The person in whose place that one answers, if a place was handed on.
+    pub in_place_of: Option<String>,
     /// Whether the person takes an earlier answer back, in place of giving one.
     pub takes_back: bool,
 }
@@ -282,6 +285,8 @@ pub enum Command {
     AnnouncementDue,
     /// Answer a question (RFC-0025 §8).
     Respond(Box<Respond>),
+    /// Change in whose hands a question is: claim it, release it, hand a place on, assign it to others.
+    Hand(Box<Hand>),
     /// Withdraw a question.
     Cancel {
         /// The suspension.
@@ -347,6 +352,7 @@ impl Command {
             Self::Suspend(_) | Self::SuspendByRecord(_) => Some(Action::Suspend),
             Self::Respond(respond) if respond.expects.is_some() || respond.takes_back => Some(Action::Decide),
             Self::Respond(_) => Some(Action::Respond),
+            Self::Hand(hand) => Some(hand.step.action()),
             Self::Cancel { .. } => Some(Action::Cancel),
             Self::Extend { .. } => Some(Action::Extend),
             Self::Remind { .. } => Some(Action::Remind),
@@ -402,6 +408,7 @@ impl Command {
         match self {
             Self::Respond(respond) => SuspensionId::parse(&respond.suspension_id),
             Self::Suspend(suspend) => suspend.supersedes.as_deref().and_then(SuspensionId::parse),
+            Self::Hand(hand) => Some(hand.suspension_id),
             Self::Cancel { suspension_id, .. }
             | Self::Extend { suspension_id, .. }
             | Self::Remind { suspension_id, .. }

@@ -17,8 +17,8 @@ use crate::intent::refusal::{Refusal, end_by_deadline, expired, goes_on, names_a
 use crate::intent::status::Status;
 use crate::intent::suspend::{escalated, suspend, suspend_by_record};
 use crate::intent::{
-    agents, announcing, coordinators, course, deliveries, entries, govern, graph, leases, plans, portfolios, quorum, retries,
-    tasks, workflow,
+    agents, announcing, coordinators, course, deliveries, entries, govern, graph, handing, leases, plans, portfolios, quorum,
+    retries, tasks, workflow,
 };
 use crate::people::principal::{Assurance, Principal, Role};
 use crate::problem::Rejection;
@@ -106,6 +106,9 @@ fn effects(intent: &Intent, command: &Command, by: &Principal, now: DateTime<Utc
         }
         Command::SuspendByRecord(record) => suspend_by_record(intent, record, by, now),
         Command::Respond(respond) => self::respond(intent, respond, by, now),
+        Command::Hand(hand) => {
+            Ok(handing::decide(intent, hand, by, now)?.map(|change| Event::Hands(Box::new(change))).into_iter().collect())
+        }
         Command::Cancel { suspension_id, reason } => cancel(intent, *suspension_id, reason.as_ref(), by, now),
         Command::Extend { suspension_id, later, reason, cause } => {
             extend(intent, *suspension_id, *later, reason.as_ref(), *cause, by, now)
@@ -291,6 +294,7 @@ fn respond(intent: &Intent, respond: &Respond, by: &Principal, now: DateTime<Utc
         // Only a signature that the store has verified makes the assurance that of a passkey.
         assertion: respond.assertion.clone().filter(|_| by.assurance == Assurance::Passkey),
         agreed: Vec::new(),
+        in_place_of: respond.in_place_of.clone(),
         ending: Ending {
             resolution: Resolution::Responded,
             reason: None,

@@ -15,6 +15,7 @@ use crate::intent::assignment::{Assigned, Unassigned};
 use crate::intent::body::{IntentBody, Patch};
 use crate::intent::dependency::{BlockedReason, DependencyEvent};
 use crate::intent::governance::{POLICY_REMOVED, POLICY_SET, Policy, VIOLATION};
+use crate::intent::hands::HandsEvent;
 use crate::intent::receipt::ReceiptEvent;
 use crate::intent::record::Record;
 use crate::intent::retry::RetryEvent;
@@ -79,6 +80,8 @@ pub enum Event {
     AnswerCounted(Box<AnswerCounted>),
     /// A person took back an answer that counted.
     AnswerTakenBack(AnswerTakenBack),
+    /// The hands in which a question is have changed.
+    Hands(Box<HandsEvent>),
     /// The deadline passed, and no person had answered, or none had been reached (RFC-0025 §3).
     SuspensionExpired(Box<Expired>),
     /// People are asked again, or would have been while the server was away (RFC-0026 §4).
@@ -321,6 +324,8 @@ pub struct Resumed {
     pub assertion: Option<Box<Assertion>>,
     /// The people whose answers made the quorum, in the order of these answers; empty if the question has none.
     pub agreed: Vec<Agreed>,
+    /// The person in whose place this one answered, if a place was handed on.
+    pub in_place_of: Option<String>,
 }
 
 /// A person whose answer was one of those that made a quorum.
@@ -331,6 +336,9 @@ pub struct Agreed {
     /// When the person answered.
     #[serde(with = "crate::base::time::naive_form")]
     pub at: DateTime<Utc>,
+    /// The person in whose place the answer was given, if a place was handed on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_place_of: Option<String>,
 }
 
 /// An answer that counts towards a quorum, and is not enough yet.
@@ -477,6 +485,7 @@ impl Event {
             Self::Resumed(resumed) => answered_as(resumed),
             Self::AnswerCounted(_) => "intent.answer_counted",
             Self::AnswerTakenBack(_) => "intent.answer_taken_back",
+            Self::Hands(change) => change.event_type(),
             Self::SuspensionExpired(_) => "intent.suspension_expired",
             Self::SuspensionRenotified(_) => "intent.suspension_renotified",
             Self::SuspensionEscalated { .. } => "intent.suspension_escalated",
@@ -572,6 +581,7 @@ pub fn ending_of(event: &Event, now: DateTime<Utc>) -> Option<(SuspensionId, End
         | Event::SuspensionExtended(_)
         | Event::AnswerCounted(_)
         | Event::AnswerTakenBack(_)
+        | Event::Hands(_)
         | Event::LateAnswer(_)
         | Event::ResponseRejected(_)
         | Event::LeaseAcquired(_)

@@ -9,12 +9,14 @@ use crate::intent::access::AccessEvent;
 use crate::intent::assignment::Unassigned;
 use crate::intent::dependency::{BlockedReason, DependencyEvent};
 use crate::intent::event::{AnswerCounted, AnswerTakenBack, Event, Extended, Renotified, ending_of};
+use crate::intent::hands::HandsEvent;
 use crate::intent::record::Record;
 use crate::intent::retry::Retry;
 use crate::intent::status::Status;
 use crate::portfolio::membership::{Added, Membership};
 use crate::suspension::Suspension;
 use crate::suspension::delivery::Delivery;
+use crate::suspension::hands::Hands;
 use crate::suspension::lease::Lease;
 use crate::suspension::quorum::Counted;
 
@@ -74,6 +76,7 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>, dated: Dat
         | Event::SuspensionCancelled { .. } => end(intent, event, dated),
         Event::AnswerCounted(counted) => count(intent, counted),
         Event::AnswerTakenBack(taken) => discount(intent, taken),
+        Event::Hands(change) => hand(intent, change, dated),
         Event::LateAnswer(refused) | Event::ResponseRejected(refused) => count_refusal(intent, refused.suspension_id),
         Event::AgentAssigned(assigned) => {
             assign(intent, &assigned.agent_id);
@@ -112,6 +115,7 @@ fn count(intent: &mut Intent, counted: &AnswerCounted) {
         gateway: counted.gateway,
         groups: Vec::new(),
         may_answer: true,
+        in_place_of: counted.answer.in_place_of.clone(),
     });
     open.version += 1;
 }
@@ -120,6 +124,14 @@ fn count(intent: &mut Intent, counted: &AnswerCounted) {
 fn discount(intent: &mut Intent, taken: &AnswerTakenBack) {
     if let Some(open) = intent.opened_mut(taken.suspension_id) {
         open.counted.retain(|counted| counted.person != taken.person);
+        open.version += 1;
+    }
+}
+
+/// Changes in whose hands a question is.
+fn hand(intent: &mut Intent, change: &HandsEvent, dated: DateTime<Utc>) {
+    if let Some(open) = intent.opened_mut(change.suspension_id()) {
+        change.apply(&mut open.hands, dated);
         open.version += 1;
     }
 }
@@ -240,5 +252,6 @@ fn end(intent: &mut Intent, event: &Event, now: DateTime<Utc>) {
         }
     }
     suspension.counted.clear();
+    suspension.hands = Hands::default();
     intent.ended.push(suspension);
 }

@@ -21,6 +21,8 @@ pub mod evolve;
 pub mod govern;
 pub mod governance;
 mod graph;
+mod handing;
+pub mod hands;
 mod leases;
 mod operator;
 pub mod permit;

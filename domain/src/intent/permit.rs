@@ -82,6 +82,7 @@ pub fn permit(intent: &Intent, command: &Command, by: &Principal, handed_for: &[
         | Command::SuspendByRecord(_)
         | Command::AnnouncementDue
         | Command::Respond(_)
+        | Command::Hand(_)
         | Command::Cancel { .. }
         | Command::Extend { .. }
         | Command::Remind { .. }

@@ -21,7 +21,10 @@ pub(super) fn count(
 ) -> Result<Vec<Event>, Rejection> {
     let Answerer { address: person, groups, .. } = respond.answerer.clone().ok_or(Rejection::NotAssigned)?;
     let value = respond.value.clone().unwrap_or_default();
-    let others = || open.counted.iter().filter(|counted| counted.person != person && counted.may_answer);
+    let place = respond.in_place_of.as_ref().unwrap_or(&person).clone();
+    // One person counts once, and so does one place.
+    let counts = |counted: &&Counted| counted.person != person && counted.place() != place && counted.may_answer;
+    let others = || open.counted.iter().filter(counts);
     let gateway = by.key_id().filter(|_| by.role == Role::Channel);
     // Every person behind a gateway is known only by the word of the gateway.
     if gateway.is_some() && others().any(|counted| counted.gateway == gateway) {
@@ -39,8 +42,12 @@ pub(super) fn count(
         let tally = quorum.tally(&value, &with_groups);
         return Ok(vec![Event::AnswerCounted(Box::new(AnswerCounted { answer, person, gateway, tally }))]);
     }
-    let earlier = agreeing.iter().map(|counted| Agreed { person: counted.person.clone(), at: counted.at });
-    answer.agreed = earlier.chain([Agreed { person, at: answer.ending.at }]).collect();
+    let earlier = agreeing.iter().map(|counted| Agreed {
+        person: counted.person.clone(),
+        at: counted.at,
+        in_place_of: counted.in_place_of.clone(),
+    });
+    answer.agreed = earlier.chain([Agreed { person, at: answer.ending.at, in_place_of: answer.in_place_of.clone() }]).collect();
     Ok(std::iter::once(Event::Resumed(Box::new(answer))).chain(goes_on(intent, open, "answered")).collect())
 }
 

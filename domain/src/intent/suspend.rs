@@ -16,6 +16,7 @@ use crate::intent::status::Status;
 use crate::intent::{plans, portfolios};
 use crate::people::principal::Principal;
 use crate::problem::Rejection;
+use crate::suspension::hands::Hands;
 use crate::suspension::requested::REQUESTS_OPEN_MAX;
 use crate::suspension::{Asker, FallbackPolicy, Question, ResolutionReason, Suspension};
 
@@ -50,6 +51,7 @@ pub(super) fn suspend(intent: &Intent, suspend: &Suspend, by: &Principal, now: D
         quorum: suspend.quorum.clone(),
         schema: suspend.schema.clone(),
         counted: Vec::new(),
+        hands: Hands::default(),
         ending: None,
         portfolio_deadline: intent.portfolio_deadline().filter(|_| suspend.kind.stops_intent()),
     };

@@ -162,7 +162,7 @@ const OURS: [&str; 26] = [
 ];
 
 /// The types that begin with `intent.` or `delivery.`, are written by the server, and are not known to the OpenIntent client.
-const OF_SUSPENSIONS: [&str; 18] = [
+const OF_SUSPENSIONS: [&str; 22] = [
     "delivery.bounced",
     "delivery.failed",
     "delivery.failover",
@@ -171,8 +171,12 @@ const OF_SUSPENSIONS: [&str; 18] = [
     "intent.answer_counted",
     "intent.answer_taken_back",
     "intent.asker_went_on",
+    "intent.claim_released",
+    "intent.claimed",
+    "intent.delegated",
     "intent.dependency_completed",
     "intent.late_answer",
+    "intent.reassigned",
     "intent.response_rejected",
     "intent.suspension_adopted",
     "intent.suspension_announced",

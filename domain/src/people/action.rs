@@ -55,6 +55,14 @@ pub enum Action {
     Respond,
     /// Decide a request that does not suspend its intent: approve it, deny it, resolve it.
     Decide,
+    /// Tell others that one works on a question.
+    Claim,
+    /// Take a claim back.
+    Release,
+    /// Hand one's own place in a question to another person.
+    Delegate,
+    /// Assign a question to other people.
+    Reassign,
     /// Before a question is asked, see which people would be told of it, and when.
     Preview,
     /// Withdraw a question.
@@ -97,7 +105,7 @@ pub enum Action {
 
 impl Action {
     /// All actions, for the tests of the matrix of roles and actions.
-    pub const ALL: [Self; 45] = [
+    pub const ALL: [Self; 49] = [
         Self::CreateIntent,
         Self::Read,
         Self::Browse,
@@ -143,5 +151,9 @@ impl Action {
         Self::RevokeReceipt,
         Self::Redact,
         Self::ReadInbox,
+        Self::Claim,
+        Self::Release,
+        Self::Delegate,
+        Self::Reassign,
     ];
 }

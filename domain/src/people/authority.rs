@@ -9,6 +9,7 @@ use crate::problem::Rejection;
 use crate::suspension::Asker;
 use crate::suspension::assignees::Assignees;
 use crate::suspension::demand::RequiredAssurance;
+use crate::suspension::hands::Hands;
 
 /// The object of an action.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +54,10 @@ pub struct Demands<'a> {
     pub answerer: Option<&'a Answerer>,
     /// Whose question it is for that person.
     pub ownership: Ownership,
+    /// In whose hands the question is; absent if no place was handed on.
+    pub hands: Option<&'a Hands>,
+    /// The listed people among those whose places were handed on.
+    pub holders: &'a [Answerer],
 }
 
 /// Whether a person owns the key that asked, as far as the question keeps its owner from answering.
@@ -98,7 +103,7 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
             return Err(Rejection::NotFound);
         }
     }
-    let [is_admin, is_auditor] = [Role::Admin, Role::Auditor].map(|role| principal.role == role);
+    let [is_admin, is_auditor, is_operator] = [Role::Admin, Role::Auditor, Role::Operator].map(|role| principal.role == role);
     let allowed = match action {
         Action::Read => principal.role != Role::Verifier,
         Action::ReadReceipt => true,
@@ -138,9 +143,8 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
         Action::Preview | Action::IssueReceipt => matches!(principal.role, Role::Agent | Role::Operator | Role::Admin),
         // No agent may do these, not even the asker: a deadline would be no limit for an agent that could move it, and an agent
         // could press people with reminders. Requests for access are made by agents and decided by people.
-        Action::Extend | Action::Remind | Action::DecideAccess | Action::RevokeReceipt => {
-            matches!(principal.role, Role::Operator | Role::Admin)
-        }
+        Action::Extend | Action::Remind | Action::DecideAccess | Action::RevokeReceipt => is_operator || is_admin,
+        Action::Claim | Action::Release | Action::Delegate | Action::Reassign => is_operator || is_admin,
         Action::Respond => answers(principal),
         Action::Decide => matches!(principal.role, Role::Operator | Role::Admin | Role::Channel),
         Action::Govern | Action::ManageKeys | Action::Redrive | Action::SignTree | Action::Redact => is_admin,
@@ -163,17 +167,36 @@ fn answers(principal: &Principal) -> bool {
     is_person || matches!(principal.role, Role::Operator | Role::Channel)
 }
 
-/// Refuses an answer that does not meet the demands of its question.
+/// Refuses an answer, or a change of the hands in which a question is, that does not meet the demands of the question.
 fn meets_demands(principal: &Principal, action: Action, object: Object<'_>) -> Result<(), Rejection> {
-    match object {
-        Object::Intent { demands, .. } if matches!(action, Action::Respond | Action::Decide) => demands.are_met_by(principal),
-        Object::Intent { .. } | Object::Server | Object::Portfolio { .. } | Object::Subscription { .. } => Ok(()),
+    let Object::Intent { demands, .. } = object else { return Ok(()) };
+    if !is_about_an_answer(action) {
+        return Ok(());
     }
+    // An admin decides who is in a group, and so who answers.
+    let is_admins = action == Action::Reassign && principal.decides_who_answers();
+    let assignees = demands.assignees.filter(|_| !is_admins);
+    Demands { assignees, ..demands }.are_met_by_person()?;
+    if matches!(action, Action::Respond | Action::Decide) { demands.are_met_by(principal) } else { Ok(()) }
+}
+
+/// Whether an action answers a question, or changes who answers it.
+fn is_about_an_answer(action: Action) -> bool {
+    matches!(action, Action::Respond | Action::Decide | Action::Claim | Action::Delegate | Action::Reassign)
 }
 
 impl Demands<'_> {
-    /// Refuses an answer from the person behind the asker, from a person without assignment, and an answer with too little assurance.
-    fn are_met_by(&self, principal: &Principal) -> Result<(), Rejection> {
+    /// The person whose place the answerer takes; `None` if the answerer has none.
+    pub fn place(&self) -> Option<&str> {
+        let (assignees, answerer) = (self.assignees?, self.answerer?);
+        match self.hands {
+            Some(hands) => hands.place_of(answerer, assignees, self.holders),
+            None => answerer.is_among(assignees).then_some(answerer.address.as_str()),
+        }
+    }
+
+    /// Refuses the person behind the asker, and a person without a place in the question.
+    fn are_met_by_person(&self) -> Result<(), Rejection> {
         match self.ownership {
             Ownership::Free => {}
             Ownership::Own => return Err(Rejection::SelfResponse),
@@ -182,9 +205,14 @@ impl Demands<'_> {
                 return Err(Rejection::Forbidden { reason: reason.to_owned() });
             }
         }
-        if self.assignees.is_some_and(|assignees| !self.answerer.is_some_and(|answerer| answerer.is_among(assignees))) {
+        if self.assignees.is_some() && self.place().is_none() {
             return Err(Rejection::NotAssigned);
         }
+        Ok(())
+    }
+
+    /// Refuses an answer with too little assurance.
+    fn are_met_by(&self, principal: &Principal) -> Result<(), Rejection> {
         match self.assurance {
             Some(required) if given(principal.assurance) < Some(required) => {
                 Err(Rejection::AssuranceTooLow { required, given: given(principal.assurance) })
@@ -205,7 +233,7 @@ fn given(assurance: Assurance) -> Option<RequiredAssurance> {
 
 /// Refuses to let an agent, or a key of its owner, answer the agent's question or use the receipt of an answer to it.
 fn not_its_own(principal: &Principal, action: Action, object: Object<'_>) -> Result<(), Rejection> {
-    if matches!(action, Action::Respond | Action::Decide | Action::ConsumeReceipt)
+    if (is_about_an_answer(action) || action == Action::ConsumeReceipt)
         && let Object::Intent { created_by, asked_by, .. } = object
         && [Some(created_by), asked_by].into_iter().flatten().any(|asker| is_at_one(principal, asker))
     {
@@ -255,6 +283,10 @@ fn within(permission: Option<Permission>, is_assigned: bool, action: Action) -> 
         | Action::Browse
         | Action::Respond
         | Action::Decide
+        | Action::Claim
+        | Action::Release
+        | Action::Delegate
+        | Action::Reassign
         | Action::DecideAccess
         | Action::Govern
         | Action::Preview
@@ -363,26 +395,26 @@ mod tests {
                 table += &[role.as_str(), " ", whose, ": ", &cells.join(" "), "\n"].concat();
             }
         }
-        // Columns: create read browse patch status append lease assign acl request-access decide-access govern suspend respond decide preview cancel extend remind keys log tree sign export metrics bounce deliveries redrive; of portfolios: join leave create read change; of subscriptions: create read end; of dependencies: add remove; of tasks: work; of receipts: issue read consume revoke; redact inbox.
+        // Columns: create read browse patch status append lease assign acl request-access decide-access govern suspend respond decide preview cancel extend remind keys log tree sign export metrics bounce deliveries redrive; of portfolios: join leave create read change; of subscriptions: create read end; of dependencies: add remove; of tasks: work; of receipts: issue read consume revoke; redact inbox; of hands: claim release delegate reassign.
         let expected = "\
-agent own: yes yes yes yes yes yes yes yes yes yes 403 yes yes self self yes yes 403 403 403 403 yes 403 403 403 403 403 403 yes yes yes yes yes yes yes yes yes yes yes yes yes 403 403 403 403
-agent sibling: 404 404 404 404 404 404 404 404 404 yes 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
-agent foreign: 404 404 404 404 404 404 404 404 404 yes 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
-operator own: 403 yes yes 403 yes yes 403 403 403 403 yes 403 403 self self yes 403 yes yes 403 403 yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403 403 yes 403 yes yes 403 yes 403 yes
-operator sibling: 403 yes yes 403 yes yes 403 403 403 403 yes 403 403 self self yes 403 yes yes 403 403 yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403 403 yes 403 yes yes 403 yes 403 yes
-operator foreign: 403 yes yes 403 yes yes 403 403 403 403 yes 403 403 yes yes yes 403 yes yes 403 403 yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403 403 yes 403 yes yes 403 yes 403 yes
-admin own: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 self yes yes yes yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes yes
-admin sibling: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 self yes yes yes yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes yes
-admin foreign: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 yes yes yes yes yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes yes
-auditor own: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403 403 403 403 403 yes 403 403 403 yes
-auditor sibling: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403 403 403 403 403 yes 403 403 403 yes
-auditor foreign: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403 403 403 403 403 yes 403 403 403 yes
-channel own: 403 yes 403 403 403 403 403 403 403 403 403 403 403 self self 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403
-channel sibling: 403 yes 403 403 403 403 403 403 403 403 403 403 403 self self 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403
-channel foreign: 403 yes 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403
-verifier own: 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403
-verifier sibling: 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403
-verifier foreign: 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 403 403
+agent own: yes yes yes yes yes yes yes yes yes yes 403 yes yes self self yes yes 403 403 403 403 yes 403 403 403 403 403 403 yes yes yes yes yes yes yes yes yes yes yes yes yes 403 403 403 403 403 403 403 403
+agent sibling: 404 404 404 404 404 404 404 404 404 yes 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
+agent foreign: 404 404 404 404 404 404 404 404 404 yes 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
+operator own: 403 yes yes 403 yes yes 403 403 403 403 yes 403 403 self self yes 403 yes yes 403 403 yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403 403 yes 403 yes yes 403 yes 403 yes self yes self self
+operator sibling: 403 yes yes 403 yes yes 403 403 403 403 yes 403 403 self self yes 403 yes yes 403 403 yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403 403 yes 403 yes yes 403 yes 403 yes self yes self self
+operator foreign: 403 yes yes 403 yes yes 403 403 403 403 yes 403 403 yes yes yes 403 yes yes 403 403 yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403 403 yes 403 yes yes 403 yes 403 yes yes yes yes yes
+admin own: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 self yes yes yes yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes yes self yes self self
+admin sibling: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 self yes yes yes yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes yes self yes self self
+admin foreign: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 yes yes yes yes yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes yes yes yes yes yes
+auditor own: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403 403 403 403 403 yes 403 403 403 yes 403 403 403 403
+auditor sibling: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403 403 403 403 403 yes 403 403 403 yes 403 403 403 403
+auditor foreign: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403 403 403 403 403 yes 403 403 403 yes 403 403 403 403
+channel own: 403 yes 403 403 403 403 403 403 403 403 403 403 403 self self 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403
+channel sibling: 403 yes 403 403 403 403 403 403 403 403 403 403 403 self self 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403
+channel foreign: 403 yes 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403
+verifier own: 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403
+verifier sibling: 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403
+verifier foreign: 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 403 403 403 403 403 403
 ";
         assert_eq!(table, expected);
     }

@@ -8,6 +8,7 @@ pub mod client;
 pub mod event;
 pub mod group;
 pub mod hold;
+mod holding;
 pub mod identity;
 pub mod passkey;
 pub mod person;

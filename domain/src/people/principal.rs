@@ -212,6 +212,11 @@ impl Principal {
         }
     }
 
+    /// Whether an admin's key or account acts, and not a person who logged in: a stolen mailbox must not be enough to decide who may answer.
+    pub fn decides_who_answers(&self) -> bool {
+        self.role == Role::Admin && self.session_id().is_none()
+    }
+
     /// Whether a message by this route was handed to this gateway, to be passed on. A mail never is: its
     /// recipient answers on a page.
     pub fn is_handed(&self, route: &Route<'_>) -> bool {

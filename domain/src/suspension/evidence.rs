@@ -11,6 +11,7 @@ use crate::base::time::naive;
 use crate::form::Schema;
 use crate::suspension::assignees::Assignees;
 use crate::suspension::demand::{CommentOnRefusal, Risk};
+use crate::suspension::hands::Handed;
 use crate::suspension::quorum::{Counted, Quorum};
 use crate::suspension::{FallbackPolicy, Question, ResponseType, Suspension, SuspensionChoice};
 
@@ -50,6 +51,8 @@ impl Evidence {
             counted: open.counted.iter().map(ShownAnswer::of).collect(),
             risk: question.risk,
             comment_on_refusal: question.comment_on_refusal.as_ref(),
+            claimed_by: open.hands.claim.as_ref().map(|claim| claim.person.as_str()),
+            handed_on: &open.hands.handed,
         };
         let presented_hash = Hash::of(&canonical(&presented).ok()?);
         Some(Self { action_digest: action_digest(&question.context)?, presented_hash })
@@ -106,6 +109,12 @@ struct Presented<'a> {
     /// Absent if a person who refuses need not say why.
     #[serde(skip_serializing_if = "Option::is_none")]
     comment_on_refusal: Option<&'a CommentOnRefusal>,
+    /// The person who works on the question; absent if no person has claimed it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    claimed_by: Option<&'a str>,
+    /// The places that were handed on; absent if there are none.
+    #[serde(skip_serializing_if = "<[Handed]>::is_empty")]
+    handed_on: &'a [Handed],
 }
 
 /// An answer that another person has given, as people read it.

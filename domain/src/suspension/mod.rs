@@ -8,6 +8,7 @@ pub mod delivery;
 pub mod demand;
 pub mod evidence;
 mod fallback;
+pub mod hands;
 pub mod lease;
 pub mod place;
 pub mod plan;
@@ -31,9 +32,10 @@ use crate::base::words;
 use crate::form::Schema;
 use crate::suspension::assignees::Assignees;
 use crate::suspension::demand::{AgentRule, CommentOnRefusal, Risk, Separation};
+use crate::suspension::hands::{Handed, Hands, Reassignment};
 use crate::suspension::quorum::{Counted, Quorum};
 use crate::suspension::requested::Requested;
-use crate::suspension::retry::HumanRetryPolicy;
+use crate::suspension::retry::{HumanRetryPolicy, OneOrMany};
 
 /// The longest question, in bytes.
 pub const QUESTION_BYTES_MAX: usize = 4 * 1024;
@@ -253,6 +255,9 @@ pub struct Suspension {
     /// The answers that count towards the quorum. They are not stored with the suspension: a store reads them where they matter.
     #[serde(skip)]
     pub counted: Vec<Counted>,
+    /// In whose hands it is while it is open. The row keeps this beside the suspension.
+    #[serde(skip)]
+    pub hands: Hands,
     /// The ending; absent while the suspension is open.
     pub ending: Option<Ending>,
     /// The earliest deadline of the active portfolios that the intent is in. It can move while the suspension is open, so it is not
@@ -414,6 +419,39 @@ impl Question {
         }
         people
     }
+
+    /// Puts the people in whose hands the question is into the place of those whom its asker named: the people to whom it was reassigned,
+    /// and those who were handed a place.
+    pub fn pass_to(&mut self, hands: &Hands) {
+        if let Some(Reassignment { assignees, notify_to }) = &hands.reassigned {
+            self.assignees = Some(assignees.clone());
+            self.recipients.clone_from(notify_to);
+            // The steps of the ladder named people of the old assignees.
+            for rung in self.retry_policy.iter_mut().flat_map(|policy| &mut policy.escalation_ladder) {
+                rung.notify_to = None;
+            }
+        }
+        for Handed { from, to, .. } in &hands.handed {
+            replace(&mut self.recipients, from, to);
+            for rung in self.retry_policy.iter_mut().flat_map(|policy| &mut policy.escalation_ladder) {
+                if let Some(OneOrMany(people)) = &mut rung.notify_to {
+                    replace(people, from, to);
+                }
+            }
+        }
+    }
+}
+
+/// Puts one person in the place of another, each person once.
+fn replace(people: &mut Vec<String>, from: &str, to: &str) {
+    if !people.iter().any(|person| person.eq_ignore_ascii_case(from)) {
+        return;
+    }
+    let is_there = people.iter().any(|person| person.eq_ignore_ascii_case(to));
+    people.retain(|person| !person.eq_ignore_ascii_case(from));
+    if !is_there {
+        people.push(to.to_owned());
+    }
 }
 
 impl Suspension {
@@ -443,5 +481,23 @@ impl Suspension {
     pub fn choice(&self, value: &Value) -> Option<&SuspensionChoice> {
         let value = value.as_str()?;
         self.choices.iter().find(|choice| choice.value == value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_messages_go_to_the_person_who_has_the_place() {
+        let handed = |name: &str| {
+            let from = format!("{name}@x.example");
+            Hands { handed: vec![Handed { place: from.clone(), from, to: "bob@x.example".into() }], ..Hands::default() }
+        };
+        let mut question = Question { recipients: vec!["Ada@x.example".into(), "dan@x.example".into()], ..Question::erased() };
+        question.pass_to(&handed("ada"));
+        assert_eq!(question.recipients, ["dan@x.example", "bob@x.example"]);
+        question.pass_to(&handed("dan"));
+        assert_eq!(question.recipients, ["bob@x.example"], "each person once");
     }
 }

@@ -43,6 +43,8 @@ pub struct Counted {
     pub groups: Vec<String>,
     /// Whether the person may still answer now. Otherwise the answer does not count at present.
     pub may_answer: bool,
+    /// The person in whose place it was given, if it was handed to this one; a store reads it when another answer comes.
+    pub in_place_of: Option<String>,
 }
 
 /// How far the answer that came last is from its quorum.
@@ -52,6 +54,13 @@ pub struct Tally {
     pub given: u32,
     /// How many must give it. It is more than the quorum says if too few of those who have given it are in a group that the quorum names.
     pub needed: u32,
+}
+
+impl Counted {
+    /// The person whose place the answer takes.
+    pub fn place(&self) -> &str {
+        self.in_place_of.as_ref().unwrap_or(&self.person)
+    }
 }
 
 impl Quorum {
@@ -143,6 +152,7 @@ mod tests {
             gateway,
             groups: Vec::new(),
             may_answer: true,
+            in_place_of: None,
         };
         let answers = [("ada", one), ("bob", one), ("cleo", other), ("dan", None), ("eve", None)];
         let answers = answers.map(|(person, gateway)| counted(person, gateway));

@@ -77,8 +77,9 @@ pub use self::requests::{
 pub use self::signals::{Signal, is_signalled};
 pub use self::subscriptions::{SubscribeRequest, SubscriptionView};
 pub use self::suspensions::{
-    CancelRequest, ChoiceRequest, CountedAnswer, ExtendRequest, QuorumRequest, RemindRequest, RespondRequest, RespondResponse,
-    SuspendRequest, SuspensionPage, SuspensionRecord, TakeBackRequest,
+    CancelRequest, ChoiceRequest, ClaimRequest, CountedAnswer, DelegateRequest, ExtendRequest, HandedOn, QuorumRequest,
+    ReassignRequest, RemindRequest, RespondRequest, RespondResponse, SuspendRequest, SuspensionPage, SuspensionRecord,
+    TakeBackRequest,
 };
 pub use self::tasks::{
     ClaimTaskRequest, CompleteTaskRequest, CreateTaskRequest, DelegateTaskRequest, EscalateTaskRequest, FailTaskRequest,

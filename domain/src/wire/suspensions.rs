@@ -14,6 +14,7 @@ use crate::suspension::FallbackPolicy;
 use crate::suspension::assignees::Assignees;
 use crate::suspension::demand::{CommentOnRefusal, Risk, Separation};
 use crate::suspension::evidence::Evidence;
+use crate::suspension::hands::Handed;
 use crate::suspension::quorum::{Counted, Quorum, Tally};
 use crate::suspension::requested::Requested;
 use crate::suspension::retry::{HumanRetryPolicy, PartialRetryPolicy};
@@ -252,6 +253,16 @@ pub struct SuspensionRecord {
     /// The answers that people have given so far, while more of them must agree.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counted: Vec<CountedAnswer>,
+    /// The person who works on the question; absent if no person has claimed it. Others may answer all the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claimed_by: Option<String>,
+    /// When that person claimed it.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "crate::base::time::z_option")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub claimed_at: Option<DateTime<Utc>>,
+    /// The places that people handed to others while the question is open.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub handed_on: Vec<HandedOn>,
     /// Whether the content was erased: the words of the question, the answer, and the people.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub redacted: bool,
@@ -274,11 +285,30 @@ pub struct CountedAnswer {
     /// When it was given.
     #[serde(with = "crate::base::time::z")]
     pub at: DateTime<Utc>,
+    /// The person in whose place it was given, if a place was handed on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_place_of: Option<String>,
+}
+
+/// A place that one person handed to another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct HandedOn {
+    /// The person who handed it on, and cannot answer any more.
+    pub from: String,
+    /// The person who answers now.
+    pub to: String,
 }
 
 impl CountedAnswer {
     fn of(counted: &Counted) -> Self {
-        Self { person: counted.person.clone(), value: counted.value.clone(), at: counted.at }
+        let Counted { person, value, at, in_place_of, .. } = counted.clone();
+        Self { person, value, at, in_place_of }
+    }
+}
+
+impl HandedOn {
+    fn of(handed: &Handed) -> Self {
+        Self { from: handed.from.clone(), to: handed.to.clone() }
     }
 }
 
@@ -342,6 +372,9 @@ impl SuspensionRecord {
             separation: question.separation,
             comment_on_refusal: question.comment_on_refusal.clone(),
             counted: suspension.counted.iter().map(CountedAnswer::of).collect(),
+            claimed_by: suspension.hands.claim.as_ref().map(|claim| claim.person.clone()),
+            claimed_at: suspension.hands.claim.as_ref().map(|claim| claim.at),
+            handed_on: suspension.hands.handed.iter().map(HandedOn::of).collect(),
             redacted: question.is_erased(),
             warnings: Vec::new(),
             asked_by: None,
@@ -373,7 +406,8 @@ impl SuspensionRecord {
     /// The record as the OpenIntent client reads it in `state._suspension`: times without `Z`.
     pub fn naive(&self) -> Value {
         let mut value = serde_json::to_value(self).unwrap_or_default();
-        for field in ["/suspended_at", "/expires_at", "/responded_at", "/resolved_at", "/asked_before/expires_at"] {
+        for field in ["/suspended_at", "/expires_at", "/claimed_at", "/responded_at", "/resolved_at", "/asked_before/expires_at"]
+        {
             if let Some(Value::String(time)) = value.pointer_mut(field) {
                 time.truncate(time.trim_end_matches('Z').len());
             }
@@ -455,6 +489,28 @@ pub struct TakeBackRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(min_length = 1, max_length = 200)]
     pub responded_by: Option<String>,
+}
+
+/// `POST /api/v1/suspensions/{id}/claim` and `/release`. Unknown fields are refused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ClaimRequest {}
+
+/// `POST /api/v1/suspensions/{id}/delegate`. Unknown fields are refused.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DelegateRequest {
+    /// The address of the listed person who answers in the caller's place from now on.
+    #[schema(min_length = 3, max_length = 254)]
+    pub to: String,
+}
+
+/// `POST /api/v1/suspensions/{id}/reassign`. Unknown fields are refused.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReassignRequest {
+    /// Those who may answer from now on.
+    pub assignees: Assignees,
 }
 
 /// A page of suspensions.

@@ -12,7 +12,9 @@ mod coordinators;
 mod demands;
 mod forms;
 mod governed;
+mod hands;
 mod quorums;
+mod receipts;
 mod retries;
 mod tasks;
 mod three_calls;
@@ -20,7 +22,7 @@ mod three_calls;
 use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
-use domain::base::ids::{DeliveryId, EventId, IntentId, KeyId, LeaseId, ReceiptId, SuspensionId};
+use domain::base::ids::{DeliveryId, EventId, IntentId, KeyId, LeaseId, SuspensionId};
 use domain::base::json::canonical;
 use domain::base::name::Owner;
 use domain::base::passkey::{Assertion, Octets};
@@ -30,7 +32,6 @@ use domain::intent::body::{IntentBody, Patch, PatchOp};
 use domain::intent::event::{
     ClientEvent, Event, Expired, ExpiryReason, Extended, ExtensionCause, RefusedAnswer, Reminded, Renotified, Resumed,
 };
-use domain::intent::receipt::{Consumed, Issued, ReceiptEvent, Revoked};
 use domain::intent::record::{Attachment, AttachmentRemoved, Cost, Decision, Failure, Record, RetryPolicy, RetryStrategy};
 use domain::intent::status::Status;
 use domain::intent::vocabulary::{client_may_append, is_a_type};
@@ -40,6 +41,7 @@ use domain::people::principal::{Assurance, Credential, Role};
 use domain::suspension::channel::Way;
 use domain::suspension::delivery::{Delivery, Failover};
 use domain::suspension::evidence::Evidence;
+use domain::suspension::hands::Hands;
 use domain::suspension::lease::{Lease, LeaseStatus};
 use domain::suspension::requested::Requested;
 use domain::suspension::{
@@ -138,6 +140,7 @@ fn suspension() -> Suspension {
         quorum: None,
         schema: None,
         counted: Vec::new(),
+        hands: Hands::default(),
         ending: None,
         portfolio_deadline: None,
     }
@@ -229,6 +232,7 @@ fn answered() -> Vec<Event> {
         evidence: None,
         assertion: None,
         agreed: Vec::new(),
+        in_place_of: None,
     };
     let by_key = Resumed {
         ending: Ending { response: Some(json!({"cap": 5})), metadata: None, ..ending },
@@ -275,22 +279,6 @@ fn signed() -> Vec<Event> {
     }));
     let demanding = Question { required_assurance: Some(RequiredAssurance::Passkey), ..question() };
     vec![Event::Suspended(Box::new(suspension()), Box::new(demanding)), Event::Resumed(resumed)]
-}
-
-fn receipts() -> Vec<Event> {
-    let (receipt_id, suspension_id, credential) = (ReceiptId(Uuid::from_u128(70)), asked_id(), Some(key()));
-    let issued = Issued { receipt_id, suspension_id, statement_hash: Hash([9; 32]), credential };
-    let (action_digest, consumed_by) = (Hash([7; 32]), "payments".to_owned());
-    let consumed = Consumed { receipt_id, suspension_id, action_digest, consumed_by, credential };
-    let (reason, revoked_by) = (Some("a second thought".to_owned()), "alice".to_owned());
-    let revoked = Revoked { receipt_id, suspension_id, reason, revoked_by, credential };
-    let event = |event| Event::Receipt(Box::new(event));
-    vec![
-        event(ReceiptEvent::Issued(issued)),
-        event(ReceiptEvent::Consumed(consumed)),
-        event(ReceiptEvent::Revoked(revoked.clone())),
-        event(ReceiptEvent::Revoked(Revoked { reason: None, credential: None, ..revoked })),
-    ]
 }
 
 fn ended() -> Vec<Event> {
@@ -573,11 +561,12 @@ fn kinds() -> Vec<Event> {
             retries::events(),
             tasks::branches(),
             vec![with_evidence()],
-            receipts(),
+            receipts::events(),
             signed(),
             quorums::events(),
             forms::events(),
             demands::events(),
+            hands::events(),
         ])
         .flatten()
         .collect()
@@ -641,6 +630,7 @@ fn every_kind_of_event_is_pinned() {
         Event::AskerWentOn { .. } => "intent.asker_went_on",
         Event::AnswerCounted(_) => "intent.answer_counted",
         Event::AnswerTakenBack(_) => "intent.answer_taken_back",
+        Event::Hands(change) => change.event_type(),
         Event::SuspensionExpired(_) => "intent.suspension_expired",
         Event::SuspensionRenotified(_) => "intent.suspension_renotified",
         Event::SuspensionEscalated { .. } => "intent.suspension_escalated",
@@ -678,7 +668,7 @@ fn every_kind_of_event_is_pinned() {
     };
     let kinds = kinds();
     let pinned: BTreeSet<&str> = kinds.iter().map(name).collect();
-    assert_eq!(pinned.len(), 104, "{pinned:?}");
+    assert_eq!(pinned.len(), 108, "{pinned:?}");
     for event in kinds.iter().filter(|event| !matches!(event, Event::Appended(_))) {
         assert_eq!(event.event_type(), name(event));
         assert!(is_a_type(event.event_type()), "no endpoint could subscribe to {}", event.event_type());

@@ -28,7 +28,8 @@ pub(super) fn events() -> Vec<Event> {
         Event::AnswerCounted(Box::new(AnswerCounted { answer, person, gateway, tally }))
     };
     let first = counted(None);
-    answer.agreed = vec![Agreed { person: ada.clone(), at: at(30) }, Agreed { person: bob, at: at(60) }];
+    answer.agreed =
+        [(ada.clone(), 30), (bob, 60)].map(|(person, second)| Agreed { person, at: at(second), in_place_of: None }).into();
     let taken_back = |credential| {
         let (suspension_id, person, taken_back_by) = (asked_id(), ada.clone(), ada.clone());
         Event::AnswerTakenBack(AnswerTakenBack { suspension_id, person, taken_back_by, credential })

@@ -20,6 +20,7 @@ mod failures;
 mod governance;
 mod graph;
 mod groups;
+mod hands;
 mod health;
 mod holds;
 mod intents;
@@ -68,6 +69,7 @@ fn declare(routes: &mut Routes<'_>) {
         intent_routes(routes);
         extensions::routes(routes);
         reminders::routes(routes);
+        hands::routes(routes);
         deliveries::routes(routes);
         escalations::routes(routes);
         portfolios::routes(routes);

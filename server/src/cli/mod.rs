@@ -9,6 +9,7 @@ mod door;
 mod ending;
 mod export;
 mod groups;
+mod hands;
 mod keys;
 mod look;
 mod meant;
@@ -82,6 +83,14 @@ enum Command {
     Withdraw(steer::WithdrawArgs),
     /// Send the people who are asked the message once more, now, with an operator's or an admin's key.
     Remind(question::QuestionArgs),
+    /// Tell others that you work on a question, with an operator's or an admin's key; they may answer all the same.
+    Claim(question::QuestionArgs),
+    /// Take back that you work on a question.
+    Unclaim(question::QuestionArgs),
+    /// Hand your own place in a question to another person, who answers in your place.
+    Delegate(hands::DelegateArgs),
+    /// Assign a question to other people, with an admin's key or that of an operator who may answer it.
+    Reassign(hands::ReassignArgs),
     /// Give people more time for a question, with an operator's or an admin's key.
     Extend(steer::ExtendArgs),
     /// Fetch the log, whole or a selection, into a file that `placet verify` checks offline; with an auditor's or an admin's key.
@@ -172,6 +181,10 @@ impl Cli {
             | Command::Withdraw(_)
             | Command::Remind(_)
             | Command::Extend(_)
+            | Command::Claim(_)
+            | Command::Unclaim(_)
+            | Command::Delegate(_)
+            | Command::Reassign(_)
             | Command::Export(_)
             | Command::Receipt(_)
             | Command::Verify(_)
@@ -200,6 +213,10 @@ impl Cli {
             Command::Withdraw(args) => return Ok(steer::withdraw(args).await),
             Command::Remind(args) => return Ok(steer::remind(args).await),
             Command::Extend(args) => return Ok(steer::extend(args).await),
+            Command::Claim(args) => return Ok(hands::claim(args).await),
+            Command::Unclaim(args) => return Ok(hands::release(args).await),
+            Command::Delegate(args) => return Ok(hands::delegate(args).await),
+            Command::Reassign(args) => return Ok(hands::reassign(args).await),
             Command::Export(args) => return Ok(export::run(*args).await),
             Command::Receipt(command) => return Ok(receipt::run(command).await),
             // It reads files and computes for as long as they take, so it does not run among the tasks of the runtime.

@@ -16,7 +16,7 @@ use domain::base::{text, words};
 use domain::suspension::demand::{CommentOnRefusal, RequiredAssurance};
 use domain::suspension::quorum::Quorum;
 use domain::suspension::{CHOICE_LABEL_MAX, SuspensionChoice};
-use domain::wire::CountedAnswer;
+use domain::wire::{CountedAnswer, HandedOn};
 use placet::{FallbackPolicy, ResponseType, SuspensionRecord};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -243,8 +243,16 @@ fn people(question: &SuspensionRecord, now: DateTime<Utc>) -> Vec<String> {
         let groups = required_by_group.iter().map(|(group, least)| format!(", at least {least} of the group {group}"));
         said.push(format!("The same answer is needed from {people} of them{}.", groups.collect::<String>()));
     }
-    for CountedAnswer { person, value, at } in &question.counted {
-        said.push(format!("{} answered {} ({}).", name(person), inert_line(&typed(value)), text::deadline(*at, now)));
+    for CountedAnswer { person, value, at, in_place_of } in &question.counted {
+        let place = in_place_of.as_ref().map(|place| format!(" in place of {}", name(place))).unwrap_or_default();
+        let (value, at) = (inert_line(&typed(value)), text::deadline(*at, now));
+        said.push(format!("{} answered {value}{place} ({at}).", name(person)));
+    }
+    for HandedOn { from, to } in &question.handed_on {
+        said.push(format!("{} handed the place to {}.", name(from), name(to)));
+    }
+    if let Some(person) = &question.claimed_by {
+        said.push(format!("{} works on it; others may answer all the same.", name(person)));
     }
     said
 }

@@ -22,8 +22,10 @@ use crate::terminal::{self, laid_out};
 /// The exit code of the commands that speak to a server, after a failure.
 pub(super) const FAILED: u8 = 3;
 /// The commands that speak to a server: wrong usage of them exits with [`FAILED`] as well.
-pub(super) const REMOTE_COMMANDS: [&str; 11] =
-    ["answer", "ask", "export", "extend", "list", "log", "receipt", "remind", "show", "status", "withdraw"];
+pub(super) const REMOTE_COMMANDS: [&str; 15] = [
+    "answer", "ask", "claim", "delegate", "export", "extend", "list", "log", "reassign", "receipt", "remind", "show", "status",
+    "unclaim", "withdraw",
+];
 /// How long a failing call is repeated before the failure is reported: a person waits at a shell.
 const RETRY_FOR: Duration = Duration::from_secs(15);
 /// How long a server may take before the person who waits is told about the delay.

@@ -73,6 +73,6 @@ async fn extended(args: &ExtendArgs) -> anyhow::Result<()> {
     done(&question, args.of.json, &format!("The question is now open until {until}."))
 }
 
-fn done(question: &SuspensionRecord, json: bool, said: &str) -> anyhow::Result<()> {
+pub(super) fn done(question: &SuspensionRecord, json: bool, said: &str) -> anyhow::Result<()> {
     if json { print_json(&as_json(question)) } else { print(&format!("{}: {said}", short_id(question.id))) }
 }

@@ -217,6 +217,8 @@ impl From<Rejection> for Failure {
             | Rejection::NotAssigned
             | Rejection::GatewayCounted
             | Rejection::NotCounted
+            | Rejection::NotClaimed
+            | Rejection::HasAnswered
             | Rejection::PasskeyRefused { .. }
             | Rejection::ReservedEventType { .. }
             | Rejection::IfMatchRequired

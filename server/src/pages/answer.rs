@@ -31,6 +31,7 @@ use store::{LinkView, Precondition, Request, Signer, StoreError, Target, Unreada
 
 use super::Pages;
 use super::form::{Form, Sent, seen};
+use super::hands::hands;
 use super::scripts::{ANSWER, PASSKEY, TIMES, UNLOCK};
 use super::session::see_other;
 use super::signature::usable;
@@ -235,21 +236,31 @@ pub(super) async fn answered(
     };
     // If the question has ended, its outcome is shown instead of the form.
     let ended = !link.is_open;
-    let typed = if form.takes_back { Ok(Value::Null) } else { form.answer(link) };
+    let typed = if form.takes_back || form.hand.is_some() { Ok(Value::Null) } else { form.answer(link) };
     let value = match typed {
         _ if !fits && ended => return to_outcome(request),
         _ if !fits && way.is_anothers(form) => return again(FormError::OtherPerson, StatusCode::FORBIDDEN),
         _ if !fits => return again(FormError::PageTooOld, StatusCode::FORBIDDEN),
         Err(_) if ended => return to_outcome(request),
         Err(error) => return again(error, StatusCode::UNPROCESSABLE_ENTITY),
-        Ok(_) if !ended && !form.takes_back && !form.saw(link) => return again(FormError::Answered, StatusCode::CONFLICT),
+        Ok(_) if !ended && !form.takes_back && form.hand.is_none() && !form.saw(link) => {
+            return again(FormError::Answered, StatusCode::CONFLICT);
+        }
         Ok(value) => value,
     };
-    match shared.store.execute(answer(way, link, value, form)).await {
+    let wanted = match form.hand {
+        Some(button) => button.request(way.principal(link), link.suspension.id, form.typed_hands()),
+        None => answer(way, link, value, form),
+    };
+    match shared.store.execute(wanted).await {
         Ok(_) => {
             way.forget(link, shared).await;
             see_other(request.path())
         }
+        Err(StoreError::Rejected(Rejection::Invalid { errors })) if form.hand.is_some() => {
+            again(FormError::not_handed(&errors), StatusCode::UNPROCESSABLE_ENTITY)
+        }
+        Err(StoreError::Rejected(Rejection::HasAnswered)) => again(FormError::HasAnswered, StatusCode::CONFLICT),
         Err(StoreError::Rejected(Rejection::InvalidChoice { .. })) => {
             again(FormError::NotAChoice, StatusCode::UNPROCESSABLE_ENTITY)
         }
@@ -361,6 +372,7 @@ fn open_page(
         assignees: link.question.assignees.as_ref().map(Assignees::in_words).unwrap_or_default(),
         may_answer: link.may_answer,
         quorum: quorum(link),
+        hands: hands(link, form.typed_hands()),
         passkey: passkey(request, pages, link),
         login: way.needs_login(link),
         other: way.other(),
@@ -398,6 +410,7 @@ fn quorum(link: &LinkView) -> Option<QuorumShown> {
         label: label(&counted.value),
         at: counted.at,
         may_answer: counted.may_answer,
+        in_place_of: counted.in_place_of.clone(),
     };
     let counted = &link.suspension.counted;
     let own = counted.iter().find(|counted| counted.may_answer && counted.person.eq_ignore_ascii_case(&link.recipient));

@@ -14,6 +14,7 @@ use store::LinkView;
 use super::Pages;
 use super::context::FIELD_PREFIX;
 use super::fields;
+use super::hands::{HandButton, TypedHands};
 use super::signature::SignedFields;
 use super::view::{Again, FieldError, FieldProblem, Fields, FormError, Typed, line};
 use crate::edge::body::Body;
@@ -30,6 +31,12 @@ pub(super) struct Form {
     pub(super) comment: String,
     /// Whether the person takes an answer back that counts.
     pub(super) takes_back: bool,
+    /// The button about the hands in which the question is, if that was pressed.
+    pub(super) hand: Option<HandButton>,
+    /// The address of the person who is to answer in the reader's place.
+    pub(super) to: String,
+    /// The people and groups to whom the question is to be assigned.
+    pub(super) who: String,
     pub(super) fields: BTreeMap<String, String>,
     /// The person for whom the page was made; empty on the page of a link.
     pub(super) person: String,
@@ -87,6 +94,9 @@ impl Form {
                 "nonce" => form.nonce = value,
                 "value" => form.value = Some(value),
                 "take_back" => form.takes_back = value == "yes",
+                "hand" => form.hand = HandButton::read(&value),
+                "to" => form.to = cut(value.trim(), COMMENT_BYTES_MAX),
+                "who" => form.who = cut(value.trim(), COMMENT_BYTES_MAX),
                 "person" => form.person = value,
                 "comment" => form.comment = cut(value.trim(), COMMENT_BYTES_MAX),
                 name => {
@@ -134,6 +144,11 @@ impl Form {
                 fields.answer(&self.fields).map_err(FormError::NeedsChange)
             }
         }
+    }
+
+    /// What was typed about other people.
+    pub(super) fn typed_hands(&self) -> TypedHands<'_> {
+        TypedHands { to: &self.to, who: &self.who }
     }
 
     /// The person for whom the page was made.

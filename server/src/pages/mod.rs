@@ -10,6 +10,7 @@ mod fields;
 mod fold;
 mod form;
 mod guard;
+mod hands;
 mod home;
 mod inbox;
 mod live;

@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use domain::base::name::Owner;
+use domain::suspension::hands::Hands;
 use domain::suspension::place::Place;
 use domain::suspension::{Asker, Kind};
 
@@ -22,6 +23,8 @@ pub(crate) struct ListedRow {
     pub(crate) has_quorum: bool,
     /// Whether the person who looks has given an answer that counts towards the quorum.
     pub(crate) is_counted: bool,
+    /// In whose hands it is.
+    pub(crate) hands: Hands,
 }
 
 /// Writes places and answers, in one transaction.

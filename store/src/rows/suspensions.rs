@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use domain::base::ids::SuspensionId;
 use domain::log::Hash;
 use domain::log::payload::{Resumed, Suspended};
+use domain::suspension::hands::Hands;
 use domain::suspension::{Kind, Question, Resolution, Suspension};
 
 use super::error::RowsResult;
@@ -51,6 +52,8 @@ pub(crate) trait WriteSuspensions {
     fn mark_reminded(&mut self, suspension: i64, at: DateTime<Utc>) -> RowsResult<()>;
     /// Writes a later deadline.
     fn move_deadline(&mut self, suspension: i64, expires_at: DateTime<Utc>) -> RowsResult<()>;
+    /// Writes in whose hands an open question is.
+    fn save_hands(&mut self, suspension: i64, hands: &Hands) -> RowsResult<()>;
     /// Stores the span under which the question was asked.
     fn insert_trace(&mut self, suspension: i64, context: TraceContext) -> RowsResult<()>;
     /// Removes and returns the span under which the question was asked, if one was stored.
@@ -84,7 +87,8 @@ pub(crate) trait ReadSuspensions: ReadEvents {
     fn open_fixed(&mut self, after: i64, limit: u32) -> RowsResult<Vec<FixedQuestion>>;
     /// The row of the newest suspension; 0 if there is none.
     fn newest_suspension(&mut self) -> RowsResult<i64>;
-    /// The question a suspension asks, read from the event that asked it; if that was erased, a question without words.
+    /// The question a suspension asks, read from the event that asked it, with the people in whose hands it is now; if that was erased, a
+    /// question without words.
     fn question(&mut self, row: &SuspensionRow) -> RowsResult<Question> {
         #[derive(serde::Deserialize)]
         struct Asked {
@@ -95,7 +99,9 @@ pub(crate) trait ReadSuspensions: ReadEvents {
             return Ok(Question::erased());
         }
         let asked: Asked = serde_json::from_slice(&event.bytes)?;
-        Ok(asked.payload.into_question())
+        let mut question = asked.payload.into_question();
+        question.pass_to(&row.suspension.hands);
+        Ok(question)
     }
     /// The accepted answer of a suspension, read from the event that recorded it, with the hash of that event; `None` if the suspension
     /// has none, if it ended before that event was kept, or if the event was erased.

@@ -214,6 +214,7 @@ diesel::table! {
         ending_event -> Nullable<BigInt>,
         quorum -> Nullable<Document>,
         form -> Nullable<Document>,
+        hands -> Nullable<Document>,
     }
 }
 

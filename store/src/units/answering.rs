@@ -10,14 +10,18 @@ use domain::people::answerer::answers_for;
 use domain::people::authority::Ownership;
 use domain::suspension::evidence::Evidence;
 
+use super::hands::{self, hold};
 use super::loaded::{Answering, Loaded};
-use crate::assigning::{answerer, look_again, owns};
+use crate::assigning::{answerer, holders, look_again, owns};
 use crate::request::Request;
 use crate::rows::RowsResult;
 use crate::rows::prelude::*;
 
 /// Loads the question and the person, if the request is an answer; if several people must agree, also those who have answered.
 pub(super) fn load<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &Request) -> RowsResult<()> {
+    if let Ok(Command::Hand(hand)) = &request.command {
+        return hands::load(rows, loaded, request, hand);
+    }
     let Ok(Command::Respond(respond)) = &request.command else { return Ok(()) };
     let named = SuspensionId::parse(&respond.suspension_id);
     let Some(open) = named.and_then(|id| loaded.intent.opened(id)) else { return Ok(()) };
@@ -27,7 +31,8 @@ pub(super) fn load<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &Request
     // A passkey signs an answer. A person who takes one back decides nothing, and may always do so.
     let assurance = question.required_assurance.filter(|_| !respond.takes_back);
     let comment_on_refusal = question.comment_on_refusal;
-    let mut answering = Answering { evidence, assurance, comment_on_refusal, ..Answering::default() };
+    let hands = open.hands.clone();
+    let mut answering = Answering { evidence, assurance, comment_on_refusal, hands, ..Answering::default() };
     let address = answers_for(&request.principal, respond.claimed_responded_by.as_deref());
     if open.quorum.is_some() || question.separation.is_some() {
         let askers = [&open.asked_by, &loaded.intent.created_by];
@@ -41,25 +46,17 @@ pub(super) fn load<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &Request
         let groups = assignees.groups.iter().chain(open.quorum.iter().flat_map(|quorum| quorum.required_by_group.keys()));
         let groups: Vec<String> = groups.cloned().collect();
         if let Some(address) = address {
-            let people = open.counted.iter().map(|counted| counted.person.clone()).chain([address.clone()]).collect();
+            let counted = open.counted.iter().map(|counted| counted.person.clone());
+            let people = counted.chain(open.hands.holders()).chain([address.clone()]).collect();
             hold(rows, people, &groups)?;
             answering.answerer = answerer(rows.reads(), &address)?;
         }
+        answering.holders = holders(rows.reads(), &answering.hands)?;
         if let Some(open) = loaded.intent.opened_mut(id) {
-            look_again(rows.reads(), &mut open.counted, Some(&assignees))?;
+            look_again(rows.reads(), &mut open.counted, Some(&assignees), (&answering.hands, &answering.holders))?;
         }
         answering.assignees = Some(assignees);
     }
     loaded.answering = answering;
     Ok(())
-}
-
-/// Has neither these people nor these groups change until the transaction ends.
-fn hold<R: Rows>(rows: &mut R, mut people: Vec<String>, groups: &[String]) -> RowsResult<()> {
-    // Every transaction holds people in the same order. Otherwise two could each wait for the other.
-    people.sort_unstable();
-    for address in people {
-        rows.hold_person(&address)?;
-    }
-    rows.hold_groups(groups)
 }

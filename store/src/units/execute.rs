@@ -31,6 +31,7 @@ use domain::people::authority::{Action, Object, authorize};
 use domain::people::principal::{Principal, Role};
 use domain::problem::Rejection;
 use domain::suspension::delivery::Asked;
+use domain::suspension::hands::Hands;
 use domain::suspension::{AskedBefore, Asker, Question, Suspension};
 use domain::wire::{EventView, SuspensionRecord};
 
@@ -40,13 +41,13 @@ use super::loaded::{Loaded, load, load_beside, load_what_ends};
 use super::log::append;
 use super::message::siblings;
 use super::outcome::{kept, kept_under, outcome, recalled};
-use super::{answering, graph, passkeys, places, plans, tasks};
+use super::{answering, graph, hands, passkeys, places, plans, tasks};
 use crate::assigning;
 use crate::question::login_warning;
 use crate::reads::{handed, hold, in_portfolios, is_at_home};
 use crate::request::{Outcome, Precondition, Request, Target};
 use crate::rows::prelude::*;
-use crate::rows::{Decided, IntentRow, RowsError, RowsResult};
+use crate::rows::{Decided, IntentRow, RowsError, RowsResult, SuspensionRow};
 use crate::surroundings::Env;
 
 pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -> Decided<Outcome> {
@@ -268,10 +269,13 @@ fn completed<'a, R: Rows>(
             [] => (**respond).clone(),
             _ => named_as_handed(respond, handed_for),
         };
-        let answerer = loaded.answering.answerer.clone();
+        let (answerer, in_place_of) = (loaded.answering.answerer.clone(), loaded.answering.in_place_of());
         let comment_on_refusal = loaded.answering.comment_on_refusal.clone();
-        let respond = Respond { evidence: loaded.answering.evidence, answerer, comment_on_refusal, ..named };
+        let respond = Respond { evidence: loaded.answering.evidence, answerer, in_place_of, comment_on_refusal, ..named };
         return Ok(Cow::Owned(Command::Respond(Box::new(respond))));
+    }
+    if let Command::Hand(hand) = command {
+        return Ok(Cow::Owned(Command::Hand(Box::new(hands::completed(rows, loaded, hand)?))));
     }
     if let Command::Suspend(suspend) = command
         && suspend.kind.stops_intent()
@@ -358,7 +362,10 @@ fn recorded<R: Rows>(rows: &mut R, loaded: &Loaded, record: &ByRecord) -> RowsRe
     };
     record.is_used = is_ours || rows.reads().by_client_id(loaded.row.rid, &record.client_id)?.is_some();
     if let Some(open) = loaded.suspensions.iter().find(|row| row.suspension.ending.is_none()) {
-        record.open = Some(Box::new(rows.reads().question(open)?));
+        // The question as it was asked: a repeated one is the same, also if other people have it in hand by now.
+        let suspension = Suspension { hands: Hands::default(), ..open.suspension.clone() };
+        let asked = SuspensionRow { suspension, ..open.clone() };
+        record.open = Some(Box::new(rows.reads().question(&asked)?));
     }
     if let Ok(suspend) = &mut record.asked {
         suspend.question.asked_before = asked_before(rows, loaded)?;
@@ -537,6 +544,9 @@ fn weighed<R: Rows>(
     {
         let found = findings("", &[], &review.question.context, None, None, None);
         return Ok(change.seeming_secret.judge(&found).map_err(|errors| Rejection::Invalid { errors }));
+    }
+    if let [Event::Hands(change)] = events {
+        return hands::weighed(rows, loaded, change);
     }
     let Some(suspend) = command.asks() else {
         return Ok(refused_state(rows, loaded, command)?.map_or_else(|| Ok(Vec::new()), Err));

@@ -6,7 +6,9 @@
 
 use domain::base::ids::SuspensionId;
 use domain::intent::event::{AnswerCounted, AnswerTakenBack, Event, Resumed};
+use domain::intent::hands::HandsEvent;
 use domain::people::principal::Role;
+use domain::suspension::place::Place;
 use domain::suspension::{Question, Suspension};
 
 use super::loaded::Loaded;
@@ -35,6 +37,26 @@ pub(super) fn put_further<R: Rows>(
 ) -> RowsResult<()> {
     let suspension = loaded.intent.suspension(id).ok_or(RowsError::Inconsistent("people are told of no question"))?;
     put(rows, loaded.suspension_row(id)?.rid, suspension, question, told)
+}
+
+/// Moves an open question that is in other hands to the inboxes of the people who have it now.
+pub(super) fn hand<R: Rows>(
+    rows: &mut R,
+    rid: i64,
+    suspension: &Suspension,
+    question: &Question,
+    change: &HandsEvent,
+) -> RowsResult<()> {
+    let due_at = suspension.expires_at.unwrap_or(NO_DEADLINE);
+    match change {
+        HandsEvent::Claimed(_) | HandsEvent::Released(_) => Ok(()),
+        // The person who has handed the place on stays where the question stands by a group or a role: the lists leave that person out.
+        HandsEvent::Delegated(delegated) => rows.put_in_inbox(rid, due_at, &[Place::Person(delegated.to.clone())]),
+        HandsEvent::Reassigned(_) => {
+            rows.take_from_inbox(rid)?;
+            rows.put_in_inbox(rid, due_at, &question.places(&[]))
+        }
+    }
 }
 
 /// Takes a question that an event has ended out of all inboxes, and notes which people answered it.

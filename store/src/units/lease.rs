@@ -193,7 +193,9 @@ fn take<R: Rows>(
         }
         return finish_delivery(rows, env, row, &suspension, Fate::Failed, "not accepted before the next attempt was due");
     }
-    if env.channels.reaches_people(&row.channel) && !is_assigned_to(rows.reads(), &message.question, &row.recipient)? {
+    if env.channels.reaches_people(&row.channel)
+        && !is_assigned_to(rows.reads(), &suspension.suspension.hands, &message.question, &row.recipient)?
+    {
         leased.untried += 1;
         return finish_delivery(rows, env, row, &suspension, Fate::Failed, NOT_ASSIGNED);
     }

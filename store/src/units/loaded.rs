@@ -11,6 +11,7 @@ use domain::suspension::RequiredAssurance;
 use domain::suspension::assignees::Assignees;
 use domain::suspension::demand::CommentOnRefusal;
 use domain::suspension::evidence::Evidence;
+use domain::suspension::hands::Hands;
 use domain::suspension::requested::REQUESTS_OPEN_MAX;
 
 use crate::assigning::counted;
@@ -61,6 +62,12 @@ pub(super) struct Answering {
     pub(super) ownership: Ownership,
     /// Whether a person who refuses must say why.
     pub(super) comment_on_refusal: Option<CommentOnRefusal>,
+    /// Whether the people behind the askers are kept from answering; read for a change of the hands alone.
+    pub(super) keeps_owner: bool,
+    /// In whose hands the question is.
+    pub(super) hands: Hands,
+    /// The listed people among those whose places were handed on.
+    pub(super) holders: Vec<Answerer>,
 }
 
 impl Answering {
@@ -71,7 +78,15 @@ impl Answering {
             assignees: self.assignees.as_ref(),
             answerer: self.answerer.as_ref(),
             ownership: self.ownership,
+            hands: Some(&self.hands).filter(|hands| !hands.is_untouched()),
+            holders: &self.holders,
         }
+    }
+
+    /// The person in whose place the answerer answers; `None` for an own place.
+    pub(super) fn in_place_of(&self) -> Option<String> {
+        let own = self.answerer.as_ref()?;
+        self.demands().place().filter(|place| *place != own.address).map(str::to_owned)
     }
 }
 

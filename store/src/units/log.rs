@@ -12,10 +12,12 @@ use domain::intent::deliveries::each_once;
 use domain::intent::event::{AnswerCounted, AnswerTakenBack, Event, Extended, Reminded, Renotified, ending_of};
 use domain::intent::evolve::evolve;
 use domain::intent::govern::cost_of;
+use domain::intent::hands::HandsEvent;
 use domain::intent::record::Record;
 use domain::log::{Entry, Envelope, Sealed};
 use domain::suspension::channel::{Route, Way};
 use domain::suspension::delivery::{Delivery, Failover};
+use domain::suspension::hands::Hands;
 use domain::suspension::{Question, Suspension};
 use domain::wire::is_signalled;
 use serde_json::Value;
@@ -143,6 +145,7 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
         }
         Event::AnswerCounted(counted) => count(rows, loaded, counted),
         Event::AnswerTakenBack(taken) => discount(rows, loaded, taken),
+        Event::Hands(change) => hand(rows, env, loaded, change, now),
         Event::LateAnswer(refused) | Event::ResponseRejected(refused) => touch(rows, loaded, refused.suspension_id),
         Event::DeliverySent { delivery, .. } => {
             told(rows, loaded, delivery);
@@ -384,6 +387,9 @@ fn end<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Event,
     if ended.quorum.is_some() {
         rows.delete_answers(rid)?;
     }
+    if !loaded.suspension_row(id)?.suspension.hands.is_untouched() {
+        rows.save_hands(rid, &Hands::default())?;
+    }
     let known = rows.reads().deliveries(rid)?;
     settle_waiting(rows, known, now)?;
     if let Some(fact) = Fact::of_ending(event, ended) {
@@ -441,6 +447,27 @@ fn discount<R: Rows>(rows: &mut R, loaded: &Loaded, taken: &AnswerTakenBack) -> 
 fn recount<R: Rows>(rows: &mut R, loaded: &Loaded, id: SuspensionId) -> RowsResult<()> {
     rows.notice(Notice::Suspension(id));
     touch(rows, loaded, id)
+}
+
+/// Writes the rows that a change implies: the hands, the version, and the messages to the people who are asked now.
+fn hand<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, change: &HandsEvent, now: DateTime<Utc>) -> RowsResult<()> {
+    let id = change.suspension_id();
+    let open = loaded.intent.opened(id).ok_or(RowsError::Inconsistent("a change of a question that is not open"))?;
+    let (hands, attempt) = (open.hands.clone(), open.attempt);
+    let row = loaded.suspensions.iter_mut().find(|row| row.suspension.id == id);
+    let row = row.ok_or(RowsError::Inconsistent("a change of a question that is not loaded"))?;
+    rows.save_hands(row.rid, &hands)?;
+    // What is read of the question from now on in this transaction has the new hands.
+    row.suspension.hands = hands;
+    let row = row.clone();
+    recount(rows, loaded, id)?;
+    if change.told().is_empty() {
+        return Ok(());
+    }
+    let question = rows.reads().question(&row)?;
+    inbox::hand(rows, row.rid, &row.suspension, &question, change)?;
+    let routes = env.channels.routes(question.channel_at(attempt), change.told());
+    ask(rows, env, row.rid, attempt, routes, now)
 }
 
 fn touch<R: Rows>(rows: &mut R, loaded: &Loaded, id: SuspensionId) -> RowsResult<()> {

@@ -20,6 +20,7 @@ mod giving_up;
 mod governance;
 mod graph;
 pub(crate) mod groups;
+mod hands;
 mod holding_up;
 pub(crate) mod holds;
 mod inbox;

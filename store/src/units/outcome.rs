@@ -44,6 +44,7 @@ pub(super) fn outcome<R: Rows>(
             Ok(Outcome::Intent(Box::new(view)))
         }
         Command::Respond(respond) => answered(rows, loaded, respond, events.first(), now),
+        Command::Hand(hand) => super::hands::shown(rows, loaded, hand.suspension_id),
         Command::Cancel { suspension_id, .. } | Command::Extend { suspension_id, .. } | Command::Remind { suspension_id, .. } => {
             let row = loaded.suspension_row(*suspension_id)?;
             let question = rows.reads().question(row)?;

@@ -92,7 +92,9 @@ impl Member {
 
     /// Whether a question is asked before the request.
     fn asks_first(&self) -> bool {
-        let about_a_question = matches!(self.schema, "CancelRequest" | "ExtendRequest" | "BounceRequest" | "TakeBackRequest");
+        const ABOUT: [&str; 6] =
+            ["CancelRequest", "ExtendRequest", "BounceRequest", "TakeBackRequest", "DelegateRequest", "ReassignRequest"];
+        let about_a_question = ABOUT.contains(&self.schema);
         about_a_question || [&self.without, &self.with].iter().any(|body| body.to_string().contains(OPEN))
     }
 }
@@ -534,6 +536,8 @@ async fn sent(app: &TestApp, schema: &str, intent: IntentId, open: &str, body: V
         }
         "RespondRequest" => operator.post(&format!("{path}/suspend/respond"), body).await,
         "CancelRequest" => agent.post(&format!("api/v1/suspensions/{open}/cancel"), body).await,
+        "DelegateRequest" => operator.post(&format!("api/v1/suspensions/{open}/delegate"), body).await,
+        "ReassignRequest" => operator.post(&format!("api/v1/suspensions/{open}/reassign"), body).await,
         "TakeBackRequest" => operator.post(&format!("api/v1/suspensions/{open}/take-back"), body).await,
         "ExtendRequest" => operator.post(&format!("api/v1/suspensions/{open}/extend"), body).await,
         "CreateKeyRequest" => admin.post("api/v1/keys", body).await,

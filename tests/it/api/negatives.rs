@@ -645,6 +645,8 @@ on_each_store! {
                     "status" => json!({"status": "abandoned"}),
                     "suspend" => json!({"question": "Go?", "response_type": "text", "supersedes": things.suspension}),
                     "extend" => json!({"seconds": 60}),
+                    "delegate" => json!({"to": "ada@example.com"}),
+                    "reassign" => json!({"assignees": {"roles": ["admin"]}}),
                     "dependencies" => json!({"dependency_id": things.intent}),
                     "respond" => json!({"suspension_id": things.suspension, "value": "approve"}),
                     _ => json!({}),

@@ -13,7 +13,7 @@ use sha2::Sha256;
 
 /// Every route and method of the server, except aliases and HTML pages. A new route must be added to this list and to the
 /// description.
-const ROUTES: [&str; 146] = [
+const ROUTES: [&str; 150] = [
     "get /.well-known/openintent-compat.json",
     "get /.well-known/openintent.json",
     "get /.well-known/placet.json",
@@ -141,9 +141,13 @@ const ROUTES: [&str; 146] = [
     "post /api/v1/suspensions/preview",
     "get /api/v1/suspensions/{suspension_id}",
     "post /api/v1/suspensions/{suspension_id}/cancel",
+    "post /api/v1/suspensions/{suspension_id}/claim",
+    "post /api/v1/suspensions/{suspension_id}/delegate",
     "get /api/v1/suspensions/{suspension_id}/deliveries",
     "post /api/v1/suspensions/{suspension_id}/extend",
+    "post /api/v1/suspensions/{suspension_id}/reassign",
     "post /api/v1/suspensions/{suspension_id}/receipt",
+    "post /api/v1/suspensions/{suspension_id}/release",
     "post /api/v1/suspensions/{suspension_id}/remind",
     "post /api/v1/suspensions/{suspension_id}/take-back",
     "post /api/v1/tasks",

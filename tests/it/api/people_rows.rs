@@ -8,6 +8,10 @@ use super::negatives::Row;
 
 pub(super) fn rows() -> Vec<Row> {
     use Role::{Admin, Agent, Auditor, Channel, Operator, Verifier};
+    let hand = |step: &str, body, field| {
+        let row = Row::new(format!("POST /api/v1/suspensions/{{suspension_id}}/{step}"), Operator);
+        row.forbidden(&[Agent, Auditor, Channel]).invalid(body, field).versioned(false)
+    };
     let admins = |operation: &str| Row::new(operation, Admin).forbidden(&[Agent, Operator, Auditor, Channel, Verifier]);
     vec![
         admins("POST /api/v1/keys").invalid(json!({"role": "agent", "name": ""}), "name"),
@@ -24,6 +28,10 @@ pub(super) fn rows() -> Vec<Row> {
             .forbidden(&[Auditor])
             .invalid(json!({"because": "x"}), "because")
             .versioned(false),
+        hand("claim", json!({"because": "x"}), "because"),
+        hand("release", json!({"because": "x"}), "because"),
+        hand("delegate", json!({"to": "ada"}), "to"),
+        hand("reassign", json!({"assignees": {}}), "assignees"),
     ]
 }
 

@@ -9,6 +9,7 @@ mod directory;
 mod floors;
 mod gateways;
 mod governance;
+mod hands;
 mod keys;
 pub(crate) mod logins;
 pub(crate) mod openid;

@@ -187,6 +187,7 @@ fn answer((intent, question): (IntentId, SuspensionId)) -> store::Request {
         assertion: None,
         answerer: None,
         comment_on_refusal: None,
+        in_place_of: None,
         takes_back: false,
     };
     let operator: Principal = principal("operator", Role::Operator);

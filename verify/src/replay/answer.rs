@@ -178,16 +178,17 @@ impl Course<'_> {
         let Attempt { event, by, action, at, .. } = *attempt;
         let open = self.with_standing(attempt.open, standing);
         attempt.respond.answerer.clone_from(&standing.answerer);
+        attempt.respond.in_place_of = self.in_place_of(&open, standing);
         let (alone, command) = (self.with_only(&open), Command::Respond(Box::new(attempt.respond.clone())));
         let decided = decide(&alone, &command, by, at).map_err(|refusal| why(&refusal.rejection, attempt))?;
-        let allowed = self.allowed(by, action, &open, &command, &alone, event);
+        let allowed = self.allowed((by, &standing.holders), action, &open, &command, &alone, event);
         let doubts = allowed.map_err(|rejection| not_allowed(&rejection, by, event))?;
         is_same(&decided, &open)?;
         Ok(doubts)
     }
 
     /// Refuses an answer by the link of a message that was about another question, or went to another person.
-    fn was_sent_to(&self, open: &Suspension, event: &Happened, credential: Option<Credential>) -> Result<(), Fault> {
+    pub(super) fn was_sent_to(&self, open: &Suspension, event: &Happened, credential: Option<Credential>) -> Result<(), Fault> {
         let Some(Credential::EmailLink(id)) = credential else { return Ok(()) };
         // If the message is not known yet, its report may come later than the answer.
         let Some((asked, recipient)) = self.messages.get(&id) else { return Ok(()) };
@@ -242,6 +243,7 @@ fn about(open: &Suspension) -> Respond {
         assertion: None,
         answerer: None,
         comment_on_refusal: None,
+        in_place_of: None,
         takes_back: false,
     }
 }

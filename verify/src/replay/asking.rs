@@ -5,10 +5,11 @@ use domain::intent::Intent;
 use domain::intent::command::Command;
 use domain::intent::permit::permit;
 use domain::log::payload::Suspended;
-use domain::people::answerer::answers_for;
+use domain::people::answerer::{Answerer, answers_for};
 use domain::people::authority::{Action, Demands, Object, Ownership, authorize};
 use domain::people::principal::{Assurance, Principal, Role};
 use domain::problem::Rejection;
+use domain::suspension::hands::Hands;
 use domain::suspension::requested::REQUESTS_OPEN_MAX;
 use domain::suspension::{Asker, Question, Suspension, SuspensionChoice};
 use serde_json::Map;
@@ -78,6 +79,7 @@ impl Course<'_> {
             quorum: asked.quorum.clone(),
             schema: asked.schema.clone(),
             counted: Vec::new(),
+            hands: Hands::default(),
             ending: None,
             portfolio_deadline: None,
         };
@@ -99,7 +101,7 @@ impl Course<'_> {
     /// Whether a principal may give a command about a question; the doubts if that depends on what the log does not say.
     pub(super) fn allowed(
         &self,
-        by: &Principal,
+        (by, holders): (&Principal, &[Answerer]),
         action: Action,
         open: &Suspension,
         command: &Command,
@@ -120,10 +122,13 @@ impl Course<'_> {
         let question = self.questions.get(&open.id);
         let (assurance, assignees) = question.map_or((None, None), |asked| (asked.required_assurance, asked.assignees.as_ref()));
         let is_separate = question.is_some_and(|asked| asked.separation.is_some());
-        let keeps_owner = is_separate || open.quorum.is_some();
-        let names_people = is_separate || assignees.is_some();
+        let hand = if let Command::Hand(hand) = command { Some(hand) } else { None };
+        // People behind the asker never decide who answers, also if one answer is enough.
+        let decides_who = action == Action::Reassign;
+        let keeps_owner = is_separate || open.quorum.is_some() || decides_who;
+        let names_people = is_separate || assignees.is_some() || decides_who;
         let address = answers_for(by, handed_for.first().map(String::as_str)).filter(|_| names_people);
-        let answerer = respond.and_then(|respond| respond.answerer.as_ref());
+        let answerer = respond.and_then(|respond| respond.answerer.as_ref()).or(hand.and_then(|hand| hand.facts.person.as_ref()));
         // An answer that is taken back needs no signature: the question is as open as before it.
         let assurance = assurance.filter(|_| !respond.is_some_and(|respond| respond.takes_back));
         let creators = self.possible(by, self.knows_creator.then_some(&self.intent.created_by.name));
@@ -140,7 +145,8 @@ impl Course<'_> {
                     Owned::No | Owned::Unsure if is_separate && address.is_none() => Ownership::Unknown,
                     Owned::No | Owned::Unsure => Ownership::Free,
                 };
-                let demands = Demands { assurance, assignees, answerer, ownership };
+                let hands = Some(&open.hands);
+                let demands = Demands { assurance, assignees, answerer, ownership, hands, holders };
                 let (asked_by, handed_for) = (Some(asked_by), &handed_for);
                 let object = Object::Intent { created_by, asked_by, assigned, entries: &[], handed_for, demands };
                 match authorize(by, action, object).and_then(|()| permit(alone, command, by, handed_for)) {

@@ -55,7 +55,7 @@ impl Course<'_> {
         }
         // A stand-in for a principal that is not known may be anyone's.
         if doubts.is_empty() {
-            let allowed = self.allowed(by, Action::Cancel, &open, &command, &alone, event);
+            let allowed = self.allowed((by, &[]), Action::Cancel, &open, &command, &alone, event);
             let allowed = allowed
                 .and_then(|allowed| if is_superseded && by.role != Role::Agent { Err(Rejection::NotFound) } else { Ok(allowed) });
             doubts.extend(allowed.map_err(|_| not_allowed(by, event, "withdrew the question of another"))?);
@@ -131,7 +131,7 @@ impl Course<'_> {
             return if is_server { Ok(doubts) } else { Err(not_allowed(by, event, "gave back the time of an outage")) };
         }
         if doubts.is_empty() {
-            let allowed = self.allowed(by, Action::Extend, open, &command, &alone, event);
+            let allowed = self.allowed((by, &[]), Action::Extend, open, &command, &alone, event);
             doubts.extend(allowed.map_err(|_| not_allowed(by, event, "moved the deadline"))?);
         }
         Ok(doubts)

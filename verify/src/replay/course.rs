@@ -10,6 +10,7 @@ use domain::intent::evolve::evolve;
 use domain::intent::status::Status;
 use domain::log::payload::{Expired, Payload, PayloadBytes, Renotified};
 use domain::portfolio::membership::MemberOf;
+use domain::suspension::hands::Hands;
 use domain::suspension::requested::REQUESTS_OPEN_MAX;
 use domain::suspension::{Asker, CHOICES_MAX, Question, Suspension};
 use uuid::Uuid;
@@ -29,7 +30,7 @@ const ENDED_MAX: usize = 5_000;
 /// How many messages, agents and portfolios of an intent are kept.
 const OTHERS_MAX: usize = 10_000;
 /// The most bytes of the name of a person or an agent that is kept. A name in an event that is longer was forged.
-const NAME_BYTES_MAX: usize = 2_000;
+pub(super) const NAME_BYTES_MAX: usize = 2_000;
 
 /// An event that is judged.
 #[derive(Debug)]
@@ -221,6 +222,7 @@ impl<'k> Course<'k> {
             Payload::Resumed(answer) => self.answered(event, answer),
             Payload::AnswerCounted(counted) => self.counted(event, counted),
             Payload::AnswerTakenBack(taken) => self.taken_back(event, taken),
+            Payload::Hands(change) => self.hands(event, change),
             Payload::RefusedAnswer(refused) => self.refused(event, refused),
             Payload::Undeliverable(ended) => self.undeliverable(event, ended.suspension_id),
             Payload::Expired(expired) => self.expired(event, expired),
@@ -261,6 +263,18 @@ impl<'k> Course<'k> {
                 self.questions.retain(|id, _| self.intent.opened(*id).is_some());
                 self.questions.insert(suspension.id, question.clone());
                 self.evolve(event, &Event::Suspended(Box::new(suspension), Box::new(question)));
+            }
+            Payload::Hands(change) => {
+                if self.is_too_large(&change) {
+                    return self.forget(Doubt::Unknown);
+                }
+                // From now on the question is judged as one that was asked of the people in whose hands it is.
+                let mut hands = Hands::default();
+                change.apply(&mut hands, event.at);
+                if let Some(question) = self.questions.get_mut(&change.suspension_id()) {
+                    question.pass_to(&hands);
+                }
+                self.evolve(event, &Event::Hands(change));
             }
             Payload::Tracked(tracked) => {
                 let (id, message) = (tracked.delivery.suspension_id, tracked.delivery.delivery_id);

@@ -4,6 +4,7 @@ use domain::intent::event::{
     APPROVAL_DENIED, APPROVAL_GRANTED, APPROVAL_REQUESTED, ARBITRATION_REQUESTED, ARBITRATION_RESOLVED, ESCALATION_REQUESTED,
     ESCALATION_RESOLVED,
 };
+use domain::intent::hands::{CLAIM_RELEASED, CLAIMED, DELEGATED, REASSIGNED};
 use domain::portfolio::membership;
 
 /// The kind of an event.
@@ -23,6 +24,8 @@ pub(super) enum Kind {
     Counted,
     /// A person took back an answer that counted.
     TakenBack,
+    /// A person claimed the question, handed a place on, or assigned it to others.
+    Handed,
     /// The time to answer was over.
     Expired,
     /// The time to answer was over, and no person had been reached.
@@ -46,7 +49,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 17] = [
+    pub(super) const ALL: [Self; 18] = [
         Self::Other,
         Self::Created,
         Self::Status,
@@ -54,6 +57,7 @@ impl Kind {
         Self::Answered,
         Self::Counted,
         Self::TakenBack,
+        Self::Handed,
         Self::Expired,
         Self::Undeliverable,
         Self::Cancelled,
@@ -76,6 +80,7 @@ impl Kind {
             "intent.resumed" | APPROVAL_GRANTED | APPROVAL_DENIED | ESCALATION_RESOLVED | ARBITRATION_RESOLVED => Self::Answered,
             "intent.answer_counted" => Self::Counted,
             "intent.answer_taken_back" => Self::TakenBack,
+            CLAIMED | CLAIM_RELEASED | DELEGATED | REASSIGNED => Self::Handed,
             "intent.suspension_expired" => Self::Expired,
             "intent.suspension_undeliverable" => Self::Undeliverable,
             "intent.suspension_cancelled" => Self::Cancelled,
@@ -96,6 +101,7 @@ impl Kind {
             Self::Answered
             | Self::Counted
             | Self::TakenBack
+            | Self::Handed
             | Self::Expired
             | Self::Undeliverable
             | Self::Cancelled

@@ -14,6 +14,7 @@ mod change;
 mod course;
 mod deadline;
 mod doubt;
+mod hands;
 mod keys;
 mod kind;
 mod parts;

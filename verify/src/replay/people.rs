@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use chrono::{DateTime, TimeDelta, Utc};
 use domain::people::answerer::Answerer;
 use domain::people::event::{
     GROUP_CHANGED, GROUP_REMOVED, GroupChanged, GroupRemoved, PERSON_ADDED, PERSON_CHANGED, PERSON_REMOVED, PersonAdded,
@@ -15,7 +16,7 @@ use serde::de::DeserializeOwned;
 
 use super::course::Happened;
 use super::keys::Envelope;
-use super::span::Moment;
+use super::span::{Moment, SLACK_SECONDS};
 use crate::event::Facts;
 
 /// The most bytes of people and groups that are kept. An event beyond them counts as one that cannot be read.
@@ -30,9 +31,20 @@ struct Between {
     until: Option<usize>,
 }
 
+/// Whether a person was listed when something happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Listed {
+    /// The listing of the address is older.
+    Before,
+    /// The log does not say it: the times are too near to each other.
+    Unsure,
+    /// The listing of the address is younger.
+    After,
+}
+
 /// A person with one role.
 #[derive(Debug)]
-struct Listed {
+struct Listing {
     role: Role,
     /// The number of the change that listed the person. The person is in no group that was set before.
     since: usize,
@@ -51,7 +63,7 @@ struct Members {
 pub(super) struct People {
     /// The changes, in the order of the log.
     changes: Vec<Moment>,
-    listed: HashMap<String, Vec<Listed>>,
+    listed: HashMap<String, Vec<Listing>>,
     groups: HashMap<String, Vec<Members>>,
     /// About how many bytes they take.
     bytes: usize,
@@ -66,12 +78,12 @@ impl People {
         let between = Between { from: number, until: None };
         let read = match facts.type_name() {
             Some(PERSON_ADDED) => payload::<PersonAdded>(bytes, leaf).map(|(added, moment)| {
-                self.list(added.address, Listed { role: added.role, since: number, between });
+                self.list(added.address, Listing { role: added.role, since: number, between });
                 moment
             }),
             Some(PERSON_CHANGED) => payload::<PersonChanged>(bytes, leaf).map(|(changed, moment)| {
                 let since = self.unlist(&changed.address, number).unwrap_or_default();
-                self.list(changed.address, Listed { role: changed.role, since, between });
+                self.list(changed.address, Listing { role: changed.role, since, between });
                 moment
             }),
             Some(PERSON_REMOVED) => payload::<PersonNamed>(bytes, leaf).map(|(removed, moment)| {
@@ -113,8 +125,8 @@ impl People {
         self.changes.push(Moment { at, ..moment });
     }
 
-    fn list(&mut self, address: String, listed: Listed) {
-        self.bytes += address.len() + size_of::<String>() + size_of::<Listed>();
+    fn list(&mut self, address: String, listed: Listing) {
+        self.bytes += address.len() + size_of::<String>() + size_of::<Listing>();
         self.listed.entry(address).or_default().push(listed);
     }
 
@@ -146,6 +158,21 @@ impl People {
         let counts: BTreeSet<usize> = unsure.map(|number| number + 1).chain([least]).collect();
         let state = |count| addresses.iter().map(|address| self.person(address, groups, count)).collect();
         (counts.len() <= STATES_MAX).then(|| counts.into_iter().map(state).collect())
+    }
+
+    /// Whether the person who has this address at an event was listed before the time at which the person answered. The server compares the times of two
+    /// clocks, and the one of the listing may be a little older than its event.
+    pub(super) fn was_listed(&self, address: &str, at: DateTime<Utc>, event: &Happened) -> Listed {
+        let moment = |number: usize| self.changes.get(number);
+        let listings = self.listed.get(address).map(Vec::as_slice).unwrap_or_default();
+        let may_hold = |listing: &&Listing| moment(listing.between.from).is_some_and(|from| !from.is_after(event));
+        let Some(newest) = listings.iter().rev().find(may_hold) else { return Listed::Unsure };
+        let (Some(since), Some(from)) = (moment(newest.since), moment(newest.between.from)) else { return Listed::Unsure };
+        if since.at <= at {
+            return Listed::Before;
+        }
+        let is_near = since.at - TimeDelta::seconds(SLACK_SECONDS) <= at || !from.is_before(event);
+        if is_near { Listed::Unsure } else { Listed::After }
     }
 
     /// The person with this address after so many changes, with those of the person's groups that are named.

@@ -100,6 +100,7 @@ pub(super) fn resumed(answer: domain::log::payload::Resumed, kind: Kind) -> Resu
         evidence: answer.evidence,
         assertion: answer.assertion,
         agreed: answer.agreed,
+        in_place_of: answer.in_place_of,
     }
 }
 

@@ -504,6 +504,9 @@ pub const OTHERS_HAVE_ANSWERED: &str = "The question changed while this page was
 /// Heads an open question that is assigned to other people.
 pub const NOT_ASSIGNED_TO_YOU: &str = "This question is assigned to other people";
 
+/// Heads an open question when the reader's place could not be handed to another person.
+pub const PLACE_WAS_NOT_HANDED_ON: &str = "Your place was not handed on";
+
 /// The people to whom a question is assigned: the members of a group.
 pub fn the_group(name: &str) -> String {
     format!("the group {name}")

@@ -59,6 +59,9 @@ pub struct Resumed {
     /// The people whose answers made the quorum; absent if the question has none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agreed: Vec<Agreed>,
+    /// The person in whose place this one answered, if a place was handed on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_place_of: Option<String>,
 }
 
 impl Resumed {
@@ -78,6 +81,7 @@ impl Resumed {
             evidence,
             assertion,
             agreed,
+            in_place_of,
         } = resumed.clone();
         Self {
             suspension_id,
@@ -96,6 +100,7 @@ impl Resumed {
             evidence,
             assertion,
             agreed,
+            in_place_of,
         }
     }
 }
@@ -161,13 +166,16 @@ pub struct AnswerCounted {
     pub assertion: Option<Box<Assertion>>,
     /// How many people have given this answer now, and how many must give it.
     pub approvals: Tally,
+    /// The person in whose place this one answered, if a place was handed on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_place_of: Option<String>,
 }
 
 impl AnswerCounted {
     pub(super) fn of(counted: &event::AnswerCounted) -> Self {
         let event::AnswerCounted { answer, person, gateway: _, tally } = counted.clone();
         let Resumed { suspension_id, value, responded_by, responded_at, metadata, role, assurance, .. } = Resumed::of(&answer);
-        let event::Resumed { claimed_responded_by, credential, evidence, assertion, .. } = answer;
+        let event::Resumed { claimed_responded_by, credential, evidence, assertion, in_place_of, .. } = answer;
         Self {
             suspension_id,
             person,
@@ -182,6 +190,7 @@ impl AnswerCounted {
             evidence,
             assertion,
             approvals: tally,
+            in_place_of,
         }
     }
 
@@ -205,6 +214,7 @@ impl AnswerCounted {
             evidence: counted.evidence,
             assertion: counted.assertion,
             agreed: Vec::new(),
+            in_place_of: counted.in_place_of,
         }
     }
 

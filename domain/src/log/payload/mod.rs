@@ -34,6 +34,7 @@ use crate::intent::event::{
     ESCALATION_REQUESTED, ESCALATION_RESOLVED, Event, Violation,
 };
 use crate::intent::governance::{POLICY_REMOVED, POLICY_SET, Policy, VIOLATION};
+use crate::intent::hands::HandsEvent;
 use crate::intent::receipt::ReceiptEvent;
 use crate::intent::record::Record;
 use crate::intent::retry::RetryEvent;
@@ -116,6 +117,8 @@ pub enum Payload {
     AnswerCounted(Box<AnswerCounted>),
     /// `intent.answer_taken_back`.
     AnswerTakenBack(AnswerTakenBack),
+    /// The events by which the hands change in which a question is, each under its own type.
+    Hands(Box<HandsEvent>),
     /// `intent.suspension_expired`.
     Expired(Expired),
     /// `intent.suspension_undeliverable`.
@@ -211,6 +214,7 @@ impl Payload {
             Event::Resumed(resumed) => Self::Resumed(Box::new(Resumed::of(resumed))),
             Event::AnswerCounted(counted) => Self::AnswerCounted(Box::new(AnswerCounted::of(counted))),
             Event::AnswerTakenBack(taken) => Self::AnswerTakenBack(taken.clone()),
+            Event::Hands(change) => Self::Hands(change.clone()),
             Event::SuspensionExpired(expired) => Self::Expired(Expired::of(expired)),
             Event::SuspensionUndeliverable { suspension_id } => {
                 Self::Undeliverable(Undeliverable { suspension_id: *suspension_id })
@@ -351,6 +355,9 @@ impl Payload {
         }
         if let Some(retry) = RetryEvent::read(event_type, &payload) {
             return retry.map(|retry| Self::Retry(Box::new(retry)));
+        }
+        if let Some(hands) = HandsEvent::read(event_type, &payload) {
+            return hands.map(|hands| Self::Hands(Box::new(hands)));
         }
         if let Some(receipt) = ReceiptEvent::read(event_type, &payload) {
             return receipt.map(|receipt| Self::Receipt(Box::new(receipt)));

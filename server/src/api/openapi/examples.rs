@@ -22,7 +22,11 @@ pub(super) fn body(operation_id: &str) -> Option<Value> {
             },
         }),
         "suspensions_extend" => json!({ "seconds": 3_600, "reason": "The lawyer is back at noon." }),
-        "suspensions_remind" | "suspensions_take_back" | "approvals_approve" => json!({}),
+        "suspensions_remind" | "suspensions_take_back" | "suspensions_claim" | "suspensions_release" | "approvals_approve" => {
+            json!({})
+        }
+        "suspensions_delegate" => json!({ "to": "cleo@example.com" }),
+        "suspensions_reassign" => json!({ "assignees": { "groups": ["finance"] } }),
         "suspensions_respond_to" => json!({ "suspension_id": "019ab0f2-7c11-7d3a-9a55-3f1f0d6b2c10", "value": "approve" }),
         "suspensions_cancel" | "receipts_revoke" => json!({ "reason": "The customer withdrew the order." }),
         "proofs_place" => json!({ "scope": { "kind": "agent", "id": "billing-bot" }, "reason": "Litigation 2026-7" }),

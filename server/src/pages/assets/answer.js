@@ -40,7 +40,7 @@
     left.textContent = words.closed;
     spoken.textContent = one("#live h3").textContent = words[how] || words.other;
     // `disabled` is not used, because it would take the focus away.
-    for (const button of form.querySelectorAll("button")) button.setAttribute("aria-disabled", "true");
+    for (const button of document.querySelectorAll("button")) button.setAttribute("aria-disabled", "true");
   }
 
   // Asks the server for the state of the question and shows it, or shows that the server does not answer.

@@ -114,6 +114,14 @@ struct Row {
     choices: Vec<Offered>,
     more_choices: usize,
     may_claim: bool,
+    claim: Option<Claimed>,
+}
+
+/// The person who works on a question.
+struct Claimed {
+    person: String,
+    /// Whether that is the person who looks.
+    is_own: bool,
 }
 
 /// The time until a deadline.
@@ -198,6 +206,10 @@ impl Row {
             is_assigned,
             more_choices: if is_open { suspension.choices.len() - choices.len() } else { 0 },
             may_claim: is_open && principal.role != Role::Auditor,
+            claim: suspension.hands.claim.as_ref().map(|claim| Claimed {
+                person: phrase(&claim.person),
+                is_own: claim.person.eq_ignore_ascii_case(&principal.subject),
+            }),
             choices,
         }
     }

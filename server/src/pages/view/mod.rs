@@ -30,7 +30,7 @@ pub(super) use self::held::Held;
 pub(super) use self::inbox::{InboxListPage, InboxPage, Shown, TypedSearch};
 pub(super) use self::moment::{machine, second};
 pub(super) use self::open::{
-    Answers, CountedShown, FormError, Kept, LoginNeeded, OpenQuestion, PasskeyNeeded, QuorumShown, Reading,
+    Answers, CountedShown, FormError, HandsShown, Kept, LoginNeeded, OpenQuestion, PasskeyNeeded, QuorumShown, Reading,
 };
 pub(super) use self::outcome::{Ending, Outcome};
 pub(super) use self::overview::OverviewPage;

@@ -70,6 +70,8 @@ pub(in crate::pages) struct OpenQuestion {
     pub may_answer: bool,
     /// How many people must agree, and who has answered so far; absent if one answer decides.
     pub quorum: Option<QuorumShown>,
+    /// In whose hands it is.
+    pub hands: HandsShown,
     /// The passkey that must sign the answer, if the question demands one.
     pub passkey: Option<PasskeyNeeded>,
     /// The login that the reader needs first, if the question demands one.
@@ -126,6 +128,25 @@ pub(in crate::pages) struct CountedShown {
     pub at: DateTime<Utc>,
     /// Whether the person may still answer.
     pub may_answer: bool,
+    /// The person in whose place it was given, if a place was handed on.
+    pub in_place_of: Option<String>,
+}
+
+/// In whose hands a question is.
+#[derive(Debug, Clone, Default)]
+pub(in crate::pages) struct HandsShown {
+    /// The person who works on it, and since when.
+    pub claim: Option<(String, DateTime<Utc>)>,
+    /// Whether that person is the reader.
+    pub is_own: bool,
+    /// The places that were handed on: by whom, and to whom.
+    pub handed: Vec<(String, String)>,
+    /// The person to whom the reader has handed the own place.
+    pub left_to: Option<String>,
+    /// The address of another person that was typed before an error.
+    pub to: String,
+    /// The people and groups that were typed before an error.
+    pub who: String,
 }
 
 /// The passkey that must sign an answer.
@@ -207,6 +228,10 @@ pub(in crate::pages) enum FormError {
     Answered,
     /// The question is assigned to other people.
     NotAssigned,
+    /// The reader would hand on a place in which an answer counts.
+    HasAnswered,
+    /// The place cannot be handed to the person who was named, for this reason.
+    NotHanded(String),
     /// A button was pressed whose value this question does not offer.
     NotAChoice,
     /// The answer came without the login that the question demands.
@@ -231,6 +256,12 @@ impl FormError {
         Self::NeedsChange(vec![FieldError { name: "value".to_owned(), label, problem }])
     }
 
+    /// The error of a place that was not handed on, because a field of the request breaks a rule.
+    pub(in crate::pages) fn not_handed(errors: &[domain::base::field::FieldError]) -> Self {
+        let first = errors.first().map(|error| visible_line(&error.message)).unwrap_or_default();
+        Self::NotHanded(first)
+    }
+
     fn heading(&self) -> String {
         match self {
             Self::PageTooOld => words::PAGE_WAS_OPEN_TOO_LONG.to_owned(),
@@ -239,6 +270,7 @@ impl FormError {
             Self::Unheard => words::NOT_CONFIRMED.to_owned(),
             Self::Answered => words::OTHERS_HAVE_ANSWERED.to_owned(),
             Self::NotAssigned => words::NOT_ASSIGNED_TO_YOU.to_owned(),
+            Self::HasAnswered | Self::NotHanded(_) => words::PLACE_WAS_NOT_HANDED_ON.to_owned(),
             Self::NotAChoice => words::NOT_ONE_OF_THE_CHOICES.to_owned(),
             Self::NoLogin { .. } => words::LOGIN_NEEDED_FIRST.to_owned(),
             Self::OtherPerson => words::PAGE_OF_ANOTHER_PERSON.to_owned(),
@@ -256,6 +288,8 @@ impl FormError {
             | Self::CannotSave
             | Self::Unheard
             | Self::NotAssigned
+            | Self::HasAnswered
+            | Self::NotHanded(_)
             | Self::NotAChoice
             | Self::NoLogin { .. }
             | Self::OtherPerson
@@ -394,11 +428,15 @@ mod tests {
     use super::super::samples::{at, choice, open};
     use super::*;
 
+    /// The forms beside that of the answer: claim or release, hand on, assign to others. Each has one button.
+    const HANDS: usize = 3;
+
     // The page must work for a person without scripts, and a scanner that renders it must not decide anything.
     #[test]
     fn an_open_question_is_one_form_without_script_or_preselection() {
         let html = open().render().unwrap();
-        assert_eq!(html.matches("<form method=\"post\" action=\"/a/plc_token\"").count(), 1);
+        // One form answers, and three change in whose hands the question is.
+        assert_eq!(html.matches("<form method=\"post\" action=\"/a/plc_token\"").count(), 1 + HANDS);
         assert_eq!(html.matches("type=\"submit\" name=\"value\" value=\"").count(), 2);
         assert!(html.contains("name=\"value\" value=\"approve\""));
         assert!(html.contains("<input type=\"hidden\" name=\"nonce\" value=\"n0nce\">"));
@@ -467,7 +505,7 @@ mod tests {
         assert!(html.contains("41 lines of “<bdi>Proposed text</bdi>” are hidden."));
         assert!(html.contains("<a href=\"?show=everything#r0\">Show everything</a>"));
         let html = page(Reading::Everything);
-        assert_eq!((html.matches(" disabled>").count(), html.matches("name=\"nonce\"").count()), (2, 1));
+        assert_eq!((html.matches(" disabled>").count(), html.matches("name=\"nonce\"").count()), (2 + HANDS, 1 + HANDS));
         assert!(
             html.contains("<tr id=\"r0\">")
                 && html.contains("href=\"?show=everything&amp;end=reached#d\"")
@@ -519,7 +557,7 @@ mod tests {
             let whole = OpenQuestion { reading: Reading::Everything, ..question }.render().unwrap();
             let marks = whole.matches("mark\" id=\"end").count();
             assert!(whole.contains(&anchor) && marks == 1, "{name}: {anchor} leads nowhere, or to no end");
-            assert!(whole.matches(" disabled>").count() == buttons, "{name}: its end was not seen");
+            assert!(whole.matches(" disabled>").count() == buttons + HANDS, "{name}: its end was not seen");
         }
         for question in [
             asks(&"x".repeat(1_200)),

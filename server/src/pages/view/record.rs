@@ -5,6 +5,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::base::text::{quoted, visible, visible_line};
 use domain::base::{time, words};
 use domain::intent::status::Status;
+use domain::suspension::assignees::Assignees;
 use domain::suspension::delivery::DeliveryState;
 use domain::suspension::{FallbackPolicy, Suspension, SuspensionChoice};
 use serde_json::Value;
@@ -77,12 +78,14 @@ enum Happened {
     },
     Answered {
         by: String,
+        place: Option<String>,
         answer: String,
         comment: Option<String>,
     },
     /// An answer that counts, while more people must agree.
     Counted {
         by: String,
+        place: Option<String>,
         answer: String,
         given: u64,
         needed: u64,
@@ -90,6 +93,27 @@ enum Happened {
     /// An answer that counted was taken back.
     TakenBack {
         by: String,
+    },
+    /// A person works on the question.
+    Claimed {
+        by: String,
+        from: Option<String>,
+    },
+    /// The person no longer works on it.
+    ClaimReleased {
+        of: String,
+        by: String,
+    },
+    /// A person handed the place to another.
+    Delegated {
+        from: String,
+        to: String,
+        place: String,
+    },
+    /// The question is assigned to other people.
+    Reassigned {
+        by: String,
+        to: String,
     },
     Refused {
         by: String,
@@ -156,14 +180,22 @@ impl Happened {
                 by: some("responded_by").unwrap_or(actor),
                 answer: some("choice_label").unwrap_or_else(|| answer(&payload["value"])),
                 comment: payload["metadata"]["comment"].as_str().map(line),
+                place: some("in_place_of"),
             },
             Some("intent.answer_counted") => Self::Counted {
                 by: some("person").unwrap_or(actor),
+                place: some("in_place_of"),
                 answer: answer(&payload["value"]),
                 given: payload["approvals"]["given"].as_u64().unwrap_or_default(),
                 needed: payload["approvals"]["needed"].as_u64().unwrap_or_default(),
             },
             Some("intent.answer_taken_back") => Self::TakenBack { by: some("person").unwrap_or(actor) },
+            Some("intent.claimed") => Self::Claimed { by: some("person").unwrap_or(actor), from: some("taken_over_from") },
+            Some("intent.claim_released") => Self::ClaimReleased { of: text("person"), by: some("released_by").unwrap_or(actor) },
+            Some("intent.delegated") => Self::Delegated { from: text("from"), to: text("to"), place: text("place") },
+            Some("intent.reassigned") => {
+                Self::Reassigned { by: some("reassigned_by").unwrap_or(actor), to: assignees(&payload["assignees"]) }
+            }
             Some("intent.response_rejected" | "intent.late_answer") => {
                 Self::Refused { by: some("responded_by").unwrap_or(actor) }
             }
@@ -203,6 +235,10 @@ impl Happened {
             | Self::Withdrawn { .. }
             | Self::MoreTime { .. }
             | Self::TakenBack { .. }
+            | Self::Claimed { .. }
+            | Self::ClaimReleased { .. }
+            | Self::Delegated { .. }
+            | Self::Reassigned { .. }
             | Self::Status { .. }
             | Self::ReceiptIssued { .. }
             | Self::ReceiptUsed { .. }
@@ -232,6 +268,12 @@ fn answer(value: &Value) -> String {
         Value::String(text) => quoted(text, ANSWER_CHARS_MAX),
         Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => quoted(&value.to_string(), ANSWER_CHARS_MAX),
     }
+}
+
+/// Assignees in words.
+fn assignees(value: &Value) -> String {
+    let assignees: Assignees = serde_json::from_value(value.clone()).unwrap_or_default();
+    line(&assignees.in_words().join(", "))
 }
 
 fn names(list: &Value) -> String {

@@ -5,6 +5,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{Bool, Integer, Nullable};
 use domain::base::ids::{IntentId, SuspensionId};
 use domain::suspension::Suspension;
+use domain::suspension::hands::Hands;
 
 use super::Writing;
 use crate::columns::{SuspensionColumns, signed};
@@ -85,6 +86,12 @@ impl WriteSuspensions for Writing<'_> {
         diesel::update(suspensions::table.find(suspension))
             .set(suspensions::expires_at.eq(At(expires_at)))
             .execute(self.session.conn()?)?;
+        Ok(())
+    }
+
+    fn save_hands(&mut self, suspension: i64, hands: &Hands) -> RowsResult<()> {
+        let hands = written((!hands.is_untouched()).then_some(hands))?;
+        diesel::update(suspensions::table.find(suspension)).set(suspensions::hands.eq(hands)).execute(self.session.conn()?)?;
         Ok(())
     }
 

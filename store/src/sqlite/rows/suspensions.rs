@@ -6,6 +6,7 @@ use diesel::sql_types::{Bool, Integer, Nullable};
 use diesel::sqlite::SqliteConnection;
 use domain::base::ids::{IntentId, SuspensionId};
 use domain::suspension::Suspension;
+use domain::suspension::hands::Hands;
 
 use super::Writing;
 use crate::columns::{SuspensionColumns, signed};
@@ -83,6 +84,12 @@ impl WriteSuspensions for Writing<'_> {
     fn move_deadline(&mut self, suspension: i64, expires_at: DateTime<Utc>) -> RowsResult<()> {
         let moved = suspensions::expires_at.eq(At(expires_at));
         diesel::update(suspensions::table.find(suspension)).set(moved).execute(self.conn)?;
+        Ok(())
+    }
+
+    fn save_hands(&mut self, suspension: i64, hands: &Hands) -> RowsResult<()> {
+        let hands = written((!hands.is_untouched()).then_some(hands))?;
+        diesel::update(suspensions::table.find(suspension)).set(suspensions::hands.eq(hands)).execute(self.conn)?;
         Ok(())
     }
 

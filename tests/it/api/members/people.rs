@@ -64,6 +64,8 @@ pub(super) fn members_of_assignees() -> Vec<Member> {
         quorum("required_approvals", json!({"required_approvals": 0, "required_by_group": {"legal": 1}})),
         quorum("required_refusals", json!({"required_approvals": 1, "required_refusals": 0})),
         quorum("required_by_group", json!({"required_approvals": 1, "required_by_group": {"Legal": 1}})),
+        Member::of("DelegateRequest", &json!({"to": "x@example.com"}), "to", json!("x")).refused(),
+        Member::of("ReassignRequest", &json!({"assignees": unknown}), "assignees", json!({})).refused(),
         Member::of("TakeBackRequest", &json!({}), "responded_by", json!("")).refused(),
     ]
 }

@@ -148,6 +148,7 @@ pub(super) fn answer(record: &SuspensionRecord, value: &Value, call: u64) -> Wri
         assertion: None,
         answerer: None,
         comment_on_refusal: None,
+        in_place_of: None,
         takes_back: false,
     };
     let target = Target::Intent(record.intent_id);

@@ -1,0 +1,88 @@
+//! The part of the answer page by which a person claims a question, releases it, hands the own place to another person, or assigns it to others.
+
+use domain::asking::handing;
+use domain::base::ids::SuspensionId;
+use domain::intent::hands::HandStep;
+use domain::people::authority::Action;
+use domain::people::principal::Principal;
+use domain::suspension::assignees::Assignees;
+use domain::wire::{DelegateRequest, ReassignRequest};
+use store::{LinkView, Precondition, Request, Target, Unreadable};
+
+use super::view::HandsShown;
+
+/// What was typed about other people.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TypedHands<'a> {
+    /// The address of the person who is to have the reader's place.
+    pub(super) to: &'a str,
+    /// The people and groups to whom the question is to be assigned.
+    pub(super) who: &'a str,
+}
+
+/// The button that was pressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum HandButton {
+    Claim,
+    Release,
+    Delegate,
+    Reassign,
+}
+
+impl HandButton {
+    /// The button with this value.
+    pub(super) fn read(value: &str) -> Option<Self> {
+        match value {
+            "claim" => Some(Self::Claim),
+            "release" => Some(Self::Release),
+            "delegate" => Some(Self::Delegate),
+            "reassign" => Some(Self::Reassign),
+            _ => None,
+        }
+    }
+
+    /// The request of the person who pressed the button, with what was typed.
+    pub(super) fn request(self, principal: Principal, id: SuspensionId, typed: TypedHands<'_>) -> Request {
+        let command = match self {
+            Self::Claim => Ok(handing::hand(id, HandStep::Claim)),
+            Self::Release => Ok(handing::hand(id, HandStep::Release)),
+            Self::Delegate => handing::delegating(id, &DelegateRequest { to: typed.to.to_owned() }),
+            Self::Reassign => handing::reassigning(id, ReassignRequest { assignees: typed_assignees(typed.who) }),
+        };
+        let action = match self {
+            Self::Claim => Action::Claim,
+            Self::Release => Action::Release,
+            Self::Delegate => Action::Delegate,
+            Self::Reassign => Action::Reassign,
+        };
+        Request {
+            principal,
+            target: Target::Suspension(id),
+            precondition: Precondition::None,
+            idempotency: None,
+            trace_parent: None,
+            command: command.map_err(|errors| Unreadable { action, errors }),
+        }
+    }
+}
+
+/// The people and groups that were typed: each word with an at sign is an address, and each other word is a group.
+fn typed_assignees(typed: &str) -> Assignees {
+    let words = typed.split(|c: char| c == ',' || c == ';' || c.is_whitespace()).filter(|word| !word.is_empty());
+    let (people, groups) = words.map(str::to_owned).partition(|word: &String| word.contains('@'));
+    Assignees { people, groups, ..Assignees::default() }
+}
+
+/// In whose hands the question is, for the page.
+pub(super) fn hands(link: &LinkView, typed: TypedHands<'_>) -> HandsShown {
+    let hands = &link.suspension.hands;
+    let reader = link.recipient.to_lowercase();
+    HandsShown {
+        claim: hands.claim.as_ref().map(|claim| (claim.person.clone(), claim.at)),
+        is_own: hands.claim.as_ref().is_some_and(|claim| claim.person == reader),
+        handed: hands.handed.iter().map(|handed| (handed.from.clone(), handed.to.clone())).collect(),
+        left_to: hands.handed.iter().rev().find(|handed| handed.from == reader).map(|handed| handed.to.clone()),
+        to: typed.to.to_owned(),
+        who: typed.who.to_owned(),
+    }
+}
