@@ -148,7 +148,7 @@ impl App {
         let (public, secrets) = ((public_url.clone(), site(&public_url)), (nonce_secret, link_secret));
         let pages = Pages::new(public, secrets, api::document, development, deliveries.sends_logins());
         let issuer = issuer(&config, &public_url, (&*store, &clock)).await?;
-        let pages = web::Data::new(pages.keeping(config.retention).with_issuer(issuer));
+        let pages = web::Data::new(pages.keeping(config.retention).with_issuer(issuer).with_inbox(config.inbox.clone()));
         let (checkpoints, second_places) =
             keepers_of_the_log(&config, (address, &public_url, ways.checkpoints), (&store, &clock, &metrics), &*entropy).await?;
         let SubscriptionsConfig { hosts, allow_subnets } = config.subscriptions;

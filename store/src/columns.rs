@@ -36,7 +36,7 @@ use crate::rows::{
 use crate::schema;
 use crate::sql::{At, Json, Key, Owned, Said};
 
-fn unsigned(number: i32) -> RowsResult<u32> {
+pub(crate) fn unsigned(number: i32) -> RowsResult<u32> {
     u32::try_from(number).map_err(|_| RowsError::Inconsistent("a negative count"))
 }
 

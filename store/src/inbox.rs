@@ -16,6 +16,7 @@ use domain::log::payload::{EventBytes, Suspended, Unread};
 use domain::people::answerer::{Answerer, answers_for};
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::principal::Principal;
+use domain::suspension::demand::Risk;
 use domain::suspension::place::Place;
 use domain::suspension::{Asker, Kind, Question, Suspension};
 
@@ -30,7 +31,7 @@ pub const SHOWN_MAX: usize = 25;
 pub const COUNTED_MAX: u32 = 1_000;
 /// How many questions one walk looks at.
 pub const LOOKED_AT_MAX: u32 = 2_000;
-/// How many questions a walk for words looks at: it reads the event of each of them, too.
+/// How many questions a walk for words or for a risk looks at: it reads the event of each of them, too.
 pub const LOOKED_AT_WITH_WORDS_MAX: u32 = 500;
 /// How many questions are judged at once.
 const CHUNK: usize = 250;
@@ -103,10 +104,19 @@ pub struct InboxFilter {
     pub agent: Option<String>,
     pub kind: Option<Kind>,
     pub due: Option<Due>,
+    /// The agent declares this risk, or a higher one.
+    pub risk: Option<Risk>,
     /// All of these words are in the question, in any case of letters.
     pub words: Vec<String>,
     /// Where an earlier page stopped.
     pub after: Option<Cursor>,
+}
+
+impl InboxFilter {
+    /// Whether the conditions are about what stands in the events alone.
+    fn reads_events(&self) -> bool {
+        !self.words.is_empty() || self.risk.is_some()
+    }
 }
 
 /// How many questions a list has.
@@ -161,11 +171,11 @@ pub(crate) fn inbox<R: ReadRows>(
     let mut inbox = Inbox { now, ..Inbox::default() };
     let shown = looking.walk(rows, Walk::new(filter.list, person.as_ref(), filter.after), filter.list)?;
     for list in List::ALL {
-        // A walk from the beginning counts its list. A search for words counts the list alone that it searches.
+        // A walk from the beginning counts its list. A search that reads events counts the list alone that it searches.
         let tally = match list {
             List::Done => continue,
             _ if list == filter.list && filter.after.is_none() => shown.tally,
-            _ if !filter.words.is_empty() => continue,
+            _ if filter.reads_events() => continue,
             List::Mine | List::Groups | List::Everything => {
                 looking.walk(rows, Walk::new(list, person.as_ref(), None), list)?.tally
             }
@@ -229,7 +239,7 @@ struct Looking<'a> {
 impl Looking<'_> {
     /// Walks over a list. A walk for a later page ends with its page, because it does not count the list.
     fn walk<R: ReadRows>(&mut self, rows: &mut R, mut walk: Walk, list: List) -> RowsResult<Walked> {
-        let most = if self.filter.words.is_empty() { LOOKED_AT_MAX } else { LOOKED_AT_WITH_WORDS_MAX };
+        let most = if self.filter.reads_events() { LOOKED_AT_WITH_WORDS_MAX } else { LOOKED_AT_MAX };
         let (mut walked, mut seen_to, mut shown_to) = (Walked::default(), None, None);
         let counts = walk.after.is_none();
         loop {
@@ -267,7 +277,7 @@ impl Looking<'_> {
 
     /// Which of these questions are looked for.
     fn wanted<R: ReadRows>(&mut self, rows: &mut R, list: List, chunk: &[(Cursor, ListedRow)]) -> RowsResult<HashSet<i64>> {
-        let InboxFilter { list: _, agent, kind, due, words, after: _ } = self.filter;
+        let InboxFilter { list: _, agent, kind, due, risk, words, after: _ } = self.filter;
         let is_due = |row: &ListedRow| match (due, row.expires_at) {
             (None, _) | (Some(Due::Never), None) => true,
             (Some(Due::Within(time)), Some(at)) => at <= self.now + *time,
@@ -282,10 +292,10 @@ impl Looking<'_> {
         if matches!(list, List::Mine | List::Groups) {
             self.leave_out(rows, &mut fitting)?;
         }
-        if !words.is_empty() {
+        if self.filter.reads_events() {
             let events: Vec<i64> = fitting.iter().map(|row| row.event).collect();
-            let has_words = having(rows, &events, words)?;
-            fitting.retain(|row| has_words.contains(&row.event));
+            let having = having(rows, &events, words, *risk)?;
+            fitting.retain(|row| having.contains(&row.event));
         }
         Ok(fitting.into_iter().map(|row| row.rid).collect())
     }
@@ -322,13 +332,14 @@ impl Looking<'_> {
     }
 }
 
-/// Which of these events ask a question that has all of the words.
-fn having<R: ReadRows>(rows: &mut R, events: &[i64], words: &[String]) -> RowsResult<HashSet<i64>> {
-    /// The part of a question's payload that has words.
+/// Which of these events ask a question that has all of the words, and at least this risk.
+fn having<R: ReadRows>(rows: &mut R, events: &[i64], words: &[String], risk: Option<Risk>) -> RowsResult<HashSet<i64>> {
+    /// The part of a question's payload that is searched.
     #[derive(Default, serde::Deserialize)]
     #[serde(default)]
     struct Asked {
         question: Option<String>,
+        risk: Option<Risk>,
     }
     if events.is_empty() {
         return Ok(HashSet::new());
@@ -338,8 +349,9 @@ fn having<R: ReadRows>(rows: &mut R, events: &[i64], words: &[String]) -> RowsRe
     for (event, sealed) in rows.events_at(events)? {
         let asked =
             if sealed.is_whole() { EventBytes(&sealed.bytes).read::<Asked>().unwrap_or_default() } else { Asked::default() };
-        let text = asked.question.unwrap_or_default().to_lowercase();
-        if words.iter().all(|word| text.contains(word)) {
+        let text = asked.question.as_deref().unwrap_or_default().to_lowercase();
+        let is_risky = risk.is_none_or(|risk| asked.risk >= Some(risk));
+        if is_risky && words.iter().all(|word| text.contains(word)) {
             having.insert(event);
         }
     }

@@ -6,7 +6,8 @@ use diesel::dsl::{IsNotNull, Nullable};
 use domain::suspension::Asker;
 use domain::suspension::hands::Hands;
 
-use crate::rows::{Code, ListedRow, RowsResult};
+use crate::columns::unsigned;
+use crate::rows::{Code, ListedRow, MessageRow, RowsResult};
 use crate::schema::{counted_answers, suspensions};
 use crate::sql::{At, Json, Owned};
 
@@ -76,3 +77,66 @@ impl ListedColumns {
         })
     }
 }
+
+/// The columns of a message that is counted.
+pub(crate) type MessageColumns = (i64, i32, String, i32);
+
+pub(crate) fn message_row((suspension, attempt, recipient, state): MessageColumns) -> RowsResult<MessageRow> {
+    Ok(MessageRow { suspension, attempt: unsigned(attempt)?, recipient, state: Code::from_code(state)? })
+}
+
+/// The reads of an inbox that both databases answer with the same statements, by the expression that leads to the connection. Their types
+/// differ with the database, so they cannot be functions.
+macro_rules! reads_of_inbox {
+    ($rows:ident, $connection:expr) => {
+        fn at_place(
+            &mut $rows,
+            place: &Place,
+            person: &str,
+            after: Option<(DateTime<Utc>, i64)>,
+            limit: u32,
+        ) -> RowsResult<Vec<(DateTime<Utc>, ListedRow)>> {
+            let counted = counted_answers::suspension.eq(inbox::suspension).and(counted_answers::person.eq(person));
+            let joined = inbox::table.inner_join(suspensions::table.on(suspensions::rid.eq(inbox::suspension)));
+            let joined = joined.left_join(counted_answers::table.on(counted));
+            let mut found = joined.filter(inbox::place.eq(place.to_string())).filter(is_open()).into_boxed();
+            if let Some((due_at, rid)) = after {
+                // The first condition bounds the range of the index; the second one leaves out its beginning.
+                found = found.filter(inbox::due_at.ge(At(due_at)));
+                found = found.filter(inbox::due_at.gt(At(due_at)).or(inbox::suspension.gt(rid)));
+            }
+            let found = found.order((inbox::due_at, inbox::suspension)).limit(i64::from(limit)).select((inbox::due_at, listed()));
+            let found = found.load::<(At, ListedColumns)>($connection)?;
+            found.into_iter().map(|(due_at, columns)| Ok((due_at.0, columns.into_row()?))).collect()
+        }
+
+        fn listed_open(&mut $rows, person: &str, before: Option<i64>, limit: u32) -> RowsResult<Vec<ListedRow>> {
+            let counted = counted_answers::suspension.eq(suspensions::rid).and(counted_answers::person.eq(person));
+            let mut open = suspensions::table.left_join(counted_answers::table.on(counted)).filter(is_open()).into_boxed();
+            if let Some(before) = before {
+                open = open.filter(suspensions::rid.lt(before));
+            }
+            let open = open.order(suspensions::rid.desc()).limit(i64::from(limit)).select(listed());
+            open.load::<ListedColumns>($connection)?.into_iter().map(ListedColumns::into_row).collect()
+        }
+
+        fn listed_answered(&mut $rows, person: &str, before: Option<i64>, limit: u32) -> RowsResult<Vec<ListedRow>> {
+            let counted = counted_answers::suspension.eq(answered::suspension).and(counted_answers::person.eq(person));
+            let joined = answered::table.inner_join(suspensions::table.on(suspensions::rid.eq(answered::suspension)));
+            let joined = joined.left_join(counted_answers::table.on(counted));
+            let mut found = joined.filter(answered::person.eq(person)).into_boxed();
+            if let Some(before) = before {
+                found = found.filter(answered::suspension.lt(before));
+            }
+            let found = found.order(answered::suspension.desc()).limit(i64::from(limit)).select(listed());
+            found.load::<ListedColumns>($connection)?.into_iter().map(ListedColumns::into_row).collect()
+        }
+
+        fn owners_in(&mut $rows, rids: &[i64]) -> RowsResult<Vec<(i64, Owner)>> {
+            let found = intents::table.filter(intents::rid.eq_any(rids)).select((intents::rid, intents::creator_owner));
+            let found = found.load::<(i64, Owned)>($connection)?;
+            Ok(found.into_iter().map(|(rid, owner)| (rid, owner.0)).collect())
+        }
+    };
+}
+pub(crate) use reads_of_inbox;

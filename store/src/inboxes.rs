@@ -3,6 +3,7 @@
 use domain::people::principal::Principal;
 
 use crate::backend::Backend;
+use crate::dashboard::{self, Dashboard, DashboardFilter};
 use crate::error::{Unit, Wanted};
 use crate::inbox::{self, Inbox, InboxFilter};
 
@@ -10,11 +11,17 @@ use crate::inbox::{self, Inbox, InboxFilter};
 pub trait Inboxes {
     /// Reads one page of a list of questions, and counts the lists.
     fn inbox(&self, principal: Principal, filter: Wanted<InboxFilter>) -> Unit<'_, Inbox>;
+    /// Reads the newest questions of a person, or of the people in a group, for their numbers.
+    fn dashboard(&self, principal: Principal, filter: Wanted<DashboardFilter>) -> Unit<'_, Dashboard>;
 }
 
 impl<B: Backend> Inboxes for B {
     fn inbox(&self, principal: Principal, filter: Wanted<InboxFilter>) -> Unit<'_, Inbox> {
         let now = self.clock().now();
         self.authorized("inbox", move |rows| inbox::inbox(rows, &principal, filter, now))
+    }
+
+    fn dashboard(&self, principal: Principal, filter: Wanted<DashboardFilter>) -> Unit<'_, Dashboard> {
+        self.authorized("dashboard", move |rows| dashboard::dashboard(rows, &principal, filter))
     }
 }

@@ -5,6 +5,7 @@ use domain::people::principal::Principal;
 
 use crate::backend::Backend;
 use crate::error::Unit;
+use crate::history::{self, History};
 use crate::link::LinkView;
 use crate::question::{self, Unsent};
 use crate::rows::prelude::*;
@@ -14,6 +15,8 @@ use crate::units;
 pub trait Personal {
     /// Reads a question for the person who logged in; `NotFound` for every other principal.
     fn question(&self, principal: Principal, id: SuspensionId) -> Unit<'_, LinkView>;
+    /// Reads what happened to a question so far; `NotFound` for every principal but a person who logged in and may read it.
+    fn history(&self, principal: Principal, id: SuspensionId) -> Unit<'_, History>;
     /// The form that the person who logged in sent before the login, if one is kept.
     fn unsent(&self, principal: Principal, id: SuspensionId) -> Unit<'_, Option<Unsent>>;
     /// Keeps a form for the listed person with this address, whose page sent it. `false` if it is not kept: the address is not listed, the
@@ -30,6 +33,11 @@ impl<B: Backend> Personal for B {
             rows.look_at_the_clock()?;
             question::shown_to(rows, &principal, id, &watch)
         })
+    }
+
+    fn history(&self, principal: Principal, id: SuspensionId) -> Unit<'_, History> {
+        let now = self.clock().now();
+        self.authorized("history", move |rows| history::history(rows, &principal, id, now))
     }
 
     fn unsent(&self, principal: Principal, id: SuspensionId) -> Unit<'_, Option<Unsent>> {

@@ -21,7 +21,7 @@ use domain::suspension::seeming::SeemingSecret;
 use domain::wire::CreateKeyRequest;
 use placet::Client;
 use placet_server::app::{App, Serving, hold_after_restore};
-use placet_server::config::{Config, Limits, LogConfig, MailConfig, Mode, SubscriptionsConfig};
+use placet_server::config::{Config, InboxConfig, Limits, LogConfig, MailConfig, Mode, SubscriptionsConfig};
 use placet_server::edge::admission::Admission;
 use placet_server::edge::keys::{generate, new_key};
 use placet_server::log::checkpoints::Checkpoints;
@@ -150,6 +150,7 @@ impl TestApp {
                 allow_subnets: vec!["127.0.0.0/8".parse().unwrap()],
             },
             retention: None,
+            inbox: InboxConfig::default(),
             openid: None,
             roster: None,
             log: LogConfig {

@@ -100,7 +100,7 @@ pub fn quorum(
 }
 
 /// The values of the choices that mean a no.
-pub(super) fn refusing(choices: &[SuspensionChoice]) -> Vec<String> {
+pub fn refusing(choices: &[SuspensionChoice]) -> Vec<String> {
     choices.iter().filter(|choice| refuses(choice)).map(|choice| choice.value.clone()).collect()
 }
 

@@ -24,7 +24,7 @@ use tokio::sync::{oneshot, watch};
 
 use super::{say, serve};
 use crate::app::App;
-use crate::config::{Config, Limits, LogConfig, Mode, SubscriptionsConfig};
+use crate::config::{Config, InboxConfig, Limits, LogConfig, Mode, SubscriptionsConfig};
 
 /// The person who is asked.
 const OPERATOR: &str = "you@example.com";
@@ -117,6 +117,7 @@ fn config(folder: &tempfile::TempDir) -> anyhow::Result<Config> {
         },
         subscriptions: SubscriptionsConfig::default(),
         retention: None,
+        inbox: InboxConfig::default(),
         openid: None,
         roster: None,
         display_time_zone: None,

@@ -13,6 +13,7 @@ use serde::Deserialize;
 use super::channels::ChannelsSection;
 use super::environment::secret_file;
 use super::floors::{AgentSection, FloorsSection};
+use super::inbox::InboxSection;
 use super::limits::LimitsSection;
 use super::log::LogSection;
 use super::login::LoginSection;
@@ -49,6 +50,7 @@ pub(super) struct FileConfig {
     pub(super) questions: QuestionsSection,
     pub(super) subscriptions: SubscriptionsSection,
     pub(super) retention: RetentionSection,
+    pub(super) inbox: InboxSection,
     pub(super) limits: LimitsSection,
     pub(super) agents: Vec<AgentSection>,
     pub(super) floors: FloorsSection,

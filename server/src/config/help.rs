@@ -23,6 +23,8 @@ In the file (--config), in TOML: the flags above but --config, --dev and --after
   [questions]           secrets = \"warn\" or \"refuse\", min_distance_seconds, asks_per_hour, min_interval_seconds
   [subscriptions]       hosts, allow_subnets
   [retention]           days
+  [inbox]               reasons = [\"Out of budget\", …]
+  [[inbox.together]]    agent, response_type = \"confirm\" or \"choice\"
   [limits]              concurrent_requests, connections, key_requests_per_minute, agent_bytes_per_day, reserve_bytes
   [login.openid]        issuer, client_id, client_secret, client_secret_file, domains, scopes, groups_claim, groups
   [[log.witness]]       url, key, allow_subnets

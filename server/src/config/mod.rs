@@ -10,10 +10,12 @@ mod environment;
 mod file;
 mod floors;
 mod help;
+mod inbox;
 mod limits;
 mod log;
 mod login;
 mod loopback;
+mod mail;
 mod mode;
 mod people;
 mod place;
@@ -49,11 +51,14 @@ pub use self::environment::{is_set_to_nothing, secret_file, secret_from_environm
 use self::file::{FallbackSection, FileConfig, SuspensionSection};
 pub use self::file::{holds_secret, secret_files};
 pub use self::help::WITHOUT_FLAGS;
+pub use self::inbox::{InboxConfig, Together};
 pub use self::limits::{Limits, raise_files_max, use_small_pages};
 use self::log::LogArgs;
 pub use self::log::{LogConfig, LogMailConfig, WitnessConfig};
 pub use self::login::{GroupsConfig, OPENID_CLIENT_SECRET, OpenIdConfig};
 pub use self::loopback::is_loopback;
+pub use self::mail::MailConfig;
+use self::mail::mail;
 pub use self::mode::Mode;
 pub use self::people::wrong_fields;
 pub use self::place::is_only_in_the_file;
@@ -135,17 +140,6 @@ impl ServeArgs {
     }
 }
 
-/// The mail server and the sender.
-#[derive(Clone, Debug)]
-pub struct MailConfig {
-    /// May hold a password.
-    pub smtp_url: SecretString,
-    pub from: String,
-    /// The address to which mails come back; without it, the sender's own address.
-    pub bounce_to: Option<String>,
-    pub allow_insecure: bool,
-}
-
 /// The settings with which the server runs.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -161,6 +155,8 @@ pub struct Config {
     pub subscriptions: SubscriptionsConfig,
     /// How long the content of intents is kept after their last event; `None` if nothing is erased for its age.
     pub retention: Option<TimeDelta>,
+    /// The reasons for a no that people find ready, and the kinds of questions that they may answer together.
+    pub inbox: InboxConfig,
     /// The issuer by which people may log in, if there is one.
     pub openid: Option<OpenIdConfig>,
     /// The people and groups that the file names; `None` without a file, which says nothing about people.
@@ -219,7 +215,7 @@ impl Config {
         let display_time_zone = args.display_time_zone.clone().or(file.display_time_zone).filter(|zone| !zone.is_empty());
         let display_time_zone = display_time_zone.map(|zone| time_zone(&zone)).transpose()?;
         let (limits, subscriptions) = (file.limits.resolve()?, file.subscriptions.resolve()?);
-        let retention = file.retention.resolve()?;
+        let (retention, inbox) = (file.retention.resolve()?, file.inbox.resolve()?);
         let openid = file.login.resolve(&secret_from_environment)?;
         let roster = people::resolve(file.people, &file.groups, openid.as_ref())?;
         let roster = args.database.config.is_some().then_some(roster);
@@ -243,6 +239,7 @@ impl Config {
             asking,
             subscriptions,
             retention,
+            inbox,
             openid,
             roster,
             log,
@@ -308,25 +305,6 @@ fn has_login(url: &Url) -> bool {
 pub(crate) fn site(public_url: &Url) -> Option<Site> {
     let Some(url::Host::Domain(domain)) = public_url.host() else { return None };
     Some(Site { rp_id: domain.to_owned(), origin: public_url.origin().ascii_serialization() })
-}
-
-fn mail(
-    smtp_url: Option<SecretString>,
-    from: Option<String>,
-    bounce_to: Option<String>,
-    insecure: Option<bool>,
-) -> anyhow::Result<Option<MailConfig>> {
-    match (smtp_url, from) {
-        (Some(smtp_url), Some(from)) => {
-            Ok(Some(MailConfig { smtp_url, from, bounce_to, allow_insecure: insecure.unwrap_or(false) }))
-        }
-        (Some(_), None) => bail!("mails need a sender; set PLACET_MAIL_FROM=\"Placet <placet@example.com>\""),
-        (None, Some(_)) => bail!("PLACET_MAIL_FROM is set, but no mail server; set PLACET_SMTP_URL as well"),
-        (None, None) if bounce_to.is_some() => {
-            bail!("PLACET_MAIL_BOUNCE_TO is set, but no mail server; set PLACET_SMTP_URL as well")
-        }
-        (None, None) => Ok(None),
-    }
 }
 
 /// The rules about questions: those of the file, and the one that follows from the public address.
@@ -604,7 +582,7 @@ mod tests {
     }
 
     /// The tables of the file.
-    const SECTIONS: [&str; 20] = [
+    const SECTIONS: [&str; 22] = [
         "",
         "[suspension]",
         "[suspension.default_retry_policy]",
@@ -614,6 +592,8 @@ mod tests {
         "[questions]",
         "[subscriptions]",
         "[retention]",
+        "[inbox]",
+        "[[inbox.together]]",
         "[limits]",
         "[log]",
         "[[log.witness]]",

@@ -15,9 +15,11 @@ use domain::base::text::quoted;
 use domain::base::words;
 use domain::intent::command::{Command, Respond};
 use domain::people::authority::Action;
+use domain::people::principal::Principal;
 use domain::problem::Rejection;
 use domain::suspension::assignees::Assignees;
 use domain::suspension::channel::Channels;
+use domain::suspension::demand::COMMENT;
 use domain::suspension::plan::Plan;
 use domain::suspension::quorum::Counted;
 use domain::suspension::{
@@ -32,12 +34,13 @@ use store::{LinkView, Precondition, Request, Signer, StoreError, Target, Unreada
 use super::Pages;
 use super::form::{Form, Sent, seen};
 use super::hands::hands;
+use super::reasons::{Reasons, comment};
 use super::scripts::{ANSWER, PASSKEY, TIMES, UNLOCK};
 use super::session::see_other;
 use super::signature::usable;
 use super::view::{
     Answers, Asked, Choices, CountedShown, Ending, FieldProblem, FormError, Given, Kept, OpenQuestion, Outcome, Page,
-    PasskeyNeeded, PlanRow, QuorumShown, Reading, Silence, Trouble, UnknownLink,
+    PasskeyNeeded, PlanRow, QuorumShown, Reading, Silence, Timeline, Trouble, UnknownLink,
 };
 use super::way::Way;
 use crate::edge::admission::{Class, Refused};
@@ -62,6 +65,8 @@ struct Shown<'a> {
     error: Option<FormError>,
     /// The part of the form that was kept over a login.
     kept: Option<Kept>,
+    /// The history of the question so far, for a person who logged in.
+    timeline: Option<Box<Timeline>>,
 }
 
 /// Shows the question, or its outcome.
@@ -85,11 +90,13 @@ pub(super) async fn page_for(request: &HttpRequest, shared: &Shared, pages: &Pag
     if !link.is_open {
         let tried = request.query_string() == TRIED;
         pages.outcome_shown.send_replace(true);
-        return pages.live_page(StatusCode::OK, outcome(pages, link, tried).render());
+        let timeline = way.timeline(link, shared).await;
+        return pages.live_page(StatusCode::OK, Outcome { timeline, ..outcome(pages, link, tried) }.render());
     }
     let reading = Reading::of_query(request.query_string());
     let (form, kept) = way.kept(link, shared).await.unzip();
-    open_page(request, shared, pages, way, link, Shown { form: &form.unwrap_or_default(), reading, error: None, kept })
+    let timeline = way.timeline(link, shared).await;
+    open_page(request, shared, pages, way, link, Shown { form: &form.unwrap_or_default(), reading, error: None, kept, timeline })
 }
 
 /// Notes for the audit pages that the link opened the page. The page does not wait for the note, and is shown without it.
@@ -229,7 +236,7 @@ pub(super) async fn answered(
         // The words of one person are not shown to another.
         let nothing = Form::default();
         let form = if error == FormError::OtherPerson { &nothing } else { form };
-        let shown = Shown { form, reading, error: Some(error), kept: None };
+        let shown = Shown { form, reading, error: Some(error), kept: None, timeline: None };
         let mut page = open_page(request, shared, pages, way, link, shown);
         *page.status_mut() = status;
         page
@@ -250,7 +257,7 @@ pub(super) async fn answered(
     };
     let wanted = match form.hand {
         Some(button) => button.request(way.principal(link), link.suspension.id, form.typed_hands()),
-        None => answer(way, link, value, form),
+        None => answer(way.principal(link), link, value, form),
     };
     match shared.store.execute(wanted).await {
         Ok(_) => {
@@ -292,11 +299,11 @@ pub(super) async fn answered(
     }
 }
 
-fn answer(way: &Way, link: &LinkView, value: Value, form: &Form) -> Request {
-    let comment = (!form.comment.is_empty()).then(|| ("comment".to_owned(), Value::from(form.comment.as_str())));
-    let metadata = comment.map(|comment| Map::from_iter([comment]));
+pub(super) fn answer(principal: Principal, link: &LinkView, value: Value, form: &Form) -> Request {
+    let comment = comment(&form.reason, &form.comment, link, &value);
+    let metadata = (!comment.is_empty()).then(|| Map::from_iter([(COMMENT.to_owned(), Value::from(comment))]));
     Request {
-        principal: way.principal(link),
+        principal,
         target: Target::Intent(link.suspension.intent_id),
         precondition: Precondition::None,
         idempotency: None,
@@ -345,7 +352,7 @@ fn open_page(
     pages: &Pages,
     way: &Way,
     link: &LinkView,
-    Shown { form, reading, error, kept }: Shown<'_>,
+    Shown { form, reading, error, kept, timeline }: Shown<'_>,
 ) -> HttpResponse {
     let (cookie, fresh) = pages.cookie(request, &*shared.entropy);
     let page = OpenQuestion {
@@ -367,6 +374,8 @@ fn open_page(
         unlock_path: UNLOCK.path(),
         nonce: nonce(pages, &cookie, way, link),
         comment: form.comment.clone(),
+        timeline,
+        reasons: Reasons::of(&pages.inbox.reasons, &form.reason, link).map(Box::new),
         error,
         reading,
         assignees: link.question.assignees.as_ref().map(Assignees::in_words).unwrap_or_default(),
@@ -433,7 +442,7 @@ fn passkey(request: &HttpRequest, pages: &Pages, link: &LinkView) -> Option<Pass
 }
 
 /// The other members that the agent sent: its confidence, its reasons for asking, and the metadata of its choices.
-fn beside(link: &LinkView) -> Vec<(String, Value)> {
+pub(super) fn beside(link: &LinkView) -> Vec<(String, Value)> {
     let confidence = link.question.confidence_at_suspension.map(|sure| (words::CONFIDENCE.to_owned(), Value::from(sure)));
     let decision = link.question.decision_record.clone().map(|record| (words::DECISION_RECORD.to_owned(), Value::Object(record)));
     let choices = link.suspension.choices.iter().filter_map(|choice| beside_choice(link.suspension.response_type, choice));
@@ -461,7 +470,7 @@ fn beside_choice(response_type: ResponseType, choice: &SuspensionChoice) -> Opti
     }
 }
 
-fn asked(link: &LinkView) -> Asked {
+pub(super) fn asked(link: &LinkView) -> Asked {
     Asked {
         agent: link.agent.clone(),
         intent_title: link.intent_title.clone(),
@@ -489,7 +498,7 @@ fn given(link: &LinkView, value: Option<&Value>) -> Given {
     Given { label: link.suspension.choice(&value).map(|choice| choice.label.clone()), value }
 }
 
-fn silence(link: &LinkView) -> Silence {
+pub(super) fn silence(link: &LinkView) -> Silence {
     if !link.suspension.kind.stops_intent() {
         Silence::Beside
     } else if link.suspension.policy_in_silence() == FallbackPolicy::Fail {
@@ -512,12 +521,13 @@ fn outcome(pages: &Pages, link: &LinkView, tried: bool) -> Outcome {
         ending: ending(link),
         times_path: TIMES.path(),
         tried,
+        timeline: None,
         told: Vec::new(),
         now: link.now,
     }
 }
 
-fn ending(link: &LinkView) -> Ending {
+pub(super) fn ending(link: &LinkView) -> Ending {
     let suspension = &link.suspension;
     let Some(ended) = &suspension.ending else {
         // The deadline has passed, and its timer is about to record that.

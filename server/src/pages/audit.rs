@@ -16,6 +16,7 @@ use store::StoreError;
 use store::audit::{AuditFilter, Found, FoundQuestion, Outcome};
 use store::overview::{Overview, OverviewFilter};
 
+use super::inbox::typed_fields;
 use super::session::Session;
 use super::session::see_other;
 use super::view::{
@@ -26,8 +27,6 @@ use crate::edge::admission::Class;
 use crate::edge::export;
 use crate::edge::shared::Shared;
 
-/// The longest text of one field of the search, in characters.
-const FIELD_CHARS_MAX: usize = 200;
 /// How many people one line of the list names.
 const PEOPLE_MAX: usize = 5;
 /// The outcomes by their names in the search.
@@ -127,9 +126,8 @@ struct Typed {
 impl Typed {
     fn read(query: &str) -> Self {
         let mut typed = Self::default();
-        for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
-            let value: String = value.trim().chars().take(FIELD_CHARS_MAX).collect();
-            match name.as_ref() {
+        for (name, value, _) in typed_fields(query) {
+            match name.as_str() {
                 "from" => typed.from = value,
                 "to" => typed.to = value,
                 "agent" => typed.agent = value,

@@ -31,7 +31,7 @@ pub(super) const FIELD_PREFIX: &str = "field.";
 const FIELD_NAME_CHARS_MAX: usize = 64;
 
 /// The agent's data as a table, ready for the template.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Table {
     /// One row per key, nested objects one level deep as indented rows.
     pub rows: Vec<Row>,
@@ -40,7 +40,7 @@ pub(super) struct Table {
 }
 
 /// One row: the agent's name for a value, and the value.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Row {
     /// The anchor of links to this row, if there are any.
     pub anchor: Option<String>,
@@ -55,7 +55,7 @@ pub(super) struct Row {
 }
 
 /// The shapes a value takes on the page.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Cell {
     /// The rows that follow belong to this one.
     Group,

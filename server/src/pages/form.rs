@@ -15,6 +15,7 @@ use super::Pages;
 use super::context::FIELD_PREFIX;
 use super::fields;
 use super::hands::{HandButton, TypedHands};
+use super::reasons::{self, REASON, comment, cut};
 use super::signature::SignedFields;
 use super::view::{Again, FieldError, FieldProblem, Fields, FormError, Typed, line};
 use crate::edge::body::Body;
@@ -29,6 +30,8 @@ pub(super) struct Form {
     pub(super) nonce: String,
     pub(super) value: Option<String>,
     pub(super) comment: String,
+    /// The reason for a no that was chosen; empty if none was.
+    pub(super) reason: String,
     /// Whether the person takes an answer back that counts.
     pub(super) takes_back: bool,
     /// The button about the hands in which the question is, if that was pressed.
@@ -68,7 +71,9 @@ impl Form {
         let fields = self.fields.iter().take(TYPED_MAX).map(|(name, text)| (format!("{FIELD_PREFIX}{name}"), text.clone()));
         let value = self.value.iter().map(|value| ("value".to_owned(), value.clone()));
         let comment = (!self.comment.is_empty()).then(|| ("comment".to_owned(), self.comment.clone()));
-        let typed: Vec<Typed> = value.chain(fields).chain(comment).map(|(name, text)| Typed { name, text }).collect();
+        let reason = (!self.reason.is_empty()).then(|| (REASON.to_owned(), self.reason.clone()));
+        let typed: Vec<Typed> =
+            value.chain(fields).chain(reason).chain(comment).map(|(name, text)| Typed { name, text }).collect();
         let ours = pages.is_from_our_page(request.headers()) && !typed.is_empty();
         ours.then(|| Again { form_action: request.path().to_owned(), nonce: self.nonce.clone(), typed })
     }
@@ -99,6 +104,7 @@ impl Form {
                 "who" => form.who = cut(value.trim(), COMMENT_BYTES_MAX),
                 "person" => form.person = value,
                 "comment" => form.comment = cut(value.trim(), COMMENT_BYTES_MAX),
+                REASON => form.reason = cut(value.trim(), COMMENT_BYTES_MAX),
                 name => {
                     if let Some(field) = name.strip_prefix(FIELD_PREFIX) {
                         form.fields.insert(field.to_owned(), value);
@@ -114,8 +120,9 @@ impl Form {
     /// The answer in the form, by the kind of answer that the question expects.
     pub(super) fn answer(&self, link: &LinkView) -> Result<Value, FormError> {
         let value = self.value_for(link)?;
+        reasons::check(&self.reason, link, &value)?;
         let demand = link.question.comment_on_refusal.as_ref().filter(|demand| demand.is_for(&value));
-        if demand.is_some() && self.comment.trim().is_empty() {
+        if demand.is_some() && comment(&self.reason, &self.comment, link, &value).is_empty() {
             let (name, label) = (COMMENT.to_owned(), words::COMMENT.to_owned());
             return Err(FormError::NeedsChange(vec![FieldError { name, label, problem: FieldProblem::Empty }]));
         }
@@ -177,6 +184,7 @@ impl Form {
         let mut typed = url::form_urlencoded::Serializer::new(String::new());
         typed.extend_pairs(self.value.iter().map(|value| ("value", value)));
         typed.append_pair("comment", &self.comment);
+        typed.append_pair(REASON, &self.reason);
         typed.extend_pairs(self.fields.iter().take(TYPED_MAX).map(|(name, text)| (format!("{FIELD_PREFIX}{name}"), text)));
         let kept = shared.store.keep_unsent(id, person.to_owned(), typed.finish().into_bytes()).await;
         kept.unwrap_or_else(|error| {
@@ -184,12 +192,4 @@ impl Form {
             false
         })
     }
-}
-
-fn cut(text: &str, bytes_max: usize) -> String {
-    let mut end = text.len().min(bytes_max);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text[..end].to_owned()
 }

@@ -11,14 +11,16 @@ use askama::Template;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::TimeDelta;
-use domain::people::principal::Principal;
+use domain::people::principal::{Principal, Role};
 use domain::suspension::Kind;
+use domain::suspension::demand::Risk;
 use store::inbox::{Due, Inbox, InboxFilter, List};
 use store::{OpenSession, StoreError};
 
 use super::Pages;
 use super::scripts::{INBOX as SCRIPT, TIMES};
 use super::view::{InboxListPage, InboxPage, Shown, TypedSearch};
+use crate::config::Together;
 use crate::edge::admission::Class;
 use crate::edge::shared::Shared;
 
@@ -44,29 +46,41 @@ pub(in crate::pages) const DUES: [(&str, Due); 4] = [
     ("never", Due::Never),
 ];
 
+/// The risks by their names in the search.
+pub(in crate::pages) const RISKS: [(&str, Risk); 4] =
+    [("low", Risk::Low), ("medium", Risk::Medium), ("high", Risk::High), ("critical", Risk::Critical)];
+
 /// Why a search cannot be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::pages) enum Problem {
     /// A field is longer than a search may be.
     TooLong,
-    /// A list, kind, deadline or place that does not exist.
+    /// A list, kind, deadline, risk or place that does not exist.
     NoSuchChoice,
+}
+
+/// The fields of a search as they were typed: the name, the text, which is cut at its bound, and whether that is all of it.
+pub(super) fn typed_fields(query: &str) -> impl Iterator<Item = (String, String, bool)> {
+    url::form_urlencoded::parse(query.as_bytes()).map(|(name, value)| {
+        let value = value.trim();
+        let is_whole = value.chars().count() <= FIELD_CHARS_MAX;
+        (name.into_owned(), value.chars().take(FIELD_CHARS_MAX).collect(), is_whole)
+    })
 }
 
 impl TypedSearch {
     /// Reads the fields as they were typed. A field that is too long is cut, and the search is not made.
     pub(super) fn read(query: &str) -> Self {
         let mut typed = Self::default();
-        for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
-            let value = value.trim();
-            typed.is_too_long |= value.chars().count() > FIELD_CHARS_MAX;
-            let value: String = value.chars().take(FIELD_CHARS_MAX).collect();
-            match name.as_ref() {
+        for (name, value, is_whole) in typed_fields(query) {
+            typed.is_too_long |= !is_whole;
+            match name.as_str() {
                 "list" => typed.list = value,
                 "words" => typed.words = value,
                 "agent" => typed.agent = value,
                 "kind" => typed.kind = value,
                 "due" => typed.due = value,
+                "risk" => typed.risk = value,
                 "after" => typed.after = value,
                 _ => {}
             }
@@ -80,10 +94,12 @@ impl TypedSearch {
         let list = named(&self.list).map_or(Some(List::Mine), |list| one_of(&LISTS, &list));
         let kind = one_of(&KINDS, &self.kind);
         let due = one_of(&DUES, &self.due);
+        let risk = one_of(&RISKS, &self.risk);
         let after = self.after.parse().ok();
         let is_unknown = list.is_none()
             || kind.is_none() && !self.kind.is_empty()
             || due.is_none() && !self.due.is_empty()
+            || risk.is_none() && !self.risk.is_empty()
             || after.is_none() && !self.after.is_empty();
         let mut problems = Vec::new();
         problems.extend(self.is_too_long.then_some(Problem::TooLong));
@@ -93,6 +109,7 @@ impl TypedSearch {
             agent: named(&self.agent),
             kind,
             due,
+            risk,
             words: self.words.split_whitespace().map(str::to_owned).collect(),
             after,
         };
@@ -122,7 +139,7 @@ pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Data
     let page = InboxPage {
         page: pages.plain(),
         visitor: session.visitor(&pages),
-        shown: Shown::new(&session.principal, &typed, filter.list, found),
+        shown: Shown::new((&session.principal, kinds(&session.principal, &pages)), &typed, filter.list, found),
         typed,
         problems,
         times_path: TIMES.path(),
@@ -150,12 +167,20 @@ pub(super) async fn list(request: HttpRequest, shared: Data<Shared>, pages: Data
     if known == Some(tag.to_string().as_str()) {
         return pages.headers(HttpResponse::NotModified()).finish();
     }
-    let shown = Shown::new(&principal, &typed, filter.list, found);
+    let shown = Shown::new((&principal, kinds(&principal, &pages)), &typed, filter.list, found);
     let mut page = pages.page_under(&pages.inside_policy, StatusCode::OK, InboxListPage { shown }.render());
     if let Ok(tag) = tag.to_string().parse() {
         page.headers_mut().insert(ETAG, tag);
     }
     page
+}
+
+/// The kinds of questions that the person may answer together.
+fn kinds<'a>(principal: &Principal, pages: &'a Pages) -> &'a [Together] {
+    match principal.role {
+        Role::Operator | Role::Admin => &pages.inbox.together,
+        Role::Agent | Role::Auditor | Role::Channel | Role::Verifier => &[],
+    }
 }
 
 /// The person whose open session a script uses. The use is not noted.
@@ -203,10 +228,10 @@ mod tests {
     #[test]
     fn an_unknown_list_kind_deadline_or_place_is_no_search() {
         let problems = |query: &str| TypedSearch::read(query).filter().1;
-        for query in ["list=all", "kind=x", "due=x", "after=x", "after=-1", "list=mine&due=Hour"] {
+        for query in ["list=all", "kind=x", "due=x", "risk=x", "after=x", "after=-1", "list=mine&due=Hour"] {
             assert_eq!(problems(query), [Problem::NoSuchChoice], "{query}");
         }
-        for query in ["", "list=", "list=done&kind=approval&due=never&after=1-2&agent=a&words=b+c&other=d"] {
+        for query in ["", "list=", "list=done&kind=approval&due=never&risk=high&after=1-2&agent=a&words=b+c&other=d"] {
             assert!(problems(query).is_empty(), "{query}");
         }
     }

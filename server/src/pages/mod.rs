@@ -5,6 +5,7 @@ mod arrivals;
 mod audit;
 mod choosable;
 mod context;
+mod dashboard;
 mod development;
 mod fields;
 mod fold;
@@ -19,11 +20,13 @@ mod mailbox;
 mod openid;
 mod passkeys;
 mod question;
+mod reasons;
 mod reference;
 mod scripts;
 mod session;
 mod signature;
 mod signing;
+mod together;
 mod view;
 mod way;
 mod work;
@@ -51,6 +54,7 @@ use url::Url;
 
 pub(crate) use self::development::{DEVELOPMENT_SECRET, Development};
 use self::view::{Again, INSIDE_STYLESHEET, STYLESHEET, Trouble, TroublePage};
+use crate::config::InboxConfig;
 use crate::edge::address::host_with_port;
 use crate::edge::admission::Class;
 use crate::edge::body::{Bodies, PAGE_BODIES_BYTES_MAX};
@@ -103,6 +107,8 @@ pub(crate) struct Pages {
     issuer: Option<Arc<Provider>>,
     /// How long the content of an intent is kept after its last event; absent if it is kept until an admin erases it.
     retention: Option<TimeDelta>,
+    /// The reasons for a no that people find ready, and the kinds of questions that they may answer together.
+    inbox: InboxConfig,
     /// Whether a browser was shown how a question had ended.
     outcome_shown: watch::Sender<bool>,
 }
@@ -135,6 +141,7 @@ impl Pages {
             sends_logins,
             issuer: None,
             retention: None,
+            inbox: InboxConfig::default(),
             outcome_shown: watch::Sender::new(false),
         }
     }
@@ -142,6 +149,11 @@ impl Pages {
     /// Says on the audit pages how long content is kept.
     pub(crate) fn keeping(self, retention: Option<TimeDelta>) -> Self {
         Self { retention, ..self }
+    }
+
+    /// Offers reasons for a no, and lets people answer questions of some kinds together.
+    pub(crate) fn with_inbox(self, inbox: InboxConfig) -> Self {
+        Self { inbox, ..self }
     }
 
     /// Lets people log in by an issuer of identities.
@@ -299,9 +311,15 @@ pub(crate) fn routes(config: &mut ServiceConfig) {
         ))
         .service(resource("/passkeys/challenge", [(M::POST, web::to(passkeys::challenge))]))
         .service(resource("/passkeys/remove", [(M::POST, web::to(passkeys::remove))]))
+        .service(resource(together::DONE, [(M::GET, web::to(together::done)), (M::HEAD, web::to(together::done))]))
+        .service(resource(
+            together::TOGETHER,
+            [(M::GET, web::to(together::show)), (M::HEAD, web::to(together::show)), (M::POST, web::to(together::decide))],
+        ))
         .service(resource("/inbox/list", [(M::GET, web::to(inbox::list))]))
         .service(resource("/inbox/live", [(M::GET, web::to(arrivals::stream))]))
         .service(resource(inbox::INBOX, [(M::GET, web::to(inbox::show)), (M::HEAD, web::to(inbox::show))]))
+        .service(resource(dashboard::DASHBOARD, [(M::GET, web::to(dashboard::show)), (M::HEAD, web::to(dashboard::show))]))
         .service(resource("/audit/export", [(M::POST, web::to(audit::export))]))
         .service(resource("/audit/overview", [(M::GET, web::to(audit::overview)), (M::HEAD, web::to(audit::overview))]))
         .service(resource("/audit/{intent_id}", [(M::GET, web::to(audit::record)), (M::HEAD, web::to(audit::record))]))

@@ -16,7 +16,7 @@ use store::link::LinkToken;
 use super::Pages;
 use super::form::Form;
 use super::session::{LOGIN, Session};
-use super::view::{Kept, LoginNeeded};
+use super::view::{Kept, LoginNeeded, Timeline};
 use crate::edge::shared::Shared;
 
 /// The query of the login that names the question to which it leads back.
@@ -150,6 +150,18 @@ impl Way {
         needs.then(|| if link.is_listed { LoginNeeded::At(login_to(link.suspension.id)) } else { LoginNeeded::Unlisted })
     }
 
+    /// The history of the question so far, for a person who came by a session. The page is shown without it if it cannot be read.
+    pub(super) async fn timeline(&self, link: &LinkView, shared: &Shared) -> Option<Box<Timeline>> {
+        let Self::Session { session, id } = self else { return None };
+        match shared.store.history(session.principal.clone(), *id).await {
+            Ok(history) => Some(Box::new(Timeline::of(link, &history))),
+            Err(error) => {
+                tracing::debug!(error = %error, "failed to read what happened to a question");
+                None
+            }
+        }
+    }
+
     /// The form that the person sent before the login, and when.
     pub(super) async fn kept(&self, link: &LinkView, shared: &Shared) -> Option<(Form, Kept)> {
         let session = self.session().filter(|_| link.is_open)?;
@@ -166,6 +178,6 @@ impl Way {
     }
 }
 
-fn tries_of(id: SuspensionId, person: &str) -> [u8; 32] {
+pub(super) fn tries_of(id: SuspensionId, person: &str) -> [u8; 32] {
     Sha256::new().chain_update(b"placet.question.tries.v1\0").chain_update(id.0.as_bytes()).chain_update(person).finalize().into()
 }

@@ -44,7 +44,7 @@ pub(crate) use self::access::{AccessRequestRow, EntryRow, ReadAccess, WriteAcces
 pub(crate) use self::announcements::{ReadAnnouncements, WriteAnnouncements};
 pub(crate) use self::answers::{AnswerRow, ReadAnswers, WriteAnswers};
 pub(crate) use self::assignments::{ReadAssignments, WriteAssignments};
-pub(crate) use self::audit::{ReadAudit, WriteAudit};
+pub(crate) use self::audit::{MessageRow, ReadAudit, WriteAudit};
 pub(crate) use self::bytes::{ReadBytes, WriteBytes};
 pub(crate) use self::codes::{Code, DeliveryState, Source, TimerKind};
 pub(crate) use self::coordinators::{ReadCoordinators, WriteCoordinators};

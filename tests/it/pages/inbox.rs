@@ -64,14 +64,14 @@ fn next(page: &Page) -> Option<String> {
 }
 
 /// Puts copies of the newest question into the database and into the inbox of Ada, so many that they could not all be asked in a test.
-async fn copies(app: &TestApp, count: u32) {
+pub(super) async fn copies(app: &TestApp, count: u32) {
     copies_from(app, 1_000_000, count, "NULL, NULL, NULL").await;
     let sql = format!("INSERT INTO inbox SELECT 'person:{ADA}', expires_at, rid FROM suspensions WHERE rid > 1000000");
     rows::change(app, &sql).await;
 }
 
 /// Puts copies of the newest question into the rows behind `first`, with this resolution, time and name.
-async fn copies_from(app: &TestApp, first: u32, count: u32, ending: &str) {
+pub(super) async fn copies_from(app: &TestApp, first: u32, count: u32, ending: &str) {
     let (series, id) = if app.scratch().is_some() {
         (format!("generate_series(1, {count}) AS numbers (number)"), "gen_random_uuid()")
     } else {
@@ -198,7 +198,7 @@ on_each_store! {
         directory(app).await;
         let mut ada = enter(app, ADA).await;
         let alpha = ask(app, json!({"question": "Refund alpha?", "notify_to": [ADA], "timeout_seconds": 600})).await;
-        let beta = ask(app, json!({"question": "Refund beta?", "notify_to": [ADA], "timeout_seconds": 7200})).await;
+        let beta = ask(app, json!({"question": "Refund beta?", "notify_to": [ADA], "risk": "high", "timeout_seconds": 7200})).await;
         let gamma = ask(app, json!({"question": "Ship gamma?", "notify_to": [ADA], "timeout_seconds": null})).await;
         for (query, found) in [
             ("?words=REFUND", vec![&alpha, &beta]),
@@ -209,6 +209,9 @@ on_each_store! {
             ("?due=day", vec![&alpha, &beta]),
             ("?due=never", vec![&gamma]),
             ("?kind=approval", vec![]),
+            ("?risk=medium", vec![&beta]),
+            ("?risk=high&words=refund", vec![&beta]),
+            ("?risk=critical", vec![]),
             ("?words=refund&due=never", vec![]),
             ("?list=everything&words=ship", vec![&gamma]),
         ] {
@@ -225,6 +228,7 @@ on_each_store! {
             ("?list=all".to_owned(), "those that are offered"),
             ("?kind=x".to_owned(), "those that are offered"),
             ("?due=x".to_owned(), "those that are offered"),
+            ("?risk=x".to_owned(), "those that are offered"),
             ("?after=x".to_owned(), "those that are offered"),
         ] {
             let refused = open(app, &mut ada, &query).await;
@@ -405,7 +409,7 @@ on_each_store! {
         ask(app, json!({"question": "Refund?", "notify_to": [ADA]})).await;
         many(app, open).await;
         let ada = Principal::person(ADA, Role::Operator, SessionId(SystemEntropy.uuid(chrono::DateTime::UNIX_EPOCH)));
-        let filter = |list| InboxFilter { list, agent: None, kind: None, due: None, words: Vec::new(), after: None };
+        let filter = |list| InboxFilter { list, agent: None, kind: None, due: None, risk: None, words: Vec::new(), after: None };
         let mine = app.store().inbox(ada.clone(), Ok(filter(List::Mine))).await.unwrap();
         let searches = [
             ("mine", filter(List::Mine)),

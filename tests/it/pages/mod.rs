@@ -3,6 +3,7 @@
 mod answer;
 mod audit;
 pub(crate) mod browser;
+mod dashboard;
 mod development;
 mod forms;
 mod geometry;
@@ -13,6 +14,9 @@ mod live;
 mod looks;
 mod openid;
 mod passkeys;
+mod reasons;
 mod reference;
 pub(crate) mod texts;
+mod timeline;
+mod together;
 mod work;

@@ -18,7 +18,7 @@ use store::{LogKeyRow, Relation, Repeatable, Store, StoreError, StreamOf, Target
 
 /// The units of the store (methods that run one transaction) that a caller asks for. Each takes the caller as a parameter, and
 /// each has a line in the table below.
-const ASKED_FOR: [&str; 75] = [
+const ASKED_FOR: [&str; 77] = [
     "execute",
     "create",
     "intent",
@@ -89,11 +89,13 @@ const ASKED_FOR: [&str; 75] = [
     "remove_passkey",
     "log_out",
     "question",
+    "history",
     "unsent",
     "search",
     "overview",
     "record",
     "inbox",
+    "dashboard",
 ];
 
 /// The units that no caller asks for: the server's own work, and units that a secret (a link) opens or that exist only in development.
@@ -307,10 +309,12 @@ async fn column_of_people(store: &dyn Store, who: &Principal, intent: IntentId, 
     push("add_passkey", cell(store.add_passkey(me(), wrong())).await);
     push("remove_passkey", cell(store.remove_passkey(me(), wrong())).await);
     push("question", cell(store.question(me(), question)).await);
+    push("history", cell(store.history(me(), question)).await);
     push("unsent", cell(store.unsent(me(), question)).await);
     push("search", cell(store.search(me(), wrong())).await);
     push("overview", cell(store.overview(me(), wrong())).await);
     push("inbox", cell(store.inbox(me(), wrong())).await);
+    push("dashboard", cell(store.dashboard(me(), wrong())).await);
     push("record", cell(store.record(me(), intent)).await);
     push("log_out", cell(store.log_out(me(), true)).await);
     cells
@@ -455,10 +459,12 @@ challenge_passkey      | 404  404  404  | 404  404  404  | 404  404  404  | 404 
 add_passkey            | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404
 remove_passkey         | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404
 question               | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404
+history                | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404
 unsent                 | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404
 search                 | 403  403  403  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
 overview               | 403  403  403  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
 inbox                  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
+dashboard              | 403  403  403  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
 record                 | 403  403  403  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
 log_out                | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404";
         assert_eq!(table(&tried), expected);

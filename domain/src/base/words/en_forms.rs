@@ -1,5 +1,11 @@
 //! The words about the fields of a form. Most say what an answer must be like: they complete a sentence that begins with the field's label.
 
+/// The label of the reasons that are offered for a no.
+pub const REASON_FOR_A_NO: &str = "Reason for a no";
+
+/// The rest of the sentence about a reason for a no beside another answer.
+pub const GOES_WITH_A_NO: &str = "goes with a no alone. To send another answer, choose “None” there.";
+
 /// The schema of a form, where it is shown as the agent wrote it.
 pub const FORM_AS_A_SCHEMA: &str = "Form, as a JSON Schema";
 

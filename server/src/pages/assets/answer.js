@@ -9,20 +9,10 @@
   let zero = words.left ? performance.now() + +words.left : null, whole = +words.window;
   let said = null, asked = -Infinity, pause = EVERY, timer = 0, heard = false, late = false, ended = false, sent = false;
 
-  function phrase(ms) {
-    const unit = (count, name) => (count ? words[name].replace("{}", count) : "");
-    const minutes = Math.round(ms / MINUTE), hours = Math.round(minutes / 60);
-    if (ms < MINUTE) return words.seconds.replace("{}", Math.floor(ms / 1000));
-    const [first, rest] = minutes < 2880
-      ? [unit(Math.floor(minutes / 60), "hours"), unit(minutes % 60, "minutes")]
-      : [unit(Math.floor(hours / 24), "days"), unit(hours % 24, "hours")];
-    return first + (first && rest && " ") + rest;
-  }
-
   function count() {
     if (zero === null || ended) return;
     const ms = Math.max(0, zero - performance.now());
-    const text = left.textContent = words.text.replace("{}", phrase(ms));
+    const text = left.textContent = words.text.replace("{}", inWords(ms, words));
     one(".decide").classList.toggle("soon", ms <= 15 * MINUTE || ms * 4 <= whole);
     const rest = Math.ceil(Math.min(1, ms / whole) * 100);
     bar.firstElementChild.setAttribute("width", rest + "%");

@@ -21,20 +21,11 @@
   };
 
   // Time.
-  function phrase(ms) {
-    const unit = (count, name) => (count ? words[name].replace("{}", count) : "");
-    const minutes = Math.round(ms / MINUTE), hours = Math.round(minutes / 60);
-    if (ms < MINUTE) return words.seconds.replace("{}", Math.floor(ms / 1000));
-    const [first, rest] = minutes < 2880
-      ? [unit(Math.floor(minutes / 60), "hours"), unit(minutes % 60, "minutes")]
-      : [unit(Math.floor(hours / 24), "days"), unit(hours % 24, "hours")];
-    return first + (first && rest && " ") + rest;
-  }
   function count() {
     for (const left of all("[data-left]")) {
       left.zero ??= performance.now() + +left.dataset.left;
       const ms = left.zero - performance.now();
-      left.textContent = ms > 0 ? words.text.replace("{}", phrase(ms)) : words.over;
+      left.textContent = ms > 0 ? words.text.replace("{}", inWords(ms, words)) : words.over;
       if (ms < 15 * MINUTE) left.closest("li").classList.add("soon");
     }
   }
@@ -58,6 +49,8 @@
     r: () => press(one("[data-says=no]", row())),
     c: () => press(one(".claim", row())),
     enter: () => press(one(".item", row())),
+    x: () => press(one(".pick input", row())),
+    b: () => press(one("#together button")),
     "/": () => one("#words").focus(),
     "?": () => {
       const help = one("#keys");
@@ -70,7 +63,7 @@
   use.onchange = () => kept("placet.keys", use.checked ? "on" : "off");
   document.addEventListener("keydown", (event) => {
     const { key, target } = event;
-    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || target.closest("input,select,textarea")) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || target.closest("input:not([type=checkbox]),select,textarea")) return;
     // The help can always be opened: it holds the switch.
     if (!use.checked && key !== "?") return;
     // Links, buttons and folded parts have an Enter of their own.
@@ -79,6 +72,12 @@
     if (!act || (!rows().length && !"/?".includes(key))) return;
     event.preventDefault();
     act();
+  });
+  const chosen = one("#chosen");
+  document.addEventListener("change", (event) => {
+    if (!event.target.closest(".pick")) return;
+    const count = all(".pick :checked").length;
+    chosen.textContent = count ? chosen.dataset.text.replace("{}", count) : "";
   });
   document.addEventListener("focusin", (event) => {
     const at = event.target.closest("#asks > li");
@@ -102,12 +101,14 @@
       said.className = "small gone-note";
       said.textContent = words.gone;
       one(".meta", li).replaceWith(said);
+      for (const box of all(".pick input", li)) box.checked = !(box.disabled = true);
     }
     for (const li of all("#asks > li", fresh)) {
       const old = document.getElementById(li.id);
       if (old && old.isConnected && !old.classList.contains("gone")) {
         const meta = one(".meta", old);
         if (!meta.contains(document.activeElement)) meta.replaceWith(one(".meta", li));
+        old.classList.toggle("again", li.classList.contains("again"));
         before = old.nextElementSibling;
         continue;
       }

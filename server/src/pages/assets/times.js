@@ -1,4 +1,13 @@
-// Tells times in the reader's own zone.
+// Tells times in the reader's own zone, and how long a time is, in the words of a page.
+function inWords(ms, words) {
+  const unit = (count, name) => (count ? words[name].replace("{}", count) : "");
+  const mins = Math.round(ms / 6e4), hours = Math.round(mins / 60);
+  if (ms < 6e4) return words.seconds.replace("{}", Math.floor(ms / 1000));
+  const [first, rest] = mins < 2880
+    ? [unit(Math.floor(mins / 60), "hours"), unit(mins % 60, "minutes")]
+    : [unit(Math.floor(hours / 24), "days"), unit(hours % 24, "hours")];
+  return first + (first && rest && " ") + rest;
+}
 {
   const two = "2-digit", year = "numeric";
   const tell = () => {

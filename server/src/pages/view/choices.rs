@@ -20,7 +20,7 @@ pub(in crate::pages) struct Choices {
 }
 
 /// One choice as it is shown.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Button {
     /// The value that is sent.
     pub value: String,

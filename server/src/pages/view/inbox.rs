@@ -5,15 +5,18 @@ use chrono::{DateTime, Utc};
 use domain::base::words;
 use domain::people::principal::{Principal, Role};
 use domain::suspension::assignees::Assignees;
+use domain::suspension::demand::Risk;
 use domain::suspension::requested::{APPROVE, DENY};
-use domain::suspension::{Kind, NO, ResponseType, Suspension, SuspensionChoice, YES};
+use domain::suspension::{Kind, NO, Question, ResponseType, Suspension, SuspensionChoice, YES};
 use store::audit::Outcome;
 use store::inbox::{COUNTED_MAX, Inbox, InboxQuestion, List, Tally};
 use uuid::Uuid;
 
-use super::super::inbox::{DUES, INBOX, KINDS, LISTS, Problem, mark};
+use super::super::inbox::{DUES, INBOX, KINDS, LISTS, Problem, RISKS, mark};
+use super::super::together::{TOGETHER, TOGETHER_MAX, fits};
 use super::moment::{Countdown, machine, minute, second};
 use super::{INSIDE_STYLESHEET as STYLESHEET, Page, Visitor, line, phrase};
+use crate::config::Together;
 
 /// How many people one question names.
 const PEOPLE_MAX: usize = 5;
@@ -48,19 +51,21 @@ pub(in crate::pages) struct TypedSearch {
     pub agent: String,
     pub kind: String,
     pub due: String,
+    pub risk: String,
     pub after: String,
     pub is_too_long: bool,
 }
 
 impl TypedSearch {
     fn has_conditions(&self) -> bool {
-        [&self.agent, &self.kind, &self.due].into_iter().any(|field| !field.is_empty())
+        [&self.agent, &self.kind, &self.due, &self.risk].into_iter().any(|field| !field.is_empty())
     }
 
     /// The address of a list under the same conditions.
     fn address(&self, list: List, after: Option<String>) -> String {
         let name = LISTS.iter().find(|(_, other)| *other == list).map_or("", |(name, _)| name);
-        let fields = [("words", &self.words), ("agent", &self.agent), ("kind", &self.kind), ("due", &self.due)];
+        let fields =
+            [("words", &self.words), ("agent", &self.agent), ("kind", &self.kind), ("due", &self.due), ("risk", &self.risk)];
         let mut query = url::form_urlencoded::Serializer::new(String::new());
         query.append_pair("list", name);
         query.extend_pairs(fields.into_iter().filter(|(_, value)| !value.is_empty()));
@@ -85,6 +90,8 @@ pub(in crate::pages) struct Shown {
     plain: String,
     /// Where the list goes on.
     next: Option<String>,
+    /// Whether questions of the list may be chosen to be answered together.
+    offers_together: bool,
     now: DateTime<Utc>,
 }
 
@@ -111,6 +118,12 @@ struct Row {
     answers: Option<(usize, u32)>,
     people: String,
     is_assigned: bool,
+    /// The value of the box by which it is chosen; absent if it may not be answered together with others.
+    pick: Option<Uuid>,
+    /// All words of an open question that can be read.
+    words: Option<String>,
+    /// Whether the agent asks the same question more than once on this page.
+    same: Same,
     choices: Vec<Offered>,
     more_choices: usize,
     may_claim: bool,
@@ -122,6 +135,17 @@ struct Claimed {
     person: String,
     /// Whether that is the person who looks.
     is_own: bool,
+}
+
+/// Whether the same question stands on the page more than once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Same {
+    /// It does not.
+    Once,
+    /// This is the first of so many.
+    First { times: usize },
+    /// The first one stands above.
+    Again,
 }
 
 /// The time until a deadline.
@@ -147,7 +171,12 @@ struct Offered {
 }
 
 impl Shown {
-    pub(in crate::pages) fn new(principal: &Principal, typed: &TypedSearch, list: List, found: Inbox) -> Self {
+    pub(in crate::pages) fn new(
+        (principal, kinds): (&Principal, &[Together]),
+        typed: &TypedSearch,
+        list: List,
+        found: Inbox,
+    ) -> Self {
         let tally = |list: List| found.tallies.iter().find(|(counted, _)| *counted == list).map(|(_, tally)| *tally);
         let tab = |list: List| Tab { list, href: typed.address(list, None), tally: tally(list) };
         let is_filtered = typed.has_conditions() || !typed.words.is_empty();
@@ -162,7 +191,10 @@ impl Shown {
             plain: TypedSearch::default().address(list, None),
             next: found.next.map(|next| typed.address(list, Some(next.to_string()))),
             now: found.now,
-            rows: found.questions.into_iter().map(|asked| Row::of(asked, found.now, principal)).collect(),
+            offers_together: list != List::Done && !kinds.is_empty(),
+            rows: beside_each_other(
+                found.questions.into_iter().map(|asked| Row::of(asked, found.now, (principal, kinds))).collect(),
+            ),
         }
     }
 
@@ -178,7 +210,7 @@ impl Shown {
 }
 
 impl Row {
-    fn of(asked: InboxQuestion, now: DateTime<Utc>, principal: &Principal) -> Self {
+    fn of(asked: InboxQuestion, now: DateTime<Utc>, (principal, kinds): (&Principal, &[Together])) -> Self {
         let InboxQuestion { suspension, question, answers } = asked;
         let is_open = suspension.ending.is_none();
         let countdown = suspension.expires_at.map(|at| Countdown::new(suspension.suspended_at, at, now));
@@ -188,8 +220,13 @@ impl Row {
         let people = people.or_else(|| question.as_ref().map(|question| question.recipients.clone())).unwrap_or_default();
         let named: Vec<String> = people.iter().take(PEOPLE_MAX).map(|person| phrase(person)).collect();
         let choices = offered(&suspension);
+        let is_fit = |question: &&Question| fits(&suspension, question, kinds).is_ok();
+        let words = question.as_ref().filter(|_| is_open).map(|question| words_of(&question.question));
         Self {
             id: suspension.id.0,
+            pick: question.as_ref().filter(is_fit).map(|_| suspension.id.0),
+            same: Same::Once,
+            words,
             question: question.map(|question| headline(&question.question)),
             agent: line(&suspension.asked_by.name),
             kind: suspension.kind,
@@ -213,6 +250,33 @@ impl Row {
             choices,
         }
     }
+}
+
+/// The words of a question without the space between them.
+fn words_of(question: &str) -> String {
+    question.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Puts questions that one agent asks in the same words beside each other, at the place of the first of them. Each is still answered for
+/// itself.
+fn beside_each_other(rows: Vec<Row>) -> Vec<Row> {
+    let mut groups: Vec<Vec<Row>> = Vec::with_capacity(rows.len());
+    for row in rows {
+        let is_same = |group: &&mut Vec<Row>| {
+            group.first().is_some_and(|first| row.words.is_some() && (&first.agent, &first.words) == (&row.agent, &row.words))
+        };
+        match groups.iter_mut().find(is_same) {
+            Some(group) => group.push(Row { same: Same::Again, ..row }),
+            None => groups.push(vec![row]),
+        }
+    }
+    for group in &mut groups {
+        let times = group.len();
+        if let Some(first) = group.first_mut().filter(|_| times > 1) {
+            first.same = Same::First { times };
+        }
+    }
+    groups.into_iter().flatten().collect()
 }
 
 /// The choices of an open question that have a key.

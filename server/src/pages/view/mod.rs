@@ -6,6 +6,7 @@
 
 mod around;
 mod choices;
+mod dashboard;
 mod drawing;
 mod given;
 mod held;
@@ -17,6 +18,8 @@ mod overview;
 mod record;
 #[cfg(test)]
 mod samples;
+mod timeline;
+mod together;
 mod trouble;
 
 use chrono::{DateTime, Utc};
@@ -25,6 +28,7 @@ use domain::base::words;
 
 pub(super) use self::around::{Around, CameFrom};
 pub(super) use self::choices::Choices;
+pub(super) use self::dashboard::DashboardPage;
 pub(super) use self::given::{Given, Silence};
 pub(super) use self::held::Held;
 pub(super) use self::inbox::{InboxListPage, InboxPage, Shown, TypedSearch};
@@ -35,6 +39,8 @@ pub(super) use self::open::{
 pub(super) use self::outcome::{Ending, Outcome};
 pub(super) use self::overview::OverviewPage;
 pub(super) use self::record::RecordPage;
+pub(super) use self::timeline::Timeline;
+pub(super) use self::together::{Apart, Line, TogetherDonePage, TogetherPage, TogetherTold, Togetherness, Whole};
 pub(super) use self::trouble::{Again, Trouble, TroublePage, Typed, UnknownLink};
 use super::context::Cell;
 pub(super) use super::context::{FieldError, FieldKind, FieldProblem, Fields};
@@ -116,7 +122,7 @@ impl Asked {
 }
 
 /// The agent and its question, in the agent's words.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Card {
     agent: String,
     title: Folding,
@@ -227,6 +233,7 @@ mod tests {
                     asked,
                     ending,
                     tried: true,
+                    timeline: None,
                     told: question.plan.clone(),
                     now: at(9, 31),
                     times_path: TIMES.to_owned(),

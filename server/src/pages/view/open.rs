@@ -14,8 +14,10 @@ use serde_json::Value;
 
 use super::super::context::{Table, label, not_drawn};
 use super::super::fold::{Folds, Hidden, Length};
+use super::super::reasons::{REASON, Reasons};
 use super::choices::Button;
-use super::moment::{Countdown, hour, machine, minute, near};
+use super::moment::{Countdown, hour, machine, minute, near, second};
+use super::timeline::{Timeline, What};
 use super::{Asked, Card, Cell, Choices, FieldError, FieldKind, FieldProblem, Fields, Page, PlanRow, STYLESHEET, Silence, line};
 
 /// The number of rows of a plan that are shown without a click.
@@ -60,6 +62,10 @@ pub(in crate::pages) struct OpenQuestion {
     pub nonce: String,
     /// The comment that was typed before an error.
     pub comment: String,
+    /// The history of the question so far; absent on the page of a link.
+    pub timeline: Option<Box<Timeline>>,
+    /// The reasons that are offered for a no; absent if none is.
+    pub reasons: Option<Box<Reasons>>,
     /// Why the page is shown again instead of the result.
     pub error: Option<FormError>,
     /// How much of the question the reader has seen.
@@ -398,8 +404,8 @@ impl OpenPage<'_> {
 
     /// The id of a field's control, to which the link in the error summary leads. A text answer has only one control, `answer`.
     fn id(&self, name: &str) -> String {
-        if name == COMMENT {
-            return COMMENT.to_owned();
+        if name == COMMENT || name == REASON {
+            return name.to_owned();
         }
         let position = self.fields.iter().flat_map(|fields| &fields.fields).position(|field| field.name == name);
         // A problem of the whole form leads to its first field.

@@ -8,6 +8,7 @@ use domain::base::words;
 use super::super::context::Table;
 use super::super::fold::{Folds, Length};
 use super::moment::{machine, minute, received, second};
+use super::timeline::{Timeline, What};
 use super::{Asked, Card, Cell, Given, Page, PlanRow, STYLESHEET, Silence, line, phrase, quoted};
 
 /// A question that can no longer be answered.
@@ -21,6 +22,8 @@ pub(in crate::pages) struct Outcome {
     pub ending: Ending,
     /// Whether the holder has just sent an answer that did not count.
     pub tried: bool,
+    /// The history of the question so far; absent on the page of a link.
+    pub timeline: Option<Box<Timeline>>,
     /// The messages that were sent, and when; may be empty.
     pub told: Vec<PlanRow>,
     /// When this page is made.
@@ -159,6 +162,7 @@ mod tests {
             asked: asked(),
             ending,
             tried: false,
+            timeline: None,
             told: Vec::new(),
             now: at(9, 31),
             times_path: TIMES.to_owned(),

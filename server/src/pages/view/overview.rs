@@ -18,8 +18,8 @@ const PERIODS: [TimeDelta; 4] = [TimeDelta::hours(1), TimeDelta::days(1), TimeDe
 /// The height of the picture of outcomes without its labels, in pixels.
 const HEIGHT: u64 = 200;
 /// The height of a row of a picture with lying bars, in pixels, and the width of its longest bar, in per cent.
-const ROW: usize = 34;
-const WIDTH: u64 = 56;
+pub(super) const ROW: usize = 34;
+pub(super) const WIDTH: u64 = 56;
 /// The ends of the classes of time, in seconds; the last class has no end.
 const CLASSES: [i64; 6] = [60, 300, 900, 3_600, 14_400, 86_400];
 /// How many people the list names.
@@ -57,38 +57,38 @@ pub(in crate::pages) struct OverviewPage {
 
 /// The questions that were asked in one period.
 #[derive(Debug)]
-struct Period {
-    begins: DateTime<Utc>,
-    label: String,
+pub(super) struct Period {
+    pub(super) begins: DateTime<Utc>,
+    pub(super) label: String,
     /// In the order of [`STACKED`].
-    counts: [u64; 6],
-    bars: Vec<Bar>,
+    pub(super) counts: [u64; 6],
+    pub(super) bars: Vec<Bar>,
     /// The left side and the middle, in per cent of the width.
-    left: f64,
-    middle: f64,
-    width: f64,
+    pub(super) left: f64,
+    pub(super) middle: f64,
+    pub(super) width: f64,
 }
 
 /// One part of a stacked bar.
 #[derive(Debug)]
-struct Bar {
-    class: &'static str,
-    top: u64,
-    height: u64,
+pub(super) struct Bar {
+    pub(super) class: &'static str,
+    pub(super) top: u64,
+    pub(super) height: u64,
 }
 
 /// Questions that took about as long.
 #[derive(Debug)]
-struct Class {
+pub(super) struct Class {
     /// The place in [`CLASSES`].
-    place: usize,
-    count: u64,
+    pub(super) place: usize,
+    pub(super) count: u64,
     /// The share of all answers, in per cent.
-    share: u64,
+    pub(super) share: u64,
     /// Where the bar stands, in pixels; how wide it is and where its number stands, in per cent.
-    y: usize,
-    width: u64,
-    end: u64,
+    pub(super) y: usize,
+    pub(super) width: u64,
+    pub(super) end: u64,
 }
 
 /// A person who was asked.
@@ -144,7 +144,7 @@ impl OverviewPage {
 }
 
 /// The questions by the time at which they were asked.
-fn periods(questions: &[Counted]) -> Vec<Period> {
+pub(super) fn periods(questions: &[Counted]) -> Vec<Period> {
     let (Some(newest), Some(oldest)) = (questions.first(), questions.last()) else { return Vec::new() };
     let span = (newest.asked_at - oldest.asked_at).abs();
     let fits = |length: &&TimeDelta| span.num_seconds() / length.num_seconds() + 2 <= PERIODS_MAX;
@@ -194,13 +194,13 @@ fn bars(counts: &[u64; 6], most: u64) -> Vec<Bar> {
 }
 
 /// How long an answer took.
-fn answer_seconds(question: &Counted) -> Option<i64> {
+pub(super) fn answer_seconds(question: &Counted) -> Option<i64> {
     let ended_at = question.ended_at.filter(|_| question.outcome == Outcome::Answered)?;
     Some((ended_at - question.asked_at).num_seconds())
 }
 
 /// These durations in classes.
-fn classes(seconds: impl Iterator<Item = i64>) -> Vec<Class> {
+pub(super) fn classes(seconds: impl Iterator<Item = i64>) -> Vec<Class> {
     let mut counts = [0_u64; CLASSES.len() + 1];
     for seconds in seconds {
         counts[CLASSES.iter().position(|end| seconds < *end).unwrap_or(CLASSES.len())] += 1;

@@ -54,6 +54,8 @@ pub(super) fn open() -> OpenQuestion {
         unlock_path: "/assets/unlock-0.js".to_owned(),
         nonce: "n0nce".to_owned(),
         comment: String::new(),
+        timeline: None,
+        reasons: None,
         error: None,
         reading: Reading::default(),
         assignees: Vec::new(),

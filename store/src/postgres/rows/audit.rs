@@ -6,8 +6,9 @@ use domain::log::Sealed;
 
 use super::Writing;
 use crate::columns::sealed_of;
+use crate::inbox_columns::{MessageColumns, message_row};
 use crate::postgres::session::Session;
-use crate::rows::{ReadAudit, RowsResult, WriteAudit};
+use crate::rows::{MessageRow, ReadAudit, RowsResult, WriteAudit};
 use crate::schema::{events, outbox, views};
 use crate::sql::At;
 
@@ -29,6 +30,12 @@ impl ReadAudit for Session {
     fn asked_in(&mut self, first: i64, last: i64) -> RowsResult<Vec<(i64, String)>> {
         let asked = outbox::table.filter(outbox::suspension.between(first, last));
         Ok(asked.select((outbox::suspension, outbox::recipient)).distinct().load(self.conn()?)?)
+    }
+
+    fn messages_in(&mut self, first: i64, last: i64) -> RowsResult<Vec<MessageRow>> {
+        let told = outbox::table.filter(outbox::suspension.between(first, last));
+        let told = told.select((outbox::suspension, outbox::attempt, outbox::recipient, outbox::state)).distinct();
+        told.load::<MessageColumns>(self.conn()?)?.into_iter().map(message_row).collect()
     }
 
     fn views_in(&mut self, first: i64, last: i64) -> RowsResult<Vec<(i64, String, DateTime<Utc>)>> {

@@ -1,0 +1,115 @@
+//! The picture of what happened to one question, on its page for a person who logged in.
+
+#![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
+
+use harness::app::TestApp;
+use harness::browser::{Browser, BrowserOptions};
+use harness::person::Page;
+use harness::{on_each_store, on_one_store, rows};
+use serde_json::{Value, json};
+
+use super::audit::become_person;
+use super::looks::{fits, looks};
+use crate::people::assignees::{ADA, BOB, directory, key_of, mails};
+use crate::people::logins::log_in;
+
+/// The moments in the table, without tags and times.
+fn moments(page: &Page) -> Vec<String> {
+    let (_, table) = page.html.split_once("<h2 id=\"so\">").unwrap_or_else(|| panic!("no picture: {}", page.html));
+    let (table, _) = table.split_once("</table>").unwrap();
+    let rows = table.split("</svg> ").skip(1).filter_map(|row| row.split("</td>").next());
+    let text = |row: &str| row.split('<').map(|part| part.split_once('>').map_or(part, |(_, text)| text)).collect::<String>();
+    rows.map(text).filter(|row| !row.contains('\n')).collect()
+}
+
+/// Waits until so many first looks are noted.
+async fn seen(app: &TestApp, count: i64) {
+    while rows::number(app, "SELECT count(*) AS number FROM views").await < count {
+        tokio::task::yield_now().await;
+    }
+}
+
+fn laddered() -> Value {
+    let ladder = json!({"max_attempts": 3, "interval_seconds": 300, "escalation_ladder": [{"attempt": 2, "notify_to": BOB}]});
+    json!({"question": "Deploy billing-api 4.18.0 to production now?", "notify_to": [ADA], "retry_policy": ladder, "timeout_seconds": null})
+}
+
+on_each_store! {
+    /// A person who is asked must see who else was told and when, from the asking to the answer.
+    async fn a_question_shows_what_happened_to_it(app: &mut TestApp) {
+        directory(app).await;
+        mails(app).await;
+        let mut ada = log_in(app, ADA).await;
+        let (intent, id) = app.ask(laddered()).await;
+        let link = mails(app).await.remove(0).1;
+        let url = format!("{}questions/{id}", app.base);
+        assert!(!app.person().open(&link).await.html.contains("id=\"so\""), "a link shows no history");
+        seen(app, 1).await;
+        app.advance(300).await;
+        app.settle().await;
+        let page = ada.open(&url).await;
+        let expected = ["Asked by test-agent", "Message delivered to ada@example.com", "First seen by ada@example.com", "Escalated to bob@example.com"];
+        assert_eq!(moments(&page), expected, "{}", page.html);
+        assert!(page.html.contains("<line class=\"on\"") && page.html.contains("<line class=\"due\"") && page.html.contains("c-time"), "{}", page.html);
+        assert!(!page.html.contains(" style="), "the policy would block it");
+        app.advance(300).await;
+        app.settle().await;
+        key_of(app, BOB, "bob").await.respond(intent, &id, "approve").await.ok();
+        let page = ada.open(&url).await;
+        let shown = moments(&page);
+        assert_eq!(shown[..4], expected, "{}", page.html);
+        assert!(shown[4..].iter().any(|moment| moment.starts_with("Reminder delivered to")), "{shown:?}");
+        assert_eq!(shown.last().unwrap(), "Answered by bob@example.com");
+    }
+
+    /// Answers that count, and an end without an answer, have words of their own.
+    async fn each_end_of_a_question_has_its_word(app: &mut TestApp) {
+        directory(app).await;
+        mails(app).await;
+        let mut ada = log_in(app, ADA).await;
+        let group = json!({"assignees": {"groups": ["finance"]}, "quorum": {"required_approvals": 2}, "timeout_seconds": 100});
+        let (intent, agreed) = app.ask(group).await;
+        let (_, late) = app.ask(json!({"notify_to": [ADA], "timeout_seconds": 100})).await;
+        let (_, withdrawn) = app.ask(json!({"notify_to": [ADA], "timeout_seconds": 100})).await;
+        key_of(app, BOB, "bob").await.respond(intent, &agreed, "approve").await.ok();
+        app.agent().post(&format!("api/v1/suspensions/{withdrawn}/cancel"), json!({})).await.ok();
+        let counted = ada.open(&format!("{}questions/{agreed}", app.base)).await;
+        assert!(moments(&counted).contains(&"bob@example.com answered, and more people must agree".to_owned()), "{}", counted.html);
+        app.advance(101).await;
+        for (id, words) in [(&late, "Closed: no person answered in time"), (&withdrawn, "Closed without an answer")] {
+            let page = ada.open(&format!("{}questions/{id}", app.base)).await;
+            assert_eq!(moments(&page).last().unwrap(), words, "{}", page.html);
+        }
+    }
+}
+
+on_one_store! {
+    /// The picture is readable on a desk and on a phone, in both schemes, open and ended, without scripts.
+    async fn the_picture_of_a_question_fits_every_width(app: &mut TestApp) {
+        directory(app).await;
+        mails(app).await;
+        let mut ada = log_in(app, ADA).await;
+        let (intent, id) = app.ask(laddered()).await;
+        app.advance(40).await;
+        ada.open(&format!("{}questions/{id}", app.base)).await;
+        seen(app, 1).await;
+        app.advance(260).await;
+        app.settle().await;
+        app.advance(300).await;
+        app.settle().await;
+        app.advance(120).await;
+        for (width, dark) in looks() {
+            let browser = Browser::start(BrowserOptions { width, height: 800, dark, javascript: false }).await;
+            become_person(&browser, app, &ada).await;
+            browser.open(&format!("{}questions/{id}", app.base)).await;
+            fits(&browser, "timeline", (width, dark)).await;
+        }
+        app.operator().respond(intent, &id, "approve").await.ok();
+        for (width, dark) in looks() {
+            let browser = Browser::start(BrowserOptions { width, height: 800, dark, javascript: true }).await;
+            become_person(&browser, app, &ada).await;
+            browser.open(&format!("{}questions/{id}", app.base)).await;
+            fits(&browser, "timeline-ended", (width, dark)).await;
+        }
+    }
+}
