@@ -19,6 +19,7 @@ use domain::people::authority::{Action, Demands, Object, Ownership, authorize};
 use domain::people::principal::{Credential, Principal, Role};
 use domain::problem::Rejection;
 use domain::suspension::assignees::{AssignedRole, Assignees};
+use domain::suspension::proposal::Named;
 use domain::suspension::quorum::Quorum;
 use domain::suspension::{Asker, FallbackPolicy, Kind, Resolution, ResolutionReason, ResponseType, Suspension, SuspensionChoice};
 use serde_json::json;
@@ -201,6 +202,8 @@ impl World {
             answerer,
             takes_back,
             comment_on_refusal: None,
+            proposal: None,
+            named: Named::default(),
         }));
         let gateway = by.key_id().filter(|_| by.role == Role::Channel);
         let decided = decide(&self.intent, &command, &by, self.now);

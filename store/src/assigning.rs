@@ -91,7 +91,8 @@ pub(crate) fn counted<R: ReadRows>(rows: &mut R, row: &SuspensionRow) -> RowsRes
     for answer in rows.answers(row.rid)? {
         let Event { payload } = serde_json::from_slice(&rows.event(answer.event)?.bytes)?;
         let (gateway, value, at) = (payload.gateway(), payload.value, payload.responded_at);
-        counted.push(Counted { person: answer.person, value, at, gateway, groups: Vec::new(), may_answer: true });
+        let action = payload.proposal;
+        counted.push(Counted { person: answer.person, value, action, at, gateway, groups: Vec::new(), may_answer: true });
     }
     Ok(counted)
 }

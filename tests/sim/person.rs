@@ -7,6 +7,7 @@ use domain::base::time::micros;
 use domain::intent::command::{Command, Respond};
 use domain::people::principal::Principal;
 use domain::problem::Rejection;
+use domain::suspension::proposal::Named;
 use domain::suspension::{ResponseType, Suspension, SuspensionChoice};
 use futures_util::FutureExt;
 use serde_json::{Value, json};
@@ -158,6 +159,8 @@ pub(crate) fn request(
             assertion: None,
             answerer: None,
             comment_on_refusal: None,
+            proposal: None,
+            named: Named::default(),
             takes_back: false,
         }))),
     }

@@ -321,6 +321,8 @@ pub struct Resumed {
     pub assertion: Option<Box<Assertion>>,
     /// The people whose answers made the quorum, in the order of these answers; empty if the question has none.
     pub agreed: Vec<Agreed>,
+    /// The action about which it decides; absent if the question proposes none.
+    pub action: Option<Map<String, Value>>,
 }
 
 /// A person whose answer was one of those that made a quorum.
@@ -344,6 +346,8 @@ pub struct AnswerCounted {
     pub gateway: Option<KeyId>,
     /// How many people have given this answer now, and how many must give it.
     pub tally: Tally,
+    /// The people whose approvals do not count any more, because this answer approves another action.
+    pub clears: Vec<String>,
 }
 
 /// An answer that a person took back; also the payload of its event.

@@ -11,6 +11,7 @@ mod fallback;
 pub mod lease;
 pub mod place;
 pub mod plan;
+pub mod proposal;
 pub mod quorum;
 pub mod requested;
 pub mod retry;
@@ -31,6 +32,7 @@ use crate::base::words;
 use crate::form::Schema;
 use crate::suspension::assignees::Assignees;
 use crate::suspension::demand::{AgentRule, CommentOnRefusal, Risk, Separation};
+use crate::suspension::proposal::Proposal;
 use crate::suspension::quorum::{Counted, Quorum};
 use crate::suspension::requested::Requested;
 use crate::suspension::retry::HumanRetryPolicy;
@@ -322,6 +324,9 @@ pub struct Question {
     pub separation: Option<Separation>,
     /// The demand that a person who refuses says why; absent if no comment is needed.
     pub comment_on_refusal: Option<CommentOnRefusal>,
+    /// The action that it proposes; absent if it proposes none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposal: Option<Box<Proposal>>,
 }
 
 /// The questions of the same intent that ended without an answer before this one: people see that they are asked anew.
@@ -374,6 +379,7 @@ impl Question {
             risk: None,
             separation: None,
             comment_on_refusal: None,
+            proposal: None,
         }
     }
 

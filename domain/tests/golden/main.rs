@@ -161,6 +161,7 @@ fn question() -> Question {
         risk: None,
         separation: None,
         comment_on_refusal: None,
+        proposal: None,
     }
 }
 
@@ -229,6 +230,7 @@ fn answered() -> Vec<Event> {
         evidence: None,
         assertion: None,
         agreed: Vec::new(),
+        action: None,
     };
     let by_key = Resumed {
         ending: Ending { response: Some(json!({"cap": 5})), metadata: None, ..ending },
@@ -259,7 +261,7 @@ fn answered() -> Vec<Event> {
 
 fn with_evidence() -> Event {
     let Some(Event::Resumed(mut resumed)) = answered().into_iter().next() else { panic!("the first answer is no answer") };
-    resumed.evidence = Some(Evidence { action_digest: Hash([7; 32]), presented_hash: Hash([8; 32]) });
+    resumed.evidence = Some(Evidence { action_digest: Hash([7; 32]), proposed_digest: None, presented_hash: Hash([8; 32]) });
     Event::Resumed(resumed)
 }
 
@@ -576,8 +578,7 @@ fn kinds() -> Vec<Event> {
             receipts(),
             signed(),
             quorums::events(),
-            forms::events(),
-            demands::events(),
+            [forms::events(), demands::events(), forms::proposals()].concat(),
         ])
         .flatten()
         .collect()

@@ -19,6 +19,7 @@ use domain::problem::Rejection;
 use domain::suspension::assignees::Assignees;
 use domain::suspension::channel::Channels;
 use domain::suspension::plan::Plan;
+use domain::suspension::proposal::Named;
 use domain::suspension::quorum::Counted;
 use domain::suspension::{
     CHOICE_LABEL_MAX, FallbackPolicy, RequiredAssurance, Resolution, ResolutionReason, ResponseType, SuspensionChoice,
@@ -31,6 +32,7 @@ use store::{LinkView, Precondition, Request, Signer, StoreError, Target, Unreada
 
 use super::Pages;
 use super::form::{Form, Sent, seen};
+use super::proposing;
 use super::scripts::{ANSWER, PASSKEY, TIMES, UNLOCK};
 use super::session::see_other;
 use super::signature::usable;
@@ -235,30 +237,31 @@ pub(super) async fn answered(
     };
     // If the question has ended, its outcome is shown instead of the form.
     let ended = !link.is_open;
-    let typed = if form.takes_back { Ok(Value::Null) } else { form.answer(link) };
+    let typed = if form.takes_back || form.proposed.looks { Ok(Value::Null) } else { form.answer(link) };
+    let named = if form.takes_back { Ok(Named::default()) } else { proposing::named(form, link) };
     let value = match typed {
         _ if !fits && ended => return to_outcome(request),
         _ if !fits && way.is_anothers(form) => return again(FormError::OtherPerson, StatusCode::FORBIDDEN),
         _ if !fits => return again(FormError::PageTooOld, StatusCode::FORBIDDEN),
         Err(_) if ended => return to_outcome(request),
         Err(error) => return again(error, StatusCode::UNPROCESSABLE_ENTITY),
-        Ok(_) if !ended && !form.takes_back && !form.saw(link) => return again(FormError::Answered, StatusCode::CONFLICT),
         Ok(value) => value,
     };
-    match shared.store.execute(answer(way, link, value, form)).await {
+    let named = match named {
+        Err(_) if ended => return to_outcome(request),
+        Err(error) => {
+            let status = proposing::status(&error);
+            return again(error, status);
+        }
+        Ok(_) if !ended && !form.takes_back && !form.saw(link) => return again(FormError::Answered, StatusCode::CONFLICT),
+        Ok(named) => named,
+    };
+    match shared.store.execute(answer(way, link, value, named, form)).await {
         Ok(_) => {
             way.forget(link, shared).await;
             see_other(request.path())
         }
-        Err(StoreError::Rejected(Rejection::InvalidChoice { .. })) => {
-            again(FormError::NotAChoice, StatusCode::UNPROCESSABLE_ENTITY)
-        }
-        Err(StoreError::Rejected(Rejection::Invalid { .. })) => {
-            again(FormError::text(FieldProblem::TooLong), StatusCode::UNPROCESSABLE_ENTITY)
-        }
-        Err(StoreError::Rejected(Rejection::NotAssigned | Rejection::SelfResponse)) => {
-            again(FormError::NotAssigned, StatusCode::FORBIDDEN)
-        }
+        Err(StoreError::Rejected(rejection)) if let Some((error, status)) = refusal(&rejection, link) => again(error, status),
         Err(StoreError::Rejected(Rejection::AssuranceTooLow { required, .. })) => {
             let is_kept = form.keep(link.suspension.id, &link.recipient, shared).await;
             let error = match required {
@@ -266,9 +269,6 @@ pub(super) async fn answered(
                 RequiredAssurance::Session => FormError::NoLogin { is_kept },
             };
             again(error, StatusCode::FORBIDDEN)
-        }
-        Err(StoreError::Rejected(Rejection::PasskeyRefused { reason })) => {
-            again(FormError::PasskeyRefused(reason), StatusCode::FORBIDDEN)
         }
         Err(StoreError::Rejected(_)) => to_outcome(request),
         Err(error @ (StoreError::Unavailable(_) | StoreError::Held(_) | StoreError::Damaged(_) | StoreError::Failed(_))) => {
@@ -281,7 +281,28 @@ pub(super) async fn answered(
     }
 }
 
-fn answer(way: &Way, link: &LinkView, value: Value, form: &Form) -> Request {
+/// How the page says that the answer was refused, if the question is still open and a login would not help.
+fn refusal(rejection: &Rejection, link: &LinkView) -> Option<(FormError, StatusCode)> {
+    let proposal = link.question.proposal.as_deref();
+    if let Rejection::InvalidChoice { .. } = rejection {
+        return Some((FormError::NotAChoice, StatusCode::UNPROCESSABLE_ENTITY));
+    }
+    if let Rejection::ProposalChanged { .. } = rejection {
+        return proposal.map(|proposal| (proposing::changed(proposal, link), StatusCode::PRECONDITION_FAILED));
+    }
+    if let Rejection::Invalid { errors } = rejection {
+        let text = || FormError::text(FieldProblem::TooLong);
+        let error = proposal.map_or_else(text, |proposal| proposing::broken(proposal, errors.clone()));
+        return Some((error, StatusCode::UNPROCESSABLE_ENTITY));
+    }
+    if let Rejection::PasskeyRefused { reason } = rejection {
+        return Some((FormError::PasskeyRefused(reason.clone()), StatusCode::FORBIDDEN));
+    }
+    let is_anothers = matches!(rejection, Rejection::NotAssigned | Rejection::SelfResponse);
+    is_anothers.then_some((FormError::NotAssigned, StatusCode::FORBIDDEN))
+}
+
+fn answer(way: &Way, link: &LinkView, value: Value, named: Named, form: &Form) -> Request {
     let comment = (!form.comment.is_empty()).then(|| ("comment".to_owned(), Value::from(form.comment.as_str())));
     let metadata = comment.map(|comment| Map::from_iter([comment]));
     Request {
@@ -294,10 +315,13 @@ fn answer(way: &Way, link: &LinkView, value: Value, form: &Form) -> Request {
         command: accepting::answer(RespondRequest {
             suspension_id: link.suspension.id.expose(),
             value: Some(value),
-            responded_by: None,
             metadata,
+            ..RespondRequest::default()
         })
-        .map(|respond| Respond { assertion: form.signature.assertion().map(Box::new), takes_back: form.takes_back, ..respond })
+        .map(|respond| {
+            let assertion = form.signature.assertion().map(Box::new);
+            Respond { assertion, takes_back: form.takes_back, named, ..respond }
+        })
         .map(|respond| Command::Respond(Box::new(respond)))
         .map_err(|errors| Unreadable { action: Action::Respond, errors }),
     }
@@ -337,6 +361,7 @@ fn open_page(
     Shown { form, reading, error, kept }: Shown<'_>,
 ) -> HttpResponse {
     let (cookie, fresh) = pages.cookie(request, &*shared.entropy);
+    let proposal = proposing::shown(link, form, error.is_some() || kept.is_some());
     let page = OpenQuestion {
         page: Page { host: pages.host(), answering_as: Some(link.recipient.clone()) },
         asked: asked(link),
@@ -368,6 +393,7 @@ fn open_page(
         kept,
         risk: link.question.risk,
         needs_comment: link.question.comment_on_refusal.is_some(),
+        proposal,
     };
     let mut response = pages.live_page(StatusCode::OK, page.render());
     if let Some(fresh) = fresh

@@ -17,6 +17,8 @@ mod login;
 mod mailbox;
 mod openid;
 mod passkeys;
+mod proposed;
+mod proposing;
 mod question;
 mod reference;
 mod scripts;

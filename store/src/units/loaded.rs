@@ -11,6 +11,7 @@ use domain::suspension::RequiredAssurance;
 use domain::suspension::assignees::Assignees;
 use domain::suspension::demand::CommentOnRefusal;
 use domain::suspension::evidence::Evidence;
+use domain::suspension::proposal::Proposal;
 use domain::suspension::requested::REQUESTS_OPEN_MAX;
 
 use crate::assigning::counted;
@@ -61,6 +62,8 @@ pub(super) struct Answering {
     pub(super) ownership: Ownership,
     /// Whether a person who refuses must say why.
     pub(super) comment_on_refusal: Option<CommentOnRefusal>,
+    /// The action that the question proposes.
+    pub(super) proposal: Option<Box<Proposal>>,
 }
 
 impl Answering {

@@ -13,6 +13,7 @@ mod live;
 mod looks;
 mod openid;
 mod passkeys;
+mod proposal;
 mod reference;
 pub(crate) mod texts;
 mod work;

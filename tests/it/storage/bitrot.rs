@@ -18,6 +18,7 @@ use domain::intent::command::{Command, Respond};
 use domain::people::authority::Action;
 use domain::people::principal::{Principal, Role};
 use domain::suspension::Resolution;
+use domain::suspension::proposal::Named;
 use harness::app::TestApp;
 use harness::clock::FakeClock;
 use harness::requests::{principal, write};
@@ -187,6 +188,8 @@ fn answer((intent, question): (IntentId, SuspensionId)) -> store::Request {
         assertion: None,
         answerer: None,
         comment_on_refusal: None,
+        proposal: None,
+        named: Named::default(),
         takes_back: false,
     };
     let operator: Principal = principal("operator", Role::Operator);

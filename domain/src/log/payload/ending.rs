@@ -59,6 +59,9 @@ pub struct Resumed {
     /// The people whose answers made the quorum; absent if the question has none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agreed: Vec<Agreed>,
+    /// The action about which it decides, as the person approved it; absent if the question proposes none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposal: Option<Map<String, Value>>,
 }
 
 impl Resumed {
@@ -78,6 +81,7 @@ impl Resumed {
             evidence,
             assertion,
             agreed,
+            action,
         } = resumed.clone();
         Self {
             suspension_id,
@@ -96,6 +100,7 @@ impl Resumed {
             evidence,
             assertion,
             agreed,
+            proposal: action,
         }
     }
 }
@@ -104,7 +109,7 @@ impl Resumed {
     /// The decision that this answer made about an ended question; the event with the hash `event` recorded it. `None` if the answer has no
     /// hashes, because it is older than they are.
     pub fn decision(&self, receipt_id: ReceiptId, ended: &Suspension, question: &Question, event: Hash) -> Option<Decision> {
-        let Evidence { action_digest, presented_hash } = self.evidence?;
+        let Evidence { action_digest, proposed_digest, presented_hash } = self.evidence?;
         Some(Decision {
             version: DECISION_VERSION,
             receipt_id,
@@ -120,6 +125,7 @@ impl Resumed {
             role: self.role,
             assurance: self.assurance,
             action_digest,
+            proposed_digest,
             presented_hash,
             answer_event_hash: event,
             assertion: self.assertion.clone(),
@@ -161,13 +167,19 @@ pub struct AnswerCounted {
     pub assertion: Option<Box<Assertion>>,
     /// How many people have given this answer now, and how many must give it.
     pub approvals: Tally,
+    /// The action about which it decides, as the person approved it; absent if the question proposes none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposal: Option<Map<String, Value>>,
+    /// The people whose approvals do not count any more, because this answer approves another action; absent if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clears: Vec<String>,
 }
 
 impl AnswerCounted {
     pub(super) fn of(counted: &event::AnswerCounted) -> Self {
-        let event::AnswerCounted { answer, person, gateway: _, tally } = counted.clone();
+        let event::AnswerCounted { answer, person, gateway: _, tally, clears } = counted.clone();
         let Resumed { suspension_id, value, responded_by, responded_at, metadata, role, assurance, .. } = Resumed::of(&answer);
-        let event::Resumed { claimed_responded_by, credential, evidence, assertion, .. } = answer;
+        let event::Resumed { claimed_responded_by, credential, evidence, assertion, action, .. } = answer;
         Self {
             suspension_id,
             person,
@@ -182,6 +194,8 @@ impl AnswerCounted {
             evidence,
             assertion,
             approvals: tally,
+            proposal: action,
+            clears,
         }
     }
 
@@ -205,6 +219,7 @@ impl AnswerCounted {
             evidence: counted.evidence,
             assertion: counted.assertion,
             agreed: Vec::new(),
+            proposal: counted.proposal,
         }
     }
 

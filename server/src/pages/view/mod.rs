@@ -14,6 +14,7 @@ mod moment;
 mod open;
 mod outcome;
 mod overview;
+mod proposal;
 mod record;
 #[cfg(test)]
 mod samples;
@@ -34,6 +35,7 @@ pub(super) use self::open::{
 };
 pub(super) use self::outcome::{Ending, Outcome};
 pub(super) use self::overview::OverviewPage;
+pub(super) use self::proposal::{ChangeRow, ProposalShown};
 pub(super) use self::record::RecordPage;
 pub(super) use self::trouble::{Again, Trouble, TroublePage, Typed, UnknownLink};
 use super::context::Cell;
