@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Verifies the file of a decision receipt, as docs/log-format.md defines it. Needs Python 3.9, and standards.py beside it.
 
-    receipt.py --key NAME+HASH+KEY [--earlier-key NAME+HASH+KEY] FILE...
+    receipt.py --key NAME+HASH+KEY [--earlier-key NAME+HASH+KEY] [--action ACTION] FILE...
 
 An earlier key of the log counts for the statement alone: a key given with --key must have signed the checkpoint. Does not say whether
-a receipt was used or revoked: only the server knows that. Does not check passkeys. Prints a line for each file.
+a receipt was used or revoked: only the server knows that. ACTION is a file with the JSON of the action that you are about to take: its
+digest must be that of the action that was approved. Does not check passkeys. Prints a line for each file.
 Exit codes: 0 all receipts are genuine, 1 one is not accepted, 2 one cannot be read.
 """
 import argparse, base64, sys
@@ -79,10 +80,16 @@ def verify(data, keys, earlier):
     return decision
 
 
+def digest_of(path):
+    with open(path, "rb") as file:
+        return hash_text(canonical(parse(file.read())))
+
+
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--key", action="append", required=True)
     arguments.add_argument("--earlier-key", action="append", default=[])
+    arguments.add_argument("--action", metavar="ACTION")
     arguments.add_argument("files", nargs="+", metavar="FILE")
     given, code = arguments.parse_args(), 0
     keys, earlier = ([key for text in texts for key in read_key(text)] for texts in (given.key, given.earlier_key))
@@ -92,6 +99,7 @@ def main():
         try:
             with open(name, "rb") as file:
                 decision = verify(file.read(FILE_MAX + 1), keys, earlier)
+            require(not given.action or decision.get("action_digest") == digest_of(given.action), "other_action")
             said = f"genuine: {decision.get('value')!a} by {decision.get('responded_by')!a} at {decision.get('responded_at')!a}"
         except OSError as error:
             said, code = f"cannot be read: {error.strerror}", 2

@@ -116,6 +116,7 @@ class Export:
         require(leaf >= self.due, "leaf_order")
         require(leaf == self.due or self.is_selection, "leaf_gap")
         require(leaf < self.size, "leaf_beyond")
+        self.check_action(event)
         self.check_chain(event, claimed)
         require(event["created_at"] <= self.header["exported_at"][:-1], "time_after_export")
         self.check_tree(leaf, sha256(b"\0", leaf_text), value.get("proof"))
@@ -125,6 +126,13 @@ class Export:
         intent, first, last = (payload.get(name) for name in ("intent_id", "first_sequence", "last_sequence"))
         if is_erased or (re.fullmatch(UUID, str(intent)) and is_number(first) and is_number(last)):
             self.erased.append((str(event.get("intent_id")), event["sequence"], 1, 0, leaf) if is_erased else (intent, first, 0, last, leaf))
+
+    def check_action(self, event):
+        """The digest of an answer is that of the action that it approves, if its question proposes one."""
+        payload = event.get("payload")
+        if event["event_type"] in ("intent.resumed", "intent.answer_counted") and isinstance(payload, dict) and "proposal" in payload:
+            digest = "sha256:" + base64.urlsafe_b64encode(sha256(canonical(payload["proposal"]))).decode()[:-1]
+            require(payload.get("action_digest") == digest, "decision_differs")
 
     def check_erasures(self):
         """A later event of the server's log must name each erased event. An event that names one a second time does not count."""

@@ -8,6 +8,7 @@ use crate::base::field::FieldError;
 use crate::base::ids::{CoordinatorId, IntentId};
 use crate::base::time::rfc3339;
 use crate::suspension::lease::Lease;
+use crate::suspension::proposal::Change;
 use crate::suspension::{RequiredAssurance, Resolution, ResolutionReason};
 
 /// Why the server refused a request. A refusal is an answer, not a failure: the state is as it was.
@@ -32,6 +33,14 @@ pub enum Rejection {
     /// Another answer through the same gateway counts towards the quorum.
     #[error("an answer through this gateway counts already: of each gateway, a quorum counts one person")]
     GatewayCounted,
+    /// Another person has edited the proposed action since it was shown to the person who answers.
+    #[error("the proposed action was edited since; look at it again, and name its action_digest in based_on")]
+    ProposalChanged {
+        /// The digest of the action as it stands.
+        action_digest: String,
+        /// What is different from the action that the agent proposed.
+        changes: Vec<Change>,
+    },
     /// A person wants to take back an answer that does not count.
     #[error("the person has no counted answer to this question, so none can be taken back")]
     NotCounted,
@@ -485,6 +494,7 @@ impl Rejection {
             Self::SelfResponse => entry("self_response", 403, "The asker may not answer"),
             Self::NotAssigned => entry("not_assigned", 403, "The question is assigned to other people"),
             Self::GatewayCounted => entry("gateway_counted", 409, "The gateway counts already"),
+            Self::ProposalChanged { .. } => entry("proposal_changed", 412, "The proposed action has changed"),
             Self::NotCounted => entry("not_counted", 409, "No answer to take back"),
             Self::NotClaimed => entry("not_claimed", 409, "No claim to release"),
             Self::HasAnswered => entry("has_answered", 409, "Your answer counts already"),

@@ -22,6 +22,7 @@ use domain::intent::event::Event;
 use domain::intent::evolve::evolve;
 use domain::intent::status::Status;
 use domain::people::principal::{Assurance, Credential, Principal, Role};
+use domain::suspension::proposal::Named;
 use domain::suspension::retry::Schedule;
 use domain::suspension::seeming::SeemingSecret;
 use domain::suspension::{Asker, FallbackPolicy, Kind, Question, ResponseType, SuspensionChoice};
@@ -71,6 +72,7 @@ fn question() -> Question {
         risk: None,
         separation: None,
         comment_on_refusal: None,
+        proposal: None,
     }
 }
 
@@ -298,6 +300,8 @@ impl Walk {
                     in_place_of: None,
                     takes_back: false,
                     comment_on_refusal: None,
+                    proposal: None,
+                    named: Named::default(),
                 };
                 return Some((Command::Respond(Box::new(respond)), principal(Role::Operator, "olga")));
             }

@@ -21,6 +21,7 @@ use domain::people::principal::{Credential, Principal, Role};
 use domain::problem::Rejection;
 use domain::suspension::assignees::{AssignedRole, Assignees};
 use domain::suspension::hands::Hands;
+use domain::suspension::proposal::Named;
 use domain::suspension::quorum::Quorum;
 use domain::suspension::{Asker, FallbackPolicy, Kind, Resolution, ResolutionReason, ResponseType, Suspension, SuspensionChoice};
 use serde_json::json;
@@ -253,6 +254,8 @@ impl World {
             in_place_of,
             takes_back,
             comment_on_refusal: None,
+            proposal: None,
+            named: Named::default(),
         }));
         let gateway = by.key_id().filter(|_| by.role == Role::Channel);
         let decided = decide(&self.intent, &command, &by, self.now);

@@ -32,6 +32,9 @@ pub struct Answer<T> {
     pub responded_by: Option<String>,
     /// When the answer was given; absent for a fallback.
     pub responded_at: Option<DateTime<Utc>>,
+    /// The action that the answer is about, with the edits of the person; absent if the question proposes none. Carry out this action, and
+    /// no other.
+    pub proposal: Option<Map<String, Value>>,
     /// Further data that came with the answer, for example a comment.
     pub metadata: Map<String, Value>,
     /// Whether the question had ended before this call asked it. If it had, an earlier call may have acted on the answer already.
@@ -116,6 +119,7 @@ pub(crate) fn outcome<T>(
         choice_description: record.choice_description.clone(),
         responded_by: record.responded_by.clone(),
         responded_at: record.responded_at,
+        proposal: record.proposal.clone(),
         metadata: record.metadata.clone().unwrap_or_default(),
         replayed,
     }))

@@ -239,6 +239,17 @@ impl Client {
         self.driver.run(self.client.respond(question, value, metadata))
     }
 
+    /// Answers `question` and approves its proposal with edits; see [`crate::Client::respond_with`].
+    pub fn respond_with(
+        &self,
+        question: &SuspensionRecord,
+        value: Value,
+        proposal: Option<Map<String, Value>>,
+        metadata: Option<Map<String, Value>>,
+    ) -> Result<RespondResponse, CallError> {
+        self.driver.run(self.client.respond_with(question, value, proposal, metadata))
+    }
+
     /// Takes back the answer of this key's person to `question`; see [`crate::Client::take_back`].
     pub fn take_back(&self, question: &SuspensionRecord) -> Result<SuspensionRecord, CallError> {
         self.driver.run(self.client.take_back(question))

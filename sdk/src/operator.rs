@@ -48,8 +48,26 @@ impl Client {
         value: Value,
         metadata: Option<Map<String, Value>>,
     ) -> Result<RespondResponse, CallError> {
+        self.respond_with(question, value, None, metadata).await
+    }
+
+    /// Answers `question` as [`respond`](Client::respond) does, and approves its proposal as `proposal` has it: with the edits of the
+    /// person. The answer is based on `question` as it was read.
+    ///
+    /// # Errors
+    ///
+    /// As `respond`; also `Refused` with `invalid` if something was edited that may not be, and with `proposal_changed` if another person
+    /// has edited the proposal since `question` was read.
+    pub async fn respond_with(
+        &self,
+        question: &SuspensionRecord,
+        value: Value,
+        proposal: Option<Map<String, Value>>,
+        metadata: Option<Map<String, Value>>,
+    ) -> Result<RespondResponse, CallError> {
         let suspension_id = question.id.expose();
-        let request = RespondRequest { suspension_id, value: Some(value), responded_by: None, metadata };
+        let based_on = question.action_digest.map(|digest| digest.to_string());
+        let request = RespondRequest { suspension_id, value: Some(value), responded_by: None, metadata, proposal, based_on };
         let key = match question.quorum {
             None => derived_key("placet-respond-1", "value", &request)?,
             Some(_) => fresh_key(),

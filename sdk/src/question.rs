@@ -10,12 +10,13 @@ use domain::base::ids::{IntentId, SuspensionId};
 use domain::form::Schema;
 use domain::suspension::assignees::AssignedRole;
 use domain::suspension::demand::Risk;
+use domain::suspension::proposal;
 use domain::suspension::retry::{INTERVAL_SECONDS_MAX, PartialRetryPolicy};
 use domain::suspension::{FallbackPolicy, RequiredAssurance, Resolution, ResponseType, WINDOW_SECONDS_MAX};
 use domain::wire::{SuspendRequest, SuspensionRecord};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::choice::{Choice, Choices};
 use crate::key::Key;
@@ -137,13 +138,30 @@ impl<T> Question<T> {
     /// The server refuses a schema that it cannot show as fields, and names the place by a JSON pointer. The schema is an object of strings,
     /// numbers, booleans, enums and lists of enums, with objects one level deep.
     pub fn schema(mut self, schema: Value) -> Self {
-        match schema {
-            Value::Object(members) => self.request.schema = Some(members),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-                self.errors.push(FieldError::new("schema", "type", "must be an object"));
-            }
-        }
+        self.request.schema = self.object("schema", schema);
         self
+    }
+
+    /// Proposes an action: its arguments, an object of at most 64 KiB of JSON. The person decides about this action, and
+    /// [`Answer::proposal`](crate::Answer::proposal) is the action as the person approved it. For questions with choices.
+    pub fn proposal(mut self, action: Value) -> Self {
+        self.request.proposal = self.object("proposal", action);
+        self
+    }
+
+    /// Lets people edit members of the [proposal](Question::proposal): those that this JSON Schema describes, which has the form of
+    /// [`schema`](Question::schema). The proposal itself must satisfy it.
+    pub fn editable(mut self, schema: Value) -> Self {
+        self.request.editable = self.object("editable", schema);
+        self
+    }
+
+    fn object(&mut self, field: &str, value: Value) -> Option<Map<String, Value>> {
+        if let Value::Object(members) = value {
+            return Some(members);
+        }
+        self.errors.push(FieldError::new(field, "type", "must be an object"));
+        None
     }
 
     /// Prefers a channel, for example `email`; at most 200 characters. The server warns about a channel that it does not have, or
@@ -403,7 +421,9 @@ impl<T> Prepared<T> {
         let recorded: BTreeSet<&str> = asked.choices.iter().map(|choice| choice.value.as_str()).collect();
         let answers_alike = request.response_type == Some(asked.response_type)
             && (asked.response_type != ResponseType::Choice || offered == recorded)
-            && request.schema.as_ref() == asked.schema.as_deref().map(Schema::members);
+            && request.schema.as_ref() == asked.schema.as_deref().map(Schema::members)
+            && request.editable.as_ref() == asked.editable.as_deref().map(Schema::members)
+            && is_same(request.proposal.as_ref(), asked.original_proposal.as_ref().or(asked.proposal.as_ref()));
         // Silence has the same meaning for both in three cases: a person has answered the recorded question, the recorded
         // question has no fallback, or it has the fallback of this one. Otherwise a program that allows no fallback could take
         // the recorded fallback for the answer of a person.
@@ -414,6 +434,11 @@ impl<T> Prepared<T> {
         let replaces = request.supersedes.as_ref() == Some(&asked.id.expose());
         *intent_id == asked.intent_id && answers_alike && silence_alike && !replaces
     }
+}
+
+/// Whether two questions propose the same action, or both none.
+fn is_same(one: Option<&Map<String, Value>>, other: Option<&Map<String, Value>>) -> bool {
+    one.zip(other).map_or(one.is_none() && other.is_none(), |(one, other)| proposal::is_same(one, other))
 }
 
 /// Merges the agent's level of the cascade into the call (RFC-0026): the call wins, field by field.

@@ -93,8 +93,8 @@ pub(crate) fn counted<R: ReadRows>(rows: &mut R, row: &SuspensionRow) -> RowsRes
     for answer in rows.answers(row.rid)? {
         let Event { payload } = serde_json::from_slice(&rows.event(answer.event)?.bytes)?;
         let (gateway, person, groups) = (payload.gateway(), answer.person, Vec::new());
-        let AnswerCounted { value, responded_at: at, in_place_of, .. } = payload;
-        counted.push(Counted { person, value, at, gateway, groups, may_answer: true, in_place_of });
+        let AnswerCounted { value, responded_at: at, in_place_of, proposal: action, .. } = payload;
+        counted.push(Counted { person, value, action, at, gateway, groups, may_answer: true, in_place_of });
     }
     Ok(counted)
 }

@@ -13,7 +13,7 @@ use domain::people::principal::{Principal, Role};
 use domain::portfolio::membership::earliest_deadline;
 use domain::problem::Rejection;
 use domain::suspension::lease::Lease;
-use domain::suspension::{FallbackPolicy, Suspension, delivery};
+use domain::suspension::{FallbackPolicy, Question, Suspension, delivery};
 use domain::wire::{
     AclEntryView, AclView, BounceView, DeliveryPage, DeliveryView, EventView, IntentPage, IntentView, KeyView, SuspensionPage,
     SuspensionRecord,
@@ -76,11 +76,24 @@ fn settled<R: ReadRows>(rows: &mut R, suspension: &Suspension, watch: &ClockWatc
 fn record<R: ReadRows>(rows: &mut R, intent: &IntentRow, row: &SuspensionRow) -> RowsResult<SuspensionRecord> {
     let question = rows.question(row)?;
     if !intent.intent.is_grouped && row.suspension.quorum.is_none() {
-        return Ok(SuspensionRecord::of(&row.suspension, &question));
+        return record_of(rows, row, &question);
     }
     let mut row = if intent.intent.is_grouped { in_portfolios(rows, row.clone())? } else { row.clone() };
     row.suspension.counted = counted(rows, &row)?;
-    Ok(SuspensionRecord::of(&row.suspension, &question))
+    record_of(rows, &row, &question)
+}
+
+/// The record of a question. If it proposed an action and was answered, the record has the action as it was approved.
+pub(crate) fn record_of<R: ReadRows>(rows: &mut R, row: &SuspensionRow, question: &Question) -> RowsResult<SuspensionRecord> {
+    let record = SuspensionRecord::of(&row.suspension, question);
+    if question.proposal.is_none() || row.suspension.ending.is_none() {
+        return Ok(record);
+    }
+    let decided = rows.answer(row)?.and_then(|(answer, _)| answer.proposal);
+    Ok(match decided {
+        Some(decided) => record.deciding(decided),
+        None => record,
+    })
 }
 
 /// Whether a principal may do this to an intent. A gateway's permission comes from the messages about

@@ -10,6 +10,7 @@ use domain::intent::command::{Command, Respond};
 use domain::intent::status::Status;
 use domain::people::principal::{Assurance, Principal, Role};
 use domain::problem::Rejection;
+use domain::suspension::proposal::Named;
 use futures_util::FutureExt;
 use serde_json::json;
 use store::link::LinkToken;
@@ -86,6 +87,8 @@ fn draw_trespass(world: &World, creator: &str, named: String) -> (&'static str, 
             answerer: None,
             comment_on_refusal: None,
             in_place_of: None,
+            proposal: None,
+            named: Named::default(),
             takes_back: false,
         }))
     };

@@ -7,6 +7,7 @@ use domain::base::time::micros;
 use domain::intent::command::{Command, Respond};
 use domain::people::principal::Principal;
 use domain::problem::Rejection;
+use domain::suspension::proposal::Named;
 use domain::suspension::{ResponseType, Suspension, SuspensionChoice};
 use futures_util::FutureExt;
 use serde_json::{Value, json};
@@ -159,6 +160,8 @@ pub(crate) fn request(
             answerer: None,
             comment_on_refusal: None,
             in_place_of: None,
+            proposal: None,
+            named: Named::default(),
             takes_back: false,
         }))),
     }

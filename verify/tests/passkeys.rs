@@ -24,7 +24,7 @@ const HOST: &str = "placet.example";
 const RESUMED: &str = "intent.resumed";
 /// The flags of an authenticator: a person was present, and was verified.
 const BOTH: u8 = 5;
-const EVIDENCE: Evidence = Evidence { action_digest: Hash([1; 32]), presented_hash: Hash([2; 32]) };
+const EVIDENCE: Evidence = Evidence { action_digest: Hash([1; 32]), proposed_digest: None, presented_hash: Hash([2; 32]) };
 
 /// A passkey (Ed25519). Another seed is another passkey; the id can be the same.
 struct Passkey {

@@ -11,6 +11,7 @@ use crate::asking::check::VALUE_BYTES_MAX;
 use crate::asking::governing;
 use crate::base::field::{FieldError, UNSUPPORTED};
 use crate::base::ids::{IntentId, SuspensionId, TaskId};
+use crate::base::sealed::Hash;
 use crate::base::{json, name};
 use crate::container::task::SCOPE_PREFIX;
 use crate::intent::assignment::Assign;
@@ -26,6 +27,7 @@ use crate::people::hold::HoldScope;
 use crate::people::principal::Principal;
 use crate::suspension::WINDOW_SECONDS_MAX;
 use crate::suspension::lease::{DURATION_SECONDS_DEFAULT, DURATION_SECONDS_MAX, SCOPE_MAX};
+use crate::suspension::proposal::{Named, PROPOSAL, PROPOSAL_BYTES_MAX};
 use crate::wire::{
     AppendEventRequest, AssignAgentRequest, CreateIntentRequest, ExtendRequest, PatchStateRequest, PlaceHoldRequest,
     RespondRequest, SetStatusRequest, TakeBackRequest,
@@ -225,6 +227,13 @@ pub fn answer(body: RespondRequest) -> Result<Respond, Errors> {
     if body.metadata.as_ref().is_some_and(|metadata| json::size(metadata) > VALUE_BYTES_MAX) {
         return Err(one("metadata", "length", format!("must be at most {VALUE_BYTES_MAX} bytes of JSON")));
     }
+    if body.proposal.as_ref().is_some_and(|action| json::size(action) > PROPOSAL_BYTES_MAX) {
+        return Err(one(PROPOSAL, "length", format!("must be at most {PROPOSAL_BYTES_MAX} bytes of JSON")));
+    }
+    let based_on = body.based_on.as_deref().map(|digest| Hash::parse(digest).ok_or(())).transpose();
+    let based_on = based_on.map_err(|()| {
+        one("based_on", "digest", "must be the action_digest of the question's record, sha256: and 43 characters")
+    })?;
     Ok(Respond {
         suspension_id: body.suspension_id,
         value: body.value,
@@ -237,6 +246,8 @@ pub fn answer(body: RespondRequest) -> Result<Respond, Errors> {
         answerer: None,
         comment_on_refusal: None,
         in_place_of: None,
+        proposal: None,
+        named: Named { action: body.proposal, based_on },
         takes_back: false,
     })
 }

@@ -12,6 +12,7 @@ use crate::form::Schema;
 use crate::intent::answer::check_answer;
 use crate::suspension::assignees::Assignees;
 use crate::suspension::demand::{CommentOnRefusal, RequiredAssurance};
+use crate::suspension::proposal::{PROPOSAL, Proposal};
 use crate::suspension::quorum::Quorum;
 use crate::suspension::{
     CHOICE_DESCRIPTION_MAX, CHOICE_LABEL_MAX, CHOICE_VALUE_MAX, CHOICES_MAX, CONTEXT_BYTES_MAX, QUESTION_BYTES_MAX, ResponseType,
@@ -55,6 +56,31 @@ impl Check {
         let accepted = Schema::accept(schema);
         let accepted = accepted.map_err(|flaws| self.errors.extend(flaws.into_iter().map(|flaw| flaw.into_error("schema"))));
         accepted.ok().map(Box::new)
+    }
+
+    /// Reads the action that a question with these choices proposes, and the fields of it that people may edit.
+    pub(super) fn proposal(
+        &mut self,
+        action: Option<Map<String, Value>>,
+        editable: Option<Map<String, Value>>,
+        response_type: ResponseType,
+        choices: &[SuspensionChoice],
+    ) -> Option<Box<Proposal>> {
+        let Some(action) = action else {
+            if editable.is_some() {
+                self.error("editable", UNSUPPORTED, "must be left out: there is no proposal that people could edit");
+            }
+            return None;
+        };
+        if !matches!(response_type, ResponseType::Choice | ResponseType::Confirm) {
+            self.error(PROPOSAL, UNSUPPORTED, "must be left out: only a question with choices proposes an action");
+            return None;
+        }
+        let editable = editable.map(Schema::accept).transpose();
+        let editable = editable.map_err(|flaws| self.errors.extend(flaws.into_iter().map(|flaw| flaw.into_error("editable"))));
+        let proposal = Proposal { action, editable: editable.ok()?.map(Box::new), refusing: assigning::refusing(choices) };
+        proposal.check().map_err(|errors| self.errors.extend(errors)).ok()?;
+        Some(Box::new(proposal))
     }
 
     /// Reads whether a person who refuses must say why.

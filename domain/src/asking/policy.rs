@@ -1,11 +1,11 @@
 //! The operator's rules about questions. A call may tighten these rules, never loosen them.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::asking::check::Check;
 use crate::asking::floors::Floors;
 use crate::asking::pressing::Pressing;
-use crate::asking::secrets::findings;
+use crate::asking::secrets::{findings, proposal_findings};
 use crate::base::address::{self, AllowList, PLAIN_RULE};
 use crate::base::field::FieldError;
 use crate::base::ids::SuspensionId;
@@ -15,9 +15,10 @@ use crate::people::client::Client;
 use crate::people::principal::Principal;
 use crate::suspension::FallbackPolicy;
 use crate::suspension::channel::Channels;
+use crate::suspension::proposal::Proposal;
 use crate::suspension::retry::{OneOrMany, PartialRetryPolicy, Schedule};
 use crate::suspension::seeming::SeemingSecret;
-use crate::suspension::{Kind, NOTIFY_TO_MAX, Question, RequiredAssurance};
+use crate::suspension::{Kind, NOTIFY_TO_MAX, Question, RequiredAssurance, SuspensionChoice};
 use crate::wire::SuspendRequest;
 
 /// The longest channel hint, in characters.
@@ -104,6 +105,7 @@ impl AskingPolicy {
         let (assignees, quorum) = check.people(request.assignees, request.quorum, response_type, &choices);
         let schema = check.schema(request.schema, response_type);
         let comment_on_refusal = check.comment(request.comment_on_refusal, response_type, &choices);
+        let proposal = check.proposal(request.proposal, request.editable, response_type, &choices);
         let floor = self.floors.assurance(&by.name, assignees.as_ref(), quorum.as_ref(), request.risk);
         let required_assurance = self.assurance(request.required_assurance, floor, &mut check);
         let recipients = self.recipients(request.notify_to, assignees.is_some(), &mut check);
@@ -112,8 +114,7 @@ impl AskingPolicy {
         let stated = request.retry_policy.as_ref().and_then(|policy| policy.final_fallback_policy).or(request.fallback_policy);
         // A client with a fixed deadline has already merged the server's policy into its own, so it is not merged here again.
         let server = self.default_retry_policy.as_ref().filter(|_| client.is_none());
-        let call = request.retry_policy;
-        let schedule = Schedule::resolve(call, request.timeout_seconds, request.fallback_value.as_ref(), server);
+        let schedule = Schedule::resolve(request.retry_policy, request.timeout_seconds, request.fallback_value.as_ref(), server);
         let mut schedule = schedule.map_err(|errors| check.errors.extend(errors)).ok();
         self.check_ladder(schedule.as_mut(), &mut check);
         self.check_interval("retry_policy.interval_seconds", schedule.as_ref(), &mut check);
@@ -126,9 +127,8 @@ impl AskingPolicy {
         let context = request.context.unwrap_or_default();
         // A question that breaks no other rule has a bounded size, so searching it for secrets is bounded, too.
         let (decision, fallback) = (request.decision_record.as_ref(), request.fallback_value.as_ref());
-        let members = schema.as_deref().map(Schema::members);
-        let found = findings(&request.question, &choices, &context, decision, fallback, members);
-        check.warnings.extend(self.seeming_secret.judge(&found)?);
+        let parts = (schema.as_deref(), proposal.as_deref());
+        check.warnings.extend(self.secrets(&request.question, &choices, &context, (decision, fallback), parts)?);
         check.warn_of_misleading(&choices);
         let question = Question {
             question: request.question,
@@ -147,6 +147,7 @@ impl AskingPolicy {
             risk: request.risk,
             separation: self.floors.separation(&by.name),
             comment_on_refusal,
+            proposal,
         };
         self.check_reach(&question, &mut check);
         Ok(Suspend {
@@ -167,6 +168,20 @@ impl AskingPolicy {
             task_id: None,
             warnings: check.warnings,
         })
+    }
+
+    /// Searches a question for texts that look like a secret. The warnings if it has some, and may be asked nevertheless.
+    fn secrets(
+        &self,
+        question: &str,
+        choices: &[SuspensionChoice],
+        context: &Map<String, Value>,
+        (decision, fallback): (Option<&Map<String, Value>>, Option<&Value>),
+        (schema, proposal): (Option<&Schema>, Option<&Proposal>),
+    ) -> Result<Vec<String>, Vec<FieldError>> {
+        let mut found = findings(question, choices, context, decision, fallback, schema.map(Schema::members));
+        found.extend(proposal_findings(proposal));
+        self.seeming_secret.judge(&found)
     }
 
     /// Checks the server's own retry policy against the server's other rules, so that no call is refused for a policy that it
@@ -396,7 +411,6 @@ mod tests {
     use crate::suspension::channel::{EMAIL, NamedChannel, Reach};
     use crate::suspension::{
         CHOICE_DESCRIPTION_MAX, CHOICE_LABEL_MAX, CHOICE_VALUE_MAX, CHOICES_MAX, CONTEXT_BYTES_MAX, QUESTION_BYTES_MAX,
-        SuspensionChoice,
     };
 
     fn policy() -> AskingPolicy {

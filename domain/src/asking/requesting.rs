@@ -12,6 +12,7 @@ use crate::intent::command::{Respond, Suspend};
 use crate::people::principal::Principal;
 use crate::suspension::assignees::Assignees;
 use crate::suspension::demand::Risk;
+use crate::suspension::proposal::Named;
 use crate::suspension::requested::{APPROVE, DENY, Requested};
 use crate::suspension::{FallbackPolicy, Kind, NO, ResponseType, YES};
 use crate::wire::{
@@ -186,6 +187,7 @@ fn answer(
     let metadata = notes.filter(|notes| !notes.is_empty()).map(|notes| Map::from_iter([("notes".to_owned(), json!(notes))]));
     let (suspension_id, value) = (id.expose(), Some(value));
     Ok(Respond {
+        named: Named::default(),
         suspension_id,
         checkpoint: None,
         value,
@@ -197,6 +199,7 @@ fn answer(
         answerer: None,
         comment_on_refusal: None,
         in_place_of: None,
+        proposal: None,
         takes_back: false,
     })
 }

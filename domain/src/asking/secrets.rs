@@ -17,6 +17,7 @@ use serde_json::{Map, Value};
 use crate::base::field::FieldError;
 use crate::base::text::visible_line;
 use crate::suspension::SuspensionChoice;
+use crate::suspension::proposal::Proposal;
 use crate::suspension::seeming::SeemingSecret;
 
 /// The most findings that are reported about one question. Once the asker has removed these and asks again, the others are
@@ -172,6 +173,19 @@ pub fn findings(
     }
     if let Some(schema) = schema {
         members("schema", schema, &mut found);
+    }
+    found.truncate(FINDINGS_MAX);
+    found
+}
+
+/// Everything in a proposed action and in the schema of its fields that looks like a secret.
+pub fn proposal_findings(proposal: Option<&Proposal>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    if let Some(proposal) = proposal {
+        members("proposal", &proposal.action, &mut found);
+        if let Some(editable) = &proposal.editable {
+            members("editable", editable.members(), &mut found);
+        }
     }
     found.truncate(FINDINGS_MAX);
     found

@@ -55,7 +55,7 @@ impl Shape {
     }
 
     /// The answer that was typed, without the fields whose text cannot be read.
-    fn read(&self, typed: &Typed) -> (Value, Vec<Problem>) {
+    pub(crate) fn read(&self, typed: &Typed) -> (Value, Vec<Problem>) {
         let (mut answer, mut problems) = (Map::new(), Vec::new());
         for entry in &self.entries {
             match entry {
@@ -98,6 +98,19 @@ impl Field {
             Kind::Text { format: None, lengths, pattern } => pattern.is_none() && lengths.max.is_none_or(|max| max > LINE),
             Kind::Text { .. } | Kind::Number(_) | Kind::Integer(_) | Kind::Boolean | Kind::One(_) | Kind::Many { .. } => false,
         }
+    }
+
+    /// Whether a typed text with this name belongs to the field.
+    pub fn owns(&self, name: &str) -> bool {
+        let is_box = |rest: &str| rest.starts_with('/') && matches!(self.kind, Kind::Many { .. });
+        name.strip_prefix(&*self.pointer).is_some_and(|rest| rest.is_empty() || is_box(rest))
+    }
+
+    /// The texts of the field. A browser sends line breaks in one form, and an empty text alike with none.
+    pub fn texts<'a>(&self, typed: &'a Typed) -> Vec<(&'a str, String)> {
+        let own = typed.iter().filter(|(name, _)| self.owns(name));
+        let own = own.map(|(name, text)| (&**name, text.replace("\r\n", "\n").replace('\r', "\n")));
+        own.filter(|(_, text)| !text.is_empty()).collect()
     }
 
     fn is_typed(&self, typed: &Typed) -> bool {

@@ -26,6 +26,7 @@ use crate::suspension::FallbackPolicy;
 use crate::suspension::delivery::{Asked, Delivery, DeliveryRecord};
 use crate::suspension::demand::CommentOnRefusal;
 use crate::suspension::evidence::Evidence;
+use crate::suspension::proposal::{Named, Proposal};
 use crate::suspension::quorum::Quorum;
 use crate::suspension::retry::Schedule;
 use crate::suspension::seeming::SeemingSecret;
@@ -182,6 +183,10 @@ pub struct Respond {
     pub comment_on_refusal: Option<CommentOnRefusal>,
     /// The person in whose place that one answers, if a place was handed on.
     pub in_place_of: Option<String>,
+    /// The action that the question proposes; the store reads it with the question.
+    pub proposal: Option<Box<Proposal>>,
+    /// The action about which it decides.
+    pub named: Named,
     /// Whether the person takes an earlier answer back, in place of giving one.
     pub takes_back: bool,
 }

@@ -1,8 +1,9 @@
 //! Decides the effect of a command on an intent: `decide` returns events, and `evolve` applies them to the intent.
 
 use chrono::{DateTime, Utc};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+use crate::base::field::UNSUPPORTED;
 use crate::base::ids::SuspensionId;
 use crate::base::name::is_same;
 use crate::base::time::seconds;
@@ -22,7 +23,9 @@ use crate::intent::{
 };
 use crate::people::principal::{Assurance, Principal, Role};
 use crate::problem::Rejection;
+use crate::suspension::evidence::{Evidence, action_digest};
 use crate::suspension::lease::Lease;
+use crate::suspension::proposal::PROPOSAL;
 use crate::suspension::{Ending, FallbackPolicy, Question, REFUSALS_RECORDED_MAX, Resolution, ResolutionReason, Suspension};
 
 /// The number of seconds before the deadline in which a change by the asker is taken for a sign that it has applied its fallback.
@@ -276,10 +279,7 @@ fn respond(intent: &Intent, respond: &Respond, by: &Principal, now: DateTime<Utc
         open.check(&Value::Null)?;
         return Err(Rejection::invalid("value", "required", "value is required").into());
     };
-    open.check(value)?;
-    if let Some(demand) = &respond.comment_on_refusal {
-        demand.check(value, respond.metadata.as_ref()).map_err(|error| Rejection::Invalid { errors: vec![error] })?;
-    }
+    let (action, evidence) = checked(open, respond, value)?;
     let choice = open.choice(value);
     let resumed = Resumed {
         suspension_id: open.id,
@@ -290,11 +290,12 @@ fn respond(intent: &Intent, respond: &Respond, by: &Principal, now: DateTime<Utc
         assurance: by.assurance,
         credential: by.credential,
         claimed_responded_by: respond.claimed_responded_by.clone().filter(|claimed| *claimed != responded_by),
-        evidence: respond.evidence,
+        evidence,
         // Only a signature that the store has verified makes the assurance that of a passkey.
         assertion: respond.assertion.clone().filter(|_| by.assurance == Assurance::Passkey),
         agreed: Vec::new(),
         in_place_of: respond.in_place_of.clone(),
+        action,
         ending: Ending {
             resolution: Resolution::Responded,
             reason: None,
@@ -309,6 +310,28 @@ fn respond(intent: &Intent, respond: &Respond, by: &Principal, now: DateTime<Utc
     }
     let answered = Event::Resumed(Box::new(resumed));
     Ok(std::iter::once(answered).chain(goes_on(intent, open, "answered")).collect())
+}
+
+/// Checks the value of an answer and the demands on it. The action about which it decides, and its hashes.
+fn checked(
+    open: &Suspension,
+    respond: &Respond,
+    value: &Value,
+) -> Result<(Option<Map<String, Value>>, Option<Evidence>), Rejection> {
+    open.check(value)?;
+    if let Some(demand) = &respond.comment_on_refusal {
+        demand.check(value, respond.metadata.as_ref()).map_err(|error| Rejection::Invalid { errors: vec![error] })?;
+    }
+    let Some(proposal) = &respond.proposal else {
+        if respond.named.action.is_some() {
+            return Err(Rejection::invalid(PROPOSAL, UNSUPPORTED, "must be left out: the question proposes no action"));
+        }
+        return Ok((None, respond.evidence));
+    };
+    let action = proposal.decided(&open.counted, value, &respond.named)?;
+    let proposed_digest = action_digest(&proposal.action);
+    let evidence = respond.evidence.and_then(|evidence| Evidence { proposed_digest, ..evidence }.about(&action));
+    Ok((Some(action), evidence))
 }
 
 fn record_refusal(

@@ -326,6 +326,8 @@ pub struct Resumed {
     pub agreed: Vec<Agreed>,
     /// The person in whose place this one answered, if a place was handed on.
     pub in_place_of: Option<String>,
+    /// The action about which it decides; absent if the question proposes none.
+    pub action: Option<Map<String, Value>>,
 }
 
 /// A person whose answer was one of those that made a quorum.
@@ -352,6 +354,8 @@ pub struct AnswerCounted {
     pub gateway: Option<KeyId>,
     /// How many people have given this answer now, and how many must give it.
     pub tally: Tally,
+    /// The people whose approvals do not count any more, because this answer approves another action.
+    pub clears: Vec<String>,
 }
 
 /// An answer that a person took back; also the payload of its event.

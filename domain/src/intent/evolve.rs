@@ -107,10 +107,11 @@ fn renotify(intent: &mut Intent, renotified: &Renotified) {
 /// Counts an answer towards the quorum of its question, in place of the one that the person has given before.
 fn count(intent: &mut Intent, counted: &AnswerCounted) {
     let Some(open) = intent.opened_mut(counted.answer.suspension_id) else { return };
-    open.counted.retain(|other| other.person != counted.person);
+    open.counted.retain(|other| other.person != counted.person && !counted.clears.contains(&other.person));
     open.counted.push(Counted {
         person: counted.person.clone(),
         value: counted.answer.ending.response.clone().unwrap_or_default(),
+        action: counted.answer.action.clone(),
         at: counted.answer.ending.at,
         gateway: counted.gateway,
         groups: Vec::new(),

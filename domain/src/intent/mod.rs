@@ -28,6 +28,7 @@ mod operator;
 pub mod permit;
 mod plans;
 mod portfolios;
+mod proposed;
 mod quorum;
 pub mod receipt;
 pub mod record;

@@ -1,5 +1,7 @@
 //! Questions that several people answer together: each answer is counted, and the one that completes the quorum ends the question.
 
+use serde_json::{Map, Value};
+
 use crate::intent::Intent;
 use crate::intent::command::Respond;
 use crate::intent::event::{Agreed, AnswerCounted, AnswerTakenBack, Event, Resumed};
@@ -8,7 +10,10 @@ use crate::people::answerer::Answerer;
 use crate::people::principal::{Principal, Role};
 use crate::problem::Rejection;
 use crate::suspension::Suspension;
+use crate::suspension::proposal::is_same;
 use crate::suspension::quorum::{Counted, Quorum, each_gateway_once};
+
+type Action = Map<String, Value>;
 
 /// Counts an answer that has passed every other check. No event if the person has given this very answer already.
 pub(super) fn count(
@@ -30,17 +35,21 @@ pub(super) fn count(
     if gateway.is_some() && others().any(|counted| counted.gateway == gateway) {
         return Err(Rejection::GatewayCounted);
     }
-    let agreeing = each_gateway_once(others().filter(|counted| counted.value == value), gateway);
+    let agrees = |counted: &&Counted| counted.value == value && decides_alike(quorum, counted, answer.action.as_ref());
+    let agreeing = each_gateway_once(others().filter(agrees), gateway);
     let with_groups: Vec<&[String]> =
         agreeing.iter().map(|counted| counted.groups.as_slice()).chain([groups.as_slice()]).collect();
     if !quorum.is_met_by(&value, &with_groups) {
         // The same answer again changes nothing, unless it completes the quorum: a person may have joined a group in between.
-        let is_same = |counted: &Counted| counted.person == person && counted.value == value && counted.may_answer;
+        let is_same = |counted: &Counted| {
+            counted.person == person && counted.value == value && counted.may_answer && is_about(counted, answer.action.as_ref())
+        };
         if open.counted.iter().any(is_same) {
             return Ok(Vec::new());
         }
         let tally = quorum.tally(&value, &with_groups);
-        return Ok(vec![Event::AnswerCounted(Box::new(AnswerCounted { answer, person, gateway, tally }))]);
+        let clears = cleared(open, quorum, &person, &value, answer.action.as_ref());
+        return Ok(vec![Event::AnswerCounted(Box::new(AnswerCounted { answer, person, gateway, tally, clears }))]);
     }
     let earlier = agreeing.iter().map(|counted| Agreed {
         person: counted.person.clone(),
@@ -49,6 +58,29 @@ pub(super) fn count(
     });
     answer.agreed = earlier.chain([Agreed { person, at: answer.ending.at, in_place_of: answer.in_place_of.clone() }]).collect();
     Ok(std::iter::once(Event::Resumed(Box::new(answer))).chain(goes_on(intent, open, "answered")).collect())
+}
+
+/// Whether a counted answer decides about this action.
+fn is_about(counted: &Counted, action: Option<&Action>) -> bool {
+    match (&counted.action, action) {
+        (Some(one), Some(other)) => is_same(one, other),
+        (None, None) => true,
+        (Some(_), None) | (None, Some(_)) => false,
+    }
+}
+
+/// Whether an answer with the same value decides alike: about the same action, or it refuses, and then it refuses them all.
+fn decides_alike(quorum: &Quorum, counted: &Counted, action: Option<&Action>) -> bool {
+    quorum.is_refused_by(&counted.value) || is_about(counted, action)
+}
+
+/// The people whose approvals an answer clears, because it approves another action than they do.
+fn cleared(open: &Suspension, quorum: &Quorum, person: &str, value: &Value, action: Option<&Action>) -> Vec<String> {
+    if action.is_none() || quorum.is_refused_by(value) {
+        return Vec::new();
+    }
+    let others = open.counted.iter().filter(|counted| counted.person != person && !quorum.is_refused_by(&counted.value));
+    others.filter(|counted| !is_about(counted, action)).map(|counted| counted.person.clone()).collect()
 }
 
 /// Takes a person's own answer back.

@@ -55,8 +55,11 @@ pub struct Decision {
     pub role: Role,
     /// How sure the server is of the person.
     pub assurance: Assurance,
-    /// SHA-256 of the action.
+    /// SHA-256 of the action as the person approved it.
     pub action_digest: Hash,
+    /// SHA-256 of the action as the agent proposed it; absent if the question proposed none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposed_digest: Option<Hash>,
     /// SHA-256 of what was shown for the decision.
     pub presented_hash: Hash,
     /// The hash of the event that recorded the answer.
@@ -78,8 +81,8 @@ impl Decision {
 
     /// The challenge that a passkey signed for this answer, see [`Evidence::challenge`].
     pub fn challenge(&self) -> Option<[u8; 32]> {
-        let Self { action_digest, presented_hash, .. } = *self;
-        Evidence { action_digest, presented_hash }.challenge(self.suspension_id, &self.value)
+        let Self { action_digest, proposed_digest, presented_hash, .. } = *self;
+        Evidence { action_digest, proposed_digest, presented_hash }.challenge(self.suspension_id, &self.value)
     }
 }
 

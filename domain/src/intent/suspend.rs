@@ -222,6 +222,7 @@ fn is_adopted(intent: &Intent, open: &Suspension, text: Option<&Question>, asked
             && text.risk == asked.question.risk
             && text.separation == asked.question.separation
             && text.comment_on_refusal == asked.question.comment_on_refusal
+            && text.proposal == asked.question.proposal
             && text.decision_record == asked.question.decision_record
             && text.confidence_at_suspension == asked.question.confidence_at_suspension
     };

@@ -12,25 +12,31 @@ use crate::form::Schema;
 use crate::suspension::assignees::Assignees;
 use crate::suspension::demand::{CommentOnRefusal, Risk};
 use crate::suspension::hands::Handed;
+pub use crate::suspension::proposal::action_digest;
 use crate::suspension::quorum::{Counted, Quorum};
 use crate::suspension::{FallbackPolicy, Question, ResponseType, Suspension, SuspensionChoice};
 
 /// The version of the answer page's form: which of the hashed facts the page shows, and how. It changes if the page shows other facts.
-pub const FORM_VERSION: u32 = 1;
+pub const FORM_VERSION: u32 = 2;
 
 /// The hashes of an answer, as they stand in its event and in its response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Evidence {
-    /// SHA-256 of the RFC 8785 bytes of the question's `context`: the action about which the person decided.
+    /// SHA-256 of the RFC 8785 bytes of the action about which the person decided: of the `proposal` as the person approved it, or of the
+    /// question's `context` if it proposes no action.
     #[schema(value_type = String, pattern = r"^sha256:[A-Za-z0-9_-]{43}$")]
     pub action_digest: Hash,
+    /// SHA-256 of the RFC 8785 bytes of the `proposal` as the agent made it; absent if the question proposes no action.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, pattern = r"^sha256:[A-Za-z0-9_-]{43}$")]
+    pub proposed_digest: Option<Hash>,
     /// SHA-256 of the RFC 8785 bytes of everything that was shown for the decision; `docs/log-format.md` lists the members.
     #[schema(value_type = String, pattern = r"^sha256:[A-Za-z0-9_-]{43}$")]
     pub presented_hash: Hash,
 }
 
 impl Evidence {
-    /// Hashes an open question as it stands now. `None` if a number in it has no canonical form; no question that was accepted has one.
+    /// Hashes an open question as it stands now, with the action as it stands. `None` if a number in it has no canonical form; no question that was accepted has one.
     pub fn of(open: &Suspension, question: &Question) -> Option<Self> {
         let presented = Presented {
             form: FORM_VERSION,
@@ -53,13 +59,26 @@ impl Evidence {
             comment_on_refusal: question.comment_on_refusal.as_ref(),
             claimed_by: open.hands.claim.as_ref().map(|claim| claim.person.as_str()),
             handed_on: &open.hands.handed,
+            proposal: question.proposal.as_ref().map(|proposal| &proposal.action),
+            editable: question.proposal.as_ref().and_then(|proposal| proposal.editable.as_deref()),
         };
         let presented_hash = Hash::of(&canonical(&presented).ok()?);
-        Some(Self { action_digest: action_digest(&question.context)?, presented_hash })
+        let proposal = question.proposal.as_deref();
+        let action = proposal.map_or(&question.context, |proposal| proposal.current(&open.counted));
+        let proposed_digest = match proposal {
+            Some(proposal) => Some(action_digest(&proposal.action)?),
+            None => None,
+        };
+        Some(Self { action_digest: action_digest(action)?, proposed_digest, presented_hash })
+    }
+
+    /// The same hashes for an answer that decides about this action.
+    pub fn about(self, action: &Map<String, Value>) -> Option<Self> {
+        Some(Self { action_digest: action_digest(action)?, ..self })
     }
 
     /// The challenge that a passkey signs for this answer: SHA-256 of the RFC 8785 bytes of `{suspension, value, action_digest,
-    /// presented_hash}`. `None` if a number in the value has no canonical form.
+    /// proposed_digest, presented_hash}`, without `proposed_digest` if the question proposes no action. `None` if a number in the value has no canonical form.
     pub fn challenge(&self, suspension: SuspensionId, value: &Value) -> Option<[u8; 32]> {
         canonical(&Consent { suspension, value, evidence: self }).ok().map(|bytes| Hash::of(&bytes).0)
     }
@@ -72,11 +91,6 @@ struct Consent<'a> {
     value: &'a Value,
     #[serde(flatten)]
     evidence: &'a Evidence,
-}
-
-/// SHA-256 of the RFC 8785 bytes of an action. `None` if a number in it has no canonical form.
-pub fn action_digest(action: &Map<String, Value>) -> Option<Hash> {
-    canonical(action).ok().map(|bytes| Hash::of(&bytes))
 }
 
 /// Everything that is shown for the decision.
@@ -115,6 +129,12 @@ struct Presented<'a> {
     /// The places that were handed on; absent if there are none.
     #[serde(skip_serializing_if = "<[Handed]>::is_empty")]
     handed_on: &'a [Handed],
+    /// The action that it proposes; absent if it proposes none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proposal: Option<&'a Map<String, Value>>,
+    /// The fields of that action that people may edit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    editable: Option<&'a Schema>,
 }
 
 /// An answer that another person has given, as people read it.
@@ -123,11 +143,14 @@ struct ShownAnswer<'a> {
     person: &'a str,
     value: &'a Value,
     at: String,
+    /// The action about which it decides; absent if the question proposes none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proposal: Option<&'a Map<String, Value>>,
 }
 
 impl<'a> ShownAnswer<'a> {
     fn of(counted: &'a Counted) -> Self {
-        Self { person: &counted.person, value: &counted.value, at: naive(counted.at) }
+        Self { person: &counted.person, value: &counted.value, at: naive(counted.at), proposal: counted.action.as_ref() }
     }
 }
 

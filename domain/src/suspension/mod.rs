@@ -12,6 +12,7 @@ pub mod hands;
 pub mod lease;
 pub mod place;
 pub mod plan;
+pub mod proposal;
 pub mod quorum;
 pub mod requested;
 pub mod retry;
@@ -33,6 +34,7 @@ use crate::form::Schema;
 use crate::suspension::assignees::Assignees;
 use crate::suspension::demand::{AgentRule, CommentOnRefusal, Risk, Separation};
 use crate::suspension::hands::{Handed, Hands, Reassignment};
+use crate::suspension::proposal::Proposal;
 use crate::suspension::quorum::{Counted, Quorum};
 use crate::suspension::requested::Requested;
 use crate::suspension::retry::{HumanRetryPolicy, OneOrMany};
@@ -327,6 +329,9 @@ pub struct Question {
     pub separation: Option<Separation>,
     /// The demand that a person who refuses says why; absent if no comment is needed.
     pub comment_on_refusal: Option<CommentOnRefusal>,
+    /// The action that it proposes; absent if it proposes none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposal: Option<Box<Proposal>>,
 }
 
 /// The questions of the same intent that ended without an answer before this one: people see that they are asked anew.
@@ -379,6 +384,7 @@ impl Question {
             risk: None,
             separation: None,
             comment_on_refusal: None,
+            proposal: None,
         }
     }
 

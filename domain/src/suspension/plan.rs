@@ -205,6 +205,7 @@ mod tests {
             risk: None,
             separation: None,
             comment_on_refusal: None,
+            proposal: None,
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::base::ids::KeyId;
@@ -35,6 +35,8 @@ pub struct Counted {
     pub person: String,
     /// The answer.
     pub value: Value,
+    /// The action about which it decides; absent if the question proposes none.
+    pub action: Option<Map<String, Value>>,
     /// When it was given.
     pub at: DateTime<Utc>,
     /// The key of the gateway through which it was given, if it came through one.
@@ -148,6 +150,7 @@ mod tests {
         let counted = |person: &str, gateway| Counted {
             person: person.to_owned(),
             value: json!("approve"),
+            action: None,
             at: DateTime::UNIX_EPOCH,
             gateway,
             groups: Vec::new(),

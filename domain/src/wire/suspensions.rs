@@ -9,12 +9,14 @@ use utoipa::ToSchema;
 
 use crate::base::ids::{IntentId, SuspensionId};
 use crate::base::json::present;
+use crate::base::sealed::Hash;
 use crate::form::Schema;
 use crate::suspension::FallbackPolicy;
 use crate::suspension::assignees::Assignees;
 use crate::suspension::demand::{CommentOnRefusal, Risk, Separation};
-use crate::suspension::evidence::Evidence;
+use crate::suspension::evidence::{Evidence, action_digest};
 use crate::suspension::hands::Handed;
+use crate::suspension::proposal::{Proposal, is_same};
 use crate::suspension::quorum::{Counted, Quorum, Tally};
 use crate::suspension::requested::Requested;
 use crate::suspension::retry::{HumanRetryPolicy, PartialRetryPolicy};
@@ -96,6 +98,16 @@ pub struct SuspendRequest {
     /// Whether a person who refuses must say why; for questions with a choice whose value or label means a no.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comment_on_refusal: Option<bool>,
+    /// The arguments of the action that the agent proposes, at most 64 KiB; for a `choice` or a `confirm`. The answer has the action as the
+    /// person approved it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub proposal: Option<Map<String, Value>>,
+    /// The JSON Schema (draft 2020-12) of the members of `proposal` that people may edit, at most 16 KiB; people edit nothing without it. It
+    /// has the keywords of `schema`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub editable: Option<Map<String, Value>>,
 }
 
 /// The quorum of a request. Unknown fields are refused.
@@ -250,6 +262,25 @@ pub struct SuspensionRecord {
     /// The demand that a person who refuses says why; absent if no comment is needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comment_on_refusal: Option<CommentOnRefusal>,
+    /// The arguments of the action that the question proposes: while it is open as they stand, with the edits of people whose answers
+    /// count, and then as they were approved. Only this action may be carried out. Absent if the question proposes none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub proposal: Option<Map<String, Value>>,
+    /// The action as the agent proposed it; absent if it was not edited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub original_proposal: Option<Map<String, Value>>,
+    /// The JSON Schema of the members of `proposal` that people may edit; absent if they may edit none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub editable: Option<Box<Schema>>,
+    /// The values with which an answer refuses, and so edits nothing; absent without a proposal.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refusing: Vec<String>,
+    /// SHA-256 of the RFC 8785 bytes of `proposal`; absent without one. An answer names it in `based_on` once the action was edited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, pattern = r"^sha256:[A-Za-z0-9_-]{43}$")]
+    pub action_digest: Option<Hash>,
     /// The answers that people have given so far, while more of them must agree.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counted: Vec<CountedAnswer>,
@@ -288,6 +319,10 @@ pub struct CountedAnswer {
     /// The person in whose place it was given, if a place was handed on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_place_of: Option<String>,
+    /// SHA-256 of the action about which it decides; absent if the question proposes none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, pattern = r"^sha256:[A-Za-z0-9_-]{43}$")]
+    pub action_digest: Option<Hash>,
 }
 
 /// A place that one person handed to another.
@@ -301,8 +336,9 @@ pub struct HandedOn {
 
 impl CountedAnswer {
     fn of(counted: &Counted) -> Self {
+        let action_digest = counted.action.as_ref().and_then(action_digest);
         let Counted { person, value, at, in_place_of, .. } = counted.clone();
-        Self { person, value, at, in_place_of }
+        Self { person, value, at, in_place_of, action_digest }
     }
 }
 
@@ -328,6 +364,9 @@ impl SuspensionRecord {
         let ending = suspension.ending.as_ref();
         let answered = ending.filter(|ending| ending.resolution == Resolution::Responded);
         let choice = ending.and_then(|ending| ending.response.as_ref()).and_then(|value| suspension.choice(value));
+        let proposal = question.proposal.as_deref();
+        let action = proposal.map(|proposal| proposal.current(&suspension.counted));
+        let is_edited = proposal.zip(action).is_some_and(|(proposal, action)| !is_same(&proposal.action, action));
         Self {
             id: suspension.id,
             intent_id: suspension.intent_id,
@@ -371,6 +410,11 @@ impl SuspensionRecord {
             risk: question.risk,
             separation: question.separation,
             comment_on_refusal: question.comment_on_refusal.clone(),
+            proposal: action.cloned(),
+            original_proposal: proposal.map(|proposal| &proposal.action).filter(|_| is_edited).cloned(),
+            editable: proposal.and_then(|proposal| proposal.editable.clone()),
+            refusing: proposal.map(|proposal| proposal.refusing.clone()).unwrap_or_default(),
+            action_digest: action.and_then(action_digest),
             counted: suspension.counted.iter().map(CountedAnswer::of).collect(),
             claimed_by: suspension.hands.claim.as_ref().map(|claim| claim.person.clone()),
             claimed_at: suspension.hands.claim.as_ref().map(|claim| claim.at),
@@ -381,8 +425,22 @@ impl SuspensionRecord {
         }
     }
 
+    /// The record of an answered question whose answer decided about this action.
+    #[must_use]
+    pub fn deciding(mut self, decided: Map<String, Value>) -> Self {
+        if let Some(proposed) = self.original_proposal.take().or_else(|| self.proposal.take()) {
+            self.original_proposal = Some(proposed).filter(|proposed| !is_same(proposed, &decided));
+            self.action_digest = action_digest(&decided);
+            self.proposal = Some(decided);
+        }
+        self
+    }
+
     /// The question in this record, from which a client can tell which people were asked at an attempt.
     pub fn into_question(self) -> Question {
+        let (editable, refusing) = (self.editable, self.refusing);
+        let proposed = self.original_proposal.or(self.proposal);
+        let proposal = proposed.map(|action| Box::new(Proposal { action, editable, refusing }));
         Question {
             question: self.question,
             context: self.context,
@@ -400,6 +458,7 @@ impl SuspensionRecord {
             risk: self.risk,
             separation: self.separation,
             comment_on_refusal: self.comment_on_refusal,
+            proposal,
         }
     }
 
@@ -436,6 +495,15 @@ pub struct RespondRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub metadata: Option<Map<String, Value>>,
+    /// The action as the person approves it, with the edits of the person; as it stands if it is absent. Only for a question that proposes
+    /// an action.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub proposal: Option<Map<String, Value>>,
+    /// The `action_digest` of the record from which the person decides; needed if another person has edited the action.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(pattern = r"^sha256:[A-Za-z0-9_-]{43}$")]
+    pub based_on: Option<String>,
 }
 
 /// The reply to an accepted answer (RFC-0025 §8).
@@ -465,6 +533,10 @@ pub struct RespondResponse {
     #[serde(with = "crate::base::time::naive_form")]
     #[schema(value_type = String, pattern = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}$", examples("2026-11-24T08:00:00.000000"))]
     pub responded_at: DateTime<Utc>,
+    /// The action as the person approved it; absent if the question proposes none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub proposal: Option<Map<String, Value>>,
     /// The hashes of what was decided and of what was shown for the decision; absent for an answer that came before its question.
     #[serde(flatten)]
     pub evidence: Option<Evidence>,

@@ -16,6 +16,7 @@ pub(super) fn events() -> Vec<Event> {
         risk: Some(Risk::Critical),
         separation: Some(Separation::Owner),
         comment_on_refusal: Some(CommentOnRefusal { refusing: vec!["no".into()] }),
+        proposal: None,
         ..question()
     };
     let Event::Resumed(answer) = with_evidence() else { unreachable!() };

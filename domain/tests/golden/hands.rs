@@ -29,8 +29,13 @@ pub(super) fn events() -> Vec<Event> {
     };
     let Event::Resumed(mut answer) = with_evidence() else { panic!("the answer is no answer") };
     answer.in_place_of = Some(ada.clone());
-    let counted =
-        AnswerCounted { answer: (*answer).clone(), person: cleo.clone(), gateway: None, tally: Tally { given: 1, needed: 2 } };
+    let counted = AnswerCounted {
+        answer: (*answer).clone(),
+        person: cleo.clone(),
+        gateway: None,
+        tally: Tally { given: 1, needed: 2 },
+        clears: Vec::new(),
+    };
     let agreed = [(bob.clone(), 30, None), (cleo.clone(), 60, Some(ada.clone()))];
     answer.agreed = agreed.map(|(person, second, in_place_of)| Agreed { person, at: at(second), in_place_of }).into();
     vec![

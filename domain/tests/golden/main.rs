@@ -164,6 +164,7 @@ fn question() -> Question {
         risk: None,
         separation: None,
         comment_on_refusal: None,
+        proposal: None,
     }
 }
 
@@ -233,6 +234,7 @@ fn answered() -> Vec<Event> {
         assertion: None,
         agreed: Vec::new(),
         in_place_of: None,
+        action: None,
     };
     let by_key = Resumed {
         ending: Ending { response: Some(json!({"cap": 5})), metadata: None, ..ending },
@@ -263,7 +265,7 @@ fn answered() -> Vec<Event> {
 
 fn with_evidence() -> Event {
     let Some(Event::Resumed(mut resumed)) = answered().into_iter().next() else { panic!("the first answer is no answer") };
-    resumed.evidence = Some(Evidence { action_digest: Hash([7; 32]), presented_hash: Hash([8; 32]) });
+    resumed.evidence = Some(Evidence { action_digest: Hash([7; 32]), proposed_digest: None, presented_hash: Hash([8; 32]) });
     Event::Resumed(resumed)
 }
 
@@ -567,6 +569,7 @@ fn kinds() -> Vec<Event> {
             forms::events(),
             demands::events(),
             hands::events(),
+            forms::proposals(),
         ])
         .flatten()
         .collect()

@@ -25,7 +25,7 @@ pub(super) fn events() -> Vec<Event> {
     let Event::Resumed(mut answer) = with_evidence() else { panic!("the answer is no answer") };
     let counted = |gateway| {
         let (answer, person, tally) = ((*answer).clone(), ada.clone(), Tally { given: 1, needed: 2 });
-        Event::AnswerCounted(Box::new(AnswerCounted { answer, person, gateway, tally }))
+        Event::AnswerCounted(Box::new(AnswerCounted { answer, person, gateway, tally, clears: Vec::new() }))
     };
     let first = counted(None);
     answer.agreed =

@@ -141,7 +141,9 @@ async fn look(
     watch: &Watch<'_>,
 ) -> Result<SuspensionRecord, Failure> {
     let again = caller.again(shared).await?;
-    match watch.ended().filter(|_| again.principal == caller.principal) {
+    // The announced ending does not say which action was approved.
+    let is_known = again.principal == caller.principal && before.proposal.is_none();
+    match watch.ended().filter(|_| is_known) {
         Some(ended) => Ok(SuspensionRecord::of(&ended, &before.into_question())),
         None => Ok(shared.store.suspension(again.principal, id).await?),
     }

@@ -4,15 +4,17 @@
 //! argument.
 
 use std::io::{BufRead, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail, ensure};
 use clap::Args;
 use domain::base::clock::Clock;
+use domain::base::json;
 use domain::base::time::rfc3339;
 use domain::suspension::quorum::Tally;
 use placet::{CallError, ResponseType, SuspensionRecord};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use store::host::clock::SystemClock;
 
 use super::ending::Ending;
@@ -46,6 +48,9 @@ pub(super) struct AnswerArgs {
     id: Option<String>,
     /// The answer: one of the choices, yes or no, text, or JSON for a form.
     value: Option<String>,
+    /// Approve the proposed action as this file has it: a JSON object. Only members that the question lets people edit may differ.
+    #[arg(long, value_name = "FILE", requires = "value")]
+    proposal: Option<PathBuf>,
     /// Say something with the answer; the asker reads it.
     #[arg(long, requires = "value")]
     comment: Option<String>,
@@ -148,10 +153,21 @@ fn ended(line: &str) -> Option<&str> {
     line.strip_suffix('\n').map(str::trim).filter(|line| !line.is_empty())
 }
 
+/// The action in a file.
+fn edited(file: &Path) -> anyhow::Result<Map<String, Value>> {
+    let text = std::fs::read(file).with_context(|| format!("failed to read {}", file.display()))?;
+    let Ok(Value::Object(members)) = json::unambiguous(&text) else { bail!("{} is no JSON object", file.display()) };
+    Ok(members)
+}
+
 async fn record(remote: &Remote, question: &SuspensionRecord, answer: Value, args: &AnswerArgs) -> anyhow::Result<()> {
     let comment = args.comment.as_ref().map(|comment| comment.trim()).filter(|comment| !comment.is_empty());
     let metadata = comment.map(|comment| Map::from_iter([("comment".to_owned(), Value::from(comment))]));
-    let recorded = match remote.heard(remote.client.respond(question, answer, metadata)).await {
+    let proposal = args.proposal.as_deref().map(edited).transpose()?;
+    if let Some(edited) = &proposal {
+        question::tell_changes(question, edited);
+    }
+    let recorded = match remote.heard(remote.client.respond_with(question, answer, proposal, metadata)).await {
         Ok(recorded) => recorded,
         // The question has ended, perhaps because another person was quicker. A sentence on how it ended says more than the
         // refusal.
@@ -164,10 +180,10 @@ async fn record(remote: &Remote, question: &SuspensionRecord, answer: Value, arg
     };
     ensure!(recorded.suspension_id == question.id, "the server recorded an answer to another question");
     if args.json {
-        return print_json(&json!({
+        return print_json(&serde_json::json!({
             "number": short_id(question.id), "intent_id": recorded.intent_id, "value": recorded.value, "label": recorded.choice_label,
             "responded_by": recorded.responded_by, "responded_at": rfc3339(recorded.responded_at),
-            "resolution": recorded.resolution, "approvals": recorded.approvals,
+            "resolution": recorded.resolution, "approvals": recorded.approvals, "proposal": recorded.proposal,
         }));
     }
     let more = recorded.approvals.map(|Tally { given, needed }| {
@@ -189,7 +205,7 @@ mod tests {
     fn a_text_is_confirmed_whatever_choices_its_question_has() {
         let mut question = open(1);
         question.choices =
-            serde_json::from_value(json!([{"value": "q", "label": "Quit"}, {"value": "y", "label": "Yes"}])).unwrap();
+            serde_json::from_value(serde_json::json!([{"value": "q", "label": "Quit"}, {"value": "y", "label": "Yes"}])).unwrap();
         for (response_type, at_once) in [
             (ResponseType::Choice, true),
             (ResponseType::Confirm, true),

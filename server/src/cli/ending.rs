@@ -186,6 +186,7 @@ impl Ending {
             "source": self.source(),
             "value": value,
             "label": record.choice_label,
+            "proposal": record.proposal.as_ref().filter(|_| value.is_some()),
             "responded_by": record.responded_by,
             "responded_at": record.responded_at.map(rfc3339),
             "metadata": record.metadata,

@@ -13,7 +13,9 @@ use domain::asking::choice::judge;
 use domain::base::ids::SuspensionId;
 use domain::base::time::rfc3339;
 use domain::base::{text, words};
+use domain::form::Shape;
 use domain::suspension::demand::{CommentOnRefusal, RequiredAssurance};
+use domain::suspension::proposal::{Change, changes};
 use domain::suspension::quorum::Quorum;
 use domain::suspension::{CHOICE_LABEL_MAX, SuspensionChoice};
 use domain::wire::{CountedAnswer, HandedOn};
@@ -191,6 +193,7 @@ pub(super) fn whole(question: &SuspensionRecord, now: DateTime<Utc>, columns: us
     for (key, value) in &question.context {
         writeln!(out, "{}", margins.entry(&text::visible_line(key), value))?;
     }
+    out.push_str(&proposed(question, &margins)?);
     let beside = beside(question);
     if !beside.is_empty() {
         writeln!(out, "\nWhat else the agent sent")?;
@@ -221,6 +224,41 @@ pub(super) fn whole(question: &SuspensionRecord, now: DateTime<Utc>, columns: us
     Ok(out.trim_end().to_owned())
 }
 
+/// The action that the question proposes, what people have changed in it, and what may be edited; empty if it proposes none.
+fn proposed(question: &SuspensionRecord, margins: &Margins) -> anyhow::Result<String> {
+    let mut out = String::new();
+    let Some(proposal) = &question.proposal else { return Ok(out) };
+    writeln!(out, "\n{}", words::PROPOSED_ACTION)?;
+    for (key, value) in proposal {
+        writeln!(out, "{}", margins.entry(&text::visible_line(key), value))?;
+    }
+    let edited = question.original_proposal.as_ref().map(|original| changes(original, proposal));
+    for sentence in edited.iter().flatten().map(changed) {
+        writeln!(out, "{}", margins.ours(&sentence))?;
+    }
+    let shape = question.editable.as_ref().and_then(|schema| schema.shape().ok());
+    let fields: Vec<String> = shape.iter().flat_map(Shape::fields).map(|field| inert_line(&field.pointer)).collect();
+    if !fields.is_empty() {
+        writeln!(out, "{}", margins.ours(&format!("You may edit: {}.", fields.join(", "))))?;
+    }
+    Ok(out)
+}
+
+/// A change of the proposed action, in words.
+fn changed(change: &Change) -> String {
+    let shown =
+        |value: &Option<Value>| value.as_ref().map_or_else(|| words::NOTHING.to_owned(), |value| inert_line(&typed(value)));
+    format!("{}: {} → {}", inert_line(&change.field), shown(&change.from), shown(&change.to))
+}
+
+/// Tells on standard error what a person changes in the proposed action.
+pub(super) fn tell_changes(question: &SuspensionRecord, edited: &Map<String, Value>) {
+    let original = question.original_proposal.as_ref().or(question.proposal.as_ref());
+    for change in original.iter().flat_map(|original| changes(original, edited)) {
+        tell(changed(&change));
+    }
+}
+
 /// Who may answer, how many of them must agree, and who has answered so far; nothing if every person may decide alone.
 fn people(question: &SuspensionRecord, now: DateTime<Utc>) -> Vec<String> {
     let mut said = Vec::new();
@@ -243,7 +281,7 @@ fn people(question: &SuspensionRecord, now: DateTime<Utc>) -> Vec<String> {
         let groups = required_by_group.iter().map(|(group, least)| format!(", at least {least} of the group {group}"));
         said.push(format!("The same answer is needed from {people} of them{}.", groups.collect::<String>()));
     }
-    for CountedAnswer { person, value, at, in_place_of } in &question.counted {
+    for CountedAnswer { person, value, at, in_place_of, action_digest: _ } in &question.counted {
         let place = in_place_of.as_ref().map(|place| format!(" in place of {}", name(place))).unwrap_or_default();
         let (value, at) = (inert_line(&typed(value)), text::deadline(*at, now));
         said.push(format!("{} answered {value}{place} ({at}).", name(person)));
@@ -357,6 +395,10 @@ pub(super) fn as_json(question: &SuspensionRecord) -> Value {
         "comment_on_refusal": question.comment_on_refusal,
         "counted": question.counted,
         "schema": question.schema,
+        "proposal": question.proposal,
+        "original_proposal": question.original_proposal,
+        "editable": question.editable,
+        "action_digest": question.action_digest,
         "suspended_at": rfc3339(question.suspended_at),
         "expires_at": question.expires_at.map(rfc3339),
         "fallback_policy": question.fallback_policy,

@@ -42,7 +42,7 @@ pub const IDEMPOTENCY_KEY_MAX: usize = 255;
 
 /// Members that ask for an effect. A request with one of them is refused if its type of body does not have the member, because
 /// the sender would count on the effect.
-const DEMANDING: [&str; 38] = [
+const DEMANDING: [&str; 40] = [
     "acl",
     "agents",
     "allowed_agents",
@@ -55,6 +55,7 @@ const DEMANDING: [&str; 38] = [
     "conditions",
     "cost_limit",
     "deadline",
+    "editable",
     "escalate_to",
     "expected_version",
     "expires_at",
@@ -67,6 +68,7 @@ const DEMANDING: [&str; 38] = [
     "notify_to",
     "permissions",
     "portfolio_id",
+    "proposal",
     "quorum",
     "quorum_threshold",
     "read_only",

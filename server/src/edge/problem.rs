@@ -209,6 +209,10 @@ impl From<Rejection> for Failure {
             Rejection::InputsSuspended { .. } | Rejection::InputsMissing { .. } | Rejection::OutputsMissing { .. } => {
                 more.add_contract(&rejection);
             }
+            Rejection::ProposalChanged { action_digest, changes } => {
+                member("action_digest", json!(action_digest));
+                member("changes", json!(changes));
+            }
             Rejection::ManagedByConfiguration { setting } => drop(member("setting", json!(setting))),
             Rejection::Invalid { errors } => more.errors.clone_from(errors),
             Rejection::NotFound

@@ -21,6 +21,7 @@ use domain::suspension::assignees::Assignees;
 use domain::suspension::channel::Channels;
 use domain::suspension::demand::COMMENT;
 use domain::suspension::plan::Plan;
+use domain::suspension::proposal::Named;
 use domain::suspension::quorum::Counted;
 use domain::suspension::{
     CHOICE_LABEL_MAX, FallbackPolicy, RequiredAssurance, Resolution, ResolutionReason, ResponseType, SuspensionChoice,
@@ -34,6 +35,7 @@ use store::{LinkView, Precondition, Request, Signer, StoreError, Target, Unreada
 use super::Pages;
 use super::form::{Form, Sent, seen};
 use super::hands::hands;
+use super::proposing;
 use super::reasons::{Reasons, comment};
 use super::scripts::{ANSWER, PASSKEY, TIMES, UNLOCK};
 use super::session::see_other;
@@ -243,21 +245,30 @@ pub(super) async fn answered(
     };
     // If the question has ended, its outcome is shown instead of the form.
     let ended = !link.is_open;
-    let typed = if form.takes_back || form.hand.is_some() { Ok(Value::Null) } else { form.answer(link) };
+    let typed = if form.takes_back || form.hand.is_some() || form.proposed.looks { Ok(Value::Null) } else { form.answer(link) };
+    let named = if form.takes_back || form.hand.is_some() { Ok(Named::default()) } else { proposing::named(form, link) };
     let value = match typed {
         _ if !fits && ended => return to_outcome(request),
         _ if !fits && way.is_anothers(form) => return again(FormError::OtherPerson, StatusCode::FORBIDDEN),
         _ if !fits => return again(FormError::PageTooOld, StatusCode::FORBIDDEN),
         Err(_) if ended => return to_outcome(request),
         Err(error) => return again(error, StatusCode::UNPROCESSABLE_ENTITY),
+        Ok(value) => value,
+    };
+    let named = match named {
+        Err(_) if ended => return to_outcome(request),
+        Err(error) => {
+            let status = proposing::status(&error);
+            return again(error, status);
+        }
         Ok(_) if !ended && !form.takes_back && form.hand.is_none() && !form.saw(link) => {
             return again(FormError::Answered, StatusCode::CONFLICT);
         }
-        Ok(value) => value,
+        Ok(named) => named,
     };
     let wanted = match form.hand {
         Some(button) => button.request(way.principal(link), link.suspension.id, form.typed_hands()),
-        None => answer(way.principal(link), link, value, form),
+        None => answer(way.principal(link), link, value, named, form),
     };
     match shared.store.execute(wanted).await {
         Ok(_) => {
@@ -267,16 +278,7 @@ pub(super) async fn answered(
         Err(StoreError::Rejected(Rejection::Invalid { errors })) if form.hand.is_some() => {
             again(FormError::not_handed(&errors), StatusCode::UNPROCESSABLE_ENTITY)
         }
-        Err(StoreError::Rejected(Rejection::HasAnswered)) => again(FormError::HasAnswered, StatusCode::CONFLICT),
-        Err(StoreError::Rejected(Rejection::InvalidChoice { .. })) => {
-            again(FormError::NotAChoice, StatusCode::UNPROCESSABLE_ENTITY)
-        }
-        Err(StoreError::Rejected(Rejection::Invalid { .. })) => {
-            again(FormError::text(FieldProblem::TooLong), StatusCode::UNPROCESSABLE_ENTITY)
-        }
-        Err(StoreError::Rejected(Rejection::NotAssigned | Rejection::SelfResponse)) => {
-            again(FormError::NotAssigned, StatusCode::FORBIDDEN)
-        }
+        Err(StoreError::Rejected(rejection)) if let Some((error, status)) = refusal(&rejection, link) => again(error, status),
         Err(StoreError::Rejected(Rejection::AssuranceTooLow { required, .. })) => {
             let is_kept = form.keep(link.suspension.id, &link.recipient, shared).await;
             let error = match required {
@@ -284,9 +286,6 @@ pub(super) async fn answered(
                 RequiredAssurance::Session => FormError::NoLogin { is_kept },
             };
             again(error, StatusCode::FORBIDDEN)
-        }
-        Err(StoreError::Rejected(Rejection::PasskeyRefused { reason })) => {
-            again(FormError::PasskeyRefused(reason), StatusCode::FORBIDDEN)
         }
         Err(StoreError::Rejected(_)) => to_outcome(request),
         Err(error @ (StoreError::Unavailable(_) | StoreError::Held(_) | StoreError::Damaged(_) | StoreError::Failed(_))) => {
@@ -299,7 +298,31 @@ pub(super) async fn answered(
     }
 }
 
-pub(super) fn answer(principal: Principal, link: &LinkView, value: Value, form: &Form) -> Request {
+/// How the page says that the answer was refused, if the question is still open and a login would not help.
+fn refusal(rejection: &Rejection, link: &LinkView) -> Option<(FormError, StatusCode)> {
+    let proposal = link.question.proposal.as_deref();
+    if let Rejection::InvalidChoice { .. } = rejection {
+        return Some((FormError::NotAChoice, StatusCode::UNPROCESSABLE_ENTITY));
+    }
+    if let Rejection::HasAnswered = rejection {
+        return Some((FormError::HasAnswered, StatusCode::CONFLICT));
+    }
+    if let Rejection::ProposalChanged { .. } = rejection {
+        return proposal.map(|proposal| (proposing::changed(proposal, link), StatusCode::PRECONDITION_FAILED));
+    }
+    if let Rejection::Invalid { errors } = rejection {
+        let text = || FormError::text(FieldProblem::TooLong);
+        let error = proposal.map_or_else(text, |proposal| proposing::broken(proposal, errors.clone()));
+        return Some((error, StatusCode::UNPROCESSABLE_ENTITY));
+    }
+    if let Rejection::PasskeyRefused { reason } = rejection {
+        return Some((FormError::PasskeyRefused(reason.clone()), StatusCode::FORBIDDEN));
+    }
+    let is_anothers = matches!(rejection, Rejection::NotAssigned | Rejection::SelfResponse);
+    is_anothers.then_some((FormError::NotAssigned, StatusCode::FORBIDDEN))
+}
+
+pub(super) fn answer(principal: Principal, link: &LinkView, value: Value, named: Named, form: &Form) -> Request {
     let comment = comment(&form.reason, &form.comment, link, &value);
     let metadata = (!comment.is_empty()).then(|| Map::from_iter([(COMMENT.to_owned(), Value::from(comment))]));
     Request {
@@ -312,10 +335,13 @@ pub(super) fn answer(principal: Principal, link: &LinkView, value: Value, form: 
         command: accepting::answer(RespondRequest {
             suspension_id: link.suspension.id.expose(),
             value: Some(value),
-            responded_by: None,
             metadata,
+            ..RespondRequest::default()
         })
-        .map(|respond| Respond { assertion: form.signature.assertion().map(Box::new), takes_back: form.takes_back, ..respond })
+        .map(|respond| {
+            let assertion = form.signature.assertion().map(Box::new);
+            Respond { assertion, takes_back: form.takes_back, named, ..respond }
+        })
         .map(|respond| Command::Respond(Box::new(respond)))
         .map_err(|errors| Unreadable { action: Action::Respond, errors }),
     }
@@ -355,6 +381,7 @@ fn open_page(
     Shown { form, reading, error, kept, timeline }: Shown<'_>,
 ) -> HttpResponse {
     let (cookie, fresh) = pages.cookie(request, &*shared.entropy);
+    let proposal = proposing::shown(link, form, error.is_some() || kept.is_some());
     let page = OpenQuestion {
         page: Page { host: pages.host(), answering_as: Some(link.recipient.clone()) },
         asked: asked(link),
@@ -389,6 +416,7 @@ fn open_page(
         kept,
         risk: link.question.risk,
         needs_comment: link.question.comment_on_refusal.is_some(),
+        proposal,
     };
     let mut response = pages.live_page(StatusCode::OK, page.render());
     if let Some(fresh) = fresh

@@ -44,7 +44,7 @@ fn error(shape: &Shape, problem: Problem) -> FieldError {
     FieldError { name: pointer, label: truncated(&label, PHRASE_CHARS_MAX), problem: FieldProblem::Rule(visible_line(&message)) }
 }
 
-fn named(title: Option<&str>, name: &str) -> String {
+pub(super) fn named(title: Option<&str>, name: &str) -> String {
     title.map_or_else(|| label(name), |title| defanged(&visible_line(title)))
 }
 

@@ -15,6 +15,7 @@ use super::Pages;
 use super::context::FIELD_PREFIX;
 use super::fields;
 use super::hands::{HandButton, TypedHands};
+use super::proposed::ProposedFields;
 use super::reasons::{self, REASON, comment, cut};
 use super::signature::SignedFields;
 use super::view::{Again, FieldError, FieldProblem, Fields, FormError, Typed, line};
@@ -44,6 +45,8 @@ pub(super) struct Form {
     /// The person for whom the page was made; empty on the page of a link.
     pub(super) person: String,
     pub(super) signature: SignedFields,
+    /// The part about the proposed action.
+    pub(super) proposed: ProposedFields,
 }
 
 /// A form that arrived, with its share of the memory for bodies. The share is given back when the response has been made.
@@ -75,7 +78,8 @@ impl Form {
         let typed: Vec<Typed> =
             value.chain(fields).chain(reason).chain(comment).map(|(name, text)| Typed { name, text }).collect();
         let ours = pages.is_from_our_page(request.headers()) && !typed.is_empty();
-        ours.then(|| Again { form_action: request.path().to_owned(), nonce: self.nonce.clone(), typed })
+        let hidden = self.proposed.hidden().into_iter().take(TYPED_MAX).map(|(name, text)| Typed { name, text }).collect();
+        ours.then(|| Again { form_action: request.path().to_owned(), nonce: self.nonce.clone(), typed, hidden })
     }
 
     /// The part of the nonce that proves which browser was shown the page.
@@ -105,6 +109,7 @@ impl Form {
                 "person" => form.person = value,
                 "comment" => form.comment = cut(value.trim(), COMMENT_BYTES_MAX),
                 REASON => form.reason = cut(value.trim(), COMMENT_BYTES_MAX),
+                name if form.proposed.field(name, &value) => {}
                 name => {
                     if let Some(field) = name.strip_prefix(FIELD_PREFIX) {
                         form.fields.insert(field.to_owned(), value);
@@ -186,6 +191,7 @@ impl Form {
         typed.append_pair("comment", &self.comment);
         typed.append_pair(REASON, &self.reason);
         typed.extend_pairs(self.fields.iter().take(TYPED_MAX).map(|(name, text)| (format!("{FIELD_PREFIX}{name}"), text)));
+        typed.extend_pairs(self.proposed.hidden().into_iter().take(TYPED_MAX));
         let kept = shared.store.keep_unsent(id, person.to_owned(), typed.finish().into_bytes()).await;
         kept.unwrap_or_else(|error| {
             tracing::debug!(error = %error, "failed to keep a form");

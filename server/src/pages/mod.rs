@@ -19,6 +19,8 @@ mod login;
 mod mailbox;
 mod openid;
 mod passkeys;
+mod proposed;
+mod proposing;
 mod question;
 mod reasons;
 mod reference;

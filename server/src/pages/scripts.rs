@@ -44,6 +44,9 @@ pub(super) static INBOX: LazyLock<Script> = LazyLock::new(|| Script::new("inbox"
 /// The script that asks for passkeys, on the answer page and on the page of a person's passkeys.
 pub(super) static PASSKEY: LazyLock<Script> = LazyLock::new(|| Script::new("passkey", include_str!("assets/passkey.js")));
 
+/// The script that shows the edits of a proposed action, on its answer page.
+pub(super) static PROPOSAL: LazyLock<Script> = LazyLock::new(|| Script::new("proposal", include_str!("assets/proposal.js")));
+
 /// The script that shows times in the reader's own zone, on every page that has times.
 pub(super) static TIMES: LazyLock<Script> = LazyLock::new(|| Script::new("times", include_str!("assets/times.js")));
 
@@ -52,8 +55,8 @@ pub(super) static UNLOCK: LazyLock<Script> = LazyLock::new(|| Script::new("unloc
 
 /// Serves a script.
 pub(super) async fn serve(name: Path<String>) -> HttpResponse {
-    let Some(script) = [&*ANSWER, &*TIMES, &*UNLOCK, &*HOME, &*PASSKEY, &*INBOX].into_iter().find(|script| script.name == *name)
-    else {
+    let scripts = [&*ANSWER, &*TIMES, &*UNLOCK, &*HOME, &*PASSKEY, &*INBOX, &*PROPOSAL];
+    let Some(script) = scripts.into_iter().find(|script| script.name == *name) else {
         return HttpResponse::NotFound()
             .content_type("text/plain")
             .insert_header((CACHE_CONTROL, "no-store"))
@@ -80,6 +83,7 @@ mod tests {
         }
         assert!(INBOX.text.len() + TIMES.text.len() <= 16 * 1_024, "{} bytes in the inbox", INBOX.text.len());
         assert!(PASSKEY.text.len() <= 3 * 1_024, "{} bytes more where a passkey signs", PASSKEY.text.len());
+        assert!(PROPOSAL.text.len() <= 2 * 1_024, "{} bytes more where an action is edited", PROPOSAL.text.len());
         assert!(UNLOCK.text.len() <= 1_024, "{} bytes more on a long question", UNLOCK.text.len());
         assert!(
             ANSWER.path().starts_with("/assets/answer-") && ANSWER.path().len() == "/assets/answer-.js".len() + 2 * HASH_BYTES

@@ -8,11 +8,13 @@ use actix_web::http::StatusCode;
 use actix_web::web::{Data, Path, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use domain::suspension::evidence::Evidence;
+use serde_json::Value;
 use store::{LinkView, Signer};
 
 use super::Pages;
 use super::answer::{invited, is_shown};
 use super::form::Form;
+use super::proposing;
 use super::signature::{Asked, usable};
 use super::way::Way;
 use crate::edge::admission::Class;
@@ -60,10 +62,19 @@ pub(super) fn challenge_for(request: &HttpRequest, pages: &Pages, way: &Way, lin
     }
 }
 
+/// The hashes of the answer in a form: of the action as the person has edited it.
+fn evidence(form: &Form, link: &LinkView, value: &Value) -> Option<Evidence> {
+    let shown = Evidence::of(&link.suspension, &link.question)?;
+    let Some(proposal) = &link.question.proposal else { return Some(shown) };
+    let named = proposing::named(form, link).ok()?;
+    shown.about(&proposal.decided(&link.suspension.counted, value, &named).ok()?)
+}
+
 fn asked(form: &Form, link: &LinkView, pages: &Pages) -> Option<Asked> {
     let (Some(Signer::Person(passkeys)), Some(site)) = (&link.signer, &pages.site) else { return None };
     let value = form.answer(link).ok()?;
-    let challenge = Evidence::of(&link.suspension, &link.question)?.challenge(link.suspension.id, &value)?;
+    let evidence = evidence(form, link, &value)?;
+    let challenge = evidence.challenge(link.suspension.id, &value)?;
     let passkeys = usable(passkeys, &site.rp_id);
     (link.is_open && !passkeys.is_empty()).then(|| Asked::signature(&challenge, &site.rp_id, passkeys))
 }

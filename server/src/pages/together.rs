@@ -14,6 +14,7 @@ use domain::base::ids::SuspensionId;
 use domain::problem::Rejection;
 use domain::suspension::demand::RequiredAssurance;
 use domain::suspension::evidence::Evidence;
+use domain::suspension::proposal::Named;
 use domain::suspension::{Question, ResponseType, Suspension};
 use serde_json::Value;
 use store::inbox::SHOWN_MAX;
@@ -98,6 +99,7 @@ pub(super) fn fits(suspension: &Suspension, question: &Question, kinds: &[Togeth
         risk: _,
         separation: _,
         comment_on_refusal,
+        proposal,
     } = question;
     if suspension.ending.is_some() {
         return Err(Unfit::Ended);
@@ -110,7 +112,9 @@ pub(super) fn fits(suspension: &Suspension, question: &Question, kinds: &[Togeth
         return Err(Unfit::NotNamed);
     }
     let needs_passkey = *required_assurance == Some(RequiredAssurance::Passkey);
-    if needs_passkey || comment_on_refusal.is_some() || suspension.quorum.is_some() {
+    // A question that another person works on, or whose places were handed on, says so on its own page alone.
+    let is_in_hands = !suspension.hands.is_untouched();
+    if needs_passkey || comment_on_refusal.is_some() || proposal.is_some() || suspension.quorum.is_some() || is_in_hands {
         return Err(Unfit::Demands);
     }
     Ok(())
@@ -355,7 +359,7 @@ async fn decide_one(
         return Err(TogetherTold::TooManyTries);
     }
     let Ok(_place) = shared.admission.enter(Class::Respond).await else { return Err(TogetherTold::NotSaved) };
-    match shared.store.execute(answer(session.principal.clone(), link, value.clone(), form)).await {
+    match shared.store.execute(answer(session.principal.clone(), link, value.clone(), Named::default(), form)).await {
         Ok(_) => Ok(()),
         Err(StoreError::Rejected(Rejection::InvalidChoice { .. })) => Err(TogetherTold::NotAChoice),
         Err(StoreError::Rejected(Rejection::NotAssigned | Rejection::SelfResponse)) => Err(TogetherTold::NotYours),

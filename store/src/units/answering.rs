@@ -5,10 +5,12 @@
 //! change that comes a moment later finds the question answered.
 
 use domain::base::ids::SuspensionId;
-use domain::intent::command::Command;
+use domain::intent::command::{Command, Respond};
 use domain::people::answerer::answers_for;
 use domain::people::authority::Ownership;
 use domain::suspension::evidence::Evidence;
+use domain::suspension::{Question, Suspension};
+use serde_json::Value;
 
 use super::hands::{self, hold};
 use super::loaded::{Answering, Loaded};
@@ -27,12 +29,11 @@ pub(super) fn load<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &Request
     let Some(open) = named.and_then(|id| loaded.intent.opened(id)) else { return Ok(()) };
     let id = open.id;
     let question = rows.reads().question(loaded.suspension_row(open.id)?)?;
-    let evidence = Evidence::of(open, &question);
     // A passkey signs an answer. A person who takes one back decides nothing, and may always do so.
     let assurance = question.required_assurance.filter(|_| !respond.takes_back);
-    let comment_on_refusal = question.comment_on_refusal;
+    let comment_on_refusal = question.comment_on_refusal.clone();
     let hands = open.hands.clone();
-    let mut answering = Answering { evidence, assurance, comment_on_refusal, hands, ..Answering::default() };
+    let mut answering = Answering { assurance, comment_on_refusal, hands, ..Answering::default() };
     let address = answers_for(&request.principal, respond.claimed_responded_by.as_deref());
     if open.quorum.is_some() || question.separation.is_some() {
         let askers = [&open.asked_by, &loaded.intent.created_by];
@@ -42,7 +43,7 @@ pub(super) fn load<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &Request
             Some(_) | None => Ownership::Free,
         };
     }
-    if let Some(assignees) = question.assignees {
+    if let Some(assignees) = question.assignees.clone() {
         let groups = assignees.groups.iter().chain(open.quorum.iter().flat_map(|quorum| quorum.required_by_group.keys()));
         let groups: Vec<String> = groups.cloned().collect();
         if let Some(address) = address {
@@ -57,6 +58,18 @@ pub(super) fn load<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &Request
         }
         answering.assignees = Some(assignees);
     }
+    answering.evidence = loaded.intent.opened(id).and_then(|open| evidence(open, &question, respond));
+    answering.proposal = question.proposal;
     loaded.answering = answering;
     Ok(())
+}
+
+/// The hashes of an answer: those of the question as it stands, and of the action about which the answer decides.
+fn evidence(open: &Suspension, question: &Question, respond: &Respond) -> Option<Evidence> {
+    let shown = Evidence::of(open, question)?;
+    let decided = question.proposal.as_ref().and_then(|proposal| {
+        proposal.decided(&open.counted, respond.value.as_ref().unwrap_or(&Value::Null), &respond.named).ok()
+    });
+    // An answer that is refused has no hashes of its own.
+    decided.map_or(Some(shown), |action| shown.about(&action))
 }

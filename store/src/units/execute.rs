@@ -44,7 +44,7 @@ use super::outcome::{kept, kept_under, outcome, recalled};
 use super::{answering, graph, hands, passkeys, places, plans, tasks};
 use crate::assigning;
 use crate::question::login_warning;
-use crate::reads::{handed, hold, in_portfolios, is_at_home};
+use crate::reads::{handed, hold, in_portfolios, is_at_home, record_of};
 use crate::request::{Outcome, Precondition, Request, Target};
 use crate::rows::prelude::*;
 use crate::rows::{Decided, IntentRow, RowsError, RowsResult, SuspensionRow};
@@ -271,7 +271,9 @@ fn completed<'a, R: Rows>(
         };
         let (answerer, in_place_of) = (loaded.answering.answerer.clone(), loaded.answering.in_place_of());
         let comment_on_refusal = loaded.answering.comment_on_refusal.clone();
-        let respond = Respond { evidence: loaded.answering.evidence, answerer, in_place_of, comment_on_refusal, ..named };
+        let proposal = loaded.answering.proposal.clone();
+        let respond =
+            Respond { evidence: loaded.answering.evidence, answerer, in_place_of, comment_on_refusal, proposal, ..named };
         return Ok(Cow::Owned(Command::Respond(Box::new(respond))));
     }
     if let Command::Hand(hand) = command {
@@ -472,7 +474,7 @@ fn admit<R: Rows>(
         row.suspension.counted = assigning::counted(rows.reads(), &row)?;
         let question = rows.reads().question(&row)?;
         let warnings = warned_before(request, &row.suspension, &question);
-        let record = Box::new(SuspensionRecord { warnings, ..SuspensionRecord::of(&row.suspension, &question) });
+        let record = Box::new(SuspensionRecord { warnings, ..record_of(rows.reads(), &row, &question)? });
         return Ok(Ok(Some(Outcome::Suspension { record, version: loaded.intent.version })));
     }
     match kept_under(rows, key, now)? {

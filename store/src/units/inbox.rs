@@ -82,6 +82,10 @@ fn answerers(resumed: &Resumed) -> Vec<String> {
 
 /// Notes that a person has given an answer that counts.
 pub(super) fn count<R: Rows>(rows: &mut R, rid: i64, counted: &AnswerCounted) -> RowsResult<()> {
+    // Whose approval is cleared has not answered the question as it stands.
+    for person in &counted.clears {
+        rows.delete_answered(person, rid)?;
+    }
     rows.insert_answered(&counted.person, rid)
 }
 

@@ -12,6 +12,7 @@ use domain::suspension::assignees::Assignees;
 use domain::suspension::demand::CommentOnRefusal;
 use domain::suspension::evidence::Evidence;
 use domain::suspension::hands::Hands;
+use domain::suspension::proposal::Proposal;
 use domain::suspension::requested::REQUESTS_OPEN_MAX;
 
 use crate::assigning::counted;
@@ -68,6 +69,8 @@ pub(super) struct Answering {
     pub(super) hands: Hands,
     /// The listed people among those whose places were handed on.
     pub(super) holders: Vec<Answerer>,
+    /// The action that the question proposes.
+    pub(super) proposal: Option<Box<Proposal>>,
 }
 
 impl Answering {

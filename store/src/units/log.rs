@@ -431,6 +431,9 @@ fn count<R: Rows>(rows: &mut R, loaded: &Loaded, counted: &AnswerCounted) -> Row
     let answer = AnswerRow { person: counted.person.clone(), event: loaded.row.last_event };
     let suspension = loaded.suspension_row(id)?.rid;
     rows.save_answer(suspension, &answer)?;
+    for person in &counted.clears {
+        rows.delete_answer(suspension, person)?;
+    }
     inbox::count(rows, suspension, counted)?;
     recount(rows, loaded, id)
 }

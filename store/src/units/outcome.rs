@@ -6,15 +6,15 @@ use domain::base::name::is_same;
 use domain::intent::access::{ChangeAccess, OpenRequest};
 use domain::intent::body::SUSPENSION_KEY;
 use domain::intent::command::{Command, Respond, Suspend};
-use domain::intent::event::{Event, UnaskedAnswer};
+use domain::intent::event::{AnswerCounted, Event, UnaskedAnswer};
 use domain::log::Sealed;
 use domain::problem::Rejection;
 use domain::suspension::evidence::Evidence;
-use domain::suspension::quorum::{Tally, each_gateway_once};
+use domain::suspension::quorum::{Counted, each_gateway_once};
 use domain::suspension::{Question, Resolution, Suspension};
 use domain::wire::{AccessRequestView, AccessView, MembershipView, RespondResponse, SuspensionRecord};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::loaded::Loaded;
 use crate::Outcome;
@@ -106,13 +106,13 @@ fn answered<R: Rows>(
 ) -> RowsResult<Outcome> {
     match first {
         Some(Event::AnsweredUnasked(answer)) => Ok(answered_unasked(loaded, answer, now)),
-        Some(Event::AnswerCounted(counted)) => counting(loaded, respond, Some(counted.tally), now),
+        Some(Event::AnswerCounted(counted)) => counting(loaded, respond, Some(counted), now),
         Some(Event::AnswerTakenBack(_)) => taken_back(rows, loaded, respond),
         None => counting(loaded, respond, None, now),
         Some(Event::Resumed(resumed)) => {
             let ended = loaded.intent.suspension(resumed.suspension_id);
             let ended = ended.ok_or(RowsError::Inconsistent("an answer ended nothing"))?;
-            responded(ended, resumed.evidence, loaded.intent.version)
+            responded(ended, resumed.evidence, resumed.action.clone(), loaded.intent.version)
         }
         _ => Err(RowsError::Inconsistent("an accepted answer without its event")),
     }
@@ -177,7 +177,12 @@ fn asked<'a>(events: &'a [Event], suspend: &'a Suspend) -> &'a Question {
 }
 
 /// The response to an accepted answer.
-fn responded(ended: &Suspension, evidence: Option<Evidence>, version: u32) -> RowsResult<Outcome> {
+fn responded(
+    ended: &Suspension,
+    evidence: Option<Evidence>,
+    proposal: Option<Map<String, Value>>,
+    version: u32,
+) -> RowsResult<Outcome> {
     let ending = ended.ending.as_ref().ok_or(RowsError::Inconsistent("an answer left its suspension open"))?;
     let value = ending.response.clone().unwrap_or_default();
     let choice = ended.choice(&value);
@@ -191,21 +196,24 @@ fn responded(ended: &Suspension, evidence: Option<Evidence>, version: u32) -> Ro
         responded_by: ending.by.clone().unwrap_or_default(),
         responded_at: ending.at,
         value,
+        proposal,
         evidence,
     };
     Ok(Outcome::Responded { response: Box::new(response), version })
 }
 
-/// The response to an answer that counts, while more people must agree. Without a `tally`, the person has given this answer before.
-fn counting(loaded: &Loaded, respond: &Respond, tally: Option<Tally>, now: DateTime<Utc>) -> RowsResult<Outcome> {
+/// The response to an answer that counts, while more people must agree. Without `counted`, the person has given this answer before.
+fn counting(loaded: &Loaded, respond: &Respond, counted: Option<&AnswerCounted>, now: DateTime<Utc>) -> RowsResult<Outcome> {
+    let tally = counted.map(|counted| counted.tally);
     let named = SuspensionId::parse(&respond.suspension_id);
     let open = named.and_then(|id| loaded.intent.opened(id)).ok_or(RowsError::Inconsistent("an answer to no question"))?;
     let quorum = open.quorum.as_ref().ok_or(RowsError::Inconsistent("an answer without its event"))?;
     let value = respond.value.clone().unwrap_or_default();
     let person = respond.answerer.as_ref().map(|answerer| answerer.address.clone()).unwrap_or_default();
-    let agreeing = open.counted.iter().filter(|counted| counted.value == value && counted.may_answer);
-    let given: Vec<&[String]> = each_gateway_once(agreeing, None).into_iter().map(|counted| counted.groups.as_slice()).collect();
     let own = open.counted.iter().find(|counted| counted.person == person);
+    let is_same = |counted: &&Counted| counted.value == value && own.is_none_or(|own| own.action == counted.action);
+    let agreeing = open.counted.iter().filter(|counted| counted.may_answer).filter(is_same);
+    let given: Vec<&[String]> = each_gateway_once(agreeing, None).into_iter().map(|counted| counted.groups.as_slice()).collect();
     let choice = open.choice(&value);
     let response = RespondResponse {
         intent_id: open.intent_id,
@@ -217,7 +225,8 @@ fn counting(loaded: &Loaded, respond: &Respond, tally: Option<Tally>, now: DateT
         responded_by: person,
         responded_at: own.map_or(now, |own| own.at),
         value,
-        evidence: loaded.answering.evidence,
+        proposal: own.and_then(|own| own.action.clone()),
+        evidence: counted.map_or(loaded.answering.evidence, |counted| counted.answer.evidence),
     };
     Ok(Outcome::Responded { response: Box::new(response), version: loaded.intent.version })
 }
@@ -243,6 +252,7 @@ fn answered_unasked(loaded: &Loaded, answer: &UnaskedAnswer, now: DateTime<Utc>)
         choice_description: None,
         responded_by: answer.responded_by.clone(),
         responded_at: now,
+        proposal: None,
         evidence: None,
     };
     Outcome::Responded { response: Box::new(response), version: loaded.intent.version }
@@ -288,8 +298,9 @@ pub(super) fn recalled<R: Rows>(rows: &mut R, kept: &str) -> RowsResult<Outcome>
     match serde_json::from_str(kept)? {
         Kept::Answered(suspension, version) => {
             let row = rows.reads().suspension_at(suspension)?;
-            let evidence = rows.reads().answer(&row)?.and_then(|(answer, _)| answer.evidence);
-            responded(&row.suspension, evidence, version)
+            let answer = rows.reads().answer(&row)?.map(|(answer, _)| answer);
+            let evidence = answer.as_ref().and_then(|answer| answer.evidence);
+            responded(&row.suspension, evidence, answer.and_then(|answer| answer.proposal), version)
         }
         Kept::Whole(outcome) => Ok(outcome),
     }

@@ -26,7 +26,7 @@ fn computed(record: &Value, asked_by: &str) -> (String, String) {
         .collect();
     let deadline = record["expires_at"].as_str().map(|at| at.trim_end_matches('Z'));
     let presented = json!({
-        "form": 1, "question": record["question"], "response_type": record["response_type"], "choices": choices,
+        "form": 2, "question": record["question"], "response_type": record["response_type"], "choices": choices,
         "context": record["context"], "fallback_policy": record["fallback_policy"], "fallback_value": record["fallback_value"],
         "deadline": deadline, "asked_by": asked_by,
     });

@@ -406,13 +406,24 @@ fn members_of_questions() -> Vec<Member> {
 
 fn members_of_endings() -> Vec<Member> {
     let answer = json!({"suspension_id": OPEN, "value": "approve"});
+    let confirm = json!({"question": "Which?", "response_type": "confirm"});
     let respond = |name, value| Member::of("RespondRequest", &answer, name, value);
     let extend = |base: Value, name, value| Member::of("ExtendRequest", &base, name, value);
     vec![
+        Member::of("SuspendRequest", &confirm, "proposal", json!({"a": 1})),
+        Member::of(
+            "SuspendRequest",
+            &json!({"question": "Which?", "response_type": "confirm", "proposal": {"a": 1}}),
+            "editable",
+            json!({"type": "object", "properties": {"a": {"type": "integer"}}}),
+        ),
         respond("suspension_id", json!("another")).answered(409),
         respond("value", json!("deny")),
         respond("responded_by", json!("alice@example.com")),
         respond("metadata", json!({"comment": "c"})),
+        // The question of this test proposes no action.
+        respond("proposal", json!({"a": 1})).refused(),
+        respond("based_on", json!("x")).refused(),
         Member::of("CancelRequest", &json!({}), "reason", json!("r")),
         extend(json!({}), "expires_at", json!("2026-11-25T08:00:00Z")),
         extend(json!({"seconds": 60}), "seconds", json!(61)),

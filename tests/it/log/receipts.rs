@@ -90,6 +90,30 @@ on_each_store! {
         assert_eq!(issued, 1);
     }
 
+    /// Only the action that the person approved may be carried out: the receipt has both digests, in JSON and in COSE, and the digest of the
+    /// action as it was proposed uses no receipt.
+    async fn a_receipt_is_for_the_action_that_was_approved(app: &mut TestApp) {
+        let editable = json!({"type": "object", "properties": {"amount": {"type": "integer"}}});
+        let (intent, id) = app.agent().ask(json!({"proposal": {"amount": 412}, "editable": editable})).await;
+        let answer = json!({"suspension_id": id, "value": "approve", "proposal": {"amount": 400}});
+        let answer = app.operator().post(&format!("api/v1/intents/{intent}/suspend/respond"), answer).await.ok();
+        assert_ne!(answer["action_digest"], answer["proposed_digest"]);
+        let receipt = issued(&app.agent(), &id).await.ok();
+        let decision = verify_file(&file(&receipt), &[key(app)]).unwrap().decision;
+        assert_eq!((&decision["action_digest"], &decision["proposed_digest"]), (&answer["action_digest"], &answer["proposed_digest"]));
+        let verifier = app.api(Role::Verifier);
+        let reply = verifier.request("GET", &format!("{}?format=cose", path(&receipt))).send().await.unwrap();
+        let event = Sealed::from_served(&receipt["receipt"]["event"]).unwrap();
+        let statement = reply.bytes().await.unwrap();
+        let verified = verify_cose(&statement, &proof::leaf::of(&event).unwrap(), &[key(app)]).unwrap();
+        let content: Value = serde_json::from_slice(&verified.content).unwrap();
+        assert_eq!(content["proposed_digest"], answer["proposed_digest"]);
+        let original = json!({"action_digest": answer["proposed_digest"], "value": "approve"});
+        let refused = consume(&verifier, &receipt, &original).await;
+        assert_eq!((refused.problem(), &refused.body["field"]), ((409, "receipt_mismatch"), &json!("action_digest")));
+        consume(&verifier, &receipt, &use_of(&answer)).await.ok();
+    }
+
     /// The transparent statement has the same content, and an event that carries its hash.
     async fn the_statement_in_cose_says_the_same(app: &mut TestApp) {
         let (_, id, _) = decided(app, "deny").await;

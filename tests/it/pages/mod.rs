@@ -14,6 +14,7 @@ mod live;
 mod looks;
 mod openid;
 mod passkeys;
+mod proposal;
 mod reasons;
 mod reference;
 pub(crate) mod texts;

@@ -70,7 +70,8 @@ async fn count(browser: &Browser) -> Value {
 fn is_signed(payload: &Value, known: &[KnownPasskey]) -> bool {
     let assertion: Assertion = serde_json::from_value(payload["assertion"].clone()).unwrap();
     let hash = |name: &str| Hash::parse(payload[name].as_str().unwrap()).unwrap();
-    let evidence = Evidence { action_digest: hash("action_digest"), presented_hash: hash("presented_hash") };
+    let evidence =
+        Evidence { action_digest: hash("action_digest"), proposed_digest: None, presented_hash: hash("presented_hash") };
     let suspension = payload["suspension_id"].as_str().and_then(domain::base::ids::SuspensionId::parse).unwrap();
     let challenge = evidence.challenge(suspension, &payload["value"]).unwrap();
     verify_known(&assertion, &challenge, ADA, known) == Ok(true)

@@ -15,6 +15,6 @@ pub(crate) mod logins;
 pub(crate) mod openid;
 pub(crate) mod passkeys;
 mod quorum_changes;
-mod quorums;
+pub(crate) mod quorums;
 mod roster;
 pub(crate) mod secrets;

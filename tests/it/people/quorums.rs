@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::assignees::{ADA, BOB, EVE, directory, key_of, list, mails, remove, set};
 
 /// Asks with this quorum, of Ada, Bob and Eve.
-pub(super) async fn ask(app: &TestApp, quorum: Value, change: Value) -> (IntentId, Reply) {
+pub(crate) async fn ask(app: &TestApp, quorum: Value, change: Value) -> (IntentId, Reply) {
     let intent = app.agent().active_intent().await;
     let mut body = json!({"quorum": quorum, "assignees": {"people": [ADA, BOB, EVE]}});
     for (name, value) in change.as_object().unwrap() {
@@ -23,33 +23,33 @@ pub(super) async fn ask(app: &TestApp, quorum: Value, change: Value) -> (IntentI
     (intent, app.agent().suspend(intent, body).await)
 }
 
-pub(super) async fn asked(app: &TestApp, quorum: Value, change: Value) -> (IntentId, String) {
+pub(crate) async fn asked(app: &TestApp, quorum: Value, change: Value) -> (IntentId, String) {
     let (intent, asked) = ask(app, quorum, change).await;
     (intent, asked.ok()["id"].as_str().unwrap().to_owned())
 }
 
-pub(super) fn two() -> Value {
+pub(crate) fn two() -> Value {
     json!({"required_approvals": 2})
 }
 
 /// The keys of Ada, Bob and Eve.
-pub(super) async fn keys(app: &TestApp) -> [Api; 3] {
+pub(crate) async fn keys(app: &TestApp) -> [Api; 3] {
     [key_of(app, ADA, "ada").await, key_of(app, BOB, "bob").await, key_of(app, EVE, "eve").await]
 }
 
-pub(super) async fn take_back(api: &Api, question: &str) -> Reply {
+pub(crate) async fn take_back(api: &Api, question: &str) -> Reply {
     api.post(&format!("api/v1/suspensions/{question}/take-back"), json!({})).await
 }
 
 /// How far the reply says that the answer is from its quorum.
-pub(super) fn tally(reply: Reply) -> (u64, u64) {
+pub(crate) fn tally(reply: Reply) -> (u64, u64) {
     let body = reply.ok();
     assert!(body["resolution"].is_null(), "{body}");
     (body["approvals"]["given"].as_u64().unwrap(), body["approvals"]["needed"].as_u64().unwrap())
 }
 
 /// The people and values that count at present.
-pub(super) async fn counted(app: &TestApp, question: &str) -> Vec<(String, String)> {
+pub(crate) async fn counted(app: &TestApp, question: &str) -> Vec<(String, String)> {
     let record = app.agent().suspension(question).await;
     let counted = record["counted"].as_array().cloned().unwrap_or_default();
     let text = |value: &Value| value.as_str().unwrap().to_owned();

@@ -18,6 +18,7 @@ use domain::intent::command::{Command, Respond};
 use domain::people::authority::Action;
 use domain::people::principal::{Principal, Role};
 use domain::suspension::Resolution;
+use domain::suspension::proposal::Named;
 use harness::app::TestApp;
 use harness::clock::FakeClock;
 use harness::requests::{principal, write};
@@ -188,6 +189,8 @@ fn answer((intent, question): (IntentId, SuspensionId)) -> store::Request {
         answerer: None,
         comment_on_refusal: None,
         in_place_of: None,
+        proposal: None,
+        named: Named::default(),
         takes_back: false,
     };
     let operator: Principal = principal("operator", Role::Operator);

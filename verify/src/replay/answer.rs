@@ -10,6 +10,8 @@ use domain::log::payload::{AnswerCounted, Payload, RefusedAnswer, Resumed};
 use domain::people::authority::Action;
 use domain::people::principal::{Assurance, Credential, Principal, Role};
 use domain::problem::Rejection;
+use domain::suspension::evidence::action_digest;
+use domain::suspension::proposal::Named;
 use domain::suspension::{RequiredAssurance, Suspension};
 use serde_json::Value;
 
@@ -126,6 +128,11 @@ impl Course<'_> {
             doubts.extend(self.passkeys.signed(event, answer, assertion)?);
             by.assurance = Assurance::Passkey;
         }
+        let question = self.questions.get(&open.id);
+        let proposal = question.and_then(|question| question.proposal.as_ref());
+        if proposal.is_some() && answer.evidence.is_none() {
+            return Err(differs("The question proposes an action, and the answer has no hash of the action that was approved."));
+        }
         let by = &by;
         let claimed = if by.role == Role::Channel { &answer.responded_by } else { &answer.claimed_responded_by };
         let respond = Respond {
@@ -137,7 +144,9 @@ impl Course<'_> {
             // The texts of questions are not kept, so the hashes over them are taken as they are.
             evidence: answer.evidence,
             assertion: answer.assertion.clone(),
-            comment_on_refusal: self.questions.get(&open.id).and_then(|question| question.comment_on_refusal.clone()),
+            comment_on_refusal: question.and_then(|question| question.comment_on_refusal.clone()),
+            proposal: proposal.cloned(),
+            named: Named { action: answer.proposal.clone(), based_on: None },
             ..about(&open)
         };
         let action = if open.kind.stops_intent() { Action::Respond } else { Action::Decide };
@@ -179,6 +188,9 @@ impl Course<'_> {
         let open = self.with_standing(attempt.open, standing);
         attempt.respond.answerer.clone_from(&standing.answerer);
         attempt.respond.in_place_of = self.in_place_of(&open, standing);
+        // The log does not say from which action a person began; the server refused one that was not the newest.
+        let current = attempt.respond.proposal.as_ref().map(|proposal| proposal.current(&open.counted));
+        attempt.respond.named.based_on = current.and_then(action_digest);
         let (alone, command) = (self.with_only(&open), Command::Respond(Box::new(attempt.respond.clone())));
         let decided = decide(&alone, &command, by, at).map_err(|refusal| why(&refusal.rejection, attempt))?;
         let allowed = self.allowed((by, &standing.holders), action, &open, &command, &alone, event);
@@ -244,6 +256,8 @@ fn about(open: &Suspension) -> Respond {
         answerer: None,
         comment_on_refusal: None,
         in_place_of: None,
+        proposal: None,
+        named: Named::default(),
         takes_back: false,
     }
 }

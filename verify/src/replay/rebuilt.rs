@@ -33,7 +33,8 @@ pub(super) fn event(intent: &Intent, payload: Payload) -> Option<Event> {
         Payload::AnswerCounted(counted) => {
             let (person, gateway, tally) = (counted.person.clone(), counted.gateway(), counted.approvals);
             let answer = resumed(counted.to_answer(), Kind::AwaitingInput);
-            Event::AnswerCounted(Box::new(AnswerCounted { answer, person, gateway, tally }))
+            let clears = counted.clears;
+            Event::AnswerCounted(Box::new(AnswerCounted { answer, person, gateway, tally, clears }))
         }
         Payload::AnswerTakenBack(taken) => Event::AnswerTakenBack(taken),
         Payload::Expired(logged) => Event::SuspensionExpired(Box::new(expired(logged))),
@@ -101,6 +102,7 @@ pub(super) fn resumed(answer: domain::log::payload::Resumed, kind: Kind) -> Resu
         assertion: answer.assertion,
         agreed: answer.agreed,
         in_place_of: answer.in_place_of,
+        action: answer.proposal,
     }
 }
 

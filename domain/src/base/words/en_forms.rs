@@ -9,6 +9,15 @@ pub const GOES_WITH_A_NO: &str = "goes with a no alone. To send another answer, 
 /// The schema of a form, where it is shown as the agent wrote it.
 pub const FORM_AS_A_SCHEMA: &str = "Form, as a JSON Schema";
 
+/// The heading of the action that a question proposes.
+pub const PROPOSED_ACTION: &str = "The proposed action";
+/// The heading of the changes of that action.
+pub const CHANGES_OF_THE_ACTION: &str = "What is changed";
+/// An answer that approves an edited action, before the person has seen the changes.
+pub const LOOK_AT_THE_CHANGES: &str = "Look at your changes, then answer";
+/// The proposed action was edited by another person while the page was open.
+pub const PROPOSAL_HAS_CHANGED: &str = "The proposed action was edited while this page was open";
+
 /// No answer, where one is needed.
 pub const IS_MISSING: &str = "is still empty";
 

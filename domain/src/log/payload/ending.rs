@@ -62,6 +62,9 @@ pub struct Resumed {
     /// The person in whose place this one answered, if a place was handed on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_place_of: Option<String>,
+    /// The action about which it decides, as the person approved it; absent if the question proposes none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposal: Option<Map<String, Value>>,
 }
 
 impl Resumed {
@@ -82,6 +85,7 @@ impl Resumed {
             assertion,
             agreed,
             in_place_of,
+            action,
         } = resumed.clone();
         Self {
             suspension_id,
@@ -101,6 +105,7 @@ impl Resumed {
             assertion,
             agreed,
             in_place_of,
+            proposal: action,
         }
     }
 }
@@ -109,7 +114,7 @@ impl Resumed {
     /// The decision that this answer made about an ended question; the event with the hash `event` recorded it. `None` if the answer has no
     /// hashes, because it is older than they are.
     pub fn decision(&self, receipt_id: ReceiptId, ended: &Suspension, question: &Question, event: Hash) -> Option<Decision> {
-        let Evidence { action_digest, presented_hash } = self.evidence?;
+        let Evidence { action_digest, proposed_digest, presented_hash } = self.evidence?;
         Some(Decision {
             version: DECISION_VERSION,
             receipt_id,
@@ -125,6 +130,7 @@ impl Resumed {
             role: self.role,
             assurance: self.assurance,
             action_digest,
+            proposed_digest,
             presented_hash,
             answer_event_hash: event,
             assertion: self.assertion.clone(),
@@ -169,13 +175,19 @@ pub struct AnswerCounted {
     /// The person in whose place this one answered, if a place was handed on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_place_of: Option<String>,
+    /// The action about which it decides, as the person approved it; absent if the question proposes none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposal: Option<Map<String, Value>>,
+    /// The people whose approvals do not count any more, because this answer approves another action; absent if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clears: Vec<String>,
 }
 
 impl AnswerCounted {
     pub(super) fn of(counted: &event::AnswerCounted) -> Self {
-        let event::AnswerCounted { answer, person, gateway: _, tally } = counted.clone();
+        let event::AnswerCounted { answer, person, gateway: _, tally, clears } = counted.clone();
         let Resumed { suspension_id, value, responded_by, responded_at, metadata, role, assurance, .. } = Resumed::of(&answer);
-        let event::Resumed { claimed_responded_by, credential, evidence, assertion, in_place_of, .. } = answer;
+        let event::Resumed { claimed_responded_by, credential, evidence, assertion, in_place_of, action, .. } = answer;
         Self {
             suspension_id,
             person,
@@ -191,6 +203,8 @@ impl AnswerCounted {
             assertion,
             approvals: tally,
             in_place_of,
+            proposal: action,
+            clears,
         }
     }
 
@@ -215,6 +229,7 @@ impl AnswerCounted {
             assertion: counted.assertion,
             agreed: Vec::new(),
             in_place_of: counted.in_place_of,
+            proposal: counted.proposal,
         }
     }
 

@@ -10,6 +10,7 @@ use crate::intent::event::{self, ExtensionCause};
 use crate::people::principal::Credential;
 use crate::suspension::assignees::Assignees;
 use crate::suspension::demand::{CommentOnRefusal, Risk, Separation};
+use crate::suspension::proposal::Proposal;
 use crate::suspension::quorum::Quorum;
 use crate::suspension::requested::Requested;
 use crate::suspension::retry::{self, HumanRetryPolicy, OneOrMany, Strategy};
@@ -122,6 +123,15 @@ pub struct Suspended {
     /// The demand that a person who refuses says why; absent if no comment is needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comment_on_refusal: Option<CommentOnRefusal>,
+    /// The action that the question proposes; absent if it proposes none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposal: Option<Map<String, Value>>,
+    /// The JSON Schema of the fields of the action that people may edit; absent if they may edit none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub editable: Option<Box<Schema>>,
+    /// The values with which an answer refuses, and so edits nothing; absent without a proposal.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refusing: Vec<String>,
 }
 
 /// One choice of a question.
@@ -185,6 +195,7 @@ pub struct AskedBefore {
 impl Suspended {
     pub(super) fn of(suspension: &Suspension, question: &Question) -> Self {
         let people = question.recipients_at(1);
+        let proposal = question.proposal.as_deref();
         Self {
             id: suspension.id,
             suspension_id: suspension.id,
@@ -229,11 +240,16 @@ impl Suspended {
             risk: question.risk,
             separation: question.separation,
             comment_on_refusal: question.comment_on_refusal.clone(),
+            proposal: proposal.map(|proposal| proposal.action.clone()),
+            editable: proposal.and_then(|proposal| proposal.editable.clone()),
+            refusing: proposal.map(|proposal| proposal.refusing.clone()).unwrap_or_default(),
         }
     }
 
     /// The question that people read.
     pub fn into_question(self) -> Question {
+        let (editable, refusing) = (self.editable, self.refusing);
+        let proposal = self.proposal.map(|action| Box::new(Proposal { action, editable, refusing }));
         Question {
             question: self.question,
             context: self.context,
@@ -251,6 +267,7 @@ impl Suspended {
             risk: self.risk,
             separation: self.separation,
             comment_on_refusal: self.comment_on_refusal,
+            proposal,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The arguments of `placet ask`, and the check that they do not contradict each other.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail, ensure};
 use clap::Args;
@@ -53,6 +53,12 @@ pub(in crate::cli) struct AskArgs {
     /// Ask for a form: a file with the JSON Schema of the answer. The answer is printed as JSON.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["confirm", "choices", "text"])]
     form: Option<PathBuf>,
+    /// Propose an action: a file with its arguments, a JSON object. --json prints them as the person approved them.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["text", "form"])]
+    proposal: Option<PathBuf>,
+    /// Let people edit the proposal: a file with the JSON Schema of the members that they may edit.
+    #[arg(long, value_name = "FILE", requires = "proposal")]
+    editable: Option<PathBuf>,
     /// Show one more fact beside the question; may be repeated. No secrets.
     #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
     context: Vec<(String, String)>,
@@ -128,10 +134,7 @@ impl AskArgs {
             return Ok(Asked::Words(finished(self, question, fallback.map(str::to_owned), idempotency_key)?));
         }
         if let Some(file) = &self.form {
-            let schema = std::fs::read(file).with_context(|| format!("failed to read {}", file.display()))?;
-            // Some editors on Windows begin a file with a byte order mark.
-            let schema = schema.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&schema);
-            let schema = json::parse(schema).with_context(|| format!("{} is no JSON that this server reads", file.display()))?;
+            let schema = json_in(file)?;
             let fallback = fallback.map(serde_json::from_str).transpose().context("--fallback must be JSON, as the answer is")?;
             let question = Question::form(&self.question).schema(schema);
             return Ok(Asked::Form(finished(self, question, fallback, idempotency_key)?));
@@ -166,6 +169,14 @@ impl AskArgs {
 }
 
 /// Adds the options that all kinds of questions share.
+/// The JSON in a file.
+fn json_in(file: &Path) -> anyhow::Result<Value> {
+    let text = std::fs::read(file).with_context(|| format!("failed to read {}", file.display()))?;
+    // Some editors on Windows begin a file with a byte order mark.
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text);
+    json::parse(text).with_context(|| format!("{} is no JSON that this server reads", file.display()))
+}
+
 fn finished<T>(args: &AskArgs, question: Question<T>, fallback: Option<T>, idempotency_key: &str) -> anyhow::Result<Question<T>> {
     let mut question = question.idempotency_key(idempotency_key);
     for (index, (key, value)) in args.context.iter().enumerate() {
@@ -193,6 +204,12 @@ fn finished<T>(args: &AskArgs, question: Question<T>, fallback: Option<T>, idemp
     };
     if let Some(risk) = args.risk {
         question = question.risk(risk);
+    }
+    if let Some(file) = &args.proposal {
+        question = question.proposal(json_in(file)?);
+    }
+    if let Some(file) = &args.editable {
+        question = question.editable(json_in(file)?);
     }
     if args.comment_on_refusal {
         question = question.comment_on_refusal();

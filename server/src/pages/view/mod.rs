@@ -15,6 +15,7 @@ mod moment;
 mod open;
 mod outcome;
 mod overview;
+mod proposal;
 mod record;
 #[cfg(test)]
 mod samples;
@@ -38,6 +39,7 @@ pub(super) use self::open::{
 };
 pub(super) use self::outcome::{Ending, Outcome};
 pub(super) use self::overview::OverviewPage;
+pub(super) use self::proposal::{ChangeRow, ProposalShown};
 pub(super) use self::record::RecordPage;
 pub(super) use self::timeline::Timeline;
 pub(super) use self::together::{Apart, Line, TogetherDonePage, TogetherPage, TogetherTold, Togetherness, Whole};

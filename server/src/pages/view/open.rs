@@ -12,13 +12,16 @@ use domain::suspension::demand::{COMMENT, Risk};
 use domain::suspension::quorum::Quorum;
 use serde_json::Value;
 
-use super::super::context::{Table, label, not_drawn};
+use super::super::context::{Table, entries, label, not_drawn};
 use super::super::fold::{Folds, Hidden, Length};
 use super::super::reasons::{REASON, Reasons};
 use super::choices::Button;
 use super::moment::{Countdown, hour, machine, minute, near, second};
 use super::timeline::{Timeline, What};
-use super::{Asked, Card, Cell, Choices, FieldError, FieldKind, FieldProblem, Fields, Page, PlanRow, STYLESHEET, Silence, line};
+use super::{
+    Asked, Card, Cell, Choices, FieldError, FieldKind, FieldProblem, Fields, Page, PlanRow, ProposalShown, STYLESHEET, Silence,
+    line,
+};
 
 /// The number of rows of a plan that are shown without a click.
 const PLAN_ROWS_SHOWN: usize = 8;
@@ -92,6 +95,8 @@ pub(in crate::pages) struct OpenQuestion {
     pub risk: Option<Risk>,
     /// Whether a person who refuses must say why.
     pub needs_comment: bool,
+    /// The action that the question proposes, if it proposes one.
+    pub proposal: Option<ProposalShown>,
 }
 
 /// The login that an answer needs first.
@@ -232,6 +237,15 @@ pub(in crate::pages) enum FormError {
     Unheard,
     /// While the page was open, another person answered or took an answer back, or the question changed.
     Answered,
+    /// The person has not seen the changes of the action that the answer approves.
+    LookFirst,
+    /// While the page was open, another person edited the proposed action, or took an edit back.
+    ProposalChanged {
+        /// The person whose edit stands.
+        by: Option<String>,
+        /// How many fields differ from the action that the agent proposed.
+        count: usize,
+    },
     /// The question is assigned to other people.
     NotAssigned,
     /// The reader would hand on a place in which an answer counts.
@@ -275,6 +289,8 @@ impl FormError {
             // The page must not say that the answer was not saved: it may have been.
             Self::Unheard => words::NOT_CONFIRMED.to_owned(),
             Self::Answered => words::OTHERS_HAVE_ANSWERED.to_owned(),
+            Self::LookFirst => words::LOOK_AT_THE_CHANGES.to_owned(),
+            Self::ProposalChanged { .. } => words::PROPOSAL_HAS_CHANGED.to_owned(),
             Self::NotAssigned => words::NOT_ASSIGNED_TO_YOU.to_owned(),
             Self::HasAnswered | Self::NotHanded(_) => words::PLACE_WAS_NOT_HANDED_ON.to_owned(),
             Self::NotAChoice => words::NOT_ONE_OF_THE_CHOICES.to_owned(),
@@ -291,6 +307,8 @@ impl FormError {
             Self::NeedsChange(errors) => errors,
             Self::PageTooOld
             | Self::Answered
+            | Self::LookFirst
+            | Self::ProposalChanged { .. }
             | Self::CannotSave
             | Self::Unheard
             | Self::NotAssigned
@@ -322,16 +340,17 @@ impl OpenQuestion {
         let form = match &self.answers {
             Answers::Form { schema: Some(schema), .. } => Some(Fields::of_schema(schema)),
             Answers::Form { schema: None, .. } => Some(Fields::from_context(&self.context)),
-            Answers::Choices(_) | Answers::Text { .. } => None,
+            Answers::Choices(_) | Answers::Text { .. } => self.proposal.as_ref().and_then(ProposalShown::fields),
         };
-        let has_schema = matches!(&self.answers, Answers::Form { schema: Some(_), .. });
-        let drawn = !has_schema && form.as_ref().is_some_and(|fields| fields.by_agent);
+        let reads_context = matches!(&self.answers, Answers::Form { schema: None, .. });
+        let drawn = reads_context && form.as_ref().is_some_and(|fields| fields.by_agent);
         let left = if drawn { not_drawn(&self.context["fields"]) } else { Vec::new() };
         let shown = |key: &String| !(drawn && key == "fields");
         let context = self.context.as_object().into_iter().flatten().filter(|(key, _)| shown(key));
         let context = context.map(|(key, value)| (label(key), value));
         let beside = left.iter().chain(&self.beside).map(|(name, value)| (name.clone(), value));
         let table = Table::new(context.chain(beside), 'r', length, &mut folds);
+        let proposed = self.proposal.as_ref().map(|proposal| Table::new(entries(&proposal.action), 'p', length, &mut folds));
         let folds_above = folds.0.len();
         let buttons = match &self.answers {
             Answers::Choices(choices) => choices.buttons(length, &mut folds),
@@ -341,7 +360,7 @@ impl OpenQuestion {
         let countdown = self.expires_at.map(|at| Countdown::new(self.asked.at, at, self.now));
         let folds = folds.0;
         let page = &self.page;
-        OpenPage { page, open: self, card, fallback, countdown, table, buttons, fields, folds, folds_above }.render()
+        OpenPage { page, open: self, card, fallback, countdown, table, proposed, buttons, fields, folds, folds_above }.render()
     }
 }
 
@@ -354,6 +373,8 @@ struct OpenPage<'a> {
     fallback: Option<Table>,
     countdown: Option<Countdown>,
     table: Table,
+    /// The action that the question proposes.
+    proposed: Option<Table>,
     buttons: Vec<Button>,
     fields: Option<Fields>,
     /// The parts that are not shown at once.
@@ -399,7 +420,11 @@ impl OpenPage<'_> {
 
     /// Whether there is more to read than a line or two before the answers.
     fn has_evidence(&self) -> bool {
-        self.fallback.is_some() || !self.table.rows.is_empty() || !self.card.explanation.is_empty() || self.card.is_long()
+        self.fallback.is_some()
+            || self.proposed.is_some()
+            || !self.table.rows.is_empty()
+            || !self.card.explanation.is_empty()
+            || self.card.is_long()
     }
 
     /// The id of a field's control, to which the link in the error summary leads. A text answer has only one control, `answer`.
@@ -420,7 +445,10 @@ impl OpenPage<'_> {
     fn typed(&self, name: &str) -> &str {
         match &self.open.answers {
             Answers::Form { typed, .. } => typed.get(name).map_or("", String::as_str),
-            Answers::Choices(_) | Answers::Text { .. } => "",
+            Answers::Choices(_) | Answers::Text { .. } => {
+                let proposal = self.open.proposal.as_ref();
+                proposal.and_then(|proposal| proposal.typed.get(name)).map_or("", String::as_str)
+            }
         }
     }
 }

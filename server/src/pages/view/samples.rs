@@ -69,5 +69,6 @@ pub(super) fn open() -> OpenQuestion {
         kept: None,
         risk: None,
         needs_comment: false,
+        proposal: None,
     }
 }

@@ -43,6 +43,8 @@ pub(in crate::pages) struct Again {
     pub nonce: String,
     /// The button and the texts.
     pub typed: Vec<Typed>,
+    /// The inputs that are sent with them, and not shown.
+    pub hidden: Vec<Typed>,
 }
 
 /// One field of a form that is sent again.
@@ -156,6 +158,7 @@ mod tests {
             form_action: "/a/plc_token".to_owned(),
             nonce: "n0nce".to_owned(),
             typed: vec![typed("value", "\nDear <b>"), typed("field.cap", "25 \"o"), typed("comment", &"x".repeat(61))],
+            hidden: Vec::new(),
         };
         for trouble in [Trouble::CannotSave, Trouble::TooManyTries] {
             let html = TroublePage::new("placet.example".to_owned(), trouble, Some(again.clone())).render().unwrap();

@@ -7,6 +7,7 @@ use domain::intent::command::{Command, Later, Respond};
 use domain::intent::event::{ClientEvent, ExtensionCause};
 use domain::people::authority::Action;
 use domain::people::principal::{Principal, Role};
+use domain::suspension::proposal::Named;
 use domain::suspension::{FallbackPolicy, ResponseType};
 use domain::wire::{SuspendRequest, SuspensionRecord};
 use futures_util::future::BoxFuture;
@@ -149,6 +150,8 @@ pub(super) fn answer(record: &SuspensionRecord, value: &Value, call: u64) -> Wri
         answerer: None,
         comment_on_refusal: None,
         in_place_of: None,
+        proposal: None,
+        named: Named::default(),
         takes_back: false,
     };
     let target = Target::Intent(record.intent_id);

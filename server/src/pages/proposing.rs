@@ -1,0 +1,145 @@
+//! The proposed action in the form of a question: the person edits the fields that the agent lets people edit, sees the changes, and
+//! then decides.
+//!
+//! Guarantee: an answer approves the action whose changes the person was shown. Mechanism: the form carries the digest of the action that
+//! the page showed; if the typed texts make another one, the page is shown again with the changes. Failure: a browser whose script shows
+//! the changes as they are typed says so in the form, and is believed: the form is the person's own.
+
+use actix_web::http::StatusCode;
+use domain::base::field::FieldError as Broken;
+use domain::base::sealed::Hash;
+use domain::base::words;
+use domain::form::{Field, Kind, Problem, Typed};
+use domain::suspension::evidence::action_digest;
+use domain::suspension::proposal::{CHANGES_MAX, Named, PROPOSAL, Proposal, changes, is_same};
+use serde_json::{Map, Value};
+use store::LinkView;
+
+use super::context::FIELD_PREFIX;
+use super::fields;
+use super::form::Form;
+use super::proposed::BASE_PREFIX;
+use super::scripts::PROPOSAL as SCRIPT;
+use super::view::{ChangeRow, FieldError, FieldProblem, FormError, ProposalShown};
+
+/// The digest in a form whose script has shown the changes.
+const LIVE: &str = "live";
+
+/// The action about which the answer in a form decides.
+pub(super) fn named(form: &Form, link: &LinkView) -> Result<Named, FormError> {
+    let Some(proposal) = &link.question.proposal else { return Ok(Named::default()) };
+    let current = proposal.current(&link.suspension.counted);
+    let based_on = action_digest(current);
+    let refuses = form.value.as_deref().is_some_and(|value| proposal.is_refused_by(&Value::from(value)));
+    if refuses && !form.proposed.looks {
+        return Ok(Named { action: None, based_on });
+    }
+    if !form.proposed.based_on.is_empty() && Hash::parse(&form.proposed.based_on) != based_on {
+        return Err(changed(proposal, link));
+    }
+    let typed = form.proposed.merged(&proposal.shape(), &form.fields, &proposal.typed(current));
+    let edited = proposal.read(current, &typed).map_err(|problems| needs_change(proposal, problems))?;
+    proposal.check_edit(&edited).map_err(|errors| broken(proposal, errors))?;
+    let shown = &form.proposed.shown;
+    let is_seen = shown == LIVE || is_same(&edited, current) || Some(&digest(&edited)) == Some(shown);
+    if form.proposed.looks || !is_seen {
+        return Err(FormError::LookFirst);
+    }
+    Ok(Named { action: Some(edited), based_on })
+}
+
+/// The refusal of a form that began from an action that another person has edited since.
+pub(super) fn changed(proposal: &Proposal, link: &LinkView) -> FormError {
+    let counted = &link.suspension.counted;
+    let by = proposal.edited_by(counted).map(|counted| counted.person.clone());
+    FormError::ProposalChanged { by, count: changes(&proposal.action, proposal.current(counted)).len() }
+}
+
+/// The status of the page that comes back.
+pub(super) fn status(error: &FormError) -> StatusCode {
+    if matches!(error, FormError::ProposalChanged { .. }) {
+        StatusCode::PRECONDITION_FAILED
+    } else {
+        StatusCode::UNPROCESSABLE_ENTITY
+    }
+}
+
+fn digest(action: &Map<String, Value>) -> String {
+    action_digest(action).map(|digest| digest.to_string()).unwrap_or_default()
+}
+
+fn needs_change(proposal: &Proposal, problems: Vec<Problem>) -> FormError {
+    FormError::NeedsChange(proposal.editable.as_ref().map(|schema| fields::errors(schema, problems)).unwrap_or_default())
+}
+
+/// The errors of the page for the places of an action that the domain refuses.
+pub(super) fn broken(proposal: &Proposal, errors: Vec<Broken>) -> FormError {
+    let problem = |error: Broken| {
+        let pointer = error.field.strip_prefix(PROPOSAL).unwrap_or_default().to_owned();
+        Problem { pointer, rule: error.rule, message: error.message }
+    };
+    let problems: Vec<Problem> = errors.into_iter().take(CHANGES_MAX).map(problem).collect();
+    match needs_change(proposal, problems) {
+        FormError::NeedsChange(errors) if errors.is_empty() => {
+            let (name, label) = (String::new(), words::PROPOSED_ACTION.to_owned());
+            FormError::NeedsChange(vec![FieldError { name, label, problem: FieldProblem::TooLong }])
+        }
+        error => error,
+    }
+}
+
+/// The proposed action as the page shows it: with what was typed, or as it stands if nothing was sent yet.
+pub(super) fn shown(link: &LinkView, form: &Form, is_typed: bool) -> Option<ProposalShown> {
+    let proposal = link.question.proposal.as_ref()?;
+    let counted = &link.suspension.counted;
+    let current = proposal.current(counted);
+    let (shape, base) = (proposal.shape(), proposal.typed(current));
+    let typed = if is_typed { form.proposed.merged(&shape, &form.fields, &base) } else { base.clone() };
+    let edited = proposal.read(current, &typed).ok();
+    let original = proposal.typed(&proposal.action);
+    let rows = shape.fields().map(|field| row(field, &original, &typed)).collect();
+    let edited_by = proposal.edited_by(counted).map(|counted| (counted.person.clone(), counted.at));
+    Some(ProposalShown {
+        action: Value::Object(proposal.action.clone()),
+        editable: proposal.editable.clone(),
+        refuses: !proposal.refusing.is_empty(),
+        rows,
+        edited_by,
+        based_on: digest(current),
+        shown: edited.as_ref().map(digest).unwrap_or_default(),
+        base: base.into_iter().map(|(name, text)| (format!("{BASE_PREFIX}{name}"), text)).collect(),
+        typed,
+        script_path: SCRIPT.path(),
+    })
+}
+
+/// What a field says before and after the edit.
+fn row(field: &Field, original: &Typed, typed: &Typed) -> ChangeRow {
+    let (was, now) = (said(field, original), said(field, typed));
+    ChangeRow {
+        name: format!("{FIELD_PREFIX}{}", field.pointer),
+        label: fields::named(field.title.as_deref(), &field.name),
+        is_changed: was != now,
+        was,
+        now,
+        is_boolean: field.kind == Kind::Boolean,
+        is_many: matches!(field.kind, Kind::Many { .. }),
+    }
+}
+
+/// The text of a field, as it stands among the changes.
+fn said(field: &Field, typed: &Typed) -> String {
+    match &field.kind {
+        Kind::Boolean if typed.get(&field.pointer).is_some_and(|text| !text.is_empty()) => words::YES.to_owned(),
+        Kind::Boolean => words::NO.to_owned(),
+        Kind::Many { options, .. } => {
+            let is_ticked = |index: &usize| typed.get(&field.tick_name(*index)).is_some_and(|text| !text.is_empty());
+            let ticked = (0..options.len()).filter(is_ticked).filter_map(|index| options.get(index));
+            ticked.map(|option| option.value.as_str()).collect::<Vec<_>>().join(", ")
+        }
+        Kind::Text { .. } | Kind::Number(_) | Kind::Integer(_) | Kind::One(_) => {
+            let text = typed.get(&field.pointer).map_or("", String::as_str);
+            text.replace("\r\n", "\n").replace('\r', "\n").trim().to_owned()
+        }
+    }
+}
