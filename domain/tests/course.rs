@@ -140,6 +140,26 @@ struct Walk {
     decided: usize,
 }
 
+/// The answer of a person to the open question.
+fn answered(id: SuspensionId, value: &str) -> Respond {
+    Respond {
+        suspension_id: id.expose(),
+        value: Some(json!(value)),
+        claimed_responded_by: None,
+        metadata: None,
+        checkpoint: None,
+        expects: None,
+        evidence: None,
+        assertion: None,
+        answerer: None,
+        in_place_of: None,
+        takes_back: false,
+        comment_on_refusal: None,
+        proposal: None,
+        named: Named::default(),
+    }
+}
+
 impl Walk {
     fn new(seed: u64) -> Self {
         let now = from_micros(1_795_507_200_000_000);
@@ -287,22 +307,7 @@ impl Walk {
             10 | 11 => {
                 let open = self.intent.open.as_ref()?.id;
                 let value = if self.draw.below(YES_OF) == 0 { "yes" } else { "no" };
-                let respond = Respond {
-                    suspension_id: open.expose(),
-                    value: Some(json!(value)),
-                    claimed_responded_by: None,
-                    metadata: None,
-                    checkpoint: None,
-                    expects: None,
-                    evidence: None,
-                    assertion: None,
-                    answerer: None,
-                    in_place_of: None,
-                    takes_back: false,
-                    comment_on_refusal: None,
-                    proposal: None,
-                    named: Named::default(),
-                };
+                let respond = answered(open, value);
                 return Some((Command::Respond(Box::new(respond)), principal(Role::Operator, "olga")));
             }
             _ => {

@@ -312,12 +312,11 @@ fn respond(intent: &Intent, respond: &Respond, by: &Principal, now: DateTime<Utc
     Ok(std::iter::once(answered).chain(goes_on(intent, open, "answered")).collect())
 }
 
-/// Checks the value of an answer and the demands on it. The action about which it decides, and its hashes.
-fn checked(
-    open: &Suspension,
-    respond: &Respond,
-    value: &Value,
-) -> Result<(Option<Map<String, Value>>, Option<Evidence>), Rejection> {
+/// The action about which an answer decides, and the hashes of the answer.
+type Decided = (Option<Map<String, Value>>, Option<Evidence>);
+
+/// Checks the value of an answer and the demands on it.
+fn checked(open: &Suspension, respond: &Respond, value: &Value) -> Result<Decided, Rejection> {
     open.check(value)?;
     if let Some(demand) = &respond.comment_on_refusal {
         demand.check(value, respond.metadata.as_ref()).map_err(|error| Rejection::Invalid { errors: vec![error] })?;

@@ -134,7 +134,9 @@ fn change(intent: &Intent, command: &PlanCommand, wanted: &PlanChange, by: &Prin
     }
     let (mut outline, mut review) = (outline.clone(), review.clone());
     let raise = |prepared: &mut Prepared| {
-        rules.iter().for_each(|rule| prepared.question.raise(rule, &plan.created_by.name));
+        for rule in rules {
+            prepared.question.raise(rule, &plan.created_by.name);
+        }
         prepared.question.required_assurance
     };
     for (body, prepared) in outline.checkpoints.iter_mut().flatten() {

@@ -79,30 +79,7 @@ pub enum Ownership {
 /// `NotFound` if the caller may not even read the object; `Forbidden`, `SelfResponse`, `NotAssigned` or `AssuranceTooLow` if it may read
 /// but not act.
 pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> Result<(), Rejection> {
-    let mut is_creator = false;
-    if let Object::Intent { created_by, handed_for, .. } = object {
-        is_creator = is_same(&created_by.name, &principal.name);
-        let permission = permission(principal, object);
-        // An agent may ask for access to an intent that it may not read.
-        let is_hidden = permission.is_none() && action != Action::RequestAccess;
-        let is_anothers = principal.role == Role::Agent && !is_creator && is_hidden;
-        // A tied gateway may see a question only if it was handed a message about that question. The row of each message names
-        // the channel, and so the gateways that were handed it.
-        let was_handed_nothing = principal.tied_to.is_some() && handed_for.is_empty();
-        if is_anothers || was_handed_nothing {
-            return Err(Rejection::NotFound);
-        }
-        if principal.role == Role::Agent && !is_creator {
-            within(permission, is_assigned(principal, object), action)?;
-        }
-    }
-    if let Object::Portfolio { created_by } | Object::Subscription { created_by } = object {
-        is_creator = is_same(&created_by.name, &principal.name);
-        // A portfolio or subscription has no assigned agents and no entries: only its creator and people may read it.
-        if principal.tied_to.is_some() || principal.role == Role::Agent && !is_creator {
-            return Err(Rejection::NotFound);
-        }
-    }
+    let is_creator = seen(principal, action, object)?;
     let [is_admin, is_auditor, is_operator] = [Role::Admin, Role::Auditor, Role::Operator].map(|role| principal.role == role);
     let allowed = match action {
         Action::Read => principal.role != Role::Verifier,
@@ -142,9 +119,16 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
         Action::Respond | Action::Decide if principal.role == Role::Agent => return Err(Rejection::SelfResponse),
         Action::Preview | Action::IssueReceipt => matches!(principal.role, Role::Agent | Role::Operator | Role::Admin),
         // No agent may do these, not even the asker: a deadline would be no limit for an agent that could move it, and an agent
-        // could press people with reminders. Requests for access are made by agents and decided by people.
-        Action::Extend | Action::Remind | Action::DecideAccess | Action::RevokeReceipt => is_operator || is_admin,
-        Action::Claim | Action::Release | Action::Delegate | Action::Reassign => is_operator || is_admin,
+        // could press people with reminders. Requests for access are made by agents and decided by people. Only people have a place at a
+        // question.
+        Action::Extend
+        | Action::Remind
+        | Action::DecideAccess
+        | Action::RevokeReceipt
+        | Action::Claim
+        | Action::Release
+        | Action::Delegate
+        | Action::Reassign => is_operator || is_admin,
         Action::Respond => answers(principal),
         Action::Decide => matches!(principal.role, Role::Operator | Role::Admin | Role::Channel),
         Action::Govern | Action::ManageKeys | Action::Redrive | Action::SignTree | Action::Redact => is_admin,
@@ -159,6 +143,35 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
     }
     not_its_own(principal, action, object)?;
     meets_demands(principal, action, object)
+}
+
+/// Whether the caller created the object. Refuses with `NotFound` if the caller must not learn that the object exists.
+fn seen(principal: &Principal, action: Action, object: Object<'_>) -> Result<bool, Rejection> {
+    let mut is_creator = false;
+    if let Object::Intent { created_by, handed_for, .. } = object {
+        is_creator = is_same(&created_by.name, &principal.name);
+        let permission = permission(principal, object);
+        // An agent may ask for access to an intent that it may not read.
+        let is_hidden = permission.is_none() && action != Action::RequestAccess;
+        let is_anothers = principal.role == Role::Agent && !is_creator && is_hidden;
+        // A tied gateway may see a question only if it was handed a message about that question. The row of each message names
+        // the channel, and so the gateways that were handed it.
+        let was_handed_nothing = principal.tied_to.is_some() && handed_for.is_empty();
+        if is_anothers || was_handed_nothing {
+            return Err(Rejection::NotFound);
+        }
+        if principal.role == Role::Agent && !is_creator {
+            within(permission, is_assigned(principal, object), action)?;
+        }
+    }
+    if let Object::Portfolio { created_by } | Object::Subscription { created_by } = object {
+        is_creator = is_same(&created_by.name, &principal.name);
+        // A portfolio or subscription has no assigned agents and no entries: only its creator and people may read it.
+        if principal.tied_to.is_some() || principal.role == Role::Agent && !is_creator {
+            return Err(Rejection::NotFound);
+        }
+    }
+    Ok(is_creator)
 }
 
 /// Whether the role answers questions. An admin's key manages the server. An admin who has logged in is a person, and answers as one.

@@ -59,7 +59,7 @@ pub(super) async fn delegate(request: HttpRequest, shared: Data<Shared>) -> Resu
     let body = Json::of(&request)?;
     let suspension_id = suspension_id(&request)?;
     let write = Write { action: Action::Delegate, scope: "POST /suspensions/{id}/delegate", if_match_required: false };
-    let command = |body: DelegateRequest| Ok(handing::delegating(suspension_id, &body)?);
+    let command = |body: DelegateRequest| handing::delegating(suspension_id, &body);
     Ok(respond(write.send_to(Target::Suspension(suspension_id), &request, caller, &shared, body, command).await?))
 }
 
@@ -73,6 +73,6 @@ pub(super) async fn reassign(request: HttpRequest, shared: Data<Shared>) -> Resu
     let body = Json::of(&request)?;
     let suspension_id = suspension_id(&request)?;
     let write = Write { action: Action::Reassign, scope: "POST /suspensions/{id}/reassign", if_match_required: false };
-    let command = |body: ReassignRequest| Ok(handing::reassigning(suspension_id, body)?);
+    let command = |body: ReassignRequest| handing::reassigning(suspension_id, body);
     Ok(respond(write.send_to(Target::Suspension(suspension_id), &request, caller, &shared, body, command).await?))
 }

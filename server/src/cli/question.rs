@@ -193,7 +193,7 @@ pub(super) fn whole(question: &SuspensionRecord, now: DateTime<Utc>, columns: us
     for (key, value) in &question.context {
         writeln!(out, "{}", margins.entry(&text::visible_line(key), value))?;
     }
-    out.push_str(&proposed(question, &margins)?);
+    out.push_str(&proposed(question, margins)?);
     let beside = beside(question);
     if !beside.is_empty() {
         writeln!(out, "\nWhat else the agent sent")?;
@@ -225,7 +225,7 @@ pub(super) fn whole(question: &SuspensionRecord, now: DateTime<Utc>, columns: us
 }
 
 /// The action that the question proposes, what people have changed in it, and what may be edited; empty if it proposes none.
-fn proposed(question: &SuspensionRecord, margins: &Margins) -> anyhow::Result<String> {
+fn proposed(question: &SuspensionRecord, margins: Margins) -> anyhow::Result<String> {
     let mut out = String::new();
     let Some(proposal) = &question.proposal else { return Ok(out) };
     writeln!(out, "\n{}", words::PROPOSED_ACTION)?;

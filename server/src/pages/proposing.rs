@@ -38,7 +38,7 @@ pub(super) fn named(form: &Form, link: &LinkView) -> Result<Named, FormError> {
         return Err(changed(proposal, link));
     }
     let typed = form.proposed.merged(&proposal.shape(), &form.fields, &proposal.typed(current));
-    let edited = proposal.read(current, &typed).map_err(|problems| needs_change(proposal, problems))?;
+    let edited = proposal.read(current, &typed).map_err(|problems| FormError::NeedsChange(broken_fields(proposal, problems)))?;
     proposal.check_edit(&edited).map_err(|errors| broken(proposal, errors))?;
     let shown = &form.proposed.shown;
     let is_seen = shown == LIVE || is_same(&edited, current) || Some(&digest(&edited)) == Some(shown);
@@ -68,8 +68,8 @@ fn digest(action: &Map<String, Value>) -> String {
     action_digest(action).map(|digest| digest.to_string()).unwrap_or_default()
 }
 
-fn needs_change(proposal: &Proposal, problems: Vec<Problem>) -> FormError {
-    FormError::NeedsChange(proposal.editable.as_ref().map(|schema| fields::errors(schema, problems)).unwrap_or_default())
+fn broken_fields(proposal: &Proposal, problems: Vec<Problem>) -> Vec<FieldError> {
+    proposal.editable.as_ref().map(|schema| fields::errors(schema, problems)).unwrap_or_default()
 }
 
 /// The errors of the page for the places of an action that the domain refuses.
@@ -79,13 +79,12 @@ pub(super) fn broken(proposal: &Proposal, errors: Vec<Broken>) -> FormError {
         Problem { pointer, rule: error.rule, message: error.message }
     };
     let problems: Vec<Problem> = errors.into_iter().take(CHANGES_MAX).map(problem).collect();
-    match needs_change(proposal, problems) {
-        FormError::NeedsChange(errors) if errors.is_empty() => {
-            let (name, label) = (String::new(), words::PROPOSED_ACTION.to_owned());
-            FormError::NeedsChange(vec![FieldError { name, label, problem: FieldProblem::TooLong }])
-        }
-        error => error,
+    let mut errors = broken_fields(proposal, problems);
+    if errors.is_empty() {
+        let (name, label) = (String::new(), words::PROPOSED_ACTION.to_owned());
+        errors.push(FieldError { name, label, problem: FieldProblem::TooLong });
     }
+    FormError::NeedsChange(errors)
 }
 
 /// The proposed action as the page shows it: with what was typed, or as it stands if nothing was sent yet.

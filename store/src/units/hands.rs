@@ -28,7 +28,7 @@ pub(super) fn load<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &Request
     let question = rows.reads().question(loaded.suspension_row(open.id)?)?;
     let keeps_owner = open.quorum.is_some() || question.separation.is_some();
     let (hands, assignees) = (open.hands.clone(), question.assignees);
-    let mut answering = Answering { hands, assignees, keeps_owner, ..Answering::default() };
+    let mut answering = Answering { assignees, keeps_owner, hands, ..Answering::default() };
     let address = answers_for(&request.principal, None);
     let named = hand.step.named().iter().cloned();
     let people = named.chain(open.hands.holders()).chain(address.clone()).collect();

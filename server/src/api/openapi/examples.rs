@@ -25,8 +25,6 @@ pub(super) fn body(operation_id: &str) -> Option<Value> {
         "suspensions_remind" | "suspensions_take_back" | "suspensions_claim" | "suspensions_release" | "approvals_approve" => {
             json!({})
         }
-        "suspensions_delegate" => json!({ "to": "cleo@example.com" }),
-        "suspensions_reassign" => json!({ "assignees": { "groups": ["finance"] } }),
         "suspensions_respond_to" => json!({ "suspension_id": "019ab0f2-7c11-7d3a-9a55-3f1f0d6b2c10", "value": "approve" }),
         "suspensions_cancel" | "receipts_revoke" => json!({ "reason": "The customer withdrew the order." }),
         "proofs_place" => json!({ "scope": { "kind": "agent", "id": "billing-bot" }, "reason": "Litigation 2026-7" }),
@@ -52,17 +50,6 @@ pub(super) fn body(operation_id: &str) -> Option<Value> {
         "escalations_resolve" => json!({ "resolution": "Use the other account." }),
         "arbitration_ask" => json!({ "reason": "Two agents want to change the same order." }),
         "agents_assign" => json!({ "agent_id": "refund-worker" }),
-        "access_grant" => json!({
-            "principal_id": "refund-auditor", "permission": "read", "reason": "It checks all refunds.", "expires_at": "2027-01-31T18:00:00Z",
-        }),
-        "access_set_acl" => json!({
-            "default_policy": "closed", "entries": [{ "principal_id": "refund-auditor", "permission": "read" }],
-        }),
-        "access_request_access" => json!({
-            "principal_id": "refund-auditor", "requested_permission": "read", "reason": "It checks all refunds.",
-        }),
-        "access_approve" => json!({ "permission": "read", "reason": "The auditor is known." }),
-        "access_deny" => json!({ "reason": "The agent is not known." }),
         "records_record_decision" => {
             json!({ "decision_type": "approach", "outcome": "refund in full", "reasoning": "The order was late." })
         }
@@ -75,9 +62,29 @@ pub(super) fn body(operation_id: &str) -> Option<Value> {
         }
         "records_set_retry_policy" => json!({ "strategy": "exponential", "max_retries": 3 }),
         "keys_create" => json!({ "role": "agent", "name": "refund-agent" }),
-        _ => return of_sets(operation_id),
+        _ => return of_rights(operation_id),
     };
     Some(body)
+}
+
+/// The example bodies of the operations on who may see an intent, and who answers a question.
+fn of_rights(operation_id: &str) -> Option<Value> {
+    Some(match operation_id {
+        "suspensions_reassign" => json!({ "assignees": { "groups": ["finance"] } }),
+        "suspensions_delegate" => json!({ "to": "cleo@example.com" }),
+        "access_grant" => json!({
+            "principal_id": "refund-auditor", "permission": "read", "reason": "It checks all refunds.", "expires_at": "2027-01-31T18:00:00Z",
+        }),
+        "access_set_acl" => json!({
+            "default_policy": "closed", "entries": [{ "principal_id": "refund-auditor", "permission": "read" }],
+        }),
+        "access_request_access" => json!({
+            "principal_id": "refund-auditor", "requested_permission": "read", "reason": "It checks all refunds.",
+        }),
+        "access_approve" => json!({ "permission": "read", "reason": "The auditor is known." }),
+        "access_deny" => json!({ "reason": "The agent is not known." }),
+        _ => return of_sets(operation_id),
+    })
 }
 
 /// The example bodies of the operations on people, portfolios, tasks and subscriptions.

@@ -39,7 +39,7 @@ const ROLE: &str = "agent";
 
 /// Asks, waits, and tells by its exit code how the question ended.
 pub(super) async fn run(args: AskArgs) -> ExitCode {
-    match ask(&args).await {
+    match Box::pin(ask(&args)).await {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             tell(format!("{error:#}"));

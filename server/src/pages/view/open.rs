@@ -562,7 +562,7 @@ mod tests {
         };
         let described = SuspensionChoice { description: Some(long.clone()), ..choice("a", "A", Style::Default) };
         let fallback = Silence::Fallback(Given { label: None, value: json!(endless) });
-        let cases = [
+        let cases = vec![
             ("a key", context(json!({endless.clone(): 1}))),
             ("a key of a group", context(json!({"group": {endless.clone(): 1}}))),
             ("the key of a group", context(json!({endless.clone(): {"a": 1}}))),
