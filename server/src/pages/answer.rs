@@ -93,7 +93,7 @@ pub(super) async fn page_for(request: &HttpRequest, shared: &Shared, pages: &Pag
         let tried = request.query_string() == TRIED;
         pages.outcome_shown.send_replace(true);
         let timeline = way.timeline(link, shared).await;
-        return pages.live_page(StatusCode::OK, Outcome { timeline, ..outcome(pages, link, tried) }.render());
+        return pages.live_page(StatusCode::OK, Outcome { timeline, ..outcome(pages, way, link, tried) }.render());
     }
     let reading = Reading::of_query(request.query_string());
     let (form, kept) = way.kept(link, shared).await.unzip();
@@ -318,7 +318,7 @@ fn refusal(rejection: &Rejection, link: &LinkView) -> Option<(FormError, StatusC
     if let Rejection::PasskeyRefused { reason } = rejection {
         return Some((FormError::PasskeyRefused(reason.clone()), StatusCode::FORBIDDEN));
     }
-    let is_anothers = matches!(rejection, Rejection::NotAssigned | Rejection::SelfResponse);
+    let is_anothers = matches!(rejection, Rejection::NotAssigned | Rejection::SelfResponse | Rejection::Forbidden { .. });
     is_anothers.then_some((FormError::NotAssigned, StatusCode::FORBIDDEN))
 }
 
@@ -383,7 +383,7 @@ fn open_page(
     let (cookie, fresh) = pages.cookie(request, &*shared.entropy);
     let proposal = proposing::shown(link, form, error.is_some() || kept.is_some());
     let page = OpenQuestion {
-        page: Page { host: pages.host(), answering_as: Some(link.recipient.clone()) },
+        page: Page { host: pages.host(), answering_as: Some(link.recipient.clone()), to_inbox: way.session().is_some() },
         asked: asked(link),
         before: link.question.asked_before.clone(),
         context: Value::Object(link.question.context.clone()),
@@ -406,7 +406,7 @@ fn open_page(
         error,
         reading,
         assignees: link.question.assignees.as_ref().map(Assignees::in_words).unwrap_or_default(),
-        may_answer: link.may_answer,
+        may_answer: way.may_answer(link),
         quorum: quorum(link),
         hands: hands(link, form.typed_hands()),
         passkey: passkey(request, pages, link),
@@ -542,9 +542,9 @@ fn plan(link: &LinkView, channels: &Channels) -> Vec<PlanRow> {
     told.chain(plan.ends_at.map(|at| PlanRow { at, sentence: plan.silence.sentence(), end: true })).collect()
 }
 
-fn outcome(pages: &Pages, link: &LinkView, tried: bool) -> Outcome {
+fn outcome(pages: &Pages, way: &Way, link: &LinkView, tried: bool) -> Outcome {
     Outcome {
-        page: Page { host: pages.host(), answering_as: Some(link.recipient.clone()) },
+        page: Page { host: pages.host(), answering_as: Some(link.recipient.clone()), to_inbox: way.session().is_some() },
         asked: asked(link),
         ending: ending(link),
         times_path: TIMES.path(),

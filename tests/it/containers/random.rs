@@ -174,8 +174,11 @@ async fn check_endings(api: &Api, id: &str, had: &BTreeMap<String, Vec<InForce>>
         let portfolio = payload["portfolio_id"].as_str().unwrap_or_default().to_owned();
         // The deadlines of a portfolio that may have been in force then; several, if one was moved at the very moment.
         let in_force = |portfolio: &String| {
-            let deadlines = had.get(portfolio).into_iter().flatten();
-            deadlines.filter(|(from, to, _)| *from <= at && at <= *to).map(|(.., deadline)| *deadline).collect::<Vec<_>>()
+            had[portfolio]
+                .iter()
+                .filter(|(from, to, _)| *from <= at && at <= *to)
+                .map(|(.., deadline)| *deadline)
+                .collect::<Vec<_>>()
         };
         let is_over =
             |portfolio: &String| in_force(portfolio).iter().all(|deadline| deadline.is_some_and(|deadline| deadline <= at));
@@ -228,8 +231,9 @@ fn assert_no_circle(needs: &BTreeMap<&str, BTreeSet<String>>) {
     }
 }
 
-/// Lets workers do random things, and returns the portfolios that they used.
-async fn work(app: &TestApp, other: Option<&str>, seed: u64) -> Vec<String> {
+/// Lets workers do random things. `before` are the portfolios that earlier workers used; the intents of these workers are checked again.
+/// Returns them and the new ones.
+async fn work(app: &TestApp, other: Option<&str>, seed: u64, before: Vec<String>) -> Vec<String> {
     let made = join_all((0..INTENTS).map(async |_| app.agent().active_intent().await)).await;
     let portfolio =
         async |_| app.agent().post("api/v1/portfolios", json!({"name": "random"})).await.ok()["id"].as_str().unwrap().to_owned();
@@ -250,6 +254,7 @@ async fn work(app: &TestApp, other: Option<&str>, seed: u64) -> Vec<String> {
     .await;
     app.settle().await;
     check(&app.agent()).await;
+    let portfolios = [before, portfolios].concat();
     check_portfolios(&app.operator(), &portfolios, app.clock.now()).await;
     portfolios
 }
@@ -261,7 +266,7 @@ on_each_store! {
         let replica = if app.scratch().is_some() { Some(app.replica().await) } else { None };
         let mut portfolios = Vec::new();
         for seed in SEEDS {
-            portfolios = work(app, replica.as_ref().map(|replica| &*replica.base), seed).await;
+            portfolios = work(app, replica.as_ref().map(|replica| &*replica.base), seed, portfolios).await;
         }
         if let Some(replica) = replica {
             replica.stop().await;

@@ -46,14 +46,18 @@ const SERVER: &[&str] = &[
 const SURFACES: &[&str] = &["api", "pages", "inbox", "protocols"];
 /// Imports of a surface from parts of the server other than `edge`. The reasons: `observe` defines the form in which metrics are
 /// served; the pages of development mode need the mode, and show mails of earlier processes, which the worker renders anew; the login leads to the
-/// issuer of identities.
+/// issuer of identities; the operator's file has the reasons for a no, and the kinds of questions that may be answered together.
 const BEYOND_THE_EDGE: &[(&str, &str)] = &[
     ("api/metrics.rs", "observe/metrics.rs"),
     ("pages/development.rs", "config/mod.rs"),
     ("pages/development.rs", "worker/deliveries.rs"),
     ("pages/guard.rs", "config/mod.rs"),
+    ("pages/inbox.rs", "config/mod.rs"),
+    ("pages/mod.rs", "config/mod.rs"),
     ("pages/mod.rs", "openid/mod.rs"),
     ("pages/openid.rs", "openid/mod.rs"),
+    ("pages/together.rs", "config/mod.rs"),
+    ("pages/view/inbox.rs", "config/mod.rs"),
 ];
 /// The folders and files of the store, in order. Each may import only those before it.
 const STORE: &[&str] = &[

@@ -93,8 +93,17 @@
     if (!fresh) return;
     const ids = new Set(all("#asks > li", fresh).map((li) => li.id));
     let arrived = 0, departed = 0, before = asks().firstElementChild;
-    for (const li of rows()) {
+    // Behind the last row that both lists have, a row may only have moved to the next page, or come from there.
+    const had = rows(), has = all("#asks > li", fresh), next = "#more a";
+    const known = new Set(had.map((li) => li.id));
+    const end = had.findLastIndex((li) => ids.has(li.id)), start = has.findLastIndex((li) => known.has(li.id));
+    const moved = one(next, fresh) ? had.slice(end + 1) : [], came = one(next) ? has.slice(start + 1) : [];
+    for (const li of had) {
       if (ids.has(li.id) || li.classList.contains("gone")) continue;
+      if (moved.includes(li) && li !== here) {
+        li.remove();
+        continue;
+      }
       departed++;
       li.classList.add("gone");
       const said = document.createElement("p");
@@ -113,7 +122,7 @@
         continue;
       }
       old?.remove();
-      arrived++;
+      if (!came.includes(li)) arrived++;
       asks().insertBefore(document.adoptNode(li), before);
     }
     for (const part of ["#tabs", "#sum", "#none", "#more"]) {
@@ -159,7 +168,7 @@
   // The server says when the list has changed; without its stream the script asks now and then.
   let stream = null;
   function listen() {
-    if (ended || stream || !window.EventSource) return;
+    if (ended || stream || document.hidden || !window.EventSource) return;
     stream = new EventSource("/inbox/live" + location.search);
     stream.addEventListener("list", (event) => {
       heard = performance.now();
@@ -168,6 +177,13 @@
     });
     stream.onerror = () => look();
   }
+  // A browser has six connections to one server. A page that no person sees gives its own back, and asks now and then.
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden) look();
+    else stream?.close();
+    if (document.hidden) stream = null;
+    listen();
+  });
   setInterval(() => {
     count();
     const open = stream && stream.readyState === 1;

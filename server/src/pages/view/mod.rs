@@ -73,6 +73,8 @@ pub(super) struct Page {
     pub host: String,
     /// The person this link belongs to.
     pub answering_as: Option<String>,
+    /// Whether the reader has logged in, so that the page leads to the inbox.
+    pub to_inbox: bool,
 }
 
 /// The parts of every page behind the login: the person who logged in.

@@ -19,7 +19,7 @@ fn approve_and_deny() -> Choices {
 }
 
 pub(super) fn page() -> Page {
-    Page { host: "placet.example".to_owned(), answering_as: Some("priya@example.com".to_owned()) }
+    Page { host: "placet.example".to_owned(), answering_as: Some("priya@example.com".to_owned()), to_inbox: false }
 }
 
 /// The address of the script that shows times.

@@ -19,7 +19,7 @@ pub(in crate::pages) struct UnknownLink {
 impl UnknownLink {
     /// The page of this host.
     pub(in crate::pages) fn new(host: String) -> Self {
-        Self { page: Page { host, answering_as: None } }
+        Self { page: Page { host, answering_as: None, to_inbox: false } }
     }
 }
 
@@ -100,7 +100,7 @@ pub(in crate::pages) enum Trouble {
 impl TroublePage {
     /// The page of this host.
     pub(in crate::pages) fn new(host: String, trouble: Trouble, again: Option<Again>) -> Self {
-        Self { page: Page { host, answering_as: None }, trouble, again }
+        Self { page: Page { host, answering_as: None, to_inbox: false }, trouble, again }
     }
 
     fn title(&self) -> &'static str {
