@@ -27,6 +27,8 @@ const MEASURE: &str = "((SLACK) => {
     while (walker.nextNode()) {
         const node = walker.currentNode, parent = node.parentElement;
         if (!node.data.trim() || parent.closest('.vh, .skip, option, script, style, textarea')) continue;
+        // Text in a part that is folded away has a place, but no reader sees it.
+        if (!parent.checkVisibility()) continue;
         // Spaces that hang over the end of a line are invisible, so words are measured one by one.
         const ranges = [...node.data.matchAll(/\\S+/gu)].map((word) => {
             const range = document.createRange();
