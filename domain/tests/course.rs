@@ -22,7 +22,6 @@ use domain::intent::event::Event;
 use domain::intent::evolve::evolve;
 use domain::intent::status::Status;
 use domain::people::principal::{Assurance, Credential, Principal, Role};
-use domain::suspension::proposal::Named;
 use domain::suspension::retry::Schedule;
 use domain::suspension::seeming::SeemingSecret;
 use domain::suspension::{Asker, FallbackPolicy, Kind, Question, ResponseType, SuspensionChoice};
@@ -142,22 +141,7 @@ struct Walk {
 
 /// The answer of a person to the open question.
 fn answered(id: SuspensionId, value: &str) -> Respond {
-    Respond {
-        suspension_id: id.expose(),
-        value: Some(json!(value)),
-        claimed_responded_by: None,
-        metadata: None,
-        checkpoint: None,
-        expects: None,
-        evidence: None,
-        assertion: None,
-        answerer: None,
-        in_place_of: None,
-        takes_back: false,
-        comment_on_refusal: None,
-        proposal: None,
-        named: Named::default(),
-    }
+    Respond { suspension_id: id.expose(), value: Some(json!(value)), ..Respond::default() }
 }
 
 impl Walk {

@@ -21,7 +21,6 @@ use domain::people::principal::{Credential, Principal, Role};
 use domain::problem::Rejection;
 use domain::suspension::assignees::{AssignedRole, Assignees};
 use domain::suspension::hands::Hands;
-use domain::suspension::proposal::Named;
 use domain::suspension::quorum::Quorum;
 use domain::suspension::{Asker, FallbackPolicy, Kind, Resolution, ResolutionReason, ResponseType, Suspension, SuspensionChoice};
 use serde_json::json;
@@ -243,19 +242,12 @@ impl World {
         }
         let command = Command::Respond(Box::new(Respond {
             suspension_id: SuspensionId(Uuid::from_u128(2)).expose(),
-            checkpoint: None,
             value: Some(json!(value)),
             claimed_responded_by: claimed,
-            metadata: None,
-            expects: None,
-            evidence: None,
-            assertion: None,
             answerer,
             in_place_of,
             takes_back,
-            comment_on_refusal: None,
-            proposal: None,
-            named: Named::default(),
+            ..Respond::default()
         }));
         let gateway = by.key_id().filter(|_| by.role == Role::Channel);
         let decided = decide(&self.intent, &command, &by, self.now);

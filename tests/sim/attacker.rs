@@ -10,7 +10,6 @@ use domain::intent::command::{Command, Respond};
 use domain::intent::status::Status;
 use domain::people::principal::{Assurance, Principal, Role};
 use domain::problem::Rejection;
-use domain::suspension::proposal::Named;
 use futures_util::FutureExt;
 use serde_json::json;
 use store::link::LinkToken;
@@ -75,22 +74,7 @@ fn target(world: &World) -> Option<(IntentId, String, String)> {
 fn draw_trespass(world: &World, creator: &str, named: String) -> (&'static str, Principal, Command) {
     let team = format!("team-{}", creator.trim_start_matches("agent-").parse::<u64>().unwrap_or(0) % 2);
     let respond = |suspension_id: String| {
-        Command::Respond(Box::new(Respond {
-            suspension_id,
-            value: Some(json!("approve")),
-            claimed_responded_by: None,
-            metadata: None,
-            checkpoint: None,
-            expects: None,
-            evidence: None,
-            assertion: None,
-            answerer: None,
-            comment_on_refusal: None,
-            in_place_of: None,
-            proposal: None,
-            named: Named::default(),
-            takes_back: false,
-        }))
+        Command::Respond(Box::new(Respond { suspension_id, value: Some(json!("approve")), ..Respond::default() }))
     };
     match world.draw(|chance| chance.below(8)) {
         0 => ("answers its own question", principal(creator, &team, Role::Agent), respond(named)),

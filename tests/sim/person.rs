@@ -7,7 +7,6 @@ use domain::base::time::micros;
 use domain::intent::command::{Command, Respond};
 use domain::people::principal::Principal;
 use domain::problem::Rejection;
-use domain::suspension::proposal::Named;
 use domain::suspension::{ResponseType, Suspension, SuspensionChoice};
 use futures_util::FutureExt;
 use serde_json::{Value, json};
@@ -152,17 +151,7 @@ pub(crate) fn request(
             value: Some(value),
             // The server keeps this claim in the record, but takes the responder from the principal.
             claimed_responded_by: Some("the boss".to_owned()),
-            metadata: None,
-            checkpoint: None,
-            expects: None,
-            evidence: None,
-            assertion: None,
-            answerer: None,
-            comment_on_refusal: None,
-            in_place_of: None,
-            proposal: None,
-            named: Named::default(),
-            takes_back: false,
+            ..Respond::default()
         }))),
     }
 }

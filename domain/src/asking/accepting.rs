@@ -239,16 +239,8 @@ pub fn answer(body: RespondRequest) -> Result<Respond, Errors> {
         value: body.value,
         claimed_responded_by,
         metadata: body.metadata,
-        checkpoint: None,
-        expects: None,
-        evidence: None,
-        assertion: None,
-        answerer: None,
-        comment_on_refusal: None,
-        in_place_of: None,
-        proposal: None,
         named: Named { action: body.proposal, based_on },
-        takes_back: false,
+        ..Respond::default()
     })
 }
 

@@ -12,7 +12,6 @@ use crate::intent::command::{Respond, Suspend};
 use crate::people::principal::Principal;
 use crate::suspension::assignees::Assignees;
 use crate::suspension::demand::Risk;
-use crate::suspension::proposal::Named;
 use crate::suspension::requested::{APPROVE, DENY, Requested};
 use crate::suspension::{FallbackPolicy, Kind, NO, ResponseType, YES};
 use crate::wire::{
@@ -186,22 +185,7 @@ fn answer(
     }
     let metadata = notes.filter(|notes| !notes.is_empty()).map(|notes| Map::from_iter([("notes".to_owned(), json!(notes))]));
     let (suspension_id, value) = (id.expose(), Some(value));
-    Ok(Respond {
-        named: Named::default(),
-        suspension_id,
-        checkpoint: None,
-        value,
-        claimed_responded_by,
-        metadata,
-        expects: Some(kind),
-        evidence: None,
-        assertion: None,
-        answerer: None,
-        comment_on_refusal: None,
-        in_place_of: None,
-        proposal: None,
-        takes_back: false,
-    })
+    Ok(Respond { suspension_id, value, claimed_responded_by, metadata, expects: Some(kind), ..Respond::default() })
 }
 
 fn requested(reason: String, claimed: Option<String>, by: &Principal) -> Requested {

@@ -159,7 +159,7 @@ impl ByRecord {
 }
 
 /// An answer as given.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Respond {
     /// The suspension it names; empty if it names a checkpoint.
     pub suspension_id: String,

@@ -18,7 +18,6 @@ use domain::intent::command::{Command, Respond};
 use domain::people::authority::Action;
 use domain::people::principal::{Principal, Role};
 use domain::suspension::Resolution;
-use domain::suspension::proposal::Named;
 use harness::app::TestApp;
 use harness::clock::FakeClock;
 use harness::requests::{principal, write};
@@ -177,22 +176,7 @@ async fn read_questions(store: &dyn Store, original: &Original, phase: &str, res
 }
 
 fn answer((intent, question): (IntentId, SuspensionId)) -> store::Request {
-    let respond = Respond {
-        suspension_id: question.expose(),
-        value: Some(Value::from("approve")),
-        claimed_responded_by: None,
-        metadata: None,
-        checkpoint: None,
-        expects: None,
-        evidence: None,
-        assertion: None,
-        answerer: None,
-        comment_on_refusal: None,
-        in_place_of: None,
-        proposal: None,
-        named: Named::default(),
-        takes_back: false,
-    };
+    let respond = Respond { suspension_id: question.expose(), value: Some(Value::from("approve")), ..Respond::default() };
     let operator: Principal = principal("operator", Role::Operator);
     write(&operator, Action::Respond, Target::Intent(intent), Ok(Command::Respond(Box::new(respond))))
 }

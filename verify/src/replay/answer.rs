@@ -244,22 +244,7 @@ fn differs(text: impl Into<String>) -> Fault {
 
 /// An answer to a question that says nothing yet.
 fn about(open: &Suspension) -> Respond {
-    Respond {
-        suspension_id: open.id.expose(),
-        checkpoint: None,
-        value: None,
-        claimed_responded_by: None,
-        metadata: None,
-        expects: None,
-        evidence: None,
-        assertion: None,
-        answerer: None,
-        comment_on_refusal: None,
-        in_place_of: None,
-        proposal: None,
-        named: Named::default(),
-        takes_back: false,
-    }
+    Respond { suspension_id: open.id.expose(), ..Respond::default() }
 }
 
 /// Why an answer is none, in words.

@@ -7,7 +7,6 @@ use domain::intent::command::{Command, Later, Respond};
 use domain::intent::event::{ClientEvent, ExtensionCause};
 use domain::people::authority::Action;
 use domain::people::principal::{Principal, Role};
-use domain::suspension::proposal::Named;
 use domain::suspension::{FallbackPolicy, ResponseType};
 use domain::wire::{SuspendRequest, SuspensionRecord};
 use futures_util::future::BoxFuture;
@@ -138,22 +137,7 @@ fn suspend(chance: &mut Chance, intent: IntentId, id: SuspensionId, call: u64) -
 
 /// An answer by an operator.
 pub(super) fn answer(record: &SuspensionRecord, value: &Value, call: u64) -> Write {
-    let respond = Respond {
-        suspension_id: record.id.expose(),
-        value: Some(value.clone()),
-        claimed_responded_by: None,
-        metadata: None,
-        checkpoint: None,
-        expects: None,
-        evidence: None,
-        assertion: None,
-        answerer: None,
-        comment_on_refusal: None,
-        in_place_of: None,
-        proposal: None,
-        named: Named::default(),
-        takes_back: false,
-    };
+    let respond = Respond { suspension_id: record.id.expose(), value: Some(value.clone()), ..Respond::default() };
     let target = Target::Intent(record.intent_id);
     execute(&principal("operator", Role::Operator), Action::Respond, target, Command::Respond(Box::new(respond)), call)
 }
