@@ -3,7 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::base::ids::{DeliveryId, SuspensionId};
 use domain::people::authority::Action;
-use domain::people::principal::Principal;
+use domain::people::principal::{Principal, Role};
 use domain::problem::Rejection;
 use domain::suspension::demand::RequiredAssurance;
 use domain::suspension::{Question, ResolutionReason};
@@ -53,7 +53,10 @@ pub(crate) fn shown_to<R: ReadRows>(
     if let Err(rejection) = may(rows, principal, Action::Read, &intent, Some(row.rid), watch.now())? {
         return Ok(Err(rejection));
     }
-    Ok(view(rows, row, principal.name.clone(), None, watch)?.ok_or(Rejection::NotFound))
+    let view = view(rows, row, principal.name.clone(), None, watch)?;
+    // An auditor reads, and answers nothing.
+    let reads_only = principal.role == Role::Auditor;
+    Ok(view.map(|view| LinkView { may_answer: view.may_answer && !reads_only, ..view }).ok_or(Rejection::NotFound))
 }
 
 /// The form that a person who logged in sent before; `None` if the question is not open any more.

@@ -406,7 +406,7 @@ fn open_page(
         error,
         reading,
         assignees: link.question.assignees.as_ref().map(Assignees::in_words).unwrap_or_default(),
-        may_answer: way.may_answer(link),
+        may_answer: link.may_answer,
         quorum: quorum(link),
         hands: hands(link, form.typed_hands()),
         passkey: passkey(request, pages, link),

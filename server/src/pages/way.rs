@@ -79,11 +79,6 @@ impl Way {
         }
     }
 
-    /// Whether this person may answer the question at all. An auditor reads, and answers nothing.
-    pub(super) fn may_answer(&self, link: &LinkView) -> bool {
-        link.may_answer && self.principal(link).role != Role::Auditor
-    }
-
     /// The person of the browser's session, if the session does not count.
     pub(super) fn other(&self) -> Option<String> {
         match self {
