@@ -37,7 +37,7 @@ use domain::wire::{EventView, SuspensionRecord};
 
 use super::allowance;
 use super::governance::load_governance;
-use super::loaded::{Loaded, load, load_beside, load_what_ends};
+use super::loaded::{Loaded, load_beside, load_for, load_what_ends};
 use super::log::append;
 use super::message::siblings;
 use super::outcome::{kept, kept_under, outcome, recalled};
@@ -52,7 +52,7 @@ use crate::surroundings::Env;
 
 pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -> Decided<Outcome> {
     let Some(row) = targeted(rows, request)? else { return Ok(Err(Rejection::NotFound)) };
-    let mut loaded = load_held(rows, row, request)?;
+    let mut loaded = load_named(rows, row, request)?;
     if let Some(ours) = by_client_id(rows, &loaded, request)? {
         return execute(rows, env, &ours);
     }
@@ -146,9 +146,8 @@ fn record<R: Rows>(
     Ok(Err(refusal.rejection))
 }
 
-/// Loads the intent. If the request asks a question, the intent's portfolios are kept as they are until the transaction is over,
-/// so that their deadlines do not change before the question has its timers.
-fn load_held<R: Rows>(rows: &mut R, row: IntentRow, request: &Request) -> RowsResult<Loaded> {
+/// Loads the intent, with the question that the request names.
+fn load_named<R: Rows>(rows: &mut R, row: IntentRow, request: &Request) -> RowsResult<Loaded> {
     let suspension = match request.target {
         Target::Suspension(id) => Some(id),
         Target::Intent(_) | Target::Task(_) | Target::Plan(_) | Target::Coordinator(_) => {
@@ -156,10 +155,7 @@ fn load_held<R: Rows>(rows: &mut R, row: IntentRow, request: &Request) -> RowsRe
         }
     };
     let asks = request.command.as_ref().is_ok_and(|command| command.asks().is_some());
-    if row.intent.is_grouped && asks {
-        rows.hold_portfolios_of(row.rid)?;
-    }
-    load(rows, row, suspension)
+    load_for(rows, row, suspension, asks)
 }
 
 /// Records that the loaded access entries have lapsed. The record names the server and not the caller, whose request only

@@ -121,14 +121,19 @@ impl Loaded {
 }
 
 pub(super) fn load<R: Rows>(rows: &mut R, row: IntentRow, named: Option<SuspensionId>) -> RowsResult<Loaded> {
+    load_for(rows, row, named, false)
+}
+
+/// Loads the intent. If the command asks a question, or may do so or end one, the intent's portfolios are kept as they are until the
+/// transaction is over: their deadlines must not change before the question has its timers, or while an answer is decided. Otherwise the
+/// logs could tell of an answer that counted after a deadline. Any command on an intent with an open question may end it, and any command
+/// on an intent with a plan may ask the question of a checkpoint.
+pub(super) fn load_for<R: Rows>(rows: &mut R, row: IntentRow, named: Option<SuspensionId>, asks: bool) -> RowsResult<Loaded> {
     let mut intent = row.intent.clone();
     let mut suspensions = Vec::new();
     let mut portfolios = Vec::new();
     if intent.is_grouped {
-        // Any command on an intent with an open question may end it, and any command on an intent with a plan may ask the question of a
-        // checkpoint. The deadlines of the portfolios must not change before the command is done. Otherwise the logs could tell of an
-        // answer that counted after a deadline, because the deadline was moved while the answer was decided.
-        if row.open_suspension.is_some() || intent.has_tasks {
+        if asks || row.open_suspension.is_some() || intent.has_tasks {
             rows.hold_portfolios_of(row.rid)?;
         }
         for (rid, member_of) in rows.reads().member_of(row.rid)? {
