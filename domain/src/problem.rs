@@ -38,7 +38,7 @@ pub enum Rejection {
     ProposalChanged {
         /// The digest of the action as it stands.
         action_digest: String,
-        /// What is different from the action that the agent proposed.
+        /// The differences from the action that the agent proposed.
         changes: Vec<Change>,
     },
     /// A person wants to take back an answer that does not count.

@@ -1,4 +1,4 @@
-//! What is decided about claims, delegations and reassignments of open questions.
+//! The decisions about claims, delegations and reassignments of open questions.
 
 use chrono::{DateTime, Utc};
 
@@ -29,7 +29,7 @@ pub(super) fn decide(intent: &Intent, hand: &Hand, by: &Principal, now: DateTime
     })
 }
 
-/// The person for whom the caller acts.
+/// The person in whose name the caller acts.
 fn person(by: &Principal) -> Result<String, Rejection> {
     answers_for(by, None).ok_or(Rejection::NotAssigned)
 }

@@ -27,7 +27,7 @@ pub struct Hand {
     pub suspension_id: SuspensionId,
     /// The change.
     pub step: HandStep,
-    /// What the directory says about the people of the change; only the store knows it.
+    /// The directory's entries of the people of the change; only the store knows them.
     pub facts: HandFacts,
 }
 
@@ -50,16 +50,16 @@ pub enum HandStep {
     },
 }
 
-/// What the directory says about the people of a change.
+/// The directory's entries of the people of a change.
 #[derive(Clone, Debug, Default)]
 pub struct HandFacts {
     /// The people who may answer at present; absent if the question is assigned to no one in particular.
     pub assignees: Option<Assignees>,
     /// The listed people among those whose places were handed on.
     pub holders: Vec<Answerer>,
-    /// The listed person for whom the caller acts.
+    /// The listed person in whose name the caller acts.
     pub person: Option<Answerer>,
-    /// The listed people whom the change names: the one who gets the place, or the new assignees by name.
+    /// The listed people in the change: the one who gets the place, or the new assignees by name.
     pub named: Vec<Answerer>,
     /// Whether the person who would get the place owns the key that asked.
     pub is_own: bool,
@@ -157,7 +157,7 @@ impl HandStep {
         }
     }
 
-    /// The people whom the change names, by their addresses.
+    /// The addresses of the people in the change.
     pub fn named(&self) -> &[String] {
         match self {
             Self::Claim | Self::Release => &[],

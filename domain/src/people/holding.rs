@@ -1,4 +1,4 @@
-//! Who has a place in a question that changes hands.
+//! The people who have a place in a question that changes hands.
 
 use crate::people::answerer::Answerer;
 use crate::people::principal::Role;

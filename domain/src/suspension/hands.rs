@@ -16,7 +16,7 @@ pub struct Hands {
     /// The person who works on it, as far as others were told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<Claim>,
-    /// The people to whom it was reassigned, in place of those whom its asker named.
+    /// The people to whom it was reassigned, in place of those in the asker's request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reassigned: Option<Reassignment>,
     /// The places that were handed on, in the order in which that happened.

@@ -426,7 +426,7 @@ impl Question {
         people
     }
 
-    /// Puts the people in whose hands the question is into the place of those whom its asker named: the people to whom it was reassigned,
+    /// Puts the people in whose hands the question is into the place of those in the asker's request: the people to whom it was reassigned,
     /// and those who were handed a place.
     pub fn pass_to(&mut self, hands: &Hands) {
         if let Some(Reassignment { assignees, notify_to }) = &hands.reassigned {

@@ -158,7 +158,7 @@ impl Form {
         }
     }
 
-    /// What was typed about other people.
+    /// The texts that were typed about other people.
     pub(super) fn typed_hands(&self) -> TypedHands<'_> {
         TypedHands { to: &self.to, who: &self.who }
     }

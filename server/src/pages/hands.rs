@@ -11,7 +11,7 @@ use store::{LinkView, Precondition, Request, Target, Unreadable};
 
 use super::view::HandsShown;
 
-/// What was typed about other people.
+/// The texts that were typed about other people.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TypedHands<'a> {
     /// The address of the person who is to have the reader's place.

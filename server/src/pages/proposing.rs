@@ -112,7 +112,7 @@ pub(super) fn shown(link: &LinkView, form: &Form, is_typed: bool) -> Option<Prop
     })
 }
 
-/// What a field says before and after the edit.
+/// The text of a field before and after the edit.
 fn row(field: &Field, original: &Typed, typed: &Typed) -> ChangeRow {
     let (was, now) = (said(field, original), said(field, typed));
     ChangeRow {

@@ -269,8 +269,7 @@ struct SealedQuestion {
 /// The questions in a form; `None` if one of them cannot be read, or if there are none.
 fn sealed(fields: &[u8]) -> Option<Vec<SealedQuestion>> {
     let mut questions: Vec<SealedQuestion> = Vec::new();
-    for (name, value) in url::form_urlencoded::parse(fields).filter(|(name, _)| name == "question") {
-        debug_assert_eq!(name, "question");
+    for (_, value) in url::form_urlencoded::parse(fields).filter(|(name, _)| name == "question") {
         let mut parts = value.splitn(3, '.');
         let (id, nonce, seen) = (parts.next()?, parts.next()?, parts.next()?);
         let id = SuspensionId::parse(id)?;

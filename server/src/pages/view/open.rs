@@ -150,7 +150,7 @@ pub(in crate::pages) struct HandsShown {
     pub claim: Option<(String, DateTime<Utc>)>,
     /// Whether that person is the reader.
     pub is_own: bool,
-    /// The places that were handed on: by whom, and to whom.
+    /// The places that were handed on: the person who had each, and the one who has it.
     pub handed: Vec<(String, String)>,
     /// The person to whom the reader has handed the own place.
     pub left_to: Option<String>,
